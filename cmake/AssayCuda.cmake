@@ -1,0 +1,35 @@
+# Decides whether CUDA and NCCL benchmarks are built: ASSAY_HAVE_CUDA, ASSAY_HAVE_NCCL.
+set(ASSAY_HAVE_CUDA OFF)
+set(ASSAY_HAVE_NCCL OFF)
+
+if(NOT ASSAY_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 90a-real CACHE STRING "GPU architectures" FORCE)
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    # CMake 3.25 does not know CUDA_STANDARD 20 for nvcc.
+    set(CMAKE_CUDA_STANDARD 17)
+    set(ASSAY_HAVE_CUDA ON)
+  elseif(ASSAY_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "ASSAY_CUDA=ON, but no CUDA compiler was found. "
+                        "Put nvcc on the PATH or set CMAKE_CUDA_COMPILER.")
+  endif()
+endif()
+
+if(ASSAY_HAVE_CUDA AND NOT ASSAY_NCCL STREQUAL "OFF")
+  find_path(ASSAY_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(ASSAY_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR}
+               ${CUDAToolkit_LIBRARY_ROOT}/lib)
+  if(ASSAY_NCCL_INCLUDE AND ASSAY_NCCL_LIBRARY)
+    set(ASSAY_HAVE_NCCL ON)
+  elseif(ASSAY_NCCL STREQUAL "ON")
+    message(FATAL_ERROR "ASSAY_NCCL=ON, but nccl.h or libnccl was not found. "
+                        "Set ASSAY_NCCL_INCLUDE and ASSAY_NCCL_LIBRARY.")
+  endif()
+endif()
+
+message(STATUS "CUDA benchmarks: ${ASSAY_HAVE_CUDA}, NCCL benchmarks: ${ASSAY_HAVE_NCCL}")

@@ -1,0 +1,30 @@
+// Where work runs. Callbacks of gRPC share very few threads, so they post what
+// may block (PostgreSQL, files, processes) to an executor of ours.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/clock.h"
+
+namespace assay {
+
+// Thread-safe. Tasks may post tasks. An exception that leaves a task is logged
+// and dropped.
+class Executor {
+ public:
+  using Task = std::function<void()>;
+
+  virtual ~Executor() = default;
+  // Runs `task` soon, on a thread of the executor.
+  virtual void Post(Task task) = 0;
+  // Runs `task` once `delay` has passed.
+  virtual void PostAfter(Duration delay, Task task) = 0;
+};
+
+// A fixed number of threads and one timer queue. Destruction drops tasks that
+// have not begun and waits for those that have.
+std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
+
+}  // namespace assay

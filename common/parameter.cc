@@ -1,0 +1,140 @@
+#include "common/parameter.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/units.h"
+
+namespace assay {
+namespace {
+
+std::string Join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string FormatNumber(ParameterType type, int64_t number) {
+  return type == ParameterType::kBytes ? FormatBytes(number) : std::to_string(number);
+}
+
+Status NotAllowed(const ParameterSpec& spec, std::string_view text) {
+  return InvalidArgument(
+      "\"" + std::string(text.substr(0, 64)) + "\" is not " + AllowedValues(spec),
+      "INVALID_PARAMETER");
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string AllowedValues(const ParameterSpec& spec) {
+  switch (spec.type) {
+    case ParameterType::kWord:
+      return "one of " + Join(spec.words);
+    case ParameterType::kBoolean:
+      return "true or false";
+    case ParameterType::kInteger:
+    case ParameterType::kBytes:
+      break;
+  }
+  std::string text = spec.type == ParameterType::kBytes ? "a size" : "a whole number";
+  if (spec.minimum && spec.maximum) {
+    text += " from " + FormatNumber(spec.type, *spec.minimum) + " to " +
+            FormatNumber(spec.type, *spec.maximum);
+  } else if (spec.minimum) {
+    text += " of at least " + FormatNumber(spec.type, *spec.minimum);
+  } else if (spec.maximum) {
+    text += " of at most " + FormatNumber(spec.type, *spec.maximum);
+  }
+  return text;
+}
+
+Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text) {
+  if (spec.type == ParameterType::kWord) {
+    if (std::find(spec.words.begin(), spec.words.end(), text) == spec.words.end()) {
+      return NotAllowed(spec, text);
+    }
+    return std::string(text);
+  }
+  if (spec.type == ParameterType::kBoolean) {
+    if (text != "true" && text != "false") return NotAllowed(spec, text);
+    return std::string(text);
+  }
+  const Result<int64_t> number =
+      spec.type == ParameterType::kBytes ? ParseBytes(text) : ParseInteger(text);
+  if (!number.ok() || (spec.minimum && *number < *spec.minimum) ||
+      (spec.maximum && *number > *spec.maximum)) {
+    return NotAllowed(spec, text);
+  }
+  return std::to_string(*number);
+}
+
+Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
+                                         const ParameterMap& given) {
+  std::vector<Violation> violations;
+  std::vector<std::string> names;
+  for (const ParameterSpec& spec : specs) names.push_back(spec.name);
+  for (const auto& [name, text] : given) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string closest = ClosestName(name, names);
+    violations.push_back(
+        {name,
+         "no such parameter; " +
+             (closest.empty() ? "there are " + Join(names) : "did you mean \"" + closest + "\"?"),
+         0});
+  }
+  ParameterMap canonical;
+  for (const ParameterSpec& spec : specs) {
+    const auto found = given.find(spec.name);
+    if (found == given.end()) {
+      if (spec.default_value) {
+        canonical[spec.name] = *spec.default_value;
+      } else {
+        violations.push_back({spec.name, "is required: " + AllowedValues(spec), 0});
+      }
+      continue;
+    }
+    const Result<std::string> value = CanonicalValue(spec, found->second);
+    if (value.ok()) {
+      canonical[spec.name] = *value;
+    } else {
+      violations.push_back({spec.name, value.status().message(), 0});
+    }
+  }
+  if (!violations.empty()) {
+    const std::string first = violations.front().field + ": " + violations.front().description;
+    return InvalidArgument("invalid parameters: " + first, "INVALID_PARAMETER")
+        .WithViolations(std::move(violations));
+  }
+  return canonical;
+}
+
+std::string ClosestName(std::string_view name, const std::vector<std::string>& names) {
+  if (name.size() > 64) return "";
+  const std::string* best = nullptr;
+  size_t best_distance = std::max<size_t>(name.size() / 3, 1) + 1;
+  for (const std::string& candidate : names) {
+    const size_t distance = EditDistance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = &candidate;
+    }
+  }
+  return best ? *best : "";
+}
+
+}  // namespace assay

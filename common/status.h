@@ -1,0 +1,146 @@
+// Errors as values: Status (did it work?) and Result<T> (the value, or why not).
+#pragma once
+
+#include <cassert>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+// Numbered as gRPC's status codes, so that crossing the wire is a cast.
+enum class Code : int {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+// "INVALID_ARGUMENT", ...; "UNKNOWN" for numbers outside the enum.
+std::string_view CodeName(Code code);
+
+// One fault in a request: where it stands, what was found, what is allowed.
+struct Violation {
+  std::string field;        // For example "benchmarks[1].dtype[0]".
+  std::string description;  // "\"bf17\" is not one of bf16, fp16, fp32"
+  int line = 0;             // In the user's file, 1-based; 0 if there is none.
+};
+
+// The outcome of an operation. Cheap to copy; immutable once made, so safe to
+// share between threads.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  // `reason` is machine-readable UPPER_SNAKE_CASE, or empty; `message` says what
+  // was wrong and where, for people.
+  Status(Code code, std::string reason, std::string message);
+
+  static Status Ok() { return Status(); }
+
+  // Copies of this error with more to say. No effect on an OK status.
+  Status WithHint(std::string hint) const;
+  Status WithViolations(std::vector<Violation> violations) const;
+  // Prepends "context: " to the message.
+  Status WithContext(std::string_view context) const;
+
+  bool ok() const { return rep_ == nullptr; }
+  Code code() const { return rep_ ? rep_->code : Code::kOk; }
+  const std::string& reason() const;
+  const std::string& message() const;
+  const std::string& hint() const;
+  const std::vector<Violation>& violations() const;
+
+  // "INVALID_ARGUMENT: message (REASON)", then a line a violation and the hint.
+  std::string ToString() const;
+
+ private:
+  struct Rep {
+    Code code;
+    std::string reason;
+    std::string message;
+    std::string hint;
+    std::vector<Violation> violations;
+  };
+  std::shared_ptr<const Rep> rep_;
+};
+
+std::ostream& operator<<(std::ostream& out, const Status& status);
+
+inline Status InvalidArgument(std::string message, std::string reason = "INVALID_ARGUMENT") {
+  return Status(Code::kInvalidArgument, std::move(reason), std::move(message));
+}
+inline Status NotFound(std::string message, std::string reason = "NOT_FOUND") {
+  return Status(Code::kNotFound, std::move(reason), std::move(message));
+}
+inline Status FailedPrecondition(std::string message, std::string reason = "FAILED_PRECONDITION") {
+  return Status(Code::kFailedPrecondition, std::move(reason), std::move(message));
+}
+inline Status Unavailable(std::string message, std::string reason = "UNAVAILABLE") {
+  return Status(Code::kUnavailable, std::move(reason), std::move(message));
+}
+inline Status Internal(std::string message, std::string reason = "INTERNAL") {
+  return Status(Code::kInternal, std::move(reason), std::move(message));
+}
+
+// A value, or the error that stands in for it. Reading the value of an error is
+// a programming fault and asserts.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}       // NOLINT: implicit on purpose
+  Result(Status error) : status_(std::move(error)) {  // NOLINT: implicit on purpose
+    assert(!status_.ok() && "a Result made from a Status needs an error");
+  }
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+
+  const T& value() const& { return assert(ok()), *value_; }
+  T& value() & { return assert(ok()), *value_; }
+  T&& value() && { return assert(ok()), *std::move(value_); }
+  const T& operator*() const& { return value(); }
+  T& operator*() & { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  const T* operator->() const { return &value(); }
+  T* operator->() { return &value(); }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+// Returns from the enclosing function if `expression` is an error.
+#define ASSAY_RETURN_IF_ERROR(expression)                                                     \
+  do {                                                                                        \
+    if (::assay::Status assay_status = (expression); !assay_status.ok()) return assay_status; \
+  } while (false)
+
+#define ASSAY_CONCAT_INNER(a, b) a##b
+#define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
+
+// ASSAY_ASSIGN_OR_RETURN(auto file, Open(path)): the value, or return the error.
+#define ASSAY_ASSIGN_OR_RETURN(declaration, expression) \
+  ASSAY_ASSIGN_OR_RETURN_INNER(ASSAY_CONCAT(assay_result_, __LINE__), declaration, expression)
+#define ASSAY_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
+  auto result = (expression);                                         \
+  if (!result.ok()) return result.status();                           \
+  declaration = std::move(result).value()
+
+}  // namespace assay

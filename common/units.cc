@@ -1,0 +1,212 @@
+#include "common/units.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace assay {
+namespace {
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// Reads digits with an optional fraction off the front of `text`.
+bool TakeNumber(std::string_view& text, double& number) {
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number < 0) return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return true;
+}
+
+std::string Quoted(std::string_view text) {
+  // Long input is cut: messages repeat what was found, not a megabyte of it.
+  constexpr size_t kMost = 64;
+  if (text.size() > kMost) return "\"" + std::string(text.substr(0, kMost)) + "...\"";
+  return "\"" + std::string(text) + "\"";
+}
+
+}  // namespace
+
+Result<int64_t> ParseInteger(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::result_out_of_range) {
+    return InvalidArgument(Quoted(text) + " is beyond 64 bits");
+  }
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return InvalidArgument(Quoted(text) + " is not a whole number");
+  }
+  return number;
+}
+
+Result<int64_t> ParseBytes(std::string_view text) {
+  const std::string_view original = text;
+  text = Trim(text);
+  // Whole numbers are multiplied exactly; only fractions go through a double.
+  int64_t whole = 0;
+  double fraction = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  const bool is_whole = error == std::errc() && (end == text.data() + text.size() || *end != '.');
+  if (error == std::errc::result_out_of_range) {
+    return InvalidArgument(Quoted(original) + " is beyond 64 bits");
+  }
+  if (is_whole && whole < 0) {
+    return InvalidArgument(Quoted(original) + " is negative; a size is 0 or more");
+  }
+  if (is_whole) {
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+  } else if (!TakeNumber(text, fraction)) {
+    return InvalidArgument(Quoted(original) +
+                           " is not a size; write for example 4096, 4KiB or 1GiB");
+  }
+  static constexpr std::array<std::pair<std::string_view, int64_t>, 10> kSuffixes = {{
+      {"b", 1},
+      {"kib", int64_t{1} << 10},
+      {"mib", int64_t{1} << 20},
+      {"gib", int64_t{1} << 30},
+      {"tib", int64_t{1} << 40},
+      {"kb", 1000},
+      {"mb", 1000'000},
+      {"gb", 1000'000'000},
+      {"tb", 1000'000'000'000},
+      {"", 1},
+  }};
+  const std::string suffix = Lower(Trim(text));
+  const auto* found = std::find_if(kSuffixes.begin(), kSuffixes.end(),
+                                   [&](const auto& entry) { return entry.first == suffix; });
+  if (found == kSuffixes.end()) {
+    return InvalidArgument(Quoted(original) +
+                           " has an unknown unit; use B, KiB, MiB, GiB, TiB, KB, "
+                           "MB, GB or TB");
+  }
+  if (is_whole) {
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(whole, found->second, &bytes)) {
+      return InvalidArgument(Quoted(original) + " is beyond 64 bits");
+    }
+    return bytes;
+  }
+  const double bytes = fraction * static_cast<double>(found->second);
+  if (bytes >= 9.2e18) return InvalidArgument(Quoted(original) + " is beyond 64 bits");
+  if (bytes != std::floor(bytes)) {
+    return InvalidArgument(Quoted(original) + " is not a whole number of bytes");
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+std::string FormatBytes(int64_t bytes) {
+  static constexpr std::array<std::pair<int64_t, const char*>, 8> kUnits = {{
+      {int64_t{1} << 40, "TiB"},
+      {int64_t{1} << 30, "GiB"},
+      {int64_t{1} << 20, "MiB"},
+      {int64_t{1} << 10, "KiB"},
+      {1000'000'000'000, "TB"},
+      {1000'000'000, "GB"},
+      {1000'000, "MB"},
+      {1000, "KB"},
+  }};
+  if (bytes > 0) {
+    for (const auto& [size, name] : kUnits) {
+      if (bytes % size == 0) return std::to_string(bytes / size) + name;
+    }
+  }
+  return std::to_string(bytes) + "B";
+}
+
+Result<Duration> ParseDuration(std::string_view text) {
+  const std::string_view original = text;
+  text = Trim(text);
+  const auto bad = [&] {
+    return InvalidArgument(Quoted(original) +
+                           " is not a duration; write for example 250ms, 90s, 20m or 1h30m");
+  };
+  if (text.empty()) return bad();
+  double seconds = 0;
+  while (!text.empty()) {
+    double number = 0;
+    if (!TakeNumber(text, number)) return bad();
+    size_t letters = 0;
+    while (letters < text.size() && std::isalpha(static_cast<unsigned char>(text[letters])))
+      ++letters;
+    const std::string unit = Lower(text.substr(0, letters));
+    text.remove_prefix(letters);
+    if (unit == "ms")
+      seconds += number / 1e3;
+    else if (unit == "s")
+      seconds += number;
+    else if (unit == "m" || unit == "min")
+      seconds += number * 60;
+    else if (unit == "h")
+      seconds += number * 3600;
+    else if (unit == "d")
+      seconds += number * 86400;
+    else
+      return bad();
+  }
+  if (seconds > 9e9) return InvalidArgument(Quoted(original) + " is longer than 285 years");
+  return Duration(std::llround(seconds * 1e9));
+}
+
+std::string FormatDuration(Duration duration) {
+  const double seconds = std::chrono::duration<double>(duration).count();
+  std::array<char, 32> text{};
+  const auto whole = static_cast<long long>(seconds + 0.5);
+  if (seconds < 0.001)
+    std::snprintf(text.data(), text.size(), "%.0fus", seconds * 1e6);
+  else if (seconds < 1)
+    std::snprintf(text.data(), text.size(), "%.0fms", seconds * 1e3);
+  else if (seconds < 60)
+    std::snprintf(text.data(), text.size(), "%.1fs", seconds);
+  else if (whole < 3600)
+    std::snprintf(text.data(), text.size(), "%lldm%02llds", whole / 60, whole % 60);
+  else
+    std::snprintf(text.data(), text.size(), "%lldh%02lldm", whole / 3600, whole / 60 % 60);
+  return text.data();
+}
+
+bool HostPort::IsLoopback() const {
+  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+}
+
+std::string HostPort::ToString() const {
+  const bool ipv6 = host.find(':') != std::string::npos;
+  return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<HostPort> ParseHostPort(std::string_view text) {
+  const auto bad = [&] {
+    return InvalidArgument(Quoted(text) + " is not HOST:PORT; write for example 127.0.0.1:7900");
+  };
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return bad();
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed = host.front() == '[';
+  if (bracketed) {
+    if (host.size() < 3 || host.back() != ']') return bad();
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find(':') != std::string_view::npos) {
+    return bad();  // A bare IPv6 address: which colon is the port's?
+  }
+  const auto port = ParseInteger(text.substr(colon + 1));
+  if (!port.ok() || *port < 0 || *port > std::numeric_limits<uint16_t>::max()) return bad();
+  return HostPort{std::string(host), static_cast<int>(*port)};
+}
+
+}  // namespace assay

@@ -1,0 +1,107 @@
+#include "rpc/credentials.h"
+
+#include "common/digest.h"
+
+namespace assay::rpc {
+namespace {
+
+constexpr int kMaxMessageBytes = 16 << 20;
+
+struct Pem {
+  std::string certificate;
+  std::string key;
+  std::string authorities;
+};
+
+Result<Pem> ReadPem(const TlsFiles& files) {
+  if (files.certificate.empty() != files.key.empty()) {
+    return InvalidArgument(files.key.empty() ? "a TLS certificate is given without its key"
+                                             : "a TLS key is given without its certificate")
+        .WithHint("give both --tls-cert and --tls-key");
+  }
+  Pem pem;
+  const auto read = [](const std::string& path, std::string_view marker,
+                       std::string& into) -> Status {
+    if (path.empty()) return Status::Ok();
+    ASSAY_ASSIGN_OR_RETURN(into, ReadFile(path));
+    if (into.find(marker) == std::string::npos) {
+      return InvalidArgument(path + " is not a PEM file: it has no line with \"" +
+                             std::string(marker) + "\"");
+    }
+    return Status::Ok();
+  };
+  ASSAY_RETURN_IF_ERROR(read(files.certificate, "-----BEGIN CERTIFICATE-----", pem.certificate));
+  ASSAY_RETURN_IF_ERROR(read(files.key, "PRIVATE KEY-----", pem.key));
+  ASSAY_RETURN_IF_ERROR(read(files.authorities, "-----BEGIN CERTIFICATE-----", pem.authorities));
+  return pem;
+}
+
+Status PlaintextRefused(const HostPort& address, const char* verb) {
+  return FailedPrecondition("will not " + std::string(verb) + " " + address.ToString() +
+                                " without TLS: it is not a loopback address",
+                            "TLS_REQUIRED")
+      .WithHint("give --tls-cert, --tls-key and --tls-ca, or --insecure on a network you trust");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
+                                                                   const TlsFiles& files,
+                                                                   bool insecure) {
+  if (files.empty()) {
+    if (!insecure && !address.IsLoopback()) return PlaintextRefused(address, "listen on");
+    return grpc::InsecureServerCredentials();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const Pem pem, ReadPem(files));
+  if (pem.certificate.empty()) {
+    return InvalidArgument("a TLS server needs a certificate and its key")
+        .WithHint("give --tls-cert and --tls-key");
+  }
+  grpc::SslServerCredentialsOptions options(
+      pem.authorities.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                              : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_key_cert_pairs.push_back({pem.key, pem.certificate});
+  options.pem_root_certs = pem.authorities;
+  return grpc::SslServerCredentials(options);
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
+                                                                    const TlsFiles& files,
+                                                                    bool insecure) {
+  if (files.empty()) {
+    if (!insecure && !address.IsLoopback()) return PlaintextRefused(address, "connect to");
+    return grpc::InsecureChannelCredentials();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const Pem pem, ReadPem(files));
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = pem.authorities;
+  options.pem_cert_chain = pem.certificate;
+  options.pem_private_key = pem.key;
+  return grpc::SslCredentials(options);
+}
+
+void ApplyServerLimits(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 15'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+}
+
+grpc::ChannelArguments ClientArguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return arguments;
+}
+
+}  // namespace assay::rpc

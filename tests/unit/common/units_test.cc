@@ -1,0 +1,57 @@
+#include "common/units.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ParseBytes, ReadsBinaryDecimalAndFractionalSizes) {
+  EXPECT_EQ(*ParseBytes("0"), 0);
+  EXPECT_EQ(*ParseBytes("4096"), 4096);
+  EXPECT_EQ(*ParseBytes("4KiB"), 4096);
+  EXPECT_EQ(*ParseBytes(" 1 GiB "), int64_t{1} << 30);
+  EXPECT_EQ(*ParseBytes("1mb"), 1000'000);
+  EXPECT_EQ(*ParseBytes("1.5KiB"), 1536);
+  EXPECT_EQ(*ParseBytes("9223372036854775807"), INT64_MAX);
+}
+
+TEST(ParseBytes, RefusesWhatIsNotASize) {
+  for (const char* bad : {"", "-1", "GiB", "1 GiBs", "0.3B", "1e9", "nan", "inf",
+                          "9223372036854775808", "99999999TiB", "4096x"}) {
+    EXPECT_FALSE(ParseBytes(bad).ok()) << bad;
+  }
+}
+
+TEST(FormatBytes, IsTheInverseOfParse) {
+  for (int64_t bytes : {int64_t{0}, int64_t{8}, int64_t{1023}, int64_t{1024}, int64_t{1000'000},
+                        int64_t{1} << 33, int64_t{98'432}, INT64_MAX}) {
+    EXPECT_EQ(*ParseBytes(FormatBytes(bytes)), bytes) << FormatBytes(bytes);
+  }
+  EXPECT_EQ(FormatBytes(int64_t{1} << 30), "1GiB");
+  EXPECT_EQ(FormatBytes(1000'000), "1MB");
+}
+
+TEST(ParseDuration, ReadsCompoundTimesAndNeedsUnits) {
+  EXPECT_EQ(*ParseDuration("250ms"), 250ms);
+  EXPECT_EQ(*ParseDuration("1h30m"), 90min);
+  EXPECT_EQ(*ParseDuration("1.5s"), 1500ms);
+  for (const char* bad : {"", "20", "m", "-3s", "3 parsecs", "1h30"}) {
+    EXPECT_FALSE(ParseDuration(bad).ok()) << bad;
+  }
+}
+
+TEST(ParseHostPort, SplitsAndChecks) {
+  EXPECT_EQ(ParseHostPort("node-7:7901")->host, "node-7");
+  EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
+  EXPECT_EQ(ParseHostPort("[::1]:7900")->ToString(), "[::1]:7900");
+  EXPECT_TRUE(ParseHostPort("127.1.2.3:1")->IsLoopback());
+  EXPECT_FALSE(ParseHostPort("0.0.0.0:1")->IsLoopback());
+  for (const char* bad : {"", ":1", "host", "host:", "host:65536", "host:-1", "::1:7900", "[]:1"}) {
+    EXPECT_FALSE(ParseHostPort(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace assay
