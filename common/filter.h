@@ -1,0 +1,57 @@
+// AIP-160 filters: `gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")`.
+// Parsed once into a tree; evaluated in memory here, or translated to SQL by
+// storage/postgres.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+
+namespace assay {
+
+enum class Comparator { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kHas };
+
+// A node of the tree. Immutable after parsing.
+struct Filter {
+  enum class Kind { kAll, kAnd, kOr, kNot, kRestriction };
+
+  Kind kind = Kind::kAll;  // kAll: the empty filter; everything matches.
+  // kAnd, kOr: two or more; kNot: one.
+  std::vector<Filter> children;
+  // kRestriction: dotted lower-case path, comparator, text of the value.
+  std::string field;
+  Comparator comparator = Comparator::kEqual;
+  std::string value;
+};
+
+// Limits that keep hostile filters cheap.
+inline constexpr size_t kMaxFilterBytes = 16 << 10;
+inline constexpr int kMaxFilterDepth = 32;
+
+// The error says at which character (1-based) what was found and what may stand
+// there. AND may be left out between restrictions; NOT and - negate; AND, OR and
+// NOT are upper case; values are quoted strings or bare words; parentheses group.
+Result<Filter> ParseFilter(std::string_view text);
+
+// True if the filter names `field` anywhere.
+bool Mentions(const Filter& filter, std::string_view field);
+
+// The values that a thing has for a field: none if it lacks it, several if it
+// has many (the models of a node's GPUs). An error if no such field exists.
+using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
+
+// A restriction holds if it holds for any of the field's values (for !=: if none
+// is equal). Numbers compare as numbers, dotted versions part by part ("580.95"
+// < "580.105"; "580" <= "580.95"), anything else as text. `=` with a leading or
+// trailing * in the value matches by suffix or prefix; `:` means the text
+// contains the value, and `field:*` that the field is there.
+Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
+
+// Orders two values as Matches does: negative, zero or positive.
+int CompareValues(std::string_view a, std::string_view b);
+
+}  // namespace assay

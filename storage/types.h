@@ -1,0 +1,109 @@
+// Records that the stores take and return. Times are UTC; ids are UUIDs in text
+// unless said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/v1/campaign_service.pb.h"
+#include "assay/v1/job.pb.h"
+#include "assay/v1/node_service.pb.h"
+#include "assay/v1/result_service.pb.h"
+#include "common/clock.h"
+
+namespace assay::storage {
+
+// A job to be stored: one benchmark on one placement with its list of cases.
+struct NewJob {
+  std::string job_id;
+  std::string benchmark;
+  int benchmark_version = 0;
+  v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
+  std::vector<v1::BenchmarkCase> cases;
+  int world_size = 1;
+  // How many nodes the job occupies at once, and which may be among them. As many
+  // candidates as nodes: the job is pinned.
+  int node_count = 1;
+  std::vector<std::string> candidate_node_ids;
+  // GPUs on its node, in rank order; empty for CPU and network jobs.
+  std::vector<int> gpu_indices;
+  // Nothing else runs on its nodes meanwhile; else only its GPUs are held (a job
+  // without GPUs always holds its nodes).
+  bool exclusive_node = true;
+  Duration timeout{0};
+  int repetition = 0;
+  uint64_t seed = 0;
+};
+
+struct NewCampaign {
+  std::string campaign_id;
+  std::string request_id;
+  v1::CampaignSpec spec;
+  std::vector<NewJob> jobs;  // At least one.
+};
+
+// One failed attempt, kept on the job so that the next one can go elsewhere.
+struct AttemptFailure {
+  v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
+  std::string reason;
+  std::vector<std::string> node_ids;
+};
+
+// A job under lease.
+struct LeasedJob {
+  std::string campaign_id;
+  NewJob job;
+  int64_t epoch = 0;
+  // The placement in rank order.
+  std::vector<std::string> node_ids;
+  // Cases of `job` that have a result already.
+  std::vector<int> done_cases;
+  // Attempts made before this one that failed.
+  std::vector<AttemptFailure> failures;
+  int retries = 0;  // Of the campaign.
+  bool cancel_requested = false;
+};
+
+struct JobEpoch {
+  std::string job_id;
+  int64_t epoch = 0;
+  auto operator<=>(const JobEpoch&) const = default;
+};
+
+// What becomes of a job whose attempt is over.
+enum class Disposition { kSucceeded, kFailed, kSkipped, kCancelled, kRequeue };
+
+struct FinishedAttempt {
+  JobEpoch job;
+  Disposition disposition = Disposition::kSucceeded;
+  std::optional<v1::Failure> failure;
+  // kRequeue: nodes that the next attempt avoids if other candidates exist, and
+  // how long it waits.
+  std::vector<std::string> avoid_node_ids;
+  Duration delay{0};
+};
+
+struct FinishOutcome {
+  // False: the epoch was not held any more, and nothing changed.
+  bool held = false;
+  std::string campaign_id;
+  // True if this was the campaign's last open job.
+  bool campaign_ended = false;
+};
+
+// One page of anything, in a stable order.
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  // Opaque; empty on the last page.
+  std::string next_token;
+};
+
+struct PageRequest {
+  int size = 100;
+  std::string token;
+};
+
+}  // namespace assay::storage
