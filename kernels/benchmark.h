@@ -1,0 +1,202 @@
+// What a benchmark declares, and what one of its cases does. Plain C++ without
+// CUDA or protobuf, and C++17, so that nvcc reads it too.
+//
+// The runner takes a case through these steps, on every rank:
+//   Benchmark::Prepare -> Case::Verify -> Case::Run... (warm-up, then the timed
+//   window) -> Case::VerifyLast
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/parameter.h"
+#include "common/status.h"
+#include "kernels/measure/measure.h"
+#include "kernels/peers.h"
+
+namespace assay {
+
+// What a benchmark's ranks occupy.
+enum class Resource {
+  kCpu,      // One rank, the CPUs of one node.
+  kGpu,      // One rank a GPU, all on one node.
+  kNetwork,  // One rank a node, over the network.
+};
+
+enum class Direction { kHigherIsBetter, kLowerIsBetter };
+
+// What a metric is made from: the time of one iteration, or one of the amounts in
+// Work divided by it.
+enum class Quantity {
+  kSeconds,
+  kFlops,         // Work::flops a second.
+  kBytes,         // Work::bytes a second.
+  kLinkBytes,     // Work::link_bytes a second: bus bandwidth.
+  kPayloadBytes,  // Work::payload_bytes a second: algorithm bandwidth.
+};
+
+struct Metric {
+  std::string name;  // "tflops", "bandwidth", "bus_bandwidth", "time".
+  std::string unit;  // "TFLOP/s", "GB/s", "s".
+  Direction direction = Direction::kHigherIsBetter;
+  std::string description;
+  Quantity quantity = Quantity::kSeconds;
+  // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
+  double scale = 1.0;
+};
+
+// The "time" metric that every benchmark has, in seconds an iteration.
+Metric TimeMetric();
+
+struct BenchmarkInfo {
+  std::string name;
+  // Raised when a change makes results incomparable with earlier ones.
+  int version = 1;
+  std::string summary;
+  Resource resource = Resource::kCpu;
+  // True if there is an integer parameter "ranks" that sets how many ranks run.
+  bool collective = false;
+  std::vector<ParameterSpec> parameters;
+  // The first is the primary one.
+  std::vector<Metric> metrics;
+  // Formulas of FLOPs, bytes and predicted time, for people.
+  std::string model;
+};
+
+// What one iteration does on one rank, counted from the algorithm. Zero means
+// that the amount has no part in the benchmark.
+struct Work {
+  double flops = 0;
+  double bytes = 0;  // To and from main memory (the GPU's for a GPU case).
+  // What each rank sends, at least: the "bus" bytes of a collective, in one
+  // direction; for a host or peer transfer its bytes.
+  double link_bytes = 0;
+  // The size that users name: S in algorithm bandwidth S / t.
+  double payload_bytes = 0;
+  // Column of the spec sheet that bounds `flops`: "fp64_vector", "fp64_tensor",
+  // "fp32", "tf32", "bf16" (fp16 too), "fp8", "int8", "fp4". Empty: none applies.
+  std::string peak;
+  // Time that an iteration takes however small it is (launch, link latency).
+  double fixed_seconds = 0;
+};
+
+// Best rates that this device reached in a probe run beside the case, per second,
+// for efficiency_measured. Absent means not measured.
+struct Ceilings {
+  std::optional<double> flops;
+  std::optional<double> bytes;
+  std::optional<double> link_bytes;
+};
+
+// How a comparison with the reference ended.
+struct Verdict {
+  bool passed = false;
+  std::string reference;  // "fp64 on host, 64 rows".
+  double error = 0;       // In `norm`; NaN never passes.
+  double tolerance = 0;
+  std::string norm = "relative_l2";  // Or "max_abs", "mismatches".
+  int64_t elements_checked = 0;
+  // Where it first went wrong: "element 17 is 3, should be 2". Empty if it passed.
+  std::string detail;
+};
+
+// How a case takes its times.
+struct Timing {
+  std::string cache = "cold";        // Or "hot".
+  std::string fill = "random";       // Or "zeros".
+  std::string timer = "host_clock";  // Or "events", "graph".
+};
+
+// One prepared case on one rank: buffers allocated and filled, code loaded. Used
+// by one thread. Destruction releases everything and never throws.
+class Case {
+ public:
+  virtual ~Case() = default;
+
+  virtual Timing HowTimed() const = 0;
+
+  // The shortest sample that the timer resolves, in seconds. Shorter iterations
+  // are timed in batches that last at least as long.
+  virtual double MinSampleSeconds() const { return 20e-6; }
+
+  // Changes the warm-up bounds or stopping rule where the defaults of its
+  // resource do not fit.
+  virtual void AdjustRule(MeasureRule*) const {}
+
+  // Poisons the output, runs one iteration and compares with the reference. A
+  // wrong output is a verdict; an error means that it could not be found out.
+  virtual Result<Verdict> Verify() = 0;
+
+  // Times `samples` samples of `batch` back-to-back iterations and appends each
+  // sample's seconds an iteration (sample time / batch). The engine discards the
+  // first call after `batch` changed, so a graph may be captured there. In a gang
+  // all ranks are called with the same numbers at about the same time: begin with
+  // one untimed iteration if a late rank would show in the first sample.
+  virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
+
+  // Compares what the last iteration of Run left behind with the reference.
+  virtual Result<Verdict> VerifyLast() = 0;
+
+  // Probes the device for a short time (well under a second). Default: nothing.
+  virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }
+};
+
+// What a case is prepared with. Pointers outlive the case.
+struct RunContext {
+  // Canonical and complete: read with Integer() and Word() below.
+  ParameterMap parameters;
+  // The same on every rank; inputs derive from it (and from the rank).
+  uint64_t seed = 0;
+  int rank = 0;
+  int world_size = 1;
+  // CUDA ordinal, within what this process sees, of the rank's GPU.
+  int gpu = 0;
+  // Control plane of the gang; null if world_size is 1.
+  Peers* peers = nullptr;
+  // Numeric address on which other ranks reach this one.
+  std::string advertise_address = "127.0.0.1";
+  Clock* clock = &Clock::Real();
+};
+
+// A parameter of a checked map. The name must be declared: a missing one asserts.
+int64_t Integer(const ParameterMap& parameters, const std::string& name);
+const std::string& Word(const ParameterMap& parameters, const std::string& name);
+
+// The error with which UnsupportedCase's reason leaves Prepare: becomes the
+// outcome UNSUPPORTED, not a failure.
+Status Unsupported(std::string why);
+bool IsUnsupported(const Status& status);
+// Memory that could not be had; `what` names the device and the bytes asked for.
+Status OutOfMemory(std::string what);
+
+// One benchmark: immutable, shared by threads.
+class Benchmark {
+ public:
+  virtual ~Benchmark() = default;
+
+  virtual const BenchmarkInfo& Info() const = 0;
+
+  // Empty if this machine can run it, else why not: "needs a CUDA GPU; this node
+  // has none".
+  virtual std::string UnsupportedReason() const { return ""; }
+
+  // What an iteration does, from the parameters alone. INVALID_ARGUMENT if they
+  // contradict each other.
+  virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
+
+  // Metric `index` of Info().metrics for one iteration of `seconds`. The default
+  // follows Metric::quantity.
+  virtual double MetricValue(size_t index, const Work& work, double seconds) const;
+
+  // Everything before the first iteration. In a gang: first what may fail on this
+  // rank alone, then Agree() on it, and only then what needs the other ranks. Unsupported()
+  // if this hardware cannot run these parameters.
+  virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+// The measuring engine: warms up, chooses a batch, collects samples until the
+// evidence suffices, and says why it stopped. Knows nothing of what it times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/status.h"
+#include "kernels/measure/statistics.h"
+
+namespace assay {
+
+// When to begin timing and when to stop. Times are seconds by the engine's clock,
+// so they include what lies between samples.
+struct MeasureRule {
+  // Warm-up lasts at least this long, ...
+  double min_warmup_seconds = 0.1;
+  // ... then until the medians of three consecutive windows of
+  // `settle_window_seconds` lie within `settle_tolerance` of each other, ...
+  double settle_window_seconds = 0.05;
+  double settle_tolerance = 0.005;
+  // ... and no longer than this.
+  double max_warmup_seconds = 2.0;
+
+  // No verdict on the evidence before both are reached.
+  int64_t min_samples = 30;
+  double min_seconds = 0.5;
+  // Half the width of the 95% confidence interval of the median, over the median.
+  double target_confidence = 0.005;
+  // The noise (scaled MAD over median) has stabilised if it moved by less than
+  // this, relatively, while the number of samples doubled.
+  double noise_tolerance = 0.05;
+  // Hard ends.
+  double max_seconds = 10.0;
+  int64_t max_samples = 5000;
+};
+
+// What is timed. Case::Run of one rank, or of a gang seen from rank 0.
+class TimedDevice {
+ public:
+  virtual ~TimedDevice() = default;
+  // As Case::Run.
+  virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
+  // As Case::MinSampleSeconds.
+  virtual double MinSampleSeconds() const = 0;
+};
+
+// Told as the engine goes, on its thread. Any may be empty.
+struct MeasureHooks {
+  std::function<void()> warmup_begins;
+  // The timed window: exactly the samples that are reported.
+  std::function<void()> window_begins;
+  std::function<void()> window_ends;
+};
+
+struct MeasuredTimes {
+  std::vector<double> seconds;  // One a sample, an iteration, in order.
+  int64_t batch = 1;            // Iterations a sample.
+  double warmup_seconds = 0;
+  int64_t warmup_iterations = 0;
+  // "confidence", "noise_stable", "time_budget" or "max_samples".
+  std::string stop_reason;
+};
+
+// The error is the device's, or INTERNAL (BAD_SAMPLE) for a sample that is not a
+// positive number.
+Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
+                              const MeasureHooks& hooks = {});
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// Robust statistics of repeated measurements.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace assay {
+
+struct Summary {
+  int64_t n = 0;
+  double median = 0;
+  double mad = 0;  // Median absolute deviation from the median, unscaled.
+  double p05 = 0;  // Linear between the closest ranks (Hyndman & Fan type 7).
+  double p95 = 0;
+  // 95% confidence interval of the median from order statistics: the number of
+  // samples below the median is Binomial(n, 1/2), whatever the distribution. Below
+  // six samples no such interval exists: then the extremes.
+  double ci_low = 0;
+  double ci_high = 0;
+
+  // Half the interval's width over the median; 0 if the median is 0.
+  double RelativeConfidence() const;
+  // 1.4826 * MAD / median, the relative standard deviation of normal noise.
+  double RelativeNoise() const;
+};
+
+// Order does not matter. All zero if there are no samples.
+Summary Summarize(std::vector<double> samples);
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+// The control plane between the ranks of a gang: small messages over TCP, a star
+// around rank 0. Data never travels here.
+//
+// Rank 0 listens and hands its token to the others by way of the agent; all then
+// connect. The token is HOST:PORT/NONCE: a connection that does not present the
+// nonce is dropped, whatever it sends.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/status.h"
+
+namespace assay {
+
+// One rank's end. Every operation is called by all ranks, in the same order, by
+// one thread each. UNAVAILABLE (reason PEER_LOST) names the rank whose connection
+// ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) the rank that was waited for; after an
+// error the gang is over.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  virtual int rank() const = 0;
+  virtual int world_size() const = 0;
+
+  // Returns when all ranks have called it.
+  virtual Status Barrier(Duration timeout) = 0;
+  // Rank 0's `bytes` replace those of the others. At most kMaxFrameBytes.
+  virtual Status Broadcast(std::string* bytes, Duration timeout) = 0;
+  // At rank 0 everyone's bytes, by rank; elsewhere empty.
+  virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
+};
+
+// Everyone's bytes, by rank, at every rank.
+Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
+
+// OK at every rank if `mine` is OK at every rank; else at every rank the error of
+// the lowest failing one, with its code and reason, the message naming the rank.
+Status Agree(Peers& peers, const Status& mine, Duration timeout);
+
+// How long ranks wait for one another outside the timed window: a slow rank may
+// be allocating or computing a reference.
+inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
+
+// Rank 0's listening socket.
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  // What the other ranks need; holds a secret, so it is not for logs.
+  virtual const std::string& token() const = 0;
+  // Waits for ranks 1 to world_size - 1. Drops strangers. Call once.
+  virtual Result<std::unique_ptr<Peers>> Accept(int world_size, Duration timeout) = 0;
+};
+
+// Listens on a free port of `address` (numeric, or a name of this host).
+Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address);
+
+// Connects rank `rank` (1 or above) to the rank 0 that made `token`; tries again
+// until it answers or `timeout` has passed.
+Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
+                                         Duration timeout);
+
+}  // namespace assay

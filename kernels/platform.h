@@ -1,0 +1,89 @@
+// What the runner can tell about the machine it is on. GPU facts come from a
+// GpuPlatform, which kernels/cuda implements and builtin.cc makes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// One GPU that this process may use.
+struct LocalGpu {
+  int ordinal = 0;   // CUDA's.
+  std::string name;  // As NVML and CUDA give it: "NVIDIA H200".
+  std::string uuid;  // "GPU-..."; empty if unknown.
+  int64_t memory_bytes = 0;
+  int64_t l2_bytes = 0;
+  int sm_count = 0;
+  std::string compute_capability;  // "9.0".
+  // Clock of the boost peak, to scale the sheet's peak to the observed clock.
+  std::optional<double> sm_clock_max_mhz;
+  std::optional<double> power_limit_watts;
+  std::optional<bool> ecc_enabled;
+  std::optional<int> nvlinks_active;
+};
+
+// Versions of what the runner is linked with; absent if it is not.
+struct LinkedSoftware {
+  std::optional<std::string> cuda_runtime;
+  std::optional<std::string> cublas;
+  std::optional<std::string> nccl;
+  std::optional<std::string> blas;  // "OpenBLAS 0.3.21".
+};
+
+// What the hardware did during a window. Absent means not readable.
+struct WindowConditions {
+  std::optional<double> sm_clock_mhz;  // Median.
+  std::optional<double> memory_clock_mhz;
+  std::optional<double> power_watts;          // Mean.
+  std::optional<double> temperature_celsius;  // Highest.
+  std::vector<std::string> throttle_reasons;  // Seen at least once: "sw_power_cap".
+  std::optional<int> other_gpu_processes;
+  std::optional<double> load_average;
+  std::vector<std::string> flags;  // "throttled", "shared_gpu", "busy_host".
+};
+
+// Samples conditions on a thread of its own. Start, then Stop, once each.
+class ConditionsSampler {
+ public:
+  virtual ~ConditionsSampler() = default;
+  virtual void Start() = 0;
+  // What was seen since Start. Unreadable facts are absent; it cannot fail.
+  virtual WindowConditions Stop() = 0;
+};
+
+// Implemented once for CUDA. Thread-safe.
+class GpuPlatform {
+ public:
+  virtual ~GpuPlatform() = default;
+  // By ordinal; empty without a driver or a GPU.
+  virtual std::vector<LocalGpu> Gpus() = 0;
+  // Sets cuda_runtime, cublas, nccl.
+  virtual void FillVersions(LinkedSoftware* software) = 0;
+  // Clocks, power, throttle reasons, processes of the GPU `ordinal`.
+  virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
+};
+
+// The GPU platform of this build, made on first use; null if built without CUDA.
+GpuPlatform* Gpu();
+
+// CPU facts, from /proc.
+struct HostCpu {
+  std::string model;  // "AMD EPYC 9654"; empty if unknown.
+  int threads = 1;    // Hardware threads that this process may use.
+  // Largest cache of any level, in bytes; absent if the kernel does not say.
+  std::optional<int64_t> last_level_cache_bytes;
+};
+const HostCpu& Cpu();
+
+LinkedSoftware Software();
+
+// Host conditions for every case, GPU conditions too if `gpu` is an ordinal and
+// not negative. "busy_host" is set if, as the window opened, the load average of
+// the last minute exceeded the hardware threads.
+std::unique_ptr<ConditionsSampler> NewConditionsSampler(int gpu);
+
+}  // namespace assay

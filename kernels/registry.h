@@ -1,0 +1,33 @@
+// The benchmarks of this build, by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// Filled once, then only read.
+class Registry {
+ public:
+  // Names are unique: a second one of the same name asserts.
+  void Add(std::unique_ptr<Benchmark> benchmark);
+
+  // NOT_FOUND (UNKNOWN_BENCHMARK) says what was probably meant.
+  Result<const Benchmark*> Find(std::string_view name) const;
+
+  // In order of registration.
+  const std::vector<std::unique_ptr<Benchmark>>& All() const { return benchmarks_; }
+
+ private:
+  std::vector<std::unique_ptr<Benchmark>> benchmarks_;
+};
+
+// Every benchmark of this build; see builtin.cc.
+const Registry& BuiltinBenchmarks();
+
+}  // namespace assay
