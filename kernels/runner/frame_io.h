@@ -1,0 +1,33 @@
+// Frames (common/framing.h) on file descriptors, blocking.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/framing.h"
+#include "common/status.h"
+
+namespace assay {
+
+// Reads frames from a descriptor that it does not own. One thread at a time.
+class FrameReader {
+ public:
+  explicit FrameReader(int fd) : fd_(fd) {}
+
+  // The next payload; nullopt at a clean end of file. DATA_LOSS if the stream is
+  // not frames or ends within one, UNAVAILABLE if reading fails.
+  Result<std::optional<std::string>> Read();
+
+ private:
+  const int fd_;
+  FrameDecoder decoder_;
+};
+
+// Writes all of `bytes`; UNAVAILABLE if the reader is gone (ignore SIGPIPE first).
+Status WriteAll(int fd, std::string_view bytes);
+
+// Writes `payload` as one frame.
+Status WriteFrame(int fd, std::string_view payload);
+
+}  // namespace assay
