@@ -5,12 +5,14 @@
 #include <sys/types.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "common/status.h"
 
 namespace assay {
@@ -88,11 +90,18 @@ class Subprocess {
   ExitStatus Stop(Duration grace);
 
  private:
+  // Guards the moment of reaping: afterwards the pid may be somebody else's.
+  struct Reaped {
+    Mutex mutex;
+    std::optional<ExitStatus> exit ASSAY_GUARDED_BY(mutex);
+  };
+
   Subprocess() = default;
+  std::optional<ExitStatus> Exit();
 
   pid_t pid_ = -1;
   FileDescriptor pidfd_;
-  std::optional<ExitStatus> exit_;
+  std::unique_ptr<Reaped> reaped_;
 };
 
 // Runs to the end and returns exit status and output (stdout and stderr together,

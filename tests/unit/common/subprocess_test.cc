@@ -1,0 +1,105 @@
+#include "common/subprocess.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace assay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLong = 30s;
+
+SubprocessOptions Shell(const std::string& script) {
+  SubprocessOptions options;
+  options.argv = {"sh", "-c", script};
+  return options;
+}
+
+TEST(Subprocess, ReportsExitCodesAndSignals) {
+  auto exits = Subprocess::Spawn(Shell("exit 3"));
+  ASSERT_TRUE(exits.ok()) << exits.status();
+  EXPECT_EQ(exits->Wait(kLong)->ToString(), "exited with status 3");
+  EXPECT_EQ(exits->Wait(0s)->code, 3) << "the answer stays";
+  auto dies = Subprocess::Spawn(Shell("kill -9 $$"));
+  ASSERT_TRUE(dies.ok());
+  EXPECT_EQ(dies->Wait(kLong)->signal, SIGKILL);
+}
+
+TEST(Subprocess, SaysWhyAProgramCannotStart) {
+  SubprocessOptions missing;
+  missing.argv = {"/nonexistent/assay-runner"};
+  EXPECT_NE(Subprocess::Spawn(missing).status().message().find("/nonexistent/assay-runner"),
+            std::string::npos);
+  SubprocessOptions nowhere = Shell("true");
+  nowhere.working_directory = "/nonexistent";
+  EXPECT_NE(Subprocess::Spawn(nowhere).status().message().find("working directory"),
+            std::string::npos);
+}
+
+TEST(Subprocess, PassesExactlyTheDescriptorsAndEnvironmentNamed) {
+  auto pipe = MakePipe();
+  ASSERT_TRUE(pipe.ok());
+  SubprocessOptions options = Shell("echo \"$A:$HOME\" >&3; ls /proc/self/fd | wc -l >&3");
+  options.environment = {{"A=1", "PATH=/usr/bin:/bin"}};
+  options.descriptors[3] = pipe->write.get();
+  auto process = Subprocess::Spawn(options);
+  ASSERT_TRUE(process.ok()) << process.status();
+  pipe->write.Close();
+  std::string output;
+  std::array<char, 256> chunk{};
+  for (ssize_t n = 0; (n = ::read(pipe->read.get(), chunk.data(), chunk.size())) > 0;) {
+    output.append(chunk.data(), static_cast<size_t>(n));
+  }
+  // ls sees 0, 1, 2, 3 and the directory that it reads.
+  EXPECT_EQ(output, "1:\n5\n");
+}
+
+TEST(Subprocess, StopKillsTheWholeGroupEvenIfItIgnoresTerm) {
+  auto pipe = MakePipe();
+  ASSERT_TRUE(pipe.ok());
+  SubprocessOptions options =
+      Shell("trap '' TERM; tail -f /dev/null & echo ready >&3; wait; tail -f /dev/null");
+  options.descriptors[3] = pipe->write.get();
+  auto process = Subprocess::Spawn(options);
+  ASSERT_TRUE(process.ok());
+  pipe->write.Close();
+  std::array<char, 16> chunk{};
+  ASSERT_GT(::read(pipe->read.get(), chunk.data(), chunk.size()), 0);
+  EXPECT_EQ(process->Stop(50ms).signal, SIGKILL);
+  // The background process held the pipe's other end; end of file proves that it died.
+  EXPECT_EQ(::read(pipe->read.get(), chunk.data(), chunk.size()), 0);
+}
+
+TEST(Subprocess, DestructionLeavesNothingBehind) {
+  pid_t pid = 0;
+  {
+    auto process = Subprocess::Spawn(Shell("tail -f /dev/null"));
+    ASSERT_TRUE(process.ok());
+    pid = process->pid();
+    EXPECT_FALSE(process->Wait(0s).has_value());
+  }
+  EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+TEST(RunCommand, CollectsOutputAndKeepsItsEnd) {
+  auto result = RunCommand(Shell("echo out; echo err >&2; exit 4"), kLong);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->output, "out\nerr\n");
+  EXPECT_EQ(result->exit.code, 4);
+  auto large = RunCommand(Shell("yes | head -c 1000000; echo end"), kLong);
+  ASSERT_TRUE(large.ok());
+  EXPECT_EQ(large->output.size(), size_t{64} << 10);
+  EXPECT_TRUE(large->output.ends_with("end\n"));
+}
+
+TEST(RunCommand, KillsWhatTakesTooLong) {
+  const auto result = RunCommand(Shell("tail -f /dev/null"), 20ms);
+  EXPECT_EQ(result.status().code(), Code::kDeadlineExceeded);
+}
+
+}  // namespace
+}  // namespace assay
