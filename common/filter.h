@@ -33,8 +33,9 @@ inline constexpr size_t kMaxFilterBytes = 16 << 10;
 inline constexpr int kMaxFilterDepth = 32;
 
 // The error says at which character (1-based) what was found and what may stand
-// there. AND may be left out between restrictions; NOT and - negate; AND, OR and
-// NOT are upper case; values are quoted strings or bare words; parentheses group.
+// there. As in AIP-160, OR binds tighter than AND. AND may be left out between restrictions; NOT
+// and - negate; AND, OR and NOT are upper case; values are quoted strings or bare words;
+// parentheses group.
 Result<Filter> ParseFilter(std::string_view text);
 
 // True if the filter names `field` anywhere.
@@ -51,7 +52,13 @@ using FieldLookup = std::function<Result<std::vector<std::string>>(const std::st
 // contains the value, and `field:*` that the field is there.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Orders two values as Matches does: negative, zero or positive.
+// Orders two values as Matches does: negative, zero or positive. Digits and dots
+// alone are a version ("2.5" < "2.49"); anything else that reads as a number, with
+// a sign or an exponent, is one.
 int CompareValues(std::string_view a, std::string_view b);
+
+// How a lookup gives a measured number, so that it compares as a number and
+// never as a version: with an exponent, "2.49e+00".
+std::string FilterNumber(double number);
 
 }  // namespace assay
