@@ -1,0 +1,172 @@
+#include "kernels/measure/measure.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMaxBatch = int64_t{1} << 20;
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// One measurement from first warm-up to last sample.
+class Engine {
+ public:
+  Engine(TimedDevice& device, const MeasureRule& rule, Clock& clock)
+      : device_(device), rule_(rule), clock_(clock) {
+    // Short samples are batched so that the timer resolves them and so that
+    // max_samples of them fill min_seconds.
+    min_sample_seconds_ =
+        std::max(device.MinSampleSeconds(),
+                 rule.min_seconds / static_cast<double>(std::max<int64_t>(rule.max_samples, 1)));
+  }
+
+  Status WarmUp() {
+    const MonotonicTime begin = clock_.Now();
+    std::vector<double> medians;
+    for (;;) {
+      // The first window is one iteration, since nothing is known of its length.
+      const int64_t samples = medians.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
+      std::vector<double> window;
+      ASSAY_RETURN_IF_ERROR(RunChunk(samples, &window));
+      times_.warmup_iterations += samples * times_.batch;
+      iteration_seconds_ = MedianOf(window);
+      medians.push_back(iteration_seconds_);
+      times_.warmup_seconds = Seconds(clock_.Now() - begin);
+      const int64_t batch = BatchFor(iteration_seconds_);
+      // A new batch needs another window; noise must not ask for one for ever.
+      const bool rebatched =
+          batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
+      if (rebatched) times_.batch = batch;
+      const bool may_end = times_.warmup_seconds >= rule_.min_warmup_seconds && Settled(medians);
+      if (rebatched || (!may_end && times_.warmup_seconds < rule_.max_warmup_seconds)) continue;
+      return Status::Ok();
+    }
+  }
+
+  Status Collect() {
+    const MonotonicTime begin = clock_.Now();
+    double elapsed = 0;
+    while (times_.stop_reason.empty()) {
+      const double chunk_seconds = std::min(std::max(rule_.settle_window_seconds, 0.1 * elapsed),
+                                            rule_.max_seconds - elapsed);
+      const int64_t left = rule_.max_samples - static_cast<int64_t>(times_.seconds.size());
+      ASSAY_RETURN_IF_ERROR(
+          RunChunk(std::clamp<int64_t>(SamplesIn(chunk_seconds), 1, left), &times_.seconds));
+      elapsed = Seconds(clock_.Now() - begin);
+      times_.stop_reason = StopReason(elapsed);
+    }
+    return Status::Ok();
+  }
+
+  MeasuredTimes TakeTimes() { return std::move(times_); }
+
+ private:
+  struct NoiseAt {
+    int64_t n;
+    double noise;
+  };
+
+  Status RunChunk(int64_t samples, std::vector<double>* seconds) {
+    const size_t before = seconds->size();
+    ASSAY_RETURN_IF_ERROR(device_.Run(samples, times_.batch, seconds));
+    if (seconds->size() != before + static_cast<size_t>(samples)) {
+      return Internal("the benchmark was asked for " + std::to_string(samples) +
+                          " samples and gave " + std::to_string(seconds->size() - before),
+                      "BAD_SAMPLE");
+    }
+    for (size_t i = before; i < seconds->size(); ++i) {
+      const double sample = (*seconds)[i];
+      if (std::isfinite(sample) && sample > 0) continue;
+      return Internal("sample " + std::to_string(i) + " is " + std::to_string(sample) +
+                          " s, not a positive time",
+                      "BAD_SAMPLE");
+    }
+    return Status::Ok();
+  }
+
+  int64_t SamplesIn(double seconds) const {
+    const double one = iteration_seconds_ * static_cast<double>(times_.batch);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::min(seconds / one, 1e9)), 1,
+                               std::max<int64_t>(rule_.max_samples, 1));
+  }
+
+  // Keeps the batch while its samples last one to two times the least length, so
+  // that noise does not change it.
+  int64_t BatchFor(double iteration_seconds) const {
+    const double sample = iteration_seconds * static_cast<double>(times_.batch);
+    const bool long_enough = sample >= min_sample_seconds_;
+    if (long_enough && (times_.batch == 1 || sample <= 2 * min_sample_seconds_)) {
+      return times_.batch;
+    }
+    // Half again as long as needed: room for noise either way.
+    const double batch = std::ceil(1.5 * min_sample_seconds_ / iteration_seconds);
+    if (iteration_seconds >= min_sample_seconds_) return 1;
+    return static_cast<int64_t>(std::min(batch, static_cast<double>(kMaxBatch)));
+  }
+
+  bool Settled(const std::vector<double>& medians) const {
+    if (medians.size() < 4) return false;  // The first window is one cold iteration.
+    const auto [low, high] = std::minmax_element(medians.end() - 3, medians.end());
+    return *high - *low <= rule_.settle_tolerance * *low;
+  }
+
+  // Empty while more samples are wanted.
+  std::string StopReason(double elapsed) {
+    const auto n = static_cast<int64_t>(times_.seconds.size());
+    if (n >= rule_.min_samples) {
+      const Summary summary = Summarize(times_.seconds);
+      noise_.push_back({n, summary.RelativeNoise()});
+      if (elapsed >= rule_.min_seconds) {
+        if (summary.RelativeConfidence() <= rule_.target_confidence) return "confidence";
+        if (NoiseIsStable()) return "noise_stable";
+      }
+    }
+    if (n >= rule_.max_samples) return "max_samples";
+    if (elapsed >= rule_.max_seconds) return "time_budget";
+    return "";
+  }
+
+  bool NoiseIsStable() const {
+    const NoiseAt last = noise_.back();
+    double low = last.noise;
+    double high = last.noise;
+    for (auto entry = noise_.rbegin(); entry != noise_.rend(); ++entry) {
+      low = std::min(low, entry->noise);
+      high = std::max(high, entry->noise);
+      if (entry->n <= last.n / 2) return high - low <= rule_.noise_tolerance * high;
+    }
+    return false;  // Not doubled yet.
+  }
+
+  TimedDevice& device_;
+  const MeasureRule rule_;
+  Clock& clock_;
+  double min_sample_seconds_ = 0;
+  double iteration_seconds_ = 1;
+  MeasuredTimes times_;
+  std::vector<NoiseAt> noise_;
+};
+
+}  // namespace
+
+Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
+                              const MeasureHooks& hooks) {
+  Engine engine(device, rule, clock);
+  if (hooks.warmup_begins) hooks.warmup_begins();
+  ASSAY_RETURN_IF_ERROR(engine.WarmUp());
+  if (hooks.window_begins) hooks.window_begins();
+  const Status collected = engine.Collect();
+  if (hooks.window_ends) hooks.window_ends();
+  ASSAY_RETURN_IF_ERROR(collected);
+  return engine.TakeTimes();
+}
+
+}  // namespace assay

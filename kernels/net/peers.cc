@@ -1,0 +1,200 @@
+#include "kernels/peers.h"
+
+#include <poll.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/framing.h"
+#include "kernels/net/greeting.h"
+#include "kernels/net/socket.h"
+
+namespace assay {
+namespace {
+
+// A connection to one other rank, carrying frames.
+struct Link {
+  Socket socket;
+  FrameDecoder decoder;
+};
+
+Status NameRank(int rank, const Status& error) {
+  return error.WithContext("rank " + std::to_string(rank));
+}
+
+// The next frame if it is there, nullopt if more must be waited for.
+Result<std::optional<std::string>> Poll(Link* link) {
+  ASSAY_ASSIGN_OR_RETURN(std::optional<std::string> frame, link->decoder.Next());
+  if (frame) return frame;
+  char chunk[65536];
+  ASSAY_ASSIGN_OR_RETURN(const size_t got, ReceiveSome(link->socket, chunk, sizeof chunk));
+  link->decoder.Append(std::string_view(chunk, got));
+  return link->decoder.Next();
+}
+
+class TcpPeers : public Peers {
+ public:
+  // `links`: every other rank's connection at rank 0, rank 0's elsewhere.
+  TcpPeers(int rank, int world_size, std::map<int, Socket> links)
+      : rank_(rank), world_size_(world_size) {
+    for (auto& [peer, socket] : links) links_[peer].socket = std::move(socket);
+  }
+
+  int rank() const override { return rank_; }
+  int world_size() const override { return world_size_; }
+
+  Status Barrier(Duration timeout) override {
+    ASSAY_RETURN_IF_ERROR(Gather("", timeout).status());
+    std::string nothing;
+    return Broadcast(&nothing, timeout);
+  }
+
+  Status Broadcast(std::string* bytes, Duration timeout) override {
+    const MonotonicTime deadline = Clock::Real().Now() + timeout;
+    if (rank_ == 0) return SendToAll(*bytes, deadline);
+    ASSAY_ASSIGN_OR_RETURN(auto received, ReceiveFromAll(deadline));
+    *bytes = std::move(received[0]);
+    return Status::Ok();
+  }
+
+  Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) override {
+    const MonotonicTime deadline = Clock::Real().Now() + timeout;
+    if (rank_ != 0) {
+      ASSAY_RETURN_IF_ERROR(SendToAll(bytes, deadline));
+      return std::vector<std::string>();
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto received, ReceiveFromAll(deadline));
+    received[0] = std::string(bytes);
+    return received;
+  }
+
+ private:
+  Status SendToAll(std::string_view bytes, MonotonicTime deadline) {
+    if (bytes.size() > kMaxFrameBytes) return InvalidArgument("too many bytes for one message");
+    const std::string frame = EncodeFrame(bytes);
+    for (auto& [peer, link] : links_) {
+      const Status sent = SendAll(link.socket, frame.data(), frame.size(), deadline);
+      if (!sent.ok()) return NameRank(peer, sent);
+    }
+    return Status::Ok();
+  }
+
+  // One frame of every link, by rank. Watches all of them, so that a lost rank is
+  // noticed while others are waited for.
+  Result<std::vector<std::string>> ReceiveFromAll(MonotonicTime deadline) {
+    std::vector<std::string> received(static_cast<size_t>(world_size_));
+    std::set<int> missing;
+    for (const auto& [peer, link] : links_) missing.insert(peer);
+    for (;;) {
+      std::vector<pollfd> entries;
+      for (auto peer = missing.begin(); peer != missing.end();) {
+        Link& link = links_[*peer];
+        auto frame = Poll(&link);
+        if (!frame.ok()) return NameRank(*peer, frame.status());
+        if (frame->has_value()) {
+          received[static_cast<size_t>(*peer)] = std::move(**frame);
+          peer = missing.erase(peer);
+        } else {
+          entries.push_back({link.socket.fd(), POLLIN, 0});
+          ++peer;
+        }
+      }
+      if (missing.empty()) return received;
+      if (Clock::Real().Now() >= deadline) {
+        return NameRank(*missing.begin(), PeerTimeout("no answer in time"));
+      }
+      poll(entries.data(), entries.size(), PollMillis(deadline));
+    }
+  }
+
+  const int rank_;
+  const int world_size_;
+  std::map<int, Link> links_;
+};
+
+class TcpRendezvous : public Rendezvous {
+ public:
+  TcpRendezvous(Socket listener, MeetingPoint point)
+      : listener_(std::move(listener)), nonce_(point.nonce), token_(point.ToString()) {}
+
+  const std::string& token() const override { return token_; }
+
+  Result<std::unique_ptr<Peers>> Accept(int world_size, Duration timeout) override {
+    std::set<int> ranks;
+    for (int rank = 1; rank < world_size; ++rank) ranks.insert(rank);
+    ASSAY_ASSIGN_OR_RETURN(auto links,
+                           AcceptRanks(listener_, nonce_, ranks, Clock::Real().Now() + timeout));
+    return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(links)));
+  }
+
+ private:
+  const Socket listener_;
+  const std::string nonce_;
+  const std::string token_;
+};
+
+// A Status as text: code, reason and message, a line each.
+std::string EncodeStatus(const Status& status) {
+  return std::to_string(static_cast<int>(status.code())) + "\n" + status.reason() + "\n" +
+         status.message();
+}
+
+Status DecodeStatus(const std::string& text) {
+  int code = static_cast<int>(Code::kUnknown);
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), code);
+  if (end.ec == std::errc() && code == 0) return Status::Ok();
+  const size_t reason = text.find('\n');
+  const size_t message = reason == std::string::npos ? reason : text.find('\n', reason + 1);
+  if (message == std::string::npos || code < 0 || code > 16) {
+    return Internal("an unreadable status", "BAD_MESSAGE");
+  }
+  return Status(static_cast<Code>(code), text.substr(reason + 1, message - reason - 1),
+                text.substr(message + 1));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout) {
+  ASSAY_ASSIGN_OR_RETURN(auto gathered, peers.Gather(bytes, timeout));
+  std::string packed;
+  for (const std::string& one : gathered) packed += EncodeFrame(one);
+  ASSAY_RETURN_IF_ERROR(peers.Broadcast(&packed, timeout));
+  FrameDecoder decoder;
+  decoder.Append(packed);
+  std::vector<std::string> all;
+  for (int rank = 0; rank < peers.world_size(); ++rank) {
+    ASSAY_ASSIGN_OR_RETURN(auto frame, decoder.Next());
+    if (!frame) return Internal("rank 0 sent fewer messages than ranks", "BAD_MESSAGE");
+    all.push_back(std::move(*frame));
+  }
+  return all;
+}
+
+Status Agree(Peers& peers, const Status& mine, Duration timeout) {
+  ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(peers, EncodeStatus(mine), timeout));
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const Status status = DecodeStatus(all[rank]);
+    if (!status.ok()) return NameRank(static_cast<int>(rank), status);
+  }
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address) {
+  MeetingPoint point;
+  point.host = address;
+  ASSAY_ASSIGN_OR_RETURN(point.nonce, NewNonce());
+  ASSAY_ASSIGN_OR_RETURN(Socket listener, ListenOn(address, &point.port));
+  return std::unique_ptr<Rendezvous>(new TcpRendezvous(std::move(listener), std::move(point)));
+}
+
+Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
+                                         Duration timeout) {
+  ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point, MeetingPoint::Parse(token));
+  std::map<int, Socket> links;
+  ASSAY_ASSIGN_OR_RETURN(links[0], ConnectAndGreet(point, rank, Clock::Real().Now() + timeout));
+  return std::unique_ptr<Peers>(new TcpPeers(rank, world_size, std::move(links)));
+}
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+// TCP with deadlines. Every descriptor is non-blocking; waiting is poll().
+//
+// Errors: UNAVAILABLE (PEER_LOST) when the other end is gone, DEADLINE_EXCEEDED
+// (PEER_TIMEOUT) when it did not answer in time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/status.h"
+
+namespace assay {
+
+// Owns a descriptor.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket();
+
+  int fd() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+Status PeerLost(std::string message);
+Status PeerTimeout(std::string message);
+
+// Listens on a free port of `host` and stores it in `port`.
+Result<Socket> ListenOn(const std::string& host, int* port);
+
+// The next connection, or an invalid Socket if none is waiting.
+Result<Socket> AcceptWaiting(const Socket& listener);
+
+// One attempt.
+Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
+
+// Until `fd` is ready for `events` (POLLIN, POLLOUT) or at its end.
+Status WaitFor(int fd, short events, MonotonicTime deadline);
+
+// Milliseconds for poll() until `deadline`, rounded up; 0 if it has passed.
+int PollMillis(MonotonicTime deadline);
+
+// What is there, up to `size` bytes: 0 if nothing is yet.
+Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size);
+// As much as fits now: 0 if nothing does.
+Result<size_t> SendSome(const Socket& socket, const void* data, size_t size);
+
+Status ReceiveAll(const Socket& socket, void* data, size_t size, MonotonicTime deadline);
+Status SendAll(const Socket& socket, const void* data, size_t size, MonotonicTime deadline);
+
+}  // namespace assay

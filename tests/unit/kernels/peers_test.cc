@@ -1,0 +1,142 @@
+#include "kernels/peers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "kernels/net/greeting.h"
+#include "tests/unit/kernels/gang.h"
+
+namespace assay {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+TEST(Peers, GatherAndBroadcastInRankOrder) {
+  RunGang(4, [](std::unique_ptr<Peers> peers) {
+    for (int round = 0; round < 50; ++round) {
+      const std::string mine(static_cast<size_t>(peers->rank() * 1000 + round),
+                             static_cast<char>('a' + peers->rank()));
+      const auto all = AllGather(*peers, mine, 10s);
+      ASSERT_TRUE(all.ok()) << all.status();
+      ASSERT_EQ(all->size(), 4u);
+      for (size_t rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ((*all)[rank], std::string(rank * 1000 + static_cast<size_t>(round),
+                                            static_cast<char>('a' + rank)));
+      }
+    }
+  });
+}
+
+TEST(Peers, BarrierLetsNobodyThroughEarly) {
+  std::atomic<int> arrived{0};
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    for (int round = 1; round <= 100; ++round) {
+      ++arrived;
+      ASSERT_TRUE(peers->Barrier(10s).ok());
+      EXPECT_GE(arrived.load(), 3 * round);
+      ASSERT_TRUE(peers->Barrier(10s).ok());
+    }
+  });
+}
+
+TEST(Peers, LargeMessages) {
+  RunGang(2, [](std::unique_ptr<Peers> peers) {
+    std::string bytes = peers->rank() == 0 ? std::string(20 << 20, 'x') : "";
+    ASSERT_TRUE(peers->Broadcast(&bytes, 20s).ok());
+    EXPECT_EQ(bytes.size(), size_t{20} << 20);
+  });
+}
+
+TEST(Peers, AgreeGivesEveryRankTheFirstFailure) {
+  RunGang(3, [](std::unique_ptr<Peers> peers) {
+    EXPECT_TRUE(Agree(*peers, Status::Ok(), 10s).ok());
+    const Status mine = peers->rank() == 0
+                            ? Status::Ok()
+                            : Status(Code::kResourceExhausted, "OUT_OF_MEMORY",
+                                     "GPU " + std::to_string(peers->rank()) + "\nis full");
+    const Status agreed = Agree(*peers, mine, 10s);
+    EXPECT_EQ(agreed.code(), Code::kResourceExhausted);
+    EXPECT_EQ(agreed.reason(), "OUT_OF_MEMORY");
+    EXPECT_EQ(agreed.message(), "rank 1: GPU 1\nis full");
+  });
+}
+
+TEST(Peers, LostRankIsNamedWhileAnotherIsWaitedFor) {
+  std::atomic<bool> noticed{false};
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    if (peers->rank() == 2) return;  // Closes its connection.
+    if (peers->rank() == 1) {        // Never sends: rank 0 must not wait for it.
+      std::string bytes;
+      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), "PEER_LOST");
+      EXPECT_TRUE(noticed);
+      return;
+    }
+    const auto gathered = peers->Gather("", 10s);
+    EXPECT_EQ(gathered.status().reason(), "PEER_LOST");
+    EXPECT_THAT(gathered.status().message(), HasSubstr("rank 2"));
+    noticed = true;
+  });
+}
+
+TEST(Peers, SilentRankIsATimeoutThatNamesIt) {
+  RunGang(2, [&](std::unique_ptr<Peers> peers) {
+    if (peers->rank() == 1) {
+      std::string bytes;
+      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), "PEER_LOST");
+      return;
+    }
+    const auto gathered = peers->Gather("", 50ms);
+    EXPECT_EQ(gathered.status().code(), Code::kDeadlineExceeded);
+    EXPECT_THAT(gathered.status().message(), HasSubstr("rank 1"));
+  });
+}
+
+TEST(Peers, StrangersAndGarbageAreDropped) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  auto point = MeetingPoint::Parse((*rendezvous)->token());
+  ASSERT_TRUE(point.ok());
+  const MonotonicTime soon = Clock::Real().Now() + 5s;
+  // Silent, garbage, and the right form with a wrong nonce; more than are kept.
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 100; ++i) {
+    auto stranger = ConnectTo(point->host, point->port, soon);
+    ASSERT_TRUE(stranger.ok()) << stranger.status();
+    std::string garbage;
+    if (i % 3 == 1) garbage = std::string(1000, '\xff');
+    if (i % 3 == 2) garbage = "assay-rank/1 " + std::string(32, '0') + "00000001";
+    EXPECT_TRUE(SendAll(*stranger, garbage.data(), garbage.size(), soon).ok());
+    strangers.push_back(std::move(*stranger));
+  }
+  std::thread rank1([&] {
+    const auto peers = JoinPeers((*rendezvous)->token(), 1, 2, 10s);
+    ASSERT_TRUE(peers.ok()) << peers.status();
+    EXPECT_TRUE((*peers)->Barrier(10s).ok());
+  });
+  const auto peers = (*rendezvous)->Accept(2, 10s);
+  EXPECT_TRUE(peers.ok()) << peers.status();
+  if (peers.ok()) EXPECT_TRUE((*peers)->Barrier(10s).ok());
+  rank1.join();
+}
+
+TEST(Peers, MissingRankIsNamed) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  const auto peers = (*rendezvous)->Accept(3, 20ms);
+  EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
+  EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
+}
+
+TEST(Peers, BadTokensAreRefusedWithoutRepeatingThem) {
+  for (const char* token : {"", "host", "host:1", "host:1/short", "host:99999/0123456789abcdef0123",
+                            "/0123456789abcdef0123456789abcdef"}) {
+    const auto peers = JoinPeers(token, 1, 2, 10ms);
+    EXPECT_EQ(peers.status().reason(), "BAD_TOKEN") << token;
+  }
+}
+
+}  // namespace
+}  // namespace assay
