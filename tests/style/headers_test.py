@@ -1,0 +1,53 @@
+"""Every public header compiles alone.
+
+A header that its own source includes first is proven by the build already; each
+other one becomes a translation unit of one line, checked for syntax only.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+
+import tree
+
+# Headers that need a CUDA compiler.
+SKIPPED = ("kernels/cuda/", "kernels/nccl/")
+FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def proven(header):
+    source = os.path.splitext(header)[0] + ".cc"
+    if not os.path.exists(os.path.join(tree.ROOT, source)):
+        return False
+    first = FIRST_INCLUDE.search(tree.read(source))
+    return first is not None and first.group(1) == header
+
+
+def compile_alone(header, compiler, build):
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-O0", "-x", "c++", "-I", tree.ROOT,
+               "-isystem", os.path.join(build, "generated"), "-"]
+    run = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True,
+                         cwd=tree.ROOT)
+    if run.returncode == 0:
+        return None
+    return f"{header}: does not compile alone\n{run.stderr[:2000]}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--compiler", required=True)
+    arguments = parser.parse_args()
+    headers = [path for path in tree.files(".h")
+               if not path.startswith(SKIPPED) and not proven(path)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = pool.map(
+            lambda header: compile_alone(header, arguments.compiler, arguments.build), headers)
+    print(f"{len(headers)} headers compiled alone")
+    tree.finish([fault for fault in outcomes if fault])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Every relative link and every `path` named in the documents exists.
+
+A link may name a line by its text: [text](../common/units.h#ParseBytes) asks that
+the file contains "ParseBytes".
+"""
+
+import os
+import re
+
+import tree
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
+
+
+def anchor_of(heading):
+    words = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
+    return words.strip().replace(" ", "-")
+
+
+def check(path, target):
+    file, _, fragment = target.partition("#")
+    base = os.path.dirname(path)
+    resolved = os.path.normpath(os.path.join(base, file)) if file else path
+    full = os.path.join(tree.ROOT, resolved)
+    if not os.path.exists(full):
+        return f"{resolved} does not exist"
+    if not fragment or os.path.isdir(full):
+        return None
+    text = tree.read(resolved)
+    if resolved.endswith(".md"):
+        if fragment not in {anchor_of(heading) for heading in HEADING.findall(text)}:
+            return f"{resolved} has no heading #{fragment}"
+    elif not re.search(rf"\b{re.escape(fragment)}\b", text):
+        return f"{resolved} does not contain {fragment}"
+    return None
+
+
+def main():
+    faults = []
+    for path in tree.files(".md"):
+        text = tree.read(path)
+        for match in LINK.finditer(text):
+            target = match.group(1)
+            if re.match(r"[a-z]+:", target):
+                continue
+            fault = check(path, target)
+            if fault:
+                line = text.count("\n", 0, match.start()) + 1
+                faults.append(f"{path}:{line}: {fault}")
+    tree.finish(faults)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Small rules of the house: size of files, nothing unfinished, no sleeping tests."""
+
+import re
+
+import tree
+
+CODE = (".h", ".cc", ".cu", ".cuh", ".py", ".sh")
+MAXIMUM_LINES = 500
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+# Tests wait for what they need, with a deadline; they never hope that it is there.
+SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
+# A fake runner's very purpose is to take time; polling helpers hold the one
+# sleep that everything else goes through.
+MAY_SLEEP = {
+    "tests/unit/kernels/fake_runner.cc",
+    "tests/e2e/harness.py",
+}
+
+
+def main():
+    faults = []
+    for path in tree.files(*CODE):
+        text = tree.read(path)
+        lines = text.splitlines()
+        if len(lines) > MAXIMUM_LINES:
+            faults.append(f"{path}: {len(lines)} lines; at most {MAXIMUM_LINES}")
+        for number, line in enumerate(lines, 1):
+            if path != "tests/style/source_test.py" and UNFINISHED.search(line):
+                faults.append(f"{path}:{number}: unfinished: {line.strip()}")
+            if (path.startswith("tests/") and path not in MAY_SLEEP and SLEEP.search(line)
+                    and path != "tests/style/source_test.py"):
+                faults.append(f"{path}:{number}: a test sleeps: {line.strip()}")
+            if path.endswith(".h") and number == len(lines) and "#pragma once" not in text:
+                faults.append(f"{path}: no #pragma once")
+        if text and not text.endswith("\n"):
+            faults.append(f"{path}: does not end with a newline")
+    tree.finish(faults)
+
+
+if __name__ == "__main__":
+    main()
