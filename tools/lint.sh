@@ -89,9 +89,9 @@ main() {
   generate_protocol
   check "thread-safety analysis" thread_safety
   if ((all)); then
-    built_sources | check "clang-tidy on every file" tidy
+    check "clang-tidy on every file" tidy < <(built_sources)
   else
-    changed_sources | check "clang-tidy on changed files" tidy
+    check "clang-tidy on changed files" tidy < <(changed_sources)
   fi
   if ((${#failures[@]})); then
     die "failed: $(printf '%s; ' "${failures[@]}")"

@@ -1,0 +1,156 @@
+"""The product end to end: real coordinator, agents, runners, CLI and PostgreSQL."""
+
+import json
+import os
+import unittest
+
+import harness
+from harness import Fleet, eventually
+
+# Two cases a repetition of a job that may run anywhere, each of them slow enough to
+# be interrupted.
+SLOW = """
+name: interrupted
+placement: any
+repetitions: {repetitions}
+retries: 5
+benchmarks:
+  - slow: {{value: [1, 2], millis: {millis}}}
+"""
+
+
+def slow(repetitions=4, millis=700):
+    return SLOW.format(repetitions=repetitions, millis=millis)
+
+
+class FleetTest(unittest.TestCase):
+    def expect_every_case_once(self, fleet, campaign, cases):
+        """Neither lost nor twice: one primary row for each case of each job."""
+        rows = fleet.postgres.rows(
+            "SELECT job_id, case_index, count(*) FROM result "
+            f"WHERE campaign_id = '{campaign}' GROUP BY 1, 2")
+        self.assertEqual(len(rows), cases)
+        self.assertEqual({row[2] for row in rows}, {"1"})
+
+    def running_job(self, fleet, campaign):
+        """Node name of a job that runs now."""
+        def running():
+            jobs = fleet.cli_json("campaign", "show", campaign, "--jobs").get("jobs", [])
+            return next((job for job in jobs if job["state"].endswith("RUNNING")), None)
+        return eventually(running, 30, "a running job")["node_names"][0]
+
+    def test_quick_start(self):
+        with Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a", runner=harness.RUNNER)
+            file = os.path.join(harness.ROOT, "examples", "quickstart.yaml")
+            watched = fleet.cli("campaign", "submit", file, "--watch", seconds=180)
+            self.assertIn("cpu_gemm", watched.stdout + watched.stderr)
+            csv = fleet.cli("results", "--filter", 'benchmark="cpu_gemm"', "-o", "csv").stdout
+            lines = csv.splitlines()
+            self.assertIn("cpu_gemm", csv)
+            self.assertGreater(len(lines), 1)
+            listed = json.loads(fleet.cli("results", "-o", "json").stdout)
+            for result in listed:
+                self.assertTrue(result["case_result"]["verification"]["passed"])
+                self.assertRegex(result["series_id"], "^[0-9a-f]{64}$")
+
+    def test_agent_killed_mid_campaign(self):
+        with Fleet() as fleet:
+            fleet.start()
+            agents = {name: fleet.agent(name) for name in ("node-a", "node-b")}
+            campaign = fleet.submit(slow())
+            victim = self.running_job(fleet, campaign)
+            agents[victim].kill()
+            ended = fleet.await_end(campaign)
+            self.assertEqual(ended["jobs"].get("succeeded"), 4, ended)
+            self.expect_every_case_once(fleet, campaign, 8)
+            fleet.await_node(victim, "DISCONNECTED")
+
+    def test_agent_killed_and_started_again(self):
+        with Fleet() as fleet:
+            fleet.start()
+            agent = fleet.agent("node-a")
+            campaign = fleet.submit(slow(repetitions=2))
+            self.running_job(fleet, campaign)
+            agent.kill()
+            fleet.agent("node-a")
+            self.assertEqual(fleet.await_end(campaign)["jobs"].get("succeeded"), 2)
+            self.expect_every_case_once(fleet, campaign, 4)
+
+    def test_coordinator_killed_mid_campaign(self):
+        with Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a")
+            fleet.agent("node-b")
+            campaign = fleet.submit(slow())
+            self.running_job(fleet, campaign)
+            fleet.coordinator.kill()
+            fleet.restart_coordinator()
+            ended = fleet.await_end(campaign)
+            self.assertEqual(ended["jobs"].get("succeeded"), 4, ended)
+            self.expect_every_case_once(fleet, campaign, 8)
+
+    def test_postgres_restarted_mid_campaign(self):
+        with Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a")
+            campaign = fleet.submit(slow(repetitions=3))
+            self.running_job(fleet, campaign)
+            fleet.postgres.stop()
+            fleet.postgres.start()
+            ended = fleet.await_end(campaign)
+            self.assertEqual(ended["jobs"].get("succeeded"), 3, ended)
+            self.expect_every_case_once(fleet, campaign, 6)
+
+    def test_coordinator_dials_an_added_node(self):
+        with Fleet() as fleet:
+            fleet.start()
+            agent = fleet.agent("dialled", attach=False)
+            fleet.cli("node", "add", agent.addresses["grpc"])
+            fleet.await_node("dialled")
+            campaign = fleet.submit("name: dialled\nbenchmarks:\n  - ok: {value: 7}\n")
+            self.assertEqual(fleet.await_end(campaign)["jobs"].get("succeeded"), 1)
+            self.expect_every_case_once(fleet, campaign, 1)
+            # The coordinator dials again after its own restart, without being told.
+            fleet.coordinator.kill()
+            fleet.restart_coordinator()
+            fleet.await_node("dialled")
+            fleet.cli("node", "remove", "dialled")
+            self.assertEqual(fleet.nodes(), [])
+
+    def test_gang_over_two_nodes(self):
+        with Fleet() as fleet:
+            fleet.start()
+            for name in ("node-a", "node-b"):
+                fleet.agent(name, runner=harness.RUNNER)
+            campaign = fleet.submit(
+                "name: gang\nbenchmarks:\n  - tcp_all_reduce: {ranks: 2, bytes: 1MiB}\n")
+            self.assertEqual(fleet.await_end(campaign, 120)["jobs"].get("succeeded"), 1)
+            names = fleet.cli_json("results")[0]["case_result"]["provenance"]["node_names"]
+            self.assertEqual(sorted(names), ["node-a", "node-b"])
+
+    def test_cancel_stops_a_hanging_runner(self):
+        with Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a")
+            campaign = fleet.submit("name: hangs\nbenchmarks:\n  - hang: {}\n")
+            self.running_job(fleet, campaign)
+            fleet.cli("campaign", "cancel", campaign)
+            self.assertTrue(fleet.await_end(campaign)["state"].endswith("CANCELLED"))
+
+    def test_misbehaving_runners_fail_their_own_job_only(self):
+        with Fleet() as fleet:
+            fleet.start()
+            agent = fleet.agent("node-a")
+            campaign = fleet.submit(
+                "name: bad\nretries: 0\ntimeout: 3s\nbenchmarks:\n"
+                "  - crash: {}\n  - garbage: {}\n  - hang: {}\n  - chatty: {}\n  - wrong: {}\n")
+            ended = fleet.await_end(campaign, 120)
+            self.assertEqual(ended["jobs"].get("succeeded"), 1, ended)
+            self.assertEqual(ended["jobs"].get("failed"), 4, ended)
+            self.assertTrue(agent.running())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

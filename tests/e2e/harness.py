@@ -1,0 +1,310 @@
+"""Real processes for tests: a private PostgreSQL, coordinators, agents, the CLI.
+
+Everything lives in one temporary folder and on free loopback ports, is started by
+the test, and is ended by its process id when the test ends. Nothing is waited for
+blindly: `eventually` polls a condition until a deadline.
+
+    with Fleet() as fleet:
+        fleet.start()                       # PostgreSQL and a coordinator
+        agent = fleet.agent("node-a")
+        fleet.submit(CAMPAIGN)
+"""
+
+import contextlib
+import glob
+import json
+import os
+import pwd
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("ASSAY_BUILD", os.path.join(ROOT, "build"))
+FAKE_RUNNER = os.path.join(BUILD, "tests", "fake_runner")
+RUNNER = os.path.join(BUILD, "bin", "assay-runner")
+
+
+def eventually(condition, seconds=30.0, what="the condition", period=0.05):
+    """The first true value of `condition()`; AssertionError after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come true within {seconds:g} s")
+        time.sleep(period)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def postgres_bin():
+    """The folder of the server's programs: $ASSAY_POSTGRES_BIN, or the newest installed."""
+    named = os.environ.get("ASSAY_POSTGRES_BIN")
+    if named:
+        return named
+    found = glob.glob("/usr/lib/postgresql/*/bin")
+    if not found:
+        raise RuntimeError("no PostgreSQL server under /usr/lib/postgresql")
+    return max(found, key=lambda path: int(path.split("/")[-2]))
+
+
+class Process:
+    """A child that is killed with its test; its output goes to a file."""
+
+    def __init__(self, name, command, log, ready=False, user=None, env=None):
+        self.name, self.log = name, log
+        self._command, self._user, self._env = command, user, env
+        self._ready = ready
+        self.process = None
+        self.addresses = {}
+
+    def start(self, seconds=30.0):
+        read_end = write_end = None
+        command = list(self._command)
+        if self._ready:
+            read_end, write_end = os.pipe()
+            command += ["--ready-fd", str(write_end)]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=self._user,
+                env={**os.environ, **(self._env or {})},
+                pass_fds=[write_end] if write_end is not None else [])
+        if self._ready:
+            os.close(write_end)
+            try:
+                self.addresses = json.loads(self._read_line(read_end, seconds))
+            finally:
+                os.close(read_end)
+        return self
+
+    def _read_line(self, descriptor, seconds):
+        deadline, line = time.monotonic() + seconds, b""
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                raise AssertionError(f"{self.name} was not ready in {seconds:g} s\n{self.tail()}")
+            read = os.read(descriptor, 4096)
+            if not read:
+                self.process.wait()
+                raise AssertionError(
+                    f"{self.name} ended with {self.process.returncode}\n{self.tail()}")
+            line += read
+        return line
+
+    def tail(self, characters=4000):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()[-characters:]
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def send_signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        """kill -9, as a machine that dies would have it."""
+        if self.running():
+            self.process.kill()
+            self.process.wait()
+
+    def stop(self, seconds=15.0, number=signal.SIGTERM):
+        """Asks it to end and returns its exit status; kills it after `seconds`."""
+        if not self.running():
+            return self.process.returncode if self.process else None
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
+
+
+class Postgres:
+    """A private cluster: trust on a socket in its own folder and one loopback port."""
+
+    def __init__(self, folder):
+        self._bin, self._data = postgres_bin(), os.path.join(folder, "data")
+        self._folder, self.port = folder, free_port()
+        # initdb refuses root; the package brings a user for this.
+        self._user = pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
+        os.makedirs(folder, exist_ok=True)
+        if self._user is not None:
+            os.chown(folder, self._user, -1)
+        self.server = None
+
+    @property
+    def conninfo(self):
+        return f"host=127.0.0.1 port={self.port} user=assay dbname=assay"
+
+    def start(self):
+        if not os.path.exists(self._data):
+            subprocess.run([os.path.join(self._bin, "initdb"), "-D", self._data, "-U", "assay",
+                            "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
+                           check=True, capture_output=True, user=self._user, cwd="/")
+        self.server = Process("postgres", [
+            os.path.join(self._bin, "postgres"), "-D", self._data, "-p", str(self.port),
+            "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self._folder}",
+            "-c", "max_connections=100", "-c", "fsync=off"],
+            os.path.join(self._folder, "postgres.log"), user=self._user).start()
+        eventually(self._answers, 30, "PostgreSQL's start")
+        if not self.rows("SELECT 1 FROM pg_database WHERE datname = 'assay'", "postgres"):
+            self.rows("CREATE DATABASE assay", "postgres")
+        return self
+
+    def _answers(self):
+        return subprocess.run([os.path.join(self._bin, "pg_isready"), "-q", "-h", "127.0.0.1",
+                               "-p", str(self.port), "-U", "assay", "-d", "postgres"],
+                              check=False).returncode == 0
+
+    def stop(self):
+        if self.server:
+            self.server.stop(number=signal.SIGINT)
+
+    def rows(self, sql, database="assay"):
+        """Rows as lists of text."""
+        run = subprocess.run(
+            [os.path.join(self._bin, "psql"), "-X", "-A", "-t", "-q", "-F", "\x1f",
+             "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.port), "-U", "assay",
+             "-d", database, "-c", sql], capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise AssertionError(f"{run.stderr.strip()}\nin: {sql}")
+        return [line.split("\x1f") for line in run.stdout.splitlines() if line]
+
+    def value(self, sql):
+        return self.rows(sql)[0][0]
+
+
+class Fleet:
+    """A private installation of Assay. Use as a context manager."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="assay-test-")
+        os.chmod(self.folder, 0o755)
+        self.postgres = Postgres(os.path.join(self.folder, "pg"))
+        self.coordinator = None
+        self._agents, self._processes = [], []
+        # Options that every call of the CLI gets, for example --tls-ca.
+        self.cli_options = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is not None:
+            self._print_logs()
+        for process in reversed(self._processes):
+            with contextlib.suppress(OSError):
+                process.stop(5)
+        self.postgres.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _print_logs(self):
+        for process in self._processes:
+            print(f"---- {process.name}\n{process.tail()}")
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def add(self, name, command, ready=False, env=None):
+        process = Process(name, command, self.path(f"{name}.log"), ready, env=env)
+        self._processes.append(process)
+        return process
+
+    def start(self, *options):
+        self.postgres.start()
+        self.coordinator = self.new_coordinator("coordinator", *options).start()
+        return self
+
+    def new_coordinator(self, name, *options, grpc="127.0.0.1:0", http="127.0.0.1:0"):
+        return self.add(name, [
+            os.path.join(BUILD, "bin", "assay-coordinator"), "--listen", grpc, "--http", http,
+            "--database", self.postgres.conninfo, "--lease", "5s", "--heartbeat", "1s",
+            *options], ready=True)
+
+    def restart_coordinator(self, *options):
+        """A new process on the addresses of the last one."""
+        old = self.coordinator.addresses
+        self.coordinator = self.new_coordinator(
+            "coordinator-again", *options, grpc=old["grpc"], http=old["http"]).start()
+
+    def new_agent(self, name, *options, runner=FAKE_RUNNER, attach=True):
+        command = [os.path.join(BUILD, "bin", "assay-agent"), "--data", self.path(name),
+                   "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--name", name,
+                   "--runner", runner]
+        if attach:
+            command += ["--coordinator", self.coordinator.addresses["grpc"]]
+        return self.add(name, [*command, *options], ready=True)
+
+    def agent(self, name, *options, runner=FAKE_RUNNER, attach=True):
+        """Starts an agent, and waits until the coordinator has it if it attaches."""
+        process = self.new_agent(name, *options, runner=runner, attach=attach).start()
+        if attach:
+            self.await_node(name)
+        return process
+
+    def await_node(self, name, state="CONNECTED", seconds=30):
+        def found():
+            return any(name == node["description"]["name"] and node.get("state", "").endswith(state)
+                       for node in self.nodes())
+        return eventually(found, seconds, f"node {name} in state {state}")
+
+    def nodes(self):
+        return self.cli_json("node", "list")
+
+    def cli(self, *arguments, code=0, seconds=120, stdin=None):
+        """Runs `assay ARGUMENTS`; `code` is the exit status expected, None for any."""
+        command = [os.path.join(BUILD, "bin", "assay"), "--coordinator",
+                   self.coordinator.addresses["grpc"], *self.cli_options, *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=seconds,
+                             check=False, input=stdin)
+        if code is not None and run.returncode != code:
+            raise AssertionError(f"{' '.join(command)}\nended with {run.returncode}, not {code}\n"
+                                 f"{run.stdout}\n{run.stderr}")
+        return run
+
+    def cli_json(self, *arguments):
+        return json.loads(self.cli(*arguments, "-o", "json").stdout)
+
+    def submit(self, text, *options, code=0):
+        """Writes a campaign file and submits it; the campaign's id."""
+        file = self.path(f"campaign-{time.monotonic_ns()}.yaml")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(text)
+        run = self.cli("campaign", "submit", file, "-o", "json", *options, code=code)
+        return self._campaign(json.loads(run.stdout))["campaign_id"] if code == 0 else run
+
+    @staticmethod
+    def _campaign(answer):
+        return answer.get("campaign", answer)
+
+    def campaign(self, campaign):
+        return self._campaign(self.cli_json("campaign", "show", campaign))
+
+    def await_end(self, campaign, seconds=60):
+        def ended():
+            shown = self.campaign(campaign)
+            return shown if shown["state"].endswith(("COMPLETED", "CANCELLED")) else None
+        return eventually(ended, seconds, f"the end of campaign {campaign}", 0.2)
+
+    def metrics(self, process):
+        return fetch(f"http://{process.addresses['http']}/metrics")
+
+
+def fetch(url, seconds=5):
+    with urllib.request.urlopen(url, timeout=seconds) as answer:
+        return answer.read().decode("utf-8")
