@@ -1,0 +1,112 @@
+// The part of NVML's binary interface that Assay calls, declared by hand so that
+// neither building nor running needs NVIDIA's headers. NVML API version 12 (the
+// functions with the suffixes below; all are in drivers from 470 on, and newer ones
+// keep them). Source: NVIDIA's "NVML API Reference Guide".
+#pragma once
+
+#include <cstdint>
+
+namespace assay::nvml_abi {
+
+using Return = int;  // nvmlReturn_t
+inline constexpr Return kSuccess = 0;
+inline constexpr Return kNotSupported = 3;
+inline constexpr Return kInsufficientSize = 7;
+inline constexpr Return kFunctionNotFound = 13;
+
+using Device = struct DeviceOpaque*;  // nvmlDevice_t
+
+struct PciInfo {  // nvmlPciInfo_t, version 3.
+  char bus_id_legacy[16];
+  uint32_t domain;
+  uint32_t bus;
+  uint32_t device;
+  uint32_t pci_device_id;
+  uint32_t pci_subsystem_id;
+  char bus_id[32];
+};
+static_assert(sizeof(PciInfo) == 68);
+
+struct Memory {  // nvmlMemory_t, bytes.
+  uint64_t total;
+  uint64_t free;
+  uint64_t used;
+};
+static_assert(sizeof(Memory) == 24);
+
+struct ProcessInfo {  // nvmlProcessInfo_t, version 2 (of the _v3 call).
+  uint32_t pid;
+  uint64_t used_gpu_memory;
+  uint32_t gpu_instance_id;
+  uint32_t compute_instance_id;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+struct ViolationTime {  // nvmlViolationTime_t; reference in us, violation in ns.
+  uint64_t reference_time;
+  uint64_t violation_time;
+};
+static_assert(sizeof(ViolationTime) == 16);
+
+// nvmlClockType_t
+inline constexpr int kClockSm = 1;
+inline constexpr int kClockMemory = 2;
+// nvmlTemperatureSensors_t
+inline constexpr int kTemperatureGpu = 0;
+// nvmlMemoryErrorType_t, nvmlEccCounterType_t
+inline constexpr int kEccUncorrected = 1;
+inline constexpr int kEccVolatile = 0;
+// nvmlEnableState_t
+inline constexpr int kEnabled = 1;
+// nvmlIntNvLinkDeviceType_t
+inline constexpr int kRemoteGpu = 0;
+inline constexpr int kRemoteSwitch = 2;
+// nvmlGpuTopologyLevel_t
+inline constexpr int kTopologyInternal = 0;
+inline constexpr int kTopologySingle = 10;
+inline constexpr int kTopologyMultiple = 20;
+inline constexpr int kTopologyHostBridge = 30;
+inline constexpr int kTopologyNode = 40;
+inline constexpr int kTopologySystem = 50;
+// NVML_NVLINK_MAX_LINKS
+inline constexpr unsigned kMaxNvLinks = 18;
+
+// Every function called, as X(member, exported name, parameters). Any but Init may
+// be missing from an older library.
+#define ASSAY_NVML_FUNCTIONS(X)                                                              \
+  X(init, "nvmlInit_v2", ())                                                                 \
+  X(shutdown, "nvmlShutdown", ())                                                            \
+  X(driver_version, "nvmlSystemGetDriverVersion", (char*, unsigned))                         \
+  X(cuda_version, "nvmlSystemGetCudaDriverVersion_v2", (int*))                               \
+  X(count, "nvmlDeviceGetCount_v2", (unsigned*))                                             \
+  X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned, Device*))                            \
+  X(name, "nvmlDeviceGetName", (Device, char*, unsigned))                                    \
+  X(uuid, "nvmlDeviceGetUUID", (Device, char*, unsigned))                                    \
+  X(pci_info, "nvmlDeviceGetPciInfo_v3", (Device, PciInfo*))                                 \
+  X(memory, "nvmlDeviceGetMemoryInfo", (Device, Memory*))                                    \
+  X(compute_capability, "nvmlDeviceGetCudaComputeCapability", (Device, int*, int*))          \
+  X(pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration", (Device, unsigned*))             \
+  X(pcie_generation_max, "nvmlDeviceGetMaxPcieLinkGeneration", (Device, unsigned*))          \
+  X(pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", (Device, unsigned*))                       \
+  X(pcie_width_max, "nvmlDeviceGetMaxPcieLinkWidth", (Device, unsigned*))                    \
+  X(nvlink_state, "nvmlDeviceGetNvLinkState", (Device, unsigned, int*))                      \
+  X(nvlink_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2", (Device, unsigned, PciInfo*))  \
+  X(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType", (Device, unsigned, int*))     \
+  X(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor", (Device, Device, int*))          \
+  X(ecc_mode, "nvmlDeviceGetEccMode", (Device, int*, int*))                                  \
+  X(ecc_errors, "nvmlDeviceGetTotalEccErrors", (Device, int, int, uint64_t*))                \
+  X(remapped_rows, "nvmlDeviceGetRemappedRows",                                              \
+    (Device, unsigned*, unsigned*, unsigned*, unsigned*))                                    \
+  X(power_limit, "nvmlDeviceGetPowerManagementLimit", (Device, unsigned*))                   \
+  X(power_limit_default, "nvmlDeviceGetPowerManagementDefaultLimit", (Device, unsigned*))    \
+  X(max_clock, "nvmlDeviceGetMaxClockInfo", (Device, int, unsigned*))                        \
+  X(mig_mode, "nvmlDeviceGetMigMode", (Device, unsigned*, unsigned*))                        \
+  X(processes, "nvmlDeviceGetComputeRunningProcesses_v3", (Device, unsigned*, ProcessInfo*)) \
+  X(clock, "nvmlDeviceGetClockInfo", (Device, int, unsigned*))                               \
+  X(power, "nvmlDeviceGetPowerUsage", (Device, unsigned*))                                   \
+  X(temperature, "nvmlDeviceGetTemperature", (Device, int, unsigned*))                       \
+  X(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, uint64_t*))      \
+  X(violation, "nvmlDeviceGetViolationStatus", (Device, int, ViolationTime*))                \
+  X(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, uint64_t*))
+
+}  // namespace assay::nvml_abi

@@ -1,0 +1,53 @@
+#include "common/nvml_library.h"
+
+#include <dlfcn.h>
+
+namespace assay {
+namespace {
+
+using nvml_abi::Return;
+
+std::string ReturnText(Return code) {
+  if (code == nvml_abi::kNotSupported) return "not supported by this GPU or driver";
+  if (code == nvml_abi::kFunctionNotFound) return "not in this version of the library";
+  return "NVML error " + std::to_string(code);
+}
+
+}  // namespace
+
+Nvml::Library::~Library() {
+  if (started_ && functions_.shutdown != nullptr) functions_.shutdown();
+  if (handle_ != nullptr) ::dlclose(handle_);
+}
+
+Status Nvml::Library::Load(const std::string& path) {
+  handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    const char* why = ::dlerror();
+    return NotFound("cannot load " + path + ": " + (why == nullptr ? "unknown error" : why),
+                    "NO_NVIDIA_DRIVER");
+  }
+#define ASSAY_NVML_LOAD(member, symbol, parameters) \
+  functions_.member = reinterpret_cast<decltype(functions_.member)>(::dlsym(handle_, symbol));
+  ASSAY_NVML_FUNCTIONS(ASSAY_NVML_LOAD)
+#undef ASSAY_NVML_LOAD
+  if (functions_.init == nullptr) {
+    return Unavailable(path + " is not NVML: it has no nvmlInit_v2", "NVML_UNUSABLE");
+  }
+  const Return code = functions_.init();
+  if (code != nvml_abi::kSuccess) {
+    return Unavailable("nvmlInit_v2 of " + path + " failed: " + ReturnText(code), "NVML_UNUSABLE");
+  }
+  started_ = true;
+  return Status::Ok();
+}
+
+void Nvml::Library::Report(const char* name, Return code) {
+  {
+    MutexLock lock(mutex_);
+    if (!reported_.insert(name).second) return;
+  }
+  if (warn_) warn_(std::string(name) + " failed: " + ReturnText(code));
+}
+
+}  // namespace assay

@@ -1,0 +1,149 @@
+// A libnvidia-ml.so.1 of eight H200 behind NVSwitches, for tests on machines without
+// a GPU. Built as a shared library and loaded by path; calls that a test wants to see
+// fail do so: GPU 0 cannot read its remapped rows.
+#include <cstdio>
+#include <cstring>
+
+#include "common/nvml_abi.h"
+
+namespace {
+
+using namespace assay::nvml_abi;
+
+constexpr unsigned kGpus = 8;
+constexpr Return kInvalidArgument = 2;
+constexpr uint64_t kSwPowerCap = 0x4;
+
+// Handles are numbers in disguise: 1 for GPU 0, and so on.
+unsigned IndexOf(Device device) {
+  return static_cast<unsigned>(reinterpret_cast<uintptr_t>(device)) - 1;
+}
+
+template <typename T>
+Return Give(T* out, T value) {
+  *out = value;
+  return kSuccess;
+}
+
+Return GiveText(char* out, unsigned size, const char* text) {
+  if (std::strlen(text) + 1 > size) return kInsufficientSize;
+  std::strcpy(out, text);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+Return nvmlInit_v2() { return kSuccess; }
+Return nvmlShutdown() { return kSuccess; }
+Return nvmlSystemGetDriverVersion(char* out, unsigned size) {
+  return GiveText(out, size, "580.95.05");
+}
+Return nvmlSystemGetCudaDriverVersion_v2(int* out) { return Give(out, 13000); }
+Return nvmlDeviceGetCount_v2(unsigned* out) { return Give(out, kGpus); }
+
+Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* out) {
+  if (index >= kGpus) return kInvalidArgument;
+  return Give(out, reinterpret_cast<Device>(uintptr_t{index} + 1));
+}
+
+Return nvmlDeviceGetName(Device, char* out, unsigned size) {
+  return GiveText(out, size, "NVIDIA H200");
+}
+
+Return nvmlDeviceGetUUID(Device device, char* out, unsigned size) {
+  char text[64];
+  std::snprintf(text, sizeof text, "GPU-00000000-0000-4000-8000-00000000000%u", IndexOf(device));
+  return GiveText(out, size, text);
+}
+
+Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* out) {
+  *out = {};
+  out->bus = 0xf0 + IndexOf(device);
+  std::snprintf(out->bus_id, sizeof out->bus_id, "00000000:%02X:00.0", out->bus);
+  return kSuccess;
+}
+
+Return nvmlDeviceGetMemoryInfo(Device, Memory* out) {
+  return Give(out, Memory{150'754'820'096, 150'000'000'000, 754'820'096});
+}
+
+Return nvmlDeviceGetCudaComputeCapability(Device, int* major, int* minor) {
+  *minor = 0;
+  return Give(major, 9);
+}
+
+Return nvmlDeviceGetCurrPcieLinkGeneration(Device, unsigned* out) { return Give(out, 5U); }
+Return nvmlDeviceGetMaxPcieLinkGeneration(Device, unsigned* out) { return Give(out, 5U); }
+Return nvmlDeviceGetCurrPcieLinkWidth(Device, unsigned* out) { return Give(out, 16U); }
+Return nvmlDeviceGetMaxPcieLinkWidth(Device, unsigned* out) { return Give(out, 16U); }
+
+Return nvmlDeviceGetNvLinkState(Device, unsigned link, int* out) {
+  return link < kMaxNvLinks ? Give(out, kEnabled) : kInvalidArgument;
+}
+
+Return nvmlDeviceGetNvLinkRemoteDeviceType(Device, unsigned, int* out) {
+  return Give(out, kRemoteSwitch);
+}
+
+Return nvmlDeviceGetTopologyCommonAncestor(Device, Device, int* out) {
+  return Give(out, kTopologySystem);
+}
+
+Return nvmlDeviceGetEccMode(Device, int* current, int* pending) {
+  *pending = kEnabled;
+  return Give(current, kEnabled);
+}
+
+Return nvmlDeviceGetTotalEccErrors(Device, int, int, uint64_t* out) {
+  return Give(out, uint64_t{0});
+}
+
+Return nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected,
+                                 unsigned* pending, unsigned* failed) {
+  if (IndexOf(device) == 0) return kNotSupported;
+  *corrected = *uncorrected = *pending = 0;
+  return Give(failed, 0U);
+}
+
+Return nvmlDeviceGetPowerManagementLimit(Device, unsigned* out) { return Give(out, 700'000U); }
+Return nvmlDeviceGetPowerManagementDefaultLimit(Device, unsigned* out) {
+  return Give(out, 700'000U);
+}
+
+Return nvmlDeviceGetMaxClockInfo(Device, int type, unsigned* out) {
+  return Give(out, type == kClockSm ? 1980U : 3201U);
+}
+
+Return nvmlDeviceGetMigMode(Device, unsigned* current, unsigned* pending) {
+  *pending = 0;
+  return Give(current, 0U);
+}
+
+// GPU 7 has a tenant.
+Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* out) {
+  if (IndexOf(device) != 7) return Give(count, 0U);
+  *out = {4242, 1 << 20, ~0U, ~0U};
+  return Give(count, 1U);
+}
+
+Return nvmlDeviceGetClockInfo(Device, int type, unsigned* out) {
+  return Give(out, type == kClockSm ? 1830U : 3201U);
+}
+
+Return nvmlDeviceGetPowerUsage(Device, unsigned* out) { return Give(out, 698'500U); }
+Return nvmlDeviceGetTemperature(Device, int, unsigned* out) { return Give(out, 61U); }
+Return nvmlDeviceGetCurrentClocksThrottleReasons(Device, uint64_t* out) {
+  return Give(out, kSwPowerCap);
+}
+
+Return nvmlDeviceGetViolationStatus(Device, int policy, ViolationTime* out) {
+  return Give(out, ViolationTime{1, policy == 0 ? uint64_t{2'500'000'000} : uint64_t{0}});
+}
+
+Return nvmlDeviceGetTotalEnergyConsumption(Device, uint64_t* out) {
+  return Give(out, uint64_t{123'456'000});
+}
+
+}  // extern "C"

@@ -1,0 +1,94 @@
+#include "common/nvml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class NvmlTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Nvml::Open([this](const std::string& problem) { problems_.push_back(problem); },
+                             ASSAY_FAKE_NVML);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    nvml_ = std::move(*opened);
+  }
+
+  std::vector<std::string> problems_;
+  std::unique_ptr<Nvml> nvml_;
+};
+
+TEST_F(NvmlTest, DescribesDriverAndGpus) {
+  EXPECT_EQ(nvml_->DriverVersion(), "580.95.05");
+  EXPECT_EQ(nvml_->CudaDriverVersion(), "13.0");
+  ASSERT_EQ(nvml_->GpuCount(), 8);
+  const NvmlGpu gpu = nvml_->Describe(3);
+  EXPECT_EQ(gpu.uuid, "GPU-00000000-0000-4000-8000-000000000003");
+  EXPECT_EQ(gpu.name, "NVIDIA H200");
+  EXPECT_EQ(gpu.pci_bus_id, "00000000:F3:00.0");
+  EXPECT_EQ(gpu.memory_bytes, 150'754'820'096);
+  EXPECT_EQ(gpu.compute_capability, "9.0");
+  EXPECT_EQ(gpu.pcie_generation_max, 5);
+  EXPECT_EQ(gpu.pcie_width, 16);
+  EXPECT_EQ(gpu.ecc_enabled, true);
+  EXPECT_EQ(gpu.mig_enabled, false);
+  EXPECT_DOUBLE_EQ(gpu.power_limit_watts.value(), 700);
+  EXPECT_EQ(gpu.sm_clock_max_mhz, 1980);
+  EXPECT_EQ(gpu.nvlinks_active, 18);
+  EXPECT_EQ(nvml_->FindByUuid(gpu.uuid), 3);
+  EXPECT_EQ(nvml_->FindByUuid("GPU-none"), std::nullopt);
+}
+
+TEST_F(NvmlTest, SwitchesJoinEveryPair) {
+  const std::vector<NvmlLink> links = nvml_->Links();
+  ASSERT_THAT(links, SizeIs(28));
+  for (const NvmlLink& link : links) EXPECT_EQ(link.kind, "NV18");
+}
+
+TEST_F(NvmlTest, SamplesInUnitsOfTheirNames) {
+  const NvmlSample sample = nvml_->Sample(0);
+  EXPECT_DOUBLE_EQ(sample.sm_clock_mhz.value(), 1830);
+  EXPECT_DOUBLE_EQ(sample.power_watts.value(), 698.5);
+  EXPECT_DOUBLE_EQ(sample.temperature_celsius.value(), 61);
+  EXPECT_DOUBLE_EQ(sample.energy_joules.value(), 123'456);
+  EXPECT_THAT(sample.throttle_reasons.value(), ElementsAre("sw_power_cap"));
+  EXPECT_DOUBLE_EQ(nvml_->ThrottleTimes(0).at(0).seconds, 2.5);
+  EXPECT_THAT(nvml_->ComputeProcesses(7).value(), ElementsAre(4242U));
+}
+
+TEST_F(NvmlTest, FailedCallIsAbsentAndReportedOnce) {
+  EXPECT_EQ(nvml_->Errors(0).row_remap_failed, std::nullopt);
+  EXPECT_EQ(nvml_->Errors(0).ecc_uncorrected, 0);
+  EXPECT_EQ(nvml_->Errors(1).row_remap_failed, false);
+  ASSERT_THAT(problems_, SizeIs(1));
+  EXPECT_THAT(problems_[0], HasSubstr("nvmlDeviceGetRemappedRows"));
+}
+
+TEST_F(NvmlTest, UnknownGpuReadsAbsent) {
+  EXPECT_EQ(nvml_->Describe(99).uuid, "");
+  EXPECT_EQ(nvml_->Describe(-1).memory_bytes, std::nullopt);
+  EXPECT_EQ(nvml_->Sample(99).power_watts, std::nullopt);
+}
+
+TEST(NvmlOpenTest, MissingLibraryIsSaidSo) {
+  const auto opened = Nvml::Open(nullptr, "/nonexistent/libnvidia-ml.so.1");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().reason(), "NO_NVIDIA_DRIVER");
+}
+
+TEST(ThrottleReasonTest, DecodesEveryBit) {
+  EXPECT_THAT(ThrottleReasonNames(0), IsEmpty());
+  EXPECT_THAT(ThrottleReasonNames(0x1 | 0x8 | 0x40 | (1 << 17)),
+              ElementsAre("gpu_idle", "hw_slowdown", "hw_thermal_slowdown", "bit_17"));
+  EXPECT_FALSE(IsHarmfulThrottleReason("gpu_idle"));
+  EXPECT_TRUE(IsHarmfulThrottleReason("hw_thermal_slowdown"));
+}
+
+}  // namespace
+}  // namespace assay
