@@ -12,7 +12,7 @@ packages_build=(
 packages_run=(postgresql postgresql-client curl jq openssl python3)
 packages_test=(libgtest-dev libgmock-dev libbenchmark-dev prometheus)
 packages_lint=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev shellcheck)
-packages_bundle=(zstd)
+packages_bundle=(zstd patchelf binutils)
 
 # Prints those of the given packages that are not installed.
 missing_packages() {

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Proves that a bundle runs here: bundle-selftest [ARCHIVE]. With an archive it is
+# unpacked into a temporary folder first; without one, the folder that this script
+# lies in is tested.
+set -euo pipefail
+
+work="$(mktemp -d)"
+chmod 755 "$work"
+cleanup() {
+  if [[ -f "$work/data/postmaster.pid" ]]; then
+    as_server "$postgres/pg_ctl" -D "$work/data" -m immediate -s stop || true
+  fi
+  rm -rf "$work"
+}
+trap cleanup EXIT
+
+# PostgreSQL refuses to run as root.
+as_server() {
+  if ((EUID != 0)); then
+    "$@"
+  elif id postgres >/dev/null 2>&1; then
+    setpriv --reuid=postgres --regid=postgres --clear-groups "$@"
+  else
+    setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups "$@"
+  fi
+}
+
+check_postgres() {
+  mkdir "$work/data" "$work/socket"
+  if ((EUID == 0)); then
+    chmod 777 "$work/data" "$work/socket"
+    rmdir "$work/data"
+    chmod 777 "$work"
+  fi
+  cd "$work"
+  as_server "$postgres/initdb" -D "$work/data" -U assay --auth=trust --no-sync >/dev/null
+  as_server "$postgres/pg_ctl" -D "$work/data" -s -w -l "$work/data/log" \
+    -o "-c listen_addresses= -c unix_socket_directories=$work/socket" start
+  as_server "$postgres/psql" -X -A -t -h "$work/socket" -U assay -d postgres -c 'SELECT version()'
+  as_server "$postgres/pg_ctl" -D "$work/data" -s -w stop
+}
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+if (($#)); then
+  tar -C "$work" --zstd -xf "$1"
+  here="$work/assay"
+fi
+postgres="$(dirname "$(printf '%s\n' "$here"/usr/lib/postgresql/*/bin/postgres | sort -V | tail -n 1)")"
+
+"$here/bin/assay" version
+"$here/bin/assay-coordinator" --version
+"$here/bin/assay-agent" --version
+"$here/bin/assay-runner" list >/dev/null
+check_postgres
+echo "the bundle runs here"

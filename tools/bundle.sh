@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# ./dev bundle [PRESET]: dist/assay-bundle.tar.zst, a folder that runs wherever it is
+# unpacked: our programs, the libraries they need, and PostgreSQL's server.
+#
+#   assay/bin            -> usr/bin
+#   assay/usr/bin        assay, assay-coordinator, assay-agent, assay-runner
+#   assay/usr/lib/assay  shared libraries; programs find them by $ORIGIN
+#   assay/usr/lib/postgresql/VERSION, assay/usr/share/postgresql/VERSION
+#   assay/usr/share/assay  examples, dashboards, units
+#
+# Not in it, taken from the machine: glibc, the NVIDIA driver's libraries, and CUDA,
+# cuBLAS and NCCL (found in /usr/local/cuda or by LD_LIBRARY_PATH).
+set -euo pipefail
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+source "$root/tools/common.sh"
+source "$root/tools/packages.sh"
+
+programs=(assay assay-coordinator assay-agent assay-runner)
+# Libraries that the target machine must bring itself.
+foreign='^(ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libanl|libmvec|libcuda|libcudart|libcublas|libcublasLt|libnvidia-.*|libnccl|libnvrtc.*|libnvJitLink)\.so'
+cuda_folders=/usr/local/cuda/lib64:/usr/local/cuda/lib
+maximum_mib=60
+
+postgres_root() {
+  local folders
+  mapfile -t folders < <(printf '%s\n' /usr/lib/postgresql/*/bin/postgres | sort -V)
+  [[ -x "${folders[-1]}" ]] || die "no PostgreSQL server under /usr/lib/postgresql"
+  dirname "$(dirname "${folders[-1]}")"
+}
+
+copy_programs() {
+  local name
+  mkdir -p "$stage/usr/bin"
+  ln -s usr/bin "$stage/bin"
+  for name in "${programs[@]}"; do
+    [[ -x "$build/bin/$name" ]] || die "the build has no $name"
+    cp "$build/bin/$name" "$stage/usr/bin/$name"
+  done
+}
+
+copy_postgres() {
+  local source version
+  source="$(postgres_root)"
+  version="$(basename "$source")"
+  mkdir -p "$stage/usr/lib/postgresql/$version/bin" "$stage/usr/share/postgresql"
+  cp "$source"/bin/{postgres,initdb,pg_ctl,pg_isready,psql,pg_dump,pg_restore} \
+    "$stage/usr/lib/postgresql/$version/bin/"
+  cp -rL "/usr/share/postgresql/$version" "$stage/usr/share/postgresql/"
+  rm -rf "$stage/usr/share/postgresql/$version"/{man,contrib}
+  # Just-in-time compilation would bring 100 MiB of LLVM; the server goes without.
+  mkdir "$stage/usr/lib/postgresql/$version/lib"
+  cp "$source"/lib/*.so "$stage/usr/lib/postgresql/$version/lib/"
+  rm -f "$stage/usr/lib/postgresql/$version/lib"/llvmjit*.so
+}
+
+elf_files() {
+  find "$stage/usr/bin" "$stage/usr/lib" -type f \( -perm -u+x -o -name '*.so*' \) -print |
+    while read -r file; do
+      if [[ "$(head -c 4 "$file" | tail -c 3)" == ELF ]]; then
+        printf '%s\n' "$file"
+      fi
+    done
+}
+
+# Every library that the given files load, whatever it is loaded by: "name path".
+libraries_of() {
+  local file
+  for file in "$@"; do
+    ldd "$file" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }'
+  done | sort -u
+}
+
+copy_libraries() {
+  local name path files
+  mkdir -p "$stage/usr/lib/assay"
+  mapfile -t files < <(elf_files)
+  while read -r name path; do
+    if [[ ! "$name" =~ $foreign ]]; then
+      cp -L "$path" "$stage/usr/lib/assay/$name"
+    fi
+  done < <(libraries_of "${files[@]}")
+}
+
+# Makes each file look for its libraries beside itself, wherever the bundle lies.
+relocate() {
+  local file relative
+  while read -r file; do
+    chmod u+w "$file"
+    strip --strip-unneeded "$file" 2>/dev/null || true
+    relative="$(realpath --relative-to "$(dirname "$file")" "$stage/usr/lib/assay")"
+    patchelf --set-rpath "\$ORIGIN/$relative:$cuda_folders" "$file"
+  done < <(elf_files)
+}
+
+copy_data() {
+  local share="$stage/usr/share/assay" part
+  mkdir -p "$share"
+  for part in examples dashboards deploy; do
+    if [[ -d "$root/$part" ]]; then
+      cp -r "$root/$part" "$share/"
+    fi
+  done
+  cp "$root/LICENSE" "$root/README.md" "$stage/"
+  cp "$root/tools/bundle-selftest.sh" "$stage/bundle-selftest"
+}
+
+main() {
+  local preset="${1:-release}"
+  need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_bundle[@]}"
+  build_preset "$preset" "${programs[@]}"
+  build="$(build_dir "$preset")"
+  work="$(mktemp -d)"
+  trap 'rm -rf "$work"' EXIT
+  stage="$work/assay"
+  mkdir -p "$stage" "$root/dist"
+  copy_programs
+  copy_postgres
+  copy_libraries
+  relocate
+  copy_data
+  local archive="$root/dist/assay-bundle.tar.zst"
+  tar -C "$work" --sort=name --owner=0 --group=0 -cf - assay | zstd -q -19 -T0 -f -o "$archive"
+  local mib=$((($(stat -c %s "$archive") + 1048575) / 1048576))
+  say "dist/assay-bundle.tar.zst: $mib MiB"
+  ((mib < maximum_mib)) || die "the bundle is larger than $maximum_mib MiB"
+  "$root/tools/bundle-selftest.sh" "$archive"
+}
+
+main "$@"
