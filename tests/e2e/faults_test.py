@@ -23,7 +23,7 @@ class FaultsTest(unittest.TestCase):
 
     def refused(self, text, *words):
         before = self.fleet.postgres.value("SELECT count(*) FROM campaign")
-        run = self.fleet.submit(text, code=2)
+        run = self.fleet.cli("campaign", "submit", self.fleet.write_campaign(text), code=2)
         for word in words:
             self.assertIn(word, run.stderr)
         self.assertEqual(self.fleet.postgres.value("SELECT count(*) FROM campaign"), before)

@@ -35,8 +35,8 @@ class FleetTest(unittest.TestCase):
     def running_job(self, fleet, campaign):
         """Node name of a job that runs now."""
         def running():
-            jobs = fleet.cli_json("campaign", "show", campaign, "--jobs").get("jobs", [])
-            return next((job for job in jobs if job["state"].endswith("RUNNING")), None)
+            return next((job for job in fleet.jobs(campaign)
+                         if job["state"] == "JOB_STATE_RUNNING"), None)
         return eventually(running, 30, "a running job")["node_names"][0]
 
     def test_quick_start(self):
@@ -63,7 +63,7 @@ class FleetTest(unittest.TestCase):
             victim = self.running_job(fleet, campaign)
             agents[victim].kill()
             ended = fleet.await_end(campaign)
-            self.assertEqual(ended["jobs"].get("succeeded"), 4, ended)
+            self.assertEqual(ended["jobs"]["succeeded"], 4, ended)
             self.expect_every_case_once(fleet, campaign, 8)
             fleet.await_node(victim, "DISCONNECTED")
 
@@ -75,7 +75,7 @@ class FleetTest(unittest.TestCase):
             self.running_job(fleet, campaign)
             agent.kill()
             fleet.agent("node-a")
-            self.assertEqual(fleet.await_end(campaign)["jobs"].get("succeeded"), 2)
+            self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 2)
             self.expect_every_case_once(fleet, campaign, 4)
 
     def test_coordinator_killed_mid_campaign(self):
@@ -88,7 +88,7 @@ class FleetTest(unittest.TestCase):
             fleet.coordinator.kill()
             fleet.restart_coordinator()
             ended = fleet.await_end(campaign)
-            self.assertEqual(ended["jobs"].get("succeeded"), 4, ended)
+            self.assertEqual(ended["jobs"]["succeeded"], 4, ended)
             self.expect_every_case_once(fleet, campaign, 8)
 
     def test_postgres_restarted_mid_campaign(self):
@@ -100,7 +100,7 @@ class FleetTest(unittest.TestCase):
             fleet.postgres.stop()
             fleet.postgres.start()
             ended = fleet.await_end(campaign)
-            self.assertEqual(ended["jobs"].get("succeeded"), 3, ended)
+            self.assertEqual(ended["jobs"]["succeeded"], 3, ended)
             self.expect_every_case_once(fleet, campaign, 6)
 
     def test_coordinator_dials_an_added_node(self):
@@ -110,7 +110,7 @@ class FleetTest(unittest.TestCase):
             fleet.cli("node", "add", agent.addresses["grpc"])
             fleet.await_node("dialled")
             campaign = fleet.submit("name: dialled\nbenchmarks:\n  - ok: {value: 7}\n")
-            self.assertEqual(fleet.await_end(campaign)["jobs"].get("succeeded"), 1)
+            self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 1)
             self.expect_every_case_once(fleet, campaign, 1)
             # The coordinator dials again after its own restart, without being told.
             fleet.coordinator.kill()
@@ -126,7 +126,7 @@ class FleetTest(unittest.TestCase):
                 fleet.agent(name, runner=harness.RUNNER)
             campaign = fleet.submit(
                 "name: gang\nbenchmarks:\n  - tcp_all_reduce: {ranks: 2, bytes: 1MiB}\n")
-            self.assertEqual(fleet.await_end(campaign, 120)["jobs"].get("succeeded"), 1)
+            self.assertEqual(fleet.await_end(campaign, 120)["jobs"]["succeeded"], 1)
             names = fleet.cli_json("results")[0]["case_result"]["provenance"]["node_names"]
             self.assertEqual(sorted(names), ["node-a", "node-b"])
 
@@ -147,8 +147,8 @@ class FleetTest(unittest.TestCase):
                 "name: bad\nretries: 0\ntimeout: 3s\nbenchmarks:\n"
                 "  - crash: {}\n  - garbage: {}\n  - hang: {}\n  - chatty: {}\n  - wrong: {}\n")
             ended = fleet.await_end(campaign, 120)
-            self.assertEqual(ended["jobs"].get("succeeded"), 1, ended)
-            self.assertEqual(ended["jobs"].get("failed"), 4, ended)
+            self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
+            self.assertEqual(ended["jobs"]["failed"], 4, ended)
             self.assertTrue(agent.running())
 
 

@@ -101,8 +101,11 @@ void PrintJson(const grpc::ByteBuffer& bytes, pb::Message* message) {
     Fail("a response does not parse");
     return;
   }
+  pb::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
   std::string json;
-  if (pb::util::MessageToJsonString(*message, &json).ok()) std::printf("%s\n", json.c_str());
+  if (pb::util::MessageToJsonString(*message, &json, options).ok()) std::printf("%s\n", json.c_str());
 }
 
 // Sends one request and prints every response, unary or streaming.

@@ -15,6 +15,7 @@ import glob
 import json
 import os
 import pwd
+import re
 import select
 import shutil
 import signal
@@ -280,20 +281,37 @@ class Fleet:
     def cli_json(self, *arguments):
         return json.loads(self.cli(*arguments, "-o", "json").stdout)
 
-    def submit(self, text, *options, code=0):
-        """Writes a campaign file and submits it; the campaign's id."""
+    def grpc(self, *arguments, server=None, tls=(), code=0):
+        """Lists or calls services by reflection alone: grpc_client's output lines."""
+        address = (server or self.coordinator).addresses["grpc"]
+        run = subprocess.run([os.path.join(BUILD, "tests", "grpc_client"), address, *tls,
+                              *arguments], capture_output=True, text=True, timeout=60, check=False)
+        if run.returncode != code:
+            raise AssertionError(f"{arguments} at {address} ended with {run.returncode}\n"
+                                 f"{run.stdout}\n{run.stderr}")
+        return run.stdout.splitlines()
+
+    def call(self, method, request=None, **options):
+        """The responses of one call of assay.v1, for example "NodeService/ListNodes"."""
+        lines = self.grpc("call", f"assay.v1.{method}", json.dumps(request or {}), **options)
+        return [json.loads(line) for line in lines]
+
+    def write_campaign(self, text):
         file = self.path(f"campaign-{time.monotonic_ns()}.yaml")
         with open(file, "w", encoding="utf-8") as out:
             out.write(text)
-        run = self.cli("campaign", "submit", file, "-o", "json", *options, code=code)
-        return self._campaign(json.loads(run.stdout))["campaign_id"] if code == 0 else run
+        return file
 
-    @staticmethod
-    def _campaign(answer):
-        return answer.get("campaign", answer)
+    def submit(self, text):
+        """Submits a campaign file with this text; the campaign's id."""
+        run = self.cli("campaign", "submit", self.write_campaign(text))
+        return re.search(r"\(([0-9a-f-]{36})\)", run.stdout).group(1)
 
     def campaign(self, campaign):
-        return self._campaign(self.cli_json("campaign", "show", campaign))
+        return self.cli_json("campaign", "show", campaign)
+
+    def jobs(self, campaign):
+        return self.call("CampaignService/ListJobs", {"campaign": campaign})[0]["jobs"]
 
     def await_end(self, campaign, seconds=60):
         def ended():
