@@ -36,3 +36,7 @@ if(ASSAY_SANITIZE)
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=undefined>)
   add_link_options(-fsanitize=${ASSAY_SANITIZE})
 endif()
+
+# Packages are found where they are first needed; whoever links those libraries
+# elsewhere in the tree needs their targets too.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
