@@ -1,6 +1,7 @@
 // The one list of benchmarks. Adding a benchmark adds its declaration and a line.
 #include <memory>
 
+#include "kernels/cpu/cpu.h"
 #include "kernels/platform.h"
 #include "kernels/registry.h"
 
@@ -9,6 +10,8 @@ namespace {
 
 Registry MakeRegistry() {
   Registry registry;
+  registry.Add(NewCpuGemm());
+  registry.Add(NewCpuMemoryBandwidth());
   return registry;
 }
 

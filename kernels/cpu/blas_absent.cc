@@ -1,0 +1,11 @@
+// Stands in where the build found no BLAS.
+#include "kernels/cpu/blas.h"
+
+namespace assay {
+
+std::optional<std::string> BlasVersion() { return std::nullopt; }
+void SetBlasThreads(int) {}
+void BlasGemm(int64_t, int64_t, int64_t, const float*, const float*, float*) {}
+void BlasGemm(int64_t, int64_t, int64_t, const double*, const double*, double*) {}
+
+}  // namespace assay

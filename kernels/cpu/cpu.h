@@ -1,0 +1,16 @@
+// The benchmarks of the host's CPUs.
+#pragma once
+
+#include <memory>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// Matrix product by OpenBLAS.
+std::unique_ptr<Benchmark> NewCpuGemm();
+
+// STREAM's four loops.
+std::unique_ptr<Benchmark> NewCpuMemoryBandwidth();
+
+}  // namespace assay

@@ -1,0 +1,206 @@
+// cpu_gemm: C = A B by OpenBLAS, row-major.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/cpu/blas.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/probe.h"
+#include "kernels/cpu/thread_team.h"
+#include "kernels/cpu/verify_product.h"
+#include "kernels/platform.h"
+
+namespace assay {
+namespace {
+
+struct Shape {
+  int64_t m, n, k;
+};
+
+template <typename T>
+class CpuGemmCase : public Case {
+ public:
+  CpuGemmCase(const RunContext& context, Shape shape)
+      : shape_(shape),
+        seed_(context.seed),
+        threads_(ThreadCount(Integer(context.parameters, "threads"))),
+        cache_(Word(context.parameters, "cache")) {}
+
+  Status Allocate() {
+    const int64_t sets = Sets();
+    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(sets) * SetBytes()));
+    for (int64_t i = 0; i < sets; ++i) {
+      Set set;
+      ASSAY_ASSIGN_OR_RETURN(set.a, HostBuffer<T>::Allocate(shape_.m * shape_.k));
+      ASSAY_ASSIGN_OR_RETURN(set.b, HostBuffer<T>::Allocate(shape_.k * shape_.n));
+      ASSAY_ASSIGN_OR_RETURN(set.c, HostBuffer<T>::Allocate(shape_.m * shape_.n));
+      FillUniform(set.a.data(), set.a.size(), seed_ + static_cast<uint64_t>(3 * i));
+      FillUniform(set.b.data(), set.b.size(), seed_ + static_cast<uint64_t>(3 * i + 1));
+      sets_.push_back(std::move(set));
+    }
+    SetBlasThreads(threads_);
+    return Status::Ok();
+  }
+
+  Timing HowTimed() const override { return {cache_, "random", "host_clock"}; }
+
+  Result<Verdict> Verify() override {
+    Set& set = sets_.front();
+    std::fill(set.c.data(), set.c.data() + set.c.size(), std::numeric_limits<T>::quiet_NaN());
+    Multiply(&set);
+    last_ = &set;
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    PoisonSome();
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int64_t i = 0; i < batch; ++i) {
+        last_ = &sets_[next_++ % sets_.size()];
+        Multiply(last_);
+      }
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      seconds->push_back(took.count() / static_cast<double>(batch));
+    }
+    return Status::Ok();
+  }
+
+  Result<Verdict> VerifyLast() override {
+    return VerifyProduct(shape_.m, shape_.n, shape_.k, last_->a.data(), last_->b.data(),
+                         last_->c.data(), seed_ + 2);
+  }
+
+  Result<Ceilings> MeasureCeilings() override {
+    return ProbeCpu(threads_, std::is_same_v<T, double>);
+  }
+
+ private:
+  struct Set {
+    HostBuffer<T> a, b, c;
+  };
+
+  double SetBytes() const {
+    const auto [m, n, k] = shape_;
+    return static_cast<double>(sizeof(T)) * (static_cast<double>(m) * static_cast<double>(k) +
+                                             static_cast<double>(k) * static_cast<double>(n) +
+                                             static_cast<double>(m) * static_cast<double>(n));
+  }
+
+  // Cold: as many sets as fill twice the last-level cache, at most 2 GiB or one.
+  int64_t Sets() const {
+    if (cache_ == "hot") return 1;
+    constexpr double kMost = 2.0 * 1024 * 1024 * 1024;
+    const auto cache = static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
+    return static_cast<int64_t>(std::ceil(std::min(2 * cache, kMost) / SetBytes())) + 1;
+  }
+
+  void Multiply(Set* set) {
+    BlasGemm(shape_.m, shape_.n, shape_.k, set->a.data(), set->b.data(), set->c.data());
+  }
+
+  // One element of every row, so that rows which the timed iterations leave alone
+  // are found afterwards.
+  void PoisonSome() {
+    for (Set& set : sets_) {
+      for (int64_t row = 0; row < shape_.m; ++row) {
+        set.c[row * shape_.n + row % shape_.n] = std::numeric_limits<T>::quiet_NaN();
+      }
+    }
+  }
+
+  const Shape shape_;
+  const uint64_t seed_;
+  const int threads_;
+  const std::string cache_;
+  std::vector<Set> sets_;
+  size_t next_ = 0;
+  Set* last_ = nullptr;
+};
+
+class CpuGemm : public Benchmark {
+ public:
+  const BenchmarkInfo& Info() const override {
+    static const BenchmarkInfo info = MakeInfo();
+    return info;
+  }
+
+  std::string UnsupportedReason() const override {
+    return BlasVersion() ? "" : "needs OpenBLAS; this runner was built without it";
+  }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const auto m = static_cast<double>(Integer(parameters, "m"));
+    const auto n = static_cast<double>(Integer(parameters, "n"));
+    const auto k = static_cast<double>(Integer(parameters, "k"));
+    const bool fp64 = Word(parameters, "dtype") == "fp64";
+    Work work;
+    work.flops = 2 * m * n * k;
+    work.bytes = (fp64 ? 8 : 4) * (m * k + k * n + m * n);
+    work.peak = fp64 ? "fp64_vector" : "fp32";
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    const Shape shape = {Integer(context.parameters, "m"), Integer(context.parameters, "n"),
+                         Integer(context.parameters, "k")};
+    if (Word(context.parameters, "dtype") == "fp64") return PrepareAs<double>(context, shape);
+    return PrepareAs<float>(context, shape);
+  }
+
+ private:
+  static BenchmarkInfo MakeInfo() {
+    const auto extent = [](const char* name, const char* description) {
+      return ParameterSpec{name, ParameterType::kInteger, description, "2048", 1, 65536, {}};
+    };
+    BenchmarkInfo info;
+    info.name = "cpu_gemm";
+    info.version = 1;
+    info.summary = "matrix product C = A B on the CPUs (OpenBLAS)";
+    info.resource = Resource::kCpu;
+    info.parameters = {
+        extent("m", "rows of A and C"),
+        extent("n", "columns of B and C"),
+        extent("k", "columns of A, rows of B"),
+        {"dtype", ParameterType::kWord, "type of the elements", "fp32", {}, {}, {"fp32", "fp64"}},
+        {"threads",
+         ParameterType::kInteger,
+         "threads; 0: all CPUs of the process",
+         "0",
+         0,
+         4096,
+         {}},
+        {"cache",
+         ParameterType::kWord,
+         "cold: matrices rotate past the last-level cache",
+         "cold",
+         {},
+         {},
+         {"cold", "hot"}},
+    };
+    info.metrics = {{"gflops", "GFLOP/s", Direction::kHigherIsBetter, "arithmetic rate",
+                     Quantity::kFlops, 1e-9},
+                    TimeMetric()};
+    info.model =
+        "flops = 2 m n k; bytes = size (m k + k n + m n); predicted time from the CPU's own "
+        "measured ceilings: max(flops / multiply-add rate, bytes / read bandwidth)";
+    return info;
+  }
+
+  template <typename T>
+  static Result<std::unique_ptr<Case>> PrepareAs(const RunContext& context, Shape shape) {
+    auto prepared = std::make_unique<CpuGemmCase<T>>(context, shape);
+    ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewCpuGemm() { return std::make_unique<CpuGemm>(); }
+
+}  // namespace assay

@@ -1,0 +1,82 @@
+#include "kernels/cpu/host_buffer.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+
+#include "common/units.h"
+#include "kernels/benchmark.h"
+
+namespace assay {
+namespace {
+
+std::optional<double> NumberIn(const std::string& path) {
+  std::ifstream file(path);
+  double number = 0;
+  if (file >> number) return number;
+  return std::nullopt;  // No such file, or "max".
+}
+
+double AvailableBytes() {
+  double available = std::numeric_limits<double>::infinity();
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string name; meminfo >> name;) {
+    double kib = 0;
+    if (name == "MemAvailable:" && meminfo >> kib) available = kib * 1024;
+  }
+  const std::string group = "/sys/fs/cgroup/memory.";
+  const auto limit = NumberIn(group + "max");
+  const auto used = NumberIn(group + "current");
+  if (limit && used) available = std::min(available, *limit - *used);
+  return available;
+}
+
+}  // namespace
+
+template <typename T>
+Result<HostBuffer<T>> HostBuffer<T>::Allocate(int64_t elements) {
+  HostBuffer buffer;
+  const size_t bytes = static_cast<size_t>(elements) * sizeof(T);
+  void* const data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) {
+    return OutOfMemory("the host refused " + FormatBytes(static_cast<int64_t>(bytes)));
+  }
+  buffer.data_ = static_cast<T*>(data);
+  buffer.size_ = elements;
+  return buffer;
+}
+
+template <typename T>
+HostBuffer<T>::~HostBuffer() {
+  if (data_ != nullptr) munmap(data_, static_cast<size_t>(size_) * sizeof(T));
+}
+
+Status CheckMemoryFor(double bytes) {
+  const double available = AvailableBytes();
+  if (bytes <= available) return Status::Ok();
+  constexpr double kMebi = 1024.0 * 1024.0;
+  return OutOfMemory("the case needs " + std::to_string(static_cast<int64_t>(bytes / kMebi)) +
+                     " MiB of host memory; " +
+                     std::to_string(static_cast<int64_t>(available / kMebi)) +
+                     " MiB are available");
+}
+
+template <typename T>
+void FillUniform(T* data, int64_t elements, uint64_t seed) {
+  for (int64_t i = 0; i < elements; ++i) {
+    // The upper 24 bits are exact in fp32 as well.
+    const auto bits = static_cast<int64_t>(RandomAt(seed, static_cast<uint64_t>(i)) >> 40);
+    data[i] = static_cast<T>(bits - (int64_t{1} << 23)) / static_cast<T>(int64_t{1} << 23);
+  }
+}
+
+template class HostBuffer<float>;
+template class HostBuffer<double>;
+template void FillUniform(float*, int64_t, uint64_t);
+template void FillUniform(double*, int64_t, uint64_t);
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+// Host memory for CPU benchmarks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "common/status.h"
+
+namespace assay {
+
+// Page-aligned memory of `size()` elements, zero, and not yet touched: pages go to
+// the NUMA node of the thread that first writes them.
+template <typename T>
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  HostBuffer(HostBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~HostBuffer();
+
+  // RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses.
+  static Result<HostBuffer> Allocate(int64_t elements);
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  int64_t size() const { return size_; }
+  T& operator[](int64_t i) { return data_[i]; }
+  const T& operator[](int64_t i) const { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
+// OUT_OF_MEMORY if `bytes` are more than the machine or its control group has
+// left: asking first is how a benchmark fails instead of being killed.
+Status CheckMemoryFor(double bytes);
+
+// Uniform in [-1, 1), the same for the same seed everywhere.
+template <typename T>
+void FillUniform(T* data, int64_t elements, uint64_t seed);
+
+// SplitMix64 (Steele, Lea & Flood 2014): the `index`-th number of stream `seed`.
+inline uint64_t RandomAt(uint64_t seed, uint64_t index) {
+  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+}  // namespace assay

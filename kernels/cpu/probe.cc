@@ -1,0 +1,136 @@
+#include "kernels/cpu/probe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/thread_team.h"
+#include "kernels/platform.h"
+
+namespace assay {
+namespace {
+
+constexpr int kTries = 5;
+
+// `rounds` rounds of kChains independent multiply-adds on vectors of Bytes bytes:
+// enough chains to cover the latency of two units (4 cycles each). Returns a value
+// that depends on all of them.
+constexpr int kChains = 10;
+template <typename T, int Bytes>
+[[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {
+  typedef T Vector __attribute__((vector_size(Bytes)));
+  Vector chains[kChains];
+  for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<T>(i);
+  const Vector factor = Vector{} + static_cast<T>(0.999);
+  const Vector term = Vector{} + static_cast<T>(0.001);
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 10
+    for (int i = 0; i < kChains; ++i) chains[i] = chains[i] * factor + term;
+  }
+  for (int i = 1; i < kChains; ++i) chains[0] += chains[i];
+  return chains[0][0];
+}
+
+template <typename T>
+struct Kernel {
+  T (*run)(int64_t rounds);
+  int vector_bytes;
+};
+
+template <typename T>
+T MultiplyAddsBase(int64_t rounds) {
+  return MultiplyAdds<T, 16>(rounds);
+}
+
+#if defined(__x86_64__)
+template <typename T>
+__attribute__((target("avx2,fma"))) T MultiplyAddsAvx2(int64_t rounds) {
+  return MultiplyAdds<T, 32>(rounds);
+}
+template <typename T>
+__attribute__((target("avx512f"))) T MultiplyAddsAvx512(int64_t rounds) {
+  return MultiplyAdds<T, 64>(rounds);
+}
+#endif
+
+template <typename T>
+Kernel<T> BestKernel() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return {MultiplyAddsAvx512<T>, 64};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return {MultiplyAddsAvx2<T>, 32};
+  }
+#endif
+  return {MultiplyAddsBase<T>, 16};
+}
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+template <typename T>
+double ProbeFlops(ThreadTeam* team) {
+  const Kernel<T> kernel = BestKernel<T>();
+  constexpr int64_t kRounds = 2'000'000;
+  double best = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const double seconds = SecondsOf([&] {
+      team->Run([&](int) {
+        volatile T sink = kernel.run(kRounds);
+        static_cast<void>(sink);
+      });
+    });
+    const double flops = 2.0 * kChains * static_cast<double>(kRounds) * team->size() *
+                         kernel.vector_bytes / static_cast<double>(sizeof(T));
+    best = std::max(best, flops / seconds);
+  }
+  return best;
+}
+
+std::optional<double> ProbeMemory(ThreadTeam* team) {
+  constexpr int64_t kLeast = int64_t{64} << 20;
+  constexpr int64_t kMost = int64_t{2} << 30;
+  const int64_t bytes =
+      std::clamp(2 * Cpu().last_level_cache_bytes.value_or(kLeast), kLeast, kMost);
+  if (!CheckMemoryFor(static_cast<double>(bytes)).ok()) return std::nullopt;
+  auto buffer = HostBuffer<double>::Allocate(bytes / 8);
+  if (!buffer.ok()) return std::nullopt;
+  double* const data = buffer->data();
+  const int64_t elements = buffer->size();
+  team->Run([&](int worker) {
+    const auto [begin, end] = team->Share(elements, worker);
+    std::fill(data + begin, data + end, 1.0);
+  });
+  double best = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const double seconds = SecondsOf([&] {
+      team->Run([&](int worker) {
+        const auto [begin, end] = team->Share(elements, worker);
+        double sums[8] = {};
+        for (int64_t at = begin; at + 8 <= end; at += 8) {
+          for (int lane = 0; lane < 8; ++lane) sums[lane] += data[at + lane];
+        }
+        volatile double sink = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5];
+        static_cast<void>(sink);
+      });
+    });
+    best = std::max(best, static_cast<double>(elements * 8) / seconds);
+  }
+  return best;
+}
+
+}  // namespace
+
+Ceilings ProbeCpu(int threads, bool fp64) {
+  ThreadTeam team(threads);
+  Ceilings ceilings;
+  ceilings.flops = fp64 ? ProbeFlops<double>(&team) : ProbeFlops<float>(&team);
+  ceilings.bytes = ProbeMemory(&team);
+  return ceilings;
+}
+
+}  // namespace assay

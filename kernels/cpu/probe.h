@@ -1,0 +1,13 @@
+// Quick ceilings of this machine's CPUs, measured by code that does nothing else.
+#pragma once
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// Arithmetic: independent fused multiply-adds in registers, in the widest vectors
+// that the CPU has. Memory: reading, every thread its own part, past the caches.
+// Best of a few tries, about 0.2 s. `fp64`: else fp32.
+Ceilings ProbeCpu(int threads, bool fp64);
+
+}  // namespace assay

@@ -1,0 +1,70 @@
+#include "kernels/cpu/thread_team.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "kernels/platform.h"
+
+namespace assay {
+namespace {
+
+// Pins the calling thread to the `index`-th CPU of the process, if it has one.
+void PinTo(int index) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || index-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    return;
+  }
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int threads) {
+  for (int worker = 0; worker < threads; ++worker) {
+    threads_.emplace_back([this, worker] { Work(worker); });
+  }
+}
+
+ThreadTeam::~ThreadTeam() {
+  body_ = nullptr;
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadTeam::Run(const std::function<void(int)>& body) {
+  body_ = &body;
+  working_.store(size());
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (int left = working_.load(); left != 0; left = working_.load()) working_.wait(left);
+}
+
+void ThreadTeam::Work(int worker) {
+  PinTo(worker);
+  for (uint32_t seen = 0;; ++seen) {
+    round_.wait(seen);
+    if (body_ == nullptr) return;
+    (*body_)(worker);
+    if (working_.fetch_sub(1) == 1) working_.notify_one();
+  }
+}
+
+std::pair<int64_t, int64_t> ThreadTeam::Share(int64_t elements, int worker) const {
+  const auto share = [&](int64_t index) {
+    return elements / size() * index + std::min(elements % size(), index);
+  };
+  return {share(worker), share(worker + 1)};
+}
+
+int ThreadCount(int64_t requested) {
+  return requested > 0 ? static_cast<int>(requested) : Cpu().threads;
+}
+
+}  // namespace assay

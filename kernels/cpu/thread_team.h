@@ -1,0 +1,43 @@
+// Threads that run one function together, again and again, with little delay.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+// `threads` workers, pinned one a CPU where the process may use as many. Used by
+// one thread, which waits while they work.
+class ThreadTeam {
+ public:
+  explicit ThreadTeam(int threads);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()); }
+
+  // Calls body(worker) on every worker, 0 to size() - 1, and returns when all have.
+  void Run(const std::function<void(int)>& body);
+
+  // The part of `elements` that `worker` handles: [first, second).
+  std::pair<int64_t, int64_t> Share(int64_t elements, int worker) const;
+
+ private:
+  void Work(int worker);
+
+  // Written by the owner before round_ moves, read by workers after.
+  const std::function<void(int)>* body_ = nullptr;
+  std::atomic<uint32_t> round_{0};
+  std::atomic<int> working_{0};
+  std::vector<std::thread> threads_;
+};
+
+// `requested`, or all CPUs that this process may use if it is 0.
+int ThreadCount(int64_t requested);
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+// cuBLASLt, loaded on first use.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <string>
+
+#include "common/status.h"
+
+namespace assay {
+
+// The functions that Assay calls, typed by the library's own header.
+struct CublasLt {
+  decltype(&cublasLtGetVersion) get_version = nullptr;
+  decltype(&cublasLtGetStatusName) get_status_name = nullptr;
+  decltype(&cublasLtCreate) create = nullptr;
+  decltype(&cublasLtDestroy) destroy = nullptr;
+  decltype(&cublasLtMatmul) matmul = nullptr;
+  decltype(&cublasLtMatmulAlgoGetHeuristic) algo_get_heuristic = nullptr;
+  decltype(&cublasLtMatmulDescCreate) matmul_desc_create = nullptr;
+  decltype(&cublasLtMatmulDescDestroy) matmul_desc_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute = nullptr;
+  decltype(&cublasLtMatrixLayoutCreate) matrix_layout_create = nullptr;
+  decltype(&cublasLtMatrixLayoutDestroy) matrix_layout_destroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set_attribute = nullptr;
+};
+
+// The library, loaded by the first caller; lives as long as the program.
+// Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
+Result<const CublasLt*> LoadCublasLt();
+
+// "13.1.0"; loads the library.
+Result<std::string> CublasLtVersion();
+
+// OK for CUBLAS_STATUS_SUCCESS; else INTERNAL (CUBLAS_ERROR) with the status's name,
+// the expression, file and line; NOT_SUPPORTED becomes the outcome UNSUPPORTED.
+Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
+                    const char* file, int line);
+
+// ASSAY_CUBLAS(lt, matmul(...)) calls lt.matmul(...) and returns on an error.
+#define ASSAY_CUBLAS(lt, call) \
+  ASSAY_RETURN_IF_ERROR(::assay::CublasStatus((lt), (lt).call, #call, __FILE__, __LINE__))
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#include "kernels/cuda/cuda_check.h"
+
+#include <string_view>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+std::string CallSite(const char* expression, const char* file, int line) {
+  std::string_view path = file;
+  // Compilers give the path that they were called with: keep it from the root on.
+  if (const size_t root = path.rfind("/kernels/"); root != std::string_view::npos) {
+    path.remove_prefix(root + 1);
+  }
+  return std::string(expression) + " at " + std::string(path) + ":" + std::to_string(line);
+}
+
+Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line) {
+  if (error == cudaSuccess) return Status::Ok();
+  cudaGetLastError();  // Clears it, so that no later launch is blamed for it.
+  std::string message = std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) +
+                        ") from " + CallSite(expression, file, line);
+  if (error == cudaErrorMemoryAllocation) return OutOfMemory(std::move(message));
+  return Internal(std::move(message), "CUDA_ERROR");
+}
+
+}  // namespace assay

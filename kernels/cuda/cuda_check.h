@@ -1,0 +1,24 @@
+// Errors of the CUDA runtime as Status. Nothing here prints or exits.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "common/status.h"
+
+namespace assay {
+
+// OK for cudaSuccess; else the error with its name, the expression, file and line.
+// Memory that could not be had is RESOURCE_EXHAUSTED (OUT_OF_MEMORY), everything
+// else INTERNAL (CUDA_ERROR).
+Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line);
+
+// "expression at kernels/cuda/file.cu:12", for every library's check.
+std::string CallSite(const char* expression, const char* file, int line);
+
+// ASSAY_CUDA(cudaMalloc(...)) returns from the enclosing function on an error.
+#define ASSAY_CUDA(expression) \
+  ASSAY_RETURN_IF_ERROR(::assay::CudaStatus((expression), #expression, __FILE__, __LINE__))
+
+}  // namespace assay

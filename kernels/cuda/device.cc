@@ -1,0 +1,94 @@
+#include "kernels/cuda/device.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/benchmark.h"
+#include "kernels/cuda/cuda_check.h"
+
+namespace assay {
+namespace {
+
+// Contexts, module code, cuBLAS and NCCL take memory that no case asked for.
+constexpr int64_t kReserveBytes = int64_t{512} << 20;
+
+}  // namespace
+
+std::string WhyNoGpu() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return "";
+  cudaGetLastError();
+  if (error == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
+      return "needs a driver for CUDA " + std::to_string(CUDART_VERSION / 1000) +
+             "; this node's is for CUDA " + std::to_string(driver / 1000) + "." +
+             std::to_string(driver % 1000 / 10);
+    }
+  }
+  return "needs a CUDA GPU; this node has none";
+}
+
+Result<GpuDevice> UseGpu(int ordinal) {
+  int count = 0;
+  ASSAY_CUDA(cudaGetDeviceCount(&count));
+  if (ordinal < 0 || ordinal >= count) {
+    return FailedPrecondition("the rank needs GPU " + std::to_string(ordinal) +
+                                  "; this process sees " + std::to_string(count),
+                              "NO_GPU");
+  }
+  ASSAY_CUDA(cudaSetDevice(ordinal));
+  GpuDevice device;
+  device.ordinal = ordinal;
+  int l2 = 0;
+  ASSAY_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ordinal));
+  device.l2_bytes = l2;
+  ASSAY_CUDA(cudaDeviceGetAttribute(&device.compute_major, cudaDevAttrComputeCapabilityMajor,
+                                    ordinal));
+  ASSAY_CUDA(cudaDeviceGetAttribute(&device.compute_minor, cudaDevAttrComputeCapabilityMinor,
+                                    ordinal));
+  return device;
+}
+
+Result<int64_t> AvailableDeviceBytes() {
+  size_t free = 0;
+  size_t total = 0;
+  ASSAY_CUDA(cudaMemGetInfo(&free, &total));
+  return std::max<int64_t>(0, static_cast<int64_t>(free) - kReserveBytes);
+}
+
+std::string ApproximateBytes(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text;
+}
+
+Result<DeviceBuffer> DeviceBuffer::Allocate(int64_t bytes, const std::string& purpose) {
+  DeviceBuffer buffer;
+  const cudaError_t error = cudaMalloc(&buffer.data_, static_cast<size_t>(bytes));
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    size_t free = 0;
+    size_t total = 0;
+    ASSAY_CUDA(cudaMemGetInfo(&free, &total));
+    return OutOfMemory("cannot allocate " + ApproximateBytes(bytes) + " for " + purpose + ": " +
+                       ApproximateBytes(static_cast<int64_t>(free)) + " of the GPU's " +
+                       ApproximateBytes(static_cast<int64_t>(total)) + " are free");
+  }
+  ASSAY_RETURN_IF_ERROR(CudaStatus(error, "cudaMalloc", __FILE__, __LINE__));
+  buffer.bytes_ = bytes;
+  return buffer;
+}
+
+Result<CudaStream> CudaStream::Create() {
+  CudaStream stream;
+  ASSAY_CUDA(cudaStreamCreateWithFlags(&stream.stream_, cudaStreamNonBlocking));
+  return stream;
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+#include "kernels/cuda/dynamic_library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <vector>
+
+namespace assay {
+namespace {
+
+std::vector<std::string> CandidatePaths(const std::string& soname) {
+  std::vector<std::string> paths = {soname};
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) paths.push_back((program.parent_path().parent_path() / "lib" / soname).string());
+  paths.push_back(std::string(ASSAY_CUDA_LIBRARY_DIR "/") + soname);
+  paths.push_back("/usr/local/cuda/lib64/" + soname);
+  return paths;
+}
+
+}  // namespace
+
+Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname) {
+  std::string first_error;
+  for (const std::string& path : CandidatePaths(soname)) {
+    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      return DynamicLibrary(soname, handle);
+    }
+    const char* error = dlerror();
+    if (first_error.empty()) first_error = error != nullptr ? error : "dlopen failed";
+  }
+  return NotFound("cannot load " + soname + ": " + first_error, "LIBRARY_MISSING")
+      .WithHint("install the CUDA toolkit's libraries, or name their folder in LD_LIBRARY_PATH");
+}
+
+Status DynamicLibrary::Find(const char* symbol, void** address) const {
+  *address = dlsym(handle_, symbol);
+  if (*address != nullptr) return Status::Ok();
+  return NotFound(soname_ + " has no symbol " + symbol + ": it is of another version",
+                  "LIBRARY_MISSING");
+}
+
+}  // namespace assay

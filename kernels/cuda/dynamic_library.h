@@ -1,0 +1,37 @@
+// Libraries of the CUDA toolkit, loaded when first used: a program that links them
+// would not start on a node without them, though it has CPU benchmarks to run.
+#pragma once
+
+#include <string>
+
+#include "common/status.h"
+
+namespace assay {
+
+// A loaded library. Never unloaded: cuBLAS and NCCL keep threads and device code.
+class DynamicLibrary {
+ public:
+  // `soname` as in "libnccl.so.2". Looks where the dynamic linker looks, then in lib/
+  // beside the program's folder, in the toolkit that the program was built with and
+  // in /usr/local/cuda. NOT_FOUND (LIBRARY_MISSING) with the linker's own words.
+  static Result<DynamicLibrary> Open(const std::string& soname);
+
+  // Sets `*function` to the exported `symbol`, whose type the caller takes from the
+  // library's header: Load("ncclAllReduce", &table.all_reduce).
+  template <typename Function>
+  Status Load(const char* symbol, Function** function) const {
+    void* address = nullptr;
+    ASSAY_RETURN_IF_ERROR(Find(symbol, &address));
+    *function = reinterpret_cast<Function*>(address);
+    return Status::Ok();
+  }
+
+ private:
+  DynamicLibrary(std::string soname, void* handle) : soname_(std::move(soname)), handle_(handle) {}
+  Status Find(const char* symbol, void** address) const;
+
+  std::string soname_;
+  void* handle_;
+};
+
+}  // namespace assay

@@ -1,0 +1,80 @@
+// One GEMM shape on cuBLASLt, with the fastest algorithm of its heuristics.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "common/status.h"
+#include "kernels/cuda/cublas_lt.h"
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/event_timer.h"
+#include "kernels/cuda/gemm_shape.h"
+
+namespace assay {
+
+// Device memory of one multiplication; aligned to kGemmAlignment. Not owned.
+struct GemmOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* d = nullptr;
+};
+inline constexpr int64_t kGemmAlignment = 256;
+
+// Used by one thread, with the GPU that was current at Create.
+class LtGemm {
+ public:
+  LtGemm(const LtGemm&) = delete;
+  LtGemm& operator=(const LtGemm&) = delete;
+  ~LtGemm();
+
+  // Allocates the workspace and asks the heuristics for algorithms. UNSUPPORTED if
+  // there is none for this shape and type on this GPU.
+  static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
+
+  // Starts one multiplication on `stream` with the chosen algorithm; before
+  // Tune(), that is the heuristics' first.
+  Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
+
+  // Times all algorithms on `stream` and chooses the fastest: every one for a
+  // moment, then the best few in turns under sustained load, since on a GPU at its
+  // power limit the one that wins a sprint may lose the race. `next` gives the
+  // operands of each run, so that the cache is as cold as in the timed window.
+  // Takes a second or two.
+  Status Tune(const std::function<GemmOperands()>& next, cudaStream_t stream);
+
+  // Algorithms that the heuristics offered.
+  size_t candidates() const { return algorithms_.size(); }
+
+ private:
+  struct Timed {
+    size_t algorithm = 0;
+    std::vector<double> seconds;
+    double Median() const;
+  };
+
+  LtGemm(const CublasLt& lt, const GemmShape& shape) : lt_(lt), shape_(shape) {}
+  Status Describe();
+  Status FindAlgorithms();
+  // Median seconds of `iterations` runs of the chosen algorithm.
+  Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
+                            cudaStream_t stream);
+  Result<std::vector<Timed>> Sprint(const std::function<GemmOperands()>& next,
+                                    cudaStream_t stream);
+
+  const CublasLt& lt_;
+  const GemmShape shape_;
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t matmul_ = nullptr;
+  cublasLtMatrixLayout_t left_ = nullptr;
+  cublasLtMatrixLayout_t right_ = nullptr;
+  cublasLtMatrixLayout_t output_ = nullptr;
+  DeviceBuffer workspace_;
+  EventTimer timer_;
+  std::vector<cublasLtMatmulAlgo_t> algorithms_;
+  size_t chosen_ = 0;
+};
+
+}  // namespace assay

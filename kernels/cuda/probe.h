@@ -1,0 +1,21 @@
+// Short runs that find a GPU's measured ceilings.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <optional>
+
+#include "common/status.h"
+#include "kernels/cuda/gemm_shape.h"
+
+namespace assay {
+
+// Bytes read and written a second by a device-to-device cudaMemcpyAsync of 1 GiB;
+// absent if there is no memory left for it. About 20 ms on an H200.
+Result<std::optional<double>> ProbeCopyBandwidth(cudaStream_t stream);
+
+// FLOP/s of an 8192-cubed GEMM of `type` on random inputs; absent if there is no
+// memory left for it. About 0.1 s on an H200.
+Result<std::optional<double>> ProbeGemmFlops(GemmType type, uint64_t seed, cudaStream_t stream);
+
+}  // namespace assay

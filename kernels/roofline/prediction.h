@@ -1,0 +1,61 @@
+// The roofline model: how long the work should have taken, and how close a
+// measured time came.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kernels/benchmark.h"
+#include "kernels/roofline/spec_sheet.h"
+
+namespace assay {
+
+// Rates that bound a case, per second. Absent: not known, so not predicted from.
+struct Peaks {
+  std::optional<double> flops;
+  std::optional<double> bytes;
+  std::optional<double> link_bytes;
+};
+
+struct Prediction {
+  std::optional<double> flops;
+  std::optional<double> bytes;
+  std::optional<double> arithmetic_intensity;  // FLOP a byte.
+  std::optional<double> predicted_seconds;
+  std::string bound;  // "compute", "memory", "link", "latency"; empty without one.
+  // 1.0 is the peak itself, without Work::fixed_seconds.
+  std::optional<double> efficiency_spec;
+  std::optional<double> efficiency_measured;
+  std::optional<double> efficiency_clock;
+  std::string spec;  // Row used: "H200 SXM". Empty without one.
+};
+
+// max(flops / peak, bytes / bandwidth, link bytes / link) over the amounts that
+// `work` has, in seconds (Williams, Waterman & Patterson 2009). Absent if one of
+// them has no peak: the largest term might be the missing one.
+struct IdealTime {
+  double seconds = 0;
+  std::string bound;
+};
+std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
+
+// Peaks of the sheet for `work`: its column, its memory, NVLink for link bytes.
+Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
+
+// As SheetPeaks, the arithmetic at an SM clock of `mhz` instead of the sheet's:
+// SMs x FLOP per SM and clock x clock. No arithmetic peak where the rate is not
+// known (only data-centre parts of compute capability 8.0, 9.0 and 10.0 are).
+Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
+
+// What is known beside the work when a case has been measured.
+struct Evidence {
+  const GpuSpec* spec = nullptr;       // Null: no sheet (CPU, unknown GPU).
+  std::optional<double> sm_clock_mhz;  // Observed over the timed window.
+  Ceilings ceilings;
+};
+
+// `seconds`: measured time of an iteration, its median. Predicts from the sheet,
+// or without one from the measured ceilings.
+Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
+
+}  // namespace assay
