@@ -1,0 +1,421 @@
+#include "storage/fake_job_store.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "storage/page_token.h"
+#include "storage/placement.h"
+#include "storage/timestamps.h"
+
+namespace assay::storage {
+namespace {
+
+bool IsOpen(v1::JobState state) {
+  return state == v1::JOB_STATE_QUEUED || state == v1::JOB_STATE_RUNNING;
+}
+
+v1::JobState StateAfter(Disposition disposition) {
+  switch (disposition) {
+    case Disposition::kSucceeded:
+      return v1::JOB_STATE_SUCCEEDED;
+    case Disposition::kFailed:
+      return v1::JOB_STATE_FAILED;
+    case Disposition::kSkipped:
+      return v1::JOB_STATE_SKIPPED;
+    case Disposition::kCancelled:
+      return v1::JOB_STATE_CANCELLED;
+    case Disposition::kRequeue:
+      break;
+  }
+  return v1::JOB_STATE_QUEUED;
+}
+
+void Count(v1::JobState state, v1::JobCounts* counts) {
+  switch (state) {
+    case v1::JOB_STATE_QUEUED:
+      return counts->set_queued(counts->queued() + 1);
+    case v1::JOB_STATE_RUNNING:
+      return counts->set_running(counts->running() + 1);
+    case v1::JOB_STATE_SUCCEEDED:
+      return counts->set_succeeded(counts->succeeded() + 1);
+    case v1::JOB_STATE_FAILED:
+      return counts->set_failed(counts->failed() + 1);
+    case v1::JOB_STATE_CANCELLED:
+      return counts->set_cancelled(counts->cancelled() + 1);
+    case v1::JOB_STATE_SKIPPED:
+      return counts->set_skipped(counts->skipped() + 1);
+    default:
+      return;
+  }
+}
+
+Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
+
+}  // namespace
+
+Result<v1::Campaign> FakeJobStore::CreateCampaign(const NewCampaign& campaign) {
+  if (campaign.jobs.empty()) return InvalidArgument("a campaign needs at least one job");
+  {
+    MutexLock lock(database_.mutex);
+    for (const auto& [id, row] : database_.campaigns) {
+      if (row.request_id == campaign.request_id) return CampaignMessage(id, row);
+    }
+    if (database_.campaigns.contains(campaign.campaign_id)) {
+      return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+                    "campaign " + campaign.campaign_id + " exists already");
+    }
+    CampaignRow& row = database_.campaigns[campaign.campaign_id];
+    row.request_id = campaign.request_id;
+    row.sequence = database_.next_sequence++;
+    row.spec = campaign.spec;
+    row.create_time = database_.clock.WallNow();
+    for (const NewJob& job : campaign.jobs) {
+      JobRow& made = database_.jobs[job.job_id];
+      made.job = job;
+      made.campaign_id = campaign.campaign_id;
+      made.sequence = database_.next_sequence++;
+      made.create_time = row.create_time;
+      Touch(made);
+      row.job_ids.push_back(job.job_id);
+    }
+  }
+  if (on_jobs_queued_) on_jobs_queued_();
+  return GetCampaign(campaign.campaign_id);
+}
+
+Result<v1::Campaign> FakeJobStore::GetCampaign(const std::string& id_or_name) {
+  MutexLock lock(database_.mutex);
+  const auto by_id = database_.campaigns.find(id_or_name);
+  if (by_id != database_.campaigns.end()) return CampaignMessage(by_id->first, by_id->second);
+  const std::pair<const std::string, CampaignRow>* newest = nullptr;
+  for (const auto& entry : database_.campaigns) {
+    if (entry.second.spec.name() != id_or_name) continue;
+    if (newest == nullptr || entry.second.sequence > newest->second.sequence) newest = &entry;
+  }
+  if (newest == nullptr) return NoCampaign(id_or_name);
+  return CampaignMessage(newest->first, newest->second);
+}
+
+Result<Page<v1::Campaign>> FakeJobStore::ListCampaigns(const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('c', request.token, INT64_MAX));
+  MutexLock lock(database_.mutex);
+  std::map<int64_t, std::string, std::greater<>> newest_first;
+  for (const auto& [id, row] : database_.campaigns) {
+    if (row.sequence < before) newest_first[row.sequence] = id;
+  }
+  Page<v1::Campaign> page;
+  int64_t last = 0;
+  for (const auto& [sequence, id] : newest_first) {
+    if (static_cast<int>(page.items.size()) == PageSize(request)) {
+      page.next_token = MakePageToken('c', last);
+      break;
+    }
+    page.items.push_back(CampaignMessage(id, database_.campaigns.at(id)));
+    page.items.back().clear_spec();
+    last = sequence;
+  }
+  return page;
+}
+
+Result<Page<v1::Job>> FakeJobStore::ListJobs(const std::string& campaign_id,
+                                             const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));
+  MutexLock lock(database_.mutex);
+  const auto campaign = database_.campaigns.find(campaign_id);
+  if (campaign == database_.campaigns.end()) return NoCampaign(campaign_id);
+  Page<v1::Job> page;
+  int64_t last = 0;
+  for (const std::string& id : campaign->second.job_ids) {
+    const JobRow& row = database_.jobs.at(id);
+    if (row.sequence <= after) continue;
+    if (static_cast<int>(page.items.size()) == PageSize(request)) {
+      page.next_token = MakePageToken('j', last);
+      break;
+    }
+    page.items.push_back(JobMessage(row));
+    last = row.sequence;
+  }
+  return page;
+}
+
+Result<JobStore::JobChanges> FakeJobStore::ListJobChanges(const std::string& campaign_id,
+                                                          int64_t revision) {
+  MutexLock lock(database_.mutex);
+  const auto campaign = database_.campaigns.find(campaign_id);
+  if (campaign == database_.campaigns.end()) return NoCampaign(campaign_id);
+  JobChanges changes;
+  changes.revision = revision;
+  for (const std::string& id : campaign->second.job_ids) {
+    const JobRow& row = database_.jobs.at(id);
+    if (row.revision <= revision) continue;
+    changes.jobs.push_back(JobMessage(row));
+    changes.revision = std::max(changes.revision, row.revision);
+  }
+  return changes;
+}
+
+Result<std::vector<JobEpoch>> FakeJobStore::CancelCampaign(const std::string& campaign_id) {
+  MutexLock lock(database_.mutex);
+  const auto campaign = database_.campaigns.find(campaign_id);
+  if (campaign == database_.campaigns.end()) return NoCampaign(campaign_id);
+  std::vector<JobEpoch> running;
+  if (campaign->second.state != v1::CAMPAIGN_STATE_ACTIVE) return running;
+  campaign->second.cancel_requested = true;
+  for (const std::string& id : campaign->second.job_ids) {
+    JobRow& row = database_.jobs.at(id);
+    if (row.state == v1::JOB_STATE_QUEUED) {
+      row.state = v1::JOB_STATE_CANCELLED;
+      row.end_time = database_.clock.WallNow();
+      Touch(row);
+    } else if (row.state == v1::JOB_STATE_RUNNING) {
+      row.cancel_requested = true;
+      Touch(row);
+      running.push_back({id, row.epoch});
+    }
+  }
+  EndIfDone(campaign_id);
+  return running;
+}
+
+Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& request) {
+  MutexLock lock(database_.mutex);
+  const MonotonicTime now = database_.clock.Now();
+  std::map<std::string, int> running;
+  std::vector<JobRow*> queued;
+  for (auto& [id, row] : database_.jobs) {
+    if (row.state == v1::JOB_STATE_RUNNING) ++running[row.campaign_id];
+    if (row.state == v1::JOB_STATE_QUEUED && row.not_before <= now) queued.push_back(&row);
+  }
+  std::vector<LeasedJob> leased;
+  const auto rank = [&](const JobRow* row) {
+    return std::tuple(-database_.campaigns.at(row->campaign_id).spec.priority(),
+                      running[row->campaign_id], row->sequence);
+  };
+  while (!queued.empty() && static_cast<int>(leased.size()) < request.limit) {
+    const auto best =
+        std::min_element(queued.begin(), queued.end(),
+                         [&](const JobRow* a, const JobRow* b) { return rank(a) < rank(b); });
+    JobRow& row = **best;
+    queued.erase(best);
+    const auto nodes = Place(row, request.node_ids);
+    if (!nodes) continue;
+    row.state = v1::JOB_STATE_RUNNING;
+    row.node_ids = *nodes;
+    row.owner = request.owner;
+    row.lease_until = now + request.lease;
+    row.start_time = database_.clock.WallNow();
+    ++row.epoch;
+    ++row.attempts;
+    ++running[row.campaign_id];
+    Touch(row);
+    leased.push_back(Leased(row));
+  }
+  return leased;
+}
+
+Result<std::vector<LeasedJob>> FakeJobStore::RenewLeases(const std::string& owner, Duration lease,
+                                                         const std::vector<JobEpoch>& jobs) {
+  MutexLock lock(database_.mutex);
+  std::vector<LeasedJob> held;
+  for (const JobEpoch& job : jobs) {
+    const auto it = database_.jobs.find(job.job_id);
+    if (it == database_.jobs.end()) continue;
+    JobRow& row = it->second;
+    if (row.state != v1::JOB_STATE_RUNNING || row.epoch != job.epoch) continue;
+    row.owner = owner;
+    row.lease_until = database_.clock.Now() + lease;
+    held.push_back(Leased(row));
+  }
+  return held;
+}
+
+Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(int limit) {
+  MutexLock lock(database_.mutex);
+  std::vector<const JobRow*> expired;
+  for (const auto& [id, row] : database_.jobs) {
+    if (row.state == v1::JOB_STATE_RUNNING && row.lease_until <= database_.clock.Now()) {
+      expired.push_back(&row);
+    }
+  }
+  std::sort(expired.begin(), expired.end(), [](const JobRow* a, const JobRow* b) {
+    return std::tuple(a->lease_until, a->sequence) < std::tuple(b->lease_until, b->sequence);
+  });
+  std::vector<LeasedJob> leased;
+  for (const JobRow* row : expired) {
+    if (static_cast<int>(leased.size()) == limit) break;
+    leased.push_back(Leased(*row));
+  }
+  return leased;
+}
+
+Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt) {
+  FinishOutcome outcome;
+  {
+    MutexLock lock(database_.mutex);
+    const auto it = database_.jobs.find(attempt.job.job_id);
+    if (it == database_.jobs.end()) return outcome;
+    JobRow& row = it->second;
+    if (row.state != v1::JOB_STATE_RUNNING || row.epoch != attempt.job.epoch) return outcome;
+    outcome.held = true;
+    outcome.campaign_id = row.campaign_id;
+    if (attempt.failure) {
+      row.failures.push_back(
+          {attempt.failure->failure_class(), attempt.failure->reason(), row.node_ids});
+    }
+    row.failure = attempt.failure;
+    const bool requeue = attempt.disposition == Disposition::kRequeue;
+    row.state =
+        requeue && row.cancel_requested ? v1::JOB_STATE_CANCELLED : StateAfter(attempt.disposition);
+    row.owner.clear();
+    if (row.state == v1::JOB_STATE_QUEUED) {
+      row.avoid_node_ids = attempt.avoid_node_ids;
+      row.not_before = database_.clock.Now() + attempt.delay;
+    } else {
+      row.end_time = database_.clock.WallNow();
+    }
+    Touch(row);
+    outcome.campaign_ended = EndIfDone(row.campaign_id);
+  }
+  if (on_jobs_queued_) on_jobs_queued_();
+  return outcome;
+}
+
+Result<std::vector<std::string>> FakeJobStore::ListUnjudged() {
+  MutexLock lock(database_.mutex);
+  std::vector<std::string> ids;
+  for (const auto& [id, row] : database_.campaigns) {
+    if (row.state != v1::CAMPAIGN_STATE_ACTIVE && row.verdict == v1::VERDICT_UNSPECIFIED) {
+      ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+Status FakeJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
+                                const std::vector<v1::RuleVerdict>& rules) {
+  MutexLock lock(database_.mutex);
+  const auto it = database_.campaigns.find(campaign_id);
+  if (it == database_.campaigns.end()) return NoCampaign(campaign_id);
+  if (it->second.verdict != v1::VERDICT_UNSPECIFIED) return Status::Ok();
+  it->second.verdict = verdict;
+  it->second.rules = rules;
+  return Status::Ok();
+}
+
+Result<JobStore::QueueStats> FakeJobStore::GetQueueStats() {
+  MutexLock lock(database_.mutex);
+  QueueStats stats;
+  for (const auto& [id, row] : database_.jobs) {
+    Count(row.state, &stats.counts);
+    if (row.state != v1::JOB_STATE_QUEUED) continue;
+    stats.oldest_queued = std::min(stats.oldest_queued.value_or(row.create_time), row.create_time);
+  }
+  return stats;
+}
+
+v1::Campaign FakeJobStore::CampaignMessage(const std::string& id, const CampaignRow& row) const {
+  v1::Campaign message;
+  message.set_campaign_id(id);
+  message.set_name(row.spec.name());
+  message.set_state(row.state);
+  message.set_verdict(row.verdict);
+  for (const v1::RuleVerdict& rule : row.rules) *message.add_rules() = rule;
+  for (const std::string& job_id : row.job_ids) {
+    const JobRow& job = database_.jobs.at(job_id);
+    Count(job.state, message.mutable_jobs());
+    message.set_case_count(message.case_count() + static_cast<int>(job.job.cases.size()));
+    message.set_cases_done(message.cases_done() + static_cast<int>(DoneCases(job).size()));
+  }
+  message.set_priority(row.spec.priority());
+  *message.mutable_create_time() = ToTimestamp(row.create_time);
+  if (row.end_time) *message.mutable_end_time() = ToTimestamp(*row.end_time);
+  *message.mutable_spec() = row.spec;
+  return message;
+}
+
+v1::Job FakeJobStore::JobMessage(const JobRow& row) const {
+  v1::Job message;
+  message.set_job_id(row.job.job_id);
+  message.set_campaign_id(row.campaign_id);
+  message.set_benchmark(row.job.benchmark);
+  message.set_state(row.state);
+  message.set_epoch(row.epoch);
+  message.set_attempts(row.attempts);
+  message.set_repetition(row.job.repetition);
+  message.set_case_count(static_cast<int>(row.job.cases.size()));
+  message.set_cases_done(static_cast<int>(DoneCases(row).size()));
+  message.set_world_size(row.job.world_size);
+  const bool placed = row.state != v1::JOB_STATE_QUEUED && !row.node_ids.empty();
+  for (const std::string& id : placed ? row.node_ids : row.job.candidate_node_ids) {
+    const auto node = database_.nodes.find(id);
+    message.add_node_names(node == database_.nodes.end() ? id : node->second.description.name());
+  }
+  for (int gpu : row.job.gpu_indices) message.add_gpu_indices(gpu);
+  if (row.failure) *message.mutable_failure() = *row.failure;
+  *message.mutable_create_time() = ToTimestamp(row.create_time);
+  if (row.start_time) *message.mutable_start_time() = ToTimestamp(*row.start_time);
+  if (row.end_time) *message.mutable_end_time() = ToTimestamp(*row.end_time);
+  return message;
+}
+
+LeasedJob FakeJobStore::Leased(const JobRow& row) const {
+  LeasedJob leased;
+  leased.campaign_id = row.campaign_id;
+  leased.job = row.job;
+  leased.epoch = row.epoch;
+  leased.node_ids = row.node_ids;
+  leased.done_cases = DoneCases(row);
+  leased.failures = row.failures;
+  leased.retries = database_.campaigns.at(row.campaign_id).spec.retries();
+  leased.cancel_requested = row.cancel_requested;
+  return leased;
+}
+
+std::vector<int> FakeJobStore::DoneCases(const JobRow& row) const {
+  std::vector<int> done;
+  const auto begin = database_.cases.lower_bound({row.job.job_id, 0});
+  for (auto it = begin; it != database_.cases.end() && it->first.first == row.job.job_id; ++it) {
+    done.push_back(it->first.second);
+  }
+  return done;
+}
+
+std::optional<std::vector<std::string>> FakeJobStore::Place(
+    const JobRow& row, const std::vector<std::string>& reachable) const {
+  const auto can_reach = [&](const std::string& node) {
+    return database_.nodes.contains(node) &&
+           std::find(reachable.begin(), reachable.end(), node) != reachable.end();
+  };
+  return ChooseNodes(row.job, row.avoid_node_ids, can_reach,
+                     [&](const std::string& node) { return IsFree(node, row); });
+}
+
+bool FakeJobStore::IsFree(const std::string& node_id, const JobRow& row) const {
+  for (const auto& [id, other] : database_.jobs) {
+    const auto& nodes = other.node_ids;
+    if (other.state != v1::JOB_STATE_RUNNING) continue;
+    if (std::find(nodes.begin(), nodes.end(), node_id) == nodes.end()) continue;
+    if (HoldsWholeNodes(row.job) || HoldsWholeNodes(other.job)) return false;
+    const auto& held = other.job.gpu_indices;
+    for (int gpu : row.job.gpu_indices) {
+      if (std::find(held.begin(), held.end(), gpu) != held.end()) return false;
+    }
+  }
+  return true;
+}
+
+void FakeJobStore::Touch(JobRow& row) { row.revision = database_.next_sequence++; }
+
+bool FakeJobStore::EndIfDone(const std::string& campaign_id) {
+  CampaignRow& campaign = database_.campaigns.at(campaign_id);
+  if (campaign.state != v1::CAMPAIGN_STATE_ACTIVE) return false;
+  for (const std::string& id : campaign.job_ids) {
+    if (IsOpen(database_.jobs.at(id).state)) return false;
+  }
+  campaign.state =
+      campaign.cancel_requested ? v1::CAMPAIGN_STATE_CANCELLED : v1::CAMPAIGN_STATE_COMPLETED;
+  campaign.end_time = database_.clock.WallNow();
+  return true;
+}
+
+}  // namespace assay::storage

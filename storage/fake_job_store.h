@@ -1,0 +1,62 @@
+// JobStore in memory, for tests.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/fake_database.h"
+#include "storage/job_store.h"
+
+namespace assay::storage {
+
+// Keeps to tests/contract/job_store_contract.h. A claim places jobs only on nodes
+// that FakeNodeStore knows, as the real one does.
+class FakeJobStore : public JobStore {
+ public:
+  explicit FakeJobStore(FakeDatabase& database) : database_(database) {}
+
+  // Called after a job became claimable, on the caller's thread, as a
+  // notification is in the real database. Set before use.
+  void OnJobsQueued(std::function<void()> callback) { on_jobs_queued_ = std::move(callback); }
+
+  Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) override;
+  Result<v1::Campaign> GetCampaign(const std::string& id_or_name) override;
+  Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) override;
+  Result<Page<v1::Job>> ListJobs(const std::string& campaign_id, const PageRequest& page) override;
+  Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override;
+  Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override;
+  Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
+  Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
+                                             const std::vector<JobEpoch>& jobs) override;
+  Result<std::vector<LeasedJob>> ListExpired(int limit) override;
+  Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override;
+  Result<std::vector<std::string>> ListUnjudged() override;
+  Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
+                    const std::vector<v1::RuleVerdict>& rules) override;
+  Result<QueueStats> GetQueueStats() override;
+
+ private:
+  using JobRow = FakeDatabase::JobRow;
+  using CampaignRow = FakeDatabase::CampaignRow;
+
+  v1::Campaign CampaignMessage(const std::string& id, const CampaignRow& row) const
+      ASSAY_REQUIRES(database_.mutex);
+  v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  LeasedJob Leased(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  std::vector<int> DoneCases(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  // The nodes that the job would run on now, in rank order; none if it cannot.
+  std::optional<std::vector<std::string>> Place(const JobRow& row,
+                                                const std::vector<std::string>& reachable) const
+      ASSAY_REQUIRES(database_.mutex);
+  bool IsFree(const std::string& node_id, const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
+  // True if the campaign had no open job left and so ended.
+  bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);
+
+  FakeDatabase& database_;
+  std::function<void()> on_jobs_queued_;
+};
+
+}  // namespace assay::storage

@@ -1,0 +1,109 @@
+#include "storage/fake_result_store.h"
+
+#include <algorithm>
+
+#include "common/digest.h"
+#include "storage/identity.h"
+#include "storage/page_token.h"
+#include "storage/payload.h"
+
+namespace assay::storage {
+namespace {
+
+v1::StoredResult WithoutSamples(v1::StoredResult stored) {
+  for (v1::Measurement& measurement : *stored.mutable_case_result()->mutable_measurements()) {
+    measurement.clear_samples();
+  }
+  return stored;
+}
+
+}  // namespace
+
+Result<std::vector<CommitOutcome>> FakeResultStore::Commit(
+    const std::vector<v1::CaseResult>& results) {
+  MutexLock lock(database_.mutex);
+  std::vector<CommitOutcome> outcomes;
+  for (const v1::CaseResult& result : results) outcomes.push_back(CommitOne(result));
+  return outcomes;
+}
+
+CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
+  const auto job = database_.jobs.find(result.job_id());
+  if (job == database_.jobs.end()) return {CommitVerdict::kStale, false};
+  FakeDatabase::JobRow& row = job->second;
+  const bool held = row.state == v1::JOB_STATE_RUNNING && row.epoch == result.epoch();
+  const bool known = std::any_of(
+      row.job.cases.begin(), row.job.cases.end(),
+      [&](const v1::BenchmarkCase& one) { return one.case_index() == result.case_index(); });
+  if (!known) return {CommitVerdict::kConflict, false};
+  const std::string hash = PayloadHash(result);
+  const std::pair<std::string, int> key(result.job_id(), result.case_index());
+  if (const auto before = database_.cases.find(key); before != database_.cases.end()) {
+    if (before->second.payload_hash == hash) return {CommitVerdict::kStored, false};
+    return {held ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
+  }
+  if (!held) return {CommitVerdict::kStale, false};
+  database_.cases[key] = {hash};
+  row.revision = database_.next_sequence++;
+  bool primary = true;
+  for (v1::CaseResult& metric : SplitByMetric(result)) {
+    FakeDatabase::ResultRow& stored = database_.results.emplace_back();
+    stored.sequence = database_.next_sequence++;
+    stored.record.primary = primary;
+    primary = false;
+    v1::StoredResult& message = stored.record.stored;
+    message.set_result_id(NewUuid());
+    message.set_campaign_id(row.campaign_id);
+    message.set_campaign_name(database_.campaigns.at(row.campaign_id).spec.name());
+    message.set_job_id(result.job_id());
+    message.set_repetition(row.job.repetition);
+    const Identity identity = IdentityOf(
+        metric, metric.measurements().empty() ? v1::Measurement() : metric.measurements(0));
+    message.set_series_id(identity.series_id);
+    message.set_lineage_id(identity.lineage_id);
+    *message.mutable_case_result() = std::move(metric);
+  }
+  return {CommitVerdict::kStored, true};
+}
+
+Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_text,
+                                                     const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
+  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
+  MutexLock lock(database_.mutex);
+  Page<v1::StoredResult> page;
+  int64_t last = 0;
+  for (auto it = database_.results.rbegin(); it != database_.results.rend(); ++it) {
+    if (it->sequence >= before) continue;
+    ASSAY_ASSIGN_OR_RETURN(const bool matches, MatchesResult(filter, it->record));
+    if (!matches) continue;
+    if (static_cast<int>(page.items.size()) == PageSize(request)) {
+      page.next_token = MakePageToken('r', last);
+      break;
+    }
+    page.items.push_back(WithoutSamples(it->record.stored));
+    last = it->sequence;
+  }
+  return page;
+}
+
+Result<v1::StoredResult> FakeResultStore::Get(const std::string& result_id) {
+  MutexLock lock(database_.mutex);
+  for (const FakeDatabase::ResultRow& row : database_.results) {
+    if (row.record.stored.result_id() == result_id) return row.record.stored;
+  }
+  return NotFound("no result \"" + result_id + "\"");
+}
+
+Result<std::vector<v1::StoredResult>> FakeResultStore::ListOfCampaign(
+    const std::string& campaign_id) {
+  MutexLock lock(database_.mutex);
+  std::vector<v1::StoredResult> results;
+  for (const FakeDatabase::ResultRow& row : database_.results) {
+    if (row.record.stored.campaign_id() != campaign_id) continue;
+    results.push_back(WithoutSamples(row.record.stored));
+  }
+  return results;
+}
+
+}  // namespace assay::storage

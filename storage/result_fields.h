@@ -1,0 +1,45 @@
+// What a filter over results may name, and what each field means. Shared by every
+// ResultStore, so that all read a filter alike.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/filter.h"
+#include "common/status.h"
+#include "storage/types.h"
+
+namespace assay::storage {
+
+enum class FieldType { kText, kNumber, kBoolean };
+
+struct ResultField {
+  std::string_view name;
+  FieldType type = FieldType::kText;
+  // Of the field's values in a result; none where it has no value.
+  std::vector<std::string> (*values)(const struct ResultRecord& record);
+};
+
+// A stored result and what its message does not say.
+struct ResultRecord {
+  v1::StoredResult stored;
+  bool primary = true;  // The first metric of its case, or a case without metrics.
+};
+
+// All fields but "parameters.NAME", which every NAME makes one of.
+const std::vector<ResultField>& ResultFields();
+
+// Prefix of the fields of the benchmark's parameters.
+inline constexpr std::string_view kParameterPrefix = "parameters.";
+
+// The filter as stores apply it: parsed, fields and values checked, times turned
+// into seconds since 1970, and results that are simulated or of a secondary metric
+// excluded unless the filter names `simulated`, `metric` or `primary`.
+// INVALID_ARGUMENT names an unknown field and lists the known ones.
+Result<Filter> ParseResultFilter(std::string_view text);
+
+// True if `record` matches a filter made by ParseResultFilter.
+Result<bool> MatchesResult(const Filter& filter, const ResultRecord& record);
+
+}  // namespace assay::storage

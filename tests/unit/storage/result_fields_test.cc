@@ -1,0 +1,53 @@
+#include "storage/result_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/page_token.h"
+#include "storage/timestamps.h"
+
+namespace assay::storage {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ResultFilter, NamesUnknownFieldsAndListsTheKnown) {
+  const Status error = ParseResultFilter("gpu.modle=\"H200\"").status();
+  EXPECT_EQ(error.code(), Code::kInvalidArgument);
+  EXPECT_THAT(error.message(), HasSubstr("gpu.modle"));
+  EXPECT_THAT(error.message(), HasSubstr("driver"));
+  EXPECT_THAT(error.hint(), HasSubstr("gpu.model"));
+}
+
+TEST(ResultFilter, ChecksValuesByType) {
+  for (const char* bad :
+       {"median = fast", "median : 1", "gpu.count > 0x10", "simulated = yes", "simulated > true",
+        "time > yesterday", "time > 2026-02-30", "median = nan", "price < 1e999", "median = ''"}) {
+    EXPECT_FALSE(ParseResultFilter(bad).ok()) << bad;
+  }
+  for (const char* good : {"median >= 1.5e3", "price : *", "simulated = true", "parameters.m = 1",
+                           "time > 2026-01-31", "time < 2026-01-31T08:00:00.5Z"}) {
+    EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
+  }
+}
+
+TEST(ParseTime, ReadsDatesAndTimesOnly) {
+  EXPECT_EQ(SecondsSince1970(*ParseTime("2026-01-01")), 1'767'225'600);
+  EXPECT_EQ(SecondsSince1970(*ParseTime("2026-01-01T00:01Z")), 1'767'225'660);
+  EXPECT_EQ(SecondsSince1970(*ParseTime("2026-01-01T00:00:01.25")), 1'767'225'601.25);
+  for (const char* bad : {"", "2026", "2026-13-01", "2026-01-01T", "2026-01-01T24:00",
+                          "2026-01-01T00:00:00.", "2026-01-01 00:00", "9999-01-01"}) {
+    EXPECT_FALSE(ParseTime(bad).ok()) << bad;
+  }
+}
+
+TEST(PageToken, RefusesWhatItDidNotMake) {
+  EXPECT_EQ(*ParsePageToken('r', "", 9), 9);
+  EXPECT_EQ(*ParsePageToken('r', MakePageToken('r', 42), 9), 42);
+  for (const char* bad : {"42", "r", "r-1", "c42", "r4x", "r99999999999999999999"}) {
+    EXPECT_EQ(ParsePageToken('r', bad, 9).status().code(), Code::kInvalidArgument) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace assay::storage
