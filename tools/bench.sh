@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# ./dev bench: what Assay itself costs. Ends with 1 if a figure misses its limit.
+set -euo pipefail
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+source "$root/tools/common.sh"
+source "$root/tools/packages.sh"
+
+need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}"
+build_preset dev
+status=0
+say "overhead of a job, from real processes on loopback"
+ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+  python3 "$root/tests/e2e/overhead_bench.py" || status=1
+for program in "$root"/build/tests/*_bench "$root"/build/bin/*_bench; do
+  if [[ -x "$program" ]]; then
+    say "$(basename "$program")"
+    "$program" || status=1
+  fi
+done
+exit "$status"
