@@ -1,0 +1,312 @@
+#include "coordinator/core/expand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "common/digest.h"
+#include "common/filter.h"
+#include "common/units.h"
+#include "coordinator/core/matrix.h"
+#include "coordinator/core/node_fields.h"
+#include "coordinator/core/placement.h"
+#include "coordinator/core/spec_limits.h"
+#include "coordinator/core/text.h"
+#include "coordinator/core/violations.h"
+#include "schema/benchmark_schema.h"
+
+namespace assay::coordinator {
+namespace {
+
+constexpr int kMaxRanks = 4096;
+
+int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+std::string Count(int64_t count) {
+  return count == std::numeric_limits<int64_t>::max() ? "more than 9e18" : fmt::format("{}", count);
+}
+
+// Cases that run together, and where: each placement and repetition is a job.
+struct Group {
+  const v1::BenchmarkSchema* schema = nullptr;
+  int ranks = 1;
+  std::vector<v1::BenchmarkCase> cases;
+  std::vector<Placement> placements;
+};
+
+// The seed that all ranks of a job share; spread evenly by the hash.
+uint64_t SeedOf(const std::string& job_id) {
+  return std::stoull(Sha256Hex(job_id).substr(0, 16), nullptr, 16);
+}
+
+class Expander {
+ public:
+  explicit Expander(const v1::CampaignSpec& spec) : spec_(spec) {}
+
+  Result<Expansion> Expand(const std::vector<v1::Node>& fleet) {
+    CheckCampaignFields(spec_, violations_);
+    SelectNodes(fleet);
+    for (const v1::BenchmarkSchema& schema : FleetSchemas(connected_)) {
+      schemas_.emplace(schema.name(), schema);
+    }
+    CheckMatrices();
+    MakeGroups();
+    CheckAcceptRules();
+    CheckJobCounts();
+    ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", "INVALID_CAMPAIGN"));
+    return MakeJobs();
+  }
+
+ private:
+  struct CheckedMatrix {
+    const v1::BenchmarkMatrix* spec = nullptr;
+    const v1::BenchmarkSchema* schema = nullptr;
+    std::string path;
+    Matrix matrix;
+  };
+
+  void SelectNodes(const std::vector<v1::Node>& fleet) {
+    std::copy_if(fleet.begin(), fleet.end(), std::back_inserter(connected_),
+                 [](const v1::Node& node) { return node.state() == v1::NODE_STATE_CONNECTED; });
+    const int line = LineOf(spec_, "nodes");
+    const Result<Filter> filter = ParseFilter(spec_.node_filter());
+    if (!filter.ok()) {
+      violations_.Add("nodes", filter.status().message(), line);
+      return;
+    }
+    Result<std::vector<v1::Node>> matching = MatchingNodes(*filter, connected_);
+    if (!matching.ok()) {
+      violations_.Add("nodes", matching.status().message() + "; " + matching.status().hint(), line);
+      return;
+    }
+    nodes_ = *std::move(matching);
+    if (!nodes_.empty()) return;
+    std::string why = ExplainNoMatch(*filter, connected_);
+    const Result<std::vector<v1::Node>> known = MatchingNodes(*filter, fleet);
+    if (known.ok() && !known->empty()) {
+      std::vector<std::string> names;
+      for (const v1::Node& node : *known) names.push_back(node.description().name());
+      why += "; disconnected nodes match: " + JoinSome(names);
+    }
+    violations_.Add("nodes", std::move(why), line);
+  }
+
+  void CheckMatrices() {
+    std::vector<std::string> names;
+    for (const auto& [name, schema] : schemas_) names.push_back(name);
+    int64_t cases = 0;
+    for (int i = 0; i < spec_.benchmarks_size(); ++i) {
+      const v1::BenchmarkMatrix& matrix = spec_.benchmarks(i);
+      const std::string path = fmt::format("benchmarks[{}]", i);
+      const auto schema = schemas_.find(matrix.benchmark());
+      if (schema == schemas_.end()) {
+        violations_.Add(path,
+                        fmt::format("no connected node has a benchmark \"{}\"; {}",
+                                    Cut(matrix.benchmark()), Suggest(matrix.benchmark(), names)),
+                        matrix.line());
+        continue;
+      }
+      const size_t faults = violations_.count();
+      Matrix checked = Matrix::Check(matrix, schema->second, path, kMaxCases, violations_);
+      CheckGpuIndices(matrix, path);
+      cases = SaturatingAdd(cases, checked.case_count());
+      if (violations_.count() > faults) continue;
+      matrices_.push_back({&matrix, &schema->second, path, std::move(checked)});
+    }
+    if (cases > kMaxCases) {
+      matrices_.clear();  // Never expanded: the count alone is the fault.
+      violations_.Add("benchmarks",
+                      fmt::format("{} cases; the limit is {} cases a campaign (and {} jobs)",
+                                  Count(cases), kMaxCases, kMaxJobs),
+                      LineOf(spec_, "benchmarks"));
+    }
+  }
+
+  void CheckGpuIndices(const v1::BenchmarkMatrix& matrix, const std::string& path) {
+    std::set<int> seen;
+    for (const int index : matrix.gpu_indices()) {
+      if (index < 0) {
+        violations_.Add(path + ".gpus", fmt::format("{} is no GPU index", index), matrix.line());
+      } else if (!seen.insert(index).second) {
+        violations_.Add(path + ".gpus", fmt::format("GPU {} stands twice", index), matrix.line());
+      }
+    }
+  }
+
+  void MakeGroups() {
+    for (const CheckedMatrix& checked : matrices_) {
+      const Result<std::vector<ParameterMap>> cases = checked.matrix.Cases();
+      if (!cases.ok()) {
+        violations_.Add(checked.path, cases.status().message(), checked.spec->line());
+        continue;
+      }
+      std::vector<ParameterMap>& all = cases_[checked.schema->name()];
+      all.insert(all.end(), cases->begin(), cases->end());
+      if (nodes_.empty()) continue;
+      const std::vector<v1::Node> eligible =
+          EligibleNodes(*checked.schema, nodes_, checked.path, checked.spec->line(), violations_);
+      if (!eligible.empty()) GroupByRanks(checked, *cases, eligible);
+    }
+  }
+
+  void GroupByRanks(const CheckedMatrix& checked, const std::vector<ParameterMap>& cases,
+                    const std::vector<v1::Node>& eligible) {
+    std::vector<Group> groups;
+    for (const ParameterMap& parameters : cases) {
+      const std::optional<int> ranks = RanksOf(checked, parameters);
+      if (!ranks) return;
+      auto group = std::find_if(groups.begin(), groups.end(),
+                                [&](const Group& known) { return known.ranks == *ranks; });
+      if (group == groups.end()) {
+        group = groups.insert(groups.end(), {checked.schema, *ranks, {}, {}});
+      }
+      v1::BenchmarkCase& added = group->cases.emplace_back();
+      added.set_case_index(static_cast<int>(group->cases.size()) - 1);
+      added.mutable_parameters()->insert(parameters.begin(), parameters.end());
+    }
+    for (Group& group : groups) {
+      const PlacementRequest request{
+          *checked.schema,
+          spec_.placement(),
+          {checked.spec->gpu_indices().begin(), checked.spec->gpu_indices().end()},
+          group.ranks,
+          checked.path,
+          checked.spec->line()};
+      group.placements = Place(request, eligible, violations_);
+      const int64_t jobs = static_cast<int64_t>(group.placements.size()) * RepetitionsOf(spec_);
+      job_count_ += jobs;
+      case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
+      // Beyond the limits only the counts matter.
+      if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
+    }
+  }
+
+  std::optional<int> RanksOf(const CheckedMatrix& checked, const ParameterMap& parameters) {
+    if (!checked.schema->collective()) return 1;
+    const auto found = parameters.find("ranks");
+    const Result<int64_t> ranks =
+        found == parameters.end() ? InvalidArgument("it is missing") : ParseInteger(found->second);
+    if (ranks.ok() && *ranks >= 1 && *ranks <= kMaxRanks) return static_cast<int>(*ranks);
+    violations_.Add(checked.path + ".ranks",
+                    fmt::format("must be a whole number from 1 to {}", kMaxRanks),
+                    checked.spec->line());
+    return std::nullopt;
+  }
+
+  void CheckAcceptRules() {
+    for (int i = 0; i < spec_.accept_size(); ++i) {
+      const v1::AcceptRule& rule = spec_.accept(i);
+      const std::string path = fmt::format("accept[{}]", i);
+      const Result<AcceptRule> parsed = ParseAcceptRule(rule.text());
+      if (!parsed.ok()) {
+        violations_.Add(path, parsed.status().message(), rule.line());
+        continue;
+      }
+      const auto schema = schemas_.find(parsed->benchmark);
+      const bool used = std::any_of(
+          spec_.benchmarks().begin(), spec_.benchmarks().end(),
+          [&](const v1::BenchmarkMatrix& m) { return m.benchmark() == parsed->benchmark; });
+      if (!used || schema == schemas_.end()) {
+        std::vector<std::string> names;
+        for (const v1::BenchmarkMatrix& matrix : spec_.benchmarks()) {
+          names.push_back(matrix.benchmark());
+        }
+        violations_.Add(path,
+                        fmt::format("the campaign has no benchmark \"{}\"; {}",
+                                    Cut(parsed->benchmark), Suggest(parsed->benchmark, names)),
+                        rule.line());
+        continue;
+      }
+      // Without cases (another fault stopped them) a rule's values cannot be judged.
+      const auto cases = cases_.find(parsed->benchmark);
+      const Status sound = CheckAcceptRule(*parsed, schema->second,
+                                           cases == cases_.end() ? nullptr : &cases->second);
+      if (!sound.ok()) violations_.Add(path, sound.message(), rule.line());
+    }
+  }
+
+  void CheckJobCounts() {
+    if (job_count_ > kMaxJobs) {
+      violations_.Add("benchmarks",
+                      fmt::format("{} jobs; the limit is {} jobs (and {} cases) a campaign",
+                                  job_count_, kMaxJobs, kMaxCases),
+                      LineOf(spec_, "benchmarks"));
+    }
+    if (case_runs_ > kMaxCaseRuns) {
+      violations_.Add(
+          "benchmarks",
+          fmt::format("{} runs of cases over all placements and repetitions; the limit is {}",
+                      case_runs_, kMaxCaseRuns),
+          LineOf(spec_, "benchmarks"));
+    }
+  }
+
+  Expansion MakeJobs() const {
+    Expansion expansion;
+    expansion.case_runs = case_runs_;
+    for (int repetition = 1; repetition <= RepetitionsOf(spec_); ++repetition) {
+      for (const Group& group : groups_) {
+        for (const Placement& placement : group.placements) {
+          storage::NewJob job;
+          job.job_id = NewUuid();
+          job.benchmark = group.schema->name();
+          job.benchmark_version = group.schema->version();
+          job.resource = group.schema->resource();
+          job.cases = group.cases;
+          job.world_size = group.ranks;
+          job.node_count = placement.node_count;
+          job.candidate_node_ids = placement.candidate_node_ids;
+          job.gpu_indices = placement.gpu_indices;
+          job.exclusive_node = spec_.exclusive() != v1::EXCLUSIVITY_GPU;
+          job.timeout = TimeoutOf(spec_);
+          job.repetition = repetition;
+          job.seed = SeedOf(job.job_id);
+          expansion.jobs.push_back(std::move(job));
+        }
+      }
+    }
+    return expansion;
+  }
+
+  const v1::CampaignSpec& spec_;
+  Violations violations_;
+  std::vector<v1::Node> connected_;
+  std::vector<v1::Node> nodes_;  // Those that the filter selects.
+  std::map<std::string, v1::BenchmarkSchema> schemas_;
+  std::vector<CheckedMatrix> matrices_;
+  std::vector<Group> groups_;
+  std::map<std::string, std::vector<ParameterMap>> cases_;  // By benchmark.
+  int64_t job_count_ = 0;
+  int64_t case_runs_ = 0;
+};
+
+}  // namespace
+
+Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet) {
+  return Expander(spec).Expand(fleet);
+}
+
+std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes) {
+  std::map<std::string, v1::BenchmarkSchema> newest;
+  for (const v1::Node& node : nodes) {
+    for (const v1::BenchmarkSchema& schema : node.description().benchmarks()) {
+      if (schema.name().empty() || !schema::ParameterSpecs(schema).ok()) continue;
+      const auto known = newest.find(schema.name());
+      if (known != newest.end() && known->second.version() >= schema.version()) continue;
+      newest[schema.name()] = schema;
+      newest[schema.name()].clear_unsupported_reason();
+    }
+  }
+  std::vector<v1::BenchmarkSchema> schemas;
+  for (auto& [name, schema] : newest) schemas.push_back(std::move(schema));
+  return schemas;
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,86 @@
+#include "coordinator/core/retry_policy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+namespace assay::coordinator {
+namespace {
+
+using storage::Disposition;
+using NodeSet = std::set<std::string>;
+
+// Candidates that are not in `nodes`.
+std::vector<std::string> Others(const storage::LeasedJob& job, const NodeSet& nodes) {
+  std::vector<std::string> others;
+  for (const std::string& id : job.job.candidate_node_ids) {
+    if (nodes.count(id) == 0) others.push_back(id);
+  }
+  return others;
+}
+
+bool EnoughOthers(const storage::LeasedJob& job, const NodeSet& nodes) {
+  return Others(job, nodes).size() >= static_cast<size_t>(job.job.node_count);
+}
+
+Duration Backoff(size_t failures) {
+  const auto delay = std::chrono::seconds(1) * (1 << std::min<size_t>(failures, 5));
+  return std::min<Duration>(delay, std::chrono::seconds(30));
+}
+
+RetryDecision RetryElsewhere(const storage::LeasedJob& job, const NodeSet& avoid) {
+  RetryDecision decision{Disposition::kRequeue, {avoid.begin(), avoid.end()}, Duration(0)};
+  if (!EnoughOthers(job, avoid)) decision.delay = Backoff(job.failures.size());
+  return decision;
+}
+
+// The nodes at fault: the one named, else all of the placement.
+NodeSet Culprits(const storage::LeasedJob& job, const v1::Failure& failure) {
+  if (!failure.node_id().empty()) return {failure.node_id()};
+  return {job.node_ids.begin(), job.node_ids.end()};
+}
+
+RetryDecision RetryJobFault(const storage::LeasedJob& job) {
+  NodeSet tried(job.node_ids.begin(), job.node_ids.end());
+  size_t earlier = 0;
+  for (const storage::AttemptFailure& failure : job.failures) {
+    if (failure.failure_class != v1::FAILURE_CLASS_JOB) continue;
+    ++earlier;
+    tried.insert(failure.node_ids.begin(), failure.node_ids.end());
+  }
+  if (earlier == 0) {
+    // The same nodes again: every other candidate is avoided.
+    return {Disposition::kRequeue, Others(job, tried), Duration(0)};
+  }
+  if (earlier == 1 && EnoughOthers(job, tried)) {
+    return {Disposition::kRequeue, {tried.begin(), tried.end()}, Duration(0)};
+  }
+  return {};
+}
+
+}  // namespace
+
+RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure) {
+  if (job.cancel_requested || failure.reason() == "CANCELLED") {
+    return {Disposition::kCancelled, {}, Duration(0)};
+  }
+  if (job.failures.size() >= static_cast<size_t>(std::max(job.retries, 0))) return {};
+  switch (failure.failure_class()) {
+    case v1::FAILURE_CLASS_NODE:
+    case v1::FAILURE_CLASS_INFRASTRUCTURE: {
+      NodeSet avoid = Culprits(job, failure);
+      for (const storage::AttemptFailure& earlier : job.failures) {
+        if (earlier.failure_class == v1::FAILURE_CLASS_NODE) {
+          avoid.insert(earlier.node_ids.begin(), earlier.node_ids.end());
+        }
+      }
+      return RetryElsewhere(job, avoid);
+    }
+    case v1::FAILURE_CLASS_JOB:
+      return RetryJobFault(job);
+    default:
+      return {};
+  }
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,26 @@
+// Whether a failed attempt gets another try, and where.
+#pragma once
+
+#include "assay/v1/failure.pb.h"
+#include "storage/types.h"
+
+namespace assay::coordinator {
+
+struct RetryDecision {
+  // kRequeue, kFailed or kCancelled.
+  storage::Disposition disposition = storage::Disposition::kFailed;
+  std::vector<std::string> avoid_node_ids;
+  Duration delay{0};
+};
+
+// Judges `failure` of the attempt that `job` is in:
+//   cancelled       the job has a cancel request, or the reason is CANCELLED
+//   USER            never retried
+//   NODE, INFRA.    retried within the campaign's budget, on other nodes if there are
+//   JOB             within the budget: the first time on the same nodes, the second
+//                   time on others; never a third time, nor if there are no others
+// A retry that can only go to the same nodes waits (1 s, doubled, at most 30 s), so
+// that a broken node is not hammered.
+RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure);
+
+}  // namespace assay::coordinator

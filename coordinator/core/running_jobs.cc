@@ -1,0 +1,201 @@
+#include "coordinator/core/running_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::coordinator {
+namespace {
+
+using storage::JobEpoch;
+using storage::LeasedJob;
+
+bool Lists(const std::vector<JobEpoch>& jobs, const std::string& job_id, int64_t epoch) {
+  return std::any_of(jobs.begin(), jobs.end(), [&](const JobEpoch& job) {
+    return job.job_id == job_id && job.epoch == epoch;
+  });
+}
+
+}  // namespace
+
+RunningJobs::Entry* RunningJobs::FindEntry(const JobEpoch& job) {
+  const auto found = entries_.find(job.job_id);
+  if (found == entries_.end() || found->second.job.epoch != job.epoch) return nullptr;
+  return &found->second;
+}
+
+const RunningJobs::Entry* RunningJobs::FindEntry(const JobEpoch& job) const {
+  const auto found = entries_.find(job.job_id);
+  if (found == entries_.end() || found->second.job.epoch != job.epoch) return nullptr;
+  return &found->second;
+}
+
+void RunningJobs::Add(LeasedJob job, bool adopted) {
+  MutexLock lock(mutex_);
+  const auto known = entries_.find(job.job.job_id);
+  if (known != entries_.end()) {
+    if (known->second.job.epoch > job.epoch) return;
+    if (known->second.job.epoch == job.epoch) {
+      known->second.job = std::move(job);
+      return;
+    }
+    entries_.erase(known);
+  }
+  Entry entry;
+  entry.start = clock_.Now();
+  entry.adopted = adopted;
+  // An adopted gang passed its start under another process; its agents know the token.
+  entry.gang_started = adopted && job.node_ids.size() > 1;
+  for (const std::string& node_id : job.node_ids) {
+    Member& member = entry.members[node_id];
+    member.assigned = entry.start;
+    if (!adopted) member.last_seen = entry.start;
+  }
+  const std::string id = job.job.job_id;
+  entry.job = std::move(job);
+  entries_.emplace(id, std::move(entry));
+}
+
+std::optional<LeasedJob> RunningJobs::Find(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  return entry == nullptr ? std::nullopt : std::optional(entry->job);
+}
+
+void RunningJobs::Remove(const JobEpoch& job) {
+  MutexLock lock(mutex_);
+  if (FindEntry(job) != nullptr) entries_.erase(job.job_id);
+}
+
+void RunningJobs::NoteAssigned(const JobEpoch& job, const std::string& node_id,
+                               const std::string& agent_instance_id) {
+  MutexLock lock(mutex_);
+  Entry* entry = FindEntry(job);
+  if (entry == nullptr) return;
+  const auto member = entry->members.find(node_id);
+  if (member == entry->members.end()) return;
+  member->second.assigned = clock_.Now();
+  member->second.agent_instance_id = agent_instance_id;
+}
+
+void RunningJobs::NoteReported(const std::string& node_id, const std::vector<JobEpoch>& jobs) {
+  MutexLock lock(mutex_);
+  for (const JobEpoch& job : jobs) {
+    Entry* entry = FindEntry(job);
+    if (entry == nullptr) continue;
+    const auto member = entry->members.find(node_id);
+    if (member == entry->members.end()) continue;
+    member->second.reported = true;
+    member->second.last_seen = clock_.Now();
+  }
+}
+
+std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
+                                             const v1::GangReady& ready) {
+  MutexLock lock(mutex_);
+  Entry* entry = FindEntry({ready.job_id(), ready.epoch()});
+  if (entry == nullptr || entry->members.count(node_id) == 0) return {};
+  entry->members[node_id].ready = true;
+  // Rank 0 runs on the first node; a token from anyone else is not the gang's.
+  if (node_id == entry->job.node_ids.front() && !entry->gang_started) {
+    entry->rendezvous_token = ready.rendezvous_token();
+  }
+  const auto go = [&](const std::string& to) {
+    Outbound outbound{to, {}};
+    v1::GangGo* message = outbound.message.mutable_gang_go();
+    message->set_job_id(ready.job_id());
+    message->set_epoch(ready.epoch());
+    message->set_rendezvous_token(entry->rendezvous_token);
+    return outbound;
+  };
+  // The first GangGo may have been lost with a connection. After a restart of this
+  // process the token is not known, and the gang's own timeout ends it.
+  if (entry->gang_started) {
+    return entry->rendezvous_token.empty() ? std::vector<Outbound>()
+                                           : std::vector<Outbound>{go(node_id)};
+  }
+  const bool all_ready = std::all_of(entry->members.begin(), entry->members.end(),
+                                     [](const auto& member) { return member.second.ready; });
+  if (!all_ready) return {};
+  entry->gang_started = true;
+  std::vector<Outbound> messages;
+  for (const std::string& id : entry->job.node_ids) messages.push_back(go(id));
+  return messages;
+}
+
+bool RunningJobs::NoteFinished(const JobEpoch& job, const std::string& node_id) {
+  MutexLock lock(mutex_);
+  Entry* entry = FindEntry(job);
+  if (entry == nullptr) return false;
+  const auto member = entry->members.find(node_id);
+  if (member == entry->members.end()) return false;
+  member->second.finished = true;
+  return node_id == entry->job.node_ids.front();
+}
+
+void RunningJobs::NoteOutcome(const v1::CaseResult& result) {
+  MutexLock lock(mutex_);
+  Entry* entry = FindEntry({result.job_id(), result.epoch()});
+  if (entry == nullptr) return;
+  entry->outcomes.by_index[result.case_index()] = result.outcome();
+  if (result.outcome() == v1::CASE_OUTCOME_FAILED && !entry->outcomes.first_failure) {
+    entry->outcomes.first_failure = result.failure();
+  }
+}
+
+CaseOutcomes RunningJobs::OutcomesOf(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  return entry == nullptr ? CaseOutcomes() : entry->outcomes;
+}
+
+std::optional<MonotonicTime> RunningJobs::StartOf(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  return entry == nullptr ? std::nullopt : std::optional(entry->start);
+}
+
+std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node_id,
+                                                         const std::string& agent_instance_id,
+                                                         const std::vector<JobEpoch>& reported,
+                                                         Duration grace) const {
+  MutexLock lock(mutex_);
+  const MonotonicTime now = clock_.Now();
+  std::vector<Missing> missing;
+  for (const auto& [job_id, entry] : entries_) {
+    const auto member = entry.members.find(node_id);
+    if (member == entry.members.end() || member->second.finished) continue;
+    if (Lists(reported, job_id, entry.job.epoch)) continue;
+    if (now - member->second.assigned < grace) continue;
+    // Whether this agent finished its part before the restart of this process is not
+    // known; rank 0's agent alone decides.
+    const bool follower = node_id != entry.job.node_ids.front();
+    if (entry.adopted && follower && !member->second.reported) continue;
+    const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&
+                           member->second.agent_instance_id != agent_instance_id;
+    missing.push_back({{job_id, entry.job.epoch}, restarted, entry.gang_started});
+  }
+  return missing;
+}
+
+std::vector<RunningJobs::Lost> RunningJobs::LostSince(Duration lease) const {
+  MutexLock lock(mutex_);
+  const MonotonicTime now = clock_.Now();
+  std::vector<Lost> lost;
+  for (const auto& [job_id, entry] : entries_) {
+    for (const auto& [node_id, member] : entry.members) {
+      if (member.finished || !member.last_seen || now - *member.last_seen <= lease) continue;
+      lost.push_back({entry.job, node_id});
+      break;
+    }
+  }
+  return lost;
+}
+
+std::vector<LeasedJob> RunningJobs::All() const {
+  MutexLock lock(mutex_);
+  std::vector<LeasedJob> jobs;
+  for (const auto& [job_id, entry] : entries_) jobs.push_back(entry.job);
+  return jobs;
+}
+
+}  // namespace assay::coordinator

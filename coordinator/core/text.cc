@@ -1,0 +1,34 @@
+#include "coordinator/core/text.h"
+
+#include "common/parameter.h"
+
+namespace assay::coordinator {
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
+}
+
+std::string JoinSome(const std::vector<std::string>& parts) {
+  constexpr size_t kMost = 10;
+  if (parts.size() <= kMost) return Join(parts);
+  return Join({parts.begin(), parts.begin() + kMost}) + " and " +
+         std::to_string(parts.size() - kMost) + " more";
+}
+
+std::string Cut(std::string_view text) {
+  constexpr size_t kMost = 64;
+  return text.size() <= kMost ? std::string(text) : std::string(text.substr(0, kMost)) + "...";
+}
+
+std::string Suggest(std::string_view name, const std::vector<std::string>& names) {
+  const std::string closest = ClosestName(name, names);
+  const std::string all = names.empty() ? "there are none" : "there are " + JoinSome(names);
+  return closest.empty() ? all : "did you mean " + closest + "? (" + all + ")";
+}
+
+}  // namespace assay::coordinator

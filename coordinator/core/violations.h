@@ -1,0 +1,41 @@
+// Collects every fault of a request, so that users mend them all at once.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+
+namespace assay::coordinator {
+
+// Not thread-safe.
+class Violations {
+ public:
+  // Beyond kMost, faults are counted but not kept: a message is for people.
+  void Add(std::string field, std::string description, int line) {
+    ++count_;
+    if (kept_.size() < kMost) kept_.push_back({std::move(field), std::move(description), line});
+  }
+
+  bool empty() const { return count_ == 0; }
+  size_t count() const { return count_; }
+
+  // OK if there are none; else INVALID_ARGUMENT: "`subject` has 2 faults", with the
+  // first one in the message.
+  Status ToStatus(const std::string& subject, const std::string& reason) const {
+    if (empty()) return Status::Ok();
+    const Violation& first = kept_.front();
+    std::string message = subject + " has " +
+                          (count_ == 1 ? "a fault" : std::to_string(count_) + " faults") + ": " +
+                          first.field + ": " + first.description;
+    return InvalidArgument(std::move(message), reason).WithViolations(kept_);
+  }
+
+ private:
+  static constexpr size_t kMost = 100;
+  std::vector<Violation> kept_;
+  size_t count_ = 0;
+};
+
+}  // namespace assay::coordinator
