@@ -51,11 +51,13 @@ show_logs() {
   die "$1"
 }
 
-connected_nodes() { "$assay" node list -o csv | grep -c CONNECTED; }
-two_nodes() { (($(connected_nodes) >= 2)); }
+two_nodes() {
+  "$assay" node list -o json |
+    jq -e '[.[] | select(.state == "NODE_STATE_CONNECTED")] | length >= 2'
+}
 
-# "grpc" of the line that `assay up` wrote for us.
-read_address() { jq -er .grpc "$work/ready" ; }
+# The coordinator's address, from what `assay up` says once it is up.
+read_address() { sed -nE 's/^ *Coordinator: +([^ ]+).*/\1/p' "$work/up.log" | grep . ; }
 
 main() {
   need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}"

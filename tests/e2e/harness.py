@@ -260,8 +260,8 @@ class Fleet:
 
     def await_node(self, name, state="CONNECTED", seconds=30):
         def found():
-            return any(name == node["description"]["name"] and node.get("state", "").endswith(state)
-                       for node in self.nodes())
+            return any(name == node["description"]["name"]
+                       and node["state"] == f"NODE_STATE_{state}" for node in self.nodes())
         return eventually(found, seconds, f"node {name} in state {state}")
 
     def nodes(self):
@@ -316,7 +316,7 @@ class Fleet:
     def await_end(self, campaign, seconds=60):
         def ended():
             shown = self.campaign(campaign)
-            return shown if shown["state"].endswith(("COMPLETED", "CANCELLED")) else None
+            return shown if shown["state"] != "CAMPAIGN_STATE_ACTIVE" else None
         return eventually(ended, seconds, f"the end of campaign {campaign}", 0.2)
 
     def metrics(self, process):
