@@ -17,8 +17,7 @@ Result<CublasLt> Load() {
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtCreate", &lt.create));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtDestroy", &lt.destroy));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmul", &lt.matmul));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cublasLtMatmulAlgoGetHeuristic", &lt.algo_get_heuristic));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulAlgoGetHeuristic", &lt.algo_get_heuristic));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulDescCreate", &lt.matmul_desc_create));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulDescDestroy", &lt.matmul_desc_destroy));
   ASSAY_RETURN_IF_ERROR(

@@ -44,10 +44,10 @@ Result<GpuDevice> UseGpu(int ordinal) {
   int l2 = 0;
   ASSAY_CUDA(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ordinal));
   device.l2_bytes = l2;
-  ASSAY_CUDA(cudaDeviceGetAttribute(&device.compute_major, cudaDevAttrComputeCapabilityMajor,
-                                    ordinal));
-  ASSAY_CUDA(cudaDeviceGetAttribute(&device.compute_minor, cudaDevAttrComputeCapabilityMinor,
-                                    ordinal));
+  ASSAY_CUDA(
+      cudaDeviceGetAttribute(&device.compute_major, cudaDevAttrComputeCapabilityMajor, ordinal));
+  ASSAY_CUDA(
+      cudaDeviceGetAttribute(&device.compute_minor, cudaDevAttrComputeCapabilityMinor, ordinal));
   return device;
 }
 

@@ -2,11 +2,9 @@
 //
 // Counted: 2 m n k FLOPs; each of A, B and D once through memory. Cold: every
 // iteration multiplies the next of several sets of A, B and D.
-#include "kernels/cuda/gemm.h"
-
-#include <algorithm>
 #include <string>
 
+#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/event_timer.h"
@@ -84,7 +82,8 @@ class GemmCase : public Case {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
     // The timer adds an untimed iteration.
     ASSAY_RETURN_IF_ERROR(Poison(rotation_.After(samples * batch + 1)));
-    return timer_.Time(stream_.get(), samples, batch, [this] { return Iterate(); }, seconds);
+    return timer_.Time(
+        stream_.get(), samples, batch, [this] { return Iterate(); }, seconds);
   }
 
   Result<Verdict> VerifyLast() override {
@@ -150,57 +149,12 @@ class GemmCase : public Case {
   std::unique_ptr<LtGemm> gemm_;
 };
 
-ParameterSpec Side(const std::string& name, const std::string& what) {
-  ParameterSpec spec;
-  spec.name = name;
-  spec.type = ParameterType::kInteger;
-  spec.description = what;
-  spec.minimum = 1;
-  spec.maximum = kMaxSide;
-  return spec;
-}
-
-ParameterSpec WordOf(const std::string& name, const std::string& what,
-                     std::vector<std::string> words, const std::string& default_word) {
-  ParameterSpec spec;
-  spec.name = name;
-  spec.type = ParameterType::kWord;
-  spec.description = what;
-  spec.words = std::move(words);
-  spec.default_value = default_word;
-  return spec;
-}
-
 class Gemm : public Benchmark {
  public:
-  Gemm() {
-    info_.name = "gemm";
-    info_.summary = "Dense matrix multiplication by cuBLASLt, best of its heuristics";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {
-        Side("m", "Rows of the output"),
-        Side("n", "Columns of the output"),
-        Side("k", "Length of the dot products"),
-        WordOf("dtype", "Type of inputs and output; tf32 is fp32 on tensor cores",
-               {"fp32", "tf32", "bf16", "fp16"}, "bf16"),
-        WordOf("layout",
-               "How A (m x k) and B (k x n) are stored, row-major: n as they are, t transposed; "
-               "nn is torch.matmul(a, b), nt is torch.nn.functional.linear",
-               {"nn", "nt", "tn", "tt"}, "nn"),
-        WordOf("fill", "Input values: random (normal, variance 1) or zeros", {"random", "zeros"},
-               "random"),
-        WordOf("cache", "Rotate over 2x the L2 cache (cold) or reuse one set of buffers (hot)",
-               {"cold", "hot"}, "cold"),
-    };
-    info_.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
-                      "Multiplications and additions a second", Quantity::kFlops, 1e-12},
-                     TimeMetric()};
-    info_.model =
-        "FLOPs = 2 m n k; bytes = (m k + k n + m n) x element size; "
-        "time = max(FLOPs / peak, bytes / bandwidth) + 2.5 us";
+  const BenchmarkInfo& Info() const override {
+    static const BenchmarkInfo info = MakeInfo();
+    return info;
   }
-
-  const BenchmarkInfo& Info() const override { return info_; }
 
   std::string UnsupportedReason() const override {
     if (std::string why = WhyNoGpu(); !why.empty()) return why;
@@ -226,11 +180,57 @@ class Gemm : public Benchmark {
   }
 
  private:
-  BenchmarkInfo info_;
+  static BenchmarkInfo MakeInfo() {
+    BenchmarkInfo info;
+    info.name = "gemm";
+    info.summary = "dense matrix multiplication by cuBLASLt, the best of its heuristics";
+    info.resource = Resource::kGpu;
+    info.parameters = {
+        {"m", ParameterType::kInteger, "rows of the output", {}, 1, kMaxSide, {}},
+        {"n", ParameterType::kInteger, "columns of the output", {}, 1, kMaxSide, {}},
+        {"k", ParameterType::kInteger, "length of the dot products", {}, 1, kMaxSide, {}},
+        {"dtype",
+         ParameterType::kWord,
+         "type of inputs and output; tf32 is fp32 on tensor cores",
+         "bf16",
+         {},
+         {},
+         {"fp32", "tf32", "bf16", "fp16"}},
+        {"layout",
+         ParameterType::kWord,
+         "how A (m x k) and B (k x n) are stored, row-major: n as they are, t transposed; nn is "
+         "torch.matmul(a, b), nt is torch.nn.functional.linear(a, b)",
+         "nn",
+         {},
+         {},
+         {"nn", "nt", "tn", "tt"}},
+        {"fill",
+         ParameterType::kWord,
+         "input values: random (near-normal, variance 1) or zeros",
+         "random",
+         {},
+         {},
+         {"random", "zeros"}},
+        {"cache",
+         ParameterType::kWord,
+         "cold: rotate over 2x the L2 cache; hot: reuse one set of matrices",
+         "cold",
+         {},
+         {},
+         {"cold", "hot"}},
+    };
+    info.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
+                     "multiplications and additions a second", Quantity::kFlops, 1e-12},
+                    TimeMetric()};
+    info.model =
+        "FLOPs = 2 m n k; bytes = (m k + k n + m n) x element size; "
+        "time = max(FLOPs / peak, bytes / bandwidth) + 2.5 us";
+    return info;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> MakeGemm() { return std::make_unique<Gemm>(); }
+std::unique_ptr<Benchmark> NewGemm() { return std::make_unique<Gemm>(); }
 
 }  // namespace assay

@@ -141,8 +141,8 @@ __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns,
 // y += M' x for a row-major `rows` x `columns` matrix; a thread a column, a slice of
 // the rows each grid row. x null: the signs.
 template <typename T>
-__global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns,
-                                    const double* x, uint64_t seed, double* y) {
+__global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, const double* x,
+                                    uint64_t seed, double* y) {
   const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (column >= columns) return;
   double sum = 0;

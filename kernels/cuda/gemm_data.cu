@@ -1,5 +1,3 @@
-#include "kernels/cuda/gemm_data.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gemm_check.cuh"
+#include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/gemm_values.cuh"
 
 namespace assay {
@@ -107,14 +106,14 @@ class Checker {
     ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer squares, vector(shape_.m));
     ASSAY_RETURN_IF_ERROR(
         Product(b_, shape_.b_transposed, shape_.k, shape_.n, nullptr, bs.as<double>()));
-    ASSAY_RETURN_IF_ERROR(Product(a_, shape_.a_transposed, shape_.m, shape_.k, bs.as<double>(),
-                                  abs.as<double>()));
+    ASSAY_RETURN_IF_ERROR(
+        Product(a_, shape_.a_transposed, shape_.m, shape_.k, bs.as<double>(), abs.as<double>()));
     RowProductKernel<T><<<BlocksFor(shape_.m * 32, 256), 256, 0, stream_>>>(
         d_, shape_.m, shape_.n, nullptr, inputs_.seed, ds.as<double>(), squares.as<double>());
     ASSAY_CUDA(cudaGetLastError());
     CompareRowsKernel<<<64, 256, 0, stream_>>>(ds.as<double>(), abs.as<double>(),
-                                               squares.as<double>(), shape_.m,
-                                               verdict_.tolerance, tally_.as<Tally>());
+                                               squares.as<double>(), shape_.m, verdict_.tolerance,
+                                               tally_.as<Tally>());
     ASSAY_CUDA(cudaGetLastError());
     ASSAY_ASSIGN_OR_RETURN(const Tally tally, ReadTally(tally_, stream_));
     verdict_.reference = "fp64 on device, every row by Freivalds' method";
@@ -131,11 +130,10 @@ class Checker {
     if (transposed) {
       ASSAY_CUDA(cudaMemsetAsync(y, 0, static_cast<size_t>(rows) * sizeof(double), stream_));
       const dim3 grid(BlocksFor(rows, 256), 64);
-      ColumnProductKernel<T>
-          <<<grid, 256, 0, stream_>>>(matrix, columns, rows, x, inputs_.seed, y);
+      ColumnProductKernel<T><<<grid, 256, 0, stream_>>>(matrix, columns, rows, x, inputs_.seed, y);
     } else {
-      RowProductKernel<T><<<BlocksFor(rows * 32, 256), 256, 0, stream_>>>(
-          matrix, rows, columns, x, inputs_.seed, y, nullptr);
+      RowProductKernel<T><<<BlocksFor(rows * 32, 256), 256, 0, stream_>>>(matrix, rows, columns, x,
+                                                                          inputs_.seed, y, nullptr);
     }
     ASSAY_CUDA(cudaGetLastError());
     return Status::Ok();
@@ -163,10 +161,10 @@ class Checker {
         DeviceBuffer::Allocate(static_cast<int64_t>(samples.size() * sizeof(double)), "samples"));
     ASSAY_CUDA(cudaMemcpyAsync(indices.data(), both.data(), both.size() * sizeof(int64_t),
                                cudaMemcpyDefault, stream_));
-    GatherKernel<T><<<static_cast<unsigned>(rows.size()), static_cast<unsigned>(columns.size()), 0,
-                      stream_>>>(d_, shape_.n, indices.as<int64_t>(),
-                                 indices.as<int64_t>() + rows.size(),
-                                 static_cast<int>(columns.size()), out.as<double>());
+    GatherKernel<T>
+        <<<static_cast<unsigned>(rows.size()), static_cast<unsigned>(columns.size()), 0, stream_>>>(
+            d_, shape_.n, indices.as<int64_t>(), indices.as<int64_t>() + rows.size(),
+            static_cast<int>(columns.size()), out.as<double>());
     ASSAY_CUDA(cudaGetLastError());
     ASSAY_CUDA(cudaMemcpyAsync(samples.data(), out.data(), samples.size() * sizeof(double),
                                cudaMemcpyDefault, stream_));
@@ -182,8 +180,8 @@ class Checker {
     values.reserve(indices.size() * static_cast<size_t>(shape_.k));
     for (const int64_t index : indices) {
       for (int64_t k = 0; k < shape_.k; ++k) {
-        values.push_back(Widen(InputValue<T>(inputs_, stream,
-                                             offset + index * vector_stride + k * element_stride)));
+        values.push_back(Widen(
+            InputValue<T>(inputs_, stream, offset + index * vector_stride + k * element_stride)));
       }
     }
     return values;

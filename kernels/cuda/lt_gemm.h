@@ -61,8 +61,7 @@ class LtGemm {
   // Median seconds of `iterations` runs of the chosen algorithm.
   Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                             cudaStream_t stream);
-  Result<std::vector<Timed>> Sprint(const std::function<GemmOperands()>& next,
-                                    cudaStream_t stream);
+  Result<std::vector<Timed>> Sprint(const std::function<GemmOperands()>& next, cudaStream_t stream);
 
   const CublasLt& lt_;
   const GemmShape shape_;

@@ -8,7 +8,7 @@
 namespace assay {
 
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,
-                                  int64_t available_bytes, const std::string& what) {
+                              int64_t available_bytes, const std::string& what) {
   const int64_t least = cold ? std::max<int64_t>(1, (2 * l2_bytes + set_bytes - 1) / set_bytes) : 1;
   const int64_t wanted = cold ? least + 1 : 1;
   const int64_t fitting = available_bytes / set_bytes;

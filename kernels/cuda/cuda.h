@@ -1,0 +1,21 @@
+// What this folder offers to builtin.cc: the GPU platform and CUDA's benchmarks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/benchmark.h"
+#include "kernels/platform.h"
+
+namespace assay {
+
+std::unique_ptr<Benchmark> NewGemm();
+std::unique_ptr<Benchmark> NewMemoryBandwidth();
+
+// `nccl_version` tells NCCL's, which this folder does not know; it may be empty.
+std::unique_ptr<GpuPlatform> NewCudaPlatform(
+    std::function<std::optional<std::string>()> nccl_version);
+
+}  // namespace assay

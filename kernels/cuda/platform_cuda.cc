@@ -1,0 +1,234 @@
+// GPU facts from the CUDA runtime and from NVML.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "common/mutex.h"
+#include "common/nvml.h"
+#include "kernels/cuda/cublas_lt.h"
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/device.h"
+
+namespace assay {
+namespace {
+
+constexpr auto kSamplePeriod = std::chrono::milliseconds(20);
+
+std::string UuidText(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    char hex[3];
+    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += hex;
+  }
+  return text;
+}
+
+// Empty if the GPU cannot be asked.
+std::string UuidOf(int ordinal) {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, ordinal) == cudaSuccess) {
+    return UuidText(properties.uuid);
+  }
+  cudaGetLastError();
+  return "";
+}
+
+// Collects samples of one GPU on a thread of its own.
+class NvmlSampler : public ConditionsSampler {
+ public:
+  // `nvml` outlives the sampler.
+  NvmlSampler(const Nvml& nvml, int index) : nvml_(nvml), index_(index) {}
+  ~NvmlSampler() override { End(); }
+
+  void Start() override {
+    thread_ = std::thread([this] { Loop(); });
+  }
+
+  WindowConditions Stop() override {
+    End();
+    WindowConditions conditions;
+    conditions.sm_clock_mhz = Median(&sm_clocks_);
+    conditions.memory_clock_mhz = Median(&memory_clocks_);
+    if (!powers_.empty()) {
+      double sum = 0;
+      for (const double watts : powers_) sum += watts;
+      conditions.power_watts = sum / static_cast<double>(powers_.size());
+    }
+    if (!temperatures_.empty()) {
+      conditions.temperature_celsius =
+          *std::max_element(temperatures_.begin(), temperatures_.end());
+    }
+    conditions.throttle_reasons.assign(throttle_reasons_.begin(), throttle_reasons_.end());
+    conditions.other_gpu_processes = other_processes_;
+    if (std::any_of(throttle_reasons_.begin(), throttle_reasons_.end(), IsHarmfulThrottleReason)) {
+      conditions.flags.push_back("throttled");
+    }
+    if (other_processes_.value_or(0) > 0) conditions.flags.push_back("shared_gpu");
+    return conditions;
+  }
+
+ private:
+  // The thread ends before its members are read.
+  void End() {
+    if (!thread_.joinable()) return;
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+    }
+    stop_.NotifyAll();
+    thread_.join();
+  }
+
+  void Loop() {
+    // Once is enough, and it costs more than a sample.
+    if (const auto processes = nvml_.ComputeProcesses(index_)) {
+      // The list may name this process by a number of another PID namespace, so the
+      // first entry is taken to be this one.
+      other_processes_ = std::max(0, static_cast<int>(processes->size()) - 1);
+    }
+    auto next = std::chrono::steady_clock::now();
+    for (;;) {
+      Add(nvml_.Sample(index_));
+      next += kSamplePeriod;
+      MutexLock lock(mutex_);
+      while (!stopping_ && stop_.WaitUntil(mutex_, next)) {
+      }
+      if (stopping_) return;
+    }
+  }
+
+  void Add(const NvmlSample& sample) {
+    if (sample.sm_clock_mhz) sm_clocks_.push_back(*sample.sm_clock_mhz);
+    if (sample.memory_clock_mhz) memory_clocks_.push_back(*sample.memory_clock_mhz);
+    if (sample.power_watts) powers_.push_back(*sample.power_watts);
+    if (sample.temperature_celsius) temperatures_.push_back(*sample.temperature_celsius);
+    if (!sample.throttle_reasons) return;
+    throttle_reasons_.insert(sample.throttle_reasons->begin(), sample.throttle_reasons->end());
+  }
+
+  static std::optional<double> Median(std::vector<double>* values) {
+    if (values->empty()) return std::nullopt;
+    const auto middle = values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
+    std::nth_element(values->begin(), middle, values->end());
+    return *middle;
+  }
+
+  const Nvml& nvml_;
+  const int index_;
+  std::thread thread_;
+  Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ ASSAY_GUARDED_BY(mutex_) = false;
+  // Written by the thread, read once it has ended.
+  std::vector<double> sm_clocks_;
+  std::vector<double> memory_clocks_;
+  std::vector<double> powers_;
+  std::vector<double> temperatures_;
+  std::set<std::string> throttle_reasons_;
+  std::optional<int> other_processes_;
+};
+
+// Where NVML is absent.
+class BlindSampler : public ConditionsSampler {
+ public:
+  void Start() override {}
+  WindowConditions Stop() override { return {}; }
+};
+
+class CudaPlatform : public GpuPlatform {
+ public:
+  explicit CudaPlatform(std::function<std::optional<std::string>()> nccl_version)
+      : nccl_version_(std::move(nccl_version)) {}
+
+  std::vector<LocalGpu> Gpus() override {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+      cudaGetLastError();
+      return {};
+    }
+    std::vector<LocalGpu> gpus;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+      cudaDeviceProp properties;
+      if (cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) {
+        cudaGetLastError();
+        continue;
+      }
+      gpus.push_back(Describe(ordinal, properties));
+    }
+    return gpus;
+  }
+
+  void FillVersions(LinkedSoftware* software) override {
+    software->cuda_runtime =
+        std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
+    if (!WhyNoGpu().empty()) return;  // Nothing that would use them.
+    if (Result<std::string> version = CublasLtVersion(); version.ok()) software->cublas = *version;
+    if (nccl_version_) software->nccl = nccl_version_();
+  }
+
+  std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) override {
+    const Nvml* nvml = Management();
+    if (nvml == nullptr) return std::make_unique<BlindSampler>();
+    // CUDA_VISIBLE_DEVICES renumbers CUDA's GPUs, not NVML's.
+    const std::optional<int> index = nvml->FindByUuid(UuidOf(ordinal));
+    if (!index) return std::make_unique<BlindSampler>();
+    return std::make_unique<NvmlSampler>(*nvml, *index);
+  }
+
+ private:
+  LocalGpu Describe(int ordinal, const cudaDeviceProp& properties) {
+    LocalGpu gpu;
+    gpu.ordinal = ordinal;
+    gpu.name = properties.name;
+    gpu.uuid = UuidText(properties.uuid);
+    gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+    gpu.l2_bytes = properties.l2CacheSize;
+    gpu.sm_count = properties.multiProcessorCount;
+    gpu.compute_capability =
+        std::to_string(properties.major) + "." + std::to_string(properties.minor);
+    gpu.ecc_enabled = properties.ECCEnabled != 0;
+    int kilohertz = 0;
+    if (cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal) == cudaSuccess) {
+      gpu.sm_clock_max_mhz = kilohertz * 1e-3;
+    }
+    const Nvml* nvml = Management();
+    if (nvml == nullptr) return gpu;
+    if (const std::optional<int> index = nvml->FindByUuid(gpu.uuid)) {
+      const NvmlGpu described = nvml->Describe(*index);
+      gpu.power_limit_watts = described.power_limit_watts;
+      gpu.nvlinks_active = described.nvlinks_active;
+      if (described.sm_clock_max_mhz) gpu.sm_clock_max_mhz = *described.sm_clock_max_mhz;
+    }
+    return gpu;
+  }
+
+  // Null without NVML. Opened on first use.
+  const Nvml* Management() {
+    MutexLock lock(mutex_);
+    if (!opened_) {
+      opened_ = true;
+      if (auto nvml = Nvml::Open(nullptr); nvml.ok()) nvml_ = std::move(nvml).value();
+    }
+    return nvml_.get();
+  }
+
+  const std::function<std::optional<std::string>()> nccl_version_;
+  Mutex mutex_;
+  bool opened_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<Nvml> nvml_ ASSAY_GUARDED_BY(mutex_);  // Never changes once open.
+};
+
+}  // namespace
+
+std::unique_ptr<GpuPlatform> NewCudaPlatform(
+    std::function<std::optional<std::string>()> nccl_version) {
+  return std::make_unique<CudaPlatform>(std::move(nccl_version));
+}
+
+}  // namespace assay
