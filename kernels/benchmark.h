@@ -66,6 +66,8 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // Formulas of FLOPs, bytes and predicted time, for people.
   std::string model;
+  // Parameters of a case that verifies within a second; the rest by default.
+  ParameterMap selftest_parameters;
 };
 
 // What one iteration does on one rank, counted from the algorithm. Zero means

@@ -188,6 +188,7 @@ class CpuGemm : public Benchmark {
     info.model =
         "flops = 2 m n k; bytes = size (m k + k n + m n); predicted time from the CPU's own "
         "measured ceilings: max(flops / multiply-add rate, bytes / read bandwidth)";
+    info.selftest_parameters = {{"m", "128"}, {"n", "96"}, {"k", "160"}};
     return info;
   }
 

@@ -229,6 +229,7 @@ class CpuMemoryBandwidth : public Benchmark {
     info.model =
         "bytes = 2 (copy, scale) or 3 (add, triad) arrays, without write-allocate; predicted time "
         "from the machine's own measured read bandwidth";
+    info.selftest_parameters = {{"bytes", "1MiB"}};
     return info;
   }
 };

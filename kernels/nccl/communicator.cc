@@ -1,0 +1,121 @@
+#include "kernels/nccl/communicator.h"
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "common/mutex.h"
+#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/device.h"
+
+namespace assay {
+namespace {
+
+// ncclCommInitRank blocks for as long as a rank is missing. NCCL's own non-blocking
+// mode would return, but then starts a thread for every collective, in the middle of
+// what is timed. So the call has a thread of its own, which outlives a timeout.
+struct Initialization {
+  Mutex mutex;
+  CondVar changed;
+  bool done ASSAY_GUARDED_BY(mutex) = false;
+  Status status ASSAY_GUARDED_BY(mutex);
+  ncclComm_t comm ASSAY_GUARDED_BY(mutex) = nullptr;
+};
+
+Status Initialize(const NcclLibrary& nccl, const ncclUniqueId& id, int rank, int world_size,
+                  int gpu, ncclComm_t* comm) {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu).status());
+  ASSAY_NCCL(nccl, comm_init_rank(comm, world_size, id, rank));
+  return Status::Ok();
+}
+
+Status TimedOut(const std::string& what, Duration timeout) {
+  return Status(
+      Code::kDeadlineExceeded, "NCCL_TIMEOUT",
+      what + " did not end within " +
+          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout).count()) +
+          " s: another rank is missing or stuck");
+}
+
+// The id of rank 0, at every rank.
+Result<ncclUniqueId> ShareUniqueId(const NcclLibrary& nccl, Peers& peers, Duration timeout) {
+  ncclUniqueId id{};
+  Status made;
+  if (peers.rank() == 0) {
+    made = NcclStatus(nccl, nccl.get_unique_id(&id), "get_unique_id(&id)", __FILE__, __LINE__);
+  }
+  ASSAY_RETURN_IF_ERROR(Agree(peers, made, timeout));
+  std::string bytes(id.internal, sizeof id.internal);
+  ASSAY_RETURN_IF_ERROR(peers.Broadcast(&bytes, timeout));
+  if (bytes.size() != sizeof id.internal) {
+    return Internal("rank 0 sent a NCCL id of " + std::to_string(bytes.size()) +
+                    " bytes; this rank's NCCL has " + std::to_string(sizeof id.internal));
+  }
+  std::memcpy(id.internal, bytes.data(), sizeof id.internal);
+  return id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gpu,
+                                                            Duration timeout) {
+  const Result<const NcclLibrary*> loaded = LoadNccl();
+  ASSAY_RETURN_IF_ERROR(Agree(peers, loaded.status(), timeout));
+  const NcclLibrary& nccl = **loaded;
+  ASSAY_ASSIGN_OR_RETURN(const ncclUniqueId id, ShareUniqueId(nccl, peers, timeout));
+  const auto state = std::make_shared<Initialization>();
+  std::thread([state, &nccl, id, rank = peers.rank(), world_size = peers.world_size(), gpu] {
+    ncclComm_t comm = nullptr;
+    const Status status = Initialize(nccl, id, rank, world_size, gpu, &comm);
+    MutexLock lock(state->mutex);
+    state->done = true;
+    state->status = status;
+    state->comm = comm;
+    state->changed.NotifyAll();
+  }).detach();
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  MutexLock lock(state->mutex);
+  while (!state->done) {
+    if (!state->changed.WaitUntil(state->mutex, deadline)) {
+      return TimedOut("ncclCommInitRank of rank " + std::to_string(peers.rank()), timeout);
+    }
+  }
+  ASSAY_RETURN_IF_ERROR(state->status);
+  return std::unique_ptr<Communicator>(new Communicator(nccl, state->comm));
+}
+
+Communicator::~Communicator() {
+  // Without waiting for other ranks, which may be gone.
+  if (comm_ != nullptr) nccl_.comm_destroy(comm_);
+}
+
+void Communicator::Abort() {
+  if (comm_ != nullptr) nccl_.comm_abort(comm_);
+  comm_ = nullptr;
+}
+
+Status Communicator::Wait(cudaStream_t stream, Duration timeout) {
+  if (comm_ == nullptr) return FailedPrecondition("the communicator was aborted");
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const cudaError_t state = cudaStreamQuery(stream);
+    if (state != cudaErrorNotReady) {
+      return CudaStatus(state, "cudaStreamQuery(stream)", __FILE__, __LINE__);
+    }
+    ncclResult_t failure = ncclSuccess;
+    const ncclResult_t asked = nccl_.comm_get_async_error(comm_, &failure);
+    const Status status = NcclStatus(nccl_, asked != ncclSuccess ? asked : failure,
+                                     "comm_get_async_error(comm_, &failure)", __FILE__, __LINE__);
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (status.ok() && waited < timeout) {
+      // The samples' times come from the GPU, so a coarse look costs them nothing.
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      continue;
+    }
+    Abort();
+    return status.ok() ? TimedOut("a collective", timeout) : status;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+#include "kernels/nccl/nccl_library.h"
+
+#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/dynamic_library.h"
+
+namespace assay {
+namespace {
+
+Result<NcclLibrary> Load() {
+  ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
+                         DynamicLibrary::Open("libnccl.so." + std::to_string(NCCL_MAJOR)));
+  NcclLibrary nccl;
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetVersion", &nccl.get_version));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetErrorString", &nccl.get_error_string));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetLastError", &nccl.get_last_error));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetUniqueId", &nccl.get_unique_id));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommInitRank", &nccl.comm_init_rank));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommGetAsyncError", &nccl.comm_get_async_error));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommDestroy", &nccl.comm_destroy));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommAbort", &nccl.comm_abort));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclAllReduce", &nccl.all_reduce));
+  return nccl;
+}
+
+Code CodeOf(ncclResult_t result) {
+  switch (result) {
+    case ncclInvalidArgument:
+    case ncclInvalidUsage:
+      return Code::kInvalidArgument;
+    case ncclRemoteError:
+      return Code::kUnavailable;
+    default:
+      return Code::kInternal;
+  }
+}
+
+}  // namespace
+
+Result<const NcclLibrary*> LoadNccl() {
+  static const Result<NcclLibrary> loaded = Load();
+  if (!loaded.ok()) return loaded.status();
+  return &*loaded;
+}
+
+std::optional<std::string> NcclVersion() {
+  const Result<const NcclLibrary*> nccl = LoadNccl();
+  int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
+  if (!nccl.ok() || (*nccl)->get_version(&version) != ncclSuccess) return std::nullopt;
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
+                  const char* file, int line) {
+  if (result == ncclSuccess) return Status::Ok();
+  std::string message = std::string("NCCL: ") + nccl.get_error_string(result) + " from nccl " +
+                        CallSite(expression, file, line);
+  // NCCL ignores the communicator that it is asked with: the last error is global.
+  const char* detail = nccl.get_last_error(nullptr);
+  if (detail != nullptr && *detail != '\0') message += std::string("; last error: ") + detail;
+  return Status(CodeOf(result), "NCCL_ERROR", std::move(message));
+}
+
+}  // namespace assay

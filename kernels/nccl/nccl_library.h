@@ -1,0 +1,43 @@
+// NCCL, loaded on first use, and its errors as Status.
+#pragma once
+
+#include <nccl.h>
+
+#include <optional>
+#include <string>
+
+#include "common/status.h"
+
+namespace assay {
+
+// The functions that Assay calls, typed by the library's own header.
+struct NcclLibrary {
+  decltype(&ncclGetVersion) get_version = nullptr;
+  decltype(&ncclGetErrorString) get_error_string = nullptr;
+  decltype(&ncclGetLastError) get_last_error = nullptr;
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
+  decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
+  decltype(&ncclCommDestroy) comm_destroy = nullptr;
+  decltype(&ncclCommAbort) comm_abort = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+};
+
+// The library, loaded by the first caller; lives as long as the program.
+// Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
+Result<const NcclLibrary*> LoadNccl();
+
+// "2.28.9"; loads the library. Absent if there is none.
+std::optional<std::string> NcclVersion();
+
+// OK for ncclSuccess; else NCCL's error string and its last error, with the
+// expression, file and line. INVALID_ARGUMENT and UNAVAILABLE (a rank or the network
+// failed) where NCCL says so, else INTERNAL; reason NCCL_ERROR.
+Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
+                  const char* file, int line);
+
+// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...), returns on an error.
+#define ASSAY_NCCL(nccl, call) \
+  ASSAY_RETURN_IF_ERROR(::assay::NcclStatus((nccl), (nccl).call, #call, __FILE__, __LINE__))
+
+}  // namespace assay

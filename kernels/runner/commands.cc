@@ -1,0 +1,206 @@
+#include "kernels/runner/commands.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "common/units.h"
+#include "kernels/runner/execute.h"
+#include "kernels/runner/exit_codes.h"
+#include "kernels/runner/local_gang.h"
+#include "kernels/runner/output.h"
+
+namespace assay {
+namespace {
+
+struct RunOptions {
+  const Benchmark* benchmark = nullptr;
+  ParameterMap parameters;  // Canonical.
+  bool json = false;
+  uint64_t seed = 1;
+  int gpu = 0;
+};
+
+int Refuse(const Status& status) {
+  std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
+  return kExitUsage;
+}
+
+// Stores what an option says; `value` is its argument.
+Status ApplyOption(const std::string& option, const std::string& value, RunOptions* options) {
+  if (option == "-o") {
+    if (value != "table" && value != "json") {
+      return InvalidArgument("-o: \"" + value + "\" is not one of table, json");
+    }
+    options->json = value == "json";
+    return Status::Ok();
+  }
+  const auto number = ParseInteger(value);
+  if (!number.ok() || *number < 0 || (option == "--gpu" && *number > 4096)) {
+    return InvalidArgument(option + ": \"" + value + "\" is not a whole number from 0");
+  }
+  if (option == "--seed") options->seed = static_cast<uint64_t>(*number);
+  if (option == "--gpu") options->gpu = static_cast<int>(*number);
+  return Status::Ok();
+}
+
+Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::string>& arguments) {
+  RunOptions options;
+  ParameterMap given;
+  if (arguments.empty()) return InvalidArgument("run: the benchmark's name is missing");
+  ASSAY_ASSIGN_OR_RETURN(options.benchmark, registry.Find(arguments[0]));
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "-o" || argument == "--seed" || argument == "--gpu") {
+      if (++i == arguments.size()) return InvalidArgument(argument + " needs a value");
+      ASSAY_RETURN_IF_ERROR(ApplyOption(argument, arguments[i], &options));
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return InvalidArgument("\"" + argument + "\" is neither NAME=VALUE nor an option of `run`");
+    }
+    const std::string name = argument.substr(0, equals);
+    if (!given.emplace(name, argument.substr(equals + 1)).second) {
+      return InvalidArgument("the parameter \"" + name + "\" is given twice");
+    }
+  }
+  ASSAY_ASSIGN_OR_RETURN(options.parameters,
+                         CanonicalParameters(options.benchmark->Info().parameters, given));
+  return options;
+}
+
+int WorldSizeOf(const Benchmark& benchmark, const ParameterMap& parameters) {
+  return benchmark.Info().collective ? static_cast<int>(Integer(parameters, "ranks")) : 1;
+}
+
+// Why this machine has no place for `world_size` ranks; empty if it has.
+std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
+  if (const std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
+  if (benchmark.Info().resource != Resource::kGpu || world_size == 1) return "";
+  const int gpus = Gpu() == nullptr ? 0 : static_cast<int>(Gpu()->Gpus().size());
+  if (gpus >= world_size) return "";
+  return "needs " + std::to_string(world_size) + " GPUs; this node has " + std::to_string(gpus);
+}
+
+CaseReport UnsupportedReport(const RunOptions& options, const std::string& reason) {
+  CaseReport report;
+  report.outcome = Outcome::kUnsupported;
+  report.error = Unsupported(reason);
+  report.benchmark = options.benchmark->Info().name;
+  report.version = options.benchmark->Info().version;
+  report.parameters = options.parameters;
+  return report;
+}
+
+// Runs the case here, with as many ranks as it asks for.
+Result<CaseReport> RunHere(const RunOptions& options, const ExecuteOptions& execute) {
+  const Benchmark& benchmark = *options.benchmark;
+  const int world_size = WorldSizeOf(benchmark, options.parameters);
+  const std::string reason = NoPlaceFor(benchmark, world_size);
+  if (!reason.empty()) return UnsupportedReport(options, reason);
+  std::unique_ptr<LocalGang> gang;
+  RunContext context;
+  context.parameters = options.parameters;
+  context.seed = options.seed;
+  context.world_size = world_size;
+  context.gpu = options.gpu;
+  if (world_size > 1) {
+    ASSAY_ASSIGN_OR_RETURN(gang, StartLocalGang(benchmark.Info().name, options.parameters,
+                                                world_size, options.seed, execute.measure));
+    context.peers = &gang->peers();
+  }
+  return ExecuteCase(benchmark, context, execute);
+}
+
+int ExitCodeOf(const CaseReport& report) {
+  switch (report.outcome) {
+    case Outcome::kOk:
+      return kExitDone;
+    case Outcome::kFailed:
+      // Parameters that contradict each other are the user's, as unknown ones are.
+      return report.error.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
+    case Outcome::kUnsupported:
+      break;
+  }
+  return kExitUnsupported;
+}
+
+}  // namespace
+
+int RunCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  const auto options = ParseRun(registry, arguments);
+  if (!options.ok()) return Refuse(options.status());
+  ExecuteOptions execute;
+  if (isatty(STDERR_FILENO) != 0) {
+    execute.on_phase = [](const std::string& phase) {
+      std::fprintf(stderr, "assay-runner: %s\n", phase.c_str());
+    };
+  }
+  const auto report = RunHere(*options, execute);
+  if (!report.ok()) {
+    std::fprintf(stderr, "assay-runner: %s\n", report.status().ToString().c_str());
+    return kExitGangLost;
+  }
+  std::fputs((options->json ? ReportAsJson(*report) : ReportAsTable(*report)).c_str(), stdout);
+  if (report->outcome == Outcome::kUnsupported) {
+    std::fprintf(stderr, "assay-runner: unsupported here: %s\n", report->error.message().c_str());
+  }
+  return ExitCodeOf(*report);
+}
+
+int SelftestCommand(const Registry& registry) {
+  int code = kExitDone;
+  for (const auto& benchmark : registry.All()) {
+    RunOptions options;
+    options.benchmark = benchmark.get();
+    const BenchmarkInfo& info = benchmark->Info();
+    auto parameters = CanonicalParameters(info.parameters, info.selftest_parameters);
+    if (parameters.ok()) options.parameters = *parameters;
+    ExecuteOptions execute;
+    execute.measure = false;
+    const auto report =
+        parameters.ok() ? RunHere(options, execute) : Result<CaseReport>(parameters.status());
+    if (!report.ok() || report->outcome == Outcome::kFailed) code = kExitFailed;
+    const Status error = report.ok() ? report->error : report.status();
+    std::printf("%-24s %s%s\n", info.name.c_str(),
+                report.ok() ? std::string(OutcomeName(report->outcome)).c_str() : "failed",
+                error.ok() ? "" : (": " + error.message()).c_str());
+    std::fflush(stdout);
+  }
+  return code;
+}
+
+int RankCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  const auto options = ParseRun(registry, arguments);
+  if (!options.ok()) return Refuse(options.status());
+  std::string line;
+  std::getline(std::cin, line);
+  const auto order = RankOrder::Parse(line);
+  if (!order.ok()) return Refuse(order.status());
+  StopWithStdin();
+  const auto peers =
+      JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
+  RunContext context;
+  context.parameters = options->parameters;
+  context.seed = order->seed;
+  context.rank = order->rank;
+  context.world_size = order->world_size;
+  context.gpu = order->rank;
+  ExecuteOptions execute;
+  execute.measure = order->measure;
+  Status status = peers.status();
+  if (peers.ok()) {
+    context.peers = peers->get();
+    const auto report = ExecuteCase(*options->benchmark, context, execute);
+    if (report.ok()) return ExitCodeOf(*report);
+    status = report.status();
+  }
+  std::fprintf(stderr, "assay-runner: rank %d: %s\n", order->rank, status.ToString().c_str());
+  return kExitGangLost;
+}
+
+}  // namespace assay

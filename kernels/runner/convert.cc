@@ -1,0 +1,204 @@
+#include "kernels/runner/convert.h"
+
+#include <chrono>
+
+namespace assay {
+namespace {
+
+v1::Direction ToMessage(Direction direction) {
+  return direction == Direction::kHigherIsBetter ? v1::DIRECTION_HIGHER_IS_BETTER
+                                                 : v1::DIRECTION_LOWER_IS_BETTER;
+}
+
+v1::ParameterType ToMessage(ParameterType type) {
+  switch (type) {
+    case ParameterType::kInteger:
+      return v1::PARAMETER_TYPE_INTEGER;
+    case ParameterType::kBytes:
+      return v1::PARAMETER_TYPE_BYTES;
+    case ParameterType::kWord:
+      return v1::PARAMETER_TYPE_WORD;
+    case ParameterType::kBoolean:
+      break;
+  }
+  return v1::PARAMETER_TYPE_BOOLEAN;
+}
+
+v1::ResourceKind ToMessage(Resource resource) {
+  switch (resource) {
+    case Resource::kCpu:
+      return v1::RESOURCE_KIND_CPU;
+    case Resource::kGpu:
+      return v1::RESOURCE_KIND_GPU;
+    case Resource::kNetwork:
+      break;
+  }
+  return v1::RESOURCE_KIND_NETWORK;
+}
+
+void Fill(const WallTime& time, google::protobuf::Timestamp* message) {
+  const auto nanos = time.time_since_epoch().count();
+  message->set_seconds(nanos / 1'000'000'000);
+  message->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+}
+
+void Fill(const LinkedSoftware& software, v1::SoftwareVersions* message) {
+  if (software.cuda_runtime) message->set_cuda_runtime(*software.cuda_runtime);
+  if (software.cublas) message->set_cublas(*software.cublas);
+  if (software.nccl) message->set_nccl(*software.nccl);
+  if (software.blas) message->set_blas(*software.blas);
+}
+
+void Fill(const CaseReport& report, const ReportedMetric& metric, v1::Measurement* message) {
+  message->set_metric(metric.metric.name);
+  message->set_unit(metric.metric.unit);
+  message->set_direction(ToMessage(metric.metric.direction));
+  message->set_n(static_cast<int32_t>(metric.summary.n));
+  message->set_median(metric.summary.median);
+  message->set_mad(metric.summary.mad);
+  message->set_p05(metric.summary.p05);
+  message->set_p95(metric.summary.p95);
+  message->set_ci_low(metric.summary.ci_low);
+  message->set_ci_high(metric.summary.ci_high);
+  message->mutable_samples()->Add(metric.samples.begin(), metric.samples.end());
+  v1::Method* method = message->mutable_method();
+  method->set_cache(report.timing.cache);
+  method->set_fill(report.timing.fill);
+  method->set_timer(report.timing.timer);
+  method->set_batch(static_cast<int32_t>(report.times.batch));
+  method->set_warmup_seconds(report.times.warmup_seconds);
+  method->set_warmup_iterations(report.times.warmup_iterations);
+  method->set_stop_reason(report.times.stop_reason);
+}
+
+void Fill(const Verdict& verdict, v1::Verification* message) {
+  message->set_passed(verdict.passed);
+  message->set_reference(verdict.reference);
+  message->set_error(verdict.error);
+  message->set_tolerance(verdict.tolerance);
+  message->set_norm(verdict.norm);
+  message->set_elements_checked(verdict.elements_checked);
+}
+
+void Fill(const Prediction& prediction, v1::Prediction* message) {
+  if (prediction.flops) message->set_flops(*prediction.flops);
+  if (prediction.bytes) message->set_bytes(*prediction.bytes);
+  if (prediction.arithmetic_intensity) {
+    message->set_arithmetic_intensity(*prediction.arithmetic_intensity);
+  }
+  if (prediction.predicted_seconds) message->set_predicted_seconds(*prediction.predicted_seconds);
+  message->set_bound(prediction.bound);
+  if (prediction.efficiency_spec) message->set_efficiency_spec(*prediction.efficiency_spec);
+  if (prediction.efficiency_measured) {
+    message->set_efficiency_measured(*prediction.efficiency_measured);
+  }
+  if (prediction.efficiency_clock) message->set_efficiency_clock(*prediction.efficiency_clock);
+  message->set_spec(prediction.spec);
+}
+
+void Fill(const WindowConditions& conditions, v1::Conditions* message) {
+  if (conditions.sm_clock_mhz) message->set_sm_clock_mhz(*conditions.sm_clock_mhz);
+  if (conditions.memory_clock_mhz) message->set_memory_clock_mhz(*conditions.memory_clock_mhz);
+  if (conditions.power_watts) message->set_power_watts(*conditions.power_watts);
+  if (conditions.temperature_celsius) {
+    message->set_temperature_celsius(*conditions.temperature_celsius);
+  }
+  if (conditions.other_gpu_processes) {
+    message->set_other_gpu_processes(*conditions.other_gpu_processes);
+  }
+  if (conditions.load_average) message->set_load_average(*conditions.load_average);
+  for (const std::string& reason : conditions.throttle_reasons) {
+    message->add_throttle_reasons(reason);
+  }
+  for (const std::string& flag : conditions.flags) message->add_flags(flag);
+}
+
+void Fill(const ReportedEnvironment& environment, v1::Environment* message) {
+  message->set_gpu_model(environment.gpu_model);
+  message->set_gpu_form_factor(environment.gpu_form_factor);
+  message->set_gpu_count(environment.gpu_count);
+  message->set_topology(environment.topology);
+  if (environment.power_limit_watts) message->set_power_limit_watts(*environment.power_limit_watts);
+  if (environment.ecc_enabled) message->set_ecc_enabled(*environment.ecc_enabled);
+  message->set_cpu_model(environment.cpu_model);
+  Fill(environment.software, message->mutable_software());
+}
+
+void Fill(const Status& error, Outcome outcome, v1::Failure* message) {
+  const bool user = outcome == Outcome::kUnsupported || error.code() == Code::kInvalidArgument;
+  message->set_failure_class(user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_JOB);
+  message->set_reason(error.reason().empty() ? std::string(CodeName(error.code()))
+                                             : error.reason());
+  message->set_message(error.message());
+  message->set_evidence(error.ToString());
+}
+
+void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
+  message->set_name(spec.name);
+  message->set_type(ToMessage(spec.type));
+  message->set_description(spec.description);
+  if (spec.default_value) message->set_default_value(*spec.default_value);
+  if (spec.minimum) message->set_minimum(*spec.minimum);
+  if (spec.maximum) message->set_maximum(*spec.maximum);
+  for (const std::string& word : spec.words) message->add_words(word);
+}
+
+}  // namespace
+
+v1::CaseResult ToMessage(const CaseReport& report) {
+  v1::CaseResult result;
+  switch (report.outcome) {
+    case Outcome::kOk:
+      result.set_outcome(v1::CASE_OUTCOME_OK);
+      break;
+    case Outcome::kFailed:
+      result.set_outcome(v1::CASE_OUTCOME_FAILED);
+      break;
+    case Outcome::kUnsupported:
+      result.set_outcome(v1::CASE_OUTCOME_UNSUPPORTED);
+      break;
+  }
+  if (!report.error.ok()) Fill(report.error, report.outcome, result.mutable_failure());
+  for (const auto& [name, value] : report.parameters) (*result.mutable_parameters())[name] = value;
+  result.set_benchmark(report.benchmark);
+  result.set_benchmark_version(report.version);
+  for (const ReportedMetric& metric : report.metrics) {
+    Fill(report, metric, result.add_measurements());
+  }
+  if (report.verification) Fill(*report.verification, result.mutable_verification());
+  if (report.outcome == Outcome::kOk) {
+    Fill(report.prediction, result.mutable_prediction());
+    Fill(report.conditions, result.mutable_conditions());
+  }
+  Fill(report.environment, result.mutable_environment());
+  Fill(report.start_time, result.mutable_start_time());
+  Fill(report.end_time, result.mutable_end_time());
+  return result;
+}
+
+v1::RunnerDescription DescribeBenchmarks(const Registry& registry) {
+  v1::RunnerDescription description;
+  Fill(Software(), description.mutable_software());
+  for (const auto& benchmark : registry.All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    v1::BenchmarkSchema* schema = description.add_benchmarks();
+    schema->set_name(info.name);
+    schema->set_version(info.version);
+    schema->set_summary(info.summary);
+    schema->set_resource(ToMessage(info.resource));
+    schema->set_collective(info.collective);
+    schema->set_model(info.model);
+    schema->set_unsupported_reason(benchmark->UnsupportedReason());
+    for (const ParameterSpec& spec : info.parameters) Fill(spec, schema->add_parameters());
+    for (const Metric& metric : info.metrics) {
+      v1::MetricSchema* message = schema->add_metrics();
+      message->set_name(metric.name);
+      message->set_unit(metric.unit);
+      message->set_direction(ToMessage(metric.direction));
+      message->set_description(metric.description);
+    }
+  }
+  return description;
+}
+
+}  // namespace assay

@@ -1,0 +1,214 @@
+#include "kernels/runner/execute.h"
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "kernels/runner/gang.h"
+
+namespace assay {
+namespace {
+
+const LocalGpu* GpuOf(const RunContext& context) {
+  if (Gpu() == nullptr) return nullptr;
+  static const std::vector<LocalGpu> gpus = Gpu()->Gpus();
+  for (const LocalGpu& gpu : gpus) {
+    if (gpu.ordinal == context.gpu) return &gpu;
+  }
+  return nullptr;
+}
+
+std::string FormFactor(const std::string& model) {
+  if (model.find("SXM") != std::string::npos) return "SXM";
+  return model.find("PCI") != std::string::npos ? "PCIe" : "";
+}
+
+const GpuSpec* SpecOf(const LocalGpu* gpu) {
+  return gpu == nullptr ? nullptr : FindSpec(gpu->name, gpu->memory_bytes);
+}
+
+ReportedEnvironment EnvironmentOf(const BenchmarkInfo& info, const RunContext& context) {
+  ReportedEnvironment environment;
+  const LinkedSoftware all = Software();
+  if (info.resource != Resource::kGpu) {
+    environment.cpu_model = Cpu().model;
+    environment.topology = info.resource == Resource::kNetwork ? "network" : "none";
+    environment.software.blas = all.blas;
+    return environment;
+  }
+  environment.software = all;
+  environment.software.blas.reset();
+  environment.gpu_count = context.world_size;
+  const LocalGpu* const gpu = GpuOf(context);
+  if (gpu == nullptr) return environment;
+  const GpuSpec* const spec = SpecOf(gpu);
+  environment.gpu_model = spec != nullptr ? spec->name : gpu->name;
+  environment.gpu_form_factor = FormFactor(environment.gpu_model + gpu->name);
+  environment.power_limit_watts = gpu->power_limit_watts;
+  environment.ecc_enabled = gpu->ecc_enabled;
+  if (context.world_size == 1) {
+    environment.topology = "single";
+  } else {
+    environment.topology = gpu->nvlinks_active.value_or(0) > 0 ? "nvlink" : "pcie";
+  }
+  return environment;
+}
+
+Status VerificationFailed(const Verdict& verdict, const char* when) {
+  return Status(Code::kDataLoss, "VERIFICATION_FAILED",
+                std::string(when) + ": " + verdict.detail + "; error " +
+                    std::to_string(verdict.error) + " (" + verdict.norm + "), tolerance " +
+                    std::to_string(verdict.tolerance) + ", reference: " + verdict.reference);
+}
+
+// One execution: fills `report_` as it goes.
+class Execution {
+ public:
+  Execution(const Benchmark& benchmark, const RunContext& context, const ExecuteOptions& options)
+      : benchmark_(benchmark), context_(context), options_(options) {}
+
+  CaseReport TakeReport() { return std::move(report_); }
+
+  Status Run() {
+    report_.benchmark = benchmark_.Info().name;
+    report_.version = benchmark_.Info().version;
+    report_.parameters = context_.parameters;
+    report_.environment = EnvironmentOf(benchmark_.Info(), context_);
+    report_.start_time = context_.clock->WallNow();
+    const Status status = Steps();
+    report_.end_time = context_.clock->WallNow();
+    report_.error = status;
+    report_.outcome = status.ok()             ? Outcome::kOk
+                      : IsUnsupported(status) ? Outcome::kUnsupported
+                                              : Outcome::kFailed;
+    if (!status.ok()) report_.metrics.clear();
+    return status;
+  }
+
+ private:
+  Status Steps() {
+    Phase("verify");
+    ASSAY_RETURN_IF_ERROR(Prepare());
+    ASSAY_RETURN_IF_ERROR(Check(&Case::Verify, "before timing"));
+    if (!options_.measure) return Status::Ok();
+    ASSAY_RETURN_IF_ERROR(MeasureCase());
+    return Check(&Case::VerifyLast, "after timing");
+  }
+
+  void Phase(const char* phase) {
+    if (options_.on_phase) options_.on_phase(phase);
+  }
+
+  Status Prepare() {
+    Status mine;
+    if (const std::string reason = benchmark_.UnsupportedReason(); !reason.empty()) {
+      mine = Unsupported(reason);
+    }
+    if (mine.ok()) {
+      auto work = benchmark_.WorkOf(context_.parameters, context_.world_size);
+      mine = work.status();
+      if (work.ok()) work_ = std::move(work).value();
+    }
+    // Nobody prepares, and so waits for the others, unless all can begin.
+    ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine));
+    auto prepared = PrepareOrOutOfMemory();
+    if (prepared.ok()) case_ = std::move(prepared).value();
+    return AgreeIfGang(context_.peers, prepared.status());
+  }
+
+  // Standard containers report exhausted memory by an exception.
+  Result<std::unique_ptr<Case>> PrepareOrOutOfMemory() {
+    try {
+      return benchmark_.Prepare(context_);
+    } catch (const std::bad_alloc&) {
+      return OutOfMemory("the host has no memory left for the case");
+    }
+  }
+
+  Status Check(Result<Verdict> (Case::*verify)(), const char* when) {
+    const auto mine = (case_.get()->*verify)();
+    ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine.status()));
+    ASSAY_ASSIGN_OR_RETURN(const Verdict verdict, MergeVerdicts(context_.peers, *mine));
+    report_.verification = verdict;
+    return verdict.passed ? Status::Ok() : VerificationFailed(verdict, when);
+  }
+
+  Status MeasureCase() {
+    const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
+    const auto sampler = NewConditionsSampler(on_gpu ? context_.gpu : -1);
+    MeasureRule rule = RuleFor(benchmark_.Info().resource);
+    case_->AdjustRule(&rule);
+    MeasureHooks hooks;
+    hooks.warmup_begins = [&] { Phase("warm_up"); };
+    hooks.window_begins = [&] {
+      Phase("measure");
+      sampler->Start();
+    };
+    hooks.window_ends = [&] { report_.conditions = sampler->Stop(); };
+    ASSAY_ASSIGN_OR_RETURN(report_.times, MeasureOnAllRanks(*case_, rule, context_, hooks));
+    const auto ceilings = case_->MeasureCeilings();
+    ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, ceilings.status()));
+    if (context_.rank == 0) Summarise(*ceilings);
+    return Status::Ok();
+  }
+
+  void Summarise(const Ceilings& ceilings) {
+    report_.timing = case_->HowTimed();
+    const std::vector<double> seconds = std::move(report_.times.seconds);
+    report_.times.seconds.clear();
+    const auto& metrics = benchmark_.Info().metrics;
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      std::vector<double> values;
+      values.reserve(seconds.size());
+      for (const double time : seconds) values.push_back(benchmark_.MetricValue(i, work_, time));
+      ReportedMetric reported = {metrics[i], Summarize(values), {}};
+      if (i == 0) reported.samples = std::move(values);
+      report_.metrics.push_back(std::move(reported));
+    }
+    Evidence evidence;
+    if (benchmark_.Info().resource == Resource::kGpu) evidence.spec = SpecOf(GpuOf(context_));
+    evidence.sm_clock_mhz = report_.conditions.sm_clock_mhz;
+    evidence.ceilings = ceilings;
+    report_.prediction = Predict(work_, evidence, Summarize(seconds).median);
+  }
+
+  const Benchmark& benchmark_;
+  const RunContext& context_;
+  const ExecuteOptions& options_;
+  Work work_;
+  std::unique_ptr<Case> case_;
+  CaseReport report_;
+};
+
+}  // namespace
+
+std::string_view OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOk:
+      return "ok";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kUnsupported:
+      break;
+  }
+  return "unsupported";
+}
+
+MeasureRule RuleFor(Resource resource) {
+  MeasureRule rule;
+  if (resource == Resource::kGpu) {
+    rule.min_warmup_seconds = 0.3;
+    rule.max_warmup_seconds = 3.0;
+  }
+  return rule;
+}
+
+Result<CaseReport> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
+                               const ExecuteOptions& options) {
+  Execution execution(benchmark, context, options);
+  const Status status = execution.Run();
+  if (status.reason() == "PEER_LOST" || status.reason() == "PEER_TIMEOUT") return status;
+  return execution.TakeReport();
+}
+
+}  // namespace assay

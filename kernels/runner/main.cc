@@ -1,0 +1,103 @@
+// assay-runner: executes benchmark cases and verifies them.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "kernels/runner/commands.h"
+#include "kernels/runner/exit_codes.h"
+#include "kernels/runner/output.h"
+#if ASSAY_HAVE_PROTOBUF
+#include "kernels/runner/serve.h"
+#endif
+
+namespace assay {
+namespace {
+
+constexpr char kUsage[] =
+    "assay-runner " ASSAY_VERSION
+    ": measures what this machine delivers\n"
+    "\n"
+    "  assay-runner list [NAME]       benchmarks of this build; of one, its parameters\n"
+    "  assay-runner run NAME [k=v...] [-o table|json] [--seed N] [--gpu N]\n"
+    "                                 one case; ranks=N starts its own ranks\n"
+    "  assay-runner selftest          verifies every benchmark at a small size\n"
+    "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
+    "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
+    "\n"
+    "Exit codes: 0 done, 1 a case failed, 2 usage, 3 unsupported here, 4 a rank was\n"
+    "lost, 5 stopped by the end of stdin.\n";
+
+int Usage(const std::string& message) {
+  std::fprintf(stderr, "assay-runner: %s\n\n%s", message.c_str(), kUsage);
+  return kExitUsage;
+}
+
+int List(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
+    return kExitDone;
+  }
+  const auto benchmark = BuiltinBenchmarks().Find(arguments[0]);
+  if (!benchmark.ok()) {
+    std::fprintf(stderr, "assay-runner: %s\n", benchmark.status().ToString().c_str());
+    return kExitUsage;
+  }
+  std::fputs(ShowBenchmark(**benchmark).c_str(), stdout);
+  return kExitDone;
+}
+
+#if ASSAY_HAVE_PROTOBUF
+constexpr int kEventsFd = 3;
+
+bool EventsAreOpen() { return fcntl(kEventsFd, F_GETFD) != -1; }
+
+int DescribeOrList() {
+  return EventsAreOpen() ? Describe(BuiltinBenchmarks(), kEventsFd) : List({});
+}
+
+int ServeJob() {
+  if (!EventsAreOpen()) return Usage("serve: fd 3 is not open; an agent starts this command");
+  return Serve(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
+}
+#else
+int DescribeOrList() { return List({}); }
+int ServeJob() { return Usage("serve: this build has no services"); }
+#endif
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return Usage("a command is missing");
+  const std::string& command = arguments[0];
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (command == "--help" || command == "-h" || command == "help") {
+    std::fputs(kUsage, stdout);
+    return kExitDone;
+  }
+  if (command == "--version") {
+    std::puts("assay-runner " ASSAY_VERSION);
+    return kExitDone;
+  }
+  if (command == "list" && rest.size() <= 1) return List(rest);
+  if (command == "run") return RunCommand(BuiltinBenchmarks(), rest);
+  if (command == "selftest" && rest.empty()) return SelftestCommand(BuiltinBenchmarks());
+  if (command == "describe" && rest.empty()) return DescribeOrList();
+  if (command == "serve" && rest.empty()) return ServeJob();
+  if (command == "rank") return RankCommand(BuiltinBenchmarks(), rest);
+  return Usage("\"" + command + "\" with these arguments is no command");
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
+  const int code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
+  std::fflush(stdout);
+  // Threads that watch stdin are still running: leave without destroying what they use.
+  _exit(code);
+}

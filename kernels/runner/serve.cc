@@ -1,0 +1,201 @@
+#include "kernels/runner/serve.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <deque>
+#include <thread>
+
+#include "common/mutex.h"
+#include "kernels/runner/convert.h"
+#include "kernels/runner/execute.h"
+#include "kernels/runner/exit_codes.h"
+#include "kernels/runner/frame_io.h"
+
+namespace assay {
+namespace {
+
+constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
+
+void LogError(const Status& status) {
+  std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
+}
+
+// The agent's commands, read by a thread of its own so that the end of the stream
+// is noticed at once, whatever the benchmark is doing. That thread ends only with
+// the process: objects live as long.
+class CommandStream {
+ public:
+  explicit CommandStream(int fd) : reader_(fd) {
+    std::thread([this] { ReadAll(); }).detach();
+  }
+
+  // Waits for the next command.
+  v1::RunnerCommand Next() {
+    MutexLock lock(mutex_);
+    while (commands_.empty()) arrived_.Wait(mutex_);
+    v1::RunnerCommand command = std::move(commands_.front());
+    commands_.pop_front();
+    return command;
+  }
+
+ private:
+  [[noreturn]] void ReadAll() {
+    for (;;) {
+      const auto frame = reader_.Read();
+      v1::RunnerCommand command;
+      if (!frame.ok() || (frame->has_value() && !command.ParseFromString(**frame))) {
+        LogError(frame.ok() ? InvalidArgument("stdin: not a RunnerCommand")
+                            : frame.status().WithContext("stdin"));
+        _exit(kExitUsage);
+      }
+      if (!frame->has_value()) _exit(kExitStopped);
+      MutexLock lock(mutex_);
+      commands_.push_back(std::move(command));
+      arrived_.NotifyOne();
+    }
+  }
+
+  FrameReader reader_;
+  Mutex mutex_;
+  CondVar arrived_;
+  std::deque<v1::RunnerCommand> commands_ ASSAY_GUARDED_BY(mutex_);
+};
+
+class Session {
+ public:
+  Session(const Registry& registry, CommandStream& commands, int events_fd)
+      : registry_(registry), commands_(commands), events_fd_(events_fd) {}
+
+  int Run() {
+    if (const Status begun = Begin(); !begun.ok()) {
+      LogError(begun);
+      return kExitUsage;
+    }
+    if (const Status met = Meet(); !met.ok()) {
+      LogError(met.WithContext("meeting the other ranks"));
+      return kExitGangLost;
+    }
+    for (const v1::BenchmarkCase& one : start_.cases()) {
+      if (const Status status = RunCase(one); !status.ok()) {
+        LogError(status.WithContext("case " + std::to_string(one.case_index())));
+        return kExitGangLost;
+      }
+    }
+    v1::RunnerEvent finished;
+    finished.mutable_finished()->set_cases_run(start_.cases_size());
+    Send(finished);
+    return kExitDone;
+  }
+
+ private:
+  void Send(const v1::RunnerEvent& event) {
+    if (!WriteFrame(events_fd_, event.SerializeAsString()).ok()) _exit(kExitStopped);
+  }
+
+  Status Begin() {
+    v1::RunnerCommand command = commands_.Next();
+    if (!command.has_start()) return InvalidArgument("the first command must be `start`");
+    start_.Swap(command.mutable_start());
+    constexpr int kMostRanks = 65536;
+    if (start_.world_size() < 1 || start_.world_size() > kMostRanks || start_.rank() < 0 ||
+        start_.rank() >= start_.world_size()) {
+      return InvalidArgument("rank " + std::to_string(start_.rank()) + " of " +
+                             std::to_string(start_.world_size()) + " ranks does not exist");
+    }
+    ASSAY_ASSIGN_OR_RETURN(benchmark_, registry_.Find(start_.benchmark()));
+    if (start_.advertise_address().empty()) start_.set_advertise_address("127.0.0.1");
+    return Status::Ok();
+  }
+
+  // Ready, and in a gang the rendezvous: rank 0's token goes out with Ready and
+  // comes back to every rank.
+  Status Meet() {
+    std::unique_ptr<Rendezvous> rendezvous;
+    v1::RunnerEvent ready;
+    ready.mutable_ready();
+    const int world_size = start_.world_size();
+    if (world_size > 1 && start_.rank() == 0) {
+      ASSAY_ASSIGN_OR_RETURN(rendezvous, ListenForPeers(start_.advertise_address()));
+      ready.mutable_ready()->set_rendezvous_token(rendezvous->token());
+    }
+    Send(ready);
+    if (world_size == 1) return Status::Ok();
+    const v1::RunnerCommand command = commands_.Next();
+    if (!command.has_rendezvous())
+      return InvalidArgument("the second command must be `rendezvous`");
+    if (rendezvous != nullptr) {
+      ASSAY_ASSIGN_OR_RETURN(peers_, rendezvous->Accept(world_size, kMeetingTimeout));
+    } else {
+      ASSAY_ASSIGN_OR_RETURN(peers_, JoinPeers(command.rendezvous().token(), start_.rank(),
+                                               world_size, kMeetingTimeout));
+    }
+    return Status::Ok();
+  }
+
+  // An error ends the job: the gang is over.
+  Status RunCase(const v1::BenchmarkCase& one) {
+    ASSAY_ASSIGN_OR_RETURN(const CaseReport report, Execute(one));
+    if (start_.rank() != 0) return Status::Ok();
+    v1::RunnerEvent event;
+    *event.mutable_case_result() = ToMessage(report);
+    event.mutable_case_result()->set_case_index(one.case_index());
+    Send(event);
+    return Status::Ok();
+  }
+
+  Result<CaseReport> Execute(const v1::BenchmarkCase& one) {
+    const ParameterMap given(one.parameters().begin(), one.parameters().end());
+    auto canonical = CanonicalParameters(benchmark_->Info().parameters, given);
+    if (!canonical.ok()) {  // On every rank alike: all have the same cases.
+      CaseReport report;
+      report.error = canonical.status();
+      report.benchmark = benchmark_->Info().name;
+      report.version = benchmark_->Info().version;
+      report.parameters = given;
+      report.start_time = report.end_time = Clock::Real().WallNow();
+      return report;
+    }
+    RunContext context;
+    context.parameters = std::move(canonical).value();
+    context.seed = start_.seed();
+    context.rank = start_.rank();
+    context.world_size = start_.world_size();
+    context.peers = peers_.get();
+    context.advertise_address = start_.advertise_address();
+    ExecuteOptions options;
+    options.on_phase = [&](const std::string& phase) {
+      v1::RunnerEvent event;
+      event.mutable_case_started()->set_case_index(one.case_index());
+      event.mutable_case_started()->set_phase(phase);
+      Send(event);
+    };
+    return ExecuteCase(*benchmark_, context, options);
+  }
+
+  const Registry& registry_;
+  CommandStream& commands_;
+  const int events_fd_;
+  v1::RunnerStart start_;
+  const Benchmark* benchmark_ = nullptr;
+  std::unique_ptr<Peers> peers_;
+};
+
+}  // namespace
+
+int Describe(const Registry& registry, int events_fd) {
+  v1::RunnerEvent event;
+  *event.mutable_description() = DescribeBenchmarks(registry);
+  const Status written = WriteFrame(events_fd, event.SerializeAsString());
+  if (written.ok()) return kExitDone;
+  LogError(written);
+  return kExitStopped;
+}
+
+int Serve(const Registry& registry, int commands_fd, int events_fd) {
+  // Never destroyed: its thread runs until the process ends.
+  static CommandStream& commands = *new CommandStream(commands_fd);
+  return Session(registry, commands, events_fd).Run();
+}
+
+}  // namespace assay
