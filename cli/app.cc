@@ -1,0 +1,93 @@
+#include "cli/app.h"
+
+#include <map>
+#include <new>
+#include <string>
+
+#include "cli/completion.h"
+
+namespace assay::cli {
+namespace {
+
+void AddConnectionOptions(CLI::App& app, ClientOptions& options) {
+  const std::string group = "Connection";
+  app.add_option("--coordinator", options.coordinator, "Address of the coordinator: HOST:PORT")
+      ->envname("ASSAY_COORDINATOR")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--tls-ca", options.tls.authorities, "PEM file: whose certificates to believe")
+      ->envname("ASSAY_TLS_CA")
+      ->group(group);
+  app.add_option("--tls-cert", options.tls.certificate, "PEM file: our certificate, for mutual TLS")
+      ->envname("ASSAY_TLS_CERT")
+      ->group(group);
+  app.add_option("--tls-key", options.tls.key, "PEM file: its private key")
+      ->envname("ASSAY_TLS_KEY")
+      ->group(group);
+  app.add_flag("--insecure", options.insecure, "Allow plaintext to addresses that are not loopback")
+      ->group(group);
+}
+
+void AddVersionCommand(CLI::App& app) {
+  app.add_subcommand("version", "Print the version")->callback([] {
+    Print("assay " ASSAY_VERSION "\n");
+  });
+}
+
+void AddCompletionCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("completion", "Print a shell's completion script");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback([&app, shell] { Print(CompletionScript(app, *shell)); });
+}
+
+}  // namespace
+
+void AddOutputOption(CLI::App& command, OutputFormat& format) {
+  static const std::map<std::string, OutputFormat> kFormats = {
+      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
+  command
+      .add_option_function<std::string>(
+          "-o,--output", [&format](const std::string& name) { format = kFormats.at(name); },
+          "Form of the output: table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+}
+
+std::unique_ptr<CLI::App> MakeApp(Context& context) {
+  auto app = std::make_unique<CLI::App>("Assay benchmarks fleets of GPUs.", "assay");
+  app->require_subcommand(1);
+  // Options of `assay` itself may stand behind the subcommand too.
+  app->fallthrough();
+  app->set_version_flag("--version", "assay " ASSAY_VERSION);
+  app->failure_message(CLI::FailureMessage::simple);
+  AddConnectionOptions(*app, context.client);
+  AddUpCommand(*app, context);
+  AddCampaignCommands(*app, context);
+  AddNodeCommands(*app, context);
+  AddBenchmarkCommands(*app, context);
+  AddRunCommand(*app, context);
+  AddResultsCommand(*app, context);
+  AddVersionCommand(*app);
+  AddCompletionCommand(*app);
+  return app;
+}
+
+int RunApp(int argc, const char* const* argv) {
+  Context context;
+  const std::unique_ptr<CLI::App> app = MakeApp(context);
+  try {
+    app->parse(argc, argv);
+    return context.exit_code;
+  } catch (const CLI::ParseError& error) {
+    // Help and version come as errors too, with exit code 0.
+    return app->exit(error) == 0 ? kExitDone : kExitUsage;
+  } catch (const std::bad_alloc&) {
+    PrintError("assay: out of memory\n");
+    return kExitRefused;
+  }
+}
+
+}  // namespace assay::cli

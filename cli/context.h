@@ -1,0 +1,38 @@
+// What every command gets from the command line and gives back to main.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/client.h"
+#include "cli/output.h"
+
+namespace assay::cli {
+
+// Lives as long as the app whose callbacks use it.
+struct Context {
+  ClientOptions client;
+  ExitCode exit_code = kExitDone;
+};
+
+// Adds -o/--output table|json|csv to a command.
+void AddOutputOption(CLI::App& command, OutputFormat& format);
+
+// A command whose options outlive parsing: `action` runs if it was chosen and
+// its result is the program's exit code. `Options` is made by the command's
+// author and shared by both.
+template <typename Options, typename Action>
+void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
+  command.callback([&context, options, action] { context.exit_code = action(context, *options); });
+}
+
+// Each adds one command with its subcommands.
+void AddCampaignCommands(CLI::App& app, Context& context);
+void AddNodeCommands(CLI::App& app, Context& context);
+void AddBenchmarkCommands(CLI::App& app, Context& context);
+void AddResultsCommand(CLI::App& app, Context& context);
+void AddRunCommand(CLI::App& app, Context& context);
+void AddUpCommand(CLI::App& app, Context& context);
+
+}  // namespace assay::cli

@@ -1,0 +1,242 @@
+#include "cli/progress.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/field_reader.h"
+#include "cli/utf8.h"
+#include "common/units.h"
+
+namespace assay::cli {
+namespace {
+
+double Seconds(const google::protobuf::Timestamp& time) {
+  return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
+}
+
+std::string Elapsed(double from, double to) {
+  // Clocks of several machines: never negative. Bounded for the cast.
+  const double seconds = std::min(std::max(to - from, 0.0), 1e9);
+  const auto duration = std::chrono::duration<double>(seconds);
+  return FormatDuration(std::chrono::duration_cast<Duration>(duration));
+}
+
+// Display of a time that ticks: whole seconds.
+std::string ElapsedWhole(double from, double to) {
+  const long long seconds = std::llround(std::min(std::max(to - from, 0.0), 1e9));
+  return seconds < 60 ? std::to_string(seconds) + "s"
+                      : FormatDuration(std::chrono::seconds(seconds));
+}
+
+std::string Cases(const v1::Job& job) {
+  return std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()) +
+         (job.case_count() == 1 ? " case" : " cases");
+}
+
+// Jobs count their repetitions from 1; the first is not worth a word, since most
+// campaigns have one.
+std::string JobName(const v1::Job& job) {
+  std::string name = job.benchmark();
+  if (const std::string placement = PlacementOf(job); !placement.empty())
+    name += " on " + placement;
+  if (job.repetition() > 1) name += ", repetition " + std::to_string(job.repetition());
+  return Sanitize(name);
+}
+
+std::string FailureText(const v1::Job& job) {
+  const v1::Failure& failure = job.failure();
+  std::string text = failure.reason();
+  if (!failure.message().empty()) text += (text.empty() ? "" : ": ") + failure.message();
+  return Sanitize(text.empty() ? "no reason given" : text);
+}
+
+JobEvent EndEvent(const v1::Job& job) {
+  const std::string took =
+      job.has_start_time() && job.has_end_time()
+          ? " in " + Elapsed(Seconds(job.start_time()), Seconds(job.end_time()))
+          : "";
+  switch (job.state()) {
+    case v1::JOB_STATE_SUCCEEDED:
+      return {JobName(job) + ": done, " + Cases(job) + took, false};
+    case v1::JOB_STATE_SKIPPED:
+      return {JobName(job) + ": skipped, unsupported there" +
+                  (job.has_failure() ? " (" + FailureText(job) + ")" : ""),
+              false};
+    case v1::JOB_STATE_CANCELLED:
+      return {JobName(job) + ": cancelled after " + Cases(job), false};
+    default:
+      return {JobName(job) + ": FAILED after " + Cases(job) + took + ": " + FailureText(job), true};
+  }
+}
+
+// What the change from `before` to `after` means; empty text for nothing.
+JobEvent Difference(const v1::Job* before, const v1::Job& after) {
+  const v1::JobState was = before != nullptr ? before->state() : v1::JOB_STATE_UNSPECIFIED;
+  const bool same_attempt = before != nullptr && before->epoch() == after.epoch();
+  if (was == after.state() && same_attempt) return {};
+  switch (after.state()) {
+    case v1::JOB_STATE_RUNNING:
+      if (was == v1::JOB_STATE_RUNNING && same_attempt) return {};
+      return {JobName(after) + ": started" +
+                  (after.attempts() > 1 ? ", attempt " + std::to_string(after.attempts()) : ""),
+              false};
+    case v1::JOB_STATE_QUEUED:
+      if (was != v1::JOB_STATE_RUNNING || !after.has_failure()) return {};
+      return {JobName(after) + ": attempt " + std::to_string(after.attempts()) +
+                  " failed and will be retried: " + FailureText(after),
+              true};
+    case v1::JOB_STATE_SUCCEEDED:
+    case v1::JOB_STATE_FAILED:
+    case v1::JOB_STATE_CANCELLED:
+    case v1::JOB_STATE_SKIPPED:
+      return was == after.state() ? JobEvent{} : EndEvent(after);
+    default:
+      return {};
+  }
+}
+
+std::string Bar(int done, int total, int width) {
+  const double share =
+      total > 0 ? std::min(1.0, static_cast<double>(std::max(done, 0)) / total) : 0;
+  const int filled = static_cast<int>(std::floor(share * width));
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < filled ? "\u2588" : "\u2591";
+  return bar;
+}
+
+}  // namespace
+
+Cell CampaignOutcome(const v1::Campaign& campaign) {
+  if (campaign.state() == v1::CAMPAIGN_STATE_CANCELLED) return {"CANCELLED", Tone::kDoubtful};
+  if (campaign.verdict() == v1::VERDICT_PASSED) return {"PASSED", Tone::kGood};
+  if (campaign.verdict() == v1::VERDICT_FAILED) return {"FAILED", Tone::kBad};
+  if (campaign.state() == v1::CAMPAIGN_STATE_COMPLETED) return {"completed", Tone::kPlain};
+  return {campaign.jobs().running() > 0 ? "running" : "queued", Tone::kPlain};
+}
+
+std::string JobStateName(v1::JobState state) {
+  switch (state) {
+    case v1::JOB_STATE_QUEUED:
+      return "queued";
+    case v1::JOB_STATE_RUNNING:
+      return "running";
+    case v1::JOB_STATE_SUCCEEDED:
+      return "succeeded";
+    case v1::JOB_STATE_FAILED:
+      return "failed";
+    case v1::JOB_STATE_CANCELLED:
+      return "cancelled";
+    case v1::JOB_STATE_SKIPPED:
+      return "skipped";
+    default:
+      return "unknown";
+  }
+}
+
+std::string PlacementOf(const v1::Job& job) {
+  constexpr int kMostNodes = 3;
+  std::string text;
+  for (int i = 0; i < std::min(job.node_names_size(), kMostNodes); ++i) {
+    text += (i > 0 ? ", " : "") + job.node_names(i);
+  }
+  if (job.node_names_size() > kMostNodes) {
+    text += " and " + std::to_string(job.node_names_size() - kMostNodes) + " more";
+  }
+  if (job.gpu_indices_size() > 0) {
+    text += " GPU ";
+    for (int i = 0; i < job.gpu_indices_size(); ++i) {
+      text += (i > 0 ? "," : "") + std::to_string(job.gpu_indices(i));
+    }
+  }
+  return text;
+}
+
+std::string DescribeJobs(const v1::JobCounts& jobs) {
+  const std::pair<int, const char*> counts[] = {
+      {jobs.queued(), "queued"}, {jobs.running(), "running"},     {jobs.succeeded(), "succeeded"},
+      {jobs.failed(), "failed"}, {jobs.cancelled(), "cancelled"}, {jobs.skipped(), "skipped"}};
+  std::vector<std::string> parts;
+  for (const auto& [count, name] : counts) {
+    if (count > 0) parts.push_back(std::to_string(count) + " " + name);
+  }
+  return parts.empty() ? "no jobs" : Join(parts);
+}
+
+std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& message) {
+  std::vector<JobEvent> events;
+  campaign_ = message.campaign();
+  for (const v1::Job& job : message.jobs()) {
+    const auto known = jobs_.find(job.job_id());
+    JobEvent event = Difference(known == jobs_.end() ? nullptr : &known->second, job);
+    if (!event.text.empty()) events.push_back(std::move(event));
+    jobs_[job.job_id()] = job;
+  }
+  return events;
+}
+
+bool CampaignProgress::ended() const {
+  return campaign_.state() == v1::CAMPAIGN_STATE_COMPLETED ||
+         campaign_.state() == v1::CAMPAIGN_STATE_CANCELLED;
+}
+
+std::vector<std::string> CampaignProgress::Render(const Style& style, double now) const {
+  constexpr int kBarWidth = 24;
+  const int width = style.width > 0 ? style.width : 80;
+  std::vector<std::string> lines;
+  const std::string counts = " " + std::to_string(campaign_.cases_done()) + "/" +
+                             std::to_string(campaign_.case_count()) +
+                             (campaign_.case_count() == 1 ? " case  " : " cases  ") +
+                             ElapsedWhole(Seconds(campaign_.create_time()), now) + "  ";
+  const int bar_width = std::max(4, std::min(kBarWidth, width - DisplayWidth(counts) - 30));
+  lines.push_back(Truncate(Bar(campaign_.cases_done(), campaign_.case_count(), bar_width) + counts +
+                               DescribeJobs(campaign_.jobs()),
+                           width));
+  std::vector<const v1::Job*> running;
+  for (const auto& [id, job] : jobs_) {
+    if (job.state() == v1::JOB_STATE_RUNNING) running.push_back(&job);
+  }
+  std::sort(running.begin(), running.end(), [](const v1::Job* a, const v1::Job* b) {
+    return std::pair(PlacementOf(*a), a->job_id()) < std::pair(PlacementOf(*b), b->job_id());
+  });
+  Table table(
+      {{"", Align::kLeft}, {"", Align::kLeft}, {"", Align::kRight}, {"", Align::kRight, 1}});
+  for (size_t i = 0; i < std::min(running.size(), kMostJobs); ++i) {
+    const v1::Job& job = *running[i];
+    const std::string since =
+        job.has_start_time() ? ElapsedWhole(Seconds(job.start_time()), now) : "";
+    table.Add({"  " + PlacementOf(job), job.benchmark(), Cases(job), since});
+  }
+  for (std::string& line : table.RenderRows({width, false})) lines.push_back(std::move(line));
+  if (running.size() > kMostJobs) {
+    lines.push_back("  and " + std::to_string(running.size() - kMostJobs) + " more running");
+  }
+  return lines;
+}
+
+std::string CampaignProgress::Summary(const Style& style) const {
+  const Cell outcome = CampaignOutcome(campaign_);
+  std::string text = "Campaign " + Sanitize(campaign_.name()) + " (" +
+                     Sanitize(campaign_.campaign_id()) +
+                     "): " + Paint(outcome.text, outcome.tone, style.colour);
+  if (campaign_.has_end_time()) {
+    text += " in " + Elapsed(Seconds(campaign_.create_time()), Seconds(campaign_.end_time()));
+  }
+  text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
+          "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
+          std::to_string(campaign_.case_count()) + " done\n";
+  if (campaign_.rules().empty()) return text;
+  text += "  Acceptance:\n";
+  for (const v1::RuleVerdict& rule : campaign_.rules()) {
+    const bool passed = rule.verdict() == v1::VERDICT_PASSED;
+    const bool failed = rule.verdict() == v1::VERDICT_FAILED;
+    text += "    " +
+            (passed   ? Paint("PASS", Tone::kGood, style.colour)
+             : failed ? Paint("FAIL", Tone::kBad, style.colour)
+                      : "open") +
+            "  " + Sanitize(rule.rule()) + "\n";
+    if (!rule.explanation().empty()) text += "          " + Sanitize(rule.explanation()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace assay::cli

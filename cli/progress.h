@@ -1,0 +1,59 @@
+// What a watched campaign looks like: events as lines, and a display of the
+// state. Pure: messages in, text out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/v1/campaign_service.pb.h"
+#include "cli/table.h"
+
+namespace assay::cli {
+
+// Something that happened to a job.
+struct JobEvent {
+  std::string text;
+  // A failure, also one that will be retried.
+  bool failure = false;
+};
+
+// The newest known state of one campaign. Not thread-safe.
+class CampaignProgress {
+ public:
+  // Takes the message in and says what changed since the one before. A message
+  // that repeats known state (after a reconnect) changes nothing.
+  std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message);
+
+  const v1::Campaign& campaign() const { return campaign_; }
+  bool ended() const;
+
+  // The live display: a bar with cases and jobs, then a line a running job, at
+  // most `kMostJobs`. `now` is in seconds since 1970. Never wider than the
+  // style's width.
+  std::vector<std::string> Render(const Style& style, double now) const;
+
+  // Verdict, jobs and rules of the ended campaign.
+  std::string Summary(const Style& style) const;
+
+  static constexpr size_t kMostJobs = 16;
+
+ private:
+  v1::Campaign campaign_;
+  std::map<std::string, v1::Job> jobs_;
+};
+
+// "PASSED", "FAILED", "CANCELLED", "running" with their tones.
+Cell CampaignOutcome(const v1::Campaign& campaign);
+
+// "queued", "running", "succeeded", ...
+std::string JobStateName(v1::JobState state);
+
+// "node-a GPU 0,1", or what is known of it.
+std::string PlacementOf(const v1::Job& job);
+
+// "3 queued, 1 running, 2 failed", leaving out zeros.
+std::string DescribeJobs(const v1::JobCounts& jobs);
+
+}  // namespace assay::cli

@@ -1,0 +1,76 @@
+// assay results
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/fetch_results.h"
+#include "cli/pages.h"
+#include "cli/results_view.h"
+
+namespace assay::cli {
+namespace {
+
+struct ResultsOptions {
+  ResultsQuery query;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+// The filter with the campaign in it, by id: names are not unique.
+Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
+  if (query.campaign.empty()) return query.filter;
+  v1::GetCampaignRequest request;
+  request.set_campaign(query.campaign);
+  ASSAY_ASSIGN_OR_RETURN(
+      const v1::GetCampaignResponse response,
+      client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request));
+  const std::string restriction = "campaign = \"" + response.campaign().campaign_id() + "\"";
+  return query.filter.empty() ? restriction : restriction + " AND (" + query.filter + ")";
+}
+
+ExitCode Results(Context& context, const ResultsOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  const Status status = PrintResults(*client, options.query, options.format);
+  return status.ok() ? kExitDone : Report(status);
+}
+
+}  // namespace
+
+Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
+  v1::ListResultsRequest request;
+  ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
+  ASSAY_ASSIGN_OR_RETURN(
+      const std::vector<v1::StoredResult> results,
+      CollectPages<v1::StoredResult>(
+          client, &v1::ResultService::Stub::ListResults, client.results(), request, query.limit,
+          [](v1::ListResultsResponse& page) { return page.mutable_results(); }));
+  if (format == OutputFormat::kJson) {
+    Print(ToJsonArray(results));
+  } else if (format == OutputFormat::kCsv) {
+    std::string csv = ResultsCsvHeader();
+    for (const v1::StoredResult& result : results) csv += ResultsCsv(result);
+    Print(csv);
+  } else if (results.empty()) {
+    PrintError("No results match.\n");
+  } else {
+    Print(ResultsTable(results, StyleOf(STDOUT_FILENO)));
+  }
+  return Status::Ok();
+}
+
+void AddResultsCommand(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("results", "Query stored results");
+  auto options = std::make_shared<ResultsOptions>();
+  command->add_option("--filter", options->query.filter,
+                      "For example: benchmark=\"gemm\" AND gpu.model=\"H200\" AND driver>=\"580\"");
+  command->add_option("--campaign", options->query.campaign,
+                      "Only of this campaign: id, or name (the newest of that name)");
+  command->add_option("-n,--limit", options->query.limit, "At most this many, newest first")
+      ->check(CLI::NonNegativeNumber);
+  AddOutputOption(*command, options->format);
+  OnRun(*command, context, options, Results);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,21 @@
+// Results as a table for people and as CSV for programs. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/result_service.pb.h"
+#include "cli/table.h"
+
+namespace assay::cli {
+
+// The table, then what its marks mean. Of the parameters those are shown that
+// vary between results of one benchmark, and those that say what was measured
+// (sizes, dtype, ranks, op).
+std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
+
+// RFC 4180, one record a result. Columns are only ever added at the end.
+std::string ResultsCsvHeader();
+std::string ResultsCsv(const v1::StoredResult& result);
+
+}  // namespace assay::cli

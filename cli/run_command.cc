@@ -1,0 +1,197 @@
+// assay run BENCHMARK k=v...
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/fetch_results.h"
+#include "cli/field_reader.h"
+#include "cli/interrupt.h"
+#include "cli/results_view.h"
+#include "cli/watch.h"
+#include "common/digest.h"
+#include "common/subprocess.h"
+
+namespace assay::cli {
+namespace {
+
+struct RunOptions {
+  std::string benchmark;
+  std::vector<std::string> parameters;
+  std::string agent;
+  bool local = false;
+  std::vector<int> gpus;
+};
+
+Result<std::map<std::string, std::string>> SplitParameters(const std::vector<std::string>& given) {
+  std::map<std::string, std::string> parameters;
+  for (const std::string& text : given) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      return InvalidArgument(Quote(text) + " is not NAME=VALUE; write for example m=4096");
+    }
+    if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      return InvalidArgument("parameter " + Quote(text.substr(0, equals)) + " is given twice");
+    }
+  }
+  return parameters;
+}
+
+std::string GpuList(const std::vector<int>& gpus) {
+  std::string text;
+  for (const int gpu : gpus) text += (text.empty() ? "" : ",") + std::to_string(gpu);
+  return text;
+}
+
+// Becomes the runner beside this program; returns only if that fails.
+ExitCode RunLocally(const RunOptions& options) {
+  const std::string runner = ExecutableDirectory() + "/assay-runner";
+  if (!options.gpus.empty()) {
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+    setenv("CUDA_VISIBLE_DEVICES", GpuList(options.gpus).c_str(), 1);
+  }
+  std::vector<std::string> arguments = {runner, "run", options.benchmark};
+  arguments.insert(arguments.end(), options.parameters.begin(), options.parameters.end());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  execv(runner.c_str(), argv.data());
+  return Report(NotFound("cannot start " + runner + ": " + std::strerror(errno), "NO_RUNNER")
+                    .WithHint("build it (ninja assay-runner), or use --agent HOST:PORT"));
+}
+
+// One row a measured metric, as if stored.
+void AppendRows(const v1::CaseResult& run, std::vector<v1::StoredResult>& rows) {
+  for (int i = 0; i < std::max(run.measurements_size(), 1); ++i) {
+    v1::CaseResult* row = rows.emplace_back().mutable_case_result();
+    *row = run;
+    row->clear_measurements();
+    if (i < run.measurements_size()) *row->add_measurements() = run.measurements(i);
+  }
+}
+
+// Reads the agent's stream to its end.
+Status ReadJob(Client& client, const v1::RunJobRequest& request, Interrupt& interrupt,
+               std::vector<v1::StoredResult>& rows, bool& all_ok) {
+  grpc::ClientContext context;
+  interrupt.SetAction([&context] { context.TryCancel(); });
+  const auto reader = client.agent().RunJob(&context, request);
+  v1::RunJobResponse message;
+  std::string shown;
+  while (reader->Read(&message)) {
+    if (message.has_progress()) {
+      const v1::RunningJob& job = message.progress();
+      std::string line = Sanitize(request.benchmark()) + ": " + Sanitize(job.phase());
+      if (job.cases_total() > 1) {
+        line += ", " + std::to_string(job.cases_done()) + "/" + std::to_string(job.cases_total()) +
+                " cases";
+      }
+      if (line != shown) PrintError(line + "\n");
+      shown = line;
+    } else if (message.has_case_result()) {
+      all_ok = all_ok && message.case_result().outcome() == v1::CASE_OUTCOME_OK;
+      AppendRows(message.case_result(), rows);
+    } else if (message.has_failure()) {
+      all_ok = false;
+      PrintError("assay: the job failed: " + Sanitize(message.failure().reason()) + ": " +
+                 Sanitize(message.failure().message()) + "\n");
+    }
+  }
+  const grpc::Status status = reader->Finish();
+  interrupt.SetAction(nullptr);
+  return status.ok() ? Status::Ok() : client.Explain(status);
+}
+
+ExitCode RunOnAgent(Context& context, const RunOptions& options,
+                    const std::map<std::string, std::string>& parameters) {
+  Interrupt interrupt;
+  Result<Client> client = Client::ToAgent(options.agent, context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::RunJobRequest request;
+  request.set_benchmark(options.benchmark);
+  request.mutable_parameters()->insert(parameters.begin(), parameters.end());
+  request.mutable_gpu_indices()->Add(options.gpus.begin(), options.gpus.end());
+  std::vector<v1::StoredResult> rows;
+  bool all_ok = true;
+  const Status status = ReadJob(*client, request, interrupt, rows, all_ok);
+  if (!rows.empty()) Print(ResultsTable(rows, StyleOf(STDOUT_FILENO)));
+  if (interrupt.requested()) {
+    PrintError("Cancelled the job.\n");
+    return kExitFailed;
+  }
+  if (!status.ok()) return Report(status);
+  return all_ok && !rows.empty() ? kExitDone : kExitFailed;
+}
+
+v1::CampaignSpec OneBenchmark(const RunOptions& options,
+                              const std::map<std::string, std::string>& parameters) {
+  v1::CampaignSpec spec;
+  spec.set_name("run-" + options.benchmark);
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  spec.set_repetitions(1);
+  v1::BenchmarkMatrix* matrix = spec.add_benchmarks();
+  matrix->set_benchmark(options.benchmark);
+  matrix->mutable_gpu_indices()->Add(options.gpus.begin(), options.gpus.end());
+  for (const auto& [name, value] : parameters) {
+    v1::ParameterAxis* axis = matrix->add_axes();
+    axis->set_name(name);
+    axis->mutable_list()->add_values(value);
+  }
+  return spec;
+}
+
+ExitCode RunOnFleet(Context& context, const RunOptions& options,
+                    const std::map<std::string, std::string>& parameters) {
+  Interrupt interrupt;
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::CreateCampaignRequest request;
+  *request.mutable_spec() = OneBenchmark(options, parameters);
+  request.set_request_id(NewUuid());
+  const Result<v1::CreateCampaignResponse> response =
+      client->Call(&v1::CampaignService::Stub::CreateCampaign, client->campaigns(), request);
+  if (!response.ok()) return Report(response.status());
+  ResultsQuery query;
+  query.campaign = response->campaign().campaign_id();
+  const ExitCode watched = WatchCampaign(*client, query.campaign, true, interrupt);
+  if (interrupt.requested() || watched == kExitUnreachable || watched == kExitRefused)
+    return watched;
+  const Status printed = PrintResults(*client, query, OutputFormat::kTable);
+  return printed.ok() ? watched : Report(printed);
+}
+
+ExitCode Run(Context& context, const RunOptions& options) {
+  const auto parameters = SplitParameters(options.parameters);
+  if (!parameters.ok()) return Report(parameters.status());
+  if (options.local) return RunLocally(options);
+  if (!options.agent.empty()) return RunOnAgent(context, options, *parameters);
+  return RunOnFleet(context, options, *parameters);
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "run", "Run one benchmark: on the fleet, on one agent, or here without services");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("benchmark", options->benchmark, "Benchmark, for example cpu_gemm")
+      ->required();
+  command->add_option("parameters", options->parameters, "Parameters: m=4096 dtype=bf16 ...");
+  CLI::Option* agent =
+      command->add_option("--agent", options->agent, "Run on this agent: HOST:PORT");
+  command->add_flag("--local", options->local, "Run here with assay-runner; nothing is stored")
+      ->excludes(agent);
+  command->add_option("--gpus", options->gpus, "GPU indices: 0,1")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::NonNegativeNumber);
+  OnRun(*command, context, options, Run);
+}
+
+}  // namespace assay::cli

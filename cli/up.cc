@@ -1,0 +1,217 @@
+#include "cli/up.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "cli/child_program.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "common/private_postgres.h"
+#include "common/units.h"
+
+namespace assay::cli {
+namespace {
+
+// The folder, made if need be, and held by this process alone.
+struct DataFolder {
+  std::string path;
+  FileDescriptor lock;
+};
+
+std::string ReadOwner(int lock) {
+  std::array<char, 32> pid{};
+  const ssize_t got = pread(lock, pid.data(), pid.size() - 1, 0);
+  return got > 0 ? " (process " + std::string(pid.data(), static_cast<size_t>(got)) + ")" : "";
+}
+
+Result<DataFolder> OpenDataFolder(const std::string& path) {
+  std::error_code error;
+  DataFolder folder;
+  folder.path = std::filesystem::absolute(path, error).lexically_normal().string();
+  if (!error) std::filesystem::create_directories(folder.path + "/log", error);
+  if (error) return InvalidArgument("cannot make the folder " + path + ": " + error.message());
+  const std::string lock_path = folder.path + "/up.lock";
+  folder.lock = FileDescriptor(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!folder.lock.valid()) {
+    return InvalidArgument("cannot write " + lock_path + ": " + std::strerror(errno));
+  }
+  if (flock(folder.lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return FailedPrecondition(
+               "assay up already runs on " + folder.path + ReadOwner(folder.lock.get()),
+               "ALREADY_RUNNING")
+        .WithHint(
+            "use that one, stop it, or give another folder with --data and other ports with "
+            "--listen and --http");
+  }
+  const std::string pid = std::to_string(getpid());
+  if (ftruncate(folder.lock.get(), 0) != 0 ||
+      pwrite(folder.lock.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return FailedPrecondition("cannot write " + lock_path + ": " + std::strerror(errno));
+  }
+  return folder;
+}
+
+// The address after this one: the agent's beside the coordinator's. Port 0 stays.
+Result<std::string> NextAddress(const std::string& address) {
+  ASSAY_ASSIGN_OR_RETURN(HostPort next, ParseHostPort(address));
+  if (next.port != 0) ++next.port;
+  return next.ToString();
+}
+
+// What children listen on 0.0.0.0 for is dialled on loopback.
+std::string Dialable(const std::string& address) {
+  Result<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok()) return address;
+  if (parsed->host == "0.0.0.0") parsed->host = "127.0.0.1";
+  if (parsed->host == "::") parsed->host = "::1";
+  return parsed->ToString();
+}
+
+void AddTls(const UpOptions& options, std::vector<std::string>& arguments) {
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) arguments.insert(arguments.end(), {flag, value});
+  };
+  add("--tls-cert", options.tls.certificate);
+  add("--tls-key", options.tls.key);
+  add("--tls-ca", options.tls.authorities);
+  if (options.insecure) arguments.emplace_back("--insecure");
+}
+
+// Everything that runs. Members are destroyed last to first: agent, coordinator,
+// PostgreSQL.
+struct Stack {
+  std::optional<PrivatePostgres> postgres;
+  std::optional<ChildProgram> coordinator;
+  std::optional<ChildProgram> agent;
+
+  void Stop() {
+    if (agent) agent->Stop();
+    if (coordinator) coordinator->Stop();
+    if (postgres) postgres->Stop();
+  }
+};
+
+// A port that somebody else has is the one failure that everyone meets.
+Status StartFailed(const Status& status) {
+  const bool taken = status.hint().find("in use") != std::string::npos ||
+                     status.hint().find("Address already") != std::string::npos;
+  if (!taken) return status;
+  return Status(status.code(), "PORT_TAKEN",
+                status.message() +
+                    ": a port is taken by another program; give others with "
+                    "--listen and --http (port 0 for any free one)")
+      .WithHint(status.hint());
+}
+
+Status StartAll(const UpOptions& options, const DataFolder& folder, int signals, Stack& stack) {
+  PrintError("Starting PostgreSQL in " + folder.path + "/postgres ...\n");
+  PrivatePostgresOptions postgres_options;
+  postgres_options.die_with_parent = true;
+  ASSAY_ASSIGN_OR_RETURN(stack.postgres,
+                         PrivatePostgres::Start(folder.path + "/postgres", postgres_options));
+  PrintError("Starting the coordinator ...\n");
+  ChildOptions coordinator;
+  coordinator.program = "assay-coordinator";
+  coordinator.arguments = {"--listen", options.listen, "--http", options.http};
+  AddTls(options, coordinator.arguments);
+  coordinator.environment = {"ASSAY_DATABASE=" + stack.postgres->ConnectionString()};
+  coordinator.log_path = folder.path + "/log/coordinator.log";
+  Result<ChildProgram> started = ChildProgram::Start(coordinator, signals);
+  if (!started.ok()) return StartFailed(started.status());
+  stack.coordinator = std::move(*started);
+  if (options.no_agent) return Status::Ok();
+
+  PrintError("Starting the agent ...\n");
+  ChildOptions agent;
+  agent.program = "assay-agent";
+  ASSAY_ASSIGN_OR_RETURN(const std::string listen, NextAddress(options.listen));
+  ASSAY_ASSIGN_OR_RETURN(const std::string http, NextAddress(options.http));
+  agent.arguments = {"--data",        folder.path + "/agent",
+                     "--coordinator", Dialable(stack.coordinator->addresses().grpc),
+                     "--listen",      listen,
+                     "--http",        http};
+  AddTls(options, agent.arguments);
+  agent.log_path = folder.path + "/log/agent.log";
+  started = ChildProgram::Start(agent, signals);
+  if (!started.ok()) return StartFailed(started.status());
+  stack.agent = std::move(*started);
+  return Status::Ok();
+}
+
+void PrintReady(const DataFolder& folder, const Stack& stack) {
+  const Addresses& coordinator = stack.coordinator->addresses();
+  const std::string address = Dialable(coordinator.grpc);
+  std::string text = "\nAssay is up.\n  Coordinator:  " + coordinator.grpc + "   metrics: http://" +
+                     coordinator.http + "/metrics\n";
+  if (stack.agent) {
+    const Addresses& agent = stack.agent->addresses();
+    text += "  Agent:        " + agent.grpc + "   metrics: http://" + agent.http + "/metrics\n";
+  }
+  text += "  Data, logs:   " + folder.path + "\n\nTry, in another terminal:\n";
+  const bool usual = address == ClientOptions().coordinator;
+  if (!usual) text += "  export ASSAY_COORDINATOR=" + address + "\n";
+  text +=
+      "  assay node list\n  assay run cpu_gemm m=1024 n=1024 k=1024\n"
+      "  assay campaign submit examples/quickstart.yaml --watch\n  assay results\n\n"
+      "Stop it with Ctrl-C.\n";
+  Print(text);
+}
+
+// Blocks until a signal (0) or until a child has ended by itself (1).
+ExitCode Supervise(Stack& stack, const DataFolder& folder, int signals) {
+  std::array<pollfd, 4> polled = {{{signals, POLLIN, 0},
+                                   {stack.postgres->pidfd(), POLLIN, 0},
+                                   {stack.coordinator->pidfd(), POLLIN, 0},
+                                   {stack.agent ? stack.agent->pidfd() : -1, POLLIN, 0}}};
+  while (poll(polled.data(), polled.size(), -1) <= 0) {
+  }
+  if (polled[0].revents != 0) return kExitDone;
+  // The database first: without it the others end too.
+  std::string end;
+  if (polled[1].revents != 0) {
+    const std::string log = folder.path + "/postgres/postgres.log";
+    end = "PostgreSQL ended; the end of " + log + ":\n" + LogTail(log);
+  } else {
+    end = (polled[2].revents != 0 ? *stack.coordinator : *stack.agent).DescribeEnd();
+  }
+  PrintError("assay: " + end);
+  return kExitFailed;
+}
+
+}  // namespace
+
+Result<ExitCode> RunUp(const UpOptions& options) {
+  for (const auto& [flag, address] :
+       {std::pair("--listen", &options.listen), {"--http", &options.http}}) {
+    const Result<HostPort> parsed = ParseHostPort(*address);
+    if (!parsed.ok()) return parsed.status().WithContext(flag);
+  }
+  // From here on a signal is read from this descriptor, so that no child is left.
+  const FileDescriptor signals = BlockTerminationSignals();
+  ASSAY_ASSIGN_OR_RETURN(const DataFolder folder, OpenDataFolder(options.data));
+  Stack stack;
+  const Status started = StartAll(options, folder, signals.get(), stack);
+  if (!started.ok()) {
+    stack.Stop();
+    if (started.reason() == kInterrupted) return kExitDone;
+    PrintError("assay: " + started.message() + "\n" + started.hint() +
+               (started.hint().empty() || started.hint().ends_with("\n") ? "" : "\n"));
+    return kExitFailed;
+  }
+  PrintReady(folder, stack);
+  const ExitCode code = Supervise(stack, folder, signals.get());
+  PrintError("Stopping ...\n");
+  stack.Stop();
+  return code;
+}
+
+}  // namespace assay::cli

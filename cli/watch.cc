@@ -1,0 +1,115 @@
+#include "cli/watch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "cli/live_display.h"
+#include "cli/output.h"
+#include "cli/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr Duration kFirstBackoff = std::chrono::milliseconds(500);
+constexpr Duration kLongestBackoff = std::chrono::seconds(5);
+constexpr Duration kGiveUpAfter = std::chrono::seconds(60);
+
+// Ways in which a stream ends when the coordinator goes away.
+bool IsInterruption(const Status& status) {
+  return status.ok() || status.code() == Code::kUnavailable || status.code() == Code::kCancelled ||
+         status.code() == Code::kAborted;
+}
+
+// One campaign's stream, opened again whenever it breaks.
+class Watcher {
+ public:
+  Watcher(Client& client, const std::string& campaign, bool contacted, Interrupt& interrupt)
+      : client_(client),
+        campaign_(campaign),
+        contacted_(contacted),
+        interrupt_(interrupt),
+        display_(StyleOf(STDERR_FILENO)) {}
+
+  // OK if the campaign ended or the user stopped watching.
+  Status Run() {
+    Duration backoff = kFirstBackoff;
+    MonotonicTime last_contact = Clock::Real().Now();
+    while (true) {
+      bool received = false;
+      const Status status = Stream(received);
+      if (interrupt_.requested() || display_.progress().ended()) return Status::Ok();
+      if (!contacted_ || !IsInterruption(status)) {
+        display_.Close();
+        return status;
+      }
+      if (received) {
+        backoff = kFirstBackoff;
+        last_contact = Clock::Real().Now();
+      }
+      if (Clock::Real().Now() - last_contact > kGiveUpAfter) {
+        display_.Close();
+        return status.ok() ? Unavailable("the coordinator keeps closing the watch") : status;
+      }
+      if (received || backoff == kFirstBackoff) {
+        display_.Say("Lost the coordinator; the campaign goes on. Trying again for 60 s ...");
+      }
+      if (interrupt_.WaitFor(backoff)) return Status::Ok();
+      backoff = std::min(backoff * 2, kLongestBackoff);
+    }
+  }
+
+  CampaignProgress Finish() {
+    display_.Close();
+    return display_.progress();
+  }
+
+ private:
+  Status Stream(bool& received) {
+    grpc::ClientContext context;
+    v1::WatchCampaignRequest request;
+    request.set_campaign(campaign_);
+    interrupt_.SetAction([&context] { context.TryCancel(); });
+    const auto reader = client_.campaigns().WatchCampaign(&context, request);
+    v1::WatchCampaignResponse message;
+    while (reader->Read(&message)) {
+      if (contacted_ && !received && reconnecting_) display_.Say("Watching again.");
+      received = contacted_ = reconnecting_ = true;
+      display_.Update(message);
+      if (display_.progress().ended()) context.TryCancel();
+    }
+    const grpc::Status status = reader->Finish();
+    interrupt_.SetAction(nullptr);
+    return status.ok() ? Status::Ok() : client_.Explain(status);
+  }
+
+  Client& client_;
+  const std::string campaign_;
+  bool contacted_;
+  bool reconnecting_ = false;  // A message has come before.
+  Interrupt& interrupt_;
+  LiveDisplay display_;
+};
+
+}  // namespace
+
+ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
+                       Interrupt& interrupt) {
+  Watcher watcher(client, campaign, created, interrupt);
+  const Status status = watcher.Run();
+  const CampaignProgress progress = watcher.Finish();
+  if (!status.ok()) return Report(status);
+  const std::string id = Sanitize(campaign);
+  if (!progress.ended()) {
+    PrintError("Stopped watching; the campaign goes on.\n  Watch it again:  assay campaign watch " +
+               id + "\n  Cancel it:       assay campaign cancel " + id + "\n");
+    return kExitDone;
+  }
+  Print(progress.Summary(StyleOf(STDOUT_FILENO)));
+  Print("Its results: assay results --campaign " + Sanitize(progress.campaign().campaign_id()) +
+        "\n");
+  return progress.campaign().verdict() == v1::VERDICT_PASSED ? kExitDone : kExitFailed;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,18 @@
+// Watching a campaign to its end.
+#pragma once
+
+#include <string>
+
+#include "cli/client.h"
+#include "cli/interrupt.h"
+
+namespace assay::cli {
+
+// Shows progress on stderr until the campaign ends, then its summary on stdout.
+// Survives restarts of the coordinator: tries again for a minute. `created`: this
+// program just made the campaign, so the coordinator is known to exist. Returns
+// the exit code: 0 if it passed, 1 if not, 0 too if Ctrl-C ended the watching.
+ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
+                       Interrupt& interrupt);
+
+}  // namespace assay::cli
