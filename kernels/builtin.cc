@@ -5,6 +5,14 @@
 #include "kernels/platform.h"
 #include "kernels/registry.h"
 
+#if ASSAY_HAVE_CUDA
+#include "kernels/cuda/cuda.h"
+#endif
+#if ASSAY_HAVE_NCCL
+#include "kernels/nccl/nccl.h"
+#include "kernels/nccl/nccl_library.h"
+#endif
+
 namespace assay {
 namespace {
 
@@ -12,10 +20,25 @@ Registry MakeRegistry() {
   Registry registry;
   registry.Add(NewCpuGemm());
   registry.Add(NewCpuMemoryBandwidth());
+#if ASSAY_HAVE_CUDA
+  registry.Add(NewGemm());
+  registry.Add(NewMemoryBandwidth());
+#endif
+#if ASSAY_HAVE_NCCL
+  registry.Add(NewAllReduce());
+#endif
   return registry;
 }
 
-std::unique_ptr<GpuPlatform> MakeGpuPlatform() { return nullptr; }
+std::unique_ptr<GpuPlatform> MakeGpuPlatform() {
+#if ASSAY_HAVE_NCCL
+  return NewCudaPlatform(NcclVersion);
+#elif ASSAY_HAVE_CUDA
+  return NewCudaPlatform(nullptr);
+#else
+  return nullptr;
+#endif
+}
 
 }  // namespace
 
