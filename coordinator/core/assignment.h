@@ -1,0 +1,22 @@
+// What an agent is told of its part of a job.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "assay/v1/session.pb.h"
+#include "common/clock.h"
+#include "storage/types.h"
+
+namespace assay::coordinator {
+
+// The Assign for the agent of `node_id`: the ranks that it starts and the cases that
+// have no result yet. A job on one node has all its ranks there; on several nodes, rank
+// i runs on the i-th.
+v1::Assign MakeAssign(const storage::LeasedJob& job, const std::string& node_id, Duration lease,
+                      const std::function<std::string(const std::string& node_id)>& name_of);
+
+// True if every case has a result already.
+bool NothingLeft(const storage::LeasedJob& job);
+
+}  // namespace assay::coordinator

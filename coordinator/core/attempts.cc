@@ -1,0 +1,232 @@
+#include "coordinator/core/attempts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/log.h"
+#include "coordinator/core/assignment.h"
+#include "coordinator/core/durations.h"
+#include "coordinator/core/retry_policy.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::Disposition;
+using storage::JobEpoch;
+using storage::LeasedJob;
+
+JobEpoch EpochOf(const LeasedJob& job) { return {job.job.job_id, job.epoch}; }
+
+bool Takes(const LeasedJob& job, const std::string& node_id) {
+  return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
+}
+
+std::string OutcomeName(Disposition disposition) {
+  switch (disposition) {
+    case Disposition::kSucceeded:
+      return "succeeded";
+    case Disposition::kFailed:
+      return "failed";
+    case Disposition::kSkipped:
+      return "skipped";
+    case Disposition::kCancelled:
+      return "cancelled";
+    case Disposition::kRequeue:
+      return "requeued";
+  }
+  return "unknown";
+}
+
+int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
+  return static_cast<int>(
+      std::count_if(outcomes.by_index.begin(), outcomes.by_index.end(),
+                    [&](const auto& entry) { return entry.second == outcome; }));
+}
+
+v1::Failure MissingResults(const LeasedJob& job, size_t present) {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_JOB);
+  failure.set_reason("MISSING_RESULTS");
+  failure.set_message(
+      fmt::format("the agent said that the job is done, but {} of its {} cases "
+                  "have a result",
+                  present, job.job.cases.size()));
+  return failure;
+}
+
+}  // namespace
+
+Attempts::Attempts(const Environment& environment, const Options& options, RunningJobs& running,
+                   const Sessions& sessions, OnEnded on_ended)
+    : environment_(environment),
+      options_(options),
+      running_(running),
+      sessions_(sessions),
+      on_ended_(std::move(on_ended)) {}
+
+Status Attempts::Begin(const LeasedJob& job) {
+  running_.Add(job, /*adopted=*/false);
+  // The last attempt stored every result and was lost before it could say so.
+  if (NothingLeft(job)) return Conclude(job, "");
+  for (const std::string& node_id : job.node_ids) AssignTo(job, node_id);
+  Log().debug("job {} epoch {} assigned", job.job.job_id, job.epoch);
+  return Status::Ok();
+}
+
+void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
+  const auto name_of = [this](const std::string& id) {
+    const std::optional<Agent> agent = sessions_.Find(id);
+    return agent ? agent->name : id;
+  };
+  const std::optional<Agent> agent = sessions_.Find(node_id);
+  // A node that is away is assigned when its next State lacks the job.
+  if (!agent) return;
+  v1::CoordinatorMessage message;
+  *message.mutable_assign() = MakeAssign(job, node_id, options_.lease, name_of);
+  running_.NoteAssigned(EpochOf(job), node_id, agent->instance_id);
+  sessions_.Send(node_id, std::move(message));
+}
+
+void Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
+  for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
+    sessions_.Send(outbound.node_id, std::move(outbound.message));
+  }
+}
+
+Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& finished) {
+  const JobEpoch epoch{finished.job_id(), finished.epoch()};
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, FindOrAdopt(epoch));
+  if (job && Takes(*job, node_id)) {
+    if (finished.has_failure()) {
+      v1::Failure failure = finished.failure();
+      failure.set_node_id(node_id);
+      ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id));
+    } else if (running_.NoteFinished(epoch, node_id)) {
+      const std::optional<MonotonicTime> start = running_.StartOf(epoch);
+      ASSAY_RETURN_IF_ERROR(Conclude(*job, node_id));
+      if (start) {
+        const Duration total = environment_.clock.Now() - *start;
+        environment_.observer.JobOverhead(
+            FromProto(finished.start_delay()),
+            std::max(Duration(0), total - FromProto(finished.runner_time())));
+      }
+    }
+  }
+  v1::CoordinatorMessage message;
+  message.mutable_job_finished_ack()->set_job_id(finished.job_id());
+  message.mutable_job_finished_ack()->set_epoch(finished.epoch());
+  sessions_.Send(node_id, std::move(message));
+  return Status::Ok();
+}
+
+Status Attempts::Fail(const LeasedJob& job, const v1::Failure& failure) {
+  return FailFrom(job, failure, "");
+}
+
+void Attempts::Cancel(const std::vector<JobEpoch>& jobs) {
+  for (const JobEpoch& epoch : jobs) {
+    const std::optional<LeasedJob> job = running_.Find(epoch);
+    if (!job) continue;  // Led elsewhere: its coordinator sees the request at renewal.
+    for (const std::string& node_id : job->node_ids) {
+      SendCancel(node_id, epoch, "the campaign was cancelled");
+    }
+  }
+}
+
+Result<std::optional<LeasedJob>> Attempts::FindOrAdopt(const JobEpoch& epoch) {
+  if (std::optional<LeasedJob> known = running_.Find(epoch)) return known;
+  ASSAY_ASSIGN_OR_RETURN(
+      const std::vector<LeasedJob> held,
+      environment_.jobs.RenewLeases(options_.coordinator_id, options_.lease, {epoch}));
+  if (held.empty()) return std::optional<LeasedJob>();
+  running_.Add(held.front(), /*adopted=*/true);
+  return std::optional(held.front());
+}
+
+// Decides an attempt that finished without failure by the outcomes of its cases.
+Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
+  const size_t cases = job.job.cases.size();
+  CaseOutcomes outcomes = running_.OutcomesOf(EpochOf(job));
+  if (outcomes.by_index.size() < cases) {
+    // Earlier attempts, or a coordinator before this one, saw the others.
+    ASSAY_ASSIGN_OR_RETURN(outcomes, LoadOutcomes(job));
+  }
+  if (outcomes.by_index.size() < cases) {
+    return FailFrom(job, MissingResults(job, outcomes.by_index.size()), reporter);
+  }
+  storage::FinishedAttempt attempt;
+  const int failed = CountOf(outcomes, v1::CASE_OUTCOME_FAILED);
+  if (failed > 0) {
+    // A case has one result for ever, so another attempt would change nothing.
+    attempt.disposition = Disposition::kFailed;
+    v1::Failure& failure = attempt.failure.emplace(outcomes.first_failure.value_or(v1::Failure()));
+    if (failure.failure_class() == v1::FAILURE_CLASS_UNSPECIFIED) {
+      failure.set_failure_class(v1::FAILURE_CLASS_JOB);
+    }
+    if (failure.reason().empty()) failure.set_reason("CASE_FAILED");
+    failure.set_message(
+        fmt::format("{} of {} cases failed; the first: {}", failed, cases, failure.message()));
+  } else if (CountOf(outcomes, v1::CASE_OUTCOME_UNSUPPORTED) == static_cast<int>(cases)) {
+    attempt.disposition = Disposition::kSkipped;
+  }
+  return End(job, std::move(attempt), reporter);
+}
+
+Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::string& reporter) {
+  // The record may be older than a cancel request; FinishAttempt knows of it as well.
+  const RetryDecision decision = DecideRetry(job, failure);
+  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch, failure.reason(),
+             failure.message());
+  storage::FinishedAttempt attempt;
+  attempt.disposition = decision.disposition;
+  attempt.failure = std::move(failure);
+  attempt.avoid_node_ids = decision.avoid_node_ids;
+  attempt.delay = decision.delay;
+  return End(job, std::move(attempt), reporter);
+}
+
+Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt,
+                     const std::string& reporter) {
+  const JobEpoch epoch = EpochOf(job);
+  attempt.job = epoch;
+  ASSAY_ASSIGN_OR_RETURN(const storage::FinishOutcome outcome,
+                         environment_.jobs.FinishAttempt(attempt));
+  const std::optional<MonotonicTime> start = running_.StartOf(epoch);
+  running_.Remove(epoch);
+  for (const std::string& node_id : job.node_ids) {
+    if (node_id != reporter) SendCancel(node_id, epoch, "the attempt is over");
+  }
+  if (!outcome.held) return Status::Ok();
+  environment_.observer.JobEnded(job.job.benchmark, OutcomeName(attempt.disposition),
+                                 start ? environment_.clock.Now() - *start : Duration(0));
+  on_ended_({outcome, attempt.disposition == Disposition::kRequeue, attempt.delay});
+  return Status::Ok();
+}
+
+Result<CaseOutcomes> Attempts::LoadOutcomes(const LeasedJob& job) {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> stored,
+                         environment_.results.ListOfCampaign(job.campaign_id));
+  CaseOutcomes outcomes;
+  for (const v1::StoredResult& one : stored) {
+    if (one.job_id() != job.job.job_id) continue;
+    const v1::CaseResult& result = one.case_result();
+    outcomes.by_index[result.case_index()] = result.outcome();
+    if (result.outcome() == v1::CASE_OUTCOME_FAILED && !outcomes.first_failure) {
+      outcomes.first_failure = result.failure();
+    }
+  }
+  return outcomes;
+}
+
+void Attempts::SendCancel(const std::string& node_id, const JobEpoch& job,
+                          const std::string& reason) {
+  v1::CoordinatorMessage message;
+  message.mutable_cancel()->set_job_id(job.job_id);
+  message.mutable_cancel()->set_epoch(job.epoch);
+  message.mutable_cancel()->set_reason(reason);
+  sessions_.Send(node_id, std::move(message));
+}
+
+}  // namespace assay::coordinator

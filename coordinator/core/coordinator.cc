@@ -1,0 +1,132 @@
+#include "coordinator/core/coordinator.h"
+
+#include <utility>
+
+#include "common/digest.h"
+#include "common/filter.h"
+#include "common/log.h"
+#include "coordinator/core/expand.h"
+#include "coordinator/core/node_fields.h"
+#include "coordinator/core/text.h"
+
+namespace assay::coordinator {
+
+Coordinator::Coordinator(const Environment& environment, Options options)
+    : environment_(environment),
+      options_(std::move(options)),
+      running_(environment_.clock),
+      attempts_(environment_, options_, running_, sessions_,
+                [this](const Attempts::Ended& ended) { scheduler_->OnAttemptEnded(ended); }),
+      results_(environment_, running_, attempts_,
+               [this](const std::string& campaign_id) { watchers_.Notify(campaign_id); }),
+      heartbeats_(std::make_shared<Heartbeats>(environment_, options_, running_, sessions_,
+                                               attempts_, outage_)),
+      scheduler_(std::make_shared<Scheduler>(environment_, options_, running_, sessions_, attempts_,
+                                             watchers_, outage_)) {}
+
+void Coordinator::Start() { scheduler_->Start(); }
+
+void Coordinator::Shutdown(Duration reconnect_after) {
+  scheduler_->Stop();
+  sessions_.CloseAll(reconnect_after);
+}
+
+std::shared_ptr<Session> Coordinator::OpenSession(std::shared_ptr<SessionSink> sink,
+                                                  const std::string& dial_address) {
+  const SessionServices services{environment_,
+                                 options_,
+                                 sessions_,
+                                 attempts_,
+                                 *heartbeats_,
+                                 results_,
+                                 outage_,
+                                 [this](const Agent& agent) {
+                                   scheduler_->Kick();
+                                   if (on_attached_) on_attached_(agent);
+                                 }};
+  return std::make_shared<Session>(services, std::move(sink), dial_address);
+}
+
+void Coordinator::OnNotification() {
+  scheduler_->Kick();
+  watchers_.NotifyAll();
+}
+
+Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest& request) {
+  if (!request.request_id().empty() && !IsUuid(request.request_id())) {
+    return InvalidArgument("request_id \"" + Cut(request.request_id()) +
+                           "\" is not a UUID in lower case");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                         environment_.nodes.ListNodes(options_.lease));
+  ASSAY_ASSIGN_OR_RETURN(Expansion expansion, ExpandCampaign(request.spec(), nodes));
+  if (request.validate_only()) {
+    v1::Campaign campaign;
+    campaign.set_name(request.spec().name());
+    campaign.set_priority(request.spec().priority());
+    campaign.mutable_jobs()->set_queued(static_cast<int>(expansion.jobs.size()));
+    campaign.set_case_count(static_cast<int>(expansion.case_runs));
+    *campaign.mutable_spec() = request.spec();
+    return campaign;
+  }
+  storage::NewCampaign campaign;
+  campaign.campaign_id = NewUuid();
+  campaign.request_id = request.request_id().empty() ? NewUuid() : request.request_id();
+  campaign.spec = request.spec();
+  campaign.jobs = std::move(expansion.jobs);
+  ASSAY_ASSIGN_OR_RETURN(v1::Campaign created, environment_.jobs.CreateCampaign(campaign));
+  Log().info("campaign {} ({}): {} jobs, {} cases", created.name(), created.campaign_id(),
+             campaign.jobs.size(), expansion.case_runs);
+  scheduler_->Kick();
+  return created;
+}
+
+Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign found, environment_.jobs.GetCampaign(id_or_name));
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::JobEpoch> running,
+                         environment_.jobs.CancelCampaign(found.campaign_id()));
+  attempts_.Cancel(running);
+  watchers_.Notify(found.campaign_id());
+  // With nothing running it is over now, and nothing else will say so.
+  scheduler_->JudgeSoon(found.campaign_id());
+  return environment_.jobs.GetCampaign(found.campaign_id());
+}
+
+Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes, ListNodes("state = connected"));
+  std::vector<v1::FleetBenchmark> benchmarks;
+  for (v1::BenchmarkSchema& schema : FleetSchemas(nodes)) {
+    v1::FleetBenchmark& benchmark = benchmarks.emplace_back();
+    for (const v1::Node& node : nodes) {
+      for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
+        if (own.name() == schema.name() && own.unsupported_reason().empty()) {
+          benchmark.add_node_names(node.description().name());
+        }
+      }
+    }
+    *benchmark.mutable_schema() = std::move(schema);
+  }
+  return benchmarks;
+}
+
+Result<std::vector<v1::Node>> Coordinator::ListNodes(const std::string& filter) {
+  const Result<Filter> parsed = ParseFilter(filter);
+  if (!parsed.ok()) return parsed.status().WithContext("filter");
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                         environment_.nodes.ListNodes(options_.lease));
+  return MatchingNodes(*parsed, nodes);
+}
+
+Result<v1::Node> Coordinator::GetNode(const std::string& id_or_name) {
+  return environment_.nodes.GetNode(id_or_name, options_.lease);
+}
+
+Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
+  ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(id_or_name));
+  ASSAY_RETURN_IF_ERROR(environment_.nodes.RemoveNode(node.description().node_id()));
+  sessions_.Close(node.description().node_id(),
+                  FailedPrecondition("the node was removed from the fleet", "NODE_REMOVED"));
+  return node;
+}
+
+}  // namespace assay::coordinator

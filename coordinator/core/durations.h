@@ -1,0 +1,29 @@
+// Durations between the wire's form and ours.
+#pragma once
+
+#include <google/protobuf/duration.pb.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/clock.h"
+
+namespace assay::coordinator {
+
+inline google::protobuf::Duration ToProto(Duration duration) {
+  google::protobuf::Duration proto;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  proto.set_seconds(seconds.count());
+  proto.set_nanos(static_cast<int32_t>((duration - seconds).count()));
+  return proto;
+}
+
+// Peers may send anything: negative durations become zero, absurd ones a year.
+inline Duration FromProto(const google::protobuf::Duration& proto) {
+  constexpr int64_t kYear = 365 * 86'400;
+  const int64_t seconds = std::clamp<int64_t>(proto.seconds(), 0, kYear);
+  const int32_t nanos = std::clamp(proto.nanos(), 0, 999'999'999);
+  return std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos);
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,197 @@
+#include "coordinator/core/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "coordinator/core/verdict.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::LeasedJob;
+
+constexpr int kClaimLimit = 64;
+constexpr int kExpiredLimit = 256;
+
+v1::Failure AgentLost(const std::string& node_id, std::string message) {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_NODE);
+  failure.set_reason("AGENT_LOST");
+  failure.set_message(std::move(message));
+  failure.set_node_id(node_id);
+  return failure;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
+                     const Sessions& sessions, Attempts& attempts, Watchers& watchers,
+                     Outage& outage)
+    : environment_(environment),
+      options_(options),
+      running_(running),
+      sessions_(sessions),
+      attempts_(attempts),
+      watchers_(watchers),
+      outage_(outage),
+      sweep_after_(environment.clock.Now() + options.lease) {}
+
+void Scheduler::Start() {
+  environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
+}
+
+void Scheduler::Kick() {
+  {
+    MutexLock lock(mutex_);
+    if (claiming_) {
+      claim_again_ = true;
+      return;
+    }
+    claiming_ = true;
+  }
+  environment_.executor.Post([self = shared_from_this()] { self->Claim(); });
+}
+
+void Scheduler::OnAttemptEnded(const Attempts::Ended& ended) {
+  watchers_.Notify(ended.outcome.campaign_id);
+  Kick();
+  if (ended.requeued && ended.delay > Duration(0)) {
+    environment_.executor.PostAfter(ended.delay, [self = shared_from_this()] { self->Kick(); });
+  }
+  if (ended.outcome.campaign_ended) JudgeSoon(ended.outcome.campaign_id);
+}
+
+void Scheduler::JudgeSoon(const std::string& campaign_id) {
+  environment_.executor.Post([self = shared_from_this(), campaign_id] {
+    // A failure is repaired by the poll, which judges whatever has no verdict.
+    const Status judged = self->JudgeOne(campaign_id);
+    if (!self->outage_.Note(judged) && !judged.ok()) {
+      Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
+    }
+  });
+}
+
+void Scheduler::Claim() {
+  bool more = true;
+  while (more && !stopped_) {
+    more = false;
+    const Status claimed = ClaimOnce(more);
+    if (outage_.Note(claimed)) break;
+    if (!claimed.ok()) {
+      Log().error("jobs could not be claimed: {}", claimed.ToString());
+      break;
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    claiming_ = std::exchange(claim_again_, false);
+    if (!claiming_) return;
+  }
+  environment_.executor.Post([self = shared_from_this()] { self->Claim(); });
+}
+
+Status Scheduler::ClaimOnce(bool& more) {
+  storage::JobStore::ClaimRequest request;
+  request.owner = options_.coordinator_id;
+  request.lease = options_.lease;
+  request.node_ids = sessions_.AssignableNodeIds();
+  request.limit = kClaimLimit;
+  if (request.node_ids.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> claimed,
+                         environment_.jobs.ClaimJobs(request));
+  for (const LeasedJob& job : claimed) {
+    const Status begun = attempts_.Begin(job);
+    // Its lease runs out, and the sweep takes it up again.
+    if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());
+    watchers_.Notify(job.campaign_id);
+  }
+  more = static_cast<int>(claimed.size()) == kClaimLimit;
+  return Status::Ok();
+}
+
+void Scheduler::Poll() {
+  if (stopped_) return;
+  Status status = SweepLost();
+  if (status.ok()) status = SweepExpired();
+  if (status.ok()) status = JudgeAll();
+  if (outage_.Note(status)) {
+    MutexLock lock(mutex_);
+    sweep_after_ = environment_.clock.Now() + options_.lease;
+  } else if (!status.ok()) {
+    Log().error("the scheduler's poll failed: {}", status.ToString());
+  }
+  watchers_.NotifyAll();
+  Kick();
+  environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
+}
+
+Status Scheduler::SweepLost() {
+  for (const RunningJobs::Lost& lost : running_.LostSince(options_.lease)) {
+    const std::optional<Agent> agent = sessions_.Find(lost.node_id);
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
+        lost.job,
+        AgentLost(lost.node_id, fmt::format("the agent of node {} has not spoken of the job for {}",
+                                            agent ? agent->name : lost.node_id,
+                                            FormatDuration(options_.lease)))));
+  }
+  return Status::Ok();
+}
+
+Status Scheduler::SweepExpired() {
+  {
+    MutexLock lock(mutex_);
+    if (environment_.clock.Now() < sweep_after_) return Status::Ok();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
+                         environment_.jobs.ListExpired(kExpiredLimit));
+  for (const LeasedJob& job : expired) {
+    // Led here and spoken of lately: its renewal is under way.
+    if (running_.Find({job.job.job_id, job.epoch})) continue;
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
+        job, AgentLost(job.node_ids.size() == 1 ? job.node_ids.front() : "",
+                       "the lease expired: neither agent nor coordinator renewed it")));
+  }
+  return Status::Ok();
+}
+
+Status Scheduler::JudgeAll() {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> unjudged, environment_.jobs.ListUnjudged());
+  for (const std::string& campaign_id : unjudged) ASSAY_RETURN_IF_ERROR(JudgeOne(campaign_id));
+  return Status::Ok();
+}
+
+Status Scheduler::JudgeOne(const std::string& campaign_id) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign campaign, environment_.jobs.GetCampaign(campaign_id));
+  if (campaign.state() == v1::CAMPAIGN_STATE_ACTIVE ||
+      campaign.verdict() != v1::VERDICT_UNSPECIFIED) {
+    return Status::Ok();
+  }
+  std::vector<v1::StoredResult> results;
+  std::map<std::string, int> gpu_indices;
+  if (!campaign.spec().accept().empty()) {
+    ASSAY_ASSIGN_OR_RETURN(results, environment_.results.ListOfCampaign(campaign_id));
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                           environment_.nodes.ListNodes(options_.lease));
+    for (const v1::Node& node : nodes) {
+      for (const v1::GpuInventory& gpu : node.description().inventory().gpus()) {
+        gpu_indices[gpu.uuid()] = gpu.index();
+      }
+    }
+  }
+  const CampaignVerdict outcome = Judge(campaign, results, [&](const std::string& uuid) {
+    const auto found = gpu_indices.find(uuid);
+    return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
+  });
+  ASSAY_RETURN_IF_ERROR(environment_.jobs.SetVerdict(campaign_id, outcome.verdict, outcome.rules));
+  Log().info("campaign {} ({}) {}", campaign.name(), campaign_id,
+             outcome.verdict == v1::VERDICT_PASSED ? "passed" : "failed");
+  watchers_.Notify(campaign_id);
+  return Status::Ok();
+}
+
+}  // namespace assay::coordinator
