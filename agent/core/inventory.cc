@@ -1,0 +1,150 @@
+#include "agent/core/inventory.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "agent/core/cpu_inventory.h"
+#include "agent/core/gpu_model.h"
+
+namespace assay::agent {
+namespace {
+
+constexpr char kCgroup[] = "/sys/fs/cgroup/";
+
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The number that is a file's whole content; "max" and absence are none.
+std::optional<int64_t> NumberIn(const std::string& path) {
+  std::istringstream text(FirstLine(path));
+  int64_t number = 0;
+  if (!(text >> number)) return std::nullopt;
+  return number;
+}
+
+// `key` of /proc/meminfo, in bytes.
+std::optional<int64_t> MemInfo(const std::string& key) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  int64_t kibibytes = 0;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    if (fields >> name >> kibibytes && name == key + ":") return kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+// Limit and usage of this process' control group, under its version 2 or 1. In a
+// container the group's own folder is the root of the mount.
+std::optional<int64_t> CgroupLimit() {
+  if (const auto limit = NumberIn(std::string(kCgroup) + "memory.max")) return limit;
+  return NumberIn(std::string(kCgroup) + "memory/memory.limit_in_bytes");
+}
+
+std::optional<int64_t> CgroupUsage() {
+  if (const auto usage = NumberIn(std::string(kCgroup) + "memory.current")) return usage;
+  return NumberIn(std::string(kCgroup) + "memory/memory.usage_in_bytes");
+}
+
+// PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" -> Debian GNU/Linux 12 (bookworm)
+std::string OsName() {
+  std::ifstream file("/etc/os-release");
+  const std::string key = "PRETTY_NAME=";
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    std::string value = line.substr(key.size());
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+      value = value.substr(1, value.size() - 2);
+    }
+    return value;
+  }
+  return "";
+}
+
+template <typename From, typename Setter>
+void SetIf(const std::optional<From>& value, Setter set) {
+  if (value) set(*value);
+}
+
+}  // namespace
+
+v1::GpuInventory ReadGpu(const Nvml& nvml, int index) {
+  const NvmlGpu gpu = nvml.Describe(index);
+  v1::GpuInventory out;
+  out.set_index(index);
+  out.set_uuid(gpu.uuid);
+  out.set_name(gpu.name);
+  const GpuModel model = ParseGpuName(gpu.name);
+  out.set_model(model.model);
+  out.set_form_factor(model.form_factor);
+  out.set_pci_bus_id(gpu.pci_bus_id);
+  SetIf(gpu.memory_bytes, [&](int64_t value) { out.set_memory_bytes(value); });
+  SetIf(gpu.compute_capability, [&](const auto& value) { out.set_compute_capability(value); });
+  SetIf(gpu.pcie_generation, [&](int value) { out.set_pcie_generation(value); });
+  SetIf(gpu.pcie_generation_max, [&](int value) { out.set_pcie_generation_max(value); });
+  SetIf(gpu.pcie_width, [&](int value) { out.set_pcie_width(value); });
+  SetIf(gpu.pcie_width_max, [&](int value) { out.set_pcie_width_max(value); });
+  SetIf(gpu.ecc_enabled, [&](bool value) { out.set_ecc_enabled(value); });
+  SetIf(gpu.power_limit_watts, [&](double value) { out.set_power_limit_watts(value); });
+  SetIf(gpu.power_limit_default_watts,
+        [&](double value) { out.set_power_limit_default_watts(value); });
+  SetIf(gpu.sm_clock_max_mhz, [&](int value) { out.set_sm_clock_max_mhz(value); });
+  SetIf(gpu.memory_clock_max_mhz, [&](int value) { out.set_memory_clock_max_mhz(value); });
+  // Which instances there are is not read; that there are some sets results apart.
+  if (gpu.mig_enabled.value_or(false)) out.set_mig_profile("mixed");
+  SetIf(gpu.nvlinks_active, [&](int value) { out.set_nvlinks_active(value); });
+  SetIf(gpu.numa_node, [&](int value) { out.set_numa_node(value); });
+  return out;
+}
+
+v1::NodeInventory ReadInventory(const Nvml* nvml) {
+  v1::NodeInventory inventory;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) == 0) inventory.set_hostname(host.data());
+  *inventory.mutable_cpu() = ReadCpu();
+  auto memory = MemInfo("MemTotal");
+  const auto limit = CgroupLimit();
+  if (memory && limit) memory = std::min(*memory, *limit);
+  SetIf(memory, [&](int64_t bytes) { inventory.set_memory_bytes(bytes); });
+  utsname kernel{};
+  if (::uname(&kernel) == 0) inventory.set_kernel(kernel.release);
+  inventory.set_os(OsName());
+  if (nvml == nullptr) return inventory;
+  SetIf(nvml->DriverVersion(), [&](const auto& text) { inventory.set_driver_version(text); });
+  SetIf(nvml->CudaDriverVersion(),
+        [&](const auto& text) { inventory.set_driver_cuda_version(text); });
+  for (int index = 0; index < nvml->GpuCount(); ++index) {
+    *inventory.add_gpus() = ReadGpu(*nvml, index);
+  }
+  for (const NvmlLink& link : nvml->Links()) {
+    v1::GpuLink* out = inventory.add_gpu_links();
+    out->set_gpu_a(link.gpu_a);
+    out->set_gpu_b(link.gpu_b);
+    out->set_kind(link.kind);
+  }
+  return inventory;
+}
+
+std::string ReadBootId() { return FirstLine("/proc/sys/kernel/random/boot_id"); }
+
+Result<int64_t> AvailableMemory() {
+  const auto host = MemInfo("MemAvailable");
+  if (!host) return NotFound("/proc/meminfo does not say what memory is available");
+  const auto limit = CgroupLimit();
+  const auto usage = CgroupUsage();
+  if (!limit || !usage) return *host;
+  return std::min(*host, std::max<int64_t>(0, *limit - *usage));
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,298 @@
+#include "agent/core/rank_group.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/log.h"
+#include "common/units.h"
+
+namespace assay::agent {
+namespace {
+
+constexpr Duration kStopGrace = std::chrono::seconds(2);
+// From Finished to the process' end: CUDA and NCCL take their time to let go.
+constexpr Duration kExitGrace = std::chrono::seconds(10);
+constexpr size_t kMaxPhaseBytes = 64;
+// A result travels in one gRPC message of at most 16 MiB.
+constexpr size_t kMaxResultBytes = 8 << 20;
+// Far more than the three phases of each case.
+constexpr size_t kMaxEventsPerCase = 32;
+
+Status ProtocolError(std::string message) {
+  return Status(Code::kDataLoss, "RUNNER_PROTOCOL", std::move(message));
+}
+
+int PollTimeout(MonotonicTime deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+      deadline - MonotonicTime(std::chrono::steady_clock::now()));
+  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
+}
+
+}  // namespace
+
+RankGroup::RankGroup(Options options, const JobEvents& events)
+    : options_(std::move(options)),
+      events_(events),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  for (const v1::BenchmarkCase& one : options_.spec.cases()) {
+    missing_cases_.insert(one.case_index());
+  }
+}
+
+RankGroup::~RankGroup() = default;
+
+void RankGroup::Go(std::string token) {
+  {
+    MutexLock lock(mutex_);
+    go_request_ = std::move(token);
+  }
+  ::eventfd_write(wake_.get(), 1);
+}
+
+void RankGroup::Stop(v1::Failure why) {
+  {
+    MutexLock lock(mutex_);
+    if (!stop_request_) stop_request_ = std::move(why);
+  }
+  ::eventfd_write(wake_.get(), 1);
+}
+
+std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_started) {
+  deadline_ = std::chrono::steady_clock::now() + options_.timeout;
+  events_.phase("starting");
+  TakeRequests();
+  if (phase_ == Phase::kStopping) return failure_;
+  if (SpawnAll()) on_started();
+  while (!AllGone()) {
+    PollOnce();
+    TakeRequests();
+    for (RankState& state : ranks_) {
+      if (!state.gone) Serve(&state);
+    }
+    CheckDeadlines();
+  }
+  return failure_;
+}
+
+bool RankGroup::SpawnAll() {
+  for (const Rank& rank : options_.ranks) {
+    auto process = RankProcess::Spawn({options_.runner, "serve", RunnerEnvironment(rank.gpu_uuid)});
+    if (!process.ok()) {
+      Fail(MakeFailure(
+          v1::FAILURE_CLASS_NODE, "RUNNER_SPAWN_FAILED",
+          "rank " + std::to_string(rank.rank) + " did not start: " + process.status().message()));
+      return !ranks_.empty();
+    }
+    RankState& state = ranks_.emplace_back(rank.rank, std::move(*process));
+    v1::RunnerCommand command;
+    v1::RunnerStart* start = command.mutable_start();
+    start->set_benchmark(options_.spec.benchmark());
+    *start->mutable_cases() = options_.spec.cases();
+    start->set_rank(rank.rank);
+    start->set_world_size(options_.spec.world_size());
+    start->set_seed(options_.spec.seed());
+    start->set_advertise_address(options_.advertise_address);
+    state.process.Send(command);
+  }
+  return true;
+}
+
+void RankGroup::PollOnce() {
+  std::vector<pollfd> fds = {{wake_.get(), POLLIN, 0}};
+  for (const RankState& state : ranks_) {
+    if (!state.gone) state.process.AddPollFds(&fds);
+  }
+  const MonotonicTime until = phase_ == Phase::kStopping && !killed_ ? kill_time_ : deadline_;
+  ::poll(fds.data(), fds.size(), PollTimeout(until));
+}
+
+void RankGroup::TakeRequests() {
+  eventfd_t ignored = 0;
+  ::eventfd_read(wake_.get(), &ignored);
+  std::optional<v1::Failure> stop;
+  std::optional<std::string> go;
+  {
+    MutexLock lock(mutex_);
+    stop = std::exchange(stop_request_, std::nullopt);
+    if (phase_ == Phase::kWaiting) go = std::exchange(go_request_, std::nullopt);
+  }
+  if (stop) Fail(std::move(*stop));
+  if (go && phase_ == Phase::kWaiting) SendToken(*go);
+}
+
+void RankGroup::Serve(RankState* state) {
+  // Asked before reading, so that nothing written before the end is missed. The
+  // remaining events of a flood are dropped with it.
+  const std::optional<ExitStatus> exit = state->process.Exited();
+  const Status status = state->process.Service(
+      [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });
+  if (!status.ok()) FailRank(*state, "RUNNER_PROTOCOL", status.message());
+  if (exit) OnExit(state, *exit);
+}
+
+void RankGroup::OnExit(RankState* state, const ExitStatus& exit) {
+  state->gone = true;
+  state->process.CloseInput();
+  if (state->finished) {
+    if (!exit.ok()) {
+      Log().warn("rank {} of job {} {} after it had finished", state->rank, options_.spec.job_id(),
+                 exit.ToString());
+    }
+    return;
+  }
+  std::string message = exit.ToString();
+  if (state->process.HasPartialEvent()) message += " in the middle of an event";
+  FailRank(*state, "RUNNER_CRASHED", "the runner " + message + Where(*state));
+}
+
+std::string RankGroup::Where(const RankState& state) const {
+  if (!state.ready) return " before it was ready";
+  return last_phase_.empty() ? "" : ", last seen in: " + last_phase_;
+}
+
+Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
+  const size_t cases = static_cast<size_t>(options_.spec.cases_size());
+  if (++state->events > kMaxEventsPerCase * (cases + 1)) {
+    return ProtocolError("the runner sent " + std::to_string(state->events) + " events for " +
+                         std::to_string(cases) + " cases");
+  }
+  if (state->finished) return ProtocolError("the runner sent an event after Finished");
+  if (!state->ready && !event.has_ready()) {
+    return ProtocolError("the runner's first event was not Ready");
+  }
+  switch (event.kind_case()) {
+    case v1::RunnerEvent::kReady:
+      if (state->ready) return ProtocolError("the runner was Ready twice");
+      state->ready = true;
+      if (state->rank == 0) token_ = event.ready().rendezvous_token();
+      if (std::all_of(ranks_.begin(), ranks_.end(), [](const auto& one) { return one.ready; }) &&
+          ranks_.size() == options_.ranks.size()) {
+        OnAllReady();
+      }
+      return Status::Ok();
+    case v1::RunnerEvent::kCaseStarted: {
+      const std::string& phase = event.case_started().phase();
+      if (phase.size() > kMaxPhaseBytes) {
+        return ProtocolError("the runner named a phase with " + std::to_string(phase.size()) +
+                             " bytes");
+      }
+      last_phase_ = "case " + std::to_string(event.case_started().case_index()) + ", " + phase;
+      if (state->rank == 0) events_.phase(phase);
+      return Status::Ok();
+    }
+    case v1::RunnerEvent::kCaseResult:
+      return OnResult(*state, event.case_result());
+    case v1::RunnerEvent::kFinished:
+      return OnFinished(state);
+    default:
+      return ProtocolError("the runner sent an event that has no place while serving");
+  }
+}
+
+Status RankGroup::OnResult(const RankState& state, const v1::CaseResult& result) {
+  if (state.rank != 0) {
+    return ProtocolError("rank " + std::to_string(state.rank) + " sent a result; only rank 0 does");
+  }
+  if (result.ByteSizeLong() > kMaxResultBytes) {
+    return ProtocolError("the runner sent a result of " +
+                         FormatBytes(static_cast<int64_t>(result.ByteSizeLong())) +
+                         "; the limit is " + FormatBytes(kMaxResultBytes));
+  }
+  if (missing_cases_.erase(result.case_index()) == 0) {
+    return ProtocolError("the runner sent a result for case " +
+                         std::to_string(result.case_index()) +
+                         ", which it was not given or had answered");
+  }
+  if (phase_ != Phase::kStopping) events_.result(result);
+  return Status::Ok();
+}
+
+Status RankGroup::OnFinished(RankState* state) {
+  if (state->rank == 0 && !missing_cases_.empty()) {
+    return ProtocolError("the runner finished without results for " +
+                         std::to_string(missing_cases_.size()) + " of its cases");
+  }
+  state->finished = true;
+  state->process.CloseInput();
+  const bool all =
+      std::all_of(ranks_.begin(), ranks_.end(), [](const auto& one) { return one.finished; });
+  if (all && phase_ != Phase::kStopping) {
+    deadline_ = std::min(deadline_, MonotonicTime(std::chrono::steady_clock::now() + kExitGrace));
+  }
+  return Status::Ok();
+}
+
+void RankGroup::OnAllReady() {
+  if (phase_ != Phase::kStarting) return;
+  phase_ = Phase::kRunning;
+  if (options_.spec.world_size() <= 1) return;
+  if (static_cast<int>(ranks_.size()) == options_.spec.world_size()) {
+    SendToken(token_);
+    return;
+  }
+  phase_ = Phase::kWaiting;
+  events_.phase("ready");
+  events_.gang_ready(token_);
+}
+
+void RankGroup::SendToken(const std::string& token) {
+  phase_ = Phase::kRunning;
+  v1::RunnerCommand command;
+  command.mutable_rendezvous()->set_token(token);
+  for (RankState& state : ranks_) state.process.Send(command);
+}
+
+void RankGroup::CheckDeadlines() {
+  const MonotonicTime now = std::chrono::steady_clock::now();
+  if (phase_ == Phase::kStopping) {
+    if (killed_ || now < kill_time_) return;
+    killed_ = true;
+    for (RankState& state : ranks_) state.process.Signal(SIGKILL);
+    return;
+  }
+  if (now < deadline_) return;
+  const bool all_finished =
+      std::all_of(ranks_.begin(), ranks_.end(), [](const auto& one) { return one.finished; });
+  if (all_finished) {
+    Log().warn("job {}: its runners finished, but had to be killed", options_.spec.job_id());
+    for (RankState& state : ranks_) state.process.Signal(SIGKILL);
+    deadline_ = MonotonicTime::max();
+    return;
+  }
+  std::string evidence;
+  for (const RankState& state : ranks_) {
+    if (!state.finished && evidence.empty()) evidence = state.process.OutputTail();
+  }
+  Fail(MakeFailure(v1::FAILURE_CLASS_JOB, "TIMEOUT",
+                   "the job did not end within " + FormatDuration(options_.timeout) +
+                       (last_phase_.empty() ? "" : ", last seen in: " + last_phase_),
+                   std::move(evidence)));
+}
+
+void RankGroup::Fail(v1::Failure failure) {
+  if (phase_ == Phase::kStopping) return;
+  phase_ = Phase::kStopping;
+  failure_ = std::move(failure);
+  kill_time_ = std::chrono::steady_clock::now() + kStopGrace;
+  for (RankState& state : ranks_) {
+    state.process.CloseInput();
+    state.process.Signal(SIGTERM);
+  }
+}
+
+void RankGroup::FailRank(const RankState& state, const std::string& reason,
+                         const std::string& message) {
+  Fail(MakeFailure(v1::FAILURE_CLASS_JOB, reason,
+                   "rank " + std::to_string(state.rank) + ": " + message,
+                   state.process.OutputTail()));
+}
+
+bool RankGroup::AllGone() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const auto& one) { return one.gone; });
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,100 @@
+// The ranks of one job on this node: a runner process each, from start to end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/core/job_launcher.h"
+#include "agent/core/rank_process.h"
+#include "common/mutex.h"
+
+namespace assay::agent {
+
+// Runs the ranks of a job on the calling thread, with poll(2) over all their pipes.
+//
+//   Starting --all ranks Ready--> single rank, or all ranks here --> Running
+//                                 ranks elsewhere too: Waiting --Go--> Running
+//   Running --Finished from every rank--> Ended, without failure
+//   any --crash, protocol error, timeout, Stop--> Stopping (SIGTERM to all, SIGKILL
+//         2 s later) --every process gone--> Ended, with the first failure
+class RankGroup {
+ public:
+  struct Rank {
+    int rank = 0;
+    std::string gpu_uuid;  // Empty: no GPU.
+  };
+  struct Options {
+    std::string runner;
+    std::string advertise_address;
+    v1::JobSpec spec;
+    std::vector<Rank> ranks;  // Those of this node.
+    Duration timeout{0};      // Of the whole job, from Run on.
+  };
+
+  // `events.finished` is not called here. `events` outlives this.
+  RankGroup(Options options, const JobEvents& events);
+  ~RankGroup();
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+
+  // Once. Returns after every process has gone. `on_started` is called when the
+  // first runner has started.
+  std::optional<v1::Failure> Run(const std::function<void()>& on_started);
+
+  // From any thread, also before Run.
+  void Go(std::string token);
+  void Stop(v1::Failure why);
+
+ private:
+  struct RankState {
+    RankState(int rank_number, RankProcess rank_process)
+        : rank(rank_number), process(std::move(rank_process)) {}
+    int rank;
+    RankProcess process;
+    bool ready = false;
+    bool finished = false;
+    bool gone = false;
+    size_t events = 0;
+  };
+  enum class Phase { kStarting, kWaiting, kRunning, kStopping };
+
+  bool SpawnAll();
+  void PollOnce();
+  void TakeRequests();
+  void Serve(RankState* state);
+  void OnExit(RankState* state, const ExitStatus& exit);
+  Status OnEvent(RankState* state, const v1::RunnerEvent& event);
+  Status OnResult(const RankState& state, const v1::CaseResult& result);
+  Status OnFinished(RankState* state);
+  void OnAllReady();
+  void SendToken(const std::string& token);
+  void CheckDeadlines();
+  void Fail(v1::Failure failure);
+  void FailRank(const RankState& state, const std::string& reason, const std::string& message);
+  bool AllGone() const;
+  std::string Where(const RankState& state) const;
+
+  const Options options_;
+  const JobEvents& events_;
+  FileDescriptor wake_;  // An eventfd: a request has come.
+
+  // The thread of Run only.
+  std::vector<RankState> ranks_;
+  Phase phase_ = Phase::kStarting;
+  std::string token_;
+  std::string last_phase_;
+  std::optional<v1::Failure> failure_;
+  std::set<int> missing_cases_;
+  MonotonicTime deadline_;   // Of the job.
+  MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
+  bool killed_ = false;
+
+  Mutex mutex_;
+  std::optional<v1::Failure> stop_request_ ASSAY_GUARDED_BY(mutex_);
+  std::optional<std::string> go_request_ ASSAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace assay::agent

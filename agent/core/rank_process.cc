@@ -1,0 +1,187 @@
+#include "agent/core/rank_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+namespace assay::agent {
+namespace {
+
+constexpr size_t kMaxTailBytes = 64 << 10;
+constexpr size_t kChunkBytes = 64 << 10;
+// A flood must not keep the supervisor from its other ranks and deadlines.
+constexpr int kChunksPerTurn = 16;
+constexpr int kEventsDescriptor = 3;
+
+constexpr std::array<std::string_view, 6> kAllowedNames = {"PATH", "HOME", "LD_LIBRARY_PATH",
+                                                           "TZ",   "LANG", "TMPDIR"};
+constexpr std::array<std::string_view, 4> kAllowedPrefixes = {"NCCL_", "CUDA_", "OMP_",
+                                                              "OPENBLAS_"};
+constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
+constexpr std::string_view kGpuOrder = "CUDA_DEVICE_ORDER";
+
+bool Allowed(std::string_view name) {
+  return std::find(kAllowedNames.begin(), kAllowedNames.end(), name) != kAllowedNames.end() ||
+         std::any_of(
+             kAllowedPrefixes.begin(), kAllowedPrefixes.end(),
+             [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
+}
+
+Status MakeNonBlocking(const FileDescriptor& fd) {
+  if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return Internal("cannot set up a pipe");
+  return Status::Ok();
+}
+
+// Length of the valid UTF-8 sequence that `text` begins with; 0 if it is none.
+size_t Utf8Length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!Allowed(name) || name == kGpuOrder || (visible_gpus && name == kVisibleGpus)) continue;
+    environment.emplace_back(text);
+  }
+  environment.push_back(std::string(kGpuOrder) + "=PCI_BUS_ID");
+  if (visible_gpus) environment.push_back(std::string(kVisibleGpus) + "=" + *visible_gpus);
+  return environment;
+}
+
+RankProcess::RankProcess(Subprocess process, FileDescriptor input, FileDescriptor events,
+                         FileDescriptor output)
+    : process_(std::move(process)),
+      input_(std::move(input)),
+      events_(std::move(events)),
+      output_(std::move(output)) {}
+
+Result<RankProcess> RankProcess::Spawn(const Options& options) {
+  ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
+  ASSAY_ASSIGN_OR_RETURN(Pipe events, MakePipe());
+  ASSAY_ASSIGN_OR_RETURN(Pipe output, MakePipe());
+  ASSAY_RETURN_IF_ERROR(MakeNonBlocking(input.write));
+  ASSAY_RETURN_IF_ERROR(MakeNonBlocking(events.read));
+  ASSAY_RETURN_IF_ERROR(MakeNonBlocking(output.read));
+  SubprocessOptions child;
+  child.argv = {options.runner, options.command};
+  child.environment = options.environment;
+  child.descriptors = {{STDIN_FILENO, input.read.get()},
+                       {STDOUT_FILENO, output.write.get()},
+                       {STDERR_FILENO, output.write.get()},
+                       {kEventsDescriptor, events.write.get()}};
+  child.die_with_parent = true;
+  ASSAY_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(child));
+  return RankProcess(std::move(process), std::move(input.write), std::move(events.read),
+                     std::move(output.read));
+}
+
+void RankProcess::Send(const v1::RunnerCommand& command) {
+  if (!input_.valid()) return;
+  pending_input_ += EncodeFrame(command.SerializeAsString());
+  WriteInput();
+}
+
+void RankProcess::CloseInput() {
+  pending_input_.clear();
+  input_.Close();
+}
+
+void RankProcess::AddPollFds(std::vector<pollfd>* fds) const {
+  if (input_.valid() && !pending_input_.empty()) fds->push_back({input_.get(), POLLOUT, 0});
+  if (events_.valid()) fds->push_back({events_.get(), POLLIN, 0});
+  if (output_.valid()) fds->push_back({output_.get(), POLLIN, 0});
+  fds->push_back({process_.pidfd(), POLLIN, 0});
+}
+
+Status RankProcess::Service(const OnEvent& on_event) {
+  WriteInput();
+  ReadOutput();
+  return ReadEvents(on_event);
+}
+
+void RankProcess::WriteInput() {
+  while (input_.valid() && !pending_input_.empty()) {
+    const ssize_t written = ::write(input_.get(), pending_input_.data(), pending_input_.size());
+    if (written >= 0) {
+      pending_input_.erase(0, static_cast<size_t>(written));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      CloseInput();
+    }
+  }
+}
+
+void RankProcess::ReadOutput() {
+  std::array<char, kChunkBytes> chunk;
+  for (int turn = 0; output_.valid() && turn < kChunksPerTurn; ++turn) {
+    const ssize_t size = ::read(output_.get(), chunk.data(), chunk.size());
+    if (size > 0) {
+      output_tail_.append(chunk.data(), static_cast<size_t>(size));
+      if (output_tail_.size() > kMaxTailBytes) {
+        output_tail_.erase(0, output_tail_.size() - kMaxTailBytes);
+      }
+    } else if (size == 0) {
+      output_.Close();
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
+}
+
+Status RankProcess::ReadEvents(const OnEvent& on_event) {
+  std::array<char, kChunkBytes> chunk;
+  for (int turn = 0; events_.valid() && turn < kChunksPerTurn; ++turn) {
+    const ssize_t size = ::read(events_.get(), chunk.data(), chunk.size());
+    if (size == 0) events_.Close();
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return Status::Ok();
+    decoder_.Append({chunk.data(), static_cast<size_t>(size)});
+    for (;;) {
+      auto frame = decoder_.Next();
+      Status status = frame.status();
+      if (status.ok() && !frame->has_value()) break;
+      v1::RunnerEvent event;
+      if (status.ok() && !event.ParseFromString(**frame)) {
+        status = Status(Code::kDataLoss, "BAD_EVENT", "a message on fd 3 is no RunnerEvent");
+      }
+      if (status.ok()) status = on_event(event);
+      if (!status.ok()) {
+        events_.Close();
+        return status;
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+std::string RankProcess::OutputTail() const {
+  std::string text;
+  for (std::string_view rest = output_tail_; !rest.empty();) {
+    const size_t length = Utf8Length(rest);
+    text += length == 0 ? "?" : std::string(rest.substr(0, length));
+    rest.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return text;
+}
+
+}  // namespace assay::agent

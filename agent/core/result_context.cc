@@ -1,0 +1,92 @@
+#include "agent/core/result_context.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace assay::agent {
+namespace {
+
+std::set<int> GpusOf(const v1::JobSpec& job) {
+  std::set<int> gpus;
+  for (const v1::RankPlacement& rank : job.ranks()) {
+    if (rank.gpu_index() >= 0) gpus.insert(rank.gpu_index());
+  }
+  return gpus;
+}
+
+int NodeCount(const v1::JobSpec& job) { return std::max(1, job.node_ids_size()); }
+
+void CompleteGpus(const std::vector<v1::GpuInventory>& gpus, v1::Environment* environment) {
+  const v1::GpuInventory& first = gpus.front();
+  environment->set_gpu_model(first.model());
+  environment->set_gpu_form_factor(first.form_factor());
+  environment->set_mig_profile(first.mig_profile());
+  if (first.has_ecc_enabled()) environment->set_ecc_enabled(first.ecc_enabled());
+  // A collective is as fast as its most limited member.
+  for (const v1::GpuInventory& gpu : gpus) {
+    if (!gpu.has_power_limit_watts()) continue;
+    if (!environment->has_power_limit_watts() ||
+        gpu.power_limit_watts() < environment->power_limit_watts()) {
+      environment->set_power_limit_watts(gpu.power_limit_watts());
+    }
+  }
+}
+
+}  // namespace
+
+std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job) {
+  if (job.resource() == v1::RESOURCE_KIND_NETWORK || NodeCount(job) > 1) return "network";
+  const std::set<int> gpus = GpusOf(job);
+  if (gpus.empty()) return "none";
+  if (gpus.size() == 1) return "single";
+  size_t nvlinks = 0;
+  for (const v1::GpuLink& link : inventory.gpu_links()) {
+    const bool ours = gpus.count(link.gpu_a()) != 0 && gpus.count(link.gpu_b()) != 0;
+    if (ours && link.kind().rfind("NV", 0) == 0) ++nvlinks;
+  }
+  return nvlinks == gpus.size() * (gpus.size() - 1) / 2 ? "nvlink" : "pcie";
+}
+
+void CompleteResult(const ResultContext& context, v1::CaseResult* result) {
+  const v1::NodeInventory& inventory = context.node.inventory();
+  result->set_job_id(context.job.job_id());
+  result->set_epoch(context.job.epoch());
+  result->set_benchmark(context.job.benchmark());
+  if (context.job.benchmark_version() != 0) {
+    result->set_benchmark_version(context.job.benchmark_version());
+  }
+  v1::Environment* environment = result->mutable_environment();
+  environment->clear_power_limit_watts();
+  const bool on_gpus = !GpusOf(context.job).empty();
+  environment->set_gpu_count(on_gpus ? context.job.world_size() : 0);
+  environment->set_topology(TopologyClass(inventory, context.job));
+  environment->set_cpu_model(inventory.cpu().model());
+  environment->set_node_count(NodeCount(context.job));
+  if (on_gpus && inventory.has_driver_version()) {
+    environment->set_driver_version(inventory.driver_version());
+  }
+  if (!context.gpus.empty()) CompleteGpus(context.gpus, environment);
+
+  v1::Provenance* provenance = result->mutable_provenance();
+  *provenance->mutable_node_ids() = context.job.node_ids();
+  *provenance->mutable_node_names() = context.job.node_names();
+  provenance->clear_gpu_uuids();
+  for (const v1::GpuInventory& gpu : context.gpus) provenance->add_gpu_uuids(gpu.uuid());
+  provenance->set_provider(context.node.provider());
+  provenance->set_region(context.node.region());
+  if (context.node.has_price_per_hour()) {
+    provenance->set_price_per_hour(context.node.price_per_hour());
+  }
+  provenance->set_kernel(inventory.kernel());
+  provenance->set_agent_version(context.node.agent_version());
+  provenance->set_agent_instance_id(context.node.agent_instance_id());
+  provenance->set_simulated(inventory.simulated());
+
+  auto* flags = result->mutable_conditions()->mutable_flags();
+  for (const std::string& flag : context.flags) {
+    if (std::find(flags->begin(), flags->end(), flag) == flags->end()) *flags->Add() = flag;
+  }
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,31 @@
+// What the agent adds to a runner's result: the hardware and driver that produced it
+// (hashed into the series) and where it came from (stored beside it).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/inventory.pb.h"
+#include "assay/v1/job.pb.h"
+#include "assay/v1/result.pb.h"
+
+namespace assay::agent {
+
+struct ResultContext {
+  v1::NodeDescription node;
+  v1::JobSpec job;
+  // The GPUs of this node's ranks as they were just before, in rank order.
+  std::vector<v1::GpuInventory> gpus;
+  // Preflight's warnings, which become condition flags.
+  std::vector<std::string> flags;
+};
+
+// Fills job, epoch, benchmark, environment and provenance. What the runner knows
+// better (software versions, clock locks, conditions) stays as it is.
+void CompleteResult(const ResultContext& context, v1::CaseResult* result);
+
+// How the job's ranks reach each other: "none", "single", "nvlink", "pcie" or
+// "network". NVLink only if every pair of the GPUs has it.
+std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job);
+
+}  // namespace assay::agent

@@ -1,0 +1,16 @@
+// What the installed runner can measure, asked of it at start.
+#pragma once
+
+#include <string>
+
+#include "assay/v1/runner.pb.h"
+#include "common/clock.h"
+#include "common/status.h"
+
+namespace assay::agent {
+
+// Runs `runner describe` and returns its answer. The error says why there is none:
+// not installed, crashed (with the end of its output), too slow, not a description.
+Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
+
+}  // namespace assay::agent

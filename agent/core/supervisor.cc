@@ -1,0 +1,192 @@
+#include "agent/core/supervisor.h"
+
+#include <google/protobuf/util/time_util.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "agent/core/rank_group.h"
+#include "agent/core/result_context.h"
+#include "common/log.h"
+#include "common/mutex.h"
+
+namespace assay::agent {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+constexpr Duration kPreflightBudget = std::chrono::seconds(5);
+constexpr Duration kDefaultTimeout = std::chrono::minutes(20);
+constexpr Duration kMaxTimeout = std::chrono::hours(24 * 7);
+
+Duration TimeoutOf(const v1::JobSpec& spec) {
+  if (!spec.has_timeout() || spec.timeout().seconds() < 0) return kDefaultTimeout;
+  const Duration timeout =
+      std::chrono::seconds(std::min<int64_t>(
+          spec.timeout().seconds(),
+          std::chrono::duration_cast<std::chrono::seconds>(kMaxTimeout).count())) +
+      Duration(spec.timeout().nanos());
+  return timeout > Duration::zero() ? timeout : kDefaultTimeout;
+}
+
+google::protobuf::Timestamp Now() {
+  return TimeUtil::NanosecondsToTimestamp(Clock::Real().WallNow().time_since_epoch().count());
+}
+
+std::vector<int> GpuIndices(const v1::JobSpec& spec) {
+  std::vector<int> indices;
+  for (const v1::RankPlacement& rank : spec.ranks()) {
+    if (rank.gpu_index() >= 0) indices.push_back(rank.gpu_index());
+  }
+  return indices;
+}
+
+class SupervisedJob : public LaunchedJob {
+ public:
+  SupervisedJob(const SupervisorOptions& options, std::shared_ptr<Node> node,
+                std::shared_ptr<const Preflight> preflight, v1::JobSpec spec, JobEvents events)
+      : options_(options),
+        node_(std::move(node)),
+        preflight_(std::move(preflight)),
+        spec_(std::move(spec)),
+        events_(std::move(events)),
+        launch_time_(std::chrono::steady_clock::now()),
+        thread_([this] { Run(); }) {}
+
+  ~SupervisedJob() override {
+    Stop(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "AGENT_STOPPED", "the agent stopped"));
+    thread_.join();
+  }
+
+  void Go(std::string token) override {
+    MutexLock lock(mutex_);
+    if (group_ != nullptr) group_->Go(std::move(token));
+  }
+
+  void Stop(v1::Failure why) override {
+    MutexLock lock(mutex_);
+    if (group_ != nullptr) {
+      group_->Stop(std::move(why));
+    } else if (!early_stop_) {
+      early_stop_ = std::move(why);
+    }
+  }
+
+ private:
+  void Run() {
+    // A runner that has gone makes writing to it an error, not the agent's end.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    JobOutcome outcome;
+    try {
+      outcome = RunToTheEnd();
+    } catch (const std::exception& error) {
+      Log().error("job {} broke its supervisor: {}", spec_.job_id(), error.what());
+      outcome.failure = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "AGENT_ERROR",
+                                    std::string("the agent failed: ") + error.what());
+    }
+    if (outcome.failure) outcome.failure->set_node_id(node_->description().node_id());
+    events_.finished(std::move(outcome));
+  }
+
+  JobOutcome RunToTheEnd() {
+    JobOutcome outcome;
+    PreflightReport report = preflight_->Run(GpuIndices(spec_), kPreflightBudget);
+    node_->SetHealth(report.findings);
+    if (const v1::HealthFinding* error = report.FirstError()) {
+      outcome.failure = MakeFailure(v1::FAILURE_CLASS_NODE, "PREFLIGHT_FAILED", error->message(),
+                                    "check: " + error->check());
+      return outcome;
+    }
+    context_ = {node_->description(), spec_, report.gpus, report.WarningFlags()};
+    case_start_ = Now();
+    RankGroup group(GroupOptions(report.gpus), group_events_);
+    Attach(&group);
+    MonotonicTime started = launch_time_;
+    outcome.failure = group.Run([&] {
+      started = std::chrono::steady_clock::now();
+      outcome.start_delay = started - launch_time_;
+    });
+    outcome.runner_time = std::chrono::steady_clock::now() - started;
+    Attach(nullptr);
+    return outcome;
+  }
+
+  RankGroup::Options GroupOptions(const std::vector<v1::GpuInventory>& gpus) const {
+    RankGroup::Options options;
+    options.runner = options_.runner;
+    options.advertise_address = options_.advertise_address;
+    options.spec = spec_;
+    options.timeout = TimeoutOf(spec_);
+    size_t next_gpu = 0;
+    for (const v1::RankPlacement& rank : spec_.ranks()) {
+      const bool gpu = rank.gpu_index() >= 0;
+      options.ranks.push_back({rank.rank(), gpu ? gpus.at(next_gpu++).uuid() : ""});
+    }
+    return options;
+  }
+
+  // The group that Go and Stop reach from now on; a Stop from before goes there too.
+  void Attach(RankGroup* group) {
+    MutexLock lock(mutex_);
+    group_ = group;
+    if (group != nullptr && early_stop_) group->Stop(*std::exchange(early_stop_, std::nullopt));
+  }
+
+  void OnResult(v1::CaseResult result) {
+    const google::protobuf::Timestamp now = Now();
+    if (!result.has_start_time()) *result.mutable_start_time() = case_start_;
+    if (!result.has_end_time()) *result.mutable_end_time() = now;
+    case_start_ = now;
+    CompleteResult(context_, &result);
+    events_.result(std::move(result));
+  }
+
+  const SupervisorOptions options_;
+  const std::shared_ptr<Node> node_;
+  const std::shared_ptr<const Preflight> preflight_;
+  const v1::JobSpec spec_;
+  const JobEvents events_;
+  const JobEvents group_events_ = {events_.phase, events_.gang_ready,
+                                   [this](v1::CaseResult result) { OnResult(std::move(result)); },
+                                   nullptr};
+  const MonotonicTime launch_time_;
+
+  // The job's thread only.
+  ResultContext context_;
+  google::protobuf::Timestamp case_start_;
+
+  Mutex mutex_;
+  RankGroup* group_ ASSAY_GUARDED_BY(mutex_) = nullptr;
+  std::optional<v1::Failure> early_stop_ ASSAY_GUARDED_BY(mutex_);
+
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace
+
+v1::Failure MakeFailure(v1::FailureClass failure_class, std::string reason, std::string message,
+                        std::string evidence) {
+  v1::Failure failure;
+  failure.set_failure_class(failure_class);
+  failure.set_reason(std::move(reason));
+  failure.set_message(std::move(message));
+  failure.set_evidence(std::move(evidence));
+  return failure;
+}
+
+Supervisor::Supervisor(SupervisorOptions options, std::shared_ptr<Node> node,
+                       std::shared_ptr<const Preflight> preflight)
+    : options_(std::move(options)), node_(std::move(node)), preflight_(std::move(preflight)) {}
+
+std::unique_ptr<LaunchedJob> Supervisor::Launch(v1::JobSpec spec, JobEvents events) {
+  return std::make_unique<SupervisedJob>(options_, node_, preflight_, std::move(spec),
+                                         std::move(events));
+}
+
+}  // namespace assay::agent
