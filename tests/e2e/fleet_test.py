@@ -28,7 +28,7 @@ class FleetTest(unittest.TestCase):
         """Neither lost nor twice: one primary row for each case of each job."""
         rows = fleet.postgres.rows(
             "SELECT job_id, case_index, count(*) FROM result "
-            f"WHERE campaign_id = '{campaign}' GROUP BY 1, 2")
+            f"WHERE campaign_id = '{campaign}' AND is_primary GROUP BY 1, 2")
         self.assertEqual(len(rows), cases)
         self.assertEqual({row[2] for row in rows}, {"1"})
 

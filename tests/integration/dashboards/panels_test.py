@@ -37,6 +37,27 @@ benchmarks:
   - {benchmark}
 """
 
+# What no machine without a GPU can measure: one lineage on two drivers and two nodes.
+SEED = """
+INSERT INTO environment (environment_id, content, gpu_model, gpu_form_factor, gpu_mig_profile,
+                         gpu_count, topology, cpu_model, driver_version)
+SELECT 'seed-' || driver, '{}', 'H200', 'SXM', '', 1, 'single', 'Fake CPU', driver
+FROM unnest(ARRAY['570.86.15', '580.95.05']) AS driver;
+INSERT INTO series (series_id, lineage_id, environment_id, benchmark, benchmark_version,
+                    parameters, metric, unit, direction, cache, fill, simulated)
+SELECT environment_id, 'seed', environment_id, 'gemm', 1, '{"m": "8192"}', 'tflops', 'TFLOP/s', 1,
+       'cold', 'random', false
+FROM environment WHERE environment_id LIKE 'seed-%';
+INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, is_primary, repetition,
+                    outcome, n, median, mad, p05, p95, ci_low, ci_high, efficiency_spec, node_ids,
+                    node_names, gpu_uuids, provider, region, kernel, agent_version, flags)
+SELECT gen_random_uuid(), series_key, (SELECT min(campaign_id) FROM campaign), 'seed', 0, true, run,
+       1, 30, 700 + run, 1, 690, 710, 699, 701, 0.71, ARRAY[node], ARRAY[node], '{}', '', '', '',
+       '', CASE run WHEN 1 THEN ARRAY['throttled'] ELSE '{}'::text[] END
+FROM series, generate_series(1, 3) AS run, unnest(ARRAY['seed-a', 'seed-b']) AS node
+WHERE lineage_id = 'seed';
+"""
+
 # A window that holds several scrapes, as Grafana would choose it.
 RATE_INTERVAL = "4s"
 
@@ -73,7 +94,7 @@ class PanelsTest(unittest.TestCase):
     def run_campaigns(cls):
         fleet = cls.fleet
         fleet.start()
-        fake_nvml = os.path.join(harness.BUILD, "tests", "libfake_nvml.so")
+        fake_nvml = os.path.join(harness.BUILD, "tests", "unit", "agent", "libfake_nvml.so")
         fleet.new_agent("gpu-node", env={"ASSAY_NVML_LIBRARY": fake_nvml}).start()
         fleet.await_node("gpu-node")
         fleet.agent("cpu-node", runner=harness.RUNNER)
@@ -97,6 +118,7 @@ class PanelsTest(unittest.TestCase):
             campaign = fleet.submit(CAMPAIGN.format(benchmark=benchmark))
             fleet.await_end(campaign, 120)
         eventually(lambda: cls.ask("sum(assay_jobs_total) > 0"), 30, "a scrape of the ended jobs")
+        fleet.postgres.rows(SEED)
 
     @classmethod
     def ask(cls, expression, path="query", **parameters):
