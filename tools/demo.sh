@@ -95,7 +95,7 @@ TEXT
 }
 
 campaigns=(quickstart.yaml)
-if has_gpu && [[ -f "$root/examples/gpu.yaml" ]]; then
-  campaigns+=(gpu.yaml)
+if has_gpu; then
+  campaigns+=(gpu-quickstart.yaml)
 fi
 main "$@"

@@ -105,7 +105,8 @@ void PrintJson(const grpc::ByteBuffer& bytes, pb::Message* message) {
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
   std::string json;
-  if (pb::util::MessageToJsonString(*message, &json, options).ok()) std::printf("%s\n", json.c_str());
+  if (pb::util::MessageToJsonString(*message, &json, options).ok())
+    std::printf("%s\n", json.c_str());
 }
 
 // Sends one request and prints every response, unary or streaming.
@@ -174,8 +175,7 @@ int main(int argc, char** argv) {
     tls.pem_private_key = ReadFile(arguments[3]);
   }
   const auto channel = grpc::CreateChannel(
-      arguments[0],
-      command > 1 ? grpc::SslCredentials(tls) : grpc::InsecureChannelCredentials());
+      arguments[0], command > 1 ? grpc::SslCredentials(tls) : grpc::InsecureChannelCredentials());
   if (arguments[command] == "list") return List(channel);
   if (arguments.size() != command + 3) return Fail("call SERVICE/METHOD JSON expected");
   return Call(channel, arguments[command + 1], arguments[command + 2]);
