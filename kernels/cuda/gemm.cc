@@ -220,6 +220,7 @@ class Gemm : public Benchmark {
          {"cold", "hot"}},
     };
     info.selftest_parameters = {{"m", "520"}, {"n", "264"}, {"k", "1032"}};
+    info.selftest_parameters = {{"m", "520"}, {"n", "264"}, {"k", "1032"}};
     info.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
                      "multiplications and additions a second", Quantity::kFlops, 1e-12},
                     TimeMetric()};

@@ -174,6 +174,7 @@ class MemoryBandwidth : public Benchmark {
          {"cold", "hot"}},
     };
     info.selftest_parameters = {{"op", "triad"}, {"bytes", "16777220"}};
+    info.selftest_parameters = {{"op", "triad"}, {"bytes", "16777220"}};
     info.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
                      "bytes that the loop reads and writes, a second", Quantity::kBytes, 1e-9},
                     TimeMetric()};

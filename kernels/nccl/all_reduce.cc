@@ -298,6 +298,7 @@ class AllReduce : public Benchmark {
         {"op", ParameterType::kWord, "how elements are reduced", "sum", {}, {}, NamesOf(kOps)},
         {"in_place", ParameterType::kBoolean, "write over the input", "false", {}, {}, {}},
     };
+    info.selftest_parameters = {{"ranks", "2"}, {"bytes", "1048580"}};
     info.metrics = {{"bus_bandwidth", "GB/s", Direction::kHigherIsBetter,
                      "2 (n - 1) / n x bytes a second: what each rank sends at least",
                      Quantity::kLinkBytes, 1e-9},
