@@ -169,8 +169,8 @@ struct RunContext {
 int64_t Integer(const ParameterMap& parameters, const std::string& name);
 const std::string& Word(const ParameterMap& parameters, const std::string& name);
 
-// The error with which UnsupportedCase's reason leaves Prepare: becomes the
-// outcome UNSUPPORTED, not a failure.
+// What Prepare returns if this hardware or software cannot run the case: becomes
+// the outcome UNSUPPORTED, not a failure.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
 // Memory that could not be had; `what` names the device and the bytes asked for.
@@ -195,9 +195,10 @@ class Benchmark {
   // follows Metric::quantity.
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
-  // Everything before the first iteration. In a gang: first what may fail on this
-  // rank alone, then Agree() on it, and only then what needs the other ranks. Unsupported()
-  // if this hardware cannot run these parameters.
+  // Everything before the first iteration. Unsupported() if this hardware cannot run
+  // these parameters. In a gang: first what may fail on this rank alone, then
+  // Agree() on it, and only then what needs the other ranks. Whatever fails, all
+  // ranks must make the same calls on context.peers in the same order.
   virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/net/net.h"
 #include "kernels/platform.h"
 #include "kernels/registry.h"
 
@@ -20,6 +21,7 @@ Registry MakeRegistry() {
   Registry registry;
   registry.Add(NewCpuGemm());
   registry.Add(NewCpuMemoryBandwidth());
+  registry.Add(NewTcpAllReduce());
 #if ASSAY_HAVE_CUDA
   registry.Add(NewGemm());
   registry.Add(NewMemoryBandwidth());

@@ -8,13 +8,12 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/probe.h"
+#include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/platform.h"
 
 namespace assay {
 namespace {
-
-constexpr double kScalar = 3.0;
 
 // Bytes of one array: as asked, or four times the last-level cache.
 int64_t ArrayBytes(const ParameterMap& parameters) {
@@ -24,37 +23,10 @@ int64_t ArrayBytes(const ParameterMap& parameters) {
   return std::max(kLeast, 4 * Cpu().last_level_cache_bytes.value_or(0));
 }
 
-enum class Op { kCopy, kScale, kAdd, kTriad };
-
-Op OpOf(const std::string& word) {
-  if (word == "copy") return Op::kCopy;
-  if (word == "scale") return Op::kScale;
-  return word == "add" ? Op::kAdd : Op::kTriad;
-}
-
-// out = op(b, c) on [begin, end).
-void Stream(Op op, double* __restrict out, const double* __restrict b, const double* __restrict c,
-            int64_t begin, int64_t end) {
-  switch (op) {
-    case Op::kCopy:
-      for (int64_t i = begin; i < end; ++i) out[i] = b[i];
-      return;
-    case Op::kScale:
-      for (int64_t i = begin; i < end; ++i) out[i] = kScalar * b[i];
-      return;
-    case Op::kAdd:
-      for (int64_t i = begin; i < end; ++i) out[i] = b[i] + c[i];
-      return;
-    case Op::kTriad:
-      for (int64_t i = begin; i < end; ++i) out[i] = b[i] + kScalar * c[i];
-      return;
-  }
-}
-
 class CpuStreamCase : public Case {
  public:
   explicit CpuStreamCase(const RunContext& context)
-      : op_(OpOf(Word(context.parameters, "op"))),
+      : op_(StreamOpOf(Word(context.parameters, "op"))),
         seed_(context.seed),
         elements_(ArrayBytes(context.parameters) / 8),
         team_(ThreadCount(Integer(context.parameters, "threads"))) {}
@@ -68,8 +40,8 @@ class CpuStreamCase : public Case {
     team_.Run([this](int worker) {
       const auto [begin, end] = team_.Share(elements_, worker);
       for (int64_t i = begin; i < end; ++i) {
-        b_[i] = InputB(i);
-        c_[i] = InputC(i);
+        b_[i] = StreamInputB(seed_, i);
+        c_[i] = StreamInputC(seed_, i);
         out_[i] = kPoison;
       }
     });
@@ -101,27 +73,22 @@ class CpuStreamCase : public Case {
     return Status::Ok();
   }
 
-  // Inputs are small integers, so every result is exact.
   Result<Verdict> VerifyLast() override {
-    std::vector<int64_t> wrong(static_cast<size_t>(team_.size()), 0);
-    std::vector<int64_t> first(static_cast<size_t>(team_.size()), -1);
+    std::vector<StreamMismatches> found(static_cast<size_t>(team_.size()));
     team_.Run([&](int worker) {
       const auto [begin, end] = team_.Share(elements_, worker);
-      for (int64_t i = begin; i < end; ++i) {
-        if (out_[i] == Expected(i)) continue;  // NaN is unequal to everything.
-        if (wrong[static_cast<size_t>(worker)]++ == 0) first[static_cast<size_t>(worker)] = i;
-      }
+      found[static_cast<size_t>(worker)] = FindMismatches(op_, seed_, out_.data(), begin, end);
     });
     Verdict verdict;
     verdict.reference = "exact pattern, every element";
     verdict.norm = "mismatches";
     verdict.elements_checked = elements_;
-    for (size_t worker = 0; worker < wrong.size(); ++worker) {
-      verdict.error += static_cast<double>(wrong[worker]);
-      if (first[worker] < 0 || !verdict.detail.empty()) continue;
-      verdict.detail = "element " + std::to_string(first[worker]) + " is " +
-                       std::to_string(out_[first[worker]]) + ", should be " +
-                       std::to_string(Expected(first[worker]));
+    for (const StreamMismatches& part : found) {
+      verdict.error += static_cast<double>(part.count);
+      if (part.count == 0 || !verdict.detail.empty()) continue;
+      verdict.detail = "element " + std::to_string(part.first) + " is " +
+                       std::to_string(out_[part.first]) + ", should be " +
+                       std::to_string(StreamResult(op_, seed_, part.first));
     }
     verdict.passed = verdict.error == 0;
     return verdict;
@@ -132,28 +99,6 @@ class CpuStreamCase : public Case {
  private:
   static constexpr double kPoison = std::numeric_limits<double>::quiet_NaN();
 
-  double InputB(int64_t i) const {
-    return static_cast<double>(RandomAt(seed_, static_cast<uint64_t>(i)) & 0xfff);
-  }
-  double InputC(int64_t i) const {
-    return static_cast<double>(RandomAt(seed_ + 1, static_cast<uint64_t>(i)) & 0xfff);
-  }
-  double Expected(int64_t i) const {
-    const double b = InputB(i);
-    const double c = InputC(i);
-    switch (op_) {
-      case Op::kCopy:
-        return b;
-      case Op::kScale:
-        return kScalar * b;
-      case Op::kAdd:
-        return b + c;
-      case Op::kTriad:
-        break;
-    }
-    return b + kScalar * c;
-  }
-
   void Iterate() {
     team_.Run([this](int worker) {
       const auto [begin, end] = team_.Share(elements_, worker);
@@ -161,7 +106,7 @@ class CpuStreamCase : public Case {
     });
   }
 
-  const Op op_;
+  const StreamOp op_;
   const uint64_t seed_;
   const int64_t elements_;
   ThreadTeam team_;
@@ -177,11 +122,11 @@ class CpuMemoryBandwidth : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const auto elements = static_cast<double>(ArrayBytes(parameters) / 8);
-    const Op op = OpOf(Word(parameters, "op"));
+    const StreamOp op = StreamOpOf(Word(parameters, "op"));
     Work work;
-    work.bytes = elements * 8 * (op == Op::kCopy || op == Op::kScale ? 2 : 3);
-    if (op == Op::kScale || op == Op::kAdd) work.flops = elements;
-    if (op == Op::kTriad) work.flops = 2 * elements;
+    work.bytes = elements * 8 * (op == StreamOp::kCopy || op == StreamOp::kScale ? 2 : 3);
+    if (op == StreamOp::kScale || op == StreamOp::kAdd) work.flops = elements;
+    if (op == StreamOp::kTriad) work.flops = 2 * elements;
     work.peak = "fp64_vector";
     work.payload_bytes = elements * 8;
     return work;

@@ -9,6 +9,7 @@
 
 #include "common/units.h"
 #include "kernels/benchmark.h"
+#include "kernels/random.h"
 
 namespace assay {
 namespace {

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/thread_team.h"
@@ -11,8 +14,6 @@
 
 namespace assay {
 namespace {
-
-constexpr int kTries = 5;
 
 // `rounds` rounds of kChains independent multiply-adds on vectors of Bytes bytes:
 // enough chains to cover the latency of two units (4 cycles each). Returns a value
@@ -72,23 +73,27 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// The sum over threads of each one's best try, all running at once: a thread that
+// something else interrupts loses tries, not the result.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();
-  constexpr int64_t kRounds = 2'000'000;
-  double best = 0;
-  for (int i = 0; i < kTries; ++i) {
-    const double seconds = SecondsOf([&] {
-      team->Run([&](int) {
+  constexpr int kTries = 25;
+  constexpr int64_t kRounds = 1'000'000;
+  const double flops = 2.0 * kChains * static_cast<double>(kRounds) * kernel.vector_bytes /
+                       static_cast<double>(sizeof(T));
+  std::vector<double> best(static_cast<size_t>(team->size()));
+  team->Run([&](int worker) {
+    double& mine = best[static_cast<size_t>(worker)];
+    for (int i = 0; i < kTries; ++i) {
+      const double seconds = SecondsOf([&] {
         volatile T sink = kernel.run(kRounds);
         static_cast<void>(sink);
       });
-    });
-    const double flops = 2.0 * kChains * static_cast<double>(kRounds) * team->size() *
-                         kernel.vector_bytes / static_cast<double>(sizeof(T));
-    best = std::max(best, flops / seconds);
-  }
-  return best;
+      mine = std::max(mine, flops / seconds);
+    }
+  });
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 std::optional<double> ProbeMemory(ThreadTeam* team) {
@@ -105,6 +110,7 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
     const auto [begin, end] = team->Share(elements, worker);
     std::fill(data + begin, data + end, 1.0);
   });
+  constexpr int kTries = 10;
   double best = 0;
   for (int i = 0; i < kTries; ++i) {
     const double seconds = SecondsOf([&] {
@@ -114,7 +120,7 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
         for (int64_t at = begin; at + 8 <= end; at += 8) {
           for (int lane = 0; lane < 8; ++lane) sums[lane] += data[at + lane];
         }
-        volatile double sink = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5];
+        volatile double sink = std::accumulate(sums, sums + 8, 0.0);
         static_cast<void>(sink);
       });
     });

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/host_buffer.h"
+#include "kernels/random.h"
 
 namespace assay {
 namespace {

@@ -104,6 +104,7 @@ class Execution {
     if (const std::string reason = benchmark_.UnsupportedReason(); !reason.empty()) {
       mine = Unsupported(reason);
     }
+    if (mine.ok()) mine = CheckRanks();
     if (mine.ok()) {
       auto work = benchmark_.WorkOf(context_.parameters, context_.world_size);
       mine = work.status();
@@ -114,6 +115,14 @@ class Execution {
     auto prepared = PrepareOrOutOfMemory();
     if (prepared.ok()) case_ = std::move(prepared).value();
     return AgreeIfGang(context_.peers, prepared.status());
+  }
+
+  Status CheckRanks() {
+    const bool collective = benchmark_.Info().collective;
+    const int64_t wanted = collective ? Integer(context_.parameters, "ranks") : 1;
+    if (wanted == context_.world_size) return Status::Ok();
+    return InvalidArgument("the case is for " + std::to_string(wanted) + " ranks; the gang has " +
+                           std::to_string(context_.world_size));
   }
 
   // Standard containers report exhausted memory by an exception.

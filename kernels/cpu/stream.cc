@@ -1,0 +1,69 @@
+#include "kernels/cpu/stream.h"
+
+#include "kernels/random.h"
+
+namespace assay {
+namespace {
+
+constexpr double kScalar = 3.0;
+
+double WholeNumber(uint64_t seed, int64_t i) {
+  return static_cast<double>(RandomAt(seed, static_cast<uint64_t>(i)) & 0xfff);
+}
+
+}  // namespace
+
+StreamOp StreamOpOf(const std::string& word) {
+  if (word == "copy") return StreamOp::kCopy;
+  if (word == "scale") return StreamOp::kScale;
+  return word == "add" ? StreamOp::kAdd : StreamOp::kTriad;
+}
+
+void Stream(StreamOp op, double* __restrict out, const double* __restrict b,
+            const double* __restrict c, int64_t begin, int64_t end) {
+  switch (op) {
+    case StreamOp::kCopy:
+      for (int64_t i = begin; i < end; ++i) out[i] = b[i];
+      return;
+    case StreamOp::kScale:
+      for (int64_t i = begin; i < end; ++i) out[i] = kScalar * b[i];
+      return;
+    case StreamOp::kAdd:
+      for (int64_t i = begin; i < end; ++i) out[i] = b[i] + c[i];
+      return;
+    case StreamOp::kTriad:
+      for (int64_t i = begin; i < end; ++i) out[i] = b[i] + kScalar * c[i];
+      return;
+  }
+}
+
+double StreamInputB(uint64_t seed, int64_t i) { return WholeNumber(seed, i); }
+
+double StreamInputC(uint64_t seed, int64_t i) { return WholeNumber(seed + 1, i); }
+
+double StreamResult(StreamOp op, uint64_t seed, int64_t i) {
+  const double b = StreamInputB(seed, i);
+  switch (op) {
+    case StreamOp::kCopy:
+      return b;
+    case StreamOp::kScale:
+      return kScalar * b;
+    case StreamOp::kAdd:
+      return b + StreamInputC(seed, i);
+    case StreamOp::kTriad:
+      break;
+  }
+  return b + kScalar * StreamInputC(seed, i);
+}
+
+StreamMismatches FindMismatches(StreamOp op, uint64_t seed, const double* out, int64_t begin,
+                                int64_t end) {
+  StreamMismatches found;
+  for (int64_t i = begin; i < end; ++i) {
+    if (out[i] == StreamResult(op, seed, i)) continue;
+    if (found.count++ == 0) found.first = i;
+  }
+  return found;
+}
+
+}  // namespace assay

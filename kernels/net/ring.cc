@@ -1,0 +1,142 @@
+#include "kernels/net/ring.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <future>
+#include <string>
+
+#include "kernels/net/greeting.h"
+
+namespace assay {
+namespace {
+
+constexpr auto kElement = static_cast<int64_t>(sizeof(float));
+
+// One direction of an exchange.
+struct Progress {
+  int64_t done = 0;  // Bytes.
+  int64_t total = 0;
+  bool complete() const { return done == total; }
+};
+
+}  // namespace
+
+Ring::Ring(int rank, int world_size, Socket next, Socket previous)
+    : rank_(rank),
+      world_size_(world_size),
+      next_(std::move(next)),
+      previous_(std::move(previous)) {}
+
+Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration timeout) {
+  MeetingPoint mine;
+  mine.host = address;
+  Socket listener;
+  const auto listen = [&]() -> Status {
+    ASSAY_ASSIGN_OR_RETURN(mine.nonce, NewNonce());
+    ASSAY_ASSIGN_OR_RETURN(listener, ListenOn(address, &mine.port));
+    return Status::Ok();
+  };
+  ASSAY_RETURN_IF_ERROR(Agree(peers, listen(), timeout));
+  ASSAY_ASSIGN_OR_RETURN(const auto points, AllGather(peers, mine.ToString(), timeout));
+  const int world_size = peers.world_size();
+  const int next = (peers.rank() + 1) % world_size;
+  const int previous = (peers.rank() + world_size - 1) % world_size;
+  ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point,
+                         MeetingPoint::Parse(points[static_cast<size_t>(next)]));
+  const MonotonicTime deadline = Clock::Real().Now() + timeout;
+  // Everybody connects while accepting: one after the other would wait in a circle.
+  auto connected = std::async(std::launch::async,
+                              [&] { return ConnectAndGreet(point, peers.rank(), deadline); });
+  auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
+  auto to_next = connected.get();
+  const Status met = accepted.ok() ? to_next.status() : accepted.status();
+  ASSAY_RETURN_IF_ERROR(Agree(peers, met, timeout));
+  return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));
+}
+
+Status Ring::AllReduce(const float* in, float* out, int64_t elements) {
+  if (!next_.valid()) return PeerLost("the ring is closed after an earlier error");
+  const Status status = AllReduceSteps(in, out, elements);
+  if (!status.ok()) {
+    next_ = Socket();
+    previous_ = Socket();
+  }
+  return status;
+}
+
+Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
+  // Reduce-scatter: chunk c travels from rank c on, each rank adding its own.
+  for (int step = 0; step < world_size_ - 1; ++step) {
+    const Span sent = Chunk(elements, rank_ - step);
+    const Span got = Chunk(elements, rank_ - step - 1);
+    const float* const source = step == 0 ? in : out;
+    ASSAY_RETURN_IF_ERROR(Exchange(source + sent.begin, sent.end - sent.begin, out + got.begin,
+                                   got.end - got.begin, in + got.begin));
+  }
+  // All-gather: rank r now has the sum of chunk r + 1.
+  for (int step = 0; step < world_size_ - 1; ++step) {
+    const Span sent = Chunk(elements, rank_ + 1 - step);
+    const Span got = Chunk(elements, rank_ - step);
+    ASSAY_RETURN_IF_ERROR(Exchange(out + sent.begin, sent.end - sent.begin, out + got.begin,
+                                   got.end - got.begin, nullptr));
+  }
+  return Status::Ok();
+}
+
+Status Ring::Exchange(const float* data, int64_t send_elements, float* into,
+                      int64_t receive_elements, const float* addend) {
+  // At most this much is received at once, so that it is added while in cache.
+  constexpr int64_t kBlock = int64_t{256} << 10;
+  Progress sending{0, send_elements * kElement};
+  Progress receiving{0, receive_elements * kElement};
+  int64_t added = 0;  // Elements.
+  MonotonicTime deadline = Clock::Real().Now() + stall_timeout_;
+  while (!sending.complete() || !receiving.complete()) {
+    size_t moved = 0;
+    if (!sending.complete()) {
+      const auto sent = SendSome(next_, reinterpret_cast<const char*>(data) + sending.done,
+                                 static_cast<size_t>(sending.total - sending.done));
+      if (!sent.ok()) return Name(1, sent.status());
+      sending.done += static_cast<int64_t>(*sent);
+      moved += *sent;
+    }
+    if (!receiving.complete()) {
+      const int64_t room = std::min(kBlock, receiving.total - receiving.done);
+      const auto got = ReceiveSome(previous_, reinterpret_cast<char*>(into) + receiving.done,
+                                   static_cast<size_t>(room));
+      if (!got.ok()) return Name(-1, got.status());
+      receiving.done += static_cast<int64_t>(*got);
+      moved += *got;
+      const int64_t whole = receiving.done / kElement;
+      if (addend != nullptr) {
+        for (; added < whole; ++added) into[added] += addend[added];
+      }
+    }
+    if (moved != 0) {
+      deadline = Clock::Real().Now() + stall_timeout_;
+      continue;
+    }
+    pollfd entries[2] = {
+        {sending.complete() ? -1 : next_.fd(), POLLOUT, 0},
+        {receiving.complete() ? -1 : previous_.fd(), POLLIN, 0},
+    };
+    poll(entries, 2, PollMillis(deadline));
+    if (Clock::Real().Now() >= deadline) {
+      return Name(receiving.complete() ? 1 : -1, PeerTimeout("the connection stalled"));
+    }
+  }
+  return Status::Ok();
+}
+
+Ring::Span Ring::Chunk(int64_t elements, int index) const {
+  const int64_t chunk = (index % world_size_ + world_size_) % world_size_;
+  return {elements * chunk / world_size_, elements * (chunk + 1) / world_size_};
+}
+
+Status Ring::Name(int offset, const Status& error) const {
+  const int neighbour = (rank_ + offset + world_size_) % world_size_;
+  return error.WithContext("exchange with rank " + std::to_string(neighbour));
+}
+
+}  // namespace assay

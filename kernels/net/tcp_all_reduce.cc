@@ -1,0 +1,132 @@
+// tcp_all_reduce: a ring all-reduce of fp32 between nodes, over TCP.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/host_buffer.h"
+#include "kernels/net/all_reduce_pattern.h"
+#include "kernels/net/net.h"
+#include "kernels/net/ring.h"
+
+namespace assay {
+namespace {
+
+constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
+
+class TcpAllReduceCase : public Case {
+ public:
+  TcpAllReduceCase(const RunContext& context, std::vector<float> in, Ring ring)
+      : seed_(context.seed),
+        world_size_(context.world_size),
+        in_(std::move(in)),
+        out_(in_.size(), kPoison),
+        ring_(std::move(ring)) {}
+
+  Timing HowTimed() const override { return {"hot", "random", "host_clock"}; }
+
+  double MinSampleSeconds() const override { return 100e-6; }
+
+  Result<Verdict> Verify() override {
+    out_.assign(out_.size(), kPoison);
+    ASSAY_RETURN_IF_ERROR(Iterate(in_.size()));
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    // One element a page, so that what the timed iterations skip is found.
+    for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
+    // A few elements untimed: after it all ranks are there.
+    ASSAY_RETURN_IF_ERROR(Iterate(std::min(in_.size(), static_cast<size_t>(world_size_))));
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int64_t i = 0; i < batch; ++i) ASSAY_RETURN_IF_ERROR(Iterate(in_.size()));
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      seconds->push_back(took.count() / static_cast<double>(batch));
+    }
+    return Status::Ok();
+  }
+
+  Result<Verdict> VerifyLast() override {
+    return VerifyAllReduce(seed_, world_size_, out_.data(), static_cast<int64_t>(out_.size()));
+  }
+
+ private:
+  Status Iterate(size_t elements) {
+    return ring_.AllReduce(in_.data(), out_.data(), static_cast<int64_t>(elements));
+  }
+
+  const uint64_t seed_;
+  const int world_size_;
+  const std::vector<float> in_;
+  std::vector<float> out_;
+  Ring ring_;
+};
+
+class TcpAllReduce : public Benchmark {
+ public:
+  const BenchmarkInfo& Info() const override {
+    static const BenchmarkInfo info = MakeInfo();
+    return info;
+  }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
+    const auto n = static_cast<double>(world_size);
+    Work work;
+    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes") / 4 * 4);
+    work.link_bytes = 2 * (n - 1) / n * work.payload_bytes;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    const int64_t elements = Integer(context.parameters, "bytes") / 4;
+    const Status memory = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
+    ASSAY_RETURN_IF_ERROR(Agree(*context.peers, memory, kPeerTimeout));
+    std::vector<float> in(static_cast<size_t>(elements));
+    for (int64_t i = 0; i < elements; ++i) {
+      in[static_cast<size_t>(i)] = AllReduceInput(context.seed, context.rank, i);
+    }
+    ASSAY_ASSIGN_OR_RETURN(Ring ring,
+                           Ring::Connect(*context.peers, context.advertise_address, kPeerTimeout));
+    return std::unique_ptr<Case>(new TcpAllReduceCase(context, std::move(in), std::move(ring)));
+  }
+
+ private:
+  static BenchmarkInfo MakeInfo() {
+    BenchmarkInfo info;
+    info.name = "tcp_all_reduce";
+    info.version = 1;
+    info.summary = "ring all-reduce of fp32 between nodes over TCP";
+    info.resource = Resource::kNetwork;
+    info.collective = true;
+    info.parameters = {
+        {"ranks", ParameterType::kInteger, "nodes taking part", "2", 2, 64, {}},
+        {"bytes",
+         ParameterType::kBytes,
+         "size of the array on each rank, whole fp32 elements",
+         "16777216",
+         4,
+         int64_t{4} << 30,
+         {}},
+    };
+    info.metrics = {{"bus_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                     "algorithm bandwidth times 2 (n - 1) / n: what each link carries one way",
+                     Quantity::kLinkBytes, 1e-9},
+                    {"algorithm_bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes over time",
+                     Quantity::kPayloadBytes, 1e-9},
+                    TimeMetric()};
+    info.model =
+        "every rank sends and receives 2 (n - 1) / n times the array; a sample is the time of the "
+        "slowest rank";
+    info.selftest_parameters = {{"bytes", "100004"}};
+    return info;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewTcpAllReduce() { return std::make_unique<TcpAllReduce>(); }
+
+}  // namespace assay

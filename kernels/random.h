@@ -1,0 +1,17 @@
+// Reproducible inputs: numbers that depend on a seed and an index alone, so that
+// any element can be made anywhere, in any order.
+#pragma once
+
+#include <cstdint>
+
+namespace assay {
+
+// SplitMix64 (Steele, Lea & Flood 2014): the `index`-th number of stream `seed`.
+inline uint64_t RandomAt(uint64_t seed, uint64_t index) {
+  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+}  // namespace assay
