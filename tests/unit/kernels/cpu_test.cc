@@ -1,0 +1,206 @@
+#include "kernels/cpu/cpu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "kernels/cpu/blas.h"
+#include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/probe.h"
+#include "kernels/cpu/stream.h"
+#include "kernels/cpu/thread_team.h"
+#include "kernels/cpu/verify_product.h"
+#include "kernels/registry.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+// Verifies, runs a few iterations, verifies what they left.
+void RunSmall(const Benchmark& benchmark, const ParameterMap& given) {
+  if (!benchmark.UnsupportedReason().empty()) GTEST_SKIP() << benchmark.UnsupportedReason();
+  auto parameters = CanonicalParameters(benchmark.Info().parameters, given);
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  RunContext context;
+  context.parameters = *parameters;
+  context.seed = 5;
+  auto prepared = benchmark.Prepare(context);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  auto verdict = (*prepared)->Verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_TRUE(verdict->passed) << verdict->detail << " error " << verdict->error;
+  std::vector<double> seconds;
+  ASSERT_TRUE((*prepared)->Run(3, 2, &seconds).ok());
+  EXPECT_EQ(seconds.size(), 3u);
+  for (const double time : seconds) EXPECT_GT(time, 0);
+  verdict = (*prepared)->VerifyLast();
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_TRUE(verdict->passed) << verdict->detail << " error " << verdict->error;
+  EXPECT_GT(verdict->elements_checked, 0);
+}
+
+TEST(CpuGemm, OddShapesBothTypes) {
+  const auto gemm = NewCpuGemm();
+  for (const char* dtype : {"fp32", "fp64"}) {
+    RunSmall(*gemm, {{"m", "1"}, {"n", "1"}, {"k", "1"}, {"dtype", dtype}, {"cache", "hot"}});
+    RunSmall(*gemm, {{"m", "33"}, {"n", "17"}, {"k", "65"}, {"dtype", dtype}, {"cache", "hot"}});
+    RunSmall(*gemm, {{"m", "3"}, {"n", "300"}, {"k", "129"}, {"threads", "1"}, {"dtype", dtype}});
+  }
+}
+
+TEST(CpuGemm, CountsTheWork) {
+  const auto work =
+      NewCpuGemm()->WorkOf({{"m", "10"}, {"n", "20"}, {"k", "30"}, {"dtype", "fp64"}}, 1);
+  ASSERT_TRUE(work.ok());
+  EXPECT_EQ(work->flops, 12000);
+  EXPECT_EQ(work->bytes, 8 * (300 + 600 + 200));
+}
+
+TEST(CpuGemm, TooLargeForTheMachineIsAnError) {
+  const auto gemm = NewCpuGemm();
+  if (!gemm->UnsupportedReason().empty()) GTEST_SKIP() << gemm->UnsupportedReason();
+  EXPECT_EQ(CheckMemoryFor(1e18).reason(), "OUT_OF_MEMORY");
+  EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("MiB are available"));
+}
+
+TEST(CpuMemoryBandwidth, EveryOpOddSizes) {
+  const auto benchmark = NewCpuMemoryBandwidth();
+  for (const char* op : {"copy", "scale", "add", "triad"}) {
+    RunSmall(*benchmark, {{"op", op}, {"bytes", "8"}, {"threads", "3"}});
+    RunSmall(*benchmark, {{"op", op}, {"bytes", "99999"}, {"threads", "2"}});
+  }
+}
+
+TEST(CpuMemoryBandwidth, CountsAsStreamDoes) {
+  const auto benchmark = NewCpuMemoryBandwidth();
+  EXPECT_EQ(benchmark->WorkOf({{"op", "copy"}, {"bytes", "800"}}, 1)->bytes, 1600);
+  EXPECT_EQ(benchmark->WorkOf({{"op", "triad"}, {"bytes", "800"}}, 1)->bytes, 2400);
+  EXPECT_EQ(benchmark->WorkOf({{"op", "triad"}, {"bytes", "800"}}, 1)->flops, 200);
+}
+
+TEST(Metrics, DeriveFromTimeAndWork) {
+  const auto gemm = NewCpuGemm();
+  Work work;
+  work.flops = 5e9;
+  EXPECT_DOUBLE_EQ(gemm->MetricValue(0, work, 0.5), 10.0);  // GFLOP/s.
+  EXPECT_DOUBLE_EQ(gemm->MetricValue(1, work, 0.5), 0.5);
+}
+
+template <typename T>
+void ProductFaultsAreFound() {
+  constexpr int64_t kM = 70, kN = 50, kK = 90;
+  std::vector<T> a(kM * kK), b(kK * kN), c(kM * kN);
+  FillUniform(a.data(), kM * kK, 1);
+  FillUniform(b.data(), kK * kN, 2);
+  for (int64_t i = 0; i < kM; ++i) {
+    for (int64_t j = 0; j < kN; ++j) {
+      T sum = 0;
+      for (int64_t k = 0; k < kK; ++k) {
+        sum += a[static_cast<size_t>(i * kK + k)] * b[static_cast<size_t>(k * kN + j)];
+      }
+      c[static_cast<size_t>(i * kN + j)] = sum;
+    }
+  }
+  const auto verify = [&](const std::vector<T>& product) {
+    return VerifyProduct<T>(kM, kN, kK, a.data(), b.data(), product.data(), 3);
+  };
+  const Verdict good = verify(c);
+  EXPECT_TRUE(good.passed) << good.error << " > " << good.tolerance;
+  EXPECT_EQ(good.elements_checked, kM * kN);
+  for (const size_t at : {size_t{0}, size_t{1234}, c.size() - 1}) {
+    for (const T wrong : {-c[at], c[at] * static_cast<T>(1.01), std::numeric_limits<T>::quiet_NaN(),
+                          std::numeric_limits<T>::infinity(), T{0}}) {
+      std::vector<T> planted = c;
+      planted[at] = wrong;
+      const Verdict verdict = verify(planted);
+      EXPECT_FALSE(verdict.passed) << "element " << at << " = " << wrong;
+      EXPECT_THAT(verdict.detail, HasSubstr("row " + std::to_string(at / kN)));
+    }
+  }
+  EXPECT_FALSE(verify(std::vector<T>(c.size(), 0)).passed);
+}
+
+TEST(VerifyProduct, PlantedFaultsAreFound) {
+  ProductFaultsAreFound<float>();
+  ProductFaultsAreFound<double>();
+}
+
+TEST(Stream, PlantedFaultsAreFound) {
+  std::vector<double> b(1000), c(1000), out(1000);
+  for (int64_t i = 0; i < 1000; ++i) {
+    b[static_cast<size_t>(i)] = StreamInputB(7, i);
+    c[static_cast<size_t>(i)] = StreamInputC(7, i);
+  }
+  for (const char* word : {"copy", "scale", "add", "triad"}) {
+    const StreamOp op = StreamOpOf(word);
+    Stream(op, out.data(), b.data(), c.data(), 0, 1000);
+    EXPECT_EQ(FindMismatches(op, 7, out.data(), 0, 1000).count, 0) << word;
+    out[500] = std::nan("");
+    out[700] += 1;
+    EXPECT_EQ(FindMismatches(op, 7, out.data(), 0, 1000).count, 2) << word;
+    EXPECT_EQ(FindMismatches(op, 7, out.data(), 0, 1000).first, 500) << word;
+  }
+}
+
+TEST(ThreadTeam, EveryWorkerRunsOnceARoundAndSharesCoverEverything) {
+  ThreadTeam team(3);
+  std::vector<std::atomic<int>> touched(1000);
+  for (int round = 0; round < 200; ++round) {
+    team.Run([&](int worker) {
+      const auto [begin, end] = team.Share(1000, worker);
+      for (int64_t i = begin; i < end; ++i) ++touched[static_cast<size_t>(i)];
+    });
+  }
+  for (const auto& count : touched) EXPECT_EQ(count, 200);
+  EXPECT_EQ(team.Share(2, 2), (std::pair<int64_t, int64_t>(2, 2)));
+}
+
+TEST(Probe, CeilingsArePositive) {
+  const Ceilings ceilings = ProbeCpu(1, false);
+  EXPECT_GT(ceilings.flops.value_or(0), 1e8);
+  EXPECT_GT(ceilings.bytes.value_or(0), 1e7);
+}
+
+TEST(FillUniform, IsReproducibleAndInRange) {
+  std::vector<float> a(10000), b(10000);
+  FillUniform(a.data(), 10000, 1);
+  FillUniform(b.data(), 10000, 1);
+  EXPECT_EQ(a, b);
+  double sum = 0;
+  for (const float value : a) {
+    ASSERT_GE(value, -1);
+    ASSERT_LT(value, 1);
+    sum += value;
+  }
+  EXPECT_NEAR(sum / 10000, 0, 0.03);
+}
+
+TEST(Registry, NamesAreKnownAndHelpful) {
+  EXPECT_TRUE(BuiltinBenchmarks().Find("cpu_gemm").ok());
+  const auto missing = BuiltinBenchmarks().Find("cpu_gem");
+  EXPECT_EQ(missing.status().reason(), "UNKNOWN_BENCHMARK");
+  EXPECT_THAT(missing.status().hint(), HasSubstr("cpu_gemm"));
+}
+
+TEST(Registry, DeclarationsAreConsistent) {
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    SCOPED_TRACE(info.name);
+    ASSERT_FALSE(info.metrics.empty());
+    EXPECT_GE(info.version, 1);
+    EXPECT_FALSE(info.summary.empty());
+    EXPECT_FALSE(info.model.empty());
+    // Defaults are complete, canonical and allowed; so is the self-test.
+    const auto defaults = CanonicalParameters(info.parameters, {});
+    ASSERT_TRUE(defaults.ok()) << defaults.status();
+    EXPECT_EQ(*CanonicalParameters(info.parameters, *defaults), *defaults);
+    EXPECT_TRUE(CanonicalParameters(info.parameters, info.selftest_parameters).ok());
+    EXPECT_EQ(info.collective, defaults->count("ranks") == 1);
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include "kernels/roofline/prediction.h"
+#include "kernels/roofline/spec_sheet.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+std::string SheetOf(const char* device, int64_t memory_gib = 80) {
+  const GpuSpec* const spec = FindSpec(device, memory_gib * kGiB);
+  return spec == nullptr ? "" : spec->name;
+}
+
+Work Gemm(double n) {
+  Work work;
+  work.flops = 2 * n * n * n;
+  work.bytes = 2 * 3 * n * n;
+  work.peak = "bf16";
+  return work;
+}
+
+TEST(SpecSheet, FindsDevicesByTheNamesThatDriversGive) {
+  EXPECT_EQ(SheetOf("NVIDIA H200", 141), "H200 SXM");
+  EXPECT_EQ(SheetOf("NVIDIA H100 80GB HBM3"), "H100 SXM");
+  EXPECT_EQ(SheetOf("NVIDIA H100 PCIe"), "H100 PCIe");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM4-40GB", 40), "A100-SXM4-40GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM4-80GB"), "A100-SXM4-80GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-PCIE-40GB", 40), "A100-PCIE-40GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100 80GB PCIe"), "A100-PCIE-80GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM", 80), "A100-SXM4-80GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM", 40), "A100-SXM4-40GB");
+  EXPECT_EQ(SheetOf("NVIDIA GeForce RTX 4090", 24), "RTX 4090");
+  EXPECT_EQ(SheetOf("NVIDIA RTX 6000 Ada Generation", 48), "RTX 6000 Ada");
+  EXPECT_EQ(SheetOf("NVIDIA L4", 24), "L4");
+  EXPECT_EQ(SheetOf("NVIDIA B200", 180), "B200");
+}
+
+TEST(SpecSheet, NeverTakesAVariantForAnother) {
+  for (const char* device : {"NVIDIA H200 NVL", "NVIDIA H100 NVL", "NVIDIA GeForce RTX 4090 D",
+                             "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GH200 480GB",
+                             "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "", "MIG"}) {
+    EXPECT_EQ(SheetOf(device), "") << device;
+  }
+}
+
+TEST(SpecSheet, ReadsUnitsNotesAndGaps) {
+  const GpuSpec* const h200 = FindSpec("NVIDIA H200", 141 * kGiB);
+  ASSERT_NE(h200, nullptr);
+  EXPECT_DOUBLE_EQ(h200->flops.at("bf16"), 989e12);
+  EXPECT_EQ(h200->flops.count("fp4"), 0u);
+  EXPECT_DOUBLE_EQ(*h200->memory_bytes_per_second, 4800e9);
+  EXPECT_DOUBLE_EQ(*h200->nvlink_bytes_per_second, 450e9);
+  EXPECT_EQ(h200->sm_count, 132);
+  EXPECT_EQ(h200->certainty, "sheet");
+  EXPECT_NE(h200->note.find("NVIDIA H200"), std::string::npos);
+  EXPECT_FALSE(FindSpec("NVIDIA L4", 24 * kGiB)->nvlink_bytes_per_second);
+}
+
+TEST(SpecSheet, PublishedFiguresNameTheirUnits) {
+  ASSERT_GT(PublishedFigures().size(), 40u);
+  for (const PublishedFigure& figure : PublishedFigures()) {
+    EXPECT_FALSE(figure.gpu.empty());
+    EXPECT_FALSE(figure.unit.empty()) << figure.gpu << " " << figure.benchmark;
+    EXPECT_GT(figure.gpu_count, 0);
+  }
+}
+
+TEST(Prediction, ComputeBoundGemm) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  evidence.sm_clock_mhz = 1500;
+  const Work work = Gemm(8192);
+  const double at_peak = work.flops / 989e12;
+  const Prediction prediction = Predict(work, evidence, at_peak / 0.75);
+  EXPECT_EQ(prediction.bound, "compute");
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, at_peak);
+  EXPECT_DOUBLE_EQ(*prediction.efficiency_spec, 0.75);
+  EXPECT_NEAR(*prediction.arithmetic_intensity, 8192.0 / 3, 1e-9);
+  // 132 SMs x 4096 FLOP x 1500 MHz = 811 TFLOP/s.
+  EXPECT_NEAR(*prediction.efficiency_clock, 0.75 * 989 / 811.008, 1e-6);
+  EXPECT_FALSE(prediction.efficiency_measured);
+  EXPECT_EQ(prediction.spec, "H200 SXM");
+}
+
+TEST(Prediction, SheetClocksReproduceTheSheet) {
+  // The clock that each sheet's peak assumes gives that peak back.
+  const GpuSpec* const h100 = FindSpec("NVIDIA H100 80GB HBM3", 80 * kGiB);
+  EXPECT_NEAR(*ClockPeaks(*h100, Gemm(1), 1830).flops / 989e12, 1, 0.002);
+  const GpuSpec* const a100 = FindSpec("NVIDIA A100-SXM4-80GB", 80 * kGiB);
+  EXPECT_NEAR(*ClockPeaks(*a100, Gemm(1), 1410).flops / 312e12, 1, 0.002);
+}
+
+TEST(Prediction, MemoryAndLatencyBounds) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  Work copy;
+  copy.bytes = 4.8e9;
+  copy.fixed_seconds = 2e-6;
+  EXPECT_EQ(Predict(copy, evidence, 1e-3).bound, "memory");
+  EXPECT_DOUBLE_EQ(*Predict(copy, evidence, 1e-3).predicted_seconds, 1e-3 + 2e-6);
+  copy.bytes = 4.8e3;
+  EXPECT_EQ(Predict(copy, evidence, 1e-3).bound, "latency");
+  EXPECT_FALSE(Predict(copy, evidence, 1e-3).arithmetic_intensity);
+}
+
+TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
+  Evidence evidence;
+  EXPECT_FALSE(Predict(Gemm(512), evidence, 1).predicted_seconds);
+  EXPECT_FALSE(Predict(Gemm(512), evidence, 1).efficiency_spec);
+  evidence.ceilings.flops = 1e12;
+  // Half of the ceilings may hide the bound.
+  EXPECT_FALSE(Predict(Gemm(512), evidence, 1).predicted_seconds);
+  evidence.ceilings.bytes = 1e15;
+  const Prediction prediction = Predict(Gemm(512), evidence, 1e-3);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, Gemm(512).flops / 1e12);
+  EXPECT_DOUBLE_EQ(*prediction.efficiency_measured, Gemm(512).flops / 1e12 / 1e-3);
+  EXPECT_TRUE(prediction.spec.empty());
+}
+
+TEST(Prediction, NothingToPredict) {
+  EXPECT_FALSE(Ideal(Work(), Peaks()));
+  Work unknown = Gemm(16);
+  unknown.peak = "fp3";
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  EXPECT_FALSE(Predict(unknown, evidence, 1).predicted_seconds);
+}
+
+}  // namespace
+}  // namespace assay
