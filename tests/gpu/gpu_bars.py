@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The bars that Assay's GPU benchmarks must reach, against PyTorch in the same run.
+
+Runs assay-runner and the reference in turns, so that both meet the same
+temperature and power, and compares the medians of all rounds. Prints every round
+and a table; exit code 1 if a bar is missed, 77 without a GPU.
+
+    gpu_bars.py ASSAY_RUNNER [--rounds 3] [--only gemm copy all_reduce] [--ranks 2 4]
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+REFERENCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference_torch.py")
+GIB = 1 << 30
+
+
+class Bar:
+    """One comparison: arguments of the runner and of the reference, and the bar."""
+
+    def __init__(self, name, runner, reference, least):
+        self.name = name
+        self.runner = runner
+        self.reference = reference
+        self.least = least
+
+
+def bars(only, ranks):
+    chosen = []
+    if "gemm" in only:
+        for n in (4096, 8192):
+            chosen.append(Bar(f"gemm bf16 {n}", ["gemm", f"m={n}", f"n={n}", f"k={n}"],
+                              ["gemm", str(n), str(n), str(n)], 1.00))
+    if "copy" in only:
+        chosen.append(Bar("memory_bandwidth copy 4GiB",
+                          ["memory_bandwidth", "op=copy", "bytes=4GiB"],
+                          ["copy", str(4 * GIB)], 0.95))
+    if "all_reduce" in only:
+        for count in ranks:
+            chosen.append(Bar(f"all_reduce 1GiB, {count} ranks",
+                              ["all_reduce", f"ranks={count}", "bytes=1GiB", "in_place=true"],
+                              ["all_reduce", str(GIB), str(count)], 0.99))
+    return chosen
+
+
+def run_json(command):
+    """The last line of the command's output, parsed."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
+    if done.returncode != 0:
+        sys.exit(f"gpu_bars: exit code {done.returncode} from {' '.join(command)}\n{done.stdout}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def run_assay(runner, arguments):
+    result = run_json([runner, "run", *arguments, "-o", "json"])
+    primary = result["measurements"][0]
+    conditions = result["conditions"]
+    return primary["median"], {
+        "n": primary["n"], "stop": result["method"]["stop_reason"],
+        "error": result["verification"]["error"],
+        **{name: conditions.get(name) for name in
+           ("sm_clock_mhz", "power_watts", "temperature_celsius", "throttle_reasons", "flags")},
+        **result["environment"]["software"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runner")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", default=["gemm", "copy"],
+                        choices=["gemm", "copy", "all_reduce"])
+    parser.add_argument("--ranks", nargs="+", type=int, default=[2])
+    arguments = parser.parse_args()
+    listed = subprocess.run([arguments.runner, "list"], stdout=subprocess.PIPE, text=True).stdout
+    if "gemm" not in listed or "needs a CUDA GPU" in listed:
+        print("skipped: no CUDA GPU, or a runner built without CUDA")
+        return 77
+    rows = []
+    for bar in bars(arguments.only, arguments.ranks):
+        ours, theirs = [], []
+        for round_number in range(1, arguments.rounds + 1):
+            value, details = run_assay(arguments.runner, bar.runner)
+            reference = run_json([sys.executable, REFERENCE, *bar.reference])
+            ours.append(value)
+            theirs.append(reference["value"])
+            print(f"{bar.name}, round {round_number}: assay {value:.2f}, "
+                  f"torch {reference['value']:.2f} {reference['unit']}; "
+                  f"assay: {json.dumps(details)}; torch: {json.dumps(reference)}", flush=True)
+        ratio = statistics.median(ours) / statistics.median(theirs)
+        rows.append((bar, statistics.median(ours), statistics.median(theirs), ratio))
+    print(f"\n{'benchmark':<28} {'assay':>10} {'torch':>10} {'ratio':>7} {'bar':>5}")
+    for bar, ours, theirs, ratio in rows:
+        verdict = "" if ratio >= bar.least else "  MISSED"
+        print(f"{bar.name:<28} {ours:>10.2f} {theirs:>10.2f} {ratio:>7.4f} {bar.least:>5.2f}{verdict}")
+    return 0 if all(ratio >= bar.least for bar, _, _, ratio in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

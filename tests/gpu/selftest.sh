@@ -1,0 +1,40 @@
+#!/bin/sh
+# The runner on a real GPU: every benchmark verifies at a small size, and sizes that
+# do not fit are refused with words. Usage: selftest.sh ASSAY_RUNNER
+# Exit code 77: no GPU here, nothing tested.
+set -u
+runner=$1
+
+if "$runner" list | grep '^gemm ' | grep -q 'unsupported'; then
+  echo "skipped: $("$runner" list | grep '^gemm ' | sed 's/.*(unsupported: \(.*\))/\1/')"
+  exit 77
+fi
+
+failures=0
+fail() {
+  echo "FAIL $1"
+  failures=$((failures + 1))
+}
+
+# refuses EXIT_CODE WORDS ARGUMENTS...: the run ends with the code and says the words.
+refuses() {
+  code=$1
+  words=$2
+  shift 2
+  output=$("$runner" run "$@" 2>&1)
+  status=$?
+  [ "$status" -eq "$code" ] || fail "run $*: exit code $status, not $code: $output"
+  echo "$output" | grep -q "$words" || fail "run $*: does not say \"$words\": $output"
+}
+
+"$runner" selftest || fail "selftest: exit code $?"
+refuses 1 "are free" gemm m=1048576 n=1048576 k=1048576
+refuses 1 "are free" memory_bandwidth bytes=1TiB
+refuses 2 "multiple of 4" memory_bandwidth bytes=6
+refuses 2 "multiple of 8" all_reduce ranks=2 bytes=12 dtype=float64
+refuses 2 "one of" gemm m=64 n=64 k=64 dtype=bf17
+refuses 2 "needs" gemm m=64 --gpu
+refuses 3 "needs 64 GPUs" all_reduce ranks=64
+
+echo "$failures failures"
+[ "$failures" -eq 0 ]
