@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The whole system on the GPUs of this machine, beside PyTorch on the same GPUs.
+
+Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, then
+  1. runs the bars: a campaign and the PyTorch reference in turns, several rounds,
+     so that both meet the same temperature and power;
+  2. runs a sweep over all GPUs, dtypes and message sizes;
+and writes to --out what `assay results` reads back from PostgreSQL: bars.txt,
+results.csv, results.txt, nodes.json, campaign outputs. Exit code 1 if a bar is
+missed or a campaign failed, 77 without a GPU.
+
+    system_run.py PROGRAMS --out DIR [--rounds 3] [--ranks 2 4] [--no-sweep]
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from gpu_bars import bars, run_json, REFERENCE
+
+
+def bars_campaign(name, ranks):
+    """One round: the cases of gpu_bars.bars(), on GPU 0 or on the first `ranks` GPUs."""
+    return f"""name: {name}
+benchmarks:
+  - gemm: {{m: [4096, 8192], n: =m, k: =m, dtype: bf16, gpus: [0]}}
+  - memory_bandwidth: {{op: copy, bytes: 4GiB, gpus: [0]}}
+""" + (f"  - all_reduce: {{ranks: {ranks}, bytes: 1GiB, in_place: true}}\n" if ranks else "")
+
+
+def sweep_campaign(name, ranks):
+    """Every GPU, dtype and message size; GPUs are measured side by side."""
+    return f"""name: {name}
+exclusive: gpu
+benchmarks:
+  - gemm: {{m: [1024, 4096, 8192], n: =m, k: =m, dtype: [fp32, tf32, bf16, fp16]}}
+  - memory_bandwidth: {{op: [copy, triad], bytes: 4GiB}}
+""" + (f"  - all_reduce: {{ranks: {ranks}, bytes: {{from: 8, to: 8GiB, factor: 4}}}}\n"
+       if ranks else "") + """accept:
+  - gemm[dtype=bf16, m=8192].tflops >= 60% of spec
+  - memory_bandwidth[op=copy].bandwidth >= 80% of spec
+"""
+
+
+class Stack:
+    """`assay up` on free ports and a fresh data folder; a context manager."""
+
+    def __init__(self, programs):
+        self.assay = os.path.join(programs, "assay")
+        self.data = tempfile.mkdtemp(prefix="assay-system-", dir="/var/tmp")
+        os.chmod(self.data, 0o755)  # PostgreSQL runs as another user than root.
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [self.assay, "up", "--data", os.path.join(self.data, "up"),
+             "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"],
+            stdout=subprocess.PIPE, text=True)
+        for line in self.process.stdout:
+            if line.strip().startswith("Coordinator:"):
+                self.address = line.split()[1]
+            if line.startswith("Stop it"):
+                return self
+        sys.exit(f"system_run: assay up ended with exit code {self.process.wait()}")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(timeout=60)
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def run(self, *arguments):
+        """Standard output of one assay command; its exit code is in `self.code`."""
+        done = subprocess.run([self.assay, *arguments, "--coordinator", self.address],
+                              stdout=subprocess.PIPE, text=True, timeout=900)
+        self.code = done.returncode
+        return done.stdout
+
+    def campaign(self, text):
+        """Submits and watches; the watch's output."""
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text)
+            file.flush()
+            return self.run("campaign", "submit", file.name, "--watch")
+
+    def rows(self, campaign):
+        text = self.run("results", "--campaign", campaign, "-o", "csv", "-n", "0")
+        return list(csv.DictReader(io.StringIO(text)))
+
+
+def matches(row, runner_arguments):
+    """Is this result the case that `assay-runner run` would be given so?"""
+    benchmark, *parameters = runner_arguments
+    own = dict(pair.split("=") for pair in row["parameters"].split(";"))
+    own["bytes"] = {"4294967296": "4GiB", "1073741824": "1GiB"}.get(own.get("bytes"), own.get("bytes"))
+    return row["benchmark"] == benchmark and all(
+        own.get(pair.split("=")[0]) == pair.split("=")[1] for pair in parameters)
+
+
+def run_bars(stack, arguments, out):
+    chosen = bars(["gemm", "copy"] + (["all_reduce"] if arguments.ranks else []), arguments.ranks)
+    values = {bar.name: ([], []) for bar in chosen}
+    for round_number in range(1, arguments.rounds + 1):
+        name = f"bars-{round_number}"
+        out.write(stack.campaign(bars_campaign(name, arguments.ranks)))
+        rows = stack.rows(name)
+        for bar in chosen:
+            found = [row for row in rows if matches(row, bar.runner) and row["outcome"] == "ok"]
+            if len(found) != 1:
+                sys.exit(f"system_run: {len(found)} results of {bar.name} in {name}:\n{rows}")
+            reference = run_json([sys.executable, REFERENCE, *bar.reference])
+            values[bar.name][0].append(float(found[0]["median"]))
+            values[bar.name][1].append(reference["value"])
+            line = (f"{bar.name}, round {round_number}: assay {float(found[0]['median']):.2f}, "
+                    f"torch {reference['value']:.2f} {reference['unit']}; "
+                    f"SM {found[0]['sm_clock_mhz']} MHz, {found[0]['power_watts']} W, "
+                    f"{found[0]['temperature_celsius']} C, flags [{found[0]['flags']}]; "
+                    f"{json.dumps(reference)}")
+            print(line, flush=True)
+            out.write(line + "\n")
+    return chosen, values
+
+
+def print_bars(chosen, values, out):
+    missed = False
+    lines = [f"{'benchmark':<28} {'assay':>10} {'torch':>10} {'ratio':>7} {'bar':>5}"]
+    for bar in chosen:
+        ours, theirs = (statistics.median(side) for side in values[bar.name])
+        failed = ours / theirs < bar.least
+        missed = missed or failed
+        lines.append(f"{bar.name:<28} {ours:>10.2f} {theirs:>10.2f} {ours / theirs:>7.4f} "
+                     f"{bar.least:>5.2f}{'  MISSED' if failed else ''}")
+    print("\n".join(lines), flush=True)
+    out.write("\n".join(lines) + "\n")
+    return missed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", help="folder of assay, assay-coordinator, ...")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--ranks", nargs="*", type=int, default=[2])
+    parser.add_argument("--no-sweep", action="store_true")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.out, exist_ok=True)
+
+    def save(name, text):
+        with open(os.path.join(arguments.out, name), "w") as file:
+            file.write(text)
+
+    with Stack(arguments.programs) as stack:
+        nodes = stack.run("node", "list", "-o", "json")
+        save("nodes.json", nodes)
+        if not json.loads(nodes)[0]["description"]["inventory"].get("gpus"):
+            print("skipped: this node has no GPU")
+            return 77
+        print(stack.run("node", "list"), stack.run("benchmark", "list"), flush=True)
+        failed = False
+        with open(os.path.join(arguments.out, "bars.txt"), "w") as out:
+            failed = print_bars(*run_bars(stack, arguments, out), out)
+        if not arguments.no_sweep:
+            watched = stack.campaign(sweep_campaign("sweep", arguments.ranks))
+            failed = failed or stack.code != 0
+            print(watched, flush=True)
+            save("sweep.txt", watched)
+        save("results.csv", stack.run("results", "-o", "csv", "-n", "0"))
+        table = stack.run("results", "-n", "0")
+        save("results.txt", table)
+        print(table, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
