@@ -131,7 +131,7 @@ int ExitCodeOf(const CaseReport& report) {
 
 }  // namespace
 
-int RunCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments) {
   const auto options = ParseRun(registry, arguments);
   if (!options.ok()) return Refuse(options.status());
   ExecuteOptions execute;

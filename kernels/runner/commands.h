@@ -11,12 +11,12 @@ namespace assay {
 
 // NAME k=v... [-o table|json] [--seed N] [--gpu N]: one case, with its own ranks on
 // this machine if the benchmark is collective.
-int RunCommand(const Registry& registry, const std::vector<std::string>& arguments);
+int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // Verifies every benchmark that this machine supports, a line each.
 int SelftestCommand(const Registry& registry);
 
-// NAME k=v...: one rank of a gang that RunCommand started; see local_gang.h.
+// NAME k=v...: one rank of a gang that RunCaseCommand started; see local_gang.h.
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 }  // namespace assay

@@ -33,7 +33,7 @@ ReportedEnvironment EnvironmentOf(const BenchmarkInfo& info, const RunContext& c
   if (info.resource != Resource::kGpu) {
     environment.cpu_model = Cpu().model;
     environment.topology = info.resource == Resource::kNetwork ? "network" : "none";
-    environment.software.blas = all.blas;
+    if (info.resource == Resource::kCpu) environment.software.blas = all.blas;
     return environment;
   }
   environment.software = all;

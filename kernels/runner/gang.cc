@@ -26,6 +26,9 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   return values;
 }
 
+// NaN if either is, so that no rank's NaN is lost behind another's number.
+double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
 // Runs on this rank, then makes the samples those of the slowest rank (at rank 0).
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
@@ -35,8 +38,7 @@ Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
   for (const std::string& bytes : all) {
     ASSAY_ASSIGN_OR_RETURN(const auto theirs, Unpack(bytes, mine.size()));
     for (size_t i = 0; i < mine.size(); ++i) {
-      // NaN stays, for the engine to refuse.
-      if (!(theirs[i] <= mine[i])) mine[i] = theirs[i];
+      mine[i] = LargerOrNan(mine[i], theirs[i]);
     }
   }
   seconds->insert(seconds->end(), mine.begin(), mine.end());
@@ -126,7 +128,7 @@ Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine) {
       return Internal("rank " + std::to_string(rank) + " sent an unreadable verdict",
                       "BAD_MESSAGE");
     }
-    if (!(error <= merged.error)) merged.error = error;
+    merged.error = LargerOrNan(merged.error, error);
     merged.elements_checked += elements;
     if (passed == 1) continue;
     merged.passed = false;

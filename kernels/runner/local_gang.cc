@@ -1,17 +1,14 @@
 #include "kernels/runner/local_gang.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "kernels/net/socket.h"
+#include "common/subprocess.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
 
@@ -19,51 +16,40 @@ namespace assay {
 namespace {
 
 constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
+// How long children get to leave once their stdin is closed.
+constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
 
 struct Child {
-  pid_t pid = -1;
-  Socket input;  // The writing end of its stdin.
+  FileDescriptor input;  // The writing end of its stdin.
+  Subprocess process;
 };
 
-Result<Child> StartChild(std::vector<std::string> arguments) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable(std::strerror(errno), "SPAWN");
-  Child child;
-  const Socket reading(ends[0]);
-  child.input = Socket(ends[1]);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, reading.fd(), STDIN_FILENO);
-  const int error =
-      posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return Unavailable(std::strerror(error), "SPAWN");
-  return child;
+Result<Child> StartChild(const std::vector<std::string>& arguments) {
+  ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
+  SubprocessOptions options;
+  options.argv = arguments;
+  options.descriptors = {{STDIN_FILENO, input.read.get()}, {STDERR_FILENO, STDERR_FILENO}};
+  ASSAY_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
+  return Child{std::move(input.write), std::move(process)};
 }
 
 class SpawnedGang : public LocalGang {
  public:
   ~SpawnedGang() override {
     peers_.reset();
-    for (Child& child : children_) {
-      child.input = Socket();
-      while (waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
-      }
-    }
+    for (Child& child : children_) child.input.Close();
+    for (Child& child : children_) child.process.Wait(kLeavingTimeout);
   }
 
   Status Start(const std::string& benchmark, const ParameterMap& parameters, RankOrder order) {
     ASSAY_ASSIGN_OR_RETURN(const auto rendezvous, ListenForPeers("127.0.0.1"));
     order.token = rendezvous->token();
-    std::vector<std::string> arguments = {"assay-runner", "rank", benchmark};
+    std::vector<std::string> arguments = {"/proc/self/exe", "rank", benchmark};
     for (const auto& [name, value] : parameters) arguments.push_back(name + "=" + value);
     for (order.rank = 1; order.rank < order.world_size; ++order.rank) {
       ASSAY_ASSIGN_OR_RETURN(Child child, StartChild(arguments));
       children_.push_back(std::move(child));
-      ASSAY_RETURN_IF_ERROR(WriteAll(children_.back().input.fd(), order.ToString() + "\n"));
+      ASSAY_RETURN_IF_ERROR(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
     ASSAY_ASSIGN_OR_RETURN(peers_, rendezvous->Accept(order.world_size, kMeetingTimeout));
     return Status::Ok();

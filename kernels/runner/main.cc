@@ -83,7 +83,7 @@ int Main(const std::vector<std::string>& arguments) {
     return kExitDone;
   }
   if (command == "list" && rest.size() <= 1) return List(rest);
-  if (command == "run") return RunCommand(BuiltinBenchmarks(), rest);
+  if (command == "run") return RunCaseCommand(BuiltinBenchmarks(), rest);
   if (command == "selftest" && rest.empty()) return SelftestCommand(BuiltinBenchmarks());
   if (command == "describe" && rest.empty()) return DescribeOrList();
   if (command == "serve" && rest.empty()) return ServeJob();

@@ -1,0 +1,278 @@
+// assay-runner as a process: its command line and the agent's protocol.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/runner.pb.h"
+#include "common/subprocess.h"
+#include "kernels/runner/exit_codes.h"
+#include "kernels/runner/frame_io.h"
+
+namespace assay {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+CommandOutput Invoke(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), ASSAY_RUNNER);
+  SubprocessOptions options;
+  options.argv = std::move(arguments);
+  auto output = RunCommand(std::move(options), 60s);
+  EXPECT_TRUE(output.ok()) << output.status();
+  return output.ok() ? *output : CommandOutput();
+}
+
+// One rank as an agent holds it.
+class Rank {
+ public:
+  explicit Rank(const std::string& command) {
+    signal(SIGPIPE, SIG_IGN);
+    auto commands = MakePipe();
+    auto events = MakePipe();
+    SubprocessOptions options;
+    options.argv = {ASSAY_RUNNER, command};
+    options.descriptors = {{0, commands->read.get()}, {2, 2}, {3, events->write.get()}};
+    auto process = Subprocess::Spawn(options);
+    EXPECT_TRUE(process.ok()) << process.status();
+    process_ = std::make_unique<Subprocess>(std::move(process).value());
+    commands_ = std::move(commands->write);
+    events_ = std::move(events->read);
+    reader_ = std::make_unique<FrameReader>(events_.get());
+  }
+
+  void Send(const v1::RunnerCommand& command) {
+    EXPECT_TRUE(WriteFrame(commands_.get(), command.SerializeAsString()).ok());
+  }
+  void SendRaw(const std::string& bytes) { EXPECT_TRUE(WriteAll(commands_.get(), bytes).ok()); }
+  void CloseCommands() { commands_.Close(); }
+  void CloseEvents() { events_.Close(); }
+  void Signal(int signal) { process_->Signal(signal); }
+
+  // The next event that is not CaseStarted; one without a kind at the end.
+  v1::RunnerEvent Next() {
+    for (;;) {
+      auto frame = reader_->Read();
+      v1::RunnerEvent event;
+      EXPECT_TRUE(frame.ok()) << frame.status();
+      if (!frame.ok() || !frame->has_value()) return event;
+      EXPECT_TRUE(event.ParseFromString(**frame));
+      if (!event.has_case_started()) return event;
+    }
+  }
+
+  ExitStatus Wait() {
+    const auto exit = process_->Wait(30s);
+    EXPECT_TRUE(exit) << "the runner did not end";
+    return exit.value_or(ExitStatus{});
+  }
+
+ private:
+  std::unique_ptr<Subprocess> process_;
+  FileDescriptor commands_;
+  FileDescriptor events_;
+  std::unique_ptr<FrameReader> reader_;
+};
+
+v1::RunnerCommand Start(const std::string& benchmark,
+                        const std::vector<std::map<std::string, std::string>>& cases) {
+  v1::RunnerCommand command;
+  v1::RunnerStart* start = command.mutable_start();
+  start->set_benchmark(benchmark);
+  start->set_world_size(1);
+  start->set_seed(7);
+  start->set_advertise_address("127.0.0.1");
+  for (size_t i = 0; i < cases.size(); ++i) {
+    v1::BenchmarkCase* one = start->add_cases();
+    one->set_case_index(static_cast<int32_t>(10 + i));
+    for (const auto& [name, value] : cases[i]) (*one->mutable_parameters())[name] = value;
+  }
+  return command;
+}
+
+const std::map<std::string, std::string> kSmallStream = {
+    {"op", "copy"}, {"bytes", "65536"}, {"threads", "1"}};
+
+TEST(RunnerCommandLine, ExitCodesTellWhatHappened) {
+  EXPECT_EQ(Invoke({"list"}).exit.code, kExitDone);
+  EXPECT_THAT(Invoke({"list", "cpu_gemm"}).output, HasSubstr("gflops"));
+  EXPECT_EQ(Invoke({"selftest"}).exit.code, kExitDone);
+  EXPECT_EQ(Invoke({}).exit.code, kExitUsage);
+  EXPECT_EQ(Invoke({"frobnicate"}).exit.code, kExitUsage);
+  EXPECT_EQ(Invoke({"run"}).exit.code, kExitUsage);
+  EXPECT_EQ(Invoke({"serve"}).exit.code, kExitUsage);
+}
+
+TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"run", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
+      {{"run", "cpu_gemm", "dtype=bf17"}, "one of fp32, fp64"},
+      {{"run", "cpu_gemm", "m=0"}, "from 1 to 65536"},
+      {{"run", "cpu_gemm", "mm=4"}, "did you mean"},
+      {{"run", "cpu_gemm", "m=4", "m=5"}, "given twice"},
+      {{"run", "cpu_gemm", "m"}, "neither NAME=VALUE nor an option"},
+      {{"run", "cpu_gemm", "-o"}, "needs a value"},
+      {{"run", "cpu_gemm", "-o", "yaml"}, "one of table, json"},
+      {{"run", "cpu_gemm", "--seed", "x"}, "whole number"},
+      {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
+      {{"list", "nothing"}, "no benchmark is called"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const CommandOutput output = Invoke(arguments);
+    EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
+    EXPECT_THAT(output.output, HasSubstr(message));
+  }
+}
+
+TEST(RunnerCommandLine, RunsACaseAsJson) {
+  const CommandOutput output =
+      Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB", "threads=1", "-o", "json"});
+  EXPECT_EQ(output.exit.code, kExitDone) << output.output;
+  EXPECT_THAT(output.output, HasSubstr("\"outcome\":\"ok\""));
+  EXPECT_THAT(output.output, HasSubstr("\"bytes\":\"65536\""));
+}
+
+TEST(RunnerCommandLine, ACollectiveStartsItsOwnRanks) {
+  const CommandOutput output =
+      Invoke({"run", "tcp_all_reduce", "ranks=3", "bytes=1000", "-o", "json"});
+  EXPECT_EQ(output.exit.code, kExitDone) << output.output;
+  // Only the end of the output is kept: what follows the samples.
+  EXPECT_NE(output.output.find("\"metric\":\"algorithm_bandwidth\""), std::string::npos);
+  EXPECT_NE(output.output.find("\"elements_checked\":750"), std::string::npos);
+}
+
+TEST(RunnerProtocol, DescribeDeclaresEveryBenchmark) {
+  Rank runner("describe");
+  const v1::RunnerEvent event = runner.Next();
+  ASSERT_TRUE(event.has_description());
+  EXPECT_EQ(runner.Wait().code, kExitDone);
+  std::vector<std::string> names;
+  for (const v1::BenchmarkSchema& schema : event.description().benchmarks()) {
+    names.push_back(schema.name());
+    EXPECT_GT(schema.metrics_size(), 0);
+    EXPECT_NE(schema.resource(), v1::RESOURCE_KIND_UNSPECIFIED);
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf({"cpu_gemm", "cpu_memory_bandwidth", "tcp_all_reduce"}));
+}
+
+TEST(RunnerProtocol, ServesCasesInOrder) {
+  Rank runner("serve");
+  runner.Send(Start("cpu_memory_bandwidth", {kSmallStream, {{"op", "swap"}}, kSmallStream}));
+  EXPECT_TRUE(runner.Next().has_ready());
+  const v1::CaseResult first = runner.Next().case_result();
+  EXPECT_EQ(first.case_index(), 10);
+  ASSERT_EQ(first.outcome(), v1::CASE_OUTCOME_OK) << first.failure().message();
+  EXPECT_EQ(first.benchmark(), "cpu_memory_bandwidth");
+  ASSERT_EQ(first.measurements_size(), 2);
+  EXPECT_EQ(first.measurements(0).metric(), "bandwidth");
+  EXPECT_EQ(first.measurements(0).samples_size(), first.measurements(0).n());
+  EXPECT_EQ(first.measurements(1).samples_size(), 0);
+  EXPECT_FALSE(first.measurements(0).method().stop_reason().empty());
+  EXPECT_TRUE(first.verification().passed());
+  EXPECT_EQ(first.prediction().bytes(), 131072);
+  EXPECT_TRUE(first.has_end_time());
+  const v1::CaseResult second = runner.Next().case_result();
+  EXPECT_EQ(second.case_index(), 11);
+  EXPECT_EQ(second.outcome(), v1::CASE_OUTCOME_FAILED);
+  EXPECT_EQ(second.failure().failure_class(), v1::FAILURE_CLASS_USER);
+  EXPECT_EQ(second.failure().reason(), "INVALID_PARAMETER");
+  EXPECT_EQ(runner.Next().case_result().case_index(), 12);
+  EXPECT_EQ(runner.Next().finished().cases_run(), 3);
+  EXPECT_EQ(runner.Wait().code, kExitDone);
+}
+
+TEST(RunnerProtocol, AGangMeetsThroughTheToken) {
+  Rank first("serve");
+  Rank second("serve");
+  v1::RunnerCommand start = Start(
+      "tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}, {{"ranks", "3"}, {"bytes", "4096"}}});
+  start.mutable_start()->set_world_size(2);
+  first.Send(start);
+  start.mutable_start()->set_rank(1);
+  second.Send(start);
+  const v1::RunnerEvent ready = first.Next();
+  EXPECT_TRUE(second.Next().has_ready());
+  v1::RunnerCommand rendezvous;
+  rendezvous.mutable_rendezvous()->set_token(ready.ready().rendezvous_token());
+  first.Send(rendezvous);
+  second.Send(rendezvous);
+  const v1::CaseResult result = first.Next().case_result();
+  EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_OK) << result.failure().message();
+  EXPECT_EQ(result.verification().elements_checked(), 2048);
+  EXPECT_EQ(result.environment().topology(), "network");
+  EXPECT_EQ(first.Next().case_result().failure().failure_class(), v1::FAILURE_CLASS_USER);
+  EXPECT_TRUE(first.Next().has_finished());
+  EXPECT_TRUE(second.Next().has_finished());  // And no results.
+  EXPECT_EQ(first.Wait().code, kExitDone);
+  EXPECT_EQ(second.Wait().code, kExitDone);
+}
+
+TEST(RunnerProtocol, ALostRankEndsTheJobWithoutFinished) {
+  Rank first("serve");
+  Rank second("serve");
+  v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "64000000"}}});
+  start.mutable_start()->set_world_size(2);
+  first.Send(start);
+  start.mutable_start()->set_rank(1);
+  second.Send(start);
+  v1::RunnerCommand rendezvous;
+  rendezvous.mutable_rendezvous()->set_token(first.Next().ready().rendezvous_token());
+  first.Send(rendezvous);
+  second.Send(rendezvous);
+  EXPECT_TRUE(second.Next().has_ready());
+  second.Signal(SIGKILL);
+  EXPECT_EQ(first.Next().kind_case(), v1::RunnerEvent::KIND_NOT_SET);
+  EXPECT_EQ(first.Wait().code, kExitGangLost);
+}
+
+TEST(RunnerProtocol, WrongStartsEndAtOnce) {
+  v1::RunnerCommand beyond = Start("cpu_gemm", {});
+  beyond.mutable_start()->set_rank(5);
+  v1::RunnerCommand rendezvous;
+  rendezvous.mutable_rendezvous()->set_token("x");
+  for (const v1::RunnerCommand& command :
+       {Start("nothing", {}), beyond, rendezvous, v1::RunnerCommand()}) {
+    Rank runner("serve");
+    runner.Send(command);
+    EXPECT_EQ(runner.Wait().code, kExitUsage);
+  }
+  for (const std::string& bytes : {std::string(10, '\xff'), EncodeFrame("\x08garbage")}) {
+    Rank runner("serve");
+    runner.SendRaw(bytes);
+    EXPECT_EQ(runner.Wait().code, kExitUsage);
+  }
+}
+
+TEST(RunnerProtocol, StopsWhenItsAgentIsGone) {
+  {
+    Rank waiting("serve");
+    waiting.CloseCommands();
+    EXPECT_EQ(waiting.Wait().code, kExitStopped);
+  }
+  const std::map<std::string, std::string> large = {{"bytes", "64MiB"}, {"op", "triad"}};
+  {
+    Rank running("serve");
+    running.Send(Start("cpu_memory_bandwidth", {large, large, large}));
+    EXPECT_TRUE(running.Next().has_ready());
+    running.CloseCommands();
+    EXPECT_EQ(running.Wait().code, kExitStopped);
+  }
+  {
+    Rank unread("serve");
+    unread.Send(Start("cpu_memory_bandwidth", {kSmallStream, kSmallStream}));
+    EXPECT_TRUE(unread.Next().has_ready());
+    unread.CloseEvents();
+    EXPECT_EQ(unread.Wait().code, kExitStopped);
+  }
+  Rank terminated("serve");
+  terminated.Send(Start("cpu_memory_bandwidth", {large, large, large}));
+  EXPECT_TRUE(terminated.Next().has_ready());
+  terminated.Signal(SIGTERM);
+  EXPECT_EQ(terminated.Wait().signal, SIGTERM);
+}
+
+}  // namespace
+}  // namespace assay
