@@ -108,13 +108,14 @@ void ReadAxis(const YamlNode::Entry& entry, const std::string& field, FieldReade
 void ReadGpus(const YamlNode& value, const std::string& field, FieldReader& reader,
               v1::BenchmarkMatrix& matrix) {
   const auto add = [&](const YamlNode& item, const std::string& path) {
-    const int index = reader.Integer(item, path, 0);
+    const std::optional<int> index = reader.Integer(item, path, 0);
+    if (!index) return;
     const auto& known = matrix.gpu_indices();
-    if (std::find(known.begin(), known.end(), index) != known.end()) {
-      reader.Fault(item.at, path, "GPU " + std::to_string(index) + " is listed twice");
+    if (std::find(known.begin(), known.end(), *index) != known.end()) {
+      reader.Fault(item.at, path, "GPU " + std::to_string(*index) + " is listed twice");
       return;
     }
-    matrix.add_gpu_indices(index);
+    matrix.add_gpu_indices(*index);
   };
   if (value.kind == YamlNode::Kind::kScalar) {
     add(value, field);

@@ -24,6 +24,10 @@ class CampaignReader {
       : spec_(spec), reader_(faults) {}
 
   void Read(const YamlNode& root) {
+    if (root.kind == YamlNode::Kind::kNull) {
+      reader_.Fault({1, 1}, "", "the file is empty; a campaign has at least name and benchmarks");
+      return;
+    }
     if (root.kind != YamlNode::Kind::kMap) {
       reader_.Fault(root.at, "",
                     "a campaign is a list of \"field: value\" lines; found " + Describe(root) +
@@ -71,11 +75,11 @@ class CampaignReader {
         spec_.set_placement(choice == 0 ? v1::PLACEMENT_POLICY_EACH : v1::PLACEMENT_POLICY_ANY);
       }
     } else if (key == "repetitions") {
-      spec_.set_repetitions(reader_.Integer(value, key, 1));
+      spec_.set_repetitions(reader_.Integer(value, key, 1).value_or(1));
     } else if (key == "retries") {
-      spec_.set_retries(reader_.Integer(value, key, 0));
+      spec_.set_retries(reader_.Integer(value, key, 0).value_or(0));
     } else if (key == "priority") {
-      spec_.set_priority(reader_.Integer(value, key, std::numeric_limits<int>::min()));
+      spec_.set_priority(reader_.Integer(value, key, std::numeric_limits<int>::min()).value_or(0));
     } else if (key == "timeout") {
       ReadTimeout(value);
     } else if (key == "benchmarks") {
@@ -179,9 +183,13 @@ Result<CampaignFile> ReadCampaignFile(const std::string& path) {
 
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults) {
   std::string text;
-  for (const FileFault& fault : faults) {
+  for (size_t i = 0; i < std::min(faults.size(), kMaxYamlFaults); ++i) {
+    const FileFault& fault = faults[i];
     text += path + ":" + std::to_string(fault.at.line) + ":" + std::to_string(fault.at.column) +
             ": " + (fault.field.empty() ? "" : fault.field + ": ") + fault.description + "\n";
+  }
+  if (faults.size() > kMaxYamlFaults) {
+    text += path + ": and " + std::to_string(faults.size() - kMaxYamlFaults) + " more\n";
   }
   return text;
 }

@@ -26,7 +26,8 @@ CampaignFile ParseCampaign(std::string_view text);
 // be read; what is wrong inside it is in `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// "FILE:7:12: benchmarks[1].gemm.m: description", a line a fault.
+// "FILE:7:12: benchmarks[1].gemm.m: description", a line a fault, at most
+// kMaxYamlFaults of them.
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
 // What a coordinator found wrong, printed as if found here:

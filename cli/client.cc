@@ -70,7 +70,9 @@ Status Client::Explain(const grpc::Status& status) const {
   // lacks (its database, for example).
   const bool answered = !error.reason().empty();
   if (answered || ExitCodeOf(error) != kExitUnreachable) return error;
+  // gRPC tells the whole story; its end is the cause.
   std::string why = error.message();
+  if (const size_t cause = why.rfind(": "); cause != std::string::npos) why = why.substr(cause + 2);
   if (error.code() == Code::kDeadlineExceeded) why = "no answer in time";
   const Status unreachable(error.code(), "UNREACHABLE",
                            "cannot reach " + peer_ + " at " + address_ + ": " + why);

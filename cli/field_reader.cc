@@ -58,17 +58,17 @@ int FieldReader::Choice(const YamlNode& node, const std::string& field,
   return -1;
 }
 
-int FieldReader::Integer(const YamlNode& node, const std::string& field, int least) {
+std::optional<int> FieldReader::Integer(const YamlNode& node, const std::string& field, int least) {
   constexpr int kLeast = std::numeric_limits<int>::min();
   constexpr int kMost = std::numeric_limits<int>::max();
   const std::string wanted =
       least == kLeast ? "a whole number" : "a whole number of at least " + std::to_string(least);
-  if (!IsText(node, field, wanted)) return least;
+  if (!IsText(node, field, wanted)) return std::nullopt;
   const Result<int64_t> number = ParseInteger(node.text);
   if (number.ok() && *number >= least && *number <= kMost) return static_cast<int>(*number);
   const bool too_big = number.ok() && *number > kMost;
   Fault(node.at, field, Quote(node.text) + (too_big ? " is too big" : " is not " + wanted));
-  return least;
+  return std::nullopt;
 }
 
 }  // namespace assay::cli

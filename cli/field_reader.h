@@ -1,6 +1,7 @@
 // Reads single values of a campaign file and records what is wrong with them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,9 @@ class FieldReader {
   int Choice(const YamlNode& node, const std::string& field,
              const std::vector<std::string>& choices);
 
-  // A whole number of at least `least`, which it is after a fault too. What is too
-  // much is the coordinator's to say.
-  int Integer(const YamlNode& node, const std::string& field, int least);
+  // A whole number of at least `least`; nullopt after a fault. What is too much is
+  // the coordinator's to say.
+  std::optional<int> Integer(const YamlNode& node, const std::string& field, int least);
 
  private:
   std::vector<FileFault>& faults_;

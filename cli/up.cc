@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -195,6 +196,8 @@ Result<ExitCode> RunUp(const UpOptions& options) {
     const Result<HostPort> parsed = ParseHostPort(*address);
     if (!parsed.ok()) return parsed.status().WithContext(flag);
   }
+  // A reader of our output that goes away must not take the servers with it.
+  signal(SIGPIPE, SIG_IGN);
   // From here on a signal is read from this descriptor, so that no child is left.
   const FileDescriptor signals = BlockTerminationSignals();
   ASSAY_ASSIGN_OR_RETURN(const DataFolder folder, OpenDataFolder(options.data));

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <optional>
 #include <sstream>
+#include <unordered_map>
 
 #include "cli/utf8.h"
 
@@ -67,6 +68,8 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode node;
     // A map between key and value.
     std::optional<YamlNode::Entry> entry;
+    // Lines of the keys so far.
+    std::unordered_map<std::string, int> keys;
   };
 
   static YamlNode MakeNode(YamlNode::Kind kind, const YAML::Mark& mark) {
@@ -76,8 +79,12 @@ class TreeBuilder : public YAML::EventHandler {
     return node;
   }
 
+  void Fault(Position at, std::string description) {
+    file_.faults.push_back({at, "", std::move(description)});
+    if (file_.faults.size() >= kMaxYamlFaults) throw StopParsing();
+  }
   void Fault(const YAML::Mark& mark, std::string description) {
-    file_.faults.push_back({ToPosition(mark), "", std::move(description)});
+    Fault(ToPosition(mark), std::move(description));
   }
 
   void RefuseAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -99,7 +106,7 @@ class TreeBuilder : public YAML::EventHandler {
       Fault(mark, "nested more than " + std::to_string(kMaxYamlDepth) + " levels deep");
       throw StopParsing();
     }
-    levels_.push_back({MakeNode(kind, mark), std::nullopt});
+    levels_.push_back({MakeNode(kind, mark), std::nullopt, {}});
   }
 
   void Close() {
@@ -125,7 +132,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void BeginEntry(Level& level, YamlNode key) {
     if (key.kind != YamlNode::Kind::kScalar && !key.faulty) {
-      file_.faults.push_back({key.at, "", "a key must be a word"});
+      Fault(key.at, "a key must be a word");
     }
     level.entry = YamlNode::Entry{std::move(key.text), key.at, YamlNode()};
   }
@@ -134,14 +141,10 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode::Entry entry = std::move(*level.entry);
     level.entry.reset();
     entry.value = std::move(value);
-    const auto& entries = level.node.entries;
-    const auto first = std::find_if(entries.begin(), entries.end(),
-                                    [&](const auto& other) { return other.key == entry.key; });
-    if (first != entries.end()) {
-      file_.faults.push_back({entry.at, "",
-                              Quote(entry.key) +
-                                  " stands here for the second time; the first is in line " +
-                                  std::to_string(first->at.line)});
+    const auto [first, added] = level.keys.try_emplace(entry.key, entry.at.line);
+    if (!added) {
+      Fault(entry.at, Quote(entry.key) + " stands here for the second time; the first is in line " +
+                          std::to_string(first->second));
       return;
     }
     level.node.entries.push_back(std::move(entry));
@@ -157,8 +160,9 @@ std::optional<FileFault> FindBinary(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const Utf8Character character = DecodeUtf8(text.substr(i));
     const char32_t point = character.code_point;
-    const bool control = (point < 0x20 && point != '\n' && point != '\r' && point != '\t') ||
-                         (point >= 0x7f && point < 0xa0);
+    const bool control =
+        character.valid && ((point < 0x20 && point != '\n' && point != '\r' && point != '\t') ||
+                            (point >= 0x7f && point < 0xa0));
     if (!character.valid || control) {
       char found[32];
       std::snprintf(found, sizeof found, "0x%02x", static_cast<unsigned char>(text[i]));

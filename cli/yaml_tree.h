@@ -13,6 +13,8 @@ namespace assay::cli {
 // Limits of a file.
 inline constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 inline constexpr int kMaxYamlDepth = 16;
+// Reading ends at so many faults.
+inline constexpr size_t kMaxYamlFaults = 100;
 
 // Where something stands in a file, 1-based; columns count bytes.
 struct Position {

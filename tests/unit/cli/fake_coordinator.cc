@@ -1,0 +1,252 @@
+#include "tests/unit/cli/fake_coordinator.h"
+
+#include <fcntl.h>
+#include <grpcpp/server_builder.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iterator>
+
+#include "common/digest.h"
+#include "common/subprocess.h"
+#include "rpc/credentials.h"
+#include "rpc/status_conversion.h"
+
+namespace assay::cli {
+namespace {
+
+// Pages `items` by position.
+template <typename Item, typename Add>
+std::string Page(const std::vector<Item>& items, int page_size, const std::string& token, Add add) {
+  const size_t start = token.empty() ? 0 : std::stoul(token);
+  const size_t end = std::min(items.size(), start + static_cast<size_t>(page_size));
+  for (size_t i = start; i < end; ++i) add(items[i]);
+  return end < items.size() ? std::to_string(end) : "";
+}
+
+grpc::Status NotThere(const std::string& what) { return rpc::ToGrpc(NotFound("no " + what)); }
+
+}  // namespace
+
+struct FakeCoordinator::Campaigns final : v1::CampaignService::Service {
+  explicit Campaigns(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status CreateCampaign(grpc::ServerContext*, const v1::CreateCampaignRequest* request,
+                              v1::CreateCampaignResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_create_ = *request;
+    ++fake.create_calls_;
+    if (!fake.create_error.ok()) return rpc::ToGrpc(fake.create_error);
+    *response->mutable_campaign() = fake.campaigns.at(0);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetCampaign(grpc::ServerContext*, const v1::GetCampaignRequest* request,
+                           v1::GetCampaignResponse* response) override {
+    for (const v1::Campaign& campaign : fake.campaigns) {
+      if (campaign.campaign_id() != request->campaign() && campaign.name() != request->campaign()) {
+        continue;
+      }
+      *response->mutable_campaign() = campaign;
+      return grpc::Status::OK;
+    }
+    return NotThere("campaign \"" + request->campaign() + "\"");
+  }
+
+  grpc::Status CancelCampaign(grpc::ServerContext*, const v1::CancelCampaignRequest*,
+                              v1::CancelCampaignResponse* response) override {
+    *response->mutable_campaign() = fake.campaigns.at(0);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListCampaigns(grpc::ServerContext*, const v1::ListCampaignsRequest* request,
+                             v1::ListCampaignsResponse* response) override {
+    response->set_next_page_token(
+        Page(fake.campaigns, request->page_size(), request->page_token(),
+             [&](const v1::Campaign& campaign) { *response->add_campaigns() = campaign; }));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
+                        v1::ListJobsResponse* response) override {
+    response->set_next_page_token(Page(fake.jobs, request->page_size(), request->page_token(),
+                                       [&](const v1::Job& job) { *response->add_jobs() = job; }));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status WatchCampaign(grpc::ServerContext* context, const v1::WatchCampaignRequest*,
+                             grpc::ServerWriter<v1::WatchCampaignResponse>* writer) override {
+    std::unique_lock lock(fake.mutex_);
+    if (fake.watches.empty()) return NotThere("campaign to watch");
+    const std::vector<v1::WatchCampaignResponse> messages = fake.watches.front();
+    fake.watches.pop_front();
+    const bool last = fake.watches.empty();
+    for (const v1::WatchCampaignResponse& message : messages) writer->Write(message);
+    if (!last) return {grpc::StatusCode::UNAVAILABLE, "going away"};
+    if (!fake.hang_last_watch) return grpc::Status::OK;
+    fake.hanging_ = true;
+    fake.changed_.notify_all();
+    while (!context->IsCancelled() && !fake.stopping_) {
+      fake.changed_.wait_for(lock, std::chrono::milliseconds(10));
+    }
+    return grpc::Status::CANCELLED;
+  }
+
+  grpc::Status ListFleetBenchmarks(grpc::ServerContext*, const v1::ListFleetBenchmarksRequest*,
+                                   v1::ListFleetBenchmarksResponse* response) override {
+    *response = fake.benchmarks;
+    return grpc::Status::OK;
+  }
+
+  FakeCoordinator& fake;
+};
+
+struct FakeCoordinator::Nodes final : v1::NodeService::Service {
+  explicit Nodes(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest* request,
+                         v1::ListNodesResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_filter_ = request->filter();
+    response->set_next_page_token(
+        Page(fake.nodes, request->page_size(), request->page_token(),
+             [&](const v1::Node& node) { *response->add_nodes() = node; }));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetNode(grpc::ServerContext*, const v1::GetNodeRequest* request,
+                       v1::GetNodeResponse* response) override {
+    for (const v1::Node& node : fake.nodes) {
+      if (node.description().name() != request->node()) continue;
+      *response->mutable_node() = node;
+      return grpc::Status::OK;
+    }
+    return NotThere("node \"" + request->node() + "\"");
+  }
+
+  grpc::Status AddNode(grpc::ServerContext*, const v1::AddNodeRequest*,
+                       v1::AddNodeResponse* response) override {
+    *response->mutable_node() = fake.nodes.at(0);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status RemoveNode(grpc::ServerContext*, const v1::RemoveNodeRequest*,
+                          v1::RemoveNodeResponse*) override {
+    return rpc::ToGrpc(FailedPrecondition("the node runs a job", "NODE_BUSY"));
+  }
+
+  FakeCoordinator& fake;
+};
+
+struct FakeCoordinator::Results final : v1::ResultService::Service {
+  explicit Results(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status ListResults(grpc::ServerContext*, const v1::ListResultsRequest* request,
+                           v1::ListResultsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_filter_ = request->filter();
+    response->set_next_page_token(
+        Page(fake.results, request->page_size(), request->page_token(),
+             [&](const v1::StoredResult& result) { *response->add_results() = result; }));
+    return grpc::Status::OK;
+  }
+
+  FakeCoordinator& fake;
+};
+
+struct FakeCoordinator::Agent final : v1::AgentService::Service {
+  explicit Agent(FakeCoordinator& fake) : fake(fake) {}
+
+  grpc::Status RunJob(grpc::ServerContext*, const v1::RunJobRequest* request,
+                      grpc::ServerWriter<v1::RunJobResponse>* writer) override {
+    const std::lock_guard lock(fake.mutex_);
+    fake.last_run_ = *request;
+    for (const v1::RunJobResponse& event : fake.run_events) writer->Write(event);
+    return rpc::ToGrpc(fake.run_error);
+  }
+
+  FakeCoordinator& fake;
+};
+
+FakeCoordinator::FakeCoordinator()
+    : campaign_service_(std::make_unique<Campaigns>(*this)),
+      node_service_(std::make_unique<Nodes>(*this)),
+      result_service_(std::make_unique<Results>(*this)),
+      agent_service_(std::make_unique<Agent>(*this)) {}
+
+FakeCoordinator::~FakeCoordinator() { Stop(); }
+
+void FakeCoordinator::Start(int port) {
+  stopping_ = false;
+  grpc::ServerBuilder builder;
+  rpc::ApplyServerLimits(builder);
+  builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
+                           &port_);
+  builder.RegisterService(campaign_service_.get());
+  builder.RegisterService(node_service_.get());
+  builder.RegisterService(result_service_.get());
+  builder.RegisterService(agent_service_.get());
+  server_ = builder.BuildAndStart();
+}
+
+void FakeCoordinator::Stop() {
+  if (!server_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_.reset();
+}
+
+v1::CreateCampaignRequest FakeCoordinator::last_create() const {
+  const std::lock_guard lock(mutex_);
+  return last_create_;
+}
+
+std::string FakeCoordinator::last_filter() const {
+  const std::lock_guard lock(mutex_);
+  return last_filter_;
+}
+
+v1::RunJobRequest FakeCoordinator::last_run() const {
+  const std::lock_guard lock(mutex_);
+  return last_run_;
+}
+
+int FakeCoordinator::create_calls() const {
+  const std::lock_guard lock(mutex_);
+  return create_calls_;
+}
+
+void FakeCoordinator::AwaitHangingWatch() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return hanging_; });
+}
+
+ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator) {
+  // stderr goes to an unlinked file, so that neither stream can fill its pipe.
+  char path[] = "/tmp/assay-cli-test-XXXXXX";
+  const FileDescriptor errors(mkstemp(path));
+  SubprocessOptions options;
+  options.argv = {"sh", "-c", "exec \"$@\" 2>\"$ASSAY_TEST_STDERR\"", "sh", ASSAY_PROGRAM};
+  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+  options.environment = {"ASSAY_COORDINATOR=" + coordinator, "PATH=/usr/bin:/bin",
+                         "HOME=/nonexistent", "TZ=UTC", std::string("ASSAY_TEST_STDERR=") + path};
+  const Result<CommandOutput> output = RunCommand(options, std::chrono::seconds(40));
+  ProgramRun run;
+  if (output.ok()) {
+    run.exit_code = output->exit.signal == 0 ? output->exit.code : -output->exit.signal;
+    run.out = output->output;
+  } else {
+    run.out = output.status().ToString();
+  }
+  const Result<std::string> text = ReadFile(path);
+  run.err = text.ok() ? *text : text.status().ToString();
+  unlink(path);
+  return run;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,91 @@
+// A coordinator and an agent that answer as a test tells them.
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "assay/v1/agent_service.grpc.pb.h"
+#include "assay/v1/campaign_service.grpc.pb.h"
+#include "assay/v1/node_service.grpc.pb.h"
+#include "assay/v1/result_service.grpc.pb.h"
+#include "common/status.h"
+
+namespace assay::cli {
+
+// Set the answers, then Start. Not for changing while it serves, except through
+// its methods.
+class FakeCoordinator {
+ public:
+  FakeCoordinator();
+  ~FakeCoordinator();
+
+  // Serves on 127.0.0.1, on `port` or any free one.
+  void Start(int port = 0);
+  // Breaks every connection.
+  void Stop();
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  int port() const { return port_; }
+
+  // Answers of the services.
+  std::vector<v1::Node> nodes;
+  std::vector<v1::Campaign> campaigns;
+  std::vector<v1::Job> jobs;
+  std::vector<v1::StoredResult> results;
+  v1::ListFleetBenchmarksResponse benchmarks;
+  Status create_error;
+  // Streamed by WatchCampaign, one list a call in turn; after its list a call
+  // breaks with UNAVAILABLE unless it was the last.
+  std::deque<std::vector<v1::WatchCampaignResponse>> watches;
+  // The last list leaves the stream open instead of ending it.
+  bool hang_last_watch = false;
+  std::vector<v1::RunJobResponse> run_events;
+  Status run_error;
+
+  // What was asked.
+  v1::CreateCampaignRequest last_create() const;
+  std::string last_filter() const;
+  v1::RunJobRequest last_run() const;
+  int create_calls() const;
+  // Blocks until a watch has sent its whole list and hangs.
+  void AwaitHangingWatch();
+
+ private:
+  struct Campaigns;
+  struct Nodes;
+  struct Results;
+  struct Agent;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  v1::CreateCampaignRequest last_create_;
+  std::string last_filter_;
+  v1::RunJobRequest last_run_;
+  int create_calls_ = 0;
+  bool hanging_ = false;
+  bool stopping_ = false;
+
+  std::unique_ptr<Campaigns> campaign_service_;
+  std::unique_ptr<Nodes> node_service_;
+  std::unique_ptr<Results> result_service_;
+  std::unique_ptr<Agent> agent_service_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+};
+
+// The program's outcome, run with the fake as its coordinator.
+struct ProgramRun {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+// Runs `assay` with `arguments` and ASSAY_COORDINATOR=`coordinator`.
+ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator);
+
+}  // namespace assay::cli

@@ -1,0 +1,225 @@
+// The real program: arguments, exit codes, and what it says.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/temporary_folder.h"
+#include "tests/unit/cli/fake_coordinator.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Nothing listens there: port 1 needs root and a very old service.
+constexpr char kNobody[] = "127.0.0.1:1";
+
+struct BadUsage {
+  std::vector<std::string> arguments;
+  std::string says;
+};
+
+class UsageTest : public testing::TestWithParam<BadUsage> {};
+
+TEST_P(UsageTest, ExitsWithTwoAndSaysWhy) {
+  const ProgramRun run = RunAssay(GetParam().arguments, kNobody);
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_THAT(run.err, HasSubstr(GetParam().says));
+  EXPECT_EQ(run.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Arguments, UsageTest,
+    testing::Values(
+        BadUsage{{}, "A subcommand is required"}, BadUsage{{"frobnicate"}, "frobnicate"},
+        BadUsage{{"campaign"}, "A subcommand is required"},
+        BadUsage{{"campaign", "submit"}, "file is required"},
+        BadUsage{{"campaign", "submit", "/nonexistent.yaml"},
+                 "assay: cannot read /nonexistent.yaml: No such file or directory"},
+        BadUsage{{"campaign", "list", "--limit", "-3"}, "--limit"},
+        BadUsage{{"results", "-o", "xml"}, "--output"},
+        BadUsage{{"results", "--limit", "many"}, "--limit"},
+        BadUsage{{"node", "list", "--bogus"}, "--bogus"},
+        BadUsage{{"node", "add"}, "address is required"}, BadUsage{{"completion", "tcsh"}, "tcsh"},
+        BadUsage{{"run", "gemm", "m"}, "\"m\" is not NAME=VALUE; write for example m=4096"},
+        BadUsage{{"run", "gemm", "m=1", "m=2"}, "parameter \"m\" is given twice"},
+        BadUsage{{"run", "gemm", "--local", "--agent", "127.0.0.1:1"}, "--local excludes --agent"},
+        BadUsage{{"run", "gemm", "--gpus", "a"}, "--gpus"},
+        BadUsage{{"--coordinator", "nowhere", "node", "list"}, "\"nowhere\" is not HOST:PORT"},
+        BadUsage{{"--coordinator", "localhost:0", "node", "list"}, "port 0"},
+        BadUsage{{"--tls-cert", "/nonexistent", "node", "list"}, "without its key"},
+        BadUsage{{"up", "--listen", "7900"}, "--listen: \"7900\" is not HOST:PORT"}));
+
+TEST(ProgramTest, HelpAndVersion) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--help"}, {"campaign", "submit", "--help"}}) {
+    const ProgramRun run = RunAssay(arguments, kNobody);
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_THAT(run.out, HasSubstr("Usage: assay"));
+  }
+  EXPECT_EQ(RunAssay({"version"}, kNobody).out, "assay " ASSAY_VERSION "\n");
+  EXPECT_EQ(RunAssay({"--version"}, kNobody).out, "assay " ASSAY_VERSION "\n");
+}
+
+TEST(ProgramTest, UnreachableCoordinator) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"node", "list"}, {"campaign", "watch", "x"}, {"results"}, {"run", "gemm"}}) {
+    const ProgramRun run = RunAssay(arguments, kNobody);
+    EXPECT_EQ(run.exit_code, 3);
+    EXPECT_EQ(run.err,
+              "assay: cannot reach the coordinator at 127.0.0.1:1: Connection refused\n"
+              "hint: start one here with \"assay up\", or name another with --coordinator "
+              "HOST:PORT or ASSAY_COORDINATOR\n");
+  }
+}
+
+TEST(ProgramTest, PlaintextBeyondLoopbackIsRefused) {
+  const ProgramRun run = RunAssay({"node", "list", "--coordinator", "192.0.2.1:7900"}, kNobody);
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("without TLS"));
+}
+
+class ServedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    v1::Campaign& campaign = fake_.campaigns.emplace_back();
+    campaign.set_campaign_id("11111111-2222-4333-8444-555555555555");
+    campaign.set_name("nightly");
+    campaign.set_state(v1::CAMPAIGN_STATE_ACTIVE);
+    campaign.set_case_count(6);
+    campaign.mutable_jobs()->set_queued(2);
+    v1::Node& node = fake_.nodes.emplace_back();
+    node.set_state(v1::NODE_STATE_CONNECTED);
+    node.mutable_description()->set_name("node-a");
+    node.mutable_description()->mutable_inventory()->mutable_cpu()->set_model("EPYC, 9654");
+  }
+
+  ProgramRun Run(const std::vector<std::string>& arguments) {
+    if (fake_.port() == 0) fake_.Start();
+    return RunAssay(arguments, fake_.address());
+  }
+
+  std::string Write(const std::string& text) {
+    const std::string path = folder_.path() + "/campaign.yaml";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  TemporaryFolder folder_;
+  FakeCoordinator fake_;
+};
+
+TEST_F(ServedTest, BadFileIsNeverSent) {
+  const std::string path = Write("name: a\nbenchmarks: [Gemm]\n");
+  const ProgramRun run = Run({"campaign", "submit", path});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, path +
+                         ":2:14: benchmarks[0]: \"Gemm\" is not the name of a benchmark; names "
+                         "are lower-case letters, digits and _\n");
+  EXPECT_EQ(fake_.create_calls(), 0);
+}
+
+TEST_F(ServedTest, SubmitSendsTheSpec) {
+  const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "Submitted campaign nightly (11111111-2222-4333-8444-555555555555): 2 jobs with 6 "
+            "cases\nWatch it: assay campaign watch 11111111-2222-4333-8444-555555555555\n");
+  const v1::CreateCampaignRequest request = fake_.last_create();
+  EXPECT_EQ(request.spec().benchmarks(0).benchmark(), "gemm");
+  EXPECT_EQ(request.request_id().size(), 36u);
+  EXPECT_FALSE(request.validate_only());
+}
+
+TEST_F(ServedTest, DryRunSaysWhatWouldRun) {
+  const std::string path = Write("name: a\nbenchmarks: [gemm]\n");
+  const ProgramRun run = Run({"campaign", "submit", path, "--dry-run", "--watch"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, path + ": valid; would run 2 jobs with 6 cases. Nothing was submitted.\n");
+  EXPECT_TRUE(fake_.last_create().validate_only());
+}
+
+TEST_F(ServedTest, CoordinatorsFaultsLookLikeOurs) {
+  fake_.create_error = InvalidArgument("2 faults", "INVALID_CAMPAIGN")
+                           .WithHint("see: assay benchmark show gemm")
+                           .WithViolations({{"benchmarks[0].gemm.m", "\"x\" is not a number", 2},
+                                            {"nodes", "no node matches", 0}});
+  const std::string path = Write("name: a\nbenchmarks: [gemm]\n");
+  const ProgramRun run = Run({"campaign", "submit", path});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, path + ":2: benchmarks[0].gemm.m: \"x\" is not a number\n" + path +
+                         ": nodes: no node matches\nhint: see: assay benchmark show gemm\n");
+}
+
+TEST_F(ServedTest, RefusalsExitWithFour) {
+  EXPECT_EQ(Run({"node", "remove", "node-a"}).exit_code, 4);
+  EXPECT_EQ(Run({"node", "remove", "node-a"}).err, "assay: the node runs a job\n");
+  EXPECT_EQ(Run({"campaign", "show", "other"}).exit_code, 4);
+  fake_.create_error = Status(Code::kPermissionDenied, "NO_ROLE", "not allowed to submit");
+  EXPECT_EQ(Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")}).exit_code, 4);
+}
+
+TEST_F(ServedTest, CoordinatorWithoutDatabaseSpeaksForItself) {
+  fake_.create_error = Unavailable("the database does not answer", "DATABASE_UNAVAILABLE");
+  const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_EQ(run.err, "assay: the database does not answer\n");
+}
+
+TEST_F(ServedTest, ListsAreTablesJsonAndCsv) {
+  EXPECT_EQ(Run({"node", "list"}).out, "NAME    STATE  HARDWARE\nnode-a  idle   EPYC, 9654\n");
+  const auto json = nlohmann::json::parse(Run({"node", "list", "-o", "json"}).out);
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["description"]["inventory"]["cpu"]["model"], "EPYC, 9654");
+  EXPECT_EQ(json[0]["state"], "NODE_STATE_CONNECTED");
+  EXPECT_EQ(json[0]["dial_address"], "");
+  const std::string csv = Run({"node", "list", "-o", "csv"}).out;
+  EXPECT_THAT(csv, StartsWith("node_id,name,state,"));
+  EXPECT_THAT(csv, HasSubstr(",node-a,NODE_STATE_CONNECTED,,0,,\"EPYC, 9654\","));
+  EXPECT_EQ(nlohmann::json::parse(Run({"campaign", "list", "-o", "json"}).out)[0]["name"],
+            "nightly");
+  EXPECT_THAT(Run({"campaign", "list", "-o", "csv"}).out, StartsWith("campaign_id,name,state,"));
+  EXPECT_EQ(Run({"benchmark", "list", "-o", "json"}).out, "[]\n");
+}
+
+TEST_F(ServedTest, FiltersTravelUnchanged) {
+  Run({"node", "list", "--filter", "gpu.model = \"H200\""});
+  EXPECT_EQ(fake_.last_filter(), "gpu.model = \"H200\"");
+  Run({"results", "--campaign", "nightly", "--filter", "a = 1 OR b = 2"});
+  EXPECT_EQ(fake_.last_filter(),
+            "campaign = \"11111111-2222-4333-8444-555555555555\" AND (a = 1 OR b = 2)");
+}
+
+TEST_F(ServedTest, ResultsAreReadPageByPage) {
+  for (int i = 0; i < 2500; ++i) {
+    v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
+    run.set_benchmark("gemm");
+    run.set_outcome(v1::CASE_OUTCOME_OK);
+    run.add_measurements()->set_median(i);
+  }
+  EXPECT_EQ(nlohmann::json::parse(Run({"results", "-o", "json"}).out).size(), 2500u);
+  EXPECT_EQ(nlohmann::json::parse(Run({"results", "-o", "json", "-n", "1700"}).out).size(), 1700u);
+}
+
+TEST_F(ServedTest, UnknownBenchmarkIsGuessed) {
+  for (const char* name : {"gemm", "all_reduce"}) {
+    fake_.benchmarks.add_benchmarks()->mutable_schema()->set_name(name);
+  }
+  const ProgramRun run = Run({"benchmark", "show", "gem"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.err,
+            "assay: no connected node knows a benchmark \"gem\"\nhint: did you mean gemm?\n");
+}
+
+TEST_F(ServedTest, EmptyFleetSaysWhatToDo) {
+  fake_.nodes.clear();
+  EXPECT_THAT(Run({"node", "list"}).err, HasSubstr("assay node add HOST:PORT"));
+  EXPECT_THAT(Run({"results"}).err, HasSubstr("No results match."));
+}
+
+}  // namespace
+}  // namespace assay::cli

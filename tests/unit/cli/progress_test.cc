@@ -1,0 +1,174 @@
+#include "cli/progress.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::Campaign ActiveCampaign() {
+  v1::Campaign campaign;
+  campaign.set_campaign_id("c1");
+  campaign.set_name("quickstart");
+  campaign.set_state(v1::CAMPAIGN_STATE_ACTIVE);
+  campaign.set_case_count(8);
+  campaign.set_cases_done(2);
+  campaign.mutable_jobs()->set_running(1);
+  campaign.mutable_jobs()->set_queued(3);
+  campaign.mutable_create_time()->set_seconds(1000);
+  return campaign;
+}
+
+v1::Job MakeJob(const std::string& id, v1::JobState state, int64_t epoch = 1) {
+  v1::Job job;
+  job.set_job_id(id);
+  job.set_benchmark("gemm");
+  job.set_state(state);
+  job.set_epoch(epoch);
+  job.set_attempts(static_cast<int>(epoch));
+  job.set_repetition(1);
+  job.set_case_count(4);
+  job.add_node_names("node-a");
+  job.add_gpu_indices(3);
+  job.mutable_start_time()->set_seconds(1010);
+  return job;
+}
+
+std::vector<std::string> Texts(const std::vector<JobEvent>& events) {
+  std::vector<std::string> texts;
+  for (const JobEvent& event : events) texts.push_back((event.failure ? "!" : "") + event.text);
+  return texts;
+}
+
+v1::WatchCampaignResponse Message(const std::vector<v1::Job>& jobs) {
+  v1::WatchCampaignResponse message;
+  *message.mutable_campaign() = ActiveCampaign();
+  for (const v1::Job& job : jobs) *message.add_jobs() = job;
+  return message;
+}
+
+TEST(CampaignProgressTest, TellsEachChangeOnce) {
+  CampaignProgress progress;
+  EXPECT_THAT(progress.Apply(Message({MakeJob("j", v1::JOB_STATE_QUEUED, 0)})), IsEmpty());
+  const v1::WatchCampaignResponse started = Message({MakeJob("j", v1::JOB_STATE_RUNNING)});
+  EXPECT_THAT(Texts(progress.Apply(started)), ElementsAre("gemm on node-a GPU 3: started"));
+  EXPECT_THAT(progress.Apply(started), IsEmpty());
+  v1::Job done = MakeJob("j", v1::JOB_STATE_SUCCEEDED);
+  done.set_cases_done(4);
+  done.mutable_end_time()->set_seconds(1015);
+  EXPECT_THAT(Texts(progress.Apply(Message({done}))),
+              ElementsAre("gemm on node-a GPU 3: done, 4/4 cases in 5.0s"));
+  EXPECT_THAT(progress.Apply(Message({done})), IsEmpty());
+}
+
+TEST(CampaignProgressTest, TellsFailuresAndRetries) {
+  CampaignProgress progress;
+  progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING)}));
+  v1::Job again = MakeJob("j", v1::JOB_STATE_QUEUED);
+  again.mutable_failure()->set_reason("AGENT_LOST");
+  again.mutable_failure()->set_message("no heartbeat for 15s");
+  EXPECT_THAT(Texts(progress.Apply(Message({again}))),
+              ElementsAre("!gemm on node-a GPU 3: attempt 1 failed and will be retried: "
+                          "AGENT_LOST: no heartbeat for 15s"));
+  EXPECT_THAT(Texts(progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING, 2)}))),
+              ElementsAre("gemm on node-a GPU 3: started, attempt 2"));
+  v1::Job failed = MakeJob("j", v1::JOB_STATE_FAILED, 2);
+  failed.set_repetition(2);
+  failed.mutable_failure()->set_reason("TIMEOUT");
+  failed.mutable_failure()->set_message("evil \x1b[2J");
+  EXPECT_THAT(Texts(progress.Apply(Message({failed}))),
+              ElementsAre("!gemm on node-a GPU 3, repetition 2: FAILED after 0/4 cases: TIMEOUT: "
+                          "evil \xef\xbf\xbd[2J"));
+}
+
+TEST(CampaignProgressTest, AttemptMissedWhileDisconnectedIsTold) {
+  CampaignProgress progress;
+  progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING, 1)}));
+  EXPECT_THAT(Texts(progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING, 2)}))),
+              ElementsAre("gemm on node-a GPU 3: started, attempt 2"));
+}
+
+TEST(CampaignProgressTest, DisplayShowsBarAndRunningJobs) {
+  CampaignProgress progress;
+  v1::Job second = MakeJob("j2", v1::JOB_STATE_RUNNING);
+  second.set_benchmark("cpu_memory_bandwidth");
+  second.set_node_names(0, "node-bb");
+  second.clear_gpu_indices();
+  second.set_cases_done(3);
+  progress.Apply(Message({second, MakeJob("j1", v1::JOB_STATE_RUNNING)}));
+  EXPECT_THAT(progress.Render({80, false}, 1075),
+              ElementsAre("██████░░░░░░░░░░░░░░░░░░ 2/8 cases  1m15s  3 queued, 1 running",
+                          "  node-a GPU 3  gemm                  0/4 cases  1m05s",
+                          "  node-bb       cpu_memory_bandwidth  3/4 cases  1m05s"));
+}
+
+TEST(CampaignProgressTest, DisplayIsNeverWiderThanTheTerminalNorTooLong) {
+  CampaignProgress progress;
+  std::vector<v1::Job> jobs;
+  for (int i = 0; i < 40; ++i) {
+    jobs.push_back(MakeJob("j" + std::to_string(i), v1::JOB_STATE_RUNNING));
+    jobs.back().set_node_names(0, "a-node-with-a-very-long-name-" + std::to_string(i));
+  }
+  progress.Apply(Message(jobs));
+  for (int width = 24; width <= 160; width += 8) {
+    const std::vector<std::string> lines = progress.Render({width, false}, 1e12);
+    EXPECT_EQ(lines.size(), CampaignProgress::kMostJobs + 2);
+    for (const std::string& line : lines) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
+}
+
+TEST(CampaignProgressTest, SummaryExplainsTheVerdict) {
+  CampaignProgress progress;
+  v1::WatchCampaignResponse message;
+  v1::Campaign& campaign = *message.mutable_campaign();
+  campaign = ActiveCampaign();
+  campaign.set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  campaign.set_verdict(v1::VERDICT_FAILED);
+  campaign.set_cases_done(7);
+  campaign.clear_jobs();
+  campaign.mutable_jobs()->set_succeeded(3);
+  campaign.mutable_jobs()->set_failed(1);
+  campaign.mutable_end_time()->set_seconds(1012);
+  v1::RuleVerdict& held = *campaign.add_rules();
+  held.set_rule("gemm.tflops >= 500 TFLOP/s");
+  held.set_verdict(v1::VERDICT_PASSED);
+  held.set_explanation("worst 712.3 TFLOP/s on node-a, GPU 3");
+  v1::RuleVerdict& broken = *campaign.add_rules();
+  broken.set_rule("all_reduce.bus_bandwidth >= 340 GB/s");
+  broken.set_verdict(v1::VERDICT_FAILED);
+  broken.set_explanation("no result matches");
+  progress.Apply(message);
+  EXPECT_TRUE(progress.ended());
+  EXPECT_EQ(progress.Summary({}),
+            "Campaign quickstart (c1): FAILED in 12.0s\n"
+            "  Jobs:  3 succeeded, 1 failed\n"
+            "  Cases: 7 of 8 done\n"
+            "  Acceptance:\n"
+            "    PASS  gemm.tflops >= 500 TFLOP/s\n"
+            "          worst 712.3 TFLOP/s on node-a, GPU 3\n"
+            "    FAIL  all_reduce.bus_bandwidth >= 340 GB/s\n"
+            "          no result matches\n");
+}
+
+TEST(CampaignProgressTest, MessagesOfNonsenseAreHarmless) {
+  CampaignProgress progress;
+  v1::WatchCampaignResponse message;
+  message.mutable_campaign()->set_case_count(-5);
+  message.mutable_campaign()->set_cases_done(2'000'000'000);
+  message.mutable_campaign()->mutable_create_time()->set_seconds(-9'000'000'000'000'000'000);
+  v1::Job& job = *message.add_jobs();
+  job.set_state(static_cast<v1::JobState>(99));
+  progress.Apply(message);
+  EXPECT_EQ(progress.Render({40, false}, 0).size(), 1u);
+  EXPECT_FALSE(progress.Summary({}).empty());
+}
+
+}  // namespace
+}  // namespace assay::cli

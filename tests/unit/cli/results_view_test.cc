@@ -1,0 +1,128 @@
+#include "cli/results_view.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+v1::StoredResult Gemm(const std::string& m, const std::string& dtype, double tflops) {
+  v1::StoredResult result;
+  result.set_result_id("r-" + m);
+  result.set_series_id("s");
+  result.set_lineage_id("l");
+  v1::CaseResult& run = *result.mutable_case_result();
+  run.set_benchmark("gemm");
+  run.set_outcome(v1::CASE_OUTCOME_OK);
+  for (const char* name : {"m", "n", "k"}) (*run.mutable_parameters())[name] = m;
+  (*run.mutable_parameters())["dtype"] = dtype;
+  (*run.mutable_parameters())["fill"] = "random";
+  v1::Measurement& measurement = *run.add_measurements();
+  measurement.set_metric("tflops");
+  measurement.set_unit("TFLOP/s");
+  measurement.set_n(30);
+  measurement.set_median(tflops);
+  measurement.set_mad(tflops / 200);
+  run.mutable_prediction()->set_efficiency_spec(0.72);
+  run.mutable_provenance()->add_node_names("node-a");
+  run.mutable_environment()->set_gpu_model("H200");
+  run.mutable_environment()->set_gpu_form_factor("SXM");
+  run.mutable_environment()->set_gpu_count(1);
+  run.mutable_environment()->set_driver_version("580.95.05");
+  return result;
+}
+
+v1::StoredResult Failed(const std::string& reason) {
+  v1::StoredResult result = Gemm("1024", "bf16", 0);
+  v1::CaseResult& run = *result.mutable_case_result();
+  run.clear_measurements();
+  run.clear_prediction();
+  run.set_outcome(v1::CASE_OUTCOME_FAILED);
+  run.mutable_failure()->set_reason(reason);
+  run.mutable_failure()->set_message("error 0.3, tolerance 0.01");
+  return result;
+}
+
+TEST(ResultsTableTest, ShowsWhatMatters) {
+  EXPECT_EQ(ResultsTable({Gemm("4096", "bf16", 712.34), Gemm("8192", "bf16", 700)}, {}),
+            "NODE    GPU       BENCHMARK  PARAMETERS             METRIC  MEDIAN  UNIT       ±%  OF "
+            "SPEC  DRIVER\n"
+            "node-a  H200 SXM  gemm       m=n=k=4096 dtype=bf16  tflops   712.3  TFLOP/s  0.50    "
+            "72.0%  580.95.05\n"
+            "node-a  H200 SXM  gemm       m=n=k=8192 dtype=bf16  tflops   700.0  TFLOP/s  0.50    "
+            "72.0%  580.95.05\n");
+}
+
+TEST(ResultsTableTest, ParametersThatVaryAreShown) {
+  v1::StoredResult zeros = Gemm("4096", "bf16", 800);
+  (*zeros.mutable_case_result()->mutable_parameters())["fill"] = "zeros";
+  EXPECT_THAT(ResultsTable({Gemm("4096", "bf16", 712), zeros}, {}), HasSubstr("fill=zeros"));
+  EXPECT_THAT(ResultsTable({zeros}, {}), Not(HasSubstr("fill")));
+}
+
+TEST(ResultsTableTest, ShapesAndSizesAreWrittenForPeople) {
+  v1::StoredResult result = Gemm("512", "bf16", 1);
+  auto& parameters = *result.mutable_case_result()->mutable_parameters();
+  parameters["k"] = "128";
+  parameters["bytes"] = "1073741824";
+  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("m=n=512 k=128 dtype=bf16 bytes=1GiB"));
+}
+
+TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {
+  v1::StoredResult hot = Gemm("1024", "bf16", 500);
+  hot.mutable_case_result()->mutable_conditions()->add_flags("throttled");
+  hot.mutable_case_result()->mutable_conditions()->add_flags("tepid");
+  v1::StoredResult unsupported = Failed("UNSUPPORTED");
+  unsupported.mutable_case_result()->set_outcome(v1::CASE_OUTCOME_UNSUPPORTED);
+  const std::string text = ResultsTable(
+      {hot, Failed("VERIFICATION_FAILED"), Failed("VERIFICATION_FAILED"), unsupported}, {});
+  EXPECT_THAT(text, HasSubstr("FAILED"));
+  EXPECT_THAT(text, HasSubstr("TE\n"));
+  EXPECT_THAT(text, HasSubstr("flags: E tepid   T throttled\n"
+                              "[1] VERIFICATION_FAILED: error 0.3, tolerance 0.01\n"
+                              "[2] UNSUPPORTED: error 0.3, tolerance 0.01\n"));
+  EXPECT_THAT(text, Not(HasSubstr("[3]")));
+}
+
+TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
+  std::vector<v1::StoredResult> results = {Gemm("4096", "bf16", 712), Failed("TIMEOUT")};
+  results[0].mutable_case_result()->mutable_provenance()->set_node_names(0, std::string(70, 'n'));
+  for (int width = 60; width <= 200; width += 20) {
+    const std::string text = ResultsTable(results, {width, false});
+    for (size_t start = 0; start < text.size();) {
+      const size_t end = text.find('\n', start);
+      EXPECT_LE(DisplayWidth(text.substr(start, end - start)), width) << text;
+      start = end + 1;
+    }
+  }
+}
+
+TEST(ResultsCsvTest, HeaderAndRecordsAgree) {
+  const auto fields = [](const std::string& record) {
+    return std::count(record.begin(), record.end(), ',');
+  };
+  EXPECT_THAT(ResultsCsvHeader(),
+              HasSubstr("time,result_id,campaign_id,campaign,job_id,repetition,series_id,"
+                        "lineage_id,nodes,gpu_uuids,benchmark,benchmark_version,parameters,outcome,"
+                        "failure_reason,failure_message,metric,unit,direction,n,median,mad,p05,p95,"
+                        "ci_low,ci_high"));
+  EXPECT_THAT(ResultsCsvHeader(), HasSubstr("driver,cuda,cublas,nccl"));
+  const std::string record = ResultsCsv(Gemm("4096", "bf16", 712.25));
+  EXPECT_EQ(fields(record), fields(ResultsCsvHeader()));
+  EXPECT_THAT(record, HasSubstr("dtype=bf16;fill=random;k=4096;m=4096;n=4096,ok,,,tflops,TFLOP/s,,"
+                                "30,712.25,3.56125,"));
+  // Nothing measured is nothing, not zero.
+  EXPECT_THAT(ResultsCsv(Failed("TIMEOUT")),
+              HasSubstr("failed,TIMEOUT,\"error 0.3, tolerance 0.01\",,,,,,,,,,,"));
+}
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,87 @@
+// assay run, on an agent and on the fleet.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "tests/unit/cli/fake_coordinator.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::CaseResult GoodCase() {
+  v1::CaseResult run;
+  run.set_benchmark("cpu_gemm");
+  run.set_outcome(v1::CASE_OUTCOME_OK);
+  (*run.mutable_parameters())["m"] = "512";
+  v1::Measurement& measurement = *run.add_measurements();
+  measurement.set_metric("gflops");
+  measurement.set_unit("GFLOP/s");
+  measurement.set_median(123.45);
+  return run;
+}
+
+TEST(RunTest, OnAnAgent) {
+  FakeCoordinator agent;
+  agent.run_events.emplace_back().mutable_progress()->set_phase("measure");
+  *agent.run_events.emplace_back().mutable_case_result() = GoodCase();
+  agent.Start();
+  const ProgramRun run = RunAssay(
+      {"run", "cpu_gemm", "m=512", "--gpus", "0,2", "--agent", agent.address()}, "127.0.0.1:1");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "cpu_gemm: measure\n");
+  EXPECT_EQ(run.out,
+            "BENCHMARK  PARAMETERS  METRIC  MEDIAN  UNIT       ±%\n"
+            "cpu_gemm   m=512       gflops   123.5  GFLOP/s  0.00\n");
+  EXPECT_EQ(agent.last_run().parameters().at("m"), "512");
+  EXPECT_THAT(agent.last_run().gpu_indices(), testing::ElementsAre(0, 2));
+}
+
+TEST(RunTest, FailuresOnAnAgent) {
+  FakeCoordinator agent;
+  v1::Failure& failure = *agent.run_events.emplace_back().mutable_failure();
+  failure.set_reason("RUNNER_CRASHED");
+  failure.set_message("killed by signal 11");
+  agent.Start();
+  const std::vector<std::string> arguments = {"run", "cpu_gemm", "--agent", agent.address()};
+  ProgramRun run = RunAssay(arguments, "127.0.0.1:1");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.err, "assay: the job failed: RUNNER_CRASHED: killed by signal 11\n");
+  agent.run_events.clear();
+  agent.run_error = FailedPrecondition("the node runs a coordinator's job", "NODE_BUSY");
+  run = RunAssay(arguments, "127.0.0.1:1");
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.err, "assay: the node runs a coordinator's job\n");
+  agent.Stop();
+  run = RunAssay(arguments, "127.0.0.1:1");
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("cannot reach the agent at " + agent.address()));
+}
+
+TEST(RunTest, OnTheFleet) {
+  FakeCoordinator fake;
+  v1::Campaign& campaign = fake.campaigns.emplace_back();
+  campaign.set_campaign_id("c1");
+  campaign.set_name("run-cpu_gemm");
+  v1::WatchCampaignResponse end;
+  *end.mutable_campaign() = campaign;
+  end.mutable_campaign()->set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  end.mutable_campaign()->set_verdict(v1::VERDICT_PASSED);
+  fake.watches = {{end}};
+  *fake.results.emplace_back().mutable_case_result() = GoodCase();
+  fake.Start();
+  const ProgramRun run = RunAssay({"run", "cpu_gemm", "m=512", "--gpus", "1"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("PASSED"));
+  EXPECT_THAT(run.out, HasSubstr("cpu_gemm   m=512       gflops   123.5  GFLOP/s"));
+  const v1::CampaignSpec spec = fake.last_create().spec();
+  EXPECT_EQ(spec.name(), "run-cpu_gemm");
+  EXPECT_EQ(spec.placement(), v1::PLACEMENT_POLICY_ANY);
+  ASSERT_EQ(spec.benchmarks_size(), 1);
+  EXPECT_EQ(spec.benchmarks(0).axes(0).list().values(0), "512");
+  EXPECT_THAT(spec.benchmarks(0).gpu_indices(), testing::ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,96 @@
+#include "cli/table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/output.h"
+#include "cli/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+TEST(Utf8Test, WidthIsWhatTheEyeSees) {
+  EXPECT_EQ(DisplayWidth("abc"), 3);
+  EXPECT_EQ(DisplayWidth("gr\u00f6\u00dfe"), 5);
+  EXPECT_EQ(DisplayWidth("\u8282\u70b9"), 4);
+  EXPECT_EQ(DisplayWidth("e\u0301"), 1);
+  EXPECT_EQ(DisplayWidth("\U0001F680"), 2);
+  EXPECT_EQ(DisplayWidth("\xff\xfe"), 2);
+  EXPECT_EQ(Truncate("abcdef", 4), "abc\u2026");
+  EXPECT_EQ(Truncate("\u8282\u70b9\u8282", 4), "\u8282\u2026");
+  EXPECT_EQ(Truncate("abc", 3), "abc");
+  EXPECT_EQ(Truncate("abc", 0), "");
+}
+
+TEST(Utf8Test, MalformedTextIsReplaced) {
+  EXPECT_EQ(Sanitize("a\x1b[2Jb\nc"), "a\ufffd[2Jb\ufffdc");
+  EXPECT_EQ(Sanitize("\xc0\xaf"), "\ufffd\ufffd");            // Overlong.
+  EXPECT_EQ(Sanitize("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");  // A surrogate.
+  EXPECT_EQ(Sanitize("\xe2\x82"), "\ufffd\ufffd");            // Cut short.
+  EXPECT_EQ(Sanitize("x\u202ey"), "x\ufffdy");                // Reorders what follows.
+}
+
+Table Example() {
+  Table table({{"NAME"}, {"N", Align::kRight}, {"EMPTY"}, {"NOTE", Align::kLeft, 1}});
+  table.Add({"node-\u8282", "5", "", "a remark"});
+  table.Add({"b", "1234", "", "another remark that is long"});
+  return table;
+}
+
+TEST(TableTest, AlignsAndLeavesOutEmptyColumns) {
+  EXPECT_EQ(Example().Render({}),
+            "NAME        N  NOTE\n"
+            "node-\u8282     5  a remark\n"
+            "b        1234  another remark that is long\n");
+}
+
+TEST(TableTest, LeavesOutExpendableColumnsAndSaysSo) {
+  EXPECT_EQ(Example().Render({20, false}),
+            "NAME        N\n"
+            "node-\u8282     5\n"
+            "b        1234\n"
+            "not shown for lack \u2026\n");
+}
+
+TEST(TableTest, CutsTheWidestColumn) {
+  Table table({{"A"}, {"B"}});
+  table.Add({"short", "a very long cell of many words"});
+  EXPECT_EQ(table.Render({20, false}),
+            "A      B\n"
+            "short  a very long \u2026\n");
+}
+
+TEST(TableTest, NoLineIsWiderThanTheTerminal) {
+  for (int width = 24; width < 80; ++width) {
+    const std::string text = Example().Render({width, false});
+    for (size_t start = 0; start < text.size();) {
+      const size_t end = text.find('\n', start);
+      EXPECT_LE(DisplayWidth(text.substr(start, end - start)), width) << text;
+      start = end + 1;
+    }
+  }
+}
+
+TEST(TableTest, ColourDoesNotMoveColumns) {
+  Table table({{"STATE"}, {"X"}});
+  table.Add({Cell("bad", Tone::kBad), "1"});
+  EXPECT_EQ(table.Render({80, true}),
+            "\x1b[2mSTATE\x1b[0m  \x1b[2mX\x1b[0m\n"
+            "\x1b[31mbad\x1b[0m    1\n");
+}
+
+TEST(TableTest, EscapeSequencesInCellsAreHarmless) {
+  Table table({{"NAME"}});
+  table.Add({"\x1b[31mred"});
+  EXPECT_EQ(table.Render({}), "NAME\n\ufffd[31mred\n");
+}
+
+TEST(CsvTest, QuotesAsRfc4180) {
+  EXPECT_EQ(CsvRecord({"a", "b c", "1.5", ""}), "a,b c,1.5,\r\n");
+  EXPECT_EQ(CsvRecord({"a,b", "say \"hi\"", "two\nlines", "cr\r"}),
+            "\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\"cr\r\"\r\n");
+}
+
+}  // namespace
+}  // namespace assay::cli

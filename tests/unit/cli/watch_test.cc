@@ -1,0 +1,111 @@
+// assay campaign watch, against a coordinator that comes and goes.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "common/subprocess.h"
+#include "tests/unit/cli/fake_coordinator.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::WatchCampaignResponse Message(v1::CampaignState state, v1::JobState job_state) {
+  v1::WatchCampaignResponse message;
+  v1::Campaign& campaign = *message.mutable_campaign();
+  campaign.set_campaign_id("c1");
+  campaign.set_name("nightly");
+  campaign.set_state(state);
+  campaign.set_case_count(1);
+  v1::Job& job = *message.add_jobs();
+  job.set_job_id("j");
+  job.set_benchmark("gemm");
+  job.set_state(job_state);
+  job.set_case_count(1);
+  job.set_epoch(1);
+  job.add_node_names("node-a");
+  return message;
+}
+
+v1::WatchCampaignResponse End(v1::Verdict verdict) {
+  v1::WatchCampaignResponse message =
+      Message(v1::CAMPAIGN_STATE_COMPLETED,
+              verdict == v1::VERDICT_PASSED ? v1::JOB_STATE_SUCCEEDED : v1::JOB_STATE_FAILED);
+  message.mutable_campaign()->set_verdict(verdict);
+  return message;
+}
+
+TEST(WatchTest, EventsAreLinesAndTheVerdictIsTheExitCode) {
+  FakeCoordinator fake;
+  fake.watches = {
+      {Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING), End(v1::VERDICT_PASSED)}};
+  fake.Start();
+  ProgramRun run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "gemm on node-a: started\ngemm on node-a: done, 0/1 case\n");
+  EXPECT_EQ(run.out,
+            "Campaign nightly (c1): PASSED\n  Jobs:  no jobs\n  Cases: 0 of 1 done\n"
+            "Its results: assay results --campaign c1\n");
+  fake.watches = {{End(v1::VERDICT_FAILED)}};
+  run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, HasSubstr("FAILED"));
+}
+
+TEST(WatchTest, SurvivesARestartOfTheCoordinator) {
+  FakeCoordinator fake;
+  fake.watches = {
+      {Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)},
+      {Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING), End(v1::VERDICT_PASSED)}};
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err,
+            "gemm on node-a: started\n"
+            "Lost the coordinator; the campaign goes on. Trying again for 60 s ...\n"
+            "Watching again.\n"
+            "gemm on node-a: done, 0/1 case\n");
+}
+
+TEST(WatchTest, UnknownCampaignIsRefused) {
+  FakeCoordinator fake;
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.err, "assay: no campaign to watch\n");
+}
+
+TEST(WatchTest, CtrlCStopsTheWatchingAlone) {
+  FakeCoordinator fake;
+  fake.watches = {{Message(v1::CAMPAIGN_STATE_ACTIVE, v1::JOB_STATE_RUNNING)}};
+  fake.hang_last_watch = true;
+  fake.Start();
+  Result<Pipe> pipe = MakePipe();
+  ASSERT_TRUE(pipe.ok());
+  SubprocessOptions options;
+  options.argv = {ASSAY_PROGRAM, "campaign", "watch", "nightly", "--coordinator", fake.address()};
+  options.descriptors = {{1, pipe->write.get()}, {2, pipe->write.get()}};
+  Result<Subprocess> program = Subprocess::Spawn(options);
+  ASSERT_TRUE(program.ok()) << program.status();
+  pipe->write.Close();
+  fake.AwaitHangingWatch();
+  program->Signal(SIGINT);
+  std::string text;
+  char buffer[256];
+  for (ssize_t got = 0; (got = read(pipe->read.get(), buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  const std::optional<ExitStatus> exit = program->Wait(std::chrono::seconds(20));
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->code, 0) << exit->ToString();
+  EXPECT_THAT(text, HasSubstr("Stopped watching; the campaign goes on.\n"
+                              "  Watch it again:  assay campaign watch nightly\n"
+                              "  Cancel it:       assay campaign cancel nightly\n"));
+}
+
+}  // namespace
+}  // namespace assay::cli
