@@ -1,0 +1,188 @@
+#include "coordinator/metrics/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "common/mutex.h"
+
+namespace assay::coordinator {
+namespace {
+
+using prometheus::Histogram;
+using Labels = prometheus::Labels;
+
+// Distinct benchmark names come from agents; beyond this many they are "other".
+constexpr size_t kMaxBenchmarks = 64;
+
+double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+const Histogram::BucketBoundaries& JobBuckets() {
+  static const Histogram::BucketBoundaries buckets = {0.1, 0.5, 1, 5, 15, 60, 300, 1200, 7200};
+  return buckets;
+}
+const Histogram::BucketBoundaries& QueryBuckets() {
+  static const Histogram::BucketBoundaries buckets = {0.001, 0.0025, 0.005, 0.01, 0.025,
+                                                      0.05,  0.1,    0.5,   1,    5};
+  return buckets;
+}
+const Histogram::BucketBoundaries& OverheadBuckets() {
+  static const Histogram::BucketBoundaries buckets = {0.005, 0.01, 0.02, 0.03, 0.05, 0.075,
+                                                      0.1,   0.2,  0.5,  1,    5};
+  return buckets;
+}
+
+}  // namespace
+
+class Metrics::Impl {
+ public:
+  Impl() {
+    // Everything that has a value from the start is there from the start.
+    for (const char* state : {"queued", "running", "succeeded", "failed", "cancelled", "skipped"}) {
+      jobs.Add({{"state", state}});
+    }
+    for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
+    for (const char* outcome : {"stored", "replayed", "stale", "rejected"}) {
+      results.Add({{"outcome", outcome}});
+    }
+    for (const char* state : {"in_use", "idle", "waiting"}) pool.Add({{"state", state}});
+    build.Add({{"version", ASSAY_VERSION}}).Set(1);
+  }
+
+  // The benchmark as a label, within bounds.
+  std::string BenchmarkLabel(const std::string& name) {
+    MutexLock lock(mutex);
+    if (benchmarks.count(name) > 0) return name;
+    if (benchmarks.size() >= kMaxBenchmarks) return "other";
+    benchmarks.insert(name);
+    return name;
+  }
+
+  template <typename Metric>
+  prometheus::Family<Metric>& Family(const char* name, const char* help) {
+    if constexpr (std::is_same_v<Metric, prometheus::Counter>) {
+      return prometheus::BuildCounter().Name(name).Help(help).Register(*registry);
+    } else if constexpr (std::is_same_v<Metric, prometheus::Gauge>) {
+      return prometheus::BuildGauge().Name(name).Help(help).Register(*registry);
+    } else {
+      return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry);
+    }
+  }
+
+  const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  prometheus::Family<prometheus::Gauge>& jobs =
+      Family<prometheus::Gauge>("assay_jobs", "Jobs by state.");
+  prometheus::Family<prometheus::Counter>& job_ends = Family<prometheus::Counter>(
+      "assay_jobs_total", "Attempts of jobs that ended, by benchmark and outcome.");
+  prometheus::Gauge& oldest =
+      Family<prometheus::Gauge>("assay_job_queue_oldest_timestamp_seconds",
+                                "When the oldest queued job was created; 0 if none is queued.")
+          .Add({});
+  prometheus::Histogram& duration =
+      Family<Histogram>("assay_job_duration_seconds",
+                        "Time from a job's assignment to its end, by attempt.")
+          .Add({}, JobBuckets());
+  prometheus::Histogram& start_delay =
+      Family<Histogram>("assay_job_start_delay_seconds",
+                        "Time from an agent's receipt of a job to its first runner's start.")
+          .Add({}, OverheadBuckets());
+  prometheus::Histogram& overhead =
+      Family<Histogram>("assay_job_overhead_seconds",
+                        "Time of a finished job during which no runner ran.")
+          .Add({}, OverheadBuckets());
+  prometheus::Family<prometheus::Gauge>& agents =
+      Family<prometheus::Gauge>("assay_agents", "Agents by state.");
+  prometheus::Family<prometheus::Counter>& results = Family<prometheus::Counter>(
+      "assay_results_ingested_total", "Results that arrived, by outcome.");
+  prometheus::Family<Histogram>& queries = Family<Histogram>(
+      "assay_db_query_duration_seconds", "Time of database queries, waiting for a connection "
+                                         "included.");
+  prometheus::Family<prometheus::Gauge>& pool = Family<prometheus::Gauge>(
+      "assay_db_pool_connections", "Database connections in use and idle, and calls that wait.");
+  prometheus::Family<prometheus::Counter>& calls = Family<prometheus::Counter>(
+      "assay_grpc_requests_total", "gRPC calls that ended, by method and status code.");
+  prometheus::Family<prometheus::Gauge>& build =
+      Family<prometheus::Gauge>("assay_build_info", "Version of this coordinator; always 1.");
+
+  Mutex mutex;
+  std::set<std::string> benchmarks ASSAY_GUARDED_BY(mutex);
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::JobEnded(const std::string& benchmark, const std::string& outcome,
+                       Duration running) {
+  impl_->job_ends
+      .Add({{"benchmark", impl_->BenchmarkLabel(benchmark)}, {"outcome", outcome}})
+      .Increment();
+  impl_->duration.Observe(Seconds(running));
+}
+
+void Metrics::JobOverhead(Duration start_delay, Duration outside_runner) {
+  impl_->start_delay.Observe(Seconds(start_delay));
+  impl_->overhead.Observe(Seconds(outside_runner));
+}
+
+void Metrics::ResultsIngested(const std::string& outcome, int count) {
+  impl_->results.Add({{"outcome", outcome}}).Increment(count);
+}
+
+void Metrics::QueryEnded(const char* name, Duration took) {
+  impl_->queries.Add({{"query", name}}, QueryBuckets()).Observe(Seconds(took));
+}
+
+void Metrics::CallEnded(const char* method, Code code) {
+  impl_->calls.Add({{"method", method}, {"code", std::string(CodeName(code))}}).Increment();
+}
+
+void Metrics::SetQueue(const storage::JobStore::QueueStats& stats) {
+  const std::pair<const char*, int> counts[] = {
+      {"queued", stats.counts.queued()},       {"running", stats.counts.running()},
+      {"succeeded", stats.counts.succeeded()}, {"failed", stats.counts.failed()},
+      {"cancelled", stats.counts.cancelled()}, {"skipped", stats.counts.skipped()}};
+  for (const auto& [state, count] : counts) impl_->jobs.Add({{"state", state}}).Set(count);
+  impl_->oldest.Set(stats.oldest_queued ? Seconds(stats.oldest_queued->time_since_epoch()) : 0);
+}
+
+void Metrics::SetNodes(const std::vector<v1::Node>& nodes) {
+  int connected = 0;
+  for (const v1::Node& node : nodes) connected += node.state() == v1::NODE_STATE_CONNECTED ? 1 : 0;
+  impl_->agents.Add({{"state", "connected"}}).Set(connected);
+  impl_->agents.Add({{"state", "disconnected"}})
+      .Set(static_cast<double>(nodes.size()) - connected);
+}
+
+void Metrics::SetPool(const PoolUse& use) {
+  impl_->pool.Add({{"state", "in_use"}}).Set(use.in_use);
+  impl_->pool.Add({{"state", "idle"}}).Set(use.idle);
+  impl_->pool.Add({{"state", "waiting"}}).Set(use.waiting);
+}
+
+std::shared_ptr<prometheus::Collectable> Metrics::collectable() const { return impl_->registry; }
+
+std::string ServiceDiscovery(const std::vector<v1::Node>& nodes) {
+  nlohmann::json groups = nlohmann::json::array();
+  for (const v1::Node& node : nodes) {
+    const v1::NodeDescription& description = node.description();
+    if (node.state() != v1::NODE_STATE_CONNECTED || description.metrics_address().empty()) {
+      continue;
+    }
+    groups.push_back({{"targets", {description.metrics_address()}},
+                      {"labels",
+                       {{"__meta_assay_node", description.name()},
+                        {"__meta_assay_node_id", description.node_id()},
+                        {"__meta_assay_provider", description.provider()},
+                        {"__meta_assay_region", description.region()}}}});
+  }
+  // Node names come from peers: what is no UTF-8 is replaced rather than thrown at.
+  return groups.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,54 @@
+// The coordinator's metrics, for Prometheus. Labels come from closed sets: no job,
+// campaign or node is ever one.
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/status.h"
+#include "coordinator/core/environment.h"
+
+namespace assay::coordinator {
+
+// How busy the database's connections are.
+struct PoolUse {
+  int in_use = 0;
+  int idle = 0;
+  int waiting = 0;
+};
+
+// Thread-safe.
+class Metrics : public Observer {
+ public:
+  Metrics();
+  ~Metrics() override;
+
+  void JobEnded(const std::string& benchmark, const std::string& outcome,
+                Duration running) override;
+  void JobOverhead(Duration start_delay, Duration outside_runner) override;
+  void ResultsIngested(const std::string& outcome, int count) override;
+
+  void QueryEnded(const char* name, Duration took);
+  void CallEnded(const char* method, Code code);
+
+  // Gauges as last read; see FleetGauges.
+  void SetQueue(const storage::JobStore::QueueStats& stats);
+  void SetNodes(const std::vector<v1::Node>& nodes);
+  void SetPool(const PoolUse& use);
+
+  // What the HTTP server exposes.
+  std::shared_ptr<prometheus::Collectable> collectable() const;
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+// Prometheus' HTTP service discovery: the agents that serve metrics, as JSON.
+std::string ServiceDiscovery(const std::vector<v1::Node>& nodes);
+
+}  // namespace assay::coordinator

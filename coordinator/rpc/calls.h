@@ -1,0 +1,81 @@
+// How unary calls are answered: on the executor, bounded in number, counted.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "common/executor.h"
+#include "common/status.h"
+#include "coordinator/rpc/guard.h"
+#include "rpc/status_conversion.h"
+
+namespace assay::coordinator::rpc {
+
+// Thread-safe. Outlives the server's calls.
+class Calls {
+ public:
+  // Told the outcome of every call, streams included.
+  using Counter = std::function<void(const char* method, Code code)>;
+
+  Calls(Executor& executor, Counter counter) : executor_(executor), counter_(std::move(counter)) {}
+
+  void Count(const char* method, Code code) const {
+    if (counter_) counter_(method, code);
+  }
+  Executor& executor() const { return executor_; }
+
+  // Runs `body` (a Status from no arguments), which may block, and answers with what it
+  // returns. Request and response live until then. RESOURCE_EXHAUSTED when too many
+  // calls wait already.
+  template <typename Body>
+  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
+                                   Body body) const {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    if (in_progress_.fetch_add(1) >= kMaxInProgress) {
+      Finish(reactor, method,
+             Status(Code::kResourceExhausted, "OVERLOADED", "too many calls at once")
+                 .WithHint("try again in a moment"));
+      return reactor;
+    }
+    executor_.Post([this, reactor, method, body = std::move(body)]() mutable {
+      Finish(reactor, method, Guarded(method, body));
+    });
+    return reactor;
+  }
+
+  // The same for a call whose answer comes later, by calling `done` once.
+  using Done = std::function<void(Status)>;
+  template <typename Body>
+  grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,
+                                        Body body) const {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    ++in_progress_;
+    executor_.Post([this, reactor, method, body = std::move(body)]() mutable {
+      const Status started = Guarded(method, [&] {
+        return body([this, reactor, method](Status status) { Finish(reactor, method, status); });
+      });
+      if (!started.ok()) Finish(reactor, method, started);
+    });
+    return reactor;
+  }
+
+ private:
+  static constexpr int kMaxInProgress = 256;
+
+  void Finish(grpc::ServerUnaryReactor* reactor, const char* method, const Status& status) const {
+    --in_progress_;
+    Count(method, status.code());
+    reactor->Finish(assay::rpc::ToGrpc(status));
+  }
+
+  Executor& executor_;
+  const Counter counter_;
+  mutable std::atomic<int> in_progress_{0};
+};
+
+}  // namespace assay::coordinator::rpc

@@ -1,0 +1,34 @@
+#include "coordinator/rpc/result_service.h"
+
+#include <utility>
+
+#include "coordinator/rpc/paging.h"
+
+namespace assay::coordinator::rpc {
+
+grpc::ServerUnaryReactor* ResultServiceImpl::ListResults(grpc::CallbackServerContext* context,
+                                                         const v1::ListResultsRequest* request,
+                                                         v1::ListResultsResponse* response) {
+  return calls_.Answer(context, "ListResults", [=, this]() -> Status {
+    ASSAY_ASSIGN_OR_RETURN(const storage::PageRequest page,
+                           ToPageRequest(request->page_size(), request->page_token(), 1000));
+    ASSAY_ASSIGN_OR_RETURN(storage::Page<v1::StoredResult> found,
+                           coordinator_.environment().results.List(request->filter(), page));
+    for (v1::StoredResult& result : found.items) *response->add_results() = std::move(result);
+    response->set_next_page_token(found.next_token);
+    return Status::Ok();
+  });
+}
+
+grpc::ServerUnaryReactor* ResultServiceImpl::GetResult(grpc::CallbackServerContext* context,
+                                                       const v1::GetResultRequest* request,
+                                                       v1::GetResultResponse* response) {
+  return calls_.Answer(context, "GetResult", [=, this]() -> Status {
+    ASSAY_RETURN_IF_ERROR(CheckReference("result_id", request->result_id()));
+    ASSAY_ASSIGN_OR_RETURN(*response->mutable_result(),
+                           coordinator_.environment().results.Get(request->result_id()));
+    return Status::Ok();
+  });
+}
+
+}  // namespace assay::coordinator::rpc

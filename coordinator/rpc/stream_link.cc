@@ -1,0 +1,114 @@
+#include "coordinator/rpc/stream_link.h"
+
+#include <utility>
+
+namespace assay::coordinator::rpc {
+namespace {
+
+// With more than this waiting to be sent, nothing more is read: a peer that asks
+// without listening has to wait.
+constexpr size_t kMaxOutbound = 1024;
+
+}  // namespace
+
+void StreamLink::Start(std::shared_ptr<Session> session) {
+  MutexLock lock(mutex_);
+  session_ = std::move(session);
+  Advance();
+}
+
+void StreamLink::Send(v1::CoordinatorMessage message) {
+  MutexLock lock(mutex_);
+  if (closing_ || broken_) return;
+  queue_.Push(std::move(message));
+  Advance();
+}
+
+void StreamLink::ReadMore() {
+  MutexLock lock(mutex_);
+  session_full_ = false;
+  Advance();
+}
+
+void StreamLink::Close(const Status& status) {
+  MutexLock lock(mutex_);
+  BeginClosing(status);
+}
+
+void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
+  std::shared_ptr<Session> session;
+  {
+    MutexLock lock(mutex_);
+    reading_ = false;
+    session = session_;
+    // Full until the session says otherwise, so that a ReadMore in between counts.
+    session_full_ = true;
+  }
+  if (!session) return;
+  if (ok) {
+    if (session->OnMessage(std::move(message))) ReadMore();
+    return;
+  }
+  session->OnClosed();
+  Close(Status::Ok());
+}
+
+void StreamLink::OnWriteDone(bool ok) {
+  MutexLock lock(mutex_);
+  writing_ = false;
+  if (!ok) {
+    broken_ = true;
+    queue_.Clear();
+  }
+  Advance();
+}
+
+void StreamLink::OnBroken() {
+  std::shared_ptr<Session> session;
+  {
+    MutexLock lock(mutex_);
+    broken_ = true;
+    queue_.Clear();
+    session = session_;
+    BeginClosing(Status(Code::kCancelled, "STREAM_BROKEN", "the stream was broken off"));
+  }
+  if (session) session->OnClosed();
+}
+
+void StreamLink::OnDone() {
+  std::shared_ptr<Session> session;
+  {
+    MutexLock lock(mutex_);
+    operations_ = nullptr;
+    session = std::exchange(session_, nullptr);
+  }
+  if (session) session->OnClosed();
+}
+
+void StreamLink::BeginClosing(const Status& status) {
+  if (!closing_) closing_ = status;
+  Advance();
+}
+
+void StreamLink::Advance() {
+  if (operations_ == nullptr || finished_) return;
+  if (!writing_ && !broken_) {
+    if (std::optional<v1::CoordinatorMessage> next = queue_.Pop()) {
+      writing_message_ = *std::move(next);
+      writing_ = true;
+      operations_->Write(&writing_message_);
+    }
+  }
+  if (closing_) {
+    if (writing_) return;
+    finished_ = true;
+    operations_->Finish(*closing_);
+    return;
+  }
+  if (!reading_ && !session_full_ && !broken_ && session_ && queue_.size() < kMaxOutbound) {
+    reading_ = true;
+    operations_->Read();
+  }
+}
+
+}  // namespace assay::coordinator::rpc

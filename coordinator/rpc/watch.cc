@@ -1,0 +1,189 @@
+#include "coordinator/rpc/watch.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "common/mutex.h"
+#include "coordinator/rpc/guard.h"
+#include "rpc/status_conversion.h"
+
+namespace assay::coordinator::rpc {
+namespace {
+
+using Response = v1::WatchCampaignResponse;
+using Reactor = grpc::ServerWriteReactor<Response>;
+
+// Outlives its reactor, so that a change noticed late finds something to ask.
+class Watch : public std::enable_shared_from_this<Watch> {
+ public:
+  Watch(Coordinator& coordinator, const Calls& calls, Reactor* reactor, std::string campaign)
+      : coordinator_(coordinator),
+        calls_(calls),
+        campaign_(std::move(campaign)),
+        reactor_(reactor) {}
+
+  // Something may have changed.
+  void Changed() {
+    {
+      MutexLock lock(mutex_);
+      dirty_ = true;
+      if (state_ != State::kIdle || reactor_ == nullptr) return;
+      state_ = State::kLoading;
+    }
+    PostLoad();
+  }
+
+  void OnWriteDone(bool ok) {
+    MutexLock lock(mutex_);
+    state_ = State::kIdle;
+    if (!ok || broken_) return Finish(Status(Code::kCancelled, "", "the watcher has gone"));
+    if (last_) return Finish(Status::Ok());
+    if (!dirty_) return;
+    state_ = State::kLoading;
+    PostLoad();
+  }
+
+  void OnCancel() {
+    MutexLock lock(mutex_);
+    broken_ = true;
+    if (state_ == State::kIdle) Finish(Status(Code::kCancelled, "", "the watcher has gone"));
+  }
+
+  void OnDone() {
+    int64_t subscription = 0;
+    {
+      MutexLock lock(mutex_);
+      reactor_ = nullptr;
+      subscription = std::exchange(subscription_, 0);
+    }
+    if (subscription != 0) coordinator_.watchers().Unsubscribe(subscription);
+  }
+
+ private:
+  enum class State { kIdle, kLoading, kWriting };
+
+  void PostLoad() {
+    calls_.executor().Post([self = shared_from_this()] { self->Load(); });
+  }
+
+  void Load() {
+    {
+      MutexLock lock(mutex_);
+      dirty_ = false;
+    }
+    Response response;
+    const Status loaded = Guarded("WatchCampaign", [&] { return Fill(response); });
+    MutexLock lock(mutex_);
+    state_ = State::kIdle;
+    if (reactor_ == nullptr || finished_) return;
+    if (broken_) return Finish(Status(Code::kCancelled, "", "the watcher has gone"));
+    // A watcher outlasts an outage of the database: the next poll tries again.
+    if (loaded.code() == Code::kUnavailable && !first_) return;
+    if (!loaded.ok()) return Finish(loaded);
+    v1::Campaign compared = response.campaign();
+    compared.clear_spec();
+    std::string bytes = compared.SerializeAsString();
+    if (!first_ && response.jobs().empty() && bytes == last_campaign_) {
+      if (!dirty_) return;
+      state_ = State::kLoading;
+      return PostLoad();
+    }
+    first_ = false;
+    last_campaign_ = std::move(bytes);
+    last_ = response.campaign().verdict() != v1::VERDICT_UNSPECIFIED;
+    response_ = std::move(response);
+    state_ = State::kWriting;
+    reactor_->StartWrite(&response_);
+  }
+
+  // Only one Load runs at a time, so revision_ needs no lock.
+  Status Fill(Response& response) {
+    storage::JobStore& jobs = coordinator_.environment().jobs;
+    ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(), jobs.GetCampaign(campaign_));
+    if (revision_ < 0) {
+      // From now on by id: another campaign of the same name may come.
+      campaign_ = response.campaign().campaign_id();
+      Subscribe();
+      revision_ = 0;
+    }
+    ASSAY_ASSIGN_OR_RETURN(storage::JobStore::JobChanges changes,
+                           jobs.ListJobChanges(campaign_, revision_));
+    revision_ = changes.revision;
+    for (v1::Job& job : changes.jobs) *response.add_jobs() = std::move(job);
+    // The spec is said once.
+    if (!first_load_) response.mutable_campaign()->clear_spec();
+    first_load_ = false;
+    return Status::Ok();
+  }
+
+  void Subscribe() {
+    const int64_t id = coordinator_.watchers().Subscribe(campaign_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Changed();
+    });
+    bool gone = false;
+    {
+      MutexLock lock(mutex_);
+      gone = reactor_ == nullptr;
+      if (!gone) subscription_ = id;
+    }
+    if (gone) coordinator_.watchers().Unsubscribe(id);
+  }
+
+  void Finish(const Status& status) ASSAY_REQUIRES(mutex_) {
+    if (finished_ || reactor_ == nullptr) return;
+    finished_ = true;
+    calls_.Count("WatchCampaign", status.code());
+    reactor_->Finish(assay::rpc::ToGrpc(status));
+  }
+
+  Coordinator& coordinator_;
+  const Calls& calls_;
+  // Used by Load alone.
+  std::string campaign_;
+  int64_t revision_ = -1;
+  bool first_load_ = true;
+
+  Mutex mutex_;
+  Reactor* reactor_ ASSAY_GUARDED_BY(mutex_);
+  State state_ ASSAY_GUARDED_BY(mutex_) = State::kIdle;
+  Response response_ ASSAY_GUARDED_BY(mutex_);
+  std::string last_campaign_ ASSAY_GUARDED_BY(mutex_);
+  int64_t subscription_ ASSAY_GUARDED_BY(mutex_) = 0;
+  bool first_ ASSAY_GUARDED_BY(mutex_) = true;  // Nothing was sent yet.
+  bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // What was sent ends the watch.
+  bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
+};
+
+class WatchReactor : public Reactor {
+ public:
+  WatchReactor(Coordinator& coordinator, const Calls& calls, std::string campaign)
+      : watch_(std::make_shared<Watch>(coordinator, calls, this, std::move(campaign))) {
+    watch_->Changed();
+  }
+  void OnWriteDone(bool ok) override {
+    Reaction("WatchCampaign.OnWriteDone", [&] { watch_->OnWriteDone(ok); });
+  }
+  void OnCancel() override {
+    Reaction("WatchCampaign.OnCancel", [&] { watch_->OnCancel(); });
+  }
+  void OnDone() override {
+    Reaction("WatchCampaign.OnDone", [&] { watch_->OnDone(); });
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<Watch> watch_;
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
+                                                              const Calls& calls,
+                                                              std::string campaign) {
+  return new WatchReactor(coordinator, calls, std::move(campaign));
+}
+
+}  // namespace assay::coordinator::rpc

@@ -1,0 +1,30 @@
+// WatchCampaign: the campaign now and after every change, until it ends.
+//
+//            Changed             loaded, and it differs
+//   +------+ -------> +---------+ -------------------> +---------+
+//   | idle |          | loading |                      | writing |
+//   +------+ <------- +---------+ <------------------- +---------+
+//             no difference      changed meanwhile           |
+//                                                            | verdict sent, broken off
+//                                                            v
+//                                                        finished
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <string>
+
+#include "assay/v1/campaign_service.pb.h"
+#include "coordinator/core/coordinator.h"
+#include "coordinator/rpc/calls.h"
+
+namespace assay::coordinator::rpc {
+
+// The reactor of one WatchCampaign; it deletes itself when gRPC is done with it. Both
+// references outlive it. Changes that come faster than the peer reads are folded into
+// one message.
+grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
+                                                              const Calls& calls,
+                                                              std::string campaign);
+
+}  // namespace assay::coordinator::rpc
