@@ -250,6 +250,7 @@ Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(int limit) {
 
 Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt) {
   FinishOutcome outcome;
+  bool queued = false;
   {
     MutexLock lock(database_.mutex);
     const auto it = database_.jobs.find(attempt.job.job_id);
@@ -267,7 +268,8 @@ Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt
     row.state =
         requeue && row.cancel_requested ? v1::JOB_STATE_CANCELLED : StateAfter(attempt.disposition);
     row.owner.clear();
-    if (row.state == v1::JOB_STATE_QUEUED) {
+    queued = row.state == v1::JOB_STATE_QUEUED;
+    if (queued) {
       row.avoid_node_ids = attempt.avoid_node_ids;
       row.not_before = database_.clock.Now() + attempt.delay;
     } else {
@@ -276,7 +278,7 @@ Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt
     Touch(row);
     outcome.campaign_ended = EndIfDone(row.campaign_id);
   }
-  if (on_jobs_queued_) on_jobs_queued_();
+  if (queued && on_jobs_queued_) on_jobs_queued_();
   return outcome;
 }
 

@@ -1,7 +1,5 @@
 #include "storage/fake_result_store.h"
 
-#include <algorithm>
-
 #include "common/digest.h"
 #include "storage/identity.h"
 #include "storage/page_token.h"
@@ -32,9 +30,8 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
   if (job == database_.jobs.end()) return {CommitVerdict::kStale, false};
   FakeDatabase::JobRow& row = job->second;
   const bool held = row.state == v1::JOB_STATE_RUNNING && row.epoch == result.epoch();
-  const bool known = std::any_of(
-      row.job.cases.begin(), row.job.cases.end(),
-      [&](const v1::BenchmarkCase& one) { return one.case_index() == result.case_index(); });
+  const bool known =
+      result.case_index() >= 0 && static_cast<size_t>(result.case_index()) < row.job.cases.size();
   if (!known) return {CommitVerdict::kConflict, false};
   const std::string hash = PayloadHash(result);
   const std::pair<std::string, int> key(result.job_id(), result.case_index());

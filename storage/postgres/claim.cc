@@ -1,0 +1,276 @@
+#include "storage/postgres/claim.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "storage/placement.h"
+#include "storage/postgres/job_rows.h"
+#include "storage/postgres/sql.h"
+
+namespace assay::storage {
+namespace {
+
+// Of one campaign, jobs that may go to many nodes are looked at no further than
+// this from the head of its queue.
+constexpr int kUnpinnedDepth = 32;
+constexpr int kWholeNode = -1;
+
+struct Candidate {
+  std::string campaign_id;
+  int64_t sequence = 0;
+  NewJob job;  // What placing needs, no more.
+  std::vector<std::string> avoid;
+};
+
+struct Queue {
+  int priority = 0;
+  int64_t running = 0;
+  std::deque<Candidate> jobs;  // Oldest first.
+};
+
+struct Choice {
+  Candidate candidate;
+  std::vector<std::string> nodes;
+};
+
+constexpr const char* kActive =
+    "active AS (SELECT c.campaign_id, c.priority,"
+    "  (SELECT count(*) FROM job r WHERE r.state = 2 AND r.campaign_id = c.campaign_id) AS running"
+    "  FROM campaign c WHERE c.state = 1 AND NOT c.cancel_requested) ";
+
+constexpr const char* kColumns =
+    "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"
+    " q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids ";
+
+// The heads of all queues.
+const std::string& HeadsSql() {
+  static const std::string sql =
+      std::string("WITH ") + kActive + "SELECT " + kColumns +
+      "FROM active a CROSS JOIN LATERAL ("
+      "  (SELECT * FROM job p WHERE p.state = 1 AND p.pinned_node_id IS NOT NULL"
+      "     AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
+      "   ORDER BY p.sequence LIMIT $1)"
+      "  UNION ALL"
+      "  (SELECT * FROM job u WHERE u.state = 1 AND u.pinned_node_id IS NULL"
+      "     AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
+      "   ORDER BY u.sequence LIMIT $2)) q "
+      "ORDER BY q.sequence";
+  return sql;
+}
+
+// The oldest jobs of each node among $1 that a whole-node hold does not close.
+const std::string& PerNodeSql() {
+  static const std::string sql =
+      std::string("WITH ") + kActive + "SELECT " + kColumns +
+      "FROM unnest($1::text[]) AS reach(node_id) CROSS JOIN active a CROSS JOIN LATERAL ("
+      "  SELECT * FROM job p WHERE p.state = 1 AND p.pinned_node_id = reach.node_id"
+      "    AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
+      "  ORDER BY p.sequence LIMIT $2) q "
+      "ORDER BY q.sequence";
+  return sql;
+}
+
+// Which GPUs of which nodes are taken.
+class Holdings {
+ public:
+  void Load(const pqxx::result& rows) {
+    for (const auto& row : rows) held_[row[0].as<std::string>()].insert(row[1].as<int>());
+  }
+
+  bool IsFree(const std::string& node, const NewJob& job) const {
+    const auto it = held_.find(node);
+    if (it == held_.end()) return true;
+    if (HoldsWholeNodes(job) || it->second.contains(kWholeNode)) return false;
+    return std::none_of(job.gpu_indices.begin(), job.gpu_indices.end(),
+                        [&](int gpu) { return it->second.contains(gpu); });
+  }
+
+  void Take(const std::vector<std::string>& nodes, const NewJob& job) {
+    for (const std::string& node : nodes) {
+      if (HoldsWholeNodes(job)) {
+        held_[node].insert(kWholeNode);
+      } else {
+        held_[node].insert(job.gpu_indices.begin(), job.gpu_indices.end());
+      }
+    }
+  }
+
+  bool HasWholeHold(const std::string& node) const {
+    const auto it = held_.find(node);
+    return it != held_.end() && it->second.contains(kWholeNode);
+  }
+
+ private:
+  std::unordered_map<std::string, std::set<int>> held_;
+};
+
+class Claim {
+ public:
+  Claim(pqxx::work& transaction, const JobStore::ClaimRequest& request)
+      : transaction_(transaction), request_(request) {}
+
+  std::vector<LeasedJob> Run() {
+    holdings_.Load(transaction_.exec_params(
+        "SELECT node_id, gpu_index FROM allocation WHERE node_id = ANY($1::text[])",
+        ArrayOf(request_.node_ids)));
+    reachable_.insert(request_.node_ids.begin(), request_.node_ids.end());
+    const int depth = 4 * request_.limit;
+    AddToQueues(transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth));
+    bool more = false;  // Pinned jobs beyond the heads.
+    for (const auto& [id, queue] : queues_) {
+      more = more || static_cast<int>(queue.jobs.size()) >= depth;
+    }
+    Choose();
+    if (more && Wanted() > 0) {
+      LookBehindHeads();
+      Choose();
+    }
+    return Commit();
+  }
+
+ private:
+  int Wanted() const { return request_.limit - static_cast<int>(choices_.size()); }
+
+  void AddToQueues(const pqxx::result& rows) {
+    for (const auto& row : rows) {
+      Candidate candidate;
+      candidate.job.job_id = row["job_id"].as<std::string>();
+      if (!seen_.insert(candidate.job.job_id).second) continue;
+      candidate.campaign_id = row["campaign_id"].as<std::string>();
+      candidate.sequence = row["sequence"].as<int64_t>();
+      candidate.job.node_count = row["node_count"].as<int>();
+      candidate.job.candidate_node_ids = TextsOf(row["candidate_node_ids"]);
+      candidate.job.gpu_indices = IntegersOf(row["gpu_indices"]);
+      candidate.job.exclusive_node = row["exclusive_node"].as<bool>();
+      candidate.avoid = TextsOf(row["avoid_node_ids"]);
+      const auto [it, fresh] = queues_.try_emplace(candidate.campaign_id);
+      if (fresh) {
+        it->second.priority = row["priority"].as<int>();
+        it->second.running = row["running"].as<int64_t>();
+      }
+      it->second.jobs.push_back(std::move(candidate));
+    }
+  }
+
+  // The heads of the queues may all be for busy nodes: asks for each open node.
+  void LookBehindHeads() {
+    std::vector<std::string> open;
+    for (const std::string& node : request_.node_ids) {
+      if (!holdings_.HasWholeHold(node)) open.push_back(node);
+    }
+    constexpr int kPerNode = 16;
+    if (!open.empty()) {
+      AddToQueues(transaction_.exec_params(PerNodeSql(), ArrayOf(open), kPerNode));
+    }
+  }
+
+  // Always the next job of the campaign that is first by priority, then by fewest
+  // running, then by age. Jobs that cannot be placed now are passed over.
+  void Choose() {
+    while (Wanted() > 0) {
+      Queue* first = nullptr;
+      const auto rank = [](const Queue& queue) {
+        return std::tuple(-queue.priority, queue.running, queue.jobs.front().sequence);
+      };
+      for (auto& [id, queue] : queues_) {
+        if (queue.jobs.empty()) continue;
+        if (first == nullptr || rank(queue) < rank(*first)) first = &queue;
+      }
+      if (first == nullptr) return;
+      Candidate candidate = std::move(first->jobs.front());
+      first->jobs.pop_front();
+      auto nodes = ChooseNodes(
+          candidate.job, candidate.avoid,
+          [&](const std::string& node) { return reachable_.contains(node); },
+          [&](const std::string& node) { return holdings_.IsFree(node, candidate.job); });
+      if (!nodes) continue;
+      holdings_.Take(*nodes, candidate.job);
+      ++first->running;
+      choices_.push_back({std::move(candidate), *std::move(nodes)});
+    }
+  }
+
+  // Locks the nodes; drops choices whose nodes others hold or took meanwhile.
+  void LockNodes() {
+    std::set<std::string> wanted;
+    for (const Choice& choice : choices_) wanted.insert(choice.nodes.begin(), choice.nodes.end());
+    std::unordered_set<std::string> locked;
+    const std::string nodes = ArrayOf(wanted);
+    for (const auto& row : transaction_.exec_params(
+             "SELECT node_id FROM node WHERE node_id = ANY($1::text[]) ORDER BY node_id "
+             "FOR UPDATE SKIP LOCKED",
+             nodes)) {
+      locked.insert(row[0].as<std::string>());
+    }
+    Holdings now;
+    now.Load(transaction_.exec_params(
+        "SELECT node_id, gpu_index FROM allocation WHERE node_id = ANY($1::text[])", nodes));
+    std::erase_if(choices_, [&](const Choice& choice) {
+      const NewJob& job = choice.candidate.job;
+      const bool free = std::all_of(
+          choice.nodes.begin(), choice.nodes.end(),
+          [&](const std::string& node) { return locked.contains(node) && now.IsFree(node, job); });
+      if (free) now.Take(choice.nodes, job);
+      return !free;
+    });
+  }
+
+  std::vector<LeasedJob> Commit() {
+    std::vector<LeasedJob> leased;
+    if (choices_.empty()) return leased;
+    LockNodes();
+    ArrayLiteral ids;
+    ArrayLiteral placements;
+    std::unordered_map<std::string, size_t> order;
+    for (const Choice& choice : choices_) {
+      order[choice.candidate.job.job_id] = order.size();
+      ids.Add(choice.candidate.job.job_id);
+      placements.Add(ArrayOf(choice.nodes));
+    }
+    const pqxx::result rows = transaction_.exec_params(
+        "WITH picked AS ("
+        "  SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 1"
+        "  ORDER BY job_id FOR UPDATE SKIP LOCKED),"
+        "wanted AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(job_id, nodes)"
+        "           JOIN picked USING (job_id)),"
+        "j AS ("
+        "  UPDATE job SET state = 2, epoch = epoch + 1, attempts = attempts + 1, owner = $3,"
+        "    lease_until = now() + $4::interval, node_ids = w.nodes::text[], start_time = now(),"
+        "    revision = pg_current_xact_id()::text::bigint"
+        "  FROM wanted w WHERE job.job_id = w.job_id RETURNING job.*),"
+        "held AS ("
+        "  INSERT INTO allocation SELECT place, gpu, j.job_id FROM j, unnest(j.node_ids) place,"
+        "    unnest(CASE WHEN j.exclusive_node OR cardinality(j.gpu_indices) = 0"
+        "                THEN '{-1}'::int[] ELSE j.gpu_indices END) gpu)"
+        "SELECT " +
+            LeasedColumns() + " FROM j",
+        ids.Finish(), placements.Finish(), request_.owner, Interval(request_.lease));
+    for (const auto& row : rows) leased.push_back(LeasedOf(row));
+    std::sort(leased.begin(), leased.end(), [&](const LeasedJob& a, const LeasedJob& b) {
+      return order[a.job.job_id] < order[b.job.job_id];
+    });
+    return leased;
+  }
+
+  pqxx::work& transaction_;
+  const JobStore::ClaimRequest& request_;
+  std::unordered_set<std::string> reachable_;
+  std::unordered_set<std::string> seen_;
+  std::map<std::string, Queue> queues_;
+  Holdings holdings_;
+  std::vector<Choice> choices_;
+};
+
+}  // namespace
+
+std::vector<LeasedJob> ClaimJobs(pqxx::work& transaction, const JobStore::ClaimRequest& request) {
+  if (request.node_ids.empty() || request.limit < 1) return {};
+  return Claim(transaction, request).Run();
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,16 @@
+// Claiming: which queued jobs, on which nodes, all in one transaction.
+#pragma once
+
+#include <pqxx/pqxx>
+#include <vector>
+
+#include "storage/job_store.h"
+
+namespace assay::storage {
+
+// Leases jobs as JobStore::ClaimJobs says. Reads candidates without locks, chooses,
+// locks the chosen nodes in id order, and takes what is still free then: claimers
+// skip nodes that others hold locked, so none waits for another.
+std::vector<LeasedJob> ClaimJobs(pqxx::work& transaction, const JobStore::ClaimRequest& request);
+
+}  // namespace assay::storage

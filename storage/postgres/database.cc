@@ -1,0 +1,45 @@
+#include "storage/postgres/job_store.h"
+#include "storage/postgres/listener.h"
+#include "storage/postgres/migrate.h"
+#include "storage/postgres/node_store.h"
+#include "storage/postgres/postgres.h"
+#include "storage/postgres/result_store.h"
+
+namespace assay::storage {
+namespace {
+
+class PostgresDatabase : public Database {
+ public:
+  explicit PostgresDatabase(std::unique_ptr<Pool> pool)
+      : pool_(std::move(pool)), jobs_(*pool_), nodes_(*pool_), results_(*pool_) {}
+
+  Status Migrate() override { return storage::Migrate(*pool_); }
+
+  JobStore& jobs() override { return jobs_; }
+  NodeStore& nodes() override { return nodes_; }
+  ResultStore& results() override { return results_; }
+
+  void Listen(std::function<void()> on_queued) override {
+    listener_ =
+        std::make_unique<Listener>(pool_->conninfo(), kJobsQueuedChannel, std::move(on_queued));
+  }
+
+  PoolStats Stats() override { return pool_->Stats(); }
+
+ private:
+  std::unique_ptr<Pool> pool_;
+  PostgresJobStore jobs_;
+  PostgresNodeStore nodes_;
+  PostgresResultStore results_;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
+                                               const DatabaseOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, Pool::Create(conninfo, options.pool));
+  return std::unique_ptr<Database>(std::make_unique<PostgresDatabase>(std::move(pool)));
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,16 @@
+# cmake -DFOLDER=... -DOUTPUT=... -P embed_migrations.cmake: writes the migrations
+# as C++ string literals.
+file(GLOB files ${FOLDER}/*.sql)
+list(SORT files)
+set(code "#include \"storage/postgres/migrate.h\"\n\nnamespace assay::storage {\n\n")
+string(APPEND code "const std::vector<Migration>& Migrations() {\n")
+string(APPEND code "  static const std::vector<Migration> migrations = {\n")
+foreach(file ${files})
+  cmake_path(GET file STEM name)
+  string(REGEX MATCH "^[0-9]+" number ${name})
+  math(EXPR version "${number}")
+  file(READ ${file} sql)
+  string(APPEND code "    {${version}, \"${name}\", R\"assay_sql(${sql})assay_sql\"},\n")
+endforeach()
+string(APPEND code "  };\n  return migrations;\n}\n\n}  // namespace assay::storage\n")
+file(WRITE ${OUTPUT} "${code}")

@@ -1,0 +1,122 @@
+#include "storage/postgres/job_rows.h"
+
+#include <nlohmann/json.hpp>
+
+#include "storage/postgres/sql.h"
+#include "storage/timestamps.h"
+
+namespace assay::storage {
+
+std::string CampaignColumns() {
+  return "c.campaign_id, c.name, c.state, c.verdict, c.rules, c.priority, " +
+         Microseconds("c.create_time") + " AS create_time, " + Microseconds("c.end_time") +
+         " AS end_time, c.spec, t.*";
+}
+
+v1::Campaign CampaignOf(const pqxx::row& row) {
+  v1::Campaign message;
+  message.ParseFromString(BytesOf(row["rules"]));
+  message.set_campaign_id(row["campaign_id"].as<std::string>());
+  message.set_name(row["name"].as<std::string>());
+  message.set_state(static_cast<v1::CampaignState>(row["state"].as<int>()));
+  message.set_verdict(static_cast<v1::Verdict>(row["verdict"].as<int>()));
+  message.set_priority(row["priority"].as<int>());
+  *message.mutable_create_time() = ToTimestamp(TimeOf(row["create_time"]));
+  if (!row["end_time"].is_null()) {
+    *message.mutable_end_time() = ToTimestamp(TimeOf(row["end_time"]));
+  }
+  message.mutable_spec()->ParseFromString(BytesOf(row["spec"]));
+  v1::JobCounts* jobs = message.mutable_jobs();
+  jobs->set_queued(row["queued"].as<int>());
+  jobs->set_running(row["running"].as<int>());
+  jobs->set_succeeded(row["succeeded"].as<int>());
+  jobs->set_failed(row["failed"].as<int>());
+  jobs->set_cancelled(row["cancelled"].as<int>());
+  jobs->set_skipped(row["skipped"].as<int>());
+  message.set_case_count(row["case_count"].as<int>());
+  message.set_cases_done(row["cases_done"].as<int>());
+  return message;
+}
+
+std::string JobColumns() {
+  return "j.job_id, j.campaign_id, j.benchmark, j.state, j.epoch, j.attempts, j.repetition, "
+         "j.case_count, j.cases_done, j.world_size, j.gpu_indices, j.failure, j.sequence, "
+         "ARRAY(SELECT coalesce(n.name, place.id)"
+         "      FROM unnest(CASE WHEN j.state <> 1 AND cardinality(j.node_ids) > 0"
+         "                       THEN j.node_ids ELSE j.candidate_node_ids END)"
+         "           WITH ORDINALITY AS place(id, rank)"
+         "      LEFT JOIN node n ON n.node_id = place.id ORDER BY place.rank) AS node_names, " +
+         Microseconds("j.create_time") + " AS create_time, " + Microseconds("j.start_time") +
+         " AS start_time, " + Microseconds("j.end_time") + " AS end_time";
+}
+
+v1::Job JobOf(const pqxx::row& row) {
+  v1::Job message;
+  message.set_job_id(row["job_id"].as<std::string>());
+  message.set_campaign_id(row["campaign_id"].as<std::string>());
+  message.set_benchmark(row["benchmark"].as<std::string>());
+  message.set_state(static_cast<v1::JobState>(row["state"].as<int>()));
+  message.set_epoch(row["epoch"].as<int64_t>());
+  message.set_attempts(row["attempts"].as<int>());
+  message.set_repetition(row["repetition"].as<int>());
+  message.set_case_count(row["case_count"].as<int>());
+  message.set_cases_done(row["cases_done"].as<int>());
+  message.set_world_size(row["world_size"].as<int>());
+  for (const std::string& name : TextsOf(row["node_names"])) message.add_node_names(name);
+  for (int gpu : IntegersOf(row["gpu_indices"])) message.add_gpu_indices(gpu);
+  if (!row["failure"].is_null()) {
+    message.mutable_failure()->ParseFromString(BytesOf(row["failure"]));
+  }
+  *message.mutable_create_time() = ToTimestamp(TimeOf(row["create_time"]));
+  if (!row["start_time"].is_null()) {
+    *message.mutable_start_time() = ToTimestamp(TimeOf(row["start_time"]));
+  }
+  if (!row["end_time"].is_null()) {
+    *message.mutable_end_time() = ToTimestamp(TimeOf(row["end_time"]));
+  }
+  return message;
+}
+
+std::string LeasedColumns() {
+  return "j.job_id, j.campaign_id, j.benchmark, j.benchmark_version, j.resource, j.cases, "
+         "j.world_size, j.node_count, j.candidate_node_ids, j.gpu_indices, j.exclusive_node, "
+         "j.timeout_ns, j.repetition, j.seed, j.epoch, j.node_ids, j.failures, "
+         "j.cancel_requested, "
+         "(SELECT c.retries FROM campaign c WHERE c.campaign_id = j.campaign_id) AS retries, "
+         "ARRAY(SELECT d.case_index FROM case_result d WHERE d.job_id = j.job_id"
+         "      ORDER BY d.case_index) AS done_cases";
+}
+
+LeasedJob LeasedOf(const pqxx::row& row) {
+  LeasedJob leased;
+  leased.campaign_id = row["campaign_id"].as<std::string>();
+  NewJob& job = leased.job;
+  job.job_id = row["job_id"].as<std::string>();
+  job.benchmark = row["benchmark"].as<std::string>();
+  job.benchmark_version = row["benchmark_version"].as<int>();
+  job.resource = static_cast<v1::ResourceKind>(row["resource"].as<int>());
+  v1::JobSpec spec;
+  spec.ParseFromString(BytesOf(row["cases"]));
+  job.cases.assign(spec.cases().begin(), spec.cases().end());
+  job.world_size = row["world_size"].as<int>();
+  job.node_count = row["node_count"].as<int>();
+  job.candidate_node_ids = TextsOf(row["candidate_node_ids"]);
+  job.gpu_indices = IntegersOf(row["gpu_indices"]);
+  job.exclusive_node = row["exclusive_node"].as<bool>();
+  job.timeout = Duration(row["timeout_ns"].as<int64_t>());
+  job.repetition = row["repetition"].as<int>();
+  job.seed = static_cast<uint64_t>(row["seed"].as<int64_t>());
+  leased.epoch = row["epoch"].as<int64_t>();
+  leased.node_ids = TextsOf(row["node_ids"]);
+  leased.done_cases = IntegersOf(row["done_cases"]);
+  for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
+    leased.failures.push_back({static_cast<v1::FailureClass>(failure["class"].get<int>()),
+                               failure["reason"].get<std::string>(),
+                               failure["nodes"].get<std::vector<std::string>>()});
+  }
+  leased.retries = row["retries"].as<int>();
+  leased.cancel_requested = row["cancel_requested"].as<bool>();
+  return leased;
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,421 @@
+#include "storage/postgres/job_store.h"
+
+#include "storage/page_token.h"
+#include "storage/payload.h"
+#include "storage/postgres/claim.h"
+#include "storage/postgres/job_rows.h"
+#include "storage/postgres/sql.h"
+
+namespace assay::storage {
+namespace {
+
+// Totals of a campaign's jobs, to be joined as "t".
+constexpr const char* kTotals =
+    " CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 1) AS queued,"
+    "  count(*) FILTER (WHERE state = 2) AS running,"
+    "  count(*) FILTER (WHERE state = 3) AS succeeded,"
+    "  count(*) FILTER (WHERE state = 4) AS failed,"
+    "  count(*) FILTER (WHERE state = 5) AS cancelled,"
+    "  count(*) FILTER (WHERE state = 6) AS skipped,"
+    "  coalesce(sum(case_count), 0) AS case_count, coalesce(sum(cases_done), 0) AS cases_done"
+    "  FROM job WHERE job.campaign_id = c.campaign_id) t ";
+
+// Jobs are sent in batches of this many, so that no statement grows without bound.
+constexpr size_t kJobsPerInsert = 5000;
+
+Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
+
+int StateAfter(Disposition disposition) {
+  switch (disposition) {
+    case Disposition::kSucceeded:
+      return v1::JOB_STATE_SUCCEEDED;
+    case Disposition::kFailed:
+      return v1::JOB_STATE_FAILED;
+    case Disposition::kSkipped:
+      return v1::JOB_STATE_SKIPPED;
+    case Disposition::kCancelled:
+      return v1::JOB_STATE_CANCELLED;
+    case Disposition::kRequeue:
+      break;
+  }
+  return v1::JOB_STATE_QUEUED;
+}
+
+void InsertJobs(pqxx::work& transaction, const NewCampaign& campaign, size_t begin, size_t end) {
+  ArrayLiteral ids, benchmarks, versions, resources, cases, counts, worlds, nodes, candidates, gpus,
+      exclusive, timeouts, repetitions, seeds;
+  for (size_t i = begin; i < end; ++i) {
+    const NewJob& job = campaign.jobs[i];
+    v1::JobSpec spec;
+    for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
+    ids.Add(job.job_id);
+    benchmarks.Add(job.benchmark);
+    versions.Add(static_cast<int64_t>(job.benchmark_version));
+    resources.Add(static_cast<int64_t>(job.resource));
+    cases.Add(HexLiteral(DeterministicBytes(spec)));
+    counts.Add(static_cast<int64_t>(job.cases.size()));
+    worlds.Add(static_cast<int64_t>(job.world_size));
+    nodes.Add(static_cast<int64_t>(job.node_count));
+    candidates.Add(ArrayOf(job.candidate_node_ids));
+    gpus.Add(ArrayOf(job.gpu_indices));
+    exclusive.Add(static_cast<int64_t>(job.exclusive_node ? 1 : 0));
+    timeouts.Add(static_cast<int64_t>(job.timeout.count()));
+    repetitions.Add(static_cast<int64_t>(job.repetition));
+    seeds.Add(static_cast<int64_t>(job.seed));
+  }
+  transaction.exec_params(
+      "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_version, resource, cases,"
+      "  case_count, world_size, node_count, candidate_node_ids, gpu_indices, exclusive_node,"
+      "  timeout_ns, repetition, seed) "
+      "SELECT id, $15, benchmark, version, resource, cases, count, world, nodes,"
+      "  candidates::text[], gpus::int[], exclusive = 1, timeout, repetition, seed "
+      "FROM unnest($1::text[], $2::text[], $3::int[], $4::smallint[], $5::bytea[], $6::int[],"
+      "  $7::int[], $8::int[], $9::text[], $10::text[], $11::int[], $12::bigint[], $13::int[],"
+      "  $14::bigint[]) WITH ORDINALITY AS v(id, benchmark, version, resource, cases, count,"
+      "  world, nodes, candidates, gpus, exclusive, timeout, repetition, seed, position) "
+      "ORDER BY position",
+      ids.Finish(), benchmarks.Finish(), versions.Finish(), resources.Finish(), cases.Finish(),
+      counts.Finish(), worlds.Finish(), nodes.Finish(), candidates.Finish(), gpus.Finish(),
+      exclusive.Finish(), timeouts.Finish(), repetitions.Finish(), seeds.Finish(),
+      campaign.campaign_id);
+}
+
+void Notify(pqxx::work& transaction) {
+  transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
+}
+
+}  // namespace
+
+Result<v1::Campaign> PostgresJobStore::CreateCampaign(const NewCampaign& campaign) {
+  if (campaign.jobs.empty()) return InvalidArgument("a campaign needs at least one job");
+  std::string made = campaign.campaign_id;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("create_campaign", [&](pqxx::work& transaction) {
+    const pqxx::result inserted = transaction.exec_params(
+        "INSERT INTO campaign (campaign_id, request_id, name, spec, priority, retries) "
+        "VALUES ($1, $2, $3, $4::bytea, $5, $6) ON CONFLICT DO NOTHING RETURNING 1",
+        campaign.campaign_id, campaign.request_id, campaign.spec.name(),
+        HexLiteral(DeterministicBytes(campaign.spec)), campaign.spec.priority(),
+        campaign.spec.retries());
+    if (inserted.empty()) {
+      const pqxx::result before = transaction.exec_params(
+          "SELECT campaign_id FROM campaign WHERE request_id = $1", campaign.request_id);
+      if (before.empty()) {
+        return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+                      "campaign " + campaign.campaign_id + " exists already");
+      }
+      made = before[0][0].as<std::string>();
+      return Status::Ok();
+    }
+    for (size_t begin = 0; begin < campaign.jobs.size(); begin += kJobsPerInsert) {
+      InsertJobs(transaction, campaign, begin,
+                 std::min(begin + kJobsPerInsert, campaign.jobs.size()));
+    }
+    Notify(transaction);
+    return Status::Ok();
+  }));
+  return GetCampaign(made);
+}
+
+Result<v1::Campaign> PostgresJobStore::GetCampaign(const std::string& id_or_name) {
+  v1::Campaign campaign;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("get_campaign", [&](pqxx::work& transaction) {
+    const pqxx::result rows =
+        transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
+                                    "WHERE c.campaign_id = $1 OR c.name = $1 "
+                                    "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
+                                id_or_name);
+    if (rows.empty()) return NoCampaign(id_or_name);
+    campaign = CampaignOf(rows[0]);
+    return Status::Ok();
+  }));
+  return campaign;
+}
+
+Result<Page<v1::Campaign>> PostgresJobStore::ListCampaigns(const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('c', request.token, INT64_MAX));
+  const int size = PageSize(request);
+  Page<v1::Campaign> page;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_campaigns", [&](pqxx::work& transaction) {
+    page = {};
+    int64_t last = 0;
+    for (const auto& row : transaction.exec_params(
+             "SELECT c.sequence, " + CampaignColumns() + " FROM campaign c" + kTotals +
+                 "WHERE c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
+             before, size + 1)) {
+      if (static_cast<int>(page.items.size()) == size) {
+        page.next_token = MakePageToken('c', last);
+        break;
+      }
+      page.items.push_back(CampaignOf(row));
+      page.items.back().clear_spec();
+      last = row["sequence"].as<int64_t>();
+    }
+    return Status::Ok();
+  }));
+  return page;
+}
+
+Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
+                                                 const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));
+  const int size = PageSize(request);
+  Page<v1::Job> page;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_jobs", [&](pqxx::work& transaction) {
+    page = {};
+    const pqxx::result campaign =
+        transaction.exec_params("SELECT 1 FROM campaign WHERE campaign_id = $1", campaign_id);
+    if (campaign.empty()) return NoCampaign(campaign_id);
+    int64_t last = 0;
+    for (const auto& row :
+         transaction.exec_params("SELECT " + JobColumns() +
+                                     " FROM job j WHERE j.campaign_id = $1 AND j.sequence > $2 "
+                                     "ORDER BY j.sequence LIMIT $3",
+                                 campaign_id, after, size + 1)) {
+      if (static_cast<int>(page.items.size()) == size) {
+        page.next_token = MakePageToken('j', last);
+        break;
+      }
+      page.items.push_back(JobOf(row));
+      last = row["sequence"].as<int64_t>();
+    }
+    return Status::Ok();
+  }));
+  return page;
+}
+
+// The revision is the oldest transaction still open: whatever commits later has
+// that number or a higher one.
+Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string& campaign_id,
+                                                              int64_t revision) {
+  JobChanges changes;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_job_changes", [&](pqxx::work& transaction) {
+    changes = {};
+    const pqxx::result now = transaction.exec_params(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM campaign "
+        "WHERE campaign_id = $1",
+        campaign_id);
+    if (now.empty()) return NoCampaign(campaign_id);
+    changes.revision = now[0][0].as<int64_t>();
+    for (const auto& row : transaction.exec_params(
+             "SELECT " + JobColumns() +
+                 " FROM job j WHERE j.campaign_id = $1 AND j.revision >= $2 ORDER BY j.sequence",
+             campaign_id, revision)) {
+      changes.jobs.push_back(JobOf(row));
+    }
+    return Status::Ok();
+  }));
+  return changes;
+}
+
+Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string& campaign_id) {
+  std::vector<JobEpoch> running;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](pqxx::work& transaction) {
+    running.clear();
+    const pqxx::result campaign = transaction.exec_params(
+        "UPDATE campaign SET cancel_requested = cancel_requested OR state = 1 "
+        "WHERE campaign_id = $1 RETURNING state",
+        campaign_id);
+    if (campaign.empty()) return NoCampaign(campaign_id);
+    if (campaign[0][0].as<int>() != v1::CAMPAIGN_STATE_ACTIVE) return Status::Ok();
+    // One statement, so that a job that is claimed or requeued meanwhile is seen in
+    // its new state.
+    for (const auto& row : transaction.exec_params(
+             "UPDATE job SET cancel_requested = true,"
+             "  state = CASE state WHEN 1 THEN 5 ELSE state END,"
+             "  end_time = CASE state WHEN 1 THEN now() END,"
+             "  revision = pg_current_xact_id()::text::bigint "
+             "WHERE campaign_id = $1 AND state IN (1, 2) RETURNING job_id, epoch, state",
+             campaign_id)) {
+      if (row["state"].as<int>() == v1::JOB_STATE_RUNNING) {
+        running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
+      }
+    }
+    return Status::Ok();
+  }));
+  if (running.empty()) ASSAY_RETURN_IF_ERROR(EndIfDone(campaign_id).status());
+  return running;
+}
+
+Result<std::vector<LeasedJob>> PostgresJobStore::ClaimJobs(const ClaimRequest& request) {
+  std::vector<LeasedJob> leased;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("claim_jobs", [&](pqxx::work& transaction) {
+    leased = storage::ClaimJobs(transaction, request);
+    return Status::Ok();
+  }));
+  return leased;
+}
+
+Result<std::vector<LeasedJob>> PostgresJobStore::RenewLeases(const std::string& owner,
+                                                             Duration lease,
+                                                             const std::vector<JobEpoch>& jobs) {
+  std::vector<LeasedJob> held;
+  if (jobs.empty()) return held;
+  ArrayLiteral ids, epochs;
+  for (const JobEpoch& job : jobs) {
+    ids.Add(job.job_id);
+    epochs.Add(job.epoch);
+  }
+  ASSAY_RETURN_IF_ERROR(pool_.Run("renew_leases", [&](pqxx::work& transaction) {
+    held.clear();
+    for (const auto& row : transaction.exec_params(
+             "WITH wanted AS ("
+             "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
+             "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 2"
+             "  ORDER BY job.job_id FOR UPDATE OF job),"
+             "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
+             "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
+             "SELECT " +
+                 LeasedColumns() + " FROM j",
+             ids.Finish(), epochs.Finish(), owner, Interval(lease))) {
+      held.push_back(LeasedOf(row));
+    }
+    return Status::Ok();
+  }));
+  return held;
+}
+
+Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(int limit) {
+  std::vector<LeasedJob> expired;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_expired", [&](pqxx::work& transaction) {
+    expired.clear();
+    for (const auto& row :
+         transaction.exec_params("SELECT " + LeasedColumns() +
+                                     " FROM job j WHERE j.state = 2 AND j.lease_until <= now() "
+                                     "ORDER BY j.lease_until, j.sequence LIMIT $1",
+                                 limit)) {
+      expired.push_back(LeasedOf(row));
+    }
+    return Status::Ok();
+  }));
+  return expired;
+}
+
+Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& attempt) {
+  FinishOutcome outcome;
+  bool requeued = false;
+  const v1::Failure failure = attempt.failure.value_or(v1::Failure());
+  const std::string bytes = attempt.failure ? HexLiteral(DeterministicBytes(failure)) : "";
+  ASSAY_RETURN_IF_ERROR(pool_.Run("finish_attempt", [&](pqxx::work& transaction) {
+    const pqxx::result rows = transaction.exec_params(
+        "WITH updated AS ("
+        "  UPDATE job SET owner = NULL, lease_until = NULL,"
+        "    state = CASE WHEN $3 = 1 AND cancel_requested THEN 5 ELSE $3 END,"
+        "    end_time = CASE WHEN $3 <> 1 OR cancel_requested THEN now() END,"
+        "    avoid_node_ids = $4::text[], not_before = now() + $5::interval,"
+        "    failure = NULLIF($6, '')::bytea,"
+        "    failures = CASE WHEN $6 = '' THEN failures ELSE failures || jsonb_build_array("
+        "      jsonb_build_object('class', $7::int, 'reason', $8::text,"
+        "                         'nodes', to_jsonb(node_ids))) END,"
+        "    revision = pg_current_xact_id()::text::bigint"
+        "  WHERE job_id = $1 AND epoch = $2 AND state = 2 RETURNING job_id, campaign_id, state),"
+        "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
+        "SELECT campaign_id, state FROM updated",
+        attempt.job.job_id, attempt.job.epoch, StateAfter(attempt.disposition),
+        ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
+        static_cast<int>(failure.failure_class()), failure.reason());
+    outcome = {};
+    if (rows.empty()) return Status::Ok();
+    outcome.held = true;
+    outcome.campaign_id = rows[0][0].as<std::string>();
+    requeued = rows[0][1].as<int>() == v1::JOB_STATE_QUEUED;
+    if (requeued) Notify(transaction);
+    return Status::Ok();
+  }));
+  // After the commit, so that of two jobs that end at once the later one sees both.
+  if (outcome.held && !requeued) {
+    ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
+  }
+  return outcome;
+}
+
+Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
+  bool ended = false;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("end_campaign", [&](pqxx::work& transaction) {
+    // Three conditions, each answered by a partial index.
+    const pqxx::result rows = transaction.exec_params(
+        "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 3 ELSE 2 END,"
+        "  end_time = now() "
+        "WHERE campaign_id = $1 AND state = 1"
+        "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 2)"
+        "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
+        "                  AND pinned_node_id IS NOT NULL)"
+        "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
+        "                  AND pinned_node_id IS NULL) "
+        "RETURNING 1",
+        campaign_id);
+    ended = !rows.empty();
+    return Status::Ok();
+  }));
+  return ended;
+}
+
+Result<std::vector<std::string>> PostgresJobStore::ListUnjudged() {
+  std::vector<std::string> active;
+  const auto list = [&](const char* condition, std::vector<std::string>* ids) {
+    return pool_.Run("list_unjudged", [&](pqxx::work& transaction) {
+      ids->clear();
+      for (const auto& row :
+           transaction.exec(std::string("SELECT campaign_id FROM campaign WHERE ") + condition)) {
+        ids->push_back(row[0].as<std::string>());
+      }
+      return Status::Ok();
+    });
+  };
+  // A coordinator may have died between a last job's end and its campaign's.
+  ASSAY_RETURN_IF_ERROR(list("state = 1", &active));
+  for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
+  std::vector<std::string> unjudged;
+  ASSAY_RETURN_IF_ERROR(list("state <> 1 AND verdict = 0", &unjudged));
+  return unjudged;
+}
+
+Status PostgresJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
+                                    const std::vector<v1::RuleVerdict>& rules) {
+  v1::Campaign holder;
+  for (const v1::RuleVerdict& rule : rules) *holder.add_rules() = rule;
+  return pool_.Run("set_verdict", [&](pqxx::work& transaction) {
+    const pqxx::result rows = transaction.exec_params(
+        "UPDATE campaign SET verdict = CASE verdict WHEN 0 THEN $2 ELSE verdict END,"
+        "  rules = CASE verdict WHEN 0 THEN $3::bytea ELSE rules END "
+        "WHERE campaign_id = $1 RETURNING 1",
+        campaign_id, static_cast<int>(verdict), HexLiteral(DeterministicBytes(holder)));
+    return rows.empty() ? NoCampaign(campaign_id) : Status::Ok();
+  });
+}
+
+Result<JobStore::QueueStats> PostgresJobStore::GetQueueStats() {
+  QueueStats stats;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("queue_stats", [&](pqxx::work& transaction) {
+    stats = {};
+    for (const auto& row :
+         transaction.exec("SELECT state, count(*), " + Microseconds("min(create_time)") +
+                          " FROM job GROUP BY state")) {
+      const int count = row[1].as<int>();
+      switch (row[0].as<int>()) {
+        case v1::JOB_STATE_QUEUED:
+          stats.counts.set_queued(count);
+          stats.oldest_queued = TimeOf(row[2]);
+          break;
+        case v1::JOB_STATE_RUNNING:
+          stats.counts.set_running(count);
+          break;
+        case v1::JOB_STATE_SUCCEEDED:
+          stats.counts.set_succeeded(count);
+          break;
+        case v1::JOB_STATE_FAILED:
+          stats.counts.set_failed(count);
+          break;
+        case v1::JOB_STATE_CANCELLED:
+          stats.counts.set_cancelled(count);
+          break;
+        case v1::JOB_STATE_SKIPPED:
+          stats.counts.set_skipped(count);
+          break;
+      }
+    }
+    return Status::Ok();
+  }));
+  return stats;
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,66 @@
+#include "storage/postgres/migrate.h"
+
+#include <map>
+
+#include "common/digest.h"
+#include "common/log.h"
+
+namespace assay::storage {
+namespace {
+
+// What the database says it is at.
+Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& migrations,
+                    const std::string& target) {
+  for (const auto& row : applied) {
+    const int version = row[0].as<int>();
+    if (version > static_cast<int>(migrations.size())) {
+      return FailedPrecondition(target + " has schema version " + std::to_string(version) +
+                                    ", but this program knows versions up to " +
+                                    std::to_string(migrations.size()),
+                                "DATABASE_TOO_NEW")
+          .WithHint("use a program at least as new as the one that upgraded the database");
+    }
+    const Migration& migration = migrations[static_cast<size_t>(version) - 1];
+    if (row[1].as<std::string>() != Sha256Hex(migration.sql)) {
+      return FailedPrecondition(target + " was built by another " + std::string(migration.name) +
+                                    " than this program's",
+                                "MIGRATION_CHANGED")
+          .WithHint("a released migration never changes; write a new one instead");
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
+  bool finished = false;
+  while (!finished) {
+    ASSAY_RETURN_IF_ERROR(pool.Run("migrate", [&](pqxx::work& transaction) {
+      transaction.exec("SET LOCAL statement_timeout = 0");
+      transaction.exec("SELECT pg_advisory_xact_lock(7900, 0)");
+      transaction.exec(
+          "CREATE TABLE IF NOT EXISTS schema_migration (version int PRIMARY KEY, name text NOT "
+          "NULL, checksum text NOT NULL, apply_time timestamptz NOT NULL DEFAULT now())");
+      const pqxx::result applied =
+          transaction.exec("SELECT version, checksum FROM schema_migration ORDER BY version");
+      ASSAY_RETURN_IF_ERROR(CheckApplied(applied, migrations, pool.target()));
+      const auto next = static_cast<size_t>(applied.size());
+      finished = next == migrations.size();
+      if (finished) return Status::Ok();
+      const Migration& migration = migrations[next];
+      transaction.exec(migration.sql);
+      transaction.exec_params(
+          "INSERT INTO schema_migration (version, name, checksum) VALUES ($1, $2, $3)",
+          migration.version, std::string(migration.name), Sha256Hex(migration.sql));
+      Log().info("{}: applied migration {}", pool.target(), migration.name);
+      return Status::Ok();
+    }));
+  }
+  return pool.Run("create_partitions", [](pqxx::work& transaction) {
+    transaction.exec("SELECT assay_create_partitions(3)");
+    return Status::Ok();
+  });
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,185 @@
+#include "storage/postgres/node_store.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+
+#include "storage/payload.h"
+#include "storage/postgres/sql.h"
+#include "storage/timestamps.h"
+
+namespace assay::storage {
+namespace {
+
+// Longer than any heartbeat, and short enough for an interval.
+constexpr Duration kForever = std::chrono::hours(24 * 365 * 50);
+
+std::string NodeQuery() {
+  return "SELECT n.description, n.name, n.dial_address, " + Microseconds("n.first_seen_time") +
+         " AS first_seen, " + Microseconds("s.last_heartbeat_time") +
+         " AS last_heartbeat,"
+         " s.owner IS NOT NULL AND s.last_heartbeat_time >= now() - $1::interval AS connected,"
+         " ARRAY(SELECT DISTINCT a.job_id FROM allocation a WHERE a.node_id = n.node_id"
+         "       ORDER BY a.job_id) AS jobs "
+         "FROM node n JOIN node_session s USING (node_id) ";
+}
+
+v1::Node NodeOf(const pqxx::row& row) {
+  v1::Node node;
+  node.mutable_description()->ParseFromString(BytesOf(row["description"]));
+  node.mutable_description()->set_name(row["name"].as<std::string>());
+  node.set_state(row["connected"].as<bool>() ? v1::NODE_STATE_CONNECTED
+                                             : v1::NODE_STATE_DISCONNECTED);
+  for (const std::string& job : TextsOf(row["jobs"])) node.add_job_ids(job);
+  *node.mutable_first_seen_time() = ToTimestamp(TimeOf(row["first_seen"]));
+  *node.mutable_last_heartbeat_time() = ToTimestamp(TimeOf(row["last_heartbeat"]));
+  node.set_dial_address(row["dial_address"].as<std::string>());
+  return node;
+}
+
+std::string JsonOf(const v1::NodeDescription& node) {
+  v1::NodeDescription shown = node;
+  shown.clear_benchmarks();  // Large, and of no use on a dashboard.
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(shown, &json).ok()) return "{}";
+  return StorableJson(std::move(json));
+}
+
+Status NoNode(const std::string& id_or_name) { return NotFound("no node \"" + id_or_name + "\""); }
+
+// Makes way for `node` if a disconnected node has its name.
+Status RenameNamesake(pqxx::work& transaction, const v1::NodeDescription& node) {
+  const pqxx::result namesake = transaction.exec_params(
+      "SELECT n.node_id, s.owner IS NOT NULL FROM node n JOIN node_session s USING (node_id) "
+      "WHERE n.name = $1 AND n.node_id <> $2 FOR UPDATE",
+      node.name(), node.node_id());
+  if (namesake.empty()) return Status::Ok();
+  if (namesake[0][1].as<bool>()) {
+    return Status(Code::kAlreadyExists, "NODE_NAME_TAKEN",
+                  "another node named \"" + node.name() + "\" is connected");
+  }
+  transaction.exec_params(
+      "UPDATE node SET name = (SELECT name FROM ("
+      "    SELECT $1::text || ' (old' || CASE k WHEN 1 THEN '' ELSE ' ' || k END || ')' AS name, k"
+      "    FROM generate_series(1, 1 + (SELECT count(*) FROM node)) k) free"
+      "  WHERE NOT EXISTS (SELECT FROM node taken WHERE taken.name = free.name)"
+      "  ORDER BY k LIMIT 1) "
+      "WHERE node_id = $2",
+      node.name(), namesake[0][0].as<std::string>());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status PostgresNodeStore::Connect(const std::string& owner, const v1::NodeDescription& node,
+                                  const std::string& dial_address) {
+  return pool_.Run("connect_node", [&](pqxx::work& transaction) {
+    // Nodes that take one name at once come one after the other.
+    transaction.exec_params("SELECT pg_advisory_xact_lock(7901, hashtext($1))", node.name());
+    ASSAY_RETURN_IF_ERROR(RenameNamesake(transaction, node));
+    transaction.exec_params(
+        "INSERT INTO node (node_id, name, description, description_json, dial_address) "
+        "VALUES ($1, $2, $3::bytea, $4::jsonb, $5) "
+        "ON CONFLICT (node_id) DO UPDATE SET name = excluded.name,"
+        "  description = excluded.description, description_json = excluded.description_json,"
+        "  dial_address = excluded.dial_address",
+        node.node_id(), node.name(), HexLiteral(DeterministicBytes(node)), JsonOf(node),
+        dial_address);
+    transaction.exec_params(
+        "INSERT INTO node_session VALUES ($1, $2, now()) "
+        "ON CONFLICT (node_id) DO UPDATE SET owner = excluded.owner, last_heartbeat_time = now()",
+        node.node_id(), owner);
+    return Status::Ok();
+  });
+}
+
+Status PostgresNodeStore::Heartbeat(const std::string& owner,
+                                    const std::vector<std::string>& node_ids) {
+  if (node_ids.empty()) return Status::Ok();
+  return pool_.Run("heartbeat", [&](pqxx::work& transaction) {
+    transaction.exec_params(
+        "WITH mine AS (SELECT node_id FROM node_session WHERE node_id = ANY($1::text[])"
+        "              AND owner = $2 ORDER BY node_id FOR UPDATE) "
+        "UPDATE node_session s SET last_heartbeat_time = now() FROM mine "
+        "WHERE s.node_id = mine.node_id",
+        ArrayOf(node_ids), owner);
+    return Status::Ok();
+  });
+}
+
+Status PostgresNodeStore::Disconnect(const std::string& owner, const std::string& node_id) {
+  return pool_.Run("disconnect_node", [&](pqxx::work& transaction) {
+    transaction.exec_params(
+        "UPDATE node_session SET owner = NULL WHERE node_id = $1 AND owner = $2", node_id, owner);
+    return Status::Ok();
+  });
+}
+
+Result<std::vector<v1::Node>> PostgresNodeStore::ListNodes(Duration stale_after) {
+  std::vector<v1::Node> nodes;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_nodes", [&](pqxx::work& transaction) {
+    nodes.clear();
+    for (const auto& row : transaction.exec_params(NodeQuery() + "ORDER BY n.name COLLATE \"C\"",
+                                                   Interval(std::min(stale_after, kForever)))) {
+      nodes.push_back(NodeOf(row));
+    }
+    return Status::Ok();
+  }));
+  return nodes;
+}
+
+Result<v1::Node> PostgresNodeStore::GetNode(const std::string& id_or_name, Duration stale_after) {
+  v1::Node node;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("get_node", [&](pqxx::work& transaction) {
+    const pqxx::result rows = transaction.exec_params(
+        NodeQuery() + "WHERE n.node_id = $2 OR n.name = $2 ORDER BY n.node_id = $2 DESC LIMIT 1",
+        Interval(std::min(stale_after, kForever)), id_or_name);
+    if (rows.empty()) return NoNode(id_or_name);
+    node = NodeOf(rows[0]);
+    return Status::Ok();
+  }));
+  return node;
+}
+
+Status PostgresNodeStore::AddDialAddress(const std::string& address) {
+  return pool_.Run("add_dial_address", [&](pqxx::work& transaction) {
+    transaction.exec_params("INSERT INTO dial_address VALUES ($1) ON CONFLICT DO NOTHING", address);
+    return Status::Ok();
+  });
+}
+
+Result<std::vector<std::string>> PostgresNodeStore::ListDialAddresses() {
+  std::vector<std::string> addresses;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_dial_addresses", [&](pqxx::work& transaction) {
+    addresses.clear();
+    for (const auto& row : transaction.exec("SELECT address FROM dial_address ORDER BY address")) {
+      addresses.push_back(row[0].as<std::string>());
+    }
+    return Status::Ok();
+  }));
+  return addresses;
+}
+
+// The node's row is locked first, so that no claim places a job on it meanwhile.
+Status PostgresNodeStore::RemoveNode(const std::string& id_or_name) {
+  return pool_.Run("remove_node", [&](pqxx::work& transaction) {
+    const pqxx::result rows = transaction.exec_params(
+        "SELECT node_id, name, dial_address FROM node WHERE node_id = $1 OR name = $1 "
+        "ORDER BY node_id = $1 DESC LIMIT 1 FOR UPDATE",
+        id_or_name);
+    if (rows.empty()) return NoNode(id_or_name);
+    const auto id = rows[0][0].as<std::string>();
+    const pqxx::result jobs =
+        transaction.exec_params("SELECT 1 FROM allocation WHERE node_id = $1 LIMIT 1", id);
+    if (!jobs.empty()) {
+      return FailedPrecondition("node \"" + rows[0][1].as<std::string>() + "\" runs a job",
+                                "NODE_BUSY");
+    }
+    transaction.exec_params("DELETE FROM dial_address WHERE address = $1",
+                            rows[0][2].as<std::string>());
+    transaction.exec_params("DELETE FROM node WHERE node_id = $1", id);
+    return Status::Ok();
+  });
+}
+
+}  // namespace assay::storage

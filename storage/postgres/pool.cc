@@ -1,0 +1,183 @@
+#include "storage/postgres/pool.h"
+
+#include <libpq-fe.h>
+
+#include <map>
+
+namespace assay::storage {
+namespace {
+
+constexpr int kAttempts = 5;
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// What became of one attempt.
+struct Outcome {
+  Status status;
+  bool again = false;   // The server asks for a retry of the transaction.
+  bool broken = false;  // The connection is of no more use.
+};
+
+Outcome FromSqlError(const pqxx::sql_error& error) {
+  const std::string state = error.sqlstate();
+  const std::string message = FirstLine(error.what());
+  if (state == "40001" || state == "40P01") {
+    return {Status(Code::kAborted, "TRANSACTION_CONFLICT", message), true, false};
+  }
+  if (state.starts_with("57P") || state.starts_with("08") || state == "53300") {
+    return {Unavailable("the database is going away: " + message, "DATABASE_UNAVAILABLE"), false,
+            true};
+  }
+  if (state == "57014") {
+    return {Status(Code::kDeadlineExceeded, "STATEMENT_TIMEOUT",
+                   "the database took too long: " + message),
+            false, false};
+  }
+  if (state.starts_with("22")) {
+    return {InvalidArgument("the database refuses a value: " + message, "BAD_VALUE"), false, false};
+  }
+  if (state == "23514") {
+    return {Status(Code::kOutOfRange, "NO_PARTITION", message), false, false};
+  }
+  return {Internal("database error " + state + ": " + message, "DATABASE_ERROR"), false, false};
+}
+
+Outcome Attempt(pqxx::connection& connection, const std::string& target,
+                const std::function<Status(pqxx::work&)>& body) {
+  const auto lost = [&](const std::exception& error) {
+    return Outcome{Unavailable("lost the connection to " + target + ": " + FirstLine(error.what()),
+                               "DATABASE_UNAVAILABLE"),
+                   false, true};
+  };
+  try {
+    pqxx::work transaction(connection);
+    Status status = body(transaction);
+    if (status.ok()) transaction.commit();
+    return {std::move(status), false, false};
+  } catch (const pqxx::broken_connection& error) {
+    return lost(error);
+  } catch (const pqxx::in_doubt_error& error) {
+    return lost(error);
+  } catch (const pqxx::sql_error& error) {
+    if (!connection.is_open()) return lost(error);
+    return FromSqlError(error);
+  } catch (const std::exception& error) {
+    if (!connection.is_open()) return lost(error);
+    return {Internal(std::string("database: ") + FirstLine(error.what()), "DATABASE_ERROR"), false,
+            true};
+  }
+}
+
+// Reads a connection string; what it says without passwords.
+Result<std::string> Describe(const std::string& conninfo) {
+  char* message = nullptr;
+  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), &message);
+  if (options == nullptr) {
+    PQfreemem(message);  // May quote the password.
+    return InvalidArgument(
+        "the database address cannot be read; it looks like "
+        "\"postgresql://user@host:5432/assay\" or \"host=... dbname=...\"",
+        "BAD_DATABASE_ADDRESS");
+  }
+  std::map<std::string, std::string> values;
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    if (option->val != nullptr) values[option->keyword] = option->val;
+  }
+  PQconninfoFree(options);
+  const auto or_default = [&](const char* key, const char* fallback) {
+    return values.contains(key) ? values[key] : std::string(fallback);
+  };
+  return "database " + or_default("dbname", "(default)") + " on " +
+         or_default("host", "the local socket") + " port " + or_default("port", "5432");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Pool>> Pool::Create(const std::string& conninfo, Options options) {
+  ASSAY_ASSIGN_OR_RETURN(std::string target, Describe(conninfo));
+  if (options.connections < 1) return InvalidArgument("a pool needs at least one connection");
+  return std::unique_ptr<Pool>(new Pool(conninfo, std::move(target), std::move(options)));
+}
+
+Pool::Pool(std::string conninfo, std::string target, Options options)
+    : conninfo_(std::move(conninfo)), target_(std::move(target)), options_(std::move(options)) {}
+
+Status Pool::Run(const char* name, const std::function<Status(pqxx::work&)>& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = RunTimed(body);
+  if (options_.observer) {
+    options_.observer(name, std::chrono::steady_clock::now() - begin, status.ok());
+  }
+  return status.WithContext(name);
+}
+
+Status Pool::RunTimed(const std::function<Status(pqxx::work&)>& body) {
+  ASSAY_ASSIGN_OR_RETURN(Connection connection, Acquire());
+  Outcome outcome;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    outcome = Attempt(*connection, target_, body);
+    if (!outcome.again) break;
+  }
+  if (outcome.broken) connection.reset();
+  Release(std::move(connection));
+  return outcome.status;
+}
+
+Result<Pool::Connection> Pool::Acquire() {
+  const auto deadline = std::chrono::steady_clock::now() + options_.acquire_timeout;
+  {
+    MutexLock lock(mutex_);
+    ++waiting_;
+    bool woken = true;
+    while (in_use_ >= options_.connections && woken) woken = released_.WaitUntil(mutex_, deadline);
+    --waiting_;
+    if (in_use_ >= options_.connections) {
+      return Unavailable("all " + std::to_string(options_.connections) + " connections to " +
+                             target_ + " stayed busy",
+                         "DATABASE_BUSY");
+    }
+    ++in_use_;
+    if (!idle_.empty()) {
+      Connection connection = std::move(idle_.back());
+      idle_.pop_back();
+      if (connection->is_open()) return connection;
+    }
+  }
+  auto connection = Connect();
+  if (!connection.ok()) Release(nullptr);
+  return connection;
+}
+
+void Pool::Release(Connection connection) {
+  MutexLock lock(mutex_);
+  --in_use_;
+  if (connection != nullptr) {
+    idle_.push_back(std::move(connection));
+  } else {
+    idle_.clear();  // The others went to the same server and are suspect.
+  }
+  released_.NotifyOne();
+}
+
+Result<Pool::Connection> Pool::Connect() const {
+  try {
+    auto connection = std::make_unique<pqxx::connection>(conninfo_);
+    pqxx::nontransaction setup(*connection);
+    const auto timeout =
+        std::chrono::duration_cast<std::chrono::milliseconds>(options_.statement_timeout);
+    setup.exec("SET statement_timeout = " + std::to_string(timeout.count()));
+    setup.exec("SET TIME ZONE 'UTC'");
+    setup.exec("SET client_min_messages = warning");
+    return connection;
+  } catch (const std::exception& error) {
+    return Unavailable("cannot reach " + target_ + ": " + FirstLine(error.what()),
+                       "DATABASE_UNAVAILABLE");
+  }
+}
+
+PoolStats Pool::Stats() {
+  MutexLock lock(mutex_);
+  return {in_use_, static_cast<int>(idle_.size()), waiting_};
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,301 @@
+#include "storage/postgres/result_store.h"
+
+#include <map>
+#include <utility>
+
+#include "common/digest.h"
+#include "common/log.h"
+#include "storage/identity.h"
+#include "storage/page_token.h"
+#include "storage/payload.h"
+#include "storage/postgres/filter_to_sql.h"
+#include "storage/postgres/result_columns.h"
+#include "storage/postgres/samples.h"
+#include "storage/postgres/sql.h"
+#include "storage/result_fields.h"
+
+namespace assay::storage {
+namespace {
+
+constexpr size_t kMaxCachedSeries = 200'000;
+
+// Fences, deduplicates, counts and stores in one statement; each case comes once.
+// Returns for each case, in order: whether it was stored now, whether its job
+// exists, whether that is held under its epoch, whether it has such a case, and
+// the hash of what was stored before.
+constexpr const char* kInsert =
+    "WITH input AS ("
+    "  SELECT * FROM unnest($1::text[], $2::bigint[], $3::int[], $4::text[], $5::bytea[])"
+    "    WITH ORDINALITY AS i(job_id, epoch, case_index, hash, payload, position)),"
+    "locked AS ("
+    "  SELECT job_id, epoch, state, campaign_id, repetition, case_count FROM job"
+    "  WHERE job_id = ANY($1::text[]) ORDER BY job_id FOR NO KEY UPDATE),"
+    "judged AS ("
+    "  SELECT i.*, l.campaign_id, l.repetition, l.state = 2 AND l.epoch = i.epoch AS held,"
+    "    i.case_index >= 0 AND i.case_index < l.case_count AS known"
+    "  FROM input i JOIN locked l USING (job_id)),"
+    "fresh AS ("
+    "  INSERT INTO case_result (job_id, case_index, epoch, payload_hash, payload)"
+    "  SELECT job_id, case_index, epoch, hash, payload FROM judged WHERE held AND known"
+    "  ORDER BY job_id, case_index ON CONFLICT DO NOTHING RETURNING job_id, case_index),"
+    "counted AS ("
+    "  UPDATE job SET cases_done = cases_done + f.n,"
+    "    revision = pg_current_xact_id()::text::bigint"
+    "  FROM (SELECT job_id, count(*)::int AS n FROM fresh GROUP BY job_id) f"
+    "  WHERE job.job_id = f.job_id),"
+    "stored AS ("
+    "  INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, is_primary,"
+    "    repetition, outcome, gpu_id, measurement, n, median, mad, p05, p95, ci_low, ci_high,"
+    "    efficiency_spec, price_per_hour, start_time, end_time, node_ids, node_names, gpu_uuids,"
+    "    provider, region, kernel, agent_version, flags)"
+    "  SELECT v.result_id, v.series_key, judged.campaign_id, v.job_id, v.case_index, v.main = 1,"
+    "    judged.repetition, v.outcome, v.gpu_id, v.measurement, v.n, v.median, v.mad, v.p05,"
+    "    v.p95, v.ci_low, v.ci_high, v.efficiency, v.price, to_timestamp(v.began),"
+    "    to_timestamp(v.ended), v.node_ids::text[], v.node_names::text[], v.gpu_uuids::text[],"
+    "    v.provider, v.region, v.kernel, v.agent_version, v.flags::text[]"
+    "  FROM unnest($6::text[], $7::int[], $8::uuid[], $9::bigint[], $10::int[], $11::smallint[],"
+    "    $12::text[], $13::bytea[], $14::int[], $15::float8[], $16::float8[], $17::float8[],"
+    "    $18::float8[], $19::float8[], $20::float8[], $21::float8[], $22::float8[],"
+    "    $23::float8[], $24::float8[], $25::text[], $26::text[], $27::text[], $28::text[],"
+    "    $29::text[], $30::text[], $31::text[], $32::text[]) WITH ORDINALITY"
+    "    AS v(job_id, case_index, result_id, series_key, main, outcome, gpu_id, measurement, n,"
+    "         median, mad, p05, p95, ci_low, ci_high, efficiency, price, began, ended, node_ids,"
+    "         node_names, gpu_uuids, provider, region, kernel, agent_version, flags, position)"
+    "  JOIN fresh USING (job_id, case_index) JOIN judged USING (job_id, case_index)"
+    "  ORDER BY v.position RETURNING result_id),"
+    "sampled AS ("
+    "  INSERT INTO sample (result_id, n, data)"
+    "  SELECT result_id, n, data FROM unnest($33::uuid[], $34::int[], $35::bytea[])"
+    "    AS s(result_id, n, data) JOIN stored USING (result_id)) "
+    "SELECT fresh.job_id IS NOT NULL AS stored, judged.job_id IS NOT NULL AS exists,"
+    "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
+    "  before.payload_hash AS hash "
+    "FROM input i LEFT JOIN judged USING (position)"
+    "  LEFT JOIN fresh ON fresh.job_id = i.job_id AND fresh.case_index = i.case_index"
+    "  LEFT JOIN case_result before"
+    "    ON before.job_id = i.job_id AND before.case_index = i.case_index "
+    "ORDER BY i.position";
+
+CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const std::string& hash) {
+  if (row["stored"].as<bool>()) return {CommitVerdict::kStored, true};
+  if (!row["exists"].as<bool>()) return {CommitVerdict::kStale, false};
+  if (!row["known"].as<bool>()) return {CommitVerdict::kConflict, false};
+  if (before == hash) return {CommitVerdict::kStored, false};
+  return {row["held"].as<bool>() ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
+}
+
+// What another transaction stored while kInsert waited for it: its snapshot is too
+// old to see that.
+std::string StoredHash(pqxx::work& transaction, const v1::CaseResult& result) {
+  const pqxx::result rows = transaction.exec_params(
+      "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
+      result.case_index());
+  return rows.empty() ? "" : rows[0][0].as<std::string>();
+}
+
+}  // namespace
+
+// Results on their way in, one a case, and the rows that they become.
+struct PostgresResultStore::Batch {
+  std::vector<const v1::CaseResult*> results;
+  std::vector<std::vector<v1::CaseResult>> split;  // By result; one element a metric.
+  std::vector<ResultToStore> rows;
+  std::vector<CommitOutcome> outcomes;
+
+  explicit Batch(std::vector<const v1::CaseResult*> the_results) : results(std::move(the_results)) {
+    for (const v1::CaseResult* result : results) split.push_back(SplitByMetric(*result));
+    for (const auto& metrics : split) {
+      for (const v1::CaseResult& metric : metrics) {
+        const v1::Measurement measurement =
+            metric.measurements().empty() ? v1::Measurement() : metric.measurements(0);
+        rows.push_back({&metric, IdentityOf(metric, measurement), 0, &metric == &metrics[0]});
+      }
+    }
+  }
+};
+
+Result<std::vector<CommitOutcome>> PostgresResultStore::Commit(
+    const std::vector<v1::CaseResult>& results) {
+  // Of several results for one case, each waits for the one before it.
+  std::vector<CommitOutcome> outcomes(results.size());
+  std::vector<size_t> left(results.size());
+  for (size_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty()) {
+    std::map<std::pair<std::string, int>, size_t> first;
+    std::vector<size_t> later;
+    for (size_t i : left) {
+      if (!first.try_emplace({results[i].job_id(), results[i].case_index()}, i).second) {
+        later.push_back(i);
+      }
+    }
+    std::vector<size_t> positions;
+    std::vector<const v1::CaseResult*> batch;
+    for (size_t i : left) {
+      if (first[{results[i].job_id(), results[i].case_index()}] != i) continue;
+      positions.push_back(i);
+      batch.push_back(&results[i]);
+    }
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> stored, CommitBatch(batch));
+    for (size_t k = 0; k < positions.size(); ++k) outcomes[positions[k]] = stored[k];
+    left = std::move(later);
+  }
+  return outcomes;
+}
+
+Result<std::vector<CommitOutcome>> PostgresResultStore::CommitBatch(
+    const std::vector<const v1::CaseResult*>& results) {
+  Batch batch(results);
+  Status status = ResolveSeries(batch);
+  if (status.ok()) status = Insert(batch);
+  if (status.reason() == "NO_PARTITION") {
+    ASSAY_RETURN_IF_ERROR(pool_.Run("create_partitions", [](pqxx::work& transaction) {
+      transaction.exec("SELECT assay_create_partitions(3)");
+      return Status::Ok();
+    }));
+    status = Insert(batch);
+  }
+  if (status.ok()) return std::move(batch.outcomes);
+  if (status.code() != Code::kInvalidArgument) return status;
+  if (results.size() == 1) {
+    Log().warn("refused case {} of job {}: {}", results[0]->case_index(), results[0]->job_id(),
+               status.message());
+    return std::vector<CommitOutcome>{{CommitVerdict::kConflict, false}};
+  }
+  std::vector<CommitOutcome> outcomes;
+  for (const v1::CaseResult* result : results) {
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> one, CommitBatch({result}));
+    outcomes.push_back(one[0]);
+  }
+  return outcomes;
+}
+
+Status PostgresResultStore::ResolveSeries(Batch& batch) {
+  std::vector<const ResultToStore*> unknown;
+  {
+    MutexLock lock(mutex_);
+    for (ResultToStore& row : batch.rows) {
+      const auto it = series_keys_.find(row.identity.series_id);
+      if (it == series_keys_.end()) {
+        unknown.push_back(&row);
+      } else {
+        row.series_key = it->second;
+      }
+    }
+  }
+  if (unknown.empty()) return Status::Ok();
+  std::unordered_map<std::string, int64_t> keys;
+  ArrayLiteral ids;
+  for (const ResultToStore* row : unknown) ids.Add(row->identity.series_id);
+  ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](pqxx::work& transaction) {
+    InsertSeries(transaction, unknown);
+    for (const auto& row : transaction.exec_params(
+             "SELECT series_id, series_key FROM series WHERE series_id = ANY($1::text[])",
+             ids.Finish())) {
+      keys[row[0].as<std::string>()] = row[1].as<int64_t>();
+    }
+    return Status::Ok();
+  }));
+  for (ResultToStore& row : batch.rows) {
+    const auto it = keys.find(row.identity.series_id);
+    if (it != keys.end()) row.series_key = it->second;
+  }
+  MutexLock lock(mutex_);
+  if (series_keys_.size() > kMaxCachedSeries) series_keys_.clear();
+  series_keys_.merge(keys);
+  return Status::Ok();
+}
+
+Status PostgresResultStore::Insert(Batch& batch) {
+  CaseColumns cases;
+  for (const v1::CaseResult* result : batch.results) cases.Add(*result);
+  ResultColumns rows;
+  for (const ResultToStore& row : batch.rows) rows.Add(row);
+  return pool_.Run("insert_results", [&](pqxx::work& transaction) {
+    const pqxx::result stored = transaction.exec_params(
+        kInsert, cases.job_ids.Finish(), cases.epochs.Finish(), cases.case_indices.Finish(),
+        cases.hashes.Finish(), cases.payloads.Finish(), rows.job_ids.Finish(),
+        rows.case_indices.Finish(), rows.result_ids.Finish(), rows.series_keys.Finish(),
+        rows.primary.Finish(), rows.outcomes.Finish(), rows.gpu_ids.Finish(),
+        rows.measurements.Finish(), rows.counts.Finish(), rows.medians.Finish(), rows.mads.Finish(),
+        rows.p05s.Finish(), rows.p95s.Finish(), rows.ci_lows.Finish(), rows.ci_highs.Finish(),
+        rows.efficiencies.Finish(), rows.prices.Finish(), rows.start_times.Finish(),
+        rows.end_times.Finish(), rows.node_ids.Finish(), rows.node_names.Finish(),
+        rows.gpu_uuids.Finish(), rows.providers.Finish(), rows.regions.Finish(),
+        rows.kernels.Finish(), rows.agent_versions.Finish(), rows.flags.Finish(),
+        rows.sample_result_ids.Finish(), rows.sample_counts.Finish(), rows.sample_data.Finish());
+    batch.outcomes.clear();
+    for (size_t i = 0; i < batch.results.size(); ++i) {
+      const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];
+      const v1::CaseResult& result = *batch.results[i];
+      const std::string before = row["hash"].is_null() && row["known"].as<bool>()
+                                     ? StoredHash(transaction, result)
+                                     : row["hash"].as<std::string>("");
+      batch.outcomes.push_back(OutcomeOf(row, before, PayloadHash(result)));
+    }
+    return Status::Ok();
+  });
+}
+
+Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filter_text,
+                                                         const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
+  ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
+  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
+  const int size = PageSize(request);
+  Page<v1::StoredResult> page;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_results", [&](pqxx::work& transaction) {
+    page = {};
+    int64_t last = 0;
+    for (const auto& row :
+         transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
+                                     "WHERE r.sequence < $2 AND $1::text[] IS NOT NULL AND " +
+                                     condition.text + " ORDER BY r.sequence DESC LIMIT $3",
+                                 ArrayOf(condition.values), before, size + 1)) {
+      if (static_cast<int>(page.items.size()) == size) {
+        page.next_token = MakePageToken('r', last);
+        break;
+      }
+      page.items.push_back(StoredResultOf(row));
+      last = row["sequence"].as<int64_t>();
+    }
+    return Status::Ok();
+  }));
+  return page;
+}
+
+Result<v1::StoredResult> PostgresResultStore::Get(const std::string& result_id) {
+  const Status missing = NotFound("no result \"" + result_id + "\"");
+  if (!IsUuid(result_id)) return missing;
+  v1::StoredResult result;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("get_result", [&](pqxx::work& transaction) {
+    const pqxx::result rows = transaction.exec_params(
+        "SELECT " + StoredColumns() + ", p.n AS sample_count, p.data AS sample_data " +
+            StoredTables() + "LEFT JOIN sample p USING (result_id) WHERE r.result_id = $1::uuid",
+        result_id);
+    if (rows.empty()) return missing;
+    result = StoredResultOf(rows[0]);
+    if (rows[0]["sample_data"].is_null()) return Status::Ok();
+    return DecompressSamples(
+        BytesOf(rows[0]["sample_data"]), rows[0]["sample_count"].as<int>(),
+        result.mutable_case_result()->mutable_measurements(0)->mutable_samples());
+  }));
+  return result;
+}
+
+Result<std::vector<v1::StoredResult>> PostgresResultStore::ListOfCampaign(
+    const std::string& campaign_id) {
+  std::vector<v1::StoredResult> results;
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_campaign_results", [&](pqxx::work& transaction) {
+    results.clear();
+    for (const auto& row :
+         transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
+                                     "WHERE r.campaign_id = $1 ORDER BY r.sequence",
+                                 campaign_id)) {
+      results.push_back(StoredResultOf(row));
+    }
+    return Status::Ok();
+  }));
+  return results;
+}
+
+}  // namespace assay::storage

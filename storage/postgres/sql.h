@@ -1,0 +1,60 @@
+// Values on their way to PostgreSQL and back, as text that is always bound and
+// never part of a statement.
+#pragma once
+
+#include <pqxx/pqxx>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/clock.h"
+
+namespace assay::storage {
+
+// Builds the literal of a one-dimensional array, to be bound and cast. An element
+// may itself be such a literal.
+class ArrayLiteral {
+ public:
+  void Add(std::string_view text);
+  void Add(int64_t number);
+  // Exact; NaN and infinities too.
+  void Add(double number);
+  void AddNull();
+  std::string Finish() const { return text_ + "}"; }
+
+ private:
+  void Separate();
+  std::string text_ = "{";
+};
+
+template <typename Range>
+std::string ArrayOf(const Range& range) {
+  ArrayLiteral array;
+  for (const auto& element : range) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(element)>>) {
+      array.Add(static_cast<int64_t>(element));
+    } else {
+      array.Add(element);
+    }
+  }
+  return array.Finish();
+}
+
+std::vector<std::string> TextsOf(const pqxx::field& array);
+std::vector<int> IntegersOf(const pqxx::field& array);
+
+// bytea as text: "\x00ff".
+std::string HexLiteral(std::string_view bytes);
+std::string BytesOf(const pqxx::field& bytea);
+
+// A column of type timestamptz comes as Microseconds(column).
+std::string Microseconds(std::string_view column);
+WallTime TimeOf(const pqxx::field& microseconds);
+
+// For "now() + $1::interval".
+std::string Interval(Duration duration);
+
+// JSON text that jsonb takes: the character NUL, which it refuses, replaced.
+std::string StorableJson(std::string json);
+
+}  // namespace assay::storage
