@@ -2,6 +2,7 @@
 // metrics take it from.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,10 +17,10 @@ class Node {
   // `description` without health.
   explicit Node(v1::NodeDescription description) : description_(std::move(description)) {}
 
-  // Constant but for its health, which is left empty here.
+  // Constant; health and the address of /metrics are left empty here.
   const v1::NodeDescription& description() const { return description_; }
 
-  // With the latest health.
+  // With the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
   // The findings of the latest preflight replace earlier ones; those of the catalogue
@@ -27,11 +28,15 @@ class Node {
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 
+  // HOST:PORT, once it is known.
+  void SetMetricsAddress(std::string address);
+
  private:
   const v1::NodeDescription description_;
   mutable Mutex mutex_;
   std::vector<v1::HealthFinding> lasting_ ASSAY_GUARDED_BY(mutex_);
   std::vector<v1::HealthFinding> latest_ ASSAY_GUARDED_BY(mutex_);
+  std::string metrics_address_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::agent

@@ -3,11 +3,11 @@
 #include <google/protobuf/util/time_util.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include "agent/core/message_time.h"
 #include "agent/core/rank_group.h"
 #include "agent/core/result_context.h"
 #include "common/log.h"
@@ -20,15 +20,9 @@ using google::protobuf::util::TimeUtil;
 
 constexpr Duration kPreflightBudget = std::chrono::seconds(5);
 constexpr Duration kDefaultTimeout = std::chrono::minutes(20);
-constexpr Duration kMaxTimeout = std::chrono::hours(24 * 7);
 
 Duration TimeoutOf(const v1::JobSpec& spec) {
-  if (!spec.has_timeout() || spec.timeout().seconds() < 0) return kDefaultTimeout;
-  const Duration timeout =
-      std::chrono::seconds(std::min<int64_t>(
-          spec.timeout().seconds(),
-          std::chrono::duration_cast<std::chrono::seconds>(kMaxTimeout).count())) +
-      Duration(spec.timeout().nanos());
+  const Duration timeout = ToDuration(spec.timeout());
   return timeout > Duration::zero() ? timeout : kDefaultTimeout;
 }
 

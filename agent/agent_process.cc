@@ -1,0 +1,213 @@
+#include "agent/agent_process.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
+
+#include "agent/core/advertise_address.h"
+#include "agent/core/inventory.h"
+#include "agent/core/runner_description.h"
+#include "agent/metrics/agent_metrics.h"
+#include "common/digest.h"
+#include "common/log.h"
+
+namespace assay::agent {
+namespace {
+
+constexpr int64_t kSpoolLimitBytes = int64_t{256} << 20;
+// A driver that is asleep, with eight GPUs, takes its time to wake.
+constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
+constexpr Duration kPreflightBudget = std::chrono::seconds(10);
+constexpr std::chrono::milliseconds kServerGrace{1000};
+
+std::shared_ptr<const Nvml> OpenNvml() {
+  auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
+  if (nvml.ok()) return std::move(*nvml);
+  Log().info("no NVIDIA GPUs: {}", nvml.status().message());
+  return nullptr;
+}
+
+// Runs `task` on the executor and waits for its end.
+void RunOn(Executor* executor, const std::function<void()>& task) {
+  std::promise<void> done;
+  executor->Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+Result<HostPort> ParseFlag(const char* flag, const std::string& text) {
+  auto address = ParseHostPort(text);
+  if (!address.ok()) return address.status().WithContext(flag);
+  return address;
+}
+
+}  // namespace
+
+AgentProcess::AgentProcess(AgentOptions options, DataFolder data)
+    : options_(std::move(options)), data_(std::move(data)) {}
+
+Result<std::unique_ptr<AgentProcess>> AgentProcess::Start(const AgentOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(DataFolder data, DataFolder::Open(options.data));
+  std::unique_ptr<AgentProcess> agent(new AgentProcess(options, std::move(data)));
+  ASSAY_RETURN_IF_ERROR(agent->OpenNode());
+  ASSAY_RETURN_IF_ERROR(agent->StartSession());
+  ASSAY_RETURN_IF_ERROR(agent->Serve());
+  ASSAY_RETURN_IF_ERROR(agent->Attach());
+  return agent;
+}
+
+AgentProcess::~AgentProcess() {
+  if (executor_ == nullptr) return;
+  RunOn(executor_.get(), [this] {
+    if (attach_ != nullptr) attach_->Stop();
+    if (session_ != nullptr) session_->Leave("the agent stops");
+  });
+  if (attach_ != nullptr) attach_->AwaitEnd();
+  if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kServerGrace);
+  http_.reset();
+  RunOn(executor_.get(), [this] {
+    attach_.reset();
+    session_.reset();  // Stops the runners.
+  });
+  executor_.reset();
+}
+
+Status AgentProcess::OpenNode() {
+  nvml_ = OpenNvml();
+  ASSAY_ASSIGN_OR_RETURN(spool_, Spool::Open(data_.spool(), kSpoolLimitBytes));
+  preflight_ = std::make_shared<Preflight>(nvml_, data_.spool());
+  v1::HealthFinding trouble;
+  node_ = std::make_shared<Node>(Describe(&trouble));
+  if (!trouble.check().empty()) node_->AddLastingFinding(trouble);
+  std::vector<int> gpus;
+  for (const v1::GpuInventory& gpu : node_->description().inventory().gpus()) {
+    gpus.push_back(gpu.index());
+  }
+  const PreflightReport report = preflight_->Run(gpus, kPreflightBudget);
+  for (const v1::HealthFinding& finding : report.findings) {
+    Log().warn("preflight: {}", finding.message());
+  }
+  node_->SetHealth(report.findings);
+  return Status::Ok();
+}
+
+v1::NodeDescription AgentProcess::Describe(v1::HealthFinding* trouble) const {
+  v1::NodeDescription node;
+  node.set_node_id(data_.node_id());
+  node.set_boot_id(ReadBootId());
+  node.set_agent_instance_id(NewUuid());
+  node.set_agent_version(ASSAY_VERSION);
+  *node.mutable_inventory() = ReadInventory(nvml_.get());
+  node.set_name(options_.name.empty() ? node.inventory().hostname() : options_.name);
+  node.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
+  node.set_provider(options_.provider);
+  node.set_region(options_.region);
+  if (options_.price_per_hour) node.set_price_per_hour(*options_.price_per_hour);
+  node.set_advertise_address(options_.advertise_address.empty()
+                                 ? AdvertiseAddress(options_.coordinator, options_.listen)
+                                 : options_.advertise_address);
+  const auto runner = DescribeRunner(options_.runner, kDescribeTimeout);
+  if (runner.ok()) {
+    *node.mutable_benchmarks() = runner->benchmarks();
+    *node.mutable_inventory()->mutable_software() = runner->software();
+    Log().info("the runner has {} benchmarks", runner->benchmarks_size());
+  } else {
+    Log().error("no benchmarks: {}", runner.status().message());
+    trouble->set_check("runner");
+    trouble->set_severity(v1::HealthFinding::SEVERITY_ERROR);
+    trouble->set_message(runner.status().message());
+  }
+  return node;
+}
+
+Status AgentProcess::StartSession() {
+  executor_ = NewThreadPool(1, "agent");
+  supervisor_ = std::make_unique<Supervisor>(
+      SupervisorOptions{options_.runner, node_->description().advertise_address()}, node_,
+      preflight_);
+  RunOn(executor_.get(), [this] {
+    session_ = std::make_shared<Session>(Session::Options{
+        &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_});
+  });
+  return Status::Ok();
+}
+
+Status AgentProcess::Serve() {
+  if (!options_.http.empty()) {
+    http::MetricsServerOptions http;
+    ASSAY_ASSIGN_OR_RETURN(http.address, ParseFlag("--http", options_.http));
+    http.collectables = {Metrics()};
+    ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
+    node_->SetMetricsAddress(http_->address().ToString());
+  }
+  if (options_.listen.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(HostPort address, ParseFlag("--listen", options_.listen));
+  ASSAY_ASSIGN_OR_RETURN(const auto credentials,
+                         rpc::ServerCredentials(address, options_.tls, options_.insecure));
+  service_ = std::make_unique<AgentServiceImpl>(
+      session_, DirectJobHost{node_, supervisor_.get(), &occupancy_, executor_.get()});
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  rpc::ApplyServerLimits(builder);
+  builder.AddListeningPort(address.ToString(), credentials, &address.port);
+  builder.RegisterService(service_.get());
+  const std::string wanted = address.ToString();
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || address.port == 0) {
+    return Unavailable("cannot serve gRPC on " + wanted +
+                           ": the port is taken, or the address is not this machine's",
+                       "LISTEN_FAILED")
+        .WithHint("give another --listen, or port 0 for any free one");
+  }
+  grpc_address_ = address.ToString();
+  Log().info("serving gRPC on {}", grpc_address_);
+  return Status::Ok();
+}
+
+Status AgentProcess::Attach() {
+  if (options_.coordinator.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(const HostPort coordinator,
+                         ParseFlag("--coordinator", options_.coordinator));
+  ASSAY_ASSIGN_OR_RETURN(const auto credentials,
+                         rpc::ClientCredentials(coordinator, options_.tls, options_.insecure));
+  const auto channel =
+      grpc::CreateCustomChannel(coordinator.ToString(), credentials, rpc::ClientArguments());
+  RunOn(executor_.get(), [&] {
+    attach_ = std::make_unique<AttachClient>(channel, coordinator.ToString(), session_,
+                                             executor_.get(), std::random_device()());
+    attach_->Start();
+  });
+  return Status::Ok();
+}
+
+std::shared_ptr<prometheus::Collectable> AgentProcess::Metrics() const {
+  AgentMetricsSources sources;
+  sources.node = node_->description();
+  sources.session = [session = std::weak_ptr<Session>(session_)] {
+    const auto alive = session.lock();
+    return alive == nullptr ? SessionStats() : alive->stats();
+  };
+  sources.spool = spool_;
+  sources.nvml = nvml_;
+  return std::make_shared<AgentMetrics>(std::move(sources));
+}
+
+std::string AgentProcess::ReadyLine() const {
+  return nlohmann::json{{"grpc", grpc_address_},
+                        {"http", http_ == nullptr ? "" : http_->address().ToString()},
+                        {"node_id", data_.node_id()}}
+      .dump();
+}
+
+}  // namespace assay::agent

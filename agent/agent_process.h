@@ -1,0 +1,68 @@
+// assay-agent put together: everything that runs between its start and its end.
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/core/node.h"
+#include "agent/core/occupancy.h"
+#include "agent/core/preflight.h"
+#include "agent/core/session.h"
+#include "agent/core/spool.h"
+#include "agent/core/supervisor.h"
+#include "agent/data_folder.h"
+#include "agent/options.h"
+#include "agent/rpc/agent_service.h"
+#include "agent/rpc/attach_client.h"
+#include "common/executor.h"
+#include "common/nvml.h"
+#include "http/metrics_server.h"
+
+namespace assay::agent {
+
+// Used by one thread.
+class AgentProcess {
+ public:
+  // Reads the node, asks the runner what it can, and serves. The error says what
+  // stood in the way.
+  static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
+
+  // Says GoingAway, stops all runners and waits for them: a few seconds at most.
+  ~AgentProcess();
+  AgentProcess(const AgentProcess&) = delete;
+  AgentProcess& operator=(const AgentProcess&) = delete;
+
+  // {"grpc": "HOST:PORT", "http": "HOST:PORT", "node_id": "..."}, on one line.
+  std::string ReadyLine() const;
+
+ private:
+  AgentProcess(AgentOptions options, DataFolder data);
+
+  Status OpenNode();
+  v1::NodeDescription Describe(v1::HealthFinding* trouble) const;
+  Status StartSession();
+  Status Serve();
+  Status Attach();
+  std::shared_ptr<prometheus::Collectable> Metrics() const;
+
+  const AgentOptions options_;
+  DataFolder data_;
+  std::shared_ptr<const Nvml> nvml_;
+  std::shared_ptr<Spool> spool_;
+  std::shared_ptr<const Preflight> preflight_;
+  std::shared_ptr<Node> node_;
+  Occupancy occupancy_;
+  std::unique_ptr<http::MetricsServer> http_;
+  std::unique_ptr<Supervisor> supervisor_;
+  std::unique_ptr<Executor> executor_;
+  std::shared_ptr<Session> session_;
+  std::unique_ptr<AgentServiceImpl> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string grpc_address_;
+  std::unique_ptr<AttachClient> attach_;
+};
+
+}  // namespace assay::agent

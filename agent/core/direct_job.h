@@ -1,0 +1,18 @@
+// A job that somebody asks of one agent, without a coordinator.
+#pragma once
+
+#include "assay/v1/agent_service.pb.h"
+#include "assay/v1/inventory.pb.h"
+#include "assay/v1/job.pb.h"
+#include "common/status.h"
+
+namespace assay::agent {
+
+// The job of one case that `request` means on `node`: parameters checked and
+// completed from the schema, GPUs chosen, a fresh job id. NOT_FOUND names the known
+// benchmarks, FAILED_PRECONDITION says why this node cannot run it, INVALID_ARGUMENT
+// has one violation a fault.
+Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
+                                  const v1::RunJobRequest& request);
+
+}  // namespace assay::agent

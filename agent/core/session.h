@@ -1,0 +1,141 @@
+// The agent's side of a session with a coordinator, whoever dialled it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/core/assigned_job.h"
+#include "agent/core/job_launcher.h"
+#include "agent/core/node.h"
+#include "agent/core/occupancy.h"
+#include "agent/core/spool.h"
+#include "assay/v1/session.pb.h"
+#include "common/clock.h"
+#include "common/executor.h"
+#include "common/mutex.h"
+
+namespace assay::agent {
+
+// A connected stream, as the session sees it. Methods may be called from any thread
+// and return at once.
+class Link {
+ public:
+  virtual ~Link() = default;
+  // Queues a message. An AgentState that is still queued is replaced by a newer one.
+  virtual void Send(v1::AgentMessage message) = 0;
+  // Ends the stream once queued messages are sent. Whoever dials is not to come back
+  // before `reconnect_after`, if given.
+  virtual void Close(const std::string& reason, std::optional<Duration> reconnect_after) = 0;
+};
+
+// Read by metrics from any thread.
+struct SessionStats {
+  bool connected = false;
+  int running_jobs = 0;
+  std::optional<WallTime> last_heartbeat;  // The last State sent.
+};
+
+// The session's state:
+//
+//   Disconnected --Connected: Hello is sent--> Greeting --HelloAck: State, spooled
+//        ^                                       |        results and ends are sent--> Live
+//        +-----------Disconnected, Reconnect, no HelloAck within 30 s------------------+
+//
+//   A newer link replaces an older one. Jobs do not care: they run on until done,
+//   cancelled, replaced by a newer epoch, or out of lease.
+//
+// A job's state is drawn in assigned_job.h.
+//
+// Every method but stats() runs on the executor, which must have one thread; it is
+// destroyed there as well. Destruction stops all jobs and waits for them.
+class Session {
+ public:
+  struct Options {
+    const Clock* clock = nullptr;
+    Executor* executor = nullptr;
+    JobLauncher* launcher = nullptr;
+    Spool* spool = nullptr;
+    Occupancy* occupancy = nullptr;
+    std::shared_ptr<Node> node;
+  };
+
+  explicit Session(Options options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void Connected(std::shared_ptr<Link> link);
+  // Messages of any link but the current one are ignored.
+  void Received(const std::shared_ptr<Link>& link, const v1::CoordinatorMessage& message);
+  void Disconnected(const std::shared_ptr<Link>& link);
+
+  // Says GoingAway and closes the link; jobs are stopped by the destructor.
+  void Leave(const std::string& reason);
+
+  SessionStats stats() const;
+
+ private:
+  enum class Phase { kDisconnected, kGreeting, kLive };
+  using JobId = AssignedJob::Id;
+
+  void OnHelloAck(const v1::HelloAck& ack);
+  void OnAssign(const v1::Assign& assign);
+  void OnCancel(const v1::CancelJob& cancel);
+  void OnGangGo(const v1::GangGo& go);
+  void OnResultAck(const v1::ResultAck& ack);
+  void OnJobFinishedAck(const v1::JobFinishedAck& ack);
+  void OnLeaseRenewal(const v1::LeaseRenewal& renewal);
+
+  void StartWaitingJobs();
+  bool MayStart(const AssignedJob& job) const;
+  void Launch(AssignedJob* job);
+  JobEvents EventsOf(const JobId& id);
+  void OnPhase(const JobId& id, const std::string& phase);
+  void OnGangReady(const JobId& id, std::string token);
+  void OnResult(const JobId& id, const v1::CaseResult& result);
+  void OnOutcome(const JobId& id, const JobOutcome& outcome);
+  void End(AssignedJob* job, const JobOutcome& outcome);
+
+  void SendState();
+  void SendGangReady(const AssignedJob& job);
+  void SendResults();
+  void SendFinishedIfReported(AssignedJob* job);
+  void CloseLink(const std::string& reason, std::optional<Duration> reconnect_after);
+  void GoOffline();
+
+  // Does what time has made due, and sees to it that it is called again in time.
+  void Tick();
+  void CheckLeases(MonotonicTime now);
+  void Resend(MonotonicTime now);
+  MonotonicTime NextDeadline() const;
+  void Arm();
+  AssignedJob* Find(const std::string& job_id, int64_t epoch);
+  void Post(std::function<void()> task);
+
+  const Options options_;
+  // Tasks hold it weakly: those that outlive the session do nothing.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  Phase phase_ = Phase::kDisconnected;
+  std::shared_ptr<Link> link_;
+  MonotonicTime hello_deadline_ = MonotonicTime::max();
+  Duration heartbeat_period_;
+  MonotonicTime next_heartbeat_ = MonotonicTime::max();
+  MonotonicTime armed_for_ = MonotonicTime::max();
+  uint64_t sequence_ = 0;
+  std::map<uint64_t, MonotonicTime> sent_states_;  // The last few: when each was sent.
+
+  std::map<JobId, AssignedJob> jobs_;
+  std::deque<v1::JobFinished> recently_finished_;  // Acknowledged; for late Assigns.
+  std::deque<ResultKey> unsent_;
+  std::map<ResultKey, MonotonicTime> in_flight_;  // Sent, not acknowledged.
+
+  mutable Mutex stats_mutex_;
+  SessionStats stats_ ASSAY_GUARDED_BY(stats_mutex_);
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,302 @@
+// The session's jobs: from Assign to JobFinishedAck, with leases and results.
+#include <algorithm>
+
+#include "agent/core/message_time.h"
+#include "agent/core/session.h"
+#include "common/log.h"
+
+namespace assay::agent {
+namespace {
+
+using State = AssignedJob::State;
+
+constexpr Duration kDefaultLease = std::chrono::seconds(60);
+constexpr Duration kResendAfter = std::chrono::seconds(10);
+constexpr size_t kMaxResultsInFlight = 16;
+constexpr size_t kRememberedJobs = 256;
+constexpr size_t kMaxJobs = 1024;
+constexpr size_t kMaxTokenBytes = 64 << 10;
+
+}  // namespace
+
+void Session::OnAssign(const v1::Assign& assign) {
+  const v1::JobSpec& spec = assign.job();
+  const MonotonicTime now = options_.clock->Now();
+  const Duration given = ToDuration(assign.lease());
+  const Duration lease = given > Duration::zero() ? given : kDefaultLease;
+  if (AssignedJob* known = Find(spec.job_id(), spec.epoch())) {
+    known->Extend(now, lease);
+    return;
+  }
+  for (const v1::JobFinished& past : recently_finished_) {
+    if (past.job_id() != spec.job_id() || past.epoch() < spec.epoch()) continue;
+    if (past.epoch() > spec.epoch()) return;
+    v1::AgentMessage message;
+    *message.mutable_job_finished() = past;
+    return link_->Send(std::move(message));
+  }
+  for (auto& [id, job] : jobs_) {
+    if (id.first != spec.job_id()) continue;
+    if (id.second > spec.epoch()) return;
+    job.replaced = true;
+    if (job.launched != nullptr) {
+      job.launched->Stop(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "REPLACED",
+                                     "the coordinator assigned the job anew"));
+    }
+  }
+  std::erase_if(jobs_, [](const auto& entry) {
+    return entry.second.replaced && entry.second.launched == nullptr;
+  });
+  AssignedJob job;
+  job.spec = spec;
+  job.assign_time = now;
+  job.Extend(now, lease);
+  AssignedJob& added = jobs_.emplace(job.id(), std::move(job)).first->second;
+  std::optional<v1::Failure> refusal = RefusalOf(spec, options_.node->description());
+  if (!refusal && jobs_.size() > kMaxJobs) {
+    refusal = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "TOO_MANY_JOBS",
+                          "the agent has " + std::to_string(jobs_.size()) + " jobs");
+  }
+  if (!refusal && options_.spool->Full()) {
+    refusal = MakeFailure(v1::FAILURE_CLASS_NODE, "SPOOL_FULL",
+                          "the node's result spool is full of unacknowledged results");
+  }
+  if (refusal) {
+    End(&added, {std::move(refusal), {}, {}});
+  } else {
+    StartWaitingJobs();
+  }
+  SendState();
+}
+
+bool Session::MayStart(const AssignedJob& job) const {
+  if (job.state != State::kWaiting || job.replaced) return false;
+  return std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    return entry.first.first == job.spec.job_id() && entry.second.launched != nullptr;
+  });
+}
+
+void Session::StartWaitingJobs() {
+  for (auto& [id, job] : jobs_) {
+    if (MayStart(job) && options_.occupancy->TryEnterJob()) Launch(&job);
+  }
+}
+
+void Session::Launch(AssignedJob* job) {
+  job->state = State::kRunning;
+  job->start_wait = options_.clock->Now() - job->assign_time;
+  job->launched = options_.launcher->Launch(job->spec, EventsOf(job->id()));
+}
+
+JobEvents Session::EventsOf(const JobId& id) {
+  return {
+      [this, id](std::string phase) {
+        Post([this, id, phase = std::move(phase)] { OnPhase(id, phase); });
+      },
+      [this, id](std::string token) {
+        Post([this, id, token = std::move(token)] { OnGangReady(id, token); });
+      },
+      [this, id](v1::CaseResult result) {
+        Post([this, id, result = std::move(result)] { OnResult(id, result); });
+      },
+      [this, id](JobOutcome outcome) {
+        Post([this, id, outcome = std::move(outcome)] { OnOutcome(id, outcome); });
+      },
+  };
+}
+
+void Session::OnPhase(const JobId& id, const std::string& phase) {
+  if (AssignedJob* job = Find(id.first, id.second)) job->phase = phase;
+}
+
+void Session::OnGangReady(const JobId& id, std::string token) {
+  AssignedJob* job = Find(id.first, id.second);
+  if (job == nullptr || job->replaced) return;
+  job->gang_token = std::move(token);
+  SendGangReady(*job);
+}
+
+void Session::SendGangReady(const AssignedJob& job) {
+  if (phase_ != Phase::kLive) return;
+  v1::AgentMessage message;
+  message.mutable_gang_ready()->set_job_id(job.spec.job_id());
+  message.mutable_gang_ready()->set_epoch(job.spec.epoch());
+  message.mutable_gang_ready()->set_rendezvous_token(*job.gang_token);
+  link_->Send(std::move(message));
+}
+
+void Session::OnGangGo(const v1::GangGo& go) {
+  AssignedJob* job = Find(go.job_id(), go.epoch());
+  if (job == nullptr || job->launched == nullptr || !job->gang_token) return;
+  if (go.rendezvous_token().size() > kMaxTokenBytes) return;
+  job->gang_token.reset();
+  job->launched->Go(go.rendezvous_token());
+}
+
+void Session::OnCancel(const v1::CancelJob& cancel) {
+  const std::string reason = cancel.reason().empty() ? "cancelled" : cancel.reason();
+  const v1::Failure failure = MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", reason);
+  bool ended = false;
+  for (auto& [id, job] : jobs_) {
+    if (id.first != cancel.job_id() || id.second > cancel.epoch()) continue;
+    if (job.launched != nullptr) {
+      job.launched->Stop(failure);
+    } else if (job.state == State::kWaiting) {
+      End(&job, {failure, {}, {}});
+      ended = true;
+    }
+  }
+  if (ended) SendState();
+}
+
+void Session::OnResult(const JobId& id, const v1::CaseResult& result) {
+  AssignedJob* job = Find(id.first, id.second);
+  if (job == nullptr || job->replaced) return;
+  if (const Status kept = options_.spool->Append(result); !kept.ok()) {
+    Log().error("job {}: cannot keep a result: {}", id.first, kept.message());
+    if (job->launched != nullptr) {
+      job->launched->Stop(MakeFailure(v1::FAILURE_CLASS_NODE, kept.reason(), kept.message()));
+    }
+    return;
+  }
+  ++job->cases_done;
+  if (phase_ != Phase::kLive) return;
+  unsent_.push_back({id.first, id.second, result.case_index()});
+  SendResults();
+  Arm();
+}
+
+void Session::OnOutcome(const JobId& id, const JobOutcome& outcome) {
+  AssignedJob* job = Find(id.first, id.second);
+  if (job == nullptr) return;
+  job->launched.reset();
+  options_.occupancy->LeaveJob();
+  if (job->replaced) {
+    jobs_.erase(id);
+  } else {
+    End(job, outcome);
+  }
+  StartWaitingJobs();
+  SendState();
+  Arm();
+}
+
+void Session::End(AssignedJob* job, const JobOutcome& outcome) {
+  job->state = State::kReporting;
+  job->gang_token.reset();
+  v1::JobFinished& finished = job->finished.emplace();
+  finished.set_job_id(job->spec.job_id());
+  finished.set_epoch(job->spec.epoch());
+  if (outcome.failure) {
+    *finished.mutable_failure() = *outcome.failure;
+    finished.mutable_failure()->set_node_id(options_.node->description().node_id());
+    Log().warn("job {} epoch {} failed: {} ({})", job->spec.job_id(), job->spec.epoch(),
+               outcome.failure->message(), outcome.failure->reason());
+  }
+  *finished.mutable_start_delay() = ToProto(job->start_wait + outcome.start_delay);
+  *finished.mutable_runner_time() = ToProto(outcome.runner_time);
+  SendFinishedIfReported(job);
+}
+
+void Session::SendFinishedIfReported(AssignedJob* job) {
+  if (phase_ != Phase::kLive || !job->finished || job->finished_sent) return;
+  if (options_.spool->CountOf(job->spec.job_id(), job->spec.epoch()) > 0) return;
+  job->finished_sent = options_.clock->Now();
+  v1::AgentMessage message;
+  *message.mutable_job_finished() = *job->finished;
+  link_->Send(std::move(message));
+}
+
+void Session::SendResults() {
+  while (phase_ == Phase::kLive && !unsent_.empty() && in_flight_.size() < kMaxResultsInFlight) {
+    const ResultKey key = std::move(unsent_.front());
+    unsent_.pop_front();
+    Result<v1::CaseResult> result = options_.spool->Read(key);
+    if (!result.ok()) continue;  // Acknowledged meanwhile, or damaged and set aside.
+    in_flight_[key] = options_.clock->Now();
+    v1::AgentMessage message;
+    *message.mutable_case_result() = std::move(*result);
+    link_->Send(std::move(message));
+  }
+}
+
+void Session::OnResultAck(const v1::ResultAck& ack) {
+  if (ack.verdict() == v1::ResultAck::VERDICT_UNSPECIFIED) return;
+  if (ack.verdict() != v1::ResultAck::VERDICT_STORED) {
+    Log().warn("the coordinator did not store case {} of job {} epoch {}: {} ({})",
+               ack.case_index(), ack.job_id(), ack.epoch(), ack.message(),
+               v1::ResultAck::Verdict_Name(ack.verdict()));
+  }
+  const ResultKey key{ack.job_id(), ack.epoch(), ack.case_index()};
+  options_.spool->Remove(key);
+  in_flight_.erase(key);
+  SendResults();
+  if (AssignedJob* job = Find(ack.job_id(), ack.epoch())) SendFinishedIfReported(job);
+}
+
+void Session::OnJobFinishedAck(const v1::JobFinishedAck& ack) {
+  const AssignedJob* job = Find(ack.job_id(), ack.epoch());
+  if (job == nullptr || job->state != State::kReporting) return;
+  recently_finished_.push_back(*job->finished);
+  if (recently_finished_.size() > kRememberedJobs) recently_finished_.pop_front();
+  jobs_.erase({ack.job_id(), ack.epoch()});
+  SendState();
+}
+
+void Session::OnLeaseRenewal(const v1::LeaseRenewal& renewal) {
+  const auto sent = sent_states_.find(renewal.sequence());
+  if (sent == sent_states_.end()) return;
+  for (const v1::RunningJob& running : renewal.jobs()) {
+    if (AssignedJob* job = Find(running.job_id(), running.epoch())) {
+      job->Extend(sent->second, ToDuration(renewal.lease()));
+    }
+  }
+}
+
+void Session::CheckLeases(MonotonicTime now) {
+  const v1::Failure lost = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST",
+                                       "the coordinator did not renew the job's lease in time");
+  for (auto& [id, job] : jobs_) {
+    if (job.state == State::kReporting || now < job.StopTime()) continue;
+    if (job.launched == nullptr) {
+      End(&job, {lost, {}, {}});
+      continue;
+    }
+    job.launched->Stop(lost);
+    job.lease_deadline = MonotonicTime::max();  // Stopped once is enough.
+  }
+}
+
+void Session::Resend(MonotonicTime now) {
+  for (auto sent = in_flight_.begin(); sent != in_flight_.end();) {
+    if (now < sent->second + kResendAfter) {
+      ++sent;
+      continue;
+    }
+    unsent_.push_back(sent->first);
+    sent = in_flight_.erase(sent);
+  }
+  SendResults();
+  for (auto& [id, job] : jobs_) {
+    if (job.finished_sent && now >= *job.finished_sent + kResendAfter) {
+      job.finished_sent.reset();
+      SendFinishedIfReported(&job);
+    }
+  }
+}
+
+MonotonicTime Session::NextDeadline() const {
+  MonotonicTime next = std::min(hello_deadline_, next_heartbeat_);
+  for (const auto& [id, job] : jobs_) {
+    if (job.state != State::kReporting) next = std::min(next, job.StopTime());
+    if (phase_ == Phase::kLive && job.finished_sent) {
+      next = std::min(next, *job.finished_sent + kResendAfter);
+    }
+  }
+  if (phase_ == Phase::kLive) {
+    for (const auto& [key, sent] : in_flight_) next = std::min(next, sent + kResendAfter);
+  }
+  return next;
+}
+
+}  // namespace assay::agent

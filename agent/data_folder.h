@@ -1,0 +1,28 @@
+// The agent's folder on disk: who the node is, and its spool.
+#pragma once
+
+#include <string>
+
+#include "common/status.h"
+#include "common/subprocess.h"
+
+namespace assay::agent {
+
+// An agent's folder, locked for as long as this lives: a second agent is refused.
+class DataFolder {
+ public:
+  // Makes the folder, and the node's id in it, at the first time.
+  static Result<DataFolder> Open(const std::string& path);
+
+  const std::string& node_id() const { return node_id_; }
+  std::string spool() const { return path_ + "/spool"; }
+
+ private:
+  DataFolder(std::string path, FileDescriptor lock, std::string node_id);
+
+  std::string path_;
+  FileDescriptor lock_;
+  std::string node_id_;
+};
+
+}  // namespace assay::agent

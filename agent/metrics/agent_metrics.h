@@ -1,0 +1,38 @@
+// What the agent tells Prometheus: its session, its spool, and its GPUs as they are
+// at the moment of the scrape.
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/core/session.h"
+#include "agent/core/spool.h"
+#include "assay/v1/inventory.pb.h"
+#include "common/nvml.h"
+
+namespace assay::agent {
+
+struct AgentMetricsSources {
+  v1::NodeDescription node;
+  std::function<SessionStats()> session;
+  std::shared_ptr<const Spool> spool;
+  std::shared_ptr<const Nvml> nvml;  // Null without GPUs.
+};
+
+// About 14 series a GPU and 5 for the agent. Thread-safe.
+class AgentMetrics : public prometheus::Collectable {
+ public:
+  explicit AgentMetrics(AgentMetricsSources sources);
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const AgentMetricsSources sources_;
+};
+
+}  // namespace assay::agent

@@ -1,0 +1,112 @@
+#include "agent/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <vector>
+
+#include "common/subprocess.h"
+
+namespace assay::agent {
+namespace {
+
+constexpr int kUsageError = 2;
+constexpr size_t kMaxLabels = 64;
+
+// Where state belongs if nobody says so; empty if even that cannot be told.
+std::string DefaultDataFolder() {
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
+    return std::string(state) + "/assay-agent";
+  }
+  const char* home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.local/state/assay-agent";
+}
+
+// "rack=7" into `labels`.
+Status AddLabel(const std::string& text, std::map<std::string, std::string>* labels) {
+  const size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("_-.", c) != nullptr;
+  });
+  if (equals == std::string::npos || !plain) {
+    return InvalidArgument("--label " + text +
+                           ": write KEY=VALUE; a key has letters, digits, \"_\", \"-\" and \".\"");
+  }
+  if (!labels->emplace(key, text.substr(equals + 1)).second) {
+    return InvalidArgument("--label " + text + ": " + key + " is given twice");
+  }
+  if (labels->size() > kMaxLabels) {
+    return InvalidArgument("more than " + std::to_string(kMaxLabels) + " labels");
+  }
+  return Status::Ok();
+}
+
+void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* labels) {
+  app->set_version_flag("--version", std::string("assay-agent ") + ASSAY_VERSION);
+  app->add_option("--data", options->data,
+                  "Folder of the node's identity and of results that wait for a coordinator")
+      ->capture_default_str();
+  app->add_option("--coordinator", options->coordinator,
+                  "HOST:PORT of a coordinator to attach to; without it, one may dial this agent");
+  app->add_option("--listen", options->listen, "HOST:PORT for gRPC; \"\" for none, port 0 for any")
+      ->capture_default_str();
+  app->add_option("--http", options->http,
+                  "HOST:PORT for /metrics and /healthz; \"\" for none, port 0 for any")
+      ->capture_default_str();
+  app->add_option("--name", options->name, "What people call this node (default: the host name)");
+  app->add_option("--label", *labels, "KEY=VALUE for node filters; may be repeated")
+      ->allow_extra_args(false);
+  app->add_option("--provider", options->provider, "Who rents this node out");
+  app->add_option("--region", options->region, "Where it stands");
+  app->add_option("--price", options->price_per_hour, "US dollars an hour for the whole node")
+      ->check(CLI::NonNegativeNumber);
+  app->add_option("--runner", options->runner,
+                  "Path of assay-runner (default: beside this program)");
+  app->add_option("--advertise-address", options->advertise_address,
+                  "Address on which ranks on other nodes reach this one");
+  app->add_option("--tls-cert", options->tls.certificate, "PEM file: certificate chain");
+  app->add_option("--tls-key", options->tls.key, "PEM file: private key");
+  app->add_option("--tls-ca", options->tls.authorities,
+                  "PEM file: authorities that peers must chain to");
+  app->add_flag("--insecure", options->insecure, "Allow plaintext beyond loopback");
+  app->add_option("--log-level", options->log_level, "debug, info, warn or error")
+      ->capture_default_str();
+  app->add_option("--ready-fd", options->ready_fd,
+                  "Write the addresses, as one line of JSON, to this descriptor when serving");
+}
+
+ParsedOptions UsageError(const std::string& message) {
+  std::cerr << "assay-agent: " << message << "\n";
+  return {std::nullopt, kUsageError};
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(int argc, char** argv) {
+  AgentOptions options;
+  options.data = DefaultDataFolder();
+  std::vector<std::string> labels;
+  CLI::App app("Measures this node for an Assay coordinator.", "assay-agent");
+  AddOptions(&app, &options, &labels);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return {std::nullopt, app.exit(error) == 0 ? 0 : kUsageError};
+  }
+  if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
+  for (const std::string& label : labels) {
+    const Status added = AddLabel(label, &options.labels);
+    if (!added.ok()) return UsageError(added.message());
+  }
+  if (options.coordinator.empty() && options.listen.empty()) {
+    return UsageError("with --listen \"\" and no --coordinator nobody could reach this agent");
+  }
+  if (options.runner.empty()) options.runner = ExecutableDirectory() + "/assay-runner";
+  return {std::move(options), 0};
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,39 @@
+// The command line of assay-agent.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/status.h"
+#include "rpc/credentials.h"
+
+namespace assay::agent {
+
+struct AgentOptions {
+  std::string data;
+  std::string coordinator;                // HOST:PORT; empty: none is dialled.
+  std::string listen = "127.0.0.1:7901";  // Empty: no gRPC.
+  std::string http = "127.0.0.1:9901";    // Empty: no HTTP.
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::string provider;
+  std::string region;
+  std::optional<double> price_per_hour;
+  std::string runner;
+  std::string advertise_address;
+  rpc::TlsFiles tls;
+  bool insecure = false;
+  std::string log_level = "info";
+  int ready_fd = -1;
+};
+
+// The options, or the exit code if the program is to end at once: 0 after --help and
+// --version, 2 for a mistake, which is explained on stderr.
+struct ParsedOptions {
+  std::optional<AgentOptions> options;
+  int exit_code = 0;
+};
+ParsedOptions ParseOptions(int argc, char** argv);
+
+}  // namespace assay::agent

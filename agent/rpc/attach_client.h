@@ -1,0 +1,62 @@
+// Dials the coordinator and keeps a session with it: FleetService.Attach.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+
+#include "agent/core/backoff.h"
+#include "agent/core/session.h"
+#include "assay/v1/fleet_service.grpc.pb.h"
+#include "common/executor.h"
+#include "common/mutex.h"
+
+namespace assay::agent {
+
+//   Waiting --backoff has passed--> Dialling/attached (one call) --the call ended--> Waiting
+//
+// Start and Stop run on the executor; destruction happens there too.
+class AttachClient {
+ public:
+  // `executor` outlives every call: see AwaitEnd.
+  AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator,
+               std::weak_ptr<Session> session, Executor* executor, uint64_t seed);
+  ~AttachClient();
+  AttachClient(const AttachClient&) = delete;
+  AttachClient& operator=(const AttachClient&) = delete;
+
+  void Start() { Dial(); }
+  // Dials no more. A call in progress ends soon after the session has left it.
+  void Stop();
+  // After Stop, from any thread but the executor's: waits until no call is left.
+  void AwaitEnd();
+
+ private:
+  class Stream;
+  // Whether a call is in progress; shared with it, as it may outlive the client.
+  struct Activity {
+    Mutex mutex;
+    CondVar changed;
+    bool calling ASSAY_GUARDED_BY(mutex) = false;
+  };
+
+  void Dial();
+  void OnCallEnded(const grpc::Status& status, std::optional<Duration> reconnect_after);
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::FleetService::Stub> stub_;
+  const std::string coordinator_;
+  const std::weak_ptr<Session> session_;
+  Executor* const executor_;
+  // Tasks and streams hold it weakly: those that outlive this do nothing.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  const std::shared_ptr<Activity> activity_ = std::make_shared<Activity>();
+
+  Backoff backoff_;
+  bool stopped_ = false;
+  MonotonicTime dial_time_;
+};
+
+}  // namespace assay::agent

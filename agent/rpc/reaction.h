@@ -1,0 +1,21 @@
+// gRPC swallows exceptions that leave a reaction, without a log.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include "common/log.h"
+
+namespace assay::agent {
+
+// Runs the body of a reaction; an exception is logged and ends there.
+template <typename Body>
+void React(const char* what, Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+  } catch (const std::exception& error) {
+    Log().error("{} failed: {}", what, error.what());
+  }
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,158 @@
+#include "agent/rpc/run_job_stream.h"
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/core/direct_job.h"
+#include "agent/rpc/reaction.h"
+#include "common/mutex.h"
+#include "rpc/status_conversion.h"
+
+namespace assay::agent {
+namespace {
+
+//   Planning --refused--> Finishing
+//      +--launched--> Running --its processes have gone--> Finishing: what is queued is
+//   written, then the call is finished, once.
+//
+// Planning, launching and the job's end happen on the executor.
+class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
+                     public std::enable_shared_from_this<RunJobStream> {
+ public:
+  explicit RunJobStream(const DirectJobHost& host) : host_(host) {}
+
+  void Start(const v1::RunJobRequest& request) {
+    self_ = shared_from_this();
+    host_.executor->Post([self = self_, request] { self->Launch(request); });
+  }
+
+  void OnWriteDone(bool ok) override {
+    React("writing to RunJob", [&] {
+      MutexLock lock(mutex_);
+      writing_ = false;
+      if (!ok) queue_.clear();  // The caller has gone; OnCancel stops the job.
+      Pump();
+    });
+  }
+
+  void OnCancel() override {
+    React("cancelling RunJob",
+          [&] { host_.executor->Post([self = shared_from_this()] { self->StopJob(); }); });
+  }
+
+  void OnDone() override { self_.reset(); }
+
+ private:
+  void Launch(const v1::RunJobRequest& request) {
+    Result<v1::JobSpec> spec = PlanDirectJob(host_.node->description(), request);
+    if (!spec.ok()) return FinishWith(spec.status());
+    if (!host_.occupancy->TryEnterDirect()) {
+      return FinishWith(FailedPrecondition("this node is measuring already", "NODE_BUSY")
+                            .WithHint("try again when its jobs have ended"));
+    }
+    progress_.set_job_id(spec->job_id());
+    progress_.set_epoch(spec->epoch());
+    progress_.set_cases_total(spec->cases_size());
+    const auto self = shared_from_this();
+    job_ = host_.launcher->Launch(
+        *std::move(spec), {[self](const std::string& phase) { self->OnPhase(phase); },
+                           [](const std::string&) {},  // All ranks are here: no gang ever waits.
+                           [self](v1::CaseResult result) { self->OnResult(std::move(result)); },
+                           [self](JobOutcome outcome) {
+                             self->host_.executor->Post([self, outcome = std::move(outcome)] {
+                               self->OnOutcome(outcome);
+                             });
+                           }});
+    if (stop_asked_) StopJob();
+  }
+
+  void StopJob() {
+    stop_asked_ = true;
+    if (job_ == nullptr) return;
+    job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "the caller went away"));
+  }
+
+  void OnPhase(const std::string& phase) {
+    v1::RunJobResponse response;
+    progress_.set_phase(phase);
+    *response.mutable_progress() = progress_;
+    Send(std::move(response));
+  }
+
+  void OnResult(v1::CaseResult result) {
+    v1::RunJobResponse response;
+    progress_.set_cases_done(progress_.cases_done() + 1);
+    *response.mutable_case_result() = std::move(result);
+    Send(std::move(response));
+  }
+
+  void OnOutcome(const JobOutcome& outcome) {
+    job_.reset();
+    host_.occupancy->LeaveDirect();
+    if (outcome.failure) {
+      v1::RunJobResponse response;
+      *response.mutable_failure() = *outcome.failure;
+      Send(std::move(response));
+    }
+    FinishWith(Status::Ok());
+  }
+
+  // Progress that was not written yet is replaced by newer progress.
+  void Send(v1::RunJobResponse response) {
+    MutexLock lock(mutex_);
+    if (response.has_progress()) {
+      std::erase_if(queue_, [](const auto& waiting) { return waiting.has_progress(); });
+    }
+    queue_.push_back(std::move(response));
+    Pump();
+  }
+
+  void FinishWith(const Status& status) {
+    MutexLock lock(mutex_);
+    end_ = rpc::ToGrpc(status);
+    Pump();
+  }
+
+  // Reactions never run inside these calls of gRPC, so the lock may be held.
+  void Pump() ASSAY_REQUIRES(mutex_) {
+    if (writing_ || finished_) return;
+    if (!queue_.empty()) {
+      outgoing_ = std::move(queue_.front());
+      queue_.pop_front();
+      writing_ = true;
+      StartWrite(&outgoing_);
+    } else if (end_) {
+      finished_ = true;
+      Finish(*end_);
+    }
+  }
+
+  const DirectJobHost host_;
+  std::shared_ptr<RunJobStream> self_;  // Until gRPC is done.
+
+  // The executor's.
+  std::unique_ptr<LaunchedJob> job_;
+  bool stop_asked_ = false;
+  // The executor's until Launch, then the job's thread's.
+  v1::RunningJob progress_;
+
+  Mutex mutex_;
+  std::deque<v1::RunJobResponse> queue_ ASSAY_GUARDED_BY(mutex_);
+  v1::RunJobResponse outgoing_;  // gRPC's while writing_.
+  bool writing_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Status> end_ ASSAY_GUARDED_BY(mutex_);  // Finish once all is written.
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::RunJobResponse>* StartRunJob(const DirectJobHost& host,
+                                                          const v1::RunJobRequest& request) {
+  const auto stream = std::make_shared<RunJobStream>(host);
+  stream->Start(request);
+  return stream.get();
+}
+
+}  // namespace assay::agent

@@ -1,0 +1,29 @@
+// One RunJob call: a job of one case, whose progress and result go to the caller.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+
+#include "agent/core/job_launcher.h"
+#include "agent/core/node.h"
+#include "agent/core/occupancy.h"
+#include "assay/v1/agent_service.pb.h"
+#include "common/executor.h"
+
+namespace assay::agent {
+
+// What direct jobs need of the agent; all outlive every call.
+struct DirectJobHost {
+  std::shared_ptr<Node> node;
+  JobLauncher* launcher = nullptr;
+  Occupancy* occupancy = nullptr;
+  Executor* executor = nullptr;
+};
+
+// The call's reactor; deletes itself when gRPC is done with it. The job is stopped
+// when the caller goes away.
+grpc::ServerWriteReactor<v1::RunJobResponse>* StartRunJob(const DirectJobHost& host,
+                                                          const v1::RunJobRequest& request);
+
+}  // namespace assay::agent
