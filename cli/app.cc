@@ -3,8 +3,11 @@
 #include <map>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cli/completion.h"
+#include "cli/field_reader.h"
+#include "common/parameter.h"
 
 namespace assay::cli {
 namespace {
@@ -43,6 +46,39 @@ void AddCompletionCommand(CLI::App& app) {
   command->callback([&app, shell] { Print(CompletionScript(app, *shell)); });
 }
 
+// The innermost command that was given.
+const CLI::App* ChosenCommand(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  return app;
+}
+
+// "assay campaign".
+std::string PathOf(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return (parent != nullptr ? PathOf(parent) + " " : "") + app->get_name();
+}
+
+// What was wrong with the arguments, and what would be right.
+std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* command = ChosenCommand(app);
+  const std::string path = PathOf(command);
+  std::string message = error.what();
+  std::vector<std::string> names;
+  for (const CLI::App* child : command->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
+  }
+  const std::vector<std::string> unknown = app->remaining(true);
+  if (!names.empty() && !unknown.empty() && unknown[0][0] != '-') {
+    const std::string closest = ClosestName(unknown[0], names);
+    message = Quote(unknown[0]) + " is no command of \"" + path + "\"; " +
+              (closest.empty() ? "" : "did you mean " + closest + "? ") +
+              "Commands: " + Join(names);
+  } else if (!names.empty() && unknown.empty()) {
+    message = "\"" + path + "\" needs a command: " + Join(names);
+  }
+  return "assay: " + message + "\nSee: " + path + " --help\n";
+}
+
 }  // namespace
 
 void AddOutputOption(CLI::App& command, OutputFormat& format) {
@@ -62,7 +98,7 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   // Options of `assay` itself may stand behind the subcommand too.
   app->fallthrough();
   app->set_version_flag("--version", "assay " ASSAY_VERSION);
-  app->failure_message(CLI::FailureMessage::simple);
+  app->failure_message(UsageMessage);
   AddConnectionOptions(*app, context.client);
   AddUpCommand(*app, context);
   AddCampaignCommands(*app, context);

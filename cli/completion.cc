@@ -55,9 +55,9 @@ void Collect(const CLI::App& app, const std::string& path, std::vector<Choice> i
   for (const CLI::App* subcommand : app.get_subcommands(all)) {
     command.subcommands.push_back({subcommand->get_name(), subcommand->get_description()});
   }
-  command.takes_file =
-      std::any_of(app.get_options().begin(), app.get_options().end(),
-                  [](const CLI::Option* option) { return option->get_name(true) == "file"; });
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name(true) == "file") command.takes_file = true;
+  }
   commands.push_back(command);
   for (const CLI::App* subcommand : app.get_subcommands(all)) {
     Collect(*subcommand, path + " " + subcommand->get_name(), inherited, commands);

@@ -2,16 +2,16 @@
 
 #include <fcntl.h>
 #include <grpcpp/server_builder.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <iterator>
+#include <optional>
 
 #include "common/digest.h"
 #include "common/subprocess.h"
 #include "rpc/credentials.h"
 #include "rpc/status_conversion.h"
+#include "tests/temporary_folder.h"
 
 namespace assay::cli {
 namespace {
@@ -227,25 +227,28 @@ void FakeCoordinator::AwaitHangingWatch() {
 }
 
 ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator) {
-  // stderr goes to an unlinked file, so that neither stream can fill its pipe.
-  char path[] = "/tmp/assay-cli-test-XXXXXX";
-  const FileDescriptor errors(mkstemp(path));
+  // Both streams go to files: whole, and apart.
+  const TemporaryFolder folder;
+  const std::string out = folder.path() + "/out";
+  const std::string err = folder.path() + "/err";
+  const auto make = [](const std::string& path) {
+    return FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  };
+  const FileDescriptor out_file = make(out);
+  const FileDescriptor err_file = make(err);
   SubprocessOptions options;
-  options.argv = {"sh", "-c", "exec \"$@\" 2>\"$ASSAY_TEST_STDERR\"", "sh", ASSAY_PROGRAM};
+  options.argv = {ASSAY_PROGRAM};
   options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
-  options.environment = {"ASSAY_COORDINATOR=" + coordinator, "PATH=/usr/bin:/bin",
-                         "HOME=/nonexistent", "TZ=UTC", std::string("ASSAY_TEST_STDERR=") + path};
-  const Result<CommandOutput> output = RunCommand(options, std::chrono::seconds(40));
+  options.environment = {"ASSAY_COORDINATOR=" + coordinator, "HOME=/nonexistent", "TZ=UTC"};
+  options.descriptors = {{1, out_file.get()}, {2, err_file.get()}};
   ProgramRun run;
-  if (output.ok()) {
-    run.exit_code = output->exit.signal == 0 ? output->exit.code : -output->exit.signal;
-    run.out = output->output;
-  } else {
-    run.out = output.status().ToString();
+  Result<Subprocess> program = Subprocess::Spawn(options);
+  if (!program.ok()) return {-1, "", program.status().ToString()};
+  if (const std::optional<ExitStatus> exit = program->Wait(std::chrono::seconds(40))) {
+    run.exit_code = exit->signal == 0 ? exit->code : -exit->signal;
   }
-  const Result<std::string> text = ReadFile(path);
-  run.err = text.ok() ? *text : text.status().ToString();
-  unlink(path);
+  run.out = ReadFile(out).value();
+  run.err = ReadFile(err).value();
   return run;
 }
 

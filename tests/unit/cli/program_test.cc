@@ -35,8 +35,10 @@ TEST_P(UsageTest, ExitsWithTwoAndSaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Arguments, UsageTest,
     testing::Values(
-        BadUsage{{}, "A subcommand is required"}, BadUsage{{"frobnicate"}, "frobnicate"},
-        BadUsage{{"campaign"}, "A subcommand is required"},
+        BadUsage{{}, "\"assay\" needs a command: up, campaign, node"},
+        BadUsage{{"nod"}, "\"nod\" is no command of \"assay\"; did you mean node? Commands: up"},
+        BadUsage{{"campaign", "sumbit", "x"}, "\"sumbit\" is no command of \"assay campaign\""},
+        BadUsage{{"campaign"}, "\"assay campaign\" needs a command: submit"},
         BadUsage{{"campaign", "submit"}, "file is required"},
         BadUsage{{"campaign", "submit", "/nonexistent.yaml"},
                  "assay: cannot read /nonexistent.yaml: No such file or directory"},
@@ -47,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"node", "add"}, "address is required"}, BadUsage{{"completion", "tcsh"}, "tcsh"},
         BadUsage{{"run", "gemm", "m"}, "\"m\" is not NAME=VALUE; write for example m=4096"},
         BadUsage{{"run", "gemm", "m=1", "m=2"}, "parameter \"m\" is given twice"},
-        BadUsage{{"run", "gemm", "--local", "--agent", "127.0.0.1:1"}, "--local excludes --agent"},
+        BadUsage{{"run", "gemm", "--local", "--agent", "127.0.0.1:1"}, "--agent excludes --local"},
         BadUsage{{"run", "gemm", "--gpus", "a"}, "--gpus"},
         BadUsage{{"--coordinator", "nowhere", "node", "list"}, "\"nowhere\" is not HOST:PORT"},
         BadUsage{{"--coordinator", "localhost:0", "node", "list"}, "port 0"},
