@@ -36,7 +36,7 @@ class JobStore {
                                          const PageRequest& page) = 0;
 
   // The campaign's jobs that changed after `revision` (0: all), and the newest
-  // revision. Feeds watchers.
+  // revision. Feeds watchers: may repeat a change, never misses one. NOT_FOUND.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
@@ -58,7 +58,9 @@ class JobStore {
   // Leases queued jobs whose whole placement is among `node_ids` and free: by
   // priority, then by fewest running jobs of the campaign, then by age. One
   // transaction; all nodes of a gang or none, locked in id order. Two owners
-  // never get the same job or the same exclusive node.
+  // never get the same job or the same exclusive node. Nodes that the NodeStore
+  // does not know get nothing. Looks at the head of each campaign's queue and at
+  // each node's own; among jobs with a choice of nodes, no further than 32.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
   // Extends the leases of these jobs and makes `owner` their owner; so a

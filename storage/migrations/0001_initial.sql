@@ -2,10 +2,11 @@
 -- States and kinds are the numbers of the enums in proto/assay/v1.
 
 -- The order of two values as common/filter.h defines it: dotted versions part by
--- part, numbers as numbers, anything else as text.
+-- part, numbers as numbers, anything else as text. NULL if either is.
 CREATE FUNCTION assay_compare(a text, b text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
+    WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN a ~ '^\d{1,18}(\.\d{1,18})*$' AND b ~ '^\d{1,18}(\.\d{1,18})*$'
       THEN CASE WHEN string_to_array(a, '.')::bigint[] < string_to_array(b, '.')::bigint[] THEN -1
                 WHEN string_to_array(a, '.')::bigint[] > string_to_array(b, '.')::bigint[] THEN 1

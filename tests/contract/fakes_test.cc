@@ -1,0 +1,35 @@
+// The contracts, kept by the stores in memory.
+#include "storage/fake_job_store.h"
+#include "storage/fake_node_store.h"
+#include "storage/fake_result_store.h"
+#include "tests/contract/job_store_contract.h"
+#include "tests/contract/node_store_contract.h"
+#include "tests/contract/result_store_contract.h"
+
+namespace assay::storage {
+namespace {
+
+class FakeStores : public Stores {
+ public:
+  JobStore& jobs() override { return jobs_; }
+  NodeStore& nodes() override { return nodes_; }
+  ResultStore& results() override { return results_; }
+  void ExpireLeases() override { clock_.Advance(std::chrono::hours(1)); }
+  void Pass(Duration time) override { clock_.Advance(time); }
+
+ private:
+  VirtualClock clock_;
+  FakeDatabase database_{clock_};
+  FakeJobStore jobs_{database_};
+  FakeNodeStore nodes_{database_};
+  FakeResultStore results_{database_};
+};
+
+const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
+
+INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes));
+INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes));
+INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes));
+
+}  // namespace
+}  // namespace assay::storage

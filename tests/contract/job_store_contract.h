@@ -1,0 +1,359 @@
+// What every JobStore does.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <thread>
+
+#include "tests/contract/stores.h"
+
+namespace assay::storage {
+
+class JobStoreContract : public StoreContract {};
+
+TEST_P(JobStoreContract, CampaignIsStoredOnceForARequest) {
+  NewCampaign campaign = MakeCampaign({MakeJob({"a"}, 3), MakeJob({"a"}, 2)});
+  const std::string id = Create(campaign);
+  EXPECT_EQ(id, campaign.campaign_id);
+  NewCampaign again = campaign;
+  again.campaign_id = NewUuid();
+  EXPECT_EQ(Create(again), id);
+  NewCampaign taken = campaign;
+  taken.request_id = NewUuid();
+  EXPECT_EQ(jobs().CreateCampaign(taken).status().code(), Code::kAlreadyExists);
+
+  const v1::Campaign stored = Campaign(id);
+  EXPECT_EQ(stored.name(), "sweep");
+  EXPECT_EQ(stored.state(), v1::CAMPAIGN_STATE_ACTIVE);
+  EXPECT_EQ(stored.jobs().queued(), 2);
+  EXPECT_EQ(stored.case_count(), 5);
+  EXPECT_EQ(stored.spec().retries(), 2);
+  EXPECT_EQ(jobs().GetCampaign("nothing").status().code(), Code::kNotFound);
+}
+
+TEST_P(JobStoreContract, NameMeansTheNewestCampaignOfThatName) {
+  Create(MakeCampaign({MakeJob({"a"})}));
+  const std::string newest = Create(MakeCampaign({MakeJob({"a"})}));
+  EXPECT_EQ(Campaign("sweep").campaign_id(), newest);
+}
+
+TEST_P(JobStoreContract, ListsPageByPage) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(Create(MakeCampaign({MakeJob({"a"})})));
+  std::vector<std::string> listed;
+  PageRequest request{2, ""};
+  do {
+    const auto page = jobs().ListCampaigns(request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    for (const auto& campaign : page->items) {
+      EXPECT_FALSE(campaign.has_spec());
+      listed.push_back(campaign.campaign_id());
+    }
+    request.token = page->next_token;
+  } while (!request.token.empty());
+  EXPECT_EQ(listed, std::vector<std::string>(ids.rbegin(), ids.rend()));
+
+  NewCampaign many = MakeCampaign({MakeJob({"a"}), MakeJob({"a"}), MakeJob({"a"})});
+  Create(many);
+  const auto first = jobs().ListJobs(many.campaign_id, {2, ""});
+  const auto second = jobs().ListJobs(many.campaign_id, {2, first->next_token});
+  ASSERT_EQ(first->items.size(), 2U);
+  ASSERT_EQ(second->items.size(), 1U);
+  EXPECT_EQ(first->items[0].job_id(), many.jobs[0].job_id);
+  EXPECT_EQ(second->items[0].job_id(), many.jobs[2].job_id);
+  EXPECT_EQ(second->next_token, "");
+}
+
+TEST_P(JobStoreContract, RefusesForeignPageTokens) {
+  const std::string id = Create(MakeCampaign({MakeJob({"a"})}));
+  for (const char* token : {"x", "r1", "c-1", "c1' OR 1=1", "99"}) {
+    EXPECT_EQ(jobs().ListCampaigns({2, token}).status().code(), Code::kInvalidArgument) << token;
+    EXPECT_EQ(jobs().ListJobs(id, {2, token}).status().code(), Code::kInvalidArgument) << token;
+  }
+}
+
+TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
+  Connect({"a", "b"});
+  NewJob job = MakeJob({"a", "b"}, 2);
+  job.gpu_indices = {3, 1};
+  job.exclusive_node = false;
+  job.seed = ~uint64_t{0};
+  job.repetition = 4;
+  const std::string id = Create(MakeCampaign({job}));
+  const auto leased = Claim({"a", "b", "unknown"});
+  ASSERT_EQ(leased.size(), 1U);
+  EXPECT_EQ(leased[0].campaign_id, id);
+  EXPECT_EQ(leased[0].epoch, 1);
+  EXPECT_EQ(leased[0].retries, 2);
+  EXPECT_EQ(leased[0].node_ids, std::vector<std::string>{"a"});
+  EXPECT_EQ(leased[0].job.job_id, job.job_id);
+  EXPECT_EQ(leased[0].job.gpu_indices, job.gpu_indices);
+  EXPECT_EQ(leased[0].job.candidate_node_ids, job.candidate_node_ids);
+  EXPECT_EQ(leased[0].job.seed, job.seed);
+  EXPECT_EQ(leased[0].job.repetition, 4);
+  EXPECT_EQ(leased[0].job.timeout, job.timeout);
+  ASSERT_EQ(leased[0].job.cases.size(), 2U);
+  EXPECT_EQ(leased[0].job.cases[1].parameters().at("m"), "2");
+  const auto listed = jobs().ListJobs(id, {});
+  EXPECT_EQ(listed->items[0].state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(listed->items[0].node_names(0), "name-a");
+  EXPECT_EQ(listed->items[0].attempts(), 1);
+}
+
+TEST_P(JobStoreContract, ClaimsByPriorityThenFairnessThenAge) {
+  Connect({"a", "b", "c", "d", "e"});
+  NewCampaign old = MakeCampaign({MakeJob({"a"}), MakeJob({"b"}), MakeJob({"c"})});
+  NewCampaign young = MakeCampaign({MakeJob({"d"})});
+  NewCampaign urgent = MakeCampaign({MakeJob({"e"})}, "urgent", 10);
+  Create(old);
+  Create(young);
+  Create(urgent);
+  std::vector<std::string> order;
+  for (const LeasedJob& job : Claim({"a", "b", "c", "d", "e"}, 4)) {
+    order.push_back(job.job.job_id);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{urgent.jobs[0].job_id, old.jobs[0].job_id,
+                                             young.jobs[0].job_id, old.jobs[1].job_id}));
+}
+
+TEST_P(JobStoreContract, ExclusiveNodeHoldsTheWholeNode) {
+  Connect({"a"});
+  NewJob gpu = MakeJob({"a"});
+  gpu.gpu_indices = {0};
+  gpu.exclusive_node = false;
+  Create(MakeCampaign({MakeJob({"a"}), gpu}));
+  const auto first = Claim({"a"});
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_TRUE(Claim({"a"}).empty());
+  EXPECT_TRUE(Finish(first[0], Disposition::kSucceeded).held);
+  EXPECT_EQ(Claim({"a"}).size(), 1U);
+}
+
+TEST_P(JobStoreContract, ExclusiveGpuHoldsOnlyItsGpus) {
+  Connect({"a"});
+  std::vector<NewJob> list;
+  for (std::vector<int> gpus : {std::vector<int>{0, 1}, {1, 2}, {2, 3}}) {
+    NewJob job = MakeJob({"a"});
+    job.gpu_indices = std::move(gpus);
+    job.exclusive_node = false;
+    list.push_back(job);
+  }
+  list.push_back(MakeJob({"a"}));
+  Create(MakeCampaign(list));
+  const auto leased = Claim({"a"});
+  ASSERT_EQ(leased.size(), 2U);
+  EXPECT_EQ(leased[0].job.job_id, list[0].job_id);
+  EXPECT_EQ(leased[1].job.job_id, list[2].job_id);
+  Finish(leased[0], Disposition::kSucceeded);
+  EXPECT_TRUE(Claim({"a"}).empty());
+  Finish(leased[1], Disposition::kSucceeded);
+  EXPECT_EQ(Claim({"a"}).size(), 1U);
+}
+
+TEST_P(JobStoreContract, GangTakesAllItsNodesOrNone) {
+  Connect({"a", "b", "c"});
+  Create(MakeCampaign({MakeJob({"a"})}, "one", 10));
+  Create(MakeCampaign({MakeJob({"b", "a"}, 1, 2), MakeJob({"b"})}));
+  const auto first = Claim({"a", "b"});
+  ASSERT_EQ(first.size(), 2U);  // a alone, and b alone: the gang holds nothing.
+  Finish(first[0], Disposition::kSucceeded);
+  EXPECT_TRUE(Claim({"a", "b"}).empty());
+  Finish(first[1], Disposition::kSucceeded);
+  EXPECT_TRUE(Claim({"a"}).empty());
+  const auto gang = Claim({"a", "b"});
+  ASSERT_EQ(gang.size(), 1U);
+  EXPECT_EQ(gang[0].node_ids, (std::vector<std::string>{"b", "a"}));
+}
+
+TEST_P(JobStoreContract, JobsBehindABusyHeadAreFound) {
+  Connect({"a", "b"});
+  std::vector<NewJob> list;
+  for (int i = 0; i < 40; ++i) list.push_back(MakeJob({"a"}));
+  list.push_back(MakeJob({"b"}));
+  Create(MakeCampaign(list));
+  const auto leased = Claim({"a", "b"}, 2);
+  ASSERT_EQ(leased.size(), 2U);
+  EXPECT_EQ(leased[1].job.job_id, list.back().job_id);
+}
+
+TEST_P(JobStoreContract, ConcurrentClaimersNeverShareAJobOrANode) {
+  std::vector<std::string> ids;
+  std::vector<NewJob> list;
+  for (int i = 0; i < 24; ++i) ids.push_back("n" + std::to_string(i));
+  Connect(ids);
+  for (int i = 0; i < 60; ++i) {
+    list.push_back(i % 5 == 0 ? MakeJob(ids, 1, 3) : MakeJob({ids[static_cast<size_t>(i) % 24]}));
+  }
+  Create(MakeCampaign(list));
+  std::vector<std::vector<LeasedJob>> claimed(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < claimed.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 5; ++round) {
+        auto leased =
+            jobs().ClaimJobs({"owner" + std::to_string(t), std::chrono::minutes(1), ids, 4});
+        EXPECT_TRUE(leased.ok()) << leased.status();
+        if (!leased.ok()) return;
+        claimed[t].insert(claimed[t].end(), leased->begin(), leased->end());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<std::string> held_jobs;
+  std::set<std::string> held_nodes;
+  for (const auto& one : claimed) {
+    for (const LeasedJob& job : one) {
+      EXPECT_TRUE(held_jobs.insert(job.job.job_id).second);
+      for (const auto& node : job.node_ids) EXPECT_TRUE(held_nodes.insert(node).second) << node;
+    }
+  }
+  EXPECT_FALSE(held_jobs.empty());
+}
+
+TEST_P(JobStoreContract, RenewalHoldsAdoptsAndFences) {
+  Connect({"a", "b"});
+  Create(MakeCampaign({MakeJob({"a"}), MakeJob({"b"})}));
+  const auto leased = Claim({"a", "b"});
+  ASSERT_EQ(leased.size(), 2U);
+  stores_->ExpireLeases();
+  const JobEpoch held{leased[0].job.job_id, leased[0].epoch};
+  const auto renewed =
+      jobs().RenewLeases("other", std::chrono::minutes(1),
+                         {held, {leased[1].job.job_id, leased[1].epoch + 1}, {NewUuid(), 1}});
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  ASSERT_EQ(renewed->size(), 1U);
+  EXPECT_EQ(renewed->front().job.job_id, held.job_id);
+  EXPECT_EQ(renewed->front().node_ids, leased[0].node_ids);
+  const auto expired = jobs().ListExpired(10);
+  ASSERT_EQ(expired->size(), 1U);
+  EXPECT_EQ(expired->front().job.job_id, leased[1].job.job_id);
+  EXPECT_TRUE(jobs().ListExpired(0)->empty());
+}
+
+TEST_P(JobStoreContract, RequeueRaisesTheEpochAndAvoidsNodes) {
+  Connect({"a", "b"});
+  Create(MakeCampaign({MakeJob({"a", "b"})}));
+  const auto first = Claim({"a", "b"});
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_TRUE(Finish(first[0], Disposition::kRequeue, {"a"}).held);
+  EXPECT_FALSE(Finish(first[0], Disposition::kSucceeded).held);
+  const auto second = Claim({"a", "b"});
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].epoch, 2);
+  EXPECT_EQ(second[0].node_ids, std::vector<std::string>{"b"});
+  ASSERT_EQ(second[0].failures.size(), 1U);
+  EXPECT_EQ(second[0].failures[0].reason, "RUNNER_CRASHED");
+  EXPECT_EQ(second[0].failures[0].failure_class, v1::FAILURE_CLASS_JOB);
+  EXPECT_EQ(second[0].failures[0].node_ids, std::vector<std::string>{"a"});
+  // No other candidate: better there than nowhere.
+  Finish(second[0], Disposition::kRequeue, {"a", "b"});
+  EXPECT_EQ(Claim({"a"}).size(), 1U);
+}
+
+TEST_P(JobStoreContract, RequeuedJobWaitsItsDelay) {
+  Connect({"a"});
+  Create(MakeCampaign({MakeJob({"a"})}));
+  Finish(Claim({"a"}).at(0), Disposition::kRequeue, {}, std::chrono::hours(1));
+  EXPECT_TRUE(Claim({"a"}).empty());
+  stores_->Pass(std::chrono::hours(2));
+  EXPECT_EQ(Claim({"a"}).size(), 1U);
+}
+
+TEST_P(JobStoreContract, LastJobEndsTheCampaign) {
+  Connect({"a", "b"});
+  const std::string id = Create(MakeCampaign({MakeJob({"a"}), MakeJob({"b"})}));
+  const auto leased = Claim({"a", "b"});
+  ASSERT_EQ(leased.size(), 2U);
+  EXPECT_FALSE(Finish(leased[0], Disposition::kFailed).campaign_ended);
+  EXPECT_TRUE(jobs().ListUnjudged()->empty());
+  EXPECT_FALSE(Campaign(id).has_end_time());
+  const FinishOutcome last = Finish(leased[1], Disposition::kSkipped);
+  EXPECT_TRUE(last.campaign_ended);
+  EXPECT_EQ(last.campaign_id, id);
+  const v1::Campaign ended = Campaign(id);
+  EXPECT_EQ(ended.state(), v1::CAMPAIGN_STATE_COMPLETED);
+  EXPECT_TRUE(ended.has_end_time());
+  EXPECT_EQ(ended.jobs().failed(), 1);
+  EXPECT_EQ(ended.jobs().skipped(), 1);
+
+  EXPECT_EQ(*jobs().ListUnjudged(), std::vector<std::string>{id});
+  v1::RuleVerdict rule;
+  rule.set_rule("gemm.tflops >= 1");
+  EXPECT_TRUE(jobs().SetVerdict(id, v1::VERDICT_FAILED, {rule}).ok());
+  EXPECT_TRUE(jobs().SetVerdict(id, v1::VERDICT_PASSED, {}).ok());
+  EXPECT_EQ(Campaign(id).verdict(), v1::VERDICT_FAILED);
+  ASSERT_EQ(Campaign(id).rules_size(), 1);
+  EXPECT_TRUE(jobs().ListUnjudged()->empty());
+  EXPECT_EQ(jobs().SetVerdict("none", v1::VERDICT_PASSED, {}).code(), Code::kNotFound);
+}
+
+TEST_P(JobStoreContract, OneOfTwoJobsThatEndAtOnceEndsTheCampaign) {
+  Connect({"a", "b"});
+  for (int round = 0; round < 8; ++round) {
+    Create(MakeCampaign({MakeJob({"a"}), MakeJob({"b"})}));
+    const auto leased = Claim({"a", "b"});
+    ASSERT_EQ(leased.size(), 2U);
+    FinishOutcome outcomes[2];
+    std::thread other([&] { outcomes[0] = Finish(leased[0], Disposition::kSucceeded); });
+    outcomes[1] = Finish(leased[1], Disposition::kSucceeded);
+    other.join();
+    EXPECT_NE(outcomes[0].campaign_ended, outcomes[1].campaign_ended);
+  }
+}
+
+TEST_P(JobStoreContract, CancelEndsQueuedJobsAndMarksRunningOnes) {
+  Connect({"a"});
+  const std::string id = Create(MakeCampaign({MakeJob({"a"}), MakeJob({"a"})}));
+  const auto leased = Claim({"a"});
+  ASSERT_EQ(leased.size(), 1U);
+  const JobEpoch running{leased[0].job.job_id, leased[0].epoch};
+  EXPECT_EQ(*jobs().CancelCampaign(id), std::vector<JobEpoch>{running});
+  EXPECT_EQ(*jobs().CancelCampaign(id), std::vector<JobEpoch>{running});
+  EXPECT_EQ(Campaign(id).jobs().cancelled(), 1);
+  EXPECT_EQ(Campaign(id).state(), v1::CAMPAIGN_STATE_ACTIVE);
+  EXPECT_TRUE(
+      jobs().RenewLeases("owner", std::chrono::minutes(1), {running})->at(0).cancel_requested);
+  EXPECT_TRUE(Finish(leased[0], Disposition::kRequeue).campaign_ended);
+  EXPECT_EQ(Campaign(id).state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_EQ(Campaign(id).jobs().cancelled(), 2);
+  EXPECT_TRUE(jobs().CancelCampaign(id)->empty());
+  EXPECT_EQ(jobs().CancelCampaign("none").status().code(), Code::kNotFound);
+  EXPECT_TRUE(Claim({"a"}).empty());
+}
+
+TEST_P(JobStoreContract, CancelBeforeAnyClaimEndsTheCampaign) {
+  const std::string id = Create(MakeCampaign({MakeJob({"a"})}));
+  EXPECT_TRUE(jobs().CancelCampaign(id)->empty());
+  EXPECT_EQ(Campaign(id).state(), v1::CAMPAIGN_STATE_CANCELLED);
+}
+
+TEST_P(JobStoreContract, ChangesAfterARevisionMissNothing) {
+  Connect({"a"});
+  const std::string id = Create(MakeCampaign({MakeJob({"a"}), MakeJob({"a"})}));
+  const auto all = jobs().ListJobChanges(id, 0);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->jobs.size(), 2U);
+  const auto leased = Claim({"a"});
+  const auto changed = jobs().ListJobChanges(id, all->revision);
+  std::set<std::string> ids;
+  for (const v1::Job& job : changed->jobs) ids.insert(job.job_id());
+  EXPECT_TRUE(ids.contains(leased.at(0).job.job_id));
+  EXPECT_GE(changed->revision, all->revision);
+  EXPECT_EQ(jobs().ListJobChanges("none", 0).status().code(), Code::kNotFound);
+}
+
+TEST_P(JobStoreContract, QueueStatsCountJobsByState) {
+  EXPECT_FALSE(jobs().GetQueueStats()->oldest_queued.has_value());
+  Connect({"a"});
+  Create(MakeCampaign({MakeJob({"a"}), MakeJob({"a"}), MakeJob({"a"})}));
+  Finish(Claim({"a"}).at(0), Disposition::kSucceeded);
+  Claim({"a"});
+  const auto stats = jobs().GetQueueStats();
+  EXPECT_EQ(stats->counts.queued(), 1);
+  EXPECT_EQ(stats->counts.running(), 1);
+  EXPECT_EQ(stats->counts.succeeded(), 1);
+  EXPECT_TRUE(stats->oldest_queued.has_value());
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,86 @@
+// What every NodeStore does.
+#pragma once
+
+#include "tests/contract/stores.h"
+
+namespace assay::storage {
+
+class NodeStoreContract : public StoreContract {};
+
+inline constexpr Duration kStale = std::chrono::minutes(1);
+
+TEST_P(NodeStoreContract, ConnectedNodeIsListedAsItDescribedItself) {
+  v1::NodeDescription node = MakeNode("id-b", "b");
+  (*node.mutable_labels())["rack"] = std::string("7\0'x", 4);
+  ASSERT_TRUE(nodes().Connect("owner", node, "10.0.0.7:7901").ok());
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("id-a", "a"), "").ok());
+  const auto list = nodes().ListNodes(kStale);
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->size(), 2U);
+  EXPECT_EQ((*list)[0].description().name(), "a");
+  EXPECT_EQ((*list)[1].description().labels().at("rack"), node.labels().at("rack"));
+  EXPECT_EQ((*list)[1].dial_address(), "10.0.0.7:7901");
+  EXPECT_EQ((*list)[1].state(), v1::NODE_STATE_CONNECTED);
+  EXPECT_EQ(nodes().GetNode("b", kStale)->description().node_id(), "id-b");
+  EXPECT_EQ(nodes().GetNode("id-b", kStale)->description().name(), "b");
+  EXPECT_EQ(nodes().GetNode("none", kStale).status().code(), Code::kNotFound);
+}
+
+TEST_P(NodeStoreContract, OnlyItsOwnerDisconnectsANode) {
+  Connect({"a"});
+  ASSERT_TRUE(nodes().Disconnect("other", "a").ok());
+  EXPECT_EQ(nodes().GetNode("a", kStale)->state(), v1::NODE_STATE_CONNECTED);
+  ASSERT_TRUE(nodes().Disconnect("owner", "a").ok());
+  EXPECT_EQ(nodes().GetNode("a", kStale)->state(), v1::NODE_STATE_DISCONNECTED);
+}
+
+TEST_P(NodeStoreContract, SilentNodeCountsAsDisconnectedUntilItsNextHeartbeat) {
+  Connect({"a", "b"});
+  stores_->Pass(2 * kStale);
+  ASSERT_TRUE(nodes().Heartbeat("owner", {"a", "unknown"}).ok());
+  ASSERT_TRUE(nodes().Heartbeat("other", {"b"}).ok());
+  EXPECT_EQ(nodes().GetNode("a", kStale)->state(), v1::NODE_STATE_CONNECTED);
+  EXPECT_EQ(nodes().GetNode("b", kStale)->state(), v1::NODE_STATE_DISCONNECTED);
+}
+
+TEST_P(NodeStoreContract, NameIsOneNodesAtATime) {
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "").ok());
+  EXPECT_EQ(nodes().Connect("owner", MakeNode("2", "n"), "").code(), Code::kAlreadyExists);
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("1", "n"), "").ok());
+  for (const char* id : {"1", "2", "3"}) {
+    ASSERT_TRUE(nodes().Disconnect("owner", id).ok());
+    const Status status = nodes().Connect("owner", MakeNode(id, "n"), "");
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_TRUE(nodes().Disconnect("owner", id).ok());
+  }
+  EXPECT_EQ(nodes().GetNode("n", kStale)->description().node_id(), "3");
+  EXPECT_EQ(nodes().GetNode("n (old)", kStale)->description().node_id(), "1");
+  EXPECT_EQ(nodes().ListNodes(kStale)->size(), 3U);
+}
+
+TEST_P(NodeStoreContract, BusyNodeShowsItsJobsAndStays) {
+  Connect({"a"});
+  Create(MakeCampaign({MakeJob({"a"})}));
+  const auto leased = Claim({"a"});
+  ASSERT_EQ(leased.size(), 1U);
+  const auto node = nodes().GetNode("a", kStale);
+  ASSERT_EQ(node->job_ids_size(), 1);
+  EXPECT_EQ(node->job_ids(0), leased[0].job.job_id);
+  EXPECT_EQ(nodes().RemoveNode("a").code(), Code::kFailedPrecondition);
+  Finish(leased[0], Disposition::kSucceeded);
+  EXPECT_EQ(nodes().GetNode("a", kStale)->job_ids_size(), 0);
+  EXPECT_TRUE(nodes().RemoveNode("name-a").ok());
+  EXPECT_EQ(nodes().RemoveNode("a").code(), Code::kNotFound);
+}
+
+TEST_P(NodeStoreContract, DialAddressesLastUntilTheirNodeIsRemoved) {
+  ASSERT_TRUE(nodes().AddDialAddress("h:2").ok());
+  ASSERT_TRUE(nodes().AddDialAddress("h:1").ok());
+  ASSERT_TRUE(nodes().AddDialAddress("h:1").ok());
+  EXPECT_EQ(*nodes().ListDialAddresses(), (std::vector<std::string>{"h:1", "h:2"}));
+  ASSERT_TRUE(nodes().Connect("owner", MakeNode("a", "a"), "h:1").ok());
+  ASSERT_TRUE(nodes().RemoveNode("a").ok());
+  EXPECT_EQ(*nodes().ListDialAddresses(), std::vector<std::string>{"h:2"});
+}
+
+}  // namespace assay::storage

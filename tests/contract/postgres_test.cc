@@ -1,0 +1,202 @@
+// The contracts, kept by PostgreSQL: one private cluster for the program, a
+// database for each test.
+#include "storage/postgres/postgres.h"
+
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "common/private_postgres.h"
+#include "storage/postgres/migrate.h"
+#include "tests/contract/job_store_contract.h"
+#include "tests/contract/node_store_contract.h"
+#include "tests/contract/result_store_contract.h"
+#include "tests/temporary_folder.h"
+
+namespace assay::storage {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Cluster : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    folder_.emplace();
+    PrivatePostgresOptions options;
+    options.fsync = false;
+    options.die_with_parent = true;
+    auto server = PrivatePostgres::Start(folder_->path() + "/db", options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_.emplace(*std::move(server));
+  }
+  void TearDown() override {
+    server_.reset();
+    folder_.reset();
+  }
+
+  PrivatePostgres& server() { return *server_; }
+
+  // A connection string to a new, empty database.
+  std::string NewDatabase() {
+    const std::string name = "test" + std::to_string(++databases_);
+    Execute("postgres", "CREATE DATABASE " + name);
+    return server_->ConnectionString(name);
+  }
+
+  void Execute(const std::string& database, const std::string& sql) {
+    pqxx::connection connection(server_->ConnectionString(database));
+    pqxx::nontransaction(connection).exec(sql);
+  }
+
+ private:
+  std::optional<TemporaryFolder> folder_;
+  std::optional<PrivatePostgres> server_;
+  int databases_ = 0;
+};
+
+Cluster& TheCluster() {
+  static Cluster* const cluster = new Cluster;  // Owned by GoogleTest.
+  return *cluster;
+}
+
+class PostgresStores : public Stores {
+ public:
+  PostgresStores() : conninfo_(TheCluster().NewDatabase()) {
+    database_ = *OpenDatabase(conninfo_);
+    const Status status = database_->Migrate();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+
+  JobStore& jobs() override { return database_->jobs(); }
+  NodeStore& nodes() override { return database_->nodes(); }
+  ResultStore& results() override { return database_->results(); }
+  void ExpireLeases() override {
+    Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 2");
+  }
+  // Time is the server's and cannot be moved, so what it is compared with is.
+  void Pass(Duration time) override {
+    const std::string by = std::to_string(std::chrono::duration<double>(time).count()) + " s";
+    Execute("UPDATE job SET not_before = not_before - interval '" + by + "'");
+    Execute("UPDATE node_session SET last_heartbeat_time = last_heartbeat_time - interval '" + by +
+            "'");
+  }
+
+  Database& database() { return *database_; }
+  std::string Value(const std::string& sql) {
+    pqxx::connection connection(conninfo_);
+    return pqxx::nontransaction(connection).exec(sql)[0][0].as<std::string>("");
+  }
+  void Execute(const std::string& sql) {
+    pqxx::connection connection(conninfo_);
+    pqxx::nontransaction(connection).exec(sql);
+  }
+  const std::string& conninfo() const { return conninfo_; }
+
+ private:
+  std::string conninfo_;
+  std::unique_ptr<Database> database_;
+};
+
+const StoresFactory kPostgres = [] { return std::make_unique<PostgresStores>(); };
+
+INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres));
+INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres));
+INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres));
+
+TEST(Migrate, IsIdempotentAndRefusesNewerAndChangedDatabases) {
+  PostgresStores stores;
+  EXPECT_TRUE(stores.database().Migrate().ok());
+  stores.Execute("INSERT INTO schema_migration VALUES (9999, 'future', 'x')");
+  const Status newer = stores.database().Migrate();
+  EXPECT_EQ(newer.reason(), "DATABASE_TOO_NEW");
+  EXPECT_THAT(newer.message(), HasSubstr("9999"));
+  stores.Execute("DELETE FROM schema_migration WHERE version = 9999");
+  stores.Execute("UPDATE schema_migration SET checksum = 'x'");
+  EXPECT_EQ(stores.database().Migrate().reason(), "MIGRATION_CHANGED");
+}
+
+TEST(Migrate, ProgramsThatStartTogetherWaitForEachOther) {
+  const std::string conninfo = TheCluster().NewDatabase();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      const Status status = (*OpenDatabase(conninfo))->Migrate();
+      EXPECT_TRUE(status.ok()) << status;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Migrate, ReaderReadsAndChangesNothing) {
+  PostgresStores stores;
+  EXPECT_EQ(stores.Value("SELECT has_table_privilege('assay_reader', 'result_view', 'SELECT')"),
+            "t");
+  EXPECT_EQ(stores.Value("SELECT has_table_privilege('assay_reader', 'job', 'UPDATE')"), "f");
+}
+
+TEST(Database, MissingPartitionIsMadeWhenItIsNeeded) {
+  PostgresStores stores;
+  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "").ok());
+  ASSERT_TRUE(stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"})})).ok());
+  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a"}, 1});
+  ASSERT_EQ(leased->size(), 1U);
+  stores.Execute(
+      "DO $$ DECLARE part regclass; BEGIN FOR part IN SELECT inhrelid FROM pg_inherits WHERE "
+      "inhparent = 'result'::regclass LOOP EXECUTE 'DROP TABLE ' || part; END LOOP; END $$");
+  const auto outcome = stores.results().Commit({MakeResult(leased->front())});
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_TRUE(outcome->front().fresh);
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM result_view WHERE gpu_model = 'H200'"), "2");
+  EXPECT_EQ(stores.Value("SELECT driver_order FROM result_view LIMIT 1"), "{580,95,5}");
+}
+
+TEST(Database, ListenerIsToldOfQueuedJobs) {
+  PostgresStores stores;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int calls = 0;
+  stores.database().Listen([&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    changed.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return calls >= 1; }));
+  lock.unlock();
+  ASSERT_TRUE(stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"})})).ok());
+  lock.lock();
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return calls >= 2; }));
+}
+
+TEST(Database, SaysSoWhenItIsAwayAndComesBackWithIt) {
+  PostgresStores stores;
+  ASSERT_TRUE(stores.nodes().AddDialAddress("h:1").ok());
+  TheCluster().server().Kill();
+  const Status away = stores.nodes().AddDialAddress("h:2");
+  EXPECT_EQ(away.code(), Code::kUnavailable) << away;
+  EXPECT_THAT(away.message(), HasSubstr("database test"));
+  EXPECT_EQ(stores.nodes().AddDialAddress("h:2").code(), Code::kUnavailable);
+  ASSERT_TRUE(TheCluster().server().Restart().ok());
+  const Status back = stores.nodes().AddDialAddress("h:2");
+  EXPECT_TRUE(back.ok()) << back;
+  EXPECT_EQ(stores.database().Stats().in_use, 0);
+}
+
+TEST(Database, BadAddressIsRefusedWithoutShowingThePassword) {
+  const Status bad = OpenDatabase("postgresql://u:secret@[::1").status();
+  EXPECT_EQ(bad.code(), Code::kInvalidArgument);
+  EXPECT_EQ(bad.ToString().find("secret"), std::string::npos);
+  const auto nowhere = OpenDatabase("host=/nowhere user=u password=secret dbname=d");
+  ASSERT_TRUE(nowhere.ok());
+  const Status away = (*nowhere)->Migrate();
+  EXPECT_EQ(away.code(), Code::kUnavailable);
+  EXPECT_EQ(away.ToString().find("secret"), std::string::npos);
+  EXPECT_THAT(away.message(), HasSubstr("database d on /nowhere"));
+}
+
+const auto* const kCluster = ::testing::AddGlobalTestEnvironment(&TheCluster());
+
+}  // namespace
+}  // namespace assay::storage

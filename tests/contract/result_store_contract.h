@@ -1,0 +1,248 @@
+// What every ResultStore does.
+#pragma once
+
+#include <limits>
+#include <thread>
+
+#include "tests/contract/stores.h"
+
+namespace assay::storage {
+
+class ResultStoreContract : public StoreContract {
+ protected:
+  // A running job of this many cases on node "a".
+  LeasedJob Running(int cases = 2) {
+    Connect({"a"});
+    Create(MakeCampaign({MakeJob({"a"}, cases)}));
+    auto leased = Claim({"a"});
+    EXPECT_EQ(leased.size(), 1U);
+    return leased.empty() ? LeasedJob{} : leased[0];
+  }
+
+  size_t Matching(const std::string& filter) {
+    const auto page = results().List(filter, {});
+    EXPECT_TRUE(page.ok()) << filter << ": " << page.status();
+    return page.ok() ? page->items.size() : 0;
+  }
+
+  static bool Is(const CommitOutcome& outcome, CommitVerdict verdict, bool fresh = false) {
+    return outcome.verdict == verdict && outcome.fresh == fresh;
+  }
+};
+
+TEST_P(ResultStoreContract, StoresOnceHoweverOftenItIsSent) {
+  const LeasedJob job = Running();
+  const v1::CaseResult result = MakeResult(job);
+  const auto outcomes = Commit({result, MakeResult(job, 1), result});
+  EXPECT_TRUE(Is(outcomes[0], CommitVerdict::kStored, true));
+  EXPECT_TRUE(Is(outcomes[1], CommitVerdict::kStored, true));
+  EXPECT_TRUE(Is(outcomes[2], CommitVerdict::kStored));
+  EXPECT_TRUE(Is(Commit({result})[0], CommitVerdict::kStored));
+  EXPECT_EQ(Campaign(job.campaign_id).cases_done(), 2);
+  EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 4U);
+  const auto renewed =
+      jobs().RenewLeases("owner", std::chrono::minutes(1), {{job.job.job_id, job.epoch}});
+  EXPECT_EQ(renewed->at(0).done_cases, (std::vector<int>{0, 1}));
+}
+
+TEST_P(ResultStoreContract, StaleEpochsStoreNothing) {
+  const LeasedJob job = Running();
+  v1::CaseResult ahead = MakeResult(job);
+  ahead.set_epoch(job.epoch + 1);
+  v1::CaseResult nobody = MakeResult(job);
+  nobody.set_job_id(NewUuid());
+  EXPECT_TRUE(Is(Commit({ahead})[0], CommitVerdict::kStale));
+  EXPECT_TRUE(Is(Commit({nobody})[0], CommitVerdict::kStale));
+  ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
+  Finish(job, Disposition::kRequeue);
+  EXPECT_TRUE(Is(Commit({MakeResult(job, 1)})[0], CommitVerdict::kStale));
+  // What was stored before is acknowledged for ever.
+  EXPECT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored));
+  EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
+}
+
+TEST_P(ResultStoreContract, AnotherPayloadForACaseIsAConflict) {
+  const LeasedJob job = Running();
+  ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
+  v1::CaseResult other = MakeResult(job);
+  other.mutable_measurements(0)->set_median(1);
+  EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kConflict));
+  for (int index : {-1, 2, 1 << 30}) {
+    other.set_case_index(index);
+    EXPECT_TRUE(Is(Commit({other})[0], CommitVerdict::kConflict)) << index;
+  }
+  EXPECT_EQ(Campaign(job.campaign_id).cases_done(), 1);
+}
+
+TEST_P(ResultStoreContract, RacingSendersStoreOnce) {
+  const LeasedJob job = Running(8);
+  std::vector<v1::CaseResult> batch;
+  for (int i = 0; i < 8; ++i) batch.push_back(MakeResult(job, i));
+  std::vector<std::vector<CommitOutcome>> outcomes(4);
+  std::vector<std::thread> threads;
+  for (auto& mine : outcomes) threads.emplace_back([&] { mine = Commit(batch); });
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < batch.size(); ++i) {
+    int fresh = 0;
+    for (const auto& mine : outcomes) {
+      EXPECT_EQ(mine[i].verdict, CommitVerdict::kStored);
+      fresh += mine[i].fresh ? 1 : 0;
+    }
+    EXPECT_EQ(fresh, 1);
+  }
+  EXPECT_EQ(Campaign(job.campaign_id).cases_done(), 8);
+  EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 16U);
+}
+
+TEST_P(ResultStoreContract, GivesBackWhatWasStored) {
+  const LeasedJob job = Running();
+  const v1::CaseResult sent = MakeResult(job);
+  Commit({sent});
+  const auto list = results().List("", {});
+  ASSERT_EQ(list->items.size(), 1U);
+  EXPECT_TRUE(list->items[0].case_result().measurements(0).samples().empty());
+  const auto got = results().Get(list->items[0].result_id());
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->campaign_name(), "sweep");
+  EXPECT_EQ(got->job_id(), job.job.job_id);
+  EXPECT_EQ(got->series_id().size(), 64U);
+  EXPECT_EQ(got->lineage_id().size(), 64U);
+  v1::CaseResult expected = sent;
+  expected.mutable_measurements()->DeleteSubrange(1, 1);
+  EXPECT_EQ(got->case_result().DebugString(), expected.DebugString());
+  for (const char* id : {"", "none", "'; DROP TABLE result; --"}) {
+    EXPECT_EQ(results().Get(id).status().code(), Code::kNotFound) << id;
+  }
+  EXPECT_EQ(results().Get(NewUuid()).status().code(), Code::kNotFound);
+}
+
+TEST_P(ResultStoreContract, FailedCaseIsKeptWithoutMeasurements) {
+  const LeasedJob job = Running();
+  v1::CaseResult failed = MakeResult(job);
+  failed.clear_measurements();
+  failed.set_outcome(v1::CASE_OUTCOME_FAILED);
+  failed.mutable_failure()->set_reason("VERIFICATION_FAILED");
+  ASSERT_TRUE(Is(Commit({failed})[0], CommitVerdict::kStored, true));
+  EXPECT_EQ(Matching("outcome = failed"), 1U);
+  EXPECT_EQ(Matching("outcome = ok"), 0U);
+  EXPECT_EQ(Matching("NOT median > 0"), 1U);
+  const auto list = results().List("", {});
+  EXPECT_EQ(list->items.at(0).case_result().failure().reason(), "VERIFICATION_FAILED");
+}
+
+TEST_P(ResultStoreContract, PagesNewestFirst) {
+  const LeasedJob job = Running(5);
+  for (int i = 0; i < 5; ++i) Commit({MakeResult(job, i)});
+  std::vector<int> seen;
+  PageRequest request{2, ""};
+  do {
+    const auto page = results().List("benchmark = cpu_gemm", request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    for (const auto& item : page->items) seen.push_back(item.case_result().case_index());
+    request.token = page->next_token;
+  } while (!request.token.empty());
+  EXPECT_EQ(seen, (std::vector<int>{4, 3, 2, 1, 0}));
+  for (const char* token : {"x", "c1", "r1;", "r-1", "r1e3"}) {
+    EXPECT_EQ(results().List("", {2, token}).status().code(), Code::kInvalidArgument) << token;
+  }
+}
+
+TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
+  const LeasedJob job = Running();
+  Commit({MakeResult(job)});
+  for (const char* yes : {"",
+                          "benchmark=\"cpu_gemm\" AND gpu.model=\"H200\" AND driver>=\"580\"",
+                          "driver >= 580.95",
+                          "driver < 580.105",
+                          "driver < 1000",
+                          "median > 712",
+                          "median = 712.5",
+                          "price < 2.5",
+                          "price >= 2.49",
+                          "node : name-of",
+                          "node = name-of-a*",
+                          "flag = throttled",
+                          "gpu.uuid : GPU",
+                          "parameters.m = 1",
+                          "parameters.m < 10",
+                          "parameters.x != 1",
+                          "NOT parameters.x = 1",
+                          "campaign = sweep",
+                          "outcome = ok",
+                          "unit = \"TFLOP/s\"",
+                          "time >= 2026-01-01",
+                          "time < 2026-01-01T00:01",
+                          "simulated = false",
+                          "primary = true",
+                          "metric = tflops",
+                          "gpu.model = *200",
+                          "gpu.model = *20*",
+                          "provider : *",
+                          "efficiency > 0",
+                          "region != eu",
+                          "cuda = 13.0",
+                          "gpu.count = 1",
+                          "repetition = 0"}) {
+    EXPECT_EQ(Matching(yes), 1U) << yes;
+  }
+  for (const char* no :
+       {"driver >= 580.105", "driver > 1000", "gpu.model = h200", "price > 2.5",
+        "flag != throttled", "parameters.x : *", "region : *", "time > 2026-01-02",
+        "simulated = true", "primary = false AND metric = tflops", "median < 70",
+        "parameters.m > 10", "cuda < 9", "benchmark = \"' OR '1'='1\"", "node = \"name-of\""}) {
+    EXPECT_EQ(Matching(no), 0U) << no;
+  }
+  EXPECT_EQ(Matching("metric : *"), 2U);
+  EXPECT_EQ(Matching("metric = time"), 1U);
+}
+
+TEST_P(ResultStoreContract, HostileFiltersAreRefusedOrMatchNothing) {
+  Commit({MakeResult(Running())});
+  for (const char* bad : {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
+                          "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe"}) {
+    EXPECT_EQ(results().List(bad, {}).status().code(), Code::kInvalidArgument) << bad;
+  }
+  for (const char* harmless :
+       {"benchmark = \"'; DROP TABLE result; --\"", "benchmark = \"$1\"", "benchmark : \"%\"",
+        "benchmark = \"{\\\"a\\\",NULL}\"", "parameters.m' = 1 OR benchmark = x",
+        "parameters.a.b-c = 99999999999999999999999999999", "benchmark < \"\\\\\"",
+        "benchmark = *%*", "driver = 1e99"}) {
+    const auto page = results().List(harmless, {});
+    if (page.ok()) {
+      EXPECT_TRUE(page->items.empty()) << harmless;
+    } else {
+      EXPECT_EQ(page.status().code(), Code::kInvalidArgument) << harmless;
+    }
+  }
+  EXPECT_EQ(Matching(""), 1U);
+}
+
+TEST_P(ResultStoreContract, SimulatedAndSecondaryResultsShowOnlyWhenNamed) {
+  const LeasedJob job = Running();
+  v1::CaseResult simulated = MakeResult(job);
+  simulated.mutable_provenance()->set_simulated(true);
+  Commit({simulated});
+  EXPECT_EQ(Matching(""), 0U);
+  EXPECT_EQ(Matching("simulated = true"), 1U);
+  EXPECT_EQ(Matching("simulated = true AND metric = time"), 1U);
+  EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
+}
+
+TEST_P(ResultStoreContract, OddTextIsKeptOrRefusedAlone) {
+  const LeasedJob job = Running(3);
+  v1::CaseResult odd = MakeResult(job);
+  (*odd.mutable_parameters())["quote"] = "\"{\\',}\"";
+  odd.mutable_provenance()->set_region("NULL");
+  odd.mutable_conditions()->add_flags("a,\"b\"\\");
+  v1::CaseResult zero = MakeResult(job, 1);
+  (*zero.mutable_parameters())["zero"] = std::string("a\0b", 3);
+  zero.mutable_measurements(0)->set_median(std::numeric_limits<double>::quiet_NaN());
+  const auto outcomes = Commit({odd, zero, MakeResult(job, 2)});
+  EXPECT_TRUE(Is(outcomes[0], CommitVerdict::kStored, true));
+  EXPECT_TRUE(Is(outcomes[1], CommitVerdict::kStored, true));
+  EXPECT_TRUE(Is(outcomes[2], CommitVerdict::kStored, true));
+  EXPECT_EQ(Matching("region = NULL"), 1U);
+  EXPECT_EQ(Matching("flag = \"a,\\\"b\\\"\\\\\""), 1U);
+}
+
+}  // namespace assay::storage

@@ -1,0 +1,91 @@
+// What every contract suite runs on: one set of stores that share their state.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/job_store.h"
+#include "storage/node_store.h"
+#include "storage/result_store.h"
+#include "tests/storage_records.h"
+
+namespace assay::storage {
+
+class Stores {
+ public:
+  virtual ~Stores() = default;
+  virtual JobStore& jobs() = 0;
+  virtual NodeStore& nodes() = 0;
+  virtual ResultStore& results() = 0;
+  // As if all leases given so far had run out.
+  virtual void ExpireLeases() = 0;
+  // As if this much time had passed for requeued jobs and heartbeats.
+  virtual void Pass(Duration time) = 0;
+};
+
+using StoresFactory = std::function<std::unique_ptr<Stores>()>;
+
+// Gives each test fresh stores, and a few short cuts.
+class StoreContract : public ::testing::TestWithParam<StoresFactory> {
+ protected:
+  JobStore& jobs() { return stores_->jobs(); }
+  NodeStore& nodes() { return stores_->nodes(); }
+  ResultStore& results() { return stores_->results(); }
+
+  // Connects nodes of these ids, named "name-ID".
+  void Connect(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      const Status status = nodes().Connect("owner", MakeNode(id, "name-" + id), "");
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+
+  std::string Create(const NewCampaign& campaign) {
+    const auto made = jobs().CreateCampaign(campaign);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made.ok() ? made->campaign_id() : "";
+  }
+
+  std::vector<LeasedJob> Claim(const std::vector<std::string>& node_ids, int limit = 64,
+                               const std::string& owner = "owner") {
+    auto leased = jobs().ClaimJobs({owner, std::chrono::minutes(1), node_ids, limit});
+    EXPECT_TRUE(leased.ok()) << leased.status();
+    return leased.ok() ? *std::move(leased) : std::vector<LeasedJob>{};
+  }
+
+  FinishOutcome Finish(const LeasedJob& job, Disposition disposition,
+                       std::vector<std::string> avoid = {}, Duration delay = Duration(0)) {
+    FinishedAttempt attempt;
+    attempt.job = {job.job.job_id, job.epoch};
+    attempt.disposition = disposition;
+    attempt.avoid_node_ids = std::move(avoid);
+    attempt.delay = delay;
+    if (disposition != Disposition::kSucceeded) {
+      attempt.failure.emplace().set_reason("RUNNER_CRASHED");
+      attempt.failure->set_failure_class(v1::FAILURE_CLASS_JOB);
+    }
+    const auto outcome = jobs().FinishAttempt(attempt);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    return outcome.ok() ? *outcome : FinishOutcome{};
+  }
+
+  std::vector<CommitOutcome> Commit(const std::vector<v1::CaseResult>& batch) {
+    const auto outcomes = results().Commit(batch);
+    EXPECT_TRUE(outcomes.ok()) << outcomes.status();
+    return outcomes.ok() ? *outcomes : std::vector<CommitOutcome>(batch.size());
+  }
+
+  v1::Campaign Campaign(const std::string& id) {
+    const auto campaign = jobs().GetCampaign(id);
+    EXPECT_TRUE(campaign.ok()) << campaign.status();
+    return campaign.ok() ? *campaign : v1::Campaign();
+  }
+
+  std::unique_ptr<Stores> stores_ = GetParam()();
+};
+
+}  // namespace assay::storage
