@@ -100,9 +100,10 @@ class Metrics::Impl {
       Family<prometheus::Gauge>("assay_agents", "Agents by state.");
   prometheus::Family<prometheus::Counter>& results = Family<prometheus::Counter>(
       "assay_results_ingested_total", "Results that arrived, by outcome.");
-  prometheus::Family<Histogram>& queries = Family<Histogram>(
-      "assay_db_query_duration_seconds", "Time of database queries, waiting for a connection "
-                                         "included.");
+  prometheus::Family<Histogram>& queries =
+      Family<Histogram>("assay_db_query_duration_seconds",
+                        "Time of database queries, waiting for a connection "
+                        "included.");
   prometheus::Family<prometheus::Gauge>& pool = Family<prometheus::Gauge>(
       "assay_db_pool_connections", "Database connections in use and idle, and calls that wait.");
   prometheus::Family<prometheus::Counter>& calls = Family<prometheus::Counter>(
@@ -117,10 +118,8 @@ class Metrics::Impl {
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
-void Metrics::JobEnded(const std::string& benchmark, const std::string& outcome,
-                       Duration running) {
-  impl_->job_ends
-      .Add({{"benchmark", impl_->BenchmarkLabel(benchmark)}, {"outcome", outcome}})
+void Metrics::JobEnded(const std::string& benchmark, const std::string& outcome, Duration running) {
+  impl_->job_ends.Add({{"benchmark", impl_->BenchmarkLabel(benchmark)}, {"outcome", outcome}})
       .Increment();
   impl_->duration.Observe(Seconds(running));
 }
@@ -155,8 +154,7 @@ void Metrics::SetNodes(const std::vector<v1::Node>& nodes) {
   int connected = 0;
   for (const v1::Node& node : nodes) connected += node.state() == v1::NODE_STATE_CONNECTED ? 1 : 0;
   impl_->agents.Add({{"state", "connected"}}).Set(connected);
-  impl_->agents.Add({{"state", "disconnected"}})
-      .Set(static_cast<double>(nodes.size()) - connected);
+  impl_->agents.Add({{"state", "disconnected"}}).Set(static_cast<double>(nodes.size()) - connected);
 }
 
 void Metrics::SetPool(const PoolUse& use) {

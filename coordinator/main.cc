@@ -1,0 +1,65 @@
+// assay-coordinator: campaigns in, jobs to agents, results to PostgreSQL.
+#include <signal.h>
+
+#include <ctime>
+#include <iostream>
+
+#include "common/log.h"
+#include "common/ready_line.h"
+#include "coordinator/coordinator_process.h"
+#include "coordinator/options.h"
+
+namespace assay::coordinator {
+namespace {
+
+sigset_t EndingSignals() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  sigaddset(&ending, SIGTERM);
+  sigaddset(&ending, SIGINT);
+  return ending;
+}
+
+// Waits for `time`; false if a signal asks to end.
+bool WaitUnlessEnding(Duration time) {
+  const sigset_t ending = EndingSignals();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  const timespec timeout{static_cast<std::time_t>(seconds.count()),
+                         static_cast<long>((time - seconds).count())};
+  return ::sigtimedwait(&ending, nullptr, &timeout) < 0;
+}
+
+// The exit code.
+int Main(int argc, char** argv) {
+  const ParsedOptions parsed = ParseOptions(argc, argv);
+  if (!parsed.options) return parsed.exit_code;
+  if (const Status status = InitLog("assay-coordinator", parsed.options->log_level); !status.ok()) {
+    std::cerr << "assay-coordinator: --log-level: " << status.message() << "\n";
+    return 2;
+  }
+  // Before any thread starts, so that all inherit it and only sigwait sees them.
+  const sigset_t ending = EndingSignals();
+  ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+
+  auto process = CoordinatorProcess::Start(*parsed.options, WaitUnlessEnding);
+  if (!process.ok()) {
+    std::cerr << "assay-coordinator: " << process.status() << "\n";
+    return 1;
+  }
+  if (const Status told = TellReady(parsed.options->ready_fd, (*process)->ReadyLine());
+      !told.ok()) {
+    Log().warn("{}", told.message());
+  }
+  int signal = 0;
+  while (::sigwait(&ending, &signal) != 0) {
+  }
+  Log().info("ending on signal {}", signal);
+  process.value().reset();
+  return 0;
+}
+
+}  // namespace
+}  // namespace assay::coordinator
+
+int main(int argc, char** argv) { return assay::coordinator::Main(argc, argv); }
