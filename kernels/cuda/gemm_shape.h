@@ -26,6 +26,8 @@ struct GemmShape {
   double Flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
+  // Large enough to keep a GPU busy, and so to bring it to its power limit.
+  bool IsSustained() const { return Flops() >= 2e10; }
 };
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
@@ -15,13 +16,18 @@ constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 constexpr int kMaxAlgorithms = 64;
 
 // Tuning, in seconds: load before anything is compared, one algorithm's first
-// timing, the bound on all of these, and one turn of a finalist.
-constexpr double kWarmupSeconds = 0.15;
-constexpr double kSprintSeconds = 0.004;
+// timing and the bound on all of these.
+constexpr double kWarmupSeconds = 0.3;
+constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 2.0;
-constexpr double kTurnSeconds = 0.03;
+// The finals: who takes part beside the heuristics' favourite, and how often each
+// runs how long, after a time for power to follow the change.
 constexpr size_t kFinalists = 4;
-constexpr int kTurns = 7;
+constexpr int kTurns = 2;
+constexpr double kTurnSeconds = 0.25;
+constexpr double kFollowSeconds = 0.15;
+// Multiplications that never reach the power limit need less time.
+constexpr double kBriefly = 0.1;
 
 cudaDataType_t DataType(GemmType type) {
   switch (type) {
@@ -41,7 +47,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 }
 
 int64_t IterationsIn(double seconds, double one) {
-  return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 2000);
+  return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 5000);
 }
 
 }  // namespace
@@ -125,13 +131,6 @@ Status LtGemm::Enqueue(const GemmOperands& operands, cudaStream_t stream) {
   return Status::Ok();
 }
 
-double LtGemm::Timed::Median() const {
-  std::vector<double> sorted = seconds;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
-}
-
 Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                                   cudaStream_t stream) {
   std::vector<double> seconds;
@@ -154,7 +153,7 @@ Result<std::vector<LtGemm::Timed>> LtGemm::Sprint(const std::function<GemmOperan
     }
     ASSAY_ASSIGN_OR_RETURN(const double seconds,
                            TimeChosen(IterationsIn(kSprintSeconds, *first), next, stream));
-    timed.push_back({chosen_, {seconds}});
+    timed.push_back({chosen_, seconds});
     if (SecondsSince(begin) > kSprintBudgetSeconds) break;
   }
   chosen_ = 0;
@@ -163,27 +162,34 @@ Result<std::vector<LtGemm::Timed>> LtGemm::Sprint(const std::function<GemmOperan
 }
 
 Status LtGemm::Tune(const std::function<GemmOperands()>& next, cudaStream_t stream) {
-  const Result<double> first = TimeChosen(1, next, stream);
-  if (first.ok()) {
-    const auto begin = std::chrono::steady_clock::now();
-    while (SecondsSince(begin) < kWarmupSeconds) {
-      ASSAY_RETURN_IF_ERROR(
-          TimeChosen(IterationsIn(kWarmupSeconds / 4, *first), next, stream).status());
-    }
+  const double pace = shape_.IsSustained() ? 1 : kBriefly;
+  ASSAY_ASSIGN_OR_RETURN(const double first, TimeChosen(1, next, stream));
+  const auto begin = std::chrono::steady_clock::now();
+  while (SecondsSince(begin) < pace * kWarmupSeconds) {
+    ASSAY_RETURN_IF_ERROR(
+        TimeChosen(IterationsIn(pace * kWarmupSeconds / 4, first), next, stream).status());
   }
   ASSAY_ASSIGN_OR_RETURN(std::vector<Timed> timed, Sprint(next, stream));
-  const auto faster = [](const Timed& x, const Timed& y) { return x.Median() < y.Median(); };
+  const auto faster = [](const Timed& x, const Timed& y) { return x.seconds < y.seconds; };
   std::sort(timed.begin(), timed.end(), faster);
-  if (timed.size() > kFinalists) timed.resize(kFinalists);
+  std::vector<Timed> finalists;
+  for (const Timed& entry : timed) {
+    if (finalists.size() < kFinalists || entry.algorithm == 0) finalists.push_back(entry);
+  }
+  for (Timed& finalist : finalists) {
+    const double one = std::exchange(finalist.seconds, 0);
+    finalist.iterations = IterationsIn(pace * kTurnSeconds, one);
+    finalist.following = IterationsIn(pace * kFollowSeconds, one);
+  }
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (Timed& finalist : timed) {
-      const int64_t iterations = IterationsIn(kTurnSeconds, finalist.seconds.front());
+    for (Timed& finalist : finalists) {
       chosen_ = finalist.algorithm;
-      ASSAY_ASSIGN_OR_RETURN(const double seconds, TimeChosen(iterations, next, stream));
-      finalist.seconds.push_back(seconds);
+      ASSAY_RETURN_IF_ERROR(TimeChosen(finalist.following, next, stream).status());
+      ASSAY_ASSIGN_OR_RETURN(const double seconds, TimeChosen(finalist.iterations, next, stream));
+      finalist.seconds += seconds;
     }
   }
-  chosen_ = std::min_element(timed.begin(), timed.end(), faster)->algorithm;
+  chosen_ = std::min_element(finalists.begin(), finalists.end(), faster)->algorithm;
   return Status::Ok();
 }
 

@@ -38,27 +38,26 @@ class LtGemm {
   // Tune(), that is the heuristics' first.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times all algorithms on `stream` and chooses the fastest: every one for a
-  // moment, then the best few in turns under sustained load, since on a GPU at its
-  // power limit the one that wins a sprint may lose the race. `next` gives the
-  // operands of each run, so that the cache is as cold as in the timed window.
-  // Takes a second or two.
+  // Times the algorithms on `stream` and chooses the fastest: every one for a
+  // moment, then the best few and the heuristics' favourite in turns. Where the GPU
+  // reaches its power limit these turns are long: the algorithm that wins a sprint
+  // at full clocks was seen 4% behind once power had settled. `next` gives the
+  // operands of each run, so that the cache is as cold as in the timed window. Takes
+  // up to 6 s for large shapes.
   Status Tune(const std::function<GemmOperands()>& next, cudaStream_t stream);
-
-  // Algorithms that the heuristics offered.
-  size_t candidates() const { return algorithms_.size(); }
 
  private:
   struct Timed {
     size_t algorithm = 0;
-    std::vector<double> seconds;
-    double Median() const;
+    double seconds = 0;      // A multiplication; in the finals the sum over turns.
+    int64_t iterations = 0;  // Of a turn, and before one.
+    int64_t following = 0;
   };
 
   LtGemm(const CublasLt& lt, const GemmShape& shape) : lt_(lt), shape_(shape) {}
   Status Describe();
   Status FindAlgorithms();
-  // Median seconds of `iterations` runs of the chosen algorithm.
+  // Mean seconds of `iterations` runs of the chosen algorithm.
   Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                             cudaStream_t stream);
   Result<std::vector<Timed>> Sprint(const std::function<GemmOperands()>& next, cudaStream_t stream);

@@ -6,7 +6,6 @@
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/event_timer.h"
-#include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/lt_gemm.h"
 
 namespace assay {
@@ -38,9 +37,10 @@ Result<std::optional<double>> ProbeCopyBandwidth(cudaStream_t stream) {
   return std::optional<double>(2 * static_cast<double>(kBytes) / seconds);
 }
 
-Result<std::optional<double>> ProbeGemmFlops(GemmType type, uint64_t seed, cudaStream_t stream) {
+Result<std::optional<double>> ProbeGemmFlops(GemmType type, const GemmInputs& inputs,
+                                             cudaStream_t stream) {
   constexpr int64_t kSide = 8192;
-  const GemmShape shape{type, kSide, kSide, kSide};
+  const GemmShape shape{type, kSide, kSide, kSide, false, true};
   const int64_t bytes = shape.ABytes() + shape.BBytes() + shape.DBytes();
   ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
   if (available < bytes) return std::optional<double>();
@@ -48,10 +48,10 @@ Result<std::optional<double>> ProbeGemmFlops(GemmType type, uint64_t seed, cudaS
                          DeviceBuffer::Allocate(bytes, "the GEMM probe"));
   const GemmOperands operands{buffer.data(), buffer.At(shape.ABytes()),
                               buffer.At(shape.ABytes() + shape.BBytes())};
-  ASSAY_RETURN_IF_ERROR(FillGemmInputs(shape, GemmInputs{seed, false, 0, 0}, 1, buffer.data(),
-                                       buffer.At(shape.ABytes()), stream));
+  ASSAY_RETURN_IF_ERROR(FillGemmInputs(shape, GemmInputs{inputs.seed, inputs.zeros, 0, 0}, 1,
+                                       buffer.data(), buffer.At(shape.ABytes()), stream));
   ASSAY_ASSIGN_OR_RETURN(const std::unique_ptr<LtGemm> gemm, LtGemm::Create(shape));
-  const int64_t samples = type == GemmType::kFp32 ? 3 : 20;
+  const int64_t samples = type == GemmType::kFp32 ? 3 : 50;
   ASSAY_ASSIGN_OR_RETURN(const double seconds, BestSeconds(samples, stream, [&] {
                            return gemm->Enqueue(operands, stream);
                          }));

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/status.h"
+#include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/gemm_shape.h"
 
 namespace assay {
@@ -14,8 +15,10 @@ namespace assay {
 // absent if there is no memory left for it. About 20 ms on an H200.
 Result<std::optional<double>> ProbeCopyBandwidth(cudaStream_t stream);
 
-// FLOP/s of an 8192-cubed GEMM of `type` on random inputs; absent if there is no
-// memory left for it. About 0.1 s on an H200.
-Result<std::optional<double>> ProbeGemmFlops(GemmType type, uint64_t seed, cudaStream_t stream);
+// FLOP/s of the fastest of a few 8192-cubed GEMMs of `type`, B stored transposed,
+// which Hopper likes best, on values as `inputs` says; absent if there is no memory
+// left for it. About 0.1 s on an H200.
+Result<std::optional<double>> ProbeGemmFlops(GemmType type, const GemmInputs& inputs,
+                                             cudaStream_t stream);
 
 }  // namespace assay

@@ -65,7 +65,7 @@ class GemmFaults {
     ASSAY_RETURN_IF_ERROR(Multiply());
     Expect(name_ + ": right", Check(), true);
     const std::vector<unsigned char> nan(Size(), 0xff);
-    for (const int64_t at : {int64_t{0}, shape_.m * shape_.n / 2 + 17, shape_.m * shape_.n - 1}) {
+    for (const int64_t at : {int64_t{0}, shape_.m * shape_.n / 2, shape_.m * shape_.n - 1}) {
       const Plant plant(Element(at), nan);
       Expect(name_ + ": NaN in element " + std::to_string(at), Check(), false);
     }
@@ -234,6 +234,7 @@ void TestMemory() {
 }
 
 int Main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // What came before a crash is read.
   if (const std::string why = WhyNoGpu(); !why.empty()) {
     std::printf("skipped: %s\n", why.c_str());
     return 77;

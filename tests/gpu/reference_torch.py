@@ -21,7 +21,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 
-WARMUP_SECONDS = 0.5
+WARMUP_SECONDS = 3.0
 WINDOW_SECONDS = 1.0
 MIN_SAMPLES = 30
 
