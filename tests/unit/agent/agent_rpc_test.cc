@@ -1,0 +1,250 @@
+// A whole agent over real gRPC on loopback, with the fake runner.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "agent/agent_process.h"
+#include "assay/v1/agent_service.grpc.pb.h"
+#include "assay/v1/fleet_service.grpc.pb.h"
+#include "rpc/status_conversion.h"
+#include "tests/temporary_folder.h"
+
+namespace assay::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A coordinator's end of FleetService.Attach, reduced to one scripted exchange.
+class ScriptedCoordinator : public v1::FleetService::Service {
+ public:
+  using Stream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>;
+
+  grpc::Status Attach(grpc::ServerContext*, Stream* stream) override {
+    v1::AgentMessage message;
+    if (stream->Read(&message) && message.has_hello()) hello.set_value(message.hello());
+    while (stream->Read(&message)) {
+      if (message.has_going_away()) going_away.set_value(message.going_away().reason());
+    }
+    return grpc::Status::OK;
+  }
+
+  std::promise<v1::Hello> hello;
+  std::promise<std::string> going_away;
+};
+
+class AgentRpcTest : public ::testing::Test {
+ protected:
+  void StartAgent(const std::string& coordinator = "",
+                  const std::string& runner = ASSAY_FAKE_RUNNER) {
+    AgentOptions options;
+    options.data = folder_.path() + "/agent";
+    options.listen = "127.0.0.1:0";
+    options.http = "127.0.0.1:0";
+    options.name = "tester";
+    options.runner = runner;
+    options.coordinator = coordinator;
+    auto agent = AgentProcess::Start(options);
+    ASSERT_TRUE(agent.ok()) << agent.status();
+    agent_ = std::move(*agent);
+    address_ = nlohmann::json::parse(agent_->ReadyLine())["grpc"];
+    stub_ = v1::AgentService::NewStub(
+        grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
+  }
+
+  // All that one RunJob says; `status` gets how it ended.
+  std::vector<v1::RunJobResponse> Run(const v1::RunJobRequest& request, Status* status) {
+    grpc::ClientContext context;
+    const auto reader = stub_->RunJob(&context, request);
+    std::vector<v1::RunJobResponse> responses;
+    for (v1::RunJobResponse response; reader->Read(&response);) responses.push_back(response);
+    *status = rpc::FromGrpc(reader->Finish());
+    return responses;
+  }
+
+  static v1::RunJobRequest Request(const std::string& benchmark) {
+    v1::RunJobRequest request;
+    request.set_benchmark(benchmark);
+    return request;
+  }
+
+  // Until the session says that `job` has ended.
+  template <typename Stream>
+  static v1::JobFinished AwaitFinished(Stream* stream, int* results) {
+    for (v1::AgentMessage message; stream->Read(&message);) {
+      v1::CoordinatorMessage answer;
+      if (message.has_case_result()) {
+        ++*results;
+        v1::ResultAck* ack = answer.mutable_result_ack();
+        ack->set_job_id(message.case_result().job_id());
+        ack->set_epoch(message.case_result().epoch());
+        ack->set_case_index(message.case_result().case_index());
+        ack->set_verdict(v1::ResultAck::VERDICT_STORED);
+        stream->Write(answer);
+      } else if (message.has_job_finished()) {
+        return message.job_finished();
+      }
+    }
+    return {};
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<AgentProcess> agent_;
+  std::string address_;
+  std::unique_ptr<v1::AgentService::Stub> stub_;
+};
+
+TEST_F(AgentRpcTest, RunsAJobForACaller) {
+  StartAgent();
+  v1::RunJobRequest request = Request("ok");
+  (*request.mutable_parameters())["value"] = "42";
+  Status status;
+  const auto responses = Run(request, &status);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_FALSE(responses.empty());
+  ASSERT_TRUE(responses.back().has_case_result()) << responses.back().DebugString();
+  const v1::CaseResult& result = responses.back().case_result();
+  EXPECT_EQ(result.measurements(0).median(), 42);
+  EXPECT_EQ(result.parameters().at("millis"), "0") << "defaults are filled in";
+  EXPECT_EQ(result.provenance().node_names(0), "tester");
+}
+
+TEST_F(AgentRpcTest, FailuresAreTheLastMessage) {
+  StartAgent();
+  Status status;
+  const auto responses = Run(Request("crash"), &status);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(responses.back().failure().reason(), "RUNNER_CRASHED");
+  EXPECT_TRUE(Run(Request("ok"), &status).back().has_case_result()) << "the agent lives on";
+}
+
+TEST_F(AgentRpcTest, BadParametersAreRefusedWithEveryFault) {
+  StartAgent();
+  v1::RunJobRequest request = Request("ok");
+  (*request.mutable_parameters())["value"] = "many";
+  (*request.mutable_parameters())["colour"] = "red";
+  Status status;
+  Run(request, &status);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.violations().size(), 2U);
+  Run(Request("okay"), &status);
+  EXPECT_EQ(status.code(), Code::kNotFound);
+}
+
+TEST_F(AgentRpcTest, OneDirectJobAtATimeAndClosingTheCallEndsIt) {
+  StartAgent();
+  grpc::ClientContext context;
+  const auto hanging = stub_->RunJob(&context, Request("hang"));
+  v1::RunJobResponse response;
+  ASSERT_TRUE(hanging->Read(&response));
+  Status status;
+  Run(Request("ok"), &status);
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(status.reason(), "NODE_BUSY");
+  context.TryCancel();
+  hanging->Finish();
+  // The next job runs as soon as the hanging one's processes have gone.
+  do {
+    Run(Request("ok"), &status);
+  } while (status.reason() == "NODE_BUSY");
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST_F(AgentRpcTest, DescribesItself) {
+  StartAgent();
+  grpc::ClientContext first;
+  v1::GetInventoryResponse inventory;
+  ASSERT_TRUE(stub_->GetInventory(&first, {}, &inventory).ok());
+  EXPECT_EQ(inventory.node().name(), "tester");
+  EXPECT_FALSE(inventory.node().metrics_address().empty());
+  grpc::ClientContext second;
+  v1::ListBenchmarksResponse benchmarks;
+  ASSERT_TRUE(stub_->ListBenchmarks(&second, {}, &benchmarks).ok());
+  EXPECT_GT(benchmarks.benchmarks_size(), 3);
+}
+
+TEST_F(AgentRpcTest, BrokenRunnerLeavesAnAgentThatSaysSo) {
+  StartAgent("", "/nonexistent/assay-runner");
+  grpc::ClientContext context;
+  v1::GetInventoryResponse inventory;
+  ASSERT_TRUE(stub_->GetInventory(&context, {}, &inventory).ok());
+  EXPECT_EQ(inventory.node().benchmarks_size(), 0);
+  ASSERT_GT(inventory.node().health_size(), 0);
+  EXPECT_EQ(inventory.node().health(0).check(), "runner");
+}
+
+TEST_F(AgentRpcTest, CoordinatorDialsAndTheNewestSessionWins) {
+  StartAgent();
+  grpc::ClientContext old_context;
+  const auto old_session = stub_->Session(&old_context);
+  v1::AgentMessage message;
+  ASSERT_TRUE(old_session->Read(&message));
+  EXPECT_TRUE(message.has_hello());
+  grpc::ClientContext context;
+  const auto session = stub_->Session(&context);
+  ASSERT_TRUE(session->Read(&message));
+  EXPECT_FALSE(old_session->Read(&message)) << "the older session was ended";
+  EXPECT_TRUE(old_session->Finish().ok());
+
+  v1::CoordinatorMessage out;
+  out.mutable_hello_ack()->set_protocol_revision(1);
+  session->Write(out);
+  v1::JobSpec* job = out.mutable_assign()->mutable_job();
+  job->set_job_id("job");
+  job->set_epoch(1);
+  job->set_benchmark("ok");
+  job->set_world_size(1);
+  job->add_ranks()->set_gpu_index(-1);
+  for (int i = 0; i < 3; ++i) job->add_cases()->set_case_index(i);
+  out.mutable_assign()->mutable_lease()->set_seconds(30);
+  session->Write(out);
+  int results = 0;
+  const v1::JobFinished finished = AwaitFinished(session.get(), &results);
+  EXPECT_EQ(finished.job_id(), "job");
+  EXPECT_FALSE(finished.has_failure()) << finished.DebugString();
+  EXPECT_EQ(results, 3);
+  session->WritesDone();
+  while (session->Read(&message)) {
+  }
+  EXPECT_TRUE(session->Finish().ok());
+}
+
+TEST_F(AgentRpcTest, AttachesAndSaysGoodbye) {
+  ScriptedCoordinator coordinator;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&coordinator);
+  const auto server = builder.BuildAndStart();
+  StartAgent("127.0.0.1:" + std::to_string(port));
+  EXPECT_EQ(coordinator.hello.get_future().get().node().name(), "tester");
+  agent_.reset();
+  EXPECT_THAT(coordinator.going_away.get_future().get(), HasSubstr("stops"));
+}
+
+TEST_F(AgentRpcTest, SecondAgentOnTheSameFolderIsRefused) {
+  StartAgent();
+  AgentOptions options;
+  options.data = folder_.path() + "/agent";
+  const auto second = AgentProcess::Start(options);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().reason(), "DATA_FOLDER_IN_USE");
+}
+
+TEST_F(AgentRpcTest, TakenPortIsAClearError) {
+  StartAgent();
+  AgentOptions options;
+  options.data = folder_.path() + "/other";
+  options.runner = ASSAY_FAKE_RUNNER;
+  options.listen = address_;
+  options.http = "";
+  const auto second = AgentProcess::Start(options);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.status().message(), HasSubstr(address_));
+}
+
+}  // namespace
+}  // namespace assay::agent

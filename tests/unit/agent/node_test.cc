@@ -1,0 +1,223 @@
+// What the agent says of its hardware, and what it thinks of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/core/backoff.h"
+#include "agent/core/direct_job.h"
+#include "agent/core/gpu_model.h"
+#include "agent/core/inventory.h"
+#include "agent/core/outbox.h"
+#include "agent/core/preflight.h"
+#include "agent/core/result_context.h"
+
+namespace assay::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::shared_ptr<const Nvml> FakeNvml() { return std::move(*Nvml::Open(nullptr, ASSAY_FAKE_NVML)); }
+
+TEST(GpuModelTest, SplitsProductAndFormFactor) {
+  const auto parse = [](const char* name) {
+    const GpuModel gpu = ParseGpuName(name);
+    return gpu.model + "/" + gpu.form_factor;
+  };
+  EXPECT_EQ(parse("NVIDIA H200"), "H200/SXM");
+  EXPECT_EQ(parse("NVIDIA H200 NVL"), "H200/NVL");
+  EXPECT_EQ(parse("NVIDIA H100 80GB HBM3"), "H100/SXM");
+  EXPECT_EQ(parse("NVIDIA H100 PCIe"), "H100/PCIe");
+  EXPECT_EQ(parse("NVIDIA A100-SXM4-80GB"), "A100/SXM");
+  EXPECT_EQ(parse("NVIDIA A100-PCIE-40GB"), "A100/PCIe");
+  EXPECT_EQ(parse("NVIDIA GeForce RTX 4090"), "RTX 4090/");
+  EXPECT_EQ(parse("Tesla T4"), "T4/");
+  EXPECT_EQ(parse("NVIDIA L40S"), "L40S/");
+  EXPECT_EQ(parse(""), "/");
+}
+
+TEST(InventoryTest, ReadsThisHostAndTheFakesGpus) {
+  const auto nvml = FakeNvml();
+  const v1::NodeInventory inventory = ReadInventory(nvml.get());
+  EXPECT_FALSE(inventory.hostname().empty());
+  EXPECT_FALSE(inventory.kernel().empty());
+  EXPECT_GT(inventory.memory_bytes(), 0);
+  EXPECT_GT(inventory.cpu().threads(), 0);
+  EXPECT_GE(inventory.cpu().threads(), inventory.cpu().cores());
+  ASSERT_EQ(inventory.gpus_size(), 8);
+  EXPECT_EQ(inventory.gpus(7).model(), "H200");
+  EXPECT_EQ(inventory.gpu_links_size(), 28);
+  EXPECT_EQ(inventory.driver_version(), "580.95.05");
+  EXPECT_EQ(ReadBootId().size(), 36U);
+  EXPECT_GT(*AvailableMemory(), 0);
+}
+
+TEST(InventoryTest, NoDriverMeansNoGpusAndNoVersion) {
+  const v1::NodeInventory inventory = ReadInventory(nullptr);
+  EXPECT_EQ(inventory.gpus_size(), 0);
+  EXPECT_FALSE(inventory.has_driver_version());
+}
+
+std::vector<std::string> Checks(const PreflightFacts& facts) {
+  std::vector<std::string> checks;
+  for (const v1::HealthFinding& finding : JudgePreflight(facts)) {
+    checks.push_back((finding.severity() == v1::HealthFinding::SEVERITY_ERROR ? "E " : "W ") +
+                     finding.check());
+  }
+  return checks;
+}
+
+TEST(PreflightTest, JudgesFacts) {
+  PreflightFacts facts;
+  PreflightFacts::Gpu& gpu = facts.gpus.emplace_back();
+  EXPECT_THAT(Checks(facts), ElementsAre("E gpu_present"));
+  gpu.inventory.set_uuid("GPU-1");
+  EXPECT_THAT(Checks(facts), IsEmpty()) << "what is unreadable is no fault";
+  gpu.errors.ecc_uncorrected = 3;
+  gpu.errors.row_remap_pending = true;
+  gpu.processes = 1;
+  gpu.inventory.set_pcie_width(8);
+  gpu.inventory.set_pcie_width_max(16);
+  gpu.sample.throttle_reasons = {"gpu_idle", "hw_thermal_slowdown"};
+  facts.disk_free_bytes = 1 << 20;
+  facts.memory_available_bytes = 100 << 20;
+  EXPECT_THAT(Checks(facts),
+              ElementsAre("E ecc_uncorrected", "W row_remap", "W gpu_processes", "W pcie_width",
+                          "W throttled_before", "E disk_free", "W memory_free"));
+}
+
+TEST(PreflightTest, LowPcieGenerationCountsOnlyAtFullClocks) {
+  PreflightFacts facts;
+  PreflightFacts::Gpu& gpu = facts.gpus.emplace_back();
+  gpu.inventory.set_uuid("GPU-1");
+  gpu.inventory.set_pcie_generation(1);
+  gpu.inventory.set_pcie_generation_max(5);
+  gpu.inventory.set_sm_clock_max_mhz(1980);
+  gpu.sample.sm_clock_mhz = 345;
+  EXPECT_THAT(Checks(facts), IsEmpty());
+  gpu.sample.sm_clock_mhz = 1980;
+  EXPECT_THAT(Checks(facts), ElementsAre("W pcie_generation"));
+}
+
+TEST(PreflightTest, ReadsThroughNvml) {
+  const Preflight preflight(FakeNvml(), "/");
+  const PreflightReport report = preflight.Run({7, 0}, std::chrono::seconds(20));
+  ASSERT_EQ(report.gpus.size(), 2U);
+  EXPECT_EQ(report.gpus[0].index(), 7);
+  EXPECT_THAT(report.WarningFlags(), ::testing::Contains("gpu_processes"));
+}
+
+TEST(ResultContextTest, SaysWhatProducedTheResult) {
+  const auto nvml = FakeNvml();
+  ResultContext context;
+  *context.node.mutable_inventory() = ReadInventory(nvml.get());
+  context.node.set_price_per_hour(2.5);
+  context.job.set_world_size(2);
+  context.job.set_resource(v1::RESOURCE_KIND_GPU);
+  context.job.add_node_ids("node");
+  for (int gpu : {1, 3}) {
+    context.job.add_ranks()->set_gpu_index(gpu);
+    context.gpus.push_back(ReadGpu(*nvml, gpu));
+  }
+  context.gpus[1].set_power_limit_watts(500);
+  context.flags = {"gpu_processes"};
+  v1::CaseResult result;
+  result.mutable_conditions()->add_flags("gpu_processes");
+  CompleteResult(context, &result);
+  EXPECT_EQ(result.environment().gpu_model(), "H200");
+  EXPECT_EQ(result.environment().gpu_form_factor(), "SXM");
+  EXPECT_EQ(result.environment().gpu_count(), 2);
+  EXPECT_EQ(result.environment().topology(), "nvlink");
+  EXPECT_EQ(result.environment().power_limit_watts(), 500);
+  EXPECT_EQ(result.environment().driver_version(), "580.95.05");
+  EXPECT_EQ(result.provenance().gpu_uuids_size(), 2);
+  EXPECT_EQ(result.provenance().price_per_hour(), 2.5);
+  EXPECT_EQ(result.conditions().flags_size(), 1);
+}
+
+TEST(ResultContextTest, NamesTheTopology) {
+  v1::NodeInventory inventory;
+  v1::JobSpec job;
+  EXPECT_EQ(TopologyClass(inventory, job), "none");
+  job.add_ranks()->set_gpu_index(0);
+  EXPECT_EQ(TopologyClass(inventory, job), "single");
+  job.add_ranks()->set_gpu_index(1);
+  EXPECT_EQ(TopologyClass(inventory, job), "pcie");
+  job.set_resource(v1::RESOURCE_KIND_NETWORK);
+  EXPECT_EQ(TopologyClass(inventory, job), "network");
+}
+
+TEST(BackoffTest, GrowsWithJitterAndResetsAfterStability) {
+  Backoff backoff(1);
+  const Duration first = backoff.Next();
+  EXPECT_GE(first, std::chrono::milliseconds(200));
+  EXPECT_LE(first, std::chrono::seconds(1));
+  Duration longest{0};
+  for (int i = 0; i < 200; ++i) longest = std::max(longest, backoff.Next());
+  EXPECT_GT(longest, std::chrono::seconds(30));
+  EXPECT_LE(longest, std::chrono::seconds(60));
+  backoff.SessionEnded(std::chrono::minutes(3));
+  EXPECT_LE(backoff.Next(), std::chrono::seconds(1));
+}
+
+TEST(OutboxTest, OnlyTheNewestStateWaits) {
+  Outbox outbox;
+  for (uint64_t sequence : {1, 2}) {
+    v1::AgentMessage state;
+    state.mutable_state()->set_sequence(sequence);
+    outbox.Push(state);
+    v1::AgentMessage result;
+    result.mutable_case_result()->set_case_index(static_cast<int>(sequence));
+    outbox.Push(result);
+  }
+  EXPECT_EQ(outbox.Pop()->case_result().case_index(), 1);
+  EXPECT_EQ(outbox.Pop()->state().sequence(), 2U);
+  EXPECT_EQ(outbox.Pop()->case_result().case_index(), 2);
+  EXPECT_FALSE(outbox.Pop());
+}
+
+class DirectJobTest : public ::testing::Test {
+ protected:
+  DirectJobTest() {
+    v1::BenchmarkSchema* schema = node_.add_benchmarks();
+    schema->set_name("all_reduce");
+    schema->set_resource(v1::RESOURCE_KIND_GPU);
+    schema->set_collective(true);
+    v1::ParameterSchema* ranks = schema->add_parameters();
+    ranks->set_name("ranks");
+    ranks->set_type(v1::PARAMETER_TYPE_INTEGER);
+    ranks->set_default_value("2");
+    request_.set_benchmark("all_reduce");
+    for (int i = 0; i < 4; ++i) node_.mutable_inventory()->add_gpus()->set_index(i);
+  }
+
+  v1::NodeDescription node_;
+  v1::RunJobRequest request_;
+};
+
+TEST_F(DirectJobTest, PlacesRanksOnGpus) {
+  const auto first = PlanDirectJob(node_, request_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->world_size(), 2);
+  EXPECT_EQ(first->ranks(1).gpu_index(), 1);
+  request_.add_gpu_indices(3);
+  request_.add_gpu_indices(2);
+  EXPECT_EQ(PlanDirectJob(node_, request_)->ranks(0).gpu_index(), 3);
+}
+
+TEST_F(DirectJobTest, RefusalsNameTheFault) {
+  request_.add_gpu_indices(9);
+  request_.add_gpu_indices(0);
+  EXPECT_THAT(PlanDirectJob(node_, request_).status().violations().at(0).description,
+              HasSubstr("9 is not a GPU"));
+  request_.clear_gpu_indices();
+  (*request_.mutable_parameters())["ranks"] = "16";
+  EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), "TOO_FEW_GPUS");
+  (*request_.mutable_parameters())["ranks"] = "two";
+  EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
+  request_.set_benchmark("all_reduc");
+  EXPECT_THAT(PlanDirectJob(node_, request_).status().hint(), HasSubstr("all_reduce"));
+}
+
+}  // namespace
+}  // namespace assay::agent

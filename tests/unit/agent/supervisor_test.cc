@@ -1,0 +1,243 @@
+#include "agent/core/supervisor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <future>
+
+#include "agent/core/message_time.h"
+#include "agent/core/rank_process.h"
+#include "agent/core/runner_description.h"
+#include "tests/temporary_folder.h"
+
+namespace assay::agent {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+// A job on the fake runner, awaited.
+class SupervisorTest : public ::testing::Test {
+ protected:
+  SupervisorTest() : supervisor_(MakeSupervisor(ASSAY_FAKE_RUNNER)) {}
+
+  std::unique_ptr<Supervisor> MakeSupervisor(const std::string& runner) {
+    v1::NodeDescription node;
+    node.set_node_id("node-1");
+    node.set_provider("lab");
+    node.mutable_inventory()->mutable_cpu()->set_model("Some CPU");
+    return std::make_unique<Supervisor>(SupervisorOptions{runner, "127.0.0.1"},
+                                        std::make_shared<Node>(node),
+                                        std::make_shared<Preflight>(nullptr, folder_.path()));
+  }
+
+  static v1::JobSpec Job(const std::string& benchmark, int ranks = 1) {
+    v1::JobSpec spec;
+    spec.set_job_id("job");
+    spec.set_epoch(4);
+    spec.set_benchmark(benchmark);
+    spec.set_world_size(ranks);
+    spec.add_node_ids("node-1");
+    spec.mutable_timeout()->set_seconds(50);
+    for (int i = 0; i < ranks; ++i) {
+      spec.add_ranks()->set_rank(i);
+      spec.mutable_ranks(i)->set_gpu_index(-1);
+    }
+    for (int i = 0; i < 2; ++i) {
+      spec.add_cases()->set_case_index(10 + i);
+      (*spec.mutable_cases(i)->mutable_parameters())["value"] = std::to_string(7 + i);
+    }
+    return spec;
+  }
+
+  void Launch(v1::JobSpec spec) {
+    job_ = supervisor_->Launch(
+        std::move(spec), {[this](const std::string& phase) {
+                            if (phase == "measure" && !measuring_told_) {
+                              measuring_told_ = true;
+                              measuring_.set_value();
+                            }
+                          },
+                          [this](const std::string& token) { ready_.set_value(token); },
+                          [this](v1::CaseResult result) { results_.push_back(std::move(result)); },
+                          [this](JobOutcome outcome) { finished_.set_value(std::move(outcome)); }});
+  }
+
+  JobOutcome Await() {
+    JobOutcome outcome = finished_.get_future().get();
+    job_.reset();
+    return outcome;
+  }
+
+  v1::Failure FailureOf(v1::JobSpec spec) {
+    Launch(std::move(spec));
+    return Await().failure.value_or(v1::Failure());
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Supervisor> supervisor_;
+  std::vector<v1::CaseResult> results_;
+  bool measuring_told_ = false;
+  std::promise<void> measuring_;
+  std::promise<std::string> ready_;
+  std::promise<JobOutcome> finished_;
+  std::unique_ptr<LaunchedJob> job_;
+};
+
+TEST_F(SupervisorTest, CompletesResults) {
+  Launch(Job("ok"));
+  EXPECT_FALSE(Await().failure);
+  ASSERT_EQ(results_.size(), 2U);
+  EXPECT_EQ(results_[1].case_index(), 11);
+  EXPECT_EQ(results_[1].measurements(0).median(), 8);
+  EXPECT_EQ(results_[1].job_id(), "job");
+  EXPECT_EQ(results_[1].epoch(), 4);
+  EXPECT_EQ(results_[1].environment().cpu_model(), "Some CPU");
+  EXPECT_EQ(results_[1].environment().topology(), "none");
+  EXPECT_EQ(results_[1].provenance().provider(), "lab");
+  EXPECT_TRUE(results_[1].has_end_time());
+}
+
+TEST_F(SupervisorTest, CrashKeepsSignalAndStderr) {
+  const v1::Failure failure = FailureOf(Job("crash"));
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
+  EXPECT_EQ(failure.reason(), "RUNNER_CRASHED");
+  EXPECT_THAT(failure.message(), HasSubstr("signal 11"));
+  EXPECT_THAT(failure.evidence(), HasSubstr("about to crash"));
+  EXPECT_EQ(failure.node_id(), "node-1");
+}
+
+TEST_F(SupervisorTest, EndWithoutFinishedIsACrash) {
+  EXPECT_EQ(FailureOf(Job("exit_early")).reason(), "RUNNER_CRASHED");
+}
+
+TEST_F(SupervisorTest, EndBeforeReadyIsACrash) {
+  const v1::Failure failure = FailureOf(Job("never_ready"));
+  EXPECT_THAT(failure.message(), AllOf(HasSubstr("status 7"), HasSubstr("before it was ready")));
+}
+
+TEST_F(SupervisorTest, HangEndsByTimeout) {
+  v1::JobSpec spec = Job("hang");
+  *spec.mutable_timeout() = ToProto(100ms);
+  const v1::Failure failure = FailureOf(spec);
+  EXPECT_EQ(failure.reason(), "TIMEOUT");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
+}
+
+TEST_F(SupervisorTest, StubbornRunnerIsKilled) {
+  Launch(Job("stubborn"));
+  measuring_.get_future().wait();
+  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "enough"));
+  EXPECT_EQ(Await().failure->reason(), "CANCELLED");
+}
+
+TEST_F(SupervisorTest, CancelReachesGrandchildren) {
+  Launch(Job("orphan"));
+  measuring_.get_future().wait();
+  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "enough"));
+  EXPECT_EQ(Await().failure->reason(), "CANCELLED");
+}
+
+TEST_F(SupervisorTest, GarbageIsAProtocolError) {
+  const v1::Failure failure = FailureOf(Job("garbage"));
+  EXPECT_EQ(failure.reason(), "RUNNER_PROTOCOL");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
+}
+
+TEST_F(SupervisorTest, TruncatedEventIsACrash) {
+  const v1::Failure failure = FailureOf(Job("truncated"));
+  EXPECT_EQ(failure.reason(), "RUNNER_CRASHED");
+  EXPECT_THAT(failure.message(), HasSubstr("in the middle of an event"));
+}
+
+TEST_F(SupervisorTest, ForeignResultIsAProtocolError) {
+  EXPECT_THAT(FailureOf(Job("foreign")).message(), HasSubstr("12345"));
+  EXPECT_TRUE(results_.empty());
+}
+
+TEST_F(SupervisorTest, FloodIsBounded) {
+  const v1::Failure failure = FailureOf(Job("flood"));
+  EXPECT_EQ(failure.reason(), "RUNNER_PROTOCOL");
+  EXPECT_LE(failure.evidence().size(), 64U << 10);
+}
+
+TEST_F(SupervisorTest, FullPipesDoNotStopAChattyRunner) {
+  Launch(Job("chatty"));
+  EXPECT_FALSE(Await().failure);
+  EXPECT_EQ(results_.size(), 2U);
+}
+
+TEST_F(SupervisorTest, LocalGangMeetsByItself) {
+  Launch(Job("gang_ok", 4));
+  EXPECT_FALSE(Await().failure);
+  EXPECT_EQ(results_.size(), 2U);
+}
+
+TEST_F(SupervisorTest, OneRanksCrashEndsTheGang) {
+  EXPECT_THAT(FailureOf(Job("gang_crash", 3)).message(), StartsWith("rank 2:"));
+}
+
+TEST_F(SupervisorTest, SpreadGangWaitsForGo) {
+  v1::JobSpec spec = Job("gang_ok", 2);
+  spec.mutable_ranks()->RemoveLast();
+  Launch(spec);
+  const std::string token = ready_.get_future().get();
+  EXPECT_FALSE(token.empty());
+  job_->Go(token);
+  EXPECT_FALSE(Await().failure);
+}
+
+TEST_F(SupervisorTest, MissingRunnerIsTheNodesFault) {
+  supervisor_ = MakeSupervisor("/nonexistent/assay-runner");
+  const v1::Failure failure = FailureOf(Job("ok"));
+  EXPECT_EQ(failure.reason(), "RUNNER_SPAWN_FAILED");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_THAT(failure.message(), HasSubstr("/nonexistent/assay-runner"));
+}
+
+TEST_F(SupervisorTest, PreflightErrorFailsTheJob) {
+  v1::JobSpec spec = Job("ok");
+  spec.mutable_ranks(0)->set_gpu_index(0);  // There is no driver here.
+  const v1::Failure failure = FailureOf(spec);
+  EXPECT_EQ(failure.reason(), "PREFLIGHT_FAILED");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+}
+
+TEST_F(SupervisorTest, DestructionStopsTheJob) {
+  Launch(Job("hang"));
+  measuring_.get_future().wait();
+  job_.reset();
+  EXPECT_EQ(finished_.get_future().get().failure->reason(), "AGENT_STOPPED");
+}
+
+TEST(RunnerEnvironmentTest, PassesNoSecrets) {
+  ::setenv("ASSAY_TEST_SECRET", "canary", 1);
+  ::setenv("NCCL_DEBUG", "WARN", 1);
+  ::setenv("CUDA_VISIBLE_DEVICES", "3", 1);
+  const auto environment = RunnerEnvironment("GPU-x");
+  EXPECT_THAT(environment, Not(Contains(HasSubstr("canary"))));
+  EXPECT_THAT(environment, Contains("NCCL_DEBUG=WARN"));
+  EXPECT_THAT(environment, Contains("CUDA_VISIBLE_DEVICES=GPU-x"));
+  EXPECT_THAT(environment, Not(Contains("CUDA_VISIBLE_DEVICES=3")));
+  EXPECT_THAT(environment, Contains("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+}
+
+TEST(RunnerDescriptionTest, ReadsTheCatalogue) {
+  const auto description = DescribeRunner(ASSAY_FAKE_RUNNER, 30s);
+  ASSERT_TRUE(description.ok()) << description.status();
+  EXPECT_GT(description->benchmarks_size(), 3);
+}
+
+TEST(RunnerDescriptionTest, BrokenRunnersAreErrors) {
+  EXPECT_THAT(DescribeRunner("/nonexistent", 30s).status().message(), HasSubstr("/nonexistent"));
+  EXPECT_EQ(DescribeRunner("/bin/false", 30s).status().reason(), "RUNNER_UNUSABLE");
+  EXPECT_EQ(DescribeRunner("/bin/true", 30s).status().reason(), "RUNNER_UNUSABLE");
+}
+
+}  // namespace
+}  // namespace assay::agent
