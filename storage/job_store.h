@@ -44,8 +44,9 @@ class JobStore {
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
   // Ends queued jobs as CANCELLED and marks running ones; returns the latter,
-  // which their owner has to stop. Idempotent; a campaign that has ended keeps
-  // its state and returns nothing.
+  // which their owner has to stop. The campaign is CANCELLED once nothing of it
+  // runs, ACTIVE until then. Idempotent; a campaign that has ended keeps its
+  // state and returns nothing. NOT_FOUND.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
   struct ClaimRequest {

@@ -9,7 +9,8 @@
 #include <optional>
 
 #include "common/private_postgres.h"
-#include "storage/postgres/migrate.h"
+#include "storage/postgres/filter_to_sql.h"
+#include "storage/result_fields.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_store_contract.h"
@@ -134,6 +135,21 @@ TEST(Migrate, ReaderReadsAndChangesNothing) {
   EXPECT_EQ(stores.Value("SELECT has_table_privilege('assay_reader', 'result_view', 'SELECT')"),
             "t");
   EXPECT_EQ(stores.Value("SELECT has_table_privilege('assay_reader', 'job', 'UPDATE')"), "f");
+}
+
+TEST(FilterToSql, KnowsEveryFieldAndBindsEveryValue) {
+  PostgresStores stores;
+  for (const ResultField& field : ResultFields()) {
+    const std::string filter = std::string(field.name) + " : *";
+    const auto page = stores.results().List(filter, {});
+    EXPECT_TRUE(page.ok()) << filter << ": " << page.status();
+  }
+  const auto filter = ParseResultFilter("parameters.evil = \"x\" AND node = \"$2'\"");
+  ASSERT_TRUE(filter.ok()) << filter.status();
+  const auto condition = FilterToSql(*filter);
+  ASSERT_TRUE(condition.ok()) << condition.status();
+  EXPECT_EQ(condition->text.find("evil"), std::string::npos);
+  EXPECT_EQ(condition->text.find("$2"), std::string::npos);
 }
 
 TEST(Database, MissingPartitionIsMadeWhenItIsNeeded) {

@@ -1,0 +1,125 @@
+// What storage costs: jobs claimed and completed a second, and rows stored a
+// second, on a private PostgreSQL with fsync on. Prints the figures.
+#include <cstdio>
+#include <thread>
+
+#include "common/private_postgres.h"
+#include "storage/postgres/postgres.h"
+#include "tests/storage_records.h"
+#include "tests/temporary_folder.h"
+
+namespace assay::storage {
+namespace {
+
+constexpr int kThreads = 8;
+constexpr int kNodes = 1024;
+constexpr int kJobs = 16'384;
+constexpr int kResultJobs = 20;
+constexpr int kCases = 1000;
+
+using std::chrono::steady_clock;
+
+double SecondsSince(steady_clock::time_point begin) {
+  return std::chrono::duration<double>(steady_clock::now() - begin).count();
+}
+
+std::string NodeId(int number) { return "node" + std::to_string(number); }
+
+Status ConnectNodes(Database& database) {
+  for (int i = 0; i < kNodes; ++i) {
+    ASSAY_RETURN_IF_ERROR(database.nodes().Connect("bench", MakeNode(NodeId(i), NodeId(i)), ""));
+  }
+  return Status::Ok();
+}
+
+// Claims and completes until nothing is left on this thread's share of the nodes.
+int ClaimAndComplete(JobStore& jobs, int thread) {
+  std::vector<std::string> nodes;
+  for (int i = thread; i < kNodes; i += kThreads) nodes.push_back(NodeId(i));
+  int completed = 0;
+  while (true) {
+    const auto leased = jobs.ClaimJobs({"bench", std::chrono::minutes(1), nodes, 128});
+    if (!leased.ok()) std::fprintf(stderr, "%s\n", leased.status().ToString().c_str());
+    if (!leased.ok() || leased->empty()) return completed;
+    for (const LeasedJob& job : *leased) {
+      FinishedAttempt attempt;
+      attempt.job = {job.job.job_id, job.epoch};
+      const auto outcome = jobs.FinishAttempt(attempt);
+      completed += outcome.ok() && outcome->held ? 1 : 0;
+    }
+  }
+}
+
+Status BenchJobs(Database& database) {
+  std::vector<NewJob> list;
+  for (int i = 0; i < kJobs; ++i) list.push_back(MakeJob({NodeId(i % kNodes)}));
+  auto begin = steady_clock::now();
+  ASSAY_RETURN_IF_ERROR(database.jobs().CreateCampaign(MakeCampaign(std::move(list))).status());
+  std::printf("create a campaign: %.0f jobs/s (%d jobs)\n", kJobs / SecondsSince(begin), kJobs);
+
+  begin = steady_clock::now();
+  std::vector<int> completed(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back(
+        [&, t] { completed[static_cast<size_t>(t)] = ClaimAndComplete(database.jobs(), t); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int total = 0;
+  for (int one : completed) total += one;
+  std::printf("claim and complete: %.0f jobs/s (%d jobs, %d threads, %d nodes)\n",
+              total / SecondsSince(begin), total, kThreads, kNodes);
+  return Status::Ok();
+}
+
+Status BenchResults(Database& database) {
+  std::vector<NewJob> list;
+  std::vector<std::string> nodes;
+  for (int i = 0; i < kResultJobs; ++i) {
+    list.push_back(MakeJob({NodeId(i)}));
+    for (int c = 1; c < kCases; ++c) {
+      v1::BenchmarkCase one = list.back().cases[0];
+      one.set_case_index(c);
+      list.back().cases.push_back(one);
+    }
+    nodes.push_back(NodeId(i));
+  }
+  ASSAY_RETURN_IF_ERROR(database.jobs().CreateCampaign(MakeCampaign(std::move(list))).status());
+  ASSAY_ASSIGN_OR_RETURN(const auto leased,
+                         database.jobs().ClaimJobs({"bench", std::chrono::hours(1), nodes, 128}));
+  std::vector<std::vector<v1::CaseResult>> batches;
+  for (const LeasedJob& job : leased) {
+    batches.emplace_back();
+    for (int c = 0; c < kCases; ++c) batches.back().push_back(MakeResult(job, c));
+  }
+  const auto begin = steady_clock::now();
+  for (const auto& batch : batches) {
+    ASSAY_RETURN_IF_ERROR(database.results().Commit(batch).status());
+  }
+  const double rows = static_cast<double>(batches.size()) * kCases * 2;
+  std::printf("store results: %.0f rows/s (batches of %d cases, two rows each, one thread)\n",
+              rows / SecondsSince(begin), kCases);
+  return Status::Ok();
+}
+
+Status Run() {
+  const TemporaryFolder folder;
+  PrivatePostgresOptions options;
+  options.die_with_parent = true;
+  ASSAY_ASSIGN_OR_RETURN(const PrivatePostgres server,
+                         PrivatePostgres::Start(folder.path() + "/db", options));
+  ASSAY_ASSIGN_OR_RETURN(const auto database, OpenDatabase(server.ConnectionString()));
+  ASSAY_RETURN_IF_ERROR(database->Migrate());
+  ASSAY_RETURN_IF_ERROR(ConnectNodes(*database));
+  ASSAY_RETURN_IF_ERROR(BenchJobs(*database));
+  return BenchResults(*database);
+}
+
+}  // namespace
+}  // namespace assay::storage
+
+int main() {
+  const assay::Status status = assay::storage::Run();
+  if (!status.ok()) std::fprintf(stderr, "storage_bench: %s\n", status.ToString().c_str());
+  return status.ok() ? 0 : 1;
+}
