@@ -132,9 +132,10 @@ v1::NodeDescription AgentProcess::Describe(v1::HealthFinding* trouble) const {
 
 Status AgentProcess::StartSession() {
   executor_ = NewThreadPool(1, "agent");
-  supervisor_ = std::make_unique<Supervisor>(
-      SupervisorOptions{options_.runner, node_->description().advertise_address()}, node_,
-      preflight_);
+  SupervisorOptions supervisor;
+  supervisor.runner = options_.runner;
+  supervisor.advertise_address = node_->description().advertise_address();
+  supervisor_ = std::make_unique<Supervisor>(std::move(supervisor), node_, preflight_);
   RunOn(executor_.get(), [this] {
     session_ = std::make_shared<Session>(Session::Options{
         &Clock::Real(), executor_.get(), supervisor_.get(), spool_.get(), &occupancy_, node_});

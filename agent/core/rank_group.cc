@@ -106,8 +106,16 @@ void RankGroup::PollOnce() {
   for (const RankState& state : ranks_) {
     if (!state.gone) state.process.AddPollFds(&fds);
   }
-  const MonotonicTime until = phase_ == Phase::kStopping && !killed_ ? kill_time_ : deadline_;
-  ::poll(fds.data(), fds.size(), PollTimeout(until));
+  ::poll(fds.data(), fds.size(), PollTimeout(NextDeadline()));
+}
+
+MonotonicTime RankGroup::NextDeadline() const {
+  if (phase_ == Phase::kStopping) return killed_ ? MonotonicTime::max() : kill_time_;
+  MonotonicTime next = deadline_;
+  for (const RankState& state : ranks_) {
+    if (state.partial_since) next = std::min(next, *state.partial_since + options_.event_patience);
+  }
+  return next;
 }
 
 void RankGroup::TakeRequests() {
@@ -131,6 +139,11 @@ void RankGroup::Serve(RankState* state) {
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });
   if (!status.ok()) FailRank(*state, "RUNNER_PROTOCOL", status.message());
+  if (!state->process.HasPartialEvent()) {
+    state->partial_since.reset();
+  } else if (!state->partial_since) {
+    state->partial_since = std::chrono::steady_clock::now();
+  }
   if (exit) OnExit(state, *exit);
 }
 
@@ -254,7 +267,20 @@ void RankGroup::CheckDeadlines() {
     for (RankState& state : ranks_) state.process.Signal(SIGKILL);
     return;
   }
-  if (now < deadline_) return;
+  CheckStalled(now);
+  if (now >= deadline_) OnTimeout();
+}
+
+void RankGroup::CheckStalled(MonotonicTime now) {
+  for (const RankState& state : ranks_) {
+    if (!state.partial_since || now < *state.partial_since + options_.event_patience) continue;
+    FailRank(state, "RUNNER_PROTOCOL",
+             "the runner began an event and did not end it within " +
+                 FormatDuration(options_.event_patience));
+  }
+}
+
+void RankGroup::OnTimeout() {
   const bool all_finished =
       std::all_of(ranks_.begin(), ranks_.end(), [](const auto& one) { return one.finished; });
   if (all_finished) {

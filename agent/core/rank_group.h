@@ -30,8 +30,9 @@ class RankGroup {
     std::string runner;
     std::string advertise_address;
     v1::JobSpec spec;
-    std::vector<Rank> ranks;  // Those of this node.
-    Duration timeout{0};      // Of the whole job, from Run on.
+    std::vector<Rank> ranks;     // Those of this node.
+    Duration timeout{0};         // Of the whole job, from Run on.
+    Duration event_patience{0};  // For the rest of an event that has begun.
   };
 
   // `events.finished` is not called here. `events` outlives this.
@@ -58,6 +59,7 @@ class RankGroup {
     bool finished = false;
     bool gone = false;
     size_t events = 0;
+    std::optional<MonotonicTime> partial_since;  // An event has begun and not ended.
   };
   enum class Phase { kStarting, kWaiting, kRunning, kStopping };
 
@@ -72,6 +74,9 @@ class RankGroup {
   void OnAllReady();
   void SendToken(const std::string& token);
   void CheckDeadlines();
+  void CheckStalled(MonotonicTime now);
+  void OnTimeout();
+  MonotonicTime NextDeadline() const;
   void Fail(v1::Failure failure);
   void FailRank(const RankState& state, const std::string& reason, const std::string& message);
   bool AllGone() const;

@@ -117,6 +117,7 @@ class SupervisedJob : public LaunchedJob {
     options.advertise_address = options_.advertise_address;
     options.spec = spec_;
     options.timeout = TimeoutOf(spec_);
+    options.event_patience = options_.event_patience;
     size_t next_gpu = 0;
     for (const v1::RankPlacement& rank : spec_.ranks()) {
       const bool gpu = rank.gpu_index() >= 0;

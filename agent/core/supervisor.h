@@ -14,6 +14,8 @@ namespace assay::agent {
 struct SupervisorOptions {
   std::string runner;  // Path of assay-runner.
   std::string advertise_address;
+  // How long a runner may take over the rest of an event that it has begun.
+  Duration event_patience = std::chrono::seconds(10);
 };
 
 // Each launched job has a thread of its own. Thread-safe; outlives its jobs.

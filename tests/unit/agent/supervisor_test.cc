@@ -31,9 +31,9 @@ class SupervisorTest : public ::testing::Test {
     node.set_node_id("node-1");
     node.set_provider("lab");
     node.mutable_inventory()->mutable_cpu()->set_model("Some CPU");
-    return std::make_unique<Supervisor>(SupervisorOptions{runner, "127.0.0.1"},
-                                        std::make_shared<Node>(node),
-                                        std::make_shared<Preflight>(nullptr, folder_.path()));
+    return std::make_unique<Supervisor>(
+        SupervisorOptions{runner, "127.0.0.1", std::chrono::milliseconds(200)},
+        std::make_shared<Node>(node), std::make_shared<Preflight>(nullptr, folder_.path()));
   }
 
   static v1::JobSpec Job(const std::string& benchmark, int ranks = 1) {
