@@ -139,7 +139,8 @@ void PrintBenchmark(const v1::FleetBenchmark& benchmark) {
                      "), runs on " + RunsOn(schema.resource()) + "\n";
   text += Sanitize(schema.summary()) + "\n\n" + ParameterTable(schema, style) + "\n" +
           MetricTable(schema, style);
-  if (!schema.model().empty()) text += "\nModel:  " + Sanitize(schema.model()) + "\n";
+  if (!schema.model().empty())
+    text += "\n" + Wrap("Model:  " + Sanitize(schema.model()), style.width, 8) + "\n";
   text += benchmark.node_names().empty()
               ? "Nodes:  none can run it" +
                     (schema.unsupported_reason().empty()

@@ -150,14 +150,25 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
     const Tone tone = job.state() == v1::JOB_STATE_FAILED      ? Tone::kBad
                       : job.state() == v1::JOB_STATE_SUCCEEDED ? Tone::kGood
                                                                : Tone::kPlain;
-    const v1::Failure& failure = job.failure();
     table.Add({job.benchmark(), PlacementOf(job), std::to_string(job.repetition()),
                Cell(JobStateName(job.state()), tone),
                std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()),
-               std::to_string(job.attempts()),
-               failure.reason() + (failure.message().empty() ? "" : ": " + failure.message())});
+               std::to_string(job.attempts()), job.failure().reason()});
   }
   return table;
+}
+
+// What happened to each job that failed, below their table.
+std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& style) {
+  constexpr int kMost = 20;
+  std::string text;
+  int failures = 0;
+  for (const v1::Job& job : jobs) {
+    if (!job.has_failure() || ++failures > kMost) continue;
+    text += Wrap(JobName(job) + ": " + FailureText(job.failure()), style.width, 4) + "\n";
+  }
+  if (failures > kMost) text += "and " + std::to_string(failures - kMost) + " more failures\n";
+  return text.empty() ? "" : "\n" + text;
 }
 
 ExitCode Show(Context& context, const NameOptions& options) {
@@ -188,7 +199,7 @@ ExitCode Show(Context& context, const NameOptions& options) {
   *state.mutable_campaign() = response->campaign();
   progress.Apply(state);
   Print(progress.Summary(style));
-  if (!jobs->empty()) Print("\n" + JobTable(*jobs).Render(style));
+  if (!jobs->empty()) Print("\n" + JobTable(*jobs).Render(style) + DescribeFailures(*jobs, style));
   return kExitDone;
 }
 

@@ -51,7 +51,10 @@ std::string FormatSignificant(double value, int digits) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
   const int magnitude = static_cast<int>(std::floor(std::log10(std::fabs(value))));
-  const int decimals = std::min(std::max(digits - 1 - magnitude, 0), 12);
+  return FormatFixed(value, std::min(std::max(digits - 1 - magnitude, 0), 12));
+}
+
+std::string FormatFixed(double value, int decimals) {
   std::array<char, 400> text{};
   std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
   return text.data();
@@ -83,9 +86,7 @@ Quantity FormatQuantity(double value, std::string_view unit) {
 std::string FormatPercent(double part, double whole) {
   if (whole == 0 || !std::isfinite(part / whole)) return "";
   const double percent = 100 * part / whole;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), percent < 9.95 ? "%.2f" : "%.0f", percent);
-  return text.data();
+  return FormatFixed(percent, percent < 9.95 ? 2 : 0);
 }
 
 std::string FormatTime(const google::protobuf::Timestamp& time) {

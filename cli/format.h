@@ -25,6 +25,9 @@ Quantity FormatQuantity(double value, std::string_view unit);
 // `digits` significant digits without an exponent: 0.01234, 45.20, 712.3, 81920.
 std::string FormatSignificant(double value, int digits);
 
+// `decimals` digits behind the point: 28.72, 0.10.
+std::string FormatFixed(double value, int decimals);
+
 // The shortest text that reads back as the same number; for machines.
 std::string FormatExact(double value);
 

@@ -26,7 +26,7 @@ std::string GibiBytes(int64_t bytes) {
 
 std::string Price(const v1::NodeDescription& description) {
   return description.has_price_per_hour()
-             ? "$" + FormatSignificant(description.price_per_hour(), 3) + "/h"
+             ? "$" + FormatFixed(description.price_per_hour(), 2) + "/h"
              : "";
 }
 
@@ -48,9 +48,20 @@ std::string Label(const std::string& name) {
   return name + ":" + std::string(kNameWidth - name.size(), ' ');
 }
 
-void Line(std::string& text, const std::string& name, const std::string& value) {
-  if (!value.empty()) text += Label(name) + Sanitize(value) + "\n";
-}
+// Appends "Name:  value" lines.
+class Lines {
+ public:
+  Lines(std::string& text, const Style& style) : text_(text), width_(style.width) {}
+  void operator()(const std::string& name, const std::string& value) {
+    const std::string label = Label(name);
+    if (value.empty()) return;
+    text_ += Wrap(label + Sanitize(value), width_, static_cast<int>(label.size())) + "\n";
+  }
+
+ private:
+  std::string& text_;
+  int width_;
+};
 
 std::string CpuOf(const v1::CpuInventory& cpu) {
   std::string text = cpu.model();
@@ -213,25 +224,25 @@ std::string DescribeNode(const v1::Node& node, const Style& style) {
   const v1::NodeDescription& description = node.description();
   const v1::NodeInventory& inventory = description.inventory();
   std::string text;
-  Line(text, "Node",
-       description.name() + " (" + description.node_id() + ")" +
-           (inventory.simulated() ? ", simulated" : ""));
+  Lines line(text, style);
+  line("Node", description.name() + " (" + description.node_id() + ")" +
+                   (inventory.simulated() ? ", simulated" : ""));
   const Cell state = StateCell(node);
   text += Label("State") + Paint(state.text, state.tone, style.colour) + "\n";
-  Line(text, "Last seen", FormatTime(node.last_heartbeat_time()));
-  Line(text, "Dialled at", node.dial_address());
-  Line(text, "Jobs", Join({node.job_ids().begin(), node.job_ids().end()}));
-  Line(text, "Host", inventory.hostname());
-  Line(text, "System",
+  line("Last seen", FormatTime(node.last_heartbeat_time()));
+  line("Dialled at", node.dial_address());
+  line("Jobs", Join({node.job_ids().begin(), node.job_ids().end()}));
+  line("Host", inventory.hostname());
+  line("System",
        inventory.os() + (inventory.kernel().empty() ? "" : ", Linux " + inventory.kernel()));
-  Line(text, "CPU", CpuOf(inventory.cpu()));
-  if (inventory.has_memory_bytes()) Line(text, "Memory", GibiBytes(inventory.memory_bytes()));
-  Line(text, "Software", SoftwareOf(inventory));
-  Line(text, "Agent", description.agent_version());
-  Line(text, "Provider",
+  line("CPU", CpuOf(inventory.cpu()));
+  if (inventory.has_memory_bytes()) line("Memory", GibiBytes(inventory.memory_bytes()));
+  line("Software", SoftwareOf(inventory));
+  line("Agent", description.agent_version());
+  line("Provider",
        description.provider() + (description.region().empty() ? "" : " " + description.region()));
-  Line(text, "Price", Price(description));
-  Line(text, "Labels", Labels(description, ", "));
+  line("Price", Price(description));
+  line("Labels", Labels(description, ", "));
   if (!inventory.gpus().empty()) text += "\n" + GpuTable(inventory, style);
   Table benchmarks({{"BENCHMARK"}, {"CAN RUN"}});
   for (const v1::BenchmarkSchema& schema : description.benchmarks()) {

@@ -14,6 +14,21 @@ double Seconds(const google::protobuf::Timestamp& time) {
   return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
 }
 
+// "0-3,6": GPU indices in order, runs joined.
+std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
+  std::vector<int64_t> indices(given.begin(), given.end());
+  std::sort(indices.begin(), indices.end());
+  std::string text;
+  for (size_t i = 0; i < indices.size();) {
+    size_t last = i;
+    while (last + 1 < indices.size() && indices[last + 1] == indices[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(indices[i]);
+    if (last > i) text += (last > i + 1 ? "-" : ",") + std::to_string(indices[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
 std::string Elapsed(double from, double to) {
   // Clocks of several machines: never negative. Bounded for the cast.
   const double seconds = std::min(std::max(to - from, 0.0), 1e9);
@@ -33,23 +48,6 @@ std::string Cases(const v1::Job& job) {
          (job.case_count() == 1 ? " case" : " cases");
 }
 
-// Jobs count their repetitions from 1; the first is not worth a word, since most
-// campaigns have one.
-std::string JobName(const v1::Job& job) {
-  std::string name = job.benchmark();
-  if (const std::string placement = PlacementOf(job); !placement.empty())
-    name += " on " + placement;
-  if (job.repetition() > 1) name += ", repetition " + std::to_string(job.repetition());
-  return Sanitize(name);
-}
-
-std::string FailureText(const v1::Job& job) {
-  const v1::Failure& failure = job.failure();
-  std::string text = failure.reason();
-  if (!failure.message().empty()) text += (text.empty() ? "" : ": ") + failure.message();
-  return Sanitize(text.empty() ? "no reason given" : text);
-}
-
 JobEvent EndEvent(const v1::Job& job) {
   const std::string took =
       job.has_start_time() && job.has_end_time()
@@ -60,12 +58,14 @@ JobEvent EndEvent(const v1::Job& job) {
       return {JobName(job) + ": done, " + Cases(job) + took, false};
     case v1::JOB_STATE_SKIPPED:
       return {JobName(job) + ": skipped, unsupported there" +
-                  (job.has_failure() ? " (" + FailureText(job) + ")" : ""),
+                  (job.has_failure() ? " (" + FailureText(job.failure()) + ")" : ""),
               false};
     case v1::JOB_STATE_CANCELLED:
       return {JobName(job) + ": cancelled after " + Cases(job), false};
     default:
-      return {JobName(job) + ": FAILED after " + Cases(job) + took + ": " + FailureText(job), true};
+      return {
+          JobName(job) + ": FAILED after " + Cases(job) + took + ": " + FailureText(job.failure()),
+          true};
   }
 }
 
@@ -83,7 +83,7 @@ JobEvent Difference(const v1::Job* before, const v1::Job& after) {
     case v1::JOB_STATE_QUEUED:
       if (was != v1::JOB_STATE_RUNNING || !after.has_failure()) return {};
       return {JobName(after) + ": attempt " + std::to_string(after.attempts()) +
-                  " failed and will be retried: " + FailureText(after),
+                  " failed and will be retried: " + FailureText(after.failure()),
               true};
     case v1::JOB_STATE_SUCCEEDED:
     case v1::JOB_STATE_FAILED:
@@ -105,6 +105,21 @@ std::string Bar(int done, int total, int width) {
 }
 
 }  // namespace
+
+// Jobs count their repetitions from 1; the first is not worth a word, since most
+// campaigns have one.
+std::string JobName(const v1::Job& job) {
+  std::string name = job.benchmark();
+  if (const std::string place = PlacementOf(job); !place.empty()) name += " on " + place;
+  if (job.repetition() > 1) name += ", repetition " + std::to_string(job.repetition());
+  return Sanitize(name);
+}
+
+std::string FailureText(const v1::Failure& failure) {
+  std::string text = failure.reason();
+  if (!failure.message().empty()) text += (text.empty() ? "" : ": ") + failure.message();
+  return Sanitize(text.empty() ? "no reason given" : text);
+}
 
 Cell CampaignOutcome(const v1::Campaign& campaign) {
   if (campaign.state() == v1::CAMPAIGN_STATE_CANCELLED) return {"CANCELLED", Tone::kDoubtful};
@@ -142,12 +157,7 @@ std::string PlacementOf(const v1::Job& job) {
   if (job.node_names_size() > kMostNodes) {
     text += " and " + std::to_string(job.node_names_size() - kMostNodes) + " more";
   }
-  if (job.gpu_indices_size() > 0) {
-    text += " GPU ";
-    for (int i = 0; i < job.gpu_indices_size(); ++i) {
-      text += (i > 0 ? "," : "") + std::to_string(job.gpu_indices(i));
-    }
-  }
+  if (job.gpu_indices_size() > 0) text += " GPU " + IndexRanges(job.gpu_indices());
   return text;
 }
 
@@ -214,6 +224,7 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
 }
 
 std::string CampaignProgress::Summary(const Style& style) const {
+  constexpr int kRuleIndent = 10;
   const Cell outcome = CampaignOutcome(campaign_);
   std::string text = "Campaign " + Sanitize(campaign_.name()) + " (" +
                      Sanitize(campaign_.campaign_id()) +
@@ -233,8 +244,11 @@ std::string CampaignProgress::Summary(const Style& style) const {
             (passed   ? Paint("PASS", Tone::kGood, style.colour)
              : failed ? Paint("FAIL", Tone::kBad, style.colour)
                       : "open") +
-            "  " + Sanitize(rule.rule()) + "\n";
-    if (!rule.explanation().empty()) text += "          " + Sanitize(rule.explanation()) + "\n";
+            "  " + Wrap(Sanitize(rule.rule()), style.width - kRuleIndent, kRuleIndent) + "\n";
+    if (!rule.explanation().empty()) {
+      text += std::string(kRuleIndent, ' ') +
+              Wrap(Sanitize(rule.explanation()), style.width - kRuleIndent, kRuleIndent) + "\n";
+    }
   }
   return text;
 }

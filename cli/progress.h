@@ -50,8 +50,14 @@ Cell CampaignOutcome(const v1::Campaign& campaign);
 // "queued", "running", "succeeded", ...
 std::string JobStateName(v1::JobState state);
 
-// "node-a GPU 0,1", or what is known of it.
+// "node-a GPU 0-3,6", or what is known of it.
 std::string PlacementOf(const v1::Job& job);
+
+// "gemm on node-a GPU 3, repetition 2", printable.
+std::string JobName(const v1::Job& job);
+
+// "TIMEOUT: took longer than 20m", printable.
+std::string FailureText(const v1::Failure& failure);
 
 // "3 queued, 1 running, 2 failed", leaving out zeros.
 std::string DescribeJobs(const v1::JobCounts& jobs);

@@ -20,8 +20,8 @@ constexpr size_t kMostNotes = 20;
 using ParameterMap = google::protobuf::Map<std::string, std::string>;
 
 // Parameters that say what was measured, in the order that people name them.
-constexpr std::array<std::string_view, 8> kImportant = {"m",     "n",     "k",     "op",
-                                                        "dtype", "bytes", "ranks", "threads"};
+constexpr std::array<std::string_view, 7> kImportant = {"m",     "n",     "k", "bytes",
+                                                        "ranks", "dtype", "op"};
 
 // For each benchmark, the parameters with more than one value.
 std::map<std::string, std::set<std::string>> FindVarying(
@@ -61,19 +61,22 @@ std::string ShapeText(const ParameterMap& parameters) {
   return text;
 }
 
+// What varies comes first, so that a narrow terminal does not cut it off.
 std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying) {
   std::string text = ShapeText(run.parameters());
   std::set<std::string> shown = {"m", "n", "k"};
   const auto add = [&](const std::string& name) {
     const auto found = run.parameters().find(name);
     if (found == run.parameters().end() || !shown.insert(name).second) return;
-    text += (text.empty() ? "" : " ") + name + "=" + ValueText(name, found->second);
+    // Their values say what they are.
+    const bool bare = name == "dtype" || name == "op" || name == "bytes";
+    text += (text.empty() ? "" : " ") + (bare ? "" : name + "=") + ValueText(name, found->second);
   };
   for (const std::string_view name : kImportant) {
-    // How many threads is only of interest where it was tried.
-    if (name != "threads") add(std::string(name));
+    if (varying.count(std::string(name)) > 0) add(std::string(name));
   }
   for (const std::string& name : varying) add(name);
+  for (const std::string_view name : kImportant) add(std::string(name));
   return text;
 }
 
@@ -91,6 +94,23 @@ std::string GpuText(const v1::Environment& environment) {
   if (!environment.gpu_form_factor().empty()) text += " " + environment.gpu_form_factor();
   if (!environment.mig_profile().empty()) text += " " + environment.mig_profile();
   return text;
+}
+
+// "All on node-a, H200 SXM, driver 580.95.05", if all are; else empty.
+std::string CommonText(const std::vector<v1::StoredResult>& results) {
+  const auto place = [](const v1::StoredResult& result) {
+    const v1::CaseResult& run = result.case_result();
+    std::vector<std::string> parts = {NodesText(run), GpuText(run.environment()),
+                                      run.environment().driver_version()};
+    if (!parts.back().empty()) parts.back() = "driver " + parts.back();
+    std::erase(parts, "");
+    return Sanitize(Join(parts));
+  };
+  if (results.size() < 2 || NodesText(results[0].case_result()).empty()) return "";
+  const std::string first = place(results[0]);
+  const bool same = std::all_of(results.begin(), results.end(),
+                                [&](const auto& result) { return place(result) == first; });
+  return same ? "All on " + first : "";
 }
 
 // Short marks for flags and failures, and the legend that explains them.
@@ -112,13 +132,13 @@ class Marks {
     return std::to_string(notes_.size());
   }
 
-  std::string Legend() const {
+  std::string Legend(int width) const {
     std::string text;
     for (const auto& [flag, letter] : flags_)
       text += (text.empty() ? "" : "   ") + letter + " " + flag;
-    if (!text.empty()) text = "flags: " + text + "\n";
+    if (!text.empty()) text = Wrap("flags: " + text, width, 7) + "\n";
     for (size_t i = 0; i < notes_.size(); ++i) {
-      text += "[" + std::to_string(i + 1) + "] " + notes_[i] + "\n";
+      text += Wrap("[" + std::to_string(i + 1) + "] " + notes_[i], width, 4) + "\n";
     }
     return text;
   }
@@ -181,17 +201,21 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
 }  // namespace
 
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style) {
-  Table table({{"TIME", Align::kLeft, 5},
-               {"NODE", Align::kLeft, 2},
-               {"GPU", Align::kLeft, 2},
+  const std::string common = CommonText(results);
+  const bool in_common = !common.empty();
+  // Left out where every row would say the same.
+  const auto unless_common = [&](std::string text) { return in_common ? "" : std::move(text); };
+  Table table({{"TIME", Align::kLeft, 6},
+               {"NODE"},
+               {"GPU", Align::kLeft, 1},
                {"BENCHMARK"},
                {"PARAMETERS"},
                {"METRIC", Align::kLeft, 3},
                {"MEDIAN", Align::kRight},
                {"UNIT"},
                {"±%", Align::kRight, 4},
-               {"OF SPEC", Align::kRight, 1},
-               {"DRIVER", Align::kLeft, 6},
+               {"OF SPEC", Align::kRight, 2},
+               {"DRIVER", Align::kLeft, 5},
                {"FLAGS"}});
   const auto varying = FindVarying(results);
   Marks marks;
@@ -202,15 +226,17 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
     const std::string flags = FlagsText(run, marks);
     const bool efficient = run.prediction().has_efficiency_spec();
     table.Add(
-        {FormatTime(run.start_time()), NodesText(run), GpuText(run.environment()), run.benchmark(),
+        {FormatTime(run.start_time()), unless_common(NodesText(run)),
+         unless_common(GpuText(run.environment())), run.benchmark(),
          ParametersText(run, varies == varying.end() ? std::set<std::string>() : varies->second),
          cells.metric, cells.median, cells.unit, cells.spread,
-         efficient ? FormatSignificant(100 * run.prediction().efficiency_spec(), 3) + "%" : "",
-         run.environment().driver_version(),
+         efficient ? FormatFixed(100 * run.prediction().efficiency_spec(), 1) + "%" : "",
+         unless_common(run.environment().driver_version()),
          Cell(flags + (flags.empty() || cells.note.empty() ? "" : " ") + cells.note,
               cells.note.empty() ? Tone::kDoubtful : Tone::kBad)});
   }
-  return table.Render(style) + marks.Legend();
+  return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) +
+         marks.Legend(style.width);
 }
 
 }  // namespace assay::cli

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-// The table, then what its marks mean. Of the parameters those are shown that
+// What all rows have in common, the table, then what its marks mean. Of the parameters those are shown that
 // vary between results of one benchmark, and those that say what was measured
 // (sizes, dtype, ranks, op).
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);

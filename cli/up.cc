@@ -113,7 +113,19 @@ Status StartFailed(const Status& status) {
       .WithHint(status.hint());
 }
 
+// Before PostgreSQL takes its time.
+Status CheckPrograms(const UpOptions& options) {
+  for (const std::string& name : {std::string("assay-coordinator"), std::string("assay-agent")}) {
+    const std::string path = ExecutableDirectory() + "/" + name;
+    if (access(path.c_str(), X_OK) == 0 || (options.no_agent && name == "assay-agent")) continue;
+    return FailedPrecondition("cannot run " + path + ": " + std::strerror(errno), "NO_PROGRAM")
+        .WithHint("the programs of Assay belong into one folder; build them all");
+  }
+  return Status::Ok();
+}
+
 Status StartAll(const UpOptions& options, const DataFolder& folder, int signals, Stack& stack) {
+  ASSAY_RETURN_IF_ERROR(CheckPrograms(options));
   PrintError("Starting PostgreSQL in " + folder.path + "/postgres ...\n");
   PrivatePostgresOptions postgres_options;
   postgres_options.die_with_parent = true;

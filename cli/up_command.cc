@@ -1,4 +1,6 @@
 // assay up
+#include <unistd.h>
+
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -9,10 +11,13 @@
 namespace assay::cli {
 namespace {
 
+// The user's own data folder; for root the system's, because PostgreSQL then runs as
+// a user who cannot get into root's home.
 std::string DefaultDataDirectory() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
     return std::string(data) + "/assay";
   }
+  if (geteuid() == 0) return "/var/lib/assay";
   const char* home = std::getenv("HOME");
   return std::string(home != nullptr && *home != '\0' ? home : "/var/tmp") + "/.local/share/assay";
 }

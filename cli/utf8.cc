@@ -100,6 +100,29 @@ std::string Truncate(std::string_view text, int width) {
   return kept.append(kEllipsis);
 }
 
+std::string Wrap(std::string_view text, int width, int indent) {
+  if (width <= 0 || DisplayWidth(text) <= width) return std::string(text);
+  std::string wrapped;
+  int column = 0;
+  while (!text.empty()) {
+    // A word with the spaces before it.
+    const size_t start = std::min(text.find_first_not_of(' '), text.size());
+    const size_t end = std::min(text.find(' ', start), text.size());
+    const std::string_view word = text.substr(start, end - start);
+    const int taken = static_cast<int>(start) + DisplayWidth(word);
+    if (column > indent && column + taken > width) {
+      wrapped += "\n" + std::string(static_cast<size_t>(indent), ' ');
+      wrapped += word;
+      column = indent + DisplayWidth(word);
+    } else {
+      wrapped += text.substr(0, end);
+      column += taken;
+    }
+    text.remove_prefix(end);
+  }
+  return wrapped;
+}
+
 std::string Sanitize(std::string_view text) {
   std::string clean;
   while (!text.empty()) {

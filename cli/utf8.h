@@ -26,6 +26,11 @@ int DisplayWidth(std::string_view text);
 // column is an ellipsis.
 std::string Truncate(std::string_view text, int width);
 
+// `text` in lines of at most `width` columns, broken at spaces; all but the first
+// begin with `indent` spaces. A `width` of 0 leaves it whole, and so does a word
+// that is too long.
+std::string Wrap(std::string_view text, int width, int indent);
+
 // `text` with control characters, escape sequences included, and malformed bytes
 // replaced by U+FFFD: names come from other machines.
 std::string Sanitize(std::string_view text);

@@ -52,13 +52,19 @@ v1::StoredResult Failed(const std::string& reason) {
 }
 
 TEST(ResultsTableTest, ShowsWhatMatters) {
-  EXPECT_EQ(ResultsTable({Gemm("4096", "bf16", 712.34), Gemm("8192", "bf16", 700)}, {}),
-            "NODE    GPU       BENCHMARK  PARAMETERS             METRIC  MEDIAN  UNIT       ±%  OF "
-            "SPEC  DRIVER\n"
-            "node-a  H200 SXM  gemm       m=n=k=4096 dtype=bf16  tflops   712.3  TFLOP/s  0.50    "
-            "72.0%  580.95.05\n"
-            "node-a  H200 SXM  gemm       m=n=k=8192 dtype=bf16  tflops   700.0  TFLOP/s  0.50    "
-            "72.0%  580.95.05\n");
+  EXPECT_EQ(ResultsTable({Gemm("4096", "bf16", 712.34)}, {}),
+            "NODE    GPU       BENCHMARK  PARAMETERS       METRIC  MEDIAN  UNIT       ±%  OF SPEC  "
+            "DRIVER\n"
+            "node-a  H200 SXM  gemm       m=n=k=4096 bf16  tflops   712.3  TFLOP/s  0.50    72.0%  "
+            "580.95.05\n");
+}
+
+TEST(ResultsTableTest, WhatAllRowsShareIsSaidOnce) {
+  EXPECT_EQ(ResultsTable({Gemm("4096", "bf16", 712.34), Gemm("8192", "fp16", 700)}, {}),
+            "All on node-a, H200 SXM, driver 580.95.05\n"
+            "BENCHMARK  PARAMETERS       METRIC  MEDIAN  UNIT       ±%  OF SPEC\n"
+            "gemm       m=n=k=4096 bf16  tflops   712.3  TFLOP/s  0.50    72.0%\n"
+            "gemm       m=n=k=8192 fp16  tflops   700.0  TFLOP/s  0.50    72.0%\n");
 }
 
 TEST(ResultsTableTest, ParametersThatVaryAreShown) {
@@ -73,7 +79,7 @@ TEST(ResultsTableTest, ShapesAndSizesAreWrittenForPeople) {
   auto& parameters = *result.mutable_case_result()->mutable_parameters();
   parameters["k"] = "128";
   parameters["bytes"] = "1073741824";
-  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("m=n=512 k=128 dtype=bf16 bytes=1GiB"));
+  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("m=n=512 k=128 1GiB bf16"));
 }
 
 TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {

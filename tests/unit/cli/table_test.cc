@@ -23,6 +23,12 @@ TEST(Utf8Test, WidthIsWhatTheEyeSees) {
   EXPECT_EQ(Truncate("abc", 0), "");
 }
 
+TEST(Utf8Test, WrapsAtSpaces) {
+  EXPECT_EQ(Wrap("one two three", 8, 2), "one two\n  three");
+  EXPECT_EQ(Wrap("label: averyverylongword x", 10, 7), "label: averyverylongword\n       x");
+  EXPECT_EQ(Wrap("one two", 0, 2), "one two");
+}
+
 TEST(Utf8Test, MalformedTextIsReplaced) {
   EXPECT_EQ(Sanitize("a\x1b[2Jb\nc"), "a\ufffd[2Jb\ufffdc");
   EXPECT_EQ(Sanitize("\xc0\xaf"), "\ufffd\ufffd");            // Overlong.

@@ -1,0 +1,185 @@
+// assay up with a real PostgreSQL and servers that do as they are told.
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/digest.h"
+#include "common/subprocess.h"
+#include "tests/temporary_folder.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Writes its arguments, serves until SIGTERM, and says so.
+constexpr char kServer[] = R"(#!/bin/bash
+name=${0##*/}
+echo "$name started with $*"
+trap 'echo "$name stopped" >> "${0%/*}/stopped"; exit 0' TERM
+echo '{"grpc":"127.0.0.1:7900","http":"127.0.0.1:9900"}' >&3
+exec 3>&-
+while [ ! -e "${0%/*}/crash-$name" ]; do read -t 0.05 <> <(:) ; done
+echo "$name gives up"
+exit 7
+)";
+
+// One `assay up`, its output read through pipes.
+class RunningUp {
+ public:
+  RunningUp(const std::string& program, const std::vector<std::string>& arguments) {
+    auto out = MakePipe();
+    auto err = MakePipe();
+    SubprocessOptions options;
+    options.argv = {program, "up"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.descriptors = {{1, out->write.get()}, {2, err->write.get()}};
+    auto spawned = Subprocess::Spawn(options);
+    EXPECT_TRUE(spawned.ok()) << spawned.status();
+    if (spawned.ok()) process_.emplace(std::move(*spawned));
+    out_ = std::move(out->read);
+    err_ = std::move(err->read);
+  }
+
+  // Blocks until stdout or stderr has `text`; false if both ended without it.
+  bool Await(const std::string& text) {
+    while (text_.find(text) == std::string::npos) {
+      if (!ReadMore()) return false;
+    }
+    return true;
+  }
+
+  void Signal(int signal) { process_->Signal(signal); }
+
+  // Everything it wrote, and its exit code.
+  std::pair<int, std::string> Finish() {
+    while (ReadMore()) {
+    }
+    const auto exit = process_->Wait(std::chrono::seconds(60));
+    return {exit ? exit->code : -1, text_};
+  }
+
+ private:
+  bool ReadMore() {
+    std::array<pollfd, 2> polled = {{{out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
+    if (!out_.valid() && !err_.valid()) return false;
+    poll(polled.data(), polled.size(), -1);
+    const bool first = polled[0].revents != 0;
+    FileDescriptor& ready = first ? out_ : err_;
+    std::array<char, 1024> chunk{};
+    const ssize_t got = read(ready.get(), chunk.data(), chunk.size());
+    if (got <= 0) {
+      ready.Close();
+    } else {
+      text_.append(chunk.data(), static_cast<size_t>(got));
+    }
+    return true;
+  }
+
+  std::optional<Subprocess> process_;
+  FileDescriptor out_;
+  FileDescriptor err_;
+  std::string text_;
+};
+
+class UpTest : public testing::Test {
+ protected:
+  UpTest() {
+    program_ = folder_.path() + "/assay";
+    std::filesystem::copy_file(ASSAY_PROGRAM, program_);
+    Write("assay-coordinator", kServer);
+    Write("assay-agent", kServer);
+  }
+
+  void Write(const std::string& name, const std::string& script) {
+    const std::string path = folder_.path() + "/" + name;
+    std::ofstream(path, std::ios::trunc) << script;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  std::string Read(const std::string& name) {
+    return ReadFile(folder_.path() + "/" + name).value();
+  }
+
+  std::string data() const { return folder_.path() + "/data"; }
+
+  TemporaryFolder folder_;
+  std::string program_;
+};
+
+TEST_F(UpTest, StartsAllSaysSoAndStopsInOrder) {
+  RunningUp up(program_, {"--data", data(), "--listen", "127.0.0.1:0", "--http", "127.0.0.1:9950"});
+  ASSERT_TRUE(up.Await("Stop it with Ctrl-C.")) << up.Finish().second;
+
+  RunningUp second(program_, {"--data", data()});
+  const auto [refused, why] = second.Finish();
+  EXPECT_EQ(refused, 4);
+  EXPECT_THAT(why, HasSubstr("assay: assay up already runs on " + data() + " (process "));
+
+  up.Signal(SIGTERM);
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_THAT(text, HasSubstr("  Coordinator:  127.0.0.1:7900   metrics: "
+                              "http://127.0.0.1:9900/metrics\n  Agent:        127.0.0.1:7900"));
+  EXPECT_THAT(text, HasSubstr("assay campaign submit examples/quickstart.yaml --watch"));
+  EXPECT_EQ(Read("stopped"), "assay-agent stopped\nassay-coordinator stopped\n");
+  EXPECT_EQ(Read("data/log/coordinator.log"),
+            "assay-coordinator started with --listen 127.0.0.1:0 --http 127.0.0.1:9950 --ready-fd "
+            "3\n");
+  EXPECT_EQ(Read("data/log/agent.log"),
+            "assay-agent started with --data " + data() +
+                "/agent --coordinator 127.0.0.1:7900 --listen 127.0.0.1:0 --http 127.0.0.1:9951 "
+                "--ready-fd 3\n");
+}
+
+TEST_F(UpTest, ChildThatDiesEndsAll) {
+  RunningUp up(program_, {"--data", data()});
+  ASSERT_TRUE(up.Await("Stop it with Ctrl-C.")) << up.Finish().second;
+  Write("crash-assay-agent", "");
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text, HasSubstr("assay: assay-agent exited with status 7; the end of " + data() +
+                              "/log/agent.log:\n"));
+  EXPECT_THAT(text, HasSubstr("  assay-agent gives up\n"));
+  EXPECT_EQ(Read("stopped"), "assay-coordinator stopped\n");
+}
+
+TEST_F(UpTest, ChildThatCannotStartIsNamed) {
+  Write("assay-coordinator", "#!/bin/bash\necho 'cannot listen: Address already in use'\nexit 4\n");
+  RunningUp up(program_, {"--data", data(), "--no-agent"});
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text,
+              HasSubstr("assay: assay-coordinator could not start: a port is taken by another "
+                        "program; give others with --listen and --http"));
+  EXPECT_THAT(text, HasSubstr("exited with status 4"));
+  EXPECT_THAT(text, HasSubstr("  cannot listen: Address already in use\n"));
+}
+
+TEST_F(UpTest, MissingProgramIsNamed) {
+  std::filesystem::remove(folder_.path() + "/assay-coordinator");
+  RunningUp up(program_, {"--data", data()});
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text, HasSubstr(folder_.path() + "/assay-coordinator"));
+}
+
+TEST_F(UpTest, FolderThatCannotBeMade) {
+  Write("file", "");
+  RunningUp up(program_, {"--data", folder_.path() + "/file/data"});
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(text, HasSubstr("cannot make the folder " + folder_.path() + "/file/data: "));
+}
+
+}  // namespace
+}  // namespace assay::cli
