@@ -1,0 +1,299 @@
+#include "coordinator/core/expand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/unit/coordinator/fleet_records.h"
+
+namespace assay::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::vector<v1::Node> Fleet() {
+  return {MakeFleetNode("b", '2', 8), MakeFleetNode("a", '1', 2), MakeFleetNode("c", '3', 0)};
+}
+
+std::string IdOf(char digit) { return MakeFleetNode("", digit, 0).description().node_id(); }
+
+TEST(ExpandTest, OneJobAMatchingNodeForACpuBenchmark) {
+  const auto expansion = ExpandCampaign(MakeSpec("cpu_gemm"), Fleet());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(3));
+  EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('1')));
+  EXPECT_EQ(expansion->jobs[0].timeout, std::chrono::minutes(20));
+  EXPECT_TRUE(expansion->jobs[0].exclusive_node);
+  EXPECT_EQ(expansion->jobs[0].cases[0].parameters().at("dtype"), "fp32");
+}
+
+TEST(ExpandTest, AnyPlacesOnceWithEveryCandidate) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_TRUE(expansion.ok());
+  ASSERT_THAT(expansion->jobs, SizeIs(1));
+  EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('1'), IdOf('2'), IdOf('3')));
+}
+
+TEST(ExpandTest, OneJobForEveryGpu) {
+  const auto expansion = ExpandCampaign(MakeSpec("gemm"), Fleet());
+  ASSERT_TRUE(expansion.ok());
+  ASSERT_THAT(expansion->jobs, SizeIs(10));  // Two of node a, eight of node b.
+  EXPECT_THAT(expansion->jobs[2].gpu_indices, ElementsAre(0));
+  EXPECT_THAT(expansion->jobs[9].gpu_indices, ElementsAre(7));
+}
+
+TEST(ExpandTest, GpuIndicesSelectGpus) {
+  v1::CampaignSpec spec = MakeSpec("gemm");
+  spec.mutable_benchmarks(0)->add_gpu_indices(1);
+  spec.mutable_benchmarks(0)->add_gpu_indices(5);
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_TRUE(expansion.ok());
+  EXPECT_THAT(expansion->jobs, SizeIs(3));
+}
+
+TEST(ExpandTest, CollectivesAreGroupedByRanks) {
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  AddAxis(*spec.mutable_benchmarks(0), "bytes", {"1KiB", "1MiB"});
+  AddAxis(*spec.mutable_benchmarks(0), "ranks", {"2", "4"});
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(3));  // Two ranks on a and b, four on b alone.
+  EXPECT_EQ(expansion->jobs[2].world_size, 4);
+  EXPECT_THAT(expansion->jobs[2].gpu_indices, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(expansion->jobs[2].cases, SizeIs(2));
+  EXPECT_EQ(expansion->jobs[2].cases[1].parameters().at("bytes"), "1048576");
+}
+
+TEST(ExpandTest, NetworkGroupsCoverEveryNode) {
+  const auto expansion = ExpandCampaign(MakeSpec("tcp_all_reduce"), Fleet());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(2));
+  EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('1'), IdOf('2')));
+  EXPECT_THAT(expansion->jobs[1].candidate_node_ids, ElementsAre(IdOf('2'), IdOf('3')));
+  EXPECT_EQ(expansion->jobs[0].node_count, 2);
+}
+
+TEST(ExpandTest, AxesVaryInTheOrderOfTheFileAndReferencesFollow) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  v1::BenchmarkMatrix& matrix = *spec.mutable_benchmarks(0);
+  matrix.clear_axes();
+  AddAxis(matrix, "m", {"1024", "64"});
+  v1::ParameterAxis* k = matrix.add_axes();
+  k->set_name("k");
+  k->mutable_range()->set_from("1");
+  k->mutable_range()->set_to("5");
+  k->mutable_range()->set_factor("2");
+  v1::ParameterAxis* n = matrix.add_axes();
+  n->set_name("n");
+  n->set_same_as("m");
+  const auto expansion = ExpandCampaign(spec, {MakeFleetNode("a", '1', 0)});
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  std::vector<std::string> seen;
+  for (const v1::BenchmarkCase& one : expansion->jobs[0].cases) {
+    const auto& p = one.parameters();
+    seen.push_back(p.at("m") + " " + p.at("n") + " " + p.at("k"));
+  }
+  EXPECT_THAT(seen, ElementsAre("1024 1024 1", "1024 1024 2", "1024 1024 4", "64 64 1", "64 64 2",
+                                "64 64 4"));
+}
+
+TEST(ExpandTest, RepetitionOneOfEverythingComesFirst) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_repetitions(2);
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_TRUE(expansion.ok());
+  std::vector<int> repetitions;
+  for (const storage::NewJob& job : expansion->jobs) repetitions.push_back(job.repetition);
+  EXPECT_THAT(repetitions, ElementsAre(1, 1, 1, 2, 2, 2));
+  EXPECT_EQ(expansion->case_runs, 6);
+}
+
+// One fault: what is done to a sound campaign, and what has to be said where.
+struct Fault {
+  const char* name;
+  std::function<void(v1::CampaignSpec&)> spoil;
+  std::string field;
+  std::string text;
+  int line = 0;
+};
+
+v1::BenchmarkMatrix& First(v1::CampaignSpec& spec) { return *spec.mutable_benchmarks(0); }
+
+void SetRange(v1::CampaignSpec& spec, const std::string& from, const std::string& to,
+              const std::string& factor, const std::string& step) {
+  v1::ParameterAxis* axis = First(spec).mutable_axes(0);
+  axis->mutable_range()->set_from(from);
+  axis->mutable_range()->set_to(to);
+  axis->mutable_range()->set_factor(factor);
+  axis->mutable_range()->set_step(step);
+}
+
+std::vector<Fault> Faults() {
+  using Spec = v1::CampaignSpec;
+  const auto accept = [](const char* text) {
+    return [text](Spec& s) {
+      s.add_accept()->set_text(text);
+      s.mutable_accept(0)->set_line(9);
+    };
+  };
+  return {
+      {"NoName", [](Spec& s) { s.clear_name(); }, "name", "is missing"},
+      {"Repetitions", [](Spec& s) { s.set_repetitions(1001); }, "repetitions", "1 to 1000"},
+      {"Retries", [](Spec& s) { s.set_retries(11); }, "retries", "0 to 10"},
+      {"Priority", [](Spec& s) { s.set_priority(-101); }, "priority", "-100 to 100"},
+      {"Timeout", [](Spec& s) { s.mutable_timeout()->set_seconds(86401); }, "timeout", "1s to 24h"},
+      {"NoBenchmark", [](Spec& s) { s.clear_benchmarks(); }, "benchmarks", "is empty"},
+      {"UnknownBenchmark", [](Spec& s) { First(s).set_benchmark("cpu_gem"); }, "benchmarks[0]",
+       "did you mean cpu_gemm?", 4},
+      {"UnknownParameter", [](Spec& s) { AddAxis(First(s), "dtyp", {"bf16"}, 7); },
+       "benchmarks[0].dtyp", "did you mean dtype?", 7},
+      {"WrongWord",
+       [](Spec& s) {
+         AddAxis(First(s), "dtype", {"fp16", "bf17"}, 7);
+       },
+       "benchmarks[0].dtype[1]", "one of bf16, fp16, fp32", 7},
+      {"OutOfBounds", [](Spec& s) { First(s).mutable_axes(0)->mutable_list()->set_values(0, "0"); },
+       "benchmarks[0].m[0]", "from 1 to 65536", 4},
+      {"Missing", [](Spec& s) { First(s).mutable_axes()->RemoveLast(); }, "benchmarks[0].k",
+       "needs it", 4},
+      {"EmptyList", [](Spec& s) { AddAxis(First(s), "dtype", {}, 8); }, "benchmarks[0].dtype",
+       "the list is empty", 8},
+      {"ValueTwice",
+       [](Spec& s) {
+         AddAxis(First(s), "dtype", {"bf16", "bf16"});
+       },
+       "benchmarks[0].dtype[1]", "twice"},
+      {"AxisTwice", [](Spec& s) { AddAxis(First(s), "m", {"8"}); }, "benchmarks[0].m",
+       "stands twice"},
+      {"RangeWithoutStride", [](Spec& s) { SetRange(s, "1", "8", "", ""); }, "benchmarks[0].m",
+       "needs \"factor\" or \"step\""},
+      {"RangeWithBoth", [](Spec& s) { SetRange(s, "1", "8", "2", "2"); }, "benchmarks[0].m",
+       "not both"},
+      {"RangeBackwards", [](Spec& s) { SetRange(s, "8", "1", "2", ""); }, "benchmarks[0].m",
+       "is above"},
+      {"RangeFactorOne", [](Spec& s) { SetRange(s, "1", "8", "1", ""); }, "benchmarks[0].m",
+       "at least 2"},
+      {"RangeBeyond", [](Spec& s) { SetRange(s, "1", "70000", "", "1"); }, "benchmarks[0].m",
+       "from 1 to 65536"},
+      {"SameAsUnknown", [](Spec& s) { First(s).mutable_axes(1)->set_same_as("q"); },
+       "benchmarks[0].n", "no parameter"},
+      {"SameAsCircular",
+       [](Spec& s) {
+         First(s).mutable_axes(0)->set_same_as("n");
+         First(s).mutable_axes(1)->set_same_as("m");
+       },
+       "benchmarks[0].m", "refers to itself: m = n = m"},
+      {"TooManyCases", [](Spec& s) { SetRange(s, "1", "65536", "", "1"); }, "benchmarks",
+       "65536 cases; the limit is 10000"},
+      {"TooManyJobs",
+       [](Spec& s) {
+         s.set_repetitions(1000);
+         for (int i = 0; i < 4; ++i) *s.add_benchmarks() = s.benchmarks(0);
+       },
+       "benchmarks", "15000 jobs; the limit is 10000"},
+      {"FilterSyntax", [](Spec& s) { s.set_node_filter("name = = a"); }, "nodes", "character", 2},
+      {"FilterField", [](Spec& s) { s.set_node_filter("gpu.modell = x"); }, "nodes", "gpu.model",
+       2},
+      {"FilterMatchesNone", [](Spec& s) { s.set_node_filter("gpu.model = \"L4\""); }, "nodes",
+       "gpu.model = \"L4\" holds for 0 of 3 (they have H200)", 2},
+      {"FilterNamesNodes", [](Spec& s) { s.set_node_filter("name = z"); }, "nodes", "b, a, c", 2},
+      {"NoGpuThere",
+       [](Spec& s) {
+         First(s).set_benchmark("gemm");
+         First(s).add_gpu_indices(9);
+       },
+       "benchmarks[0].gpus", "the highest index is 7", 4},
+      {"TooFewGpus",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         AddAxis(First(s), "ranks", {"16"});
+       },
+       "benchmarks[0].ranks", "is 8 GPUs"},
+      {"TooFewNodes",
+       [](Spec& s) {
+         s = MakeSpec("tcp_all_reduce");
+         AddAxis(First(s), "ranks", {"4"});
+       },
+       "benchmarks[0].ranks", "4 ranks need 4 nodes, and 3 match: a, b, c"},
+      {"Unsupported",
+       [](Spec& s) {
+         s = MakeSpec("gemm");
+         s.set_node_filter("name = c");
+       },
+       "benchmarks[0]", "c: needs a CUDA GPU", 4},
+      {"AcceptSyntax", accept("cpu_gemm tflops"), "accept[0]", "character 10", 9},
+      {"AcceptBenchmark", accept("gemm.tflops >= 1 TFLOP/s"), "accept[0]", "no benchmark", 9},
+      {"AcceptMetric", accept("cpu_gemm.tflop >= 1 TFLOP/s"), "accept[0]", "did you mean tflops?",
+       9},
+      {"AcceptUnit", accept("cpu_gemm.tflops >= 1 GB/s"), "accept[0]", "TFLOP/s", 9},
+      {"AcceptNoUnit", accept("cpu_gemm.tflops >= 1"), "accept[0]", "needs a unit", 9},
+      {"AcceptParameter", accept("cpu_gemm[mm=3].tflops >= 1 TFLOP/s"), "accept[0]", "no parameter",
+       9},
+      {"AcceptValue", accept("cpu_gemm[m=65].tflops >= 1 TFLOP/s"), "accept[0]", "no case", 9},
+  };
+}
+
+class FaultTest : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(FaultTest, IsNamedWithFieldAndLine) {
+  const Fault& fault = GetParam();
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  fault.spoil(spec);
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_EQ(expansion.status().code(), Code::kInvalidArgument);
+  ASSERT_FALSE(expansion.status().violations().empty());
+  bool found = false;
+  for (const Violation& violation : expansion.status().violations()) {
+    found = found || (violation.field == fault.field &&
+                      violation.description.find(fault.text) != std::string::npos &&
+                      (fault.line == 0 || violation.line == fault.line));
+  }
+  EXPECT_TRUE(found) << expansion.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FaultTest, ::testing::ValuesIn(Faults()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(ExpandTest, EveryFaultIsReportedAtOnce) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.clear_name();
+  spec.set_node_filter("name = z");
+  AddAxis(First(spec), "dtype", {"bf17"});
+  spec.add_accept()->set_text("nonsense");
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_THAT(expansion.status().violations(), SizeIs(4)) << expansion.status();
+}
+
+TEST(ExpandTest, AnExplodingMatrixIsCountedNotMade) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  for (int axis = 0; axis < 3; ++axis) {
+    v1::ValueRange* range = First(spec).mutable_axes(axis)->mutable_range();
+    range->set_from("1");
+    range->set_to("65536");
+    range->set_step("1");
+  }
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_THAT(expansion.status().ToString(), HasSubstr("281474976710656 cases"));
+}
+
+TEST(ExpandTest, OnlyDisconnectedNodesMatching) {
+  std::vector<v1::Node> fleet = Fleet();
+  fleet.push_back(MakeFleetNode("d", '4', 0));
+  fleet.back().set_state(v1::NODE_STATE_DISCONNECTED);
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_node_filter("name = d");
+  const auto expansion = ExpandCampaign(spec, fleet);
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_THAT(expansion.status().ToString(), HasSubstr("disconnected nodes match: d"));
+}
+
+}  // namespace
+}  // namespace assay::coordinator

@@ -1,0 +1,55 @@
+// An executor that runs tasks when told, in order, on the caller's thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/executor.h"
+#include "common/mutex.h"
+
+namespace assay {
+
+class ManualExecutor : public Executor {
+ public:
+  explicit ManualExecutor(VirtualClock& clock) : clock_(clock) {}
+
+  void Post(Task task) override { ready_.push_back(std::move(task)); }
+  void PostAfter(Duration delay, Task task) override {
+    delayed_.emplace(clock_.Now() + delay, std::move(task));
+  }
+
+  // Runs what is due, and what that posts, until nothing is.
+  void RunReady() {
+    for (;;) {
+      while (!delayed_.empty() && delayed_.begin()->first <= clock_.Now()) {
+        ready_.push_back(std::move(delayed_.begin()->second));
+        delayed_.erase(delayed_.begin());
+      }
+      if (ready_.empty()) return;
+      Task task = std::move(ready_.front());
+      ready_.pop_front();
+      task();
+    }
+  }
+
+  // Moves the clock from one delayed task to the next.
+  void Advance(Duration by) {
+    const MonotonicTime end = clock_.Now() + by;
+    RunReady();
+    while (!delayed_.empty() && delayed_.begin()->first <= end) {
+      clock_.Advance(delayed_.begin()->first - clock_.Now());
+      RunReady();
+    }
+    clock_.Advance(end - clock_.Now());
+    RunReady();
+  }
+
+ private:
+  VirtualClock& clock_;
+  std::deque<Task> ready_;
+  std::multimap<MonotonicTime, Task> delayed_;
+};
+
+}  // namespace assay

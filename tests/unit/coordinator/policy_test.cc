@@ -1,0 +1,155 @@
+// Accept rules and the retry policy.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/core/accept_rule.h"
+#include "coordinator/core/retry_policy.h"
+#include "coordinator/core/verdict.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::Disposition;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+v1::StoredResult Stored(double median, double efficiency, const std::string& dtype = "bf16") {
+  v1::StoredResult stored;
+  v1::CaseResult& result = *stored.mutable_case_result();
+  result.set_benchmark("gemm");
+  result.set_outcome(v1::CASE_OUTCOME_OK);
+  (*result.mutable_parameters())["dtype"] = dtype;
+  (*result.mutable_parameters())["bytes"] = "1073741824";
+  v1::Measurement* measurement = result.add_measurements();
+  measurement->set_metric("tflops");
+  measurement->set_unit("TFLOP/s");
+  measurement->set_median(median);
+  if (efficiency > 0) result.mutable_prediction()->set_efficiency_spec(efficiency);
+  result.mutable_provenance()->add_node_names("node-" + std::to_string(int(median)));
+  result.mutable_provenance()->add_gpu_uuids("GPU-x");
+  return stored;
+}
+
+std::string GpuName(const std::string& uuid) { return uuid == "GPU-x" ? "GPU 3" : uuid; }
+
+TEST(AcceptRuleTest, ParsesEveryPart) {
+  const auto rule = ParseAcceptRule(" gemm[dtype=bf16, m=8192].tflops >= 65% of spec ");
+  ASSERT_TRUE(rule.ok()) << rule.status();
+  EXPECT_EQ(rule->benchmark, "gemm");
+  EXPECT_THAT(rule->parameters, ElementsAre(std::pair<std::string, std::string>("dtype", "bf16"),
+                                            std::pair<std::string, std::string>("m", "8192")));
+  EXPECT_EQ(rule->metric, "tflops");
+  EXPECT_TRUE(rule->percent_of_spec);
+  EXPECT_EQ(rule->threshold, 65);
+}
+
+TEST(AcceptRuleTest, UnitsDifferByPrefixesOnly) {
+  EXPECT_DOUBLE_EQ(*UnitFactor("GFLOP/s", "TFLOP/s"), 1e-3);
+  EXPECT_DOUBLE_EQ(*UnitFactor("us", "s"), 1e-6);
+  EXPECT_DOUBLE_EQ(*UnitFactor("GiB/s", "B/s"), 1073741824.0);
+  EXPECT_FALSE(UnitFactor("GB/s", "s").has_value());
+}
+
+TEST(AcceptRuleTest, TheWorstRunDecides) {
+  const std::vector<v1::StoredResult> results = {Stored(800, 0.81), Stored(712.3, 0.72)};
+  const auto passed = JudgeRule("gemm.tflops >= 0.7 PFLOP/s", results, GpuName);
+  EXPECT_EQ(passed.verdict(), v1::VERDICT_PASSED);
+  EXPECT_EQ(passed.results_checked(), 2);
+  EXPECT_EQ(passed.explanation(), "worst 712.3 TFLOP/s (72.0% of spec) on node node-712, GPU 3");
+  EXPECT_EQ(JudgeRule("gemm.tflops > 712.3 TFLOP/s", results, GpuName).verdict(),
+            v1::VERDICT_FAILED);
+  EXPECT_EQ(JudgeRule("gemm.tflops >= 75% of spec", results, GpuName).verdict(),
+            v1::VERDICT_FAILED);
+  // For an upper bound the largest is the worst.
+  EXPECT_THAT(JudgeRule("gemm.tflops <= 900 TFLOP/s", results, GpuName).explanation(),
+              HasSubstr("worst 800"));
+}
+
+TEST(AcceptRuleTest, NothingToJudgeFails) {
+  const auto verdict = JudgeRule("gemm[dtype=fp16].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
+  EXPECT_EQ(verdict.verdict(), v1::VERDICT_FAILED);
+  EXPECT_EQ(verdict.explanation(), "no result matches");
+  const auto unknown = JudgeRule("gemm.tflops >= 50% of spec", {Stored(1, 0)}, GpuName);
+  EXPECT_EQ(unknown.verdict(), v1::VERDICT_FAILED);
+  EXPECT_THAT(unknown.explanation(), HasSubstr("no spec-sheet peak"));
+}
+
+TEST(AcceptRuleTest, SizesMatchInAnyNotation) {
+  const auto verdict = JudgeRule("gemm[bytes=1GiB].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
+  EXPECT_EQ(verdict.verdict(), v1::VERDICT_PASSED);
+}
+
+TEST(AcceptRuleTest, ACampaignPassesOnlyWithoutFailedJobs) {
+  v1::Campaign campaign;
+  campaign.set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  campaign.mutable_jobs()->set_succeeded(2);
+  campaign.mutable_jobs()->set_skipped(1);
+  EXPECT_EQ(Judge(campaign, {}, GpuName).verdict, v1::VERDICT_PASSED);
+  campaign.mutable_jobs()->set_failed(1);
+  EXPECT_EQ(Judge(campaign, {}, GpuName).verdict, v1::VERDICT_FAILED);
+}
+
+storage::LeasedJob Job(std::vector<std::string> candidates) {
+  storage::LeasedJob job;
+  job.job.candidate_node_ids = std::move(candidates);
+  job.node_ids = {job.job.candidate_node_ids.front()};
+  job.retries = 3;
+  return job;
+}
+
+v1::Failure Failed(v1::FailureClass failure_class, const std::string& reason = "X") {
+  v1::Failure failure;
+  failure.set_failure_class(failure_class);
+  failure.set_reason(reason);
+  return failure;
+}
+
+TEST(RetryPolicyTest, NodeAndInfrastructureGoElsewhere) {
+  for (const auto failure_class : {v1::FAILURE_CLASS_NODE, v1::FAILURE_CLASS_INFRASTRUCTURE}) {
+    const RetryDecision decision = DecideRetry(Job({"a", "b"}), Failed(failure_class));
+    EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+    EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
+    EXPECT_EQ(decision.delay, Duration(0));
+  }
+}
+
+TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
+  storage::LeasedJob job = Job({"a"});
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
+  job.failures.push_back({v1::FAILURE_CLASS_NODE, "X", {"a"}});
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(2));
+}
+
+TEST(RetryPolicyTest, AJobFaultIsTriedOnceThereAndOnceElsewhere) {
+  storage::LeasedJob job = Job({"a", "b", "c"});
+  RetryDecision decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
+  EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b", "c"));
+  job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
+  decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
+  EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
+  job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
+}
+
+TEST(RetryPolicyTest, APinnedJobFaultIsTriedTwiceInAll) {
+  storage::LeasedJob job = Job({"a"});
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kRequeue);
+  job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
+}
+
+TEST(RetryPolicyTest, NeverBeyondTheBudgetNorForUsersNorWhenCancelled) {
+  storage::LeasedJob job = Job({"a", "b"});
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_USER)).disposition, Disposition::kFailed);
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE, "CANCELLED")).disposition,
+            Disposition::kCancelled);
+  job.retries = 0;
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).disposition, Disposition::kFailed);
+  job.cancel_requested = true;
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).disposition, Disposition::kCancelled);
+}
+
+}  // namespace
+}  // namespace assay::coordinator
