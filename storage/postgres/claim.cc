@@ -111,7 +111,7 @@ class Holdings {
 
 class Claim {
  public:
-  Claim(pqxx::work& transaction, const JobStore::ClaimRequest& request)
+  Claim(pqxx::transaction_base& transaction, const JobStore::ClaimRequest& request)
       : transaction_(transaction), request_(request) {}
 
   std::vector<LeasedJob> Run() {
@@ -257,7 +257,7 @@ class Claim {
     return leased;
   }
 
-  pqxx::work& transaction_;
+  pqxx::transaction_base& transaction_;
   const JobStore::ClaimRequest& request_;
   std::unordered_set<std::string> reachable_;
   std::unordered_set<std::string> seen_;
@@ -268,7 +268,8 @@ class Claim {
 
 }  // namespace
 
-std::vector<LeasedJob> ClaimJobs(pqxx::work& transaction, const JobStore::ClaimRequest& request) {
+std::vector<LeasedJob> ClaimJobs(pqxx::transaction_base& transaction,
+                                 const JobStore::ClaimRequest& request) {
   if (request.node_ids.empty() || request.limit < 1) return {};
   return Claim(transaction, request).Run();
 }

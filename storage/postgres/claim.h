@@ -11,6 +11,7 @@ namespace assay::storage {
 // Leases jobs as JobStore::ClaimJobs says. Reads candidates without locks, chooses,
 // locks the chosen nodes in id order, and takes what is still free then: claimers
 // skip nodes that others hold locked, so none waits for another.
-std::vector<LeasedJob> ClaimJobs(pqxx::work& transaction, const JobStore::ClaimRequest& request);
+std::vector<LeasedJob> ClaimJobs(pqxx::transaction_base& transaction,
+                                 const JobStore::ClaimRequest& request);
 
 }  // namespace assay::storage

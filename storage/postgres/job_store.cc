@@ -41,7 +41,8 @@ int StateAfter(Disposition disposition) {
   return v1::JOB_STATE_QUEUED;
 }
 
-void InsertJobs(pqxx::work& transaction, const NewCampaign& campaign, size_t begin, size_t end) {
+void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign, size_t begin,
+                size_t end) {
   ArrayLiteral ids, benchmarks, versions, resources, cases, counts, worlds, nodes, candidates, gpus,
       exclusive, timeouts, repetitions, seeds;
   for (size_t i = begin; i < end; ++i) {
@@ -80,16 +81,12 @@ void InsertJobs(pqxx::work& transaction, const NewCampaign& campaign, size_t beg
       campaign.campaign_id);
 }
 
-void Notify(pqxx::work& transaction) {
-  transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
-}
-
 }  // namespace
 
 Result<v1::Campaign> PostgresJobStore::CreateCampaign(const NewCampaign& campaign) {
   if (campaign.jobs.empty()) return InvalidArgument("a campaign needs at least one job");
   std::string made = campaign.campaign_id;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("create_campaign", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.Run("create_campaign", [&](pqxx::transaction_base& transaction) {
     const pqxx::result inserted = transaction.exec_params(
         "INSERT INTO campaign (campaign_id, request_id, name, spec, priority, retries) "
         "VALUES ($1, $2, $3, $4::bytea, $5, $6) ON CONFLICT DO NOTHING RETURNING 1",
@@ -110,7 +107,7 @@ Result<v1::Campaign> PostgresJobStore::CreateCampaign(const NewCampaign& campaig
       InsertJobs(transaction, campaign, begin,
                  std::min(begin + kJobsPerInsert, campaign.jobs.size()));
     }
-    Notify(transaction);
+    transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
     return Status::Ok();
   }));
   return GetCampaign(made);
@@ -118,16 +115,17 @@ Result<v1::Campaign> PostgresJobStore::CreateCampaign(const NewCampaign& campaig
 
 Result<v1::Campaign> PostgresJobStore::GetCampaign(const std::string& id_or_name) {
   v1::Campaign campaign;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("get_campaign", [&](pqxx::work& transaction) {
-    const pqxx::result rows =
-        transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
-                                    "WHERE c.campaign_id = $1 OR c.name = $1 "
-                                    "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
-                                id_or_name);
-    if (rows.empty()) return NoCampaign(id_or_name);
-    campaign = CampaignOf(rows[0]);
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("get_campaign", [&](pqxx::transaction_base& transaction) {
+        const pqxx::result rows =
+            transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
+                                        "WHERE c.campaign_id = $1 OR c.name = $1 "
+                                        "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
+                                    id_or_name);
+        if (rows.empty()) return NoCampaign(id_or_name);
+        campaign = CampaignOf(rows[0]);
+        return Status::Ok();
+      }));
   return campaign;
 }
 
@@ -135,23 +133,24 @@ Result<Page<v1::Campaign>> PostgresJobStore::ListCampaigns(const PageRequest& re
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('c', request.token, INT64_MAX));
   const int size = PageSize(request);
   Page<v1::Campaign> page;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_campaigns", [&](pqxx::work& transaction) {
-    page = {};
-    int64_t last = 0;
-    for (const auto& row : transaction.exec_params(
-             "SELECT c.sequence, " + CampaignColumns() + " FROM campaign c" + kTotals +
-                 "WHERE c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
-             before, size + 1)) {
-      if (static_cast<int>(page.items.size()) == size) {
-        page.next_token = MakePageToken('c', last);
-        break;
-      }
-      page.items.push_back(CampaignOf(row));
-      page.items.back().clear_spec();
-      last = row["sequence"].as<int64_t>();
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_campaigns", [&](pqxx::transaction_base& transaction) {
+        page = {};
+        int64_t last = 0;
+        for (const auto& row : transaction.exec_params(
+                 "SELECT c.sequence, " + CampaignColumns() + " FROM campaign c" + kTotals +
+                     "WHERE c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
+                 before, size + 1)) {
+          if (static_cast<int>(page.items.size()) == size) {
+            page.next_token = MakePageToken('c', last);
+            break;
+          }
+          page.items.push_back(CampaignOf(row));
+          page.items.back().clear_spec();
+          last = row["sequence"].as<int64_t>();
+        }
+        return Status::Ok();
+      }));
   return page;
 }
 
@@ -160,7 +159,7 @@ Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
   ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));
   const int size = PageSize(request);
   Page<v1::Job> page;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_jobs", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_jobs", [&](pqxx::transaction_base& transaction) {
     page = {};
     const pqxx::result campaign =
         transaction.exec_params("SELECT 1 FROM campaign WHERE campaign_id = $1", campaign_id);
@@ -188,7 +187,7 @@ Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
 Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string& campaign_id,
                                                               int64_t revision) {
   JobChanges changes;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_job_changes", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.Run("list_job_changes", [&](pqxx::transaction_base& transaction) {
     changes = {};
     const pqxx::result now = transaction.exec_params(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM campaign "
@@ -209,7 +208,7 @@ Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string&
 
 Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string& campaign_id) {
   std::vector<JobEpoch> running;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](pqxx::transaction_base& transaction) {
     running.clear();
     const pqxx::result campaign = transaction.exec_params(
         "UPDATE campaign SET cancel_requested = cancel_requested OR state = 1 "
@@ -238,7 +237,7 @@ Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string
 
 Result<std::vector<LeasedJob>> PostgresJobStore::ClaimJobs(const ClaimRequest& request) {
   std::vector<LeasedJob> leased;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("claim_jobs", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.Run("claim_jobs", [&](pqxx::transaction_base& transaction) {
     leased = storage::ClaimJobs(transaction, request);
     return Status::Ok();
   }));
@@ -255,38 +254,40 @@ Result<std::vector<LeasedJob>> PostgresJobStore::RenewLeases(const std::string& 
     ids.Add(job.job_id);
     epochs.Add(job.epoch);
   }
-  ASSAY_RETURN_IF_ERROR(pool_.Run("renew_leases", [&](pqxx::work& transaction) {
-    held.clear();
-    for (const auto& row : transaction.exec_params(
-             "WITH wanted AS ("
-             "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
-             "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 2"
-             "  ORDER BY job.job_id FOR UPDATE OF job),"
-             "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
-             "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
-             "SELECT " +
-                 LeasedColumns() + " FROM j",
-             ids.Finish(), epochs.Finish(), owner, Interval(lease))) {
-      held.push_back(LeasedOf(row));
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("renew_leases", [&](pqxx::transaction_base& transaction) {
+        held.clear();
+        for (const auto& row : transaction.exec_params(
+                 "WITH wanted AS ("
+                 "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
+                 "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 2"
+                 "  ORDER BY job.job_id FOR UPDATE OF job),"
+                 "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
+                 "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
+                 "SELECT " +
+                     LeasedColumns() + " FROM j",
+                 ids.Finish(), epochs.Finish(), owner, Interval(lease))) {
+          held.push_back(LeasedOf(row));
+        }
+        return Status::Ok();
+      }));
   return held;
 }
 
 Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(int limit) {
   std::vector<LeasedJob> expired;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_expired", [&](pqxx::work& transaction) {
-    expired.clear();
-    for (const auto& row :
-         transaction.exec_params("SELECT " + LeasedColumns() +
-                                     " FROM job j WHERE j.state = 2 AND j.lease_until <= now() "
-                                     "ORDER BY j.lease_until, j.sequence LIMIT $1",
-                                 limit)) {
-      expired.push_back(LeasedOf(row));
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_expired", [&](pqxx::transaction_base& transaction) {
+        expired.clear();
+        for (const auto& row :
+             transaction.exec_params("SELECT " + LeasedColumns() +
+                                         " FROM job j WHERE j.state = 2 AND j.lease_until <= now() "
+                                         "ORDER BY j.lease_until, j.sequence LIMIT $1",
+                                     limit)) {
+          expired.push_back(LeasedOf(row));
+        }
+        return Status::Ok();
+      }));
   return expired;
 }
 
@@ -295,7 +296,8 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
   bool requeued = false;
   const v1::Failure failure = attempt.failure.value_or(v1::Failure());
   const std::string bytes = attempt.failure ? HexLiteral(DeterministicBytes(failure)) : "";
-  ASSAY_RETURN_IF_ERROR(pool_.Run("finish_attempt", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("finish_attempt", [&](pqxx::transaction_base&
+                                                                     transaction) {
     const pqxx::result rows = transaction.exec_params(
         "WITH updated AS ("
         "  UPDATE job SET owner = NULL, lease_until = NULL,"
@@ -309,16 +311,15 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         "    revision = pg_current_xact_id()::text::bigint"
         "  WHERE job_id = $1 AND epoch = $2 AND state = 2 RETURNING job_id, campaign_id, state),"
         "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
-        "SELECT campaign_id, state FROM updated",
+        "SELECT campaign_id, state, CASE state WHEN 1 THEN pg_notify($9, '') END FROM updated",
         attempt.job.job_id, attempt.job.epoch, StateAfter(attempt.disposition),
         ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
-        static_cast<int>(failure.failure_class()), failure.reason());
+        static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel);
     outcome = {};
     if (rows.empty()) return Status::Ok();
     outcome.held = true;
     outcome.campaign_id = rows[0][0].as<std::string>();
     requeued = rows[0][1].as<int>() == v1::JOB_STATE_QUEUED;
-    if (requeued) Notify(transaction);
     return Status::Ok();
   }));
   // After the commit, so that of two jobs that end at once the later one sees both.
@@ -330,29 +331,30 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
 
 Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
   bool ended = false;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("end_campaign", [&](pqxx::work& transaction) {
-    // Three conditions, each answered by a partial index.
-    const pqxx::result rows = transaction.exec_params(
-        "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 3 ELSE 2 END,"
-        "  end_time = now() "
-        "WHERE campaign_id = $1 AND state = 1"
-        "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 2)"
-        "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
-        "                  AND pinned_node_id IS NOT NULL)"
-        "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
-        "                  AND pinned_node_id IS NULL) "
-        "RETURNING 1",
-        campaign_id);
-    ended = !rows.empty();
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("end_campaign", [&](pqxx::transaction_base& transaction) {
+        // Three conditions, each answered by a partial index.
+        const pqxx::result rows = transaction.exec_params(
+            "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 3 ELSE 2 END,"
+            "  end_time = now() "
+            "WHERE campaign_id = $1 AND state = 1"
+            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 2)"
+            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
+            "                  AND pinned_node_id IS NOT NULL)"
+            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
+            "                  AND pinned_node_id IS NULL) "
+            "RETURNING 1",
+            campaign_id);
+        ended = !rows.empty();
+        return Status::Ok();
+      }));
   return ended;
 }
 
 Result<std::vector<std::string>> PostgresJobStore::ListUnjudged() {
   std::vector<std::string> active;
   const auto list = [&](const char* condition, std::vector<std::string>* ids) {
-    return pool_.Run("list_unjudged", [&](pqxx::work& transaction) {
+    return pool_.RunStatement("list_unjudged", [&](pqxx::transaction_base& transaction) {
       ids->clear();
       for (const auto& row :
            transaction.exec(std::string("SELECT campaign_id FROM campaign WHERE ") + condition)) {
@@ -373,7 +375,7 @@ Status PostgresJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict 
                                     const std::vector<v1::RuleVerdict>& rules) {
   v1::Campaign holder;
   for (const v1::RuleVerdict& rule : rules) *holder.add_rules() = rule;
-  return pool_.Run("set_verdict", [&](pqxx::work& transaction) {
+  return pool_.RunStatement("set_verdict", [&](pqxx::transaction_base& transaction) {
     const pqxx::result rows = transaction.exec_params(
         "UPDATE campaign SET verdict = CASE verdict WHEN 0 THEN $2 ELSE verdict END,"
         "  rules = CASE verdict WHEN 0 THEN $3::bytea ELSE rules END "
@@ -385,7 +387,7 @@ Status PostgresJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict 
 
 Result<JobStore::QueueStats> PostgresJobStore::GetQueueStats() {
   QueueStats stats;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("queue_stats", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("queue_stats", [&](pqxx::transaction_base& transaction) {
     stats = {};
     for (const auto& row :
          transaction.exec("SELECT state, count(*), " + Microseconds("min(create_time)") +

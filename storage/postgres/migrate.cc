@@ -36,7 +36,7 @@ Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& m
 Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
   bool finished = false;
   while (!finished) {
-    ASSAY_RETURN_IF_ERROR(pool.Run("migrate", [&](pqxx::work& transaction) {
+    ASSAY_RETURN_IF_ERROR(pool.Run("migrate", [&](pqxx::transaction_base& transaction) {
       transaction.exec("SET LOCAL statement_timeout = 0");
       transaction.exec("SELECT pg_advisory_xact_lock(7900, 0)");
       transaction.exec(
@@ -57,7 +57,7 @@ Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
       return Status::Ok();
     }));
   }
-  return pool.Run("create_partitions", [](pqxx::work& transaction) {
+  return pool.Run("create_partitions", [](pqxx::transaction_base& transaction) {
     transaction.exec("SELECT assay_create_partitions(3)");
     return Status::Ok();
   });

@@ -48,7 +48,7 @@ std::string JsonOf(const v1::NodeDescription& node) {
 Status NoNode(const std::string& id_or_name) { return NotFound("no node \"" + id_or_name + "\""); }
 
 // Makes way for `node` if a disconnected node has its name.
-Status RenameNamesake(pqxx::work& transaction, const v1::NodeDescription& node) {
+Status RenameNamesake(pqxx::transaction_base& transaction, const v1::NodeDescription& node) {
   const pqxx::result namesake = transaction.exec_params(
       "SELECT n.node_id, s.owner IS NOT NULL FROM node n JOIN node_session s USING (node_id) "
       "WHERE n.name = $1 AND n.node_id <> $2 FOR UPDATE",
@@ -73,7 +73,7 @@ Status RenameNamesake(pqxx::work& transaction, const v1::NodeDescription& node) 
 
 Status PostgresNodeStore::Connect(const std::string& owner, const v1::NodeDescription& node,
                                   const std::string& dial_address) {
-  return pool_.Run("connect_node", [&](pqxx::work& transaction) {
+  return pool_.Run("connect_node", [&](pqxx::transaction_base& transaction) {
     // Nodes that take one name at once come one after the other.
     transaction.exec_params("SELECT pg_advisory_xact_lock(7901, hashtext($1))", node.name());
     ASSAY_RETURN_IF_ERROR(RenameNamesake(transaction, node));
@@ -96,7 +96,7 @@ Status PostgresNodeStore::Connect(const std::string& owner, const v1::NodeDescri
 Status PostgresNodeStore::Heartbeat(const std::string& owner,
                                     const std::vector<std::string>& node_ids) {
   if (node_ids.empty()) return Status::Ok();
-  return pool_.Run("heartbeat", [&](pqxx::work& transaction) {
+  return pool_.RunStatement("heartbeat", [&](pqxx::transaction_base& transaction) {
     transaction.exec_params(
         "WITH mine AS (SELECT node_id FROM node_session WHERE node_id = ANY($1::text[])"
         "              AND owner = $2 ORDER BY node_id FOR UPDATE) "
@@ -108,7 +108,7 @@ Status PostgresNodeStore::Heartbeat(const std::string& owner,
 }
 
 Status PostgresNodeStore::Disconnect(const std::string& owner, const std::string& node_id) {
-  return pool_.Run("disconnect_node", [&](pqxx::work& transaction) {
+  return pool_.RunStatement("disconnect_node", [&](pqxx::transaction_base& transaction) {
     transaction.exec_params(
         "UPDATE node_session SET owner = NULL WHERE node_id = $1 AND owner = $2", node_id, owner);
     return Status::Ok();
@@ -117,7 +117,7 @@ Status PostgresNodeStore::Disconnect(const std::string& owner, const std::string
 
 Result<std::vector<v1::Node>> PostgresNodeStore::ListNodes(Duration stale_after) {
   std::vector<v1::Node> nodes;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_nodes", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("list_nodes", [&](pqxx::transaction_base& transaction) {
     nodes.clear();
     for (const auto& row : transaction.exec_params(NodeQuery() + "ORDER BY n.name COLLATE \"C\"",
                                                    Interval(std::min(stale_after, kForever)))) {
@@ -130,7 +130,7 @@ Result<std::vector<v1::Node>> PostgresNodeStore::ListNodes(Duration stale_after)
 
 Result<v1::Node> PostgresNodeStore::GetNode(const std::string& id_or_name, Duration stale_after) {
   v1::Node node;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("get_node", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("get_node", [&](pqxx::transaction_base& transaction) {
     const pqxx::result rows = transaction.exec_params(
         NodeQuery() + "WHERE n.node_id = $2 OR n.name = $2 ORDER BY n.node_id = $2 DESC LIMIT 1",
         Interval(std::min(stale_after, kForever)), id_or_name);
@@ -142,7 +142,7 @@ Result<v1::Node> PostgresNodeStore::GetNode(const std::string& id_or_name, Durat
 }
 
 Status PostgresNodeStore::AddDialAddress(const std::string& address) {
-  return pool_.Run("add_dial_address", [&](pqxx::work& transaction) {
+  return pool_.RunStatement("add_dial_address", [&](pqxx::transaction_base& transaction) {
     transaction.exec_params("INSERT INTO dial_address VALUES ($1) ON CONFLICT DO NOTHING", address);
     return Status::Ok();
   });
@@ -150,19 +150,21 @@ Status PostgresNodeStore::AddDialAddress(const std::string& address) {
 
 Result<std::vector<std::string>> PostgresNodeStore::ListDialAddresses() {
   std::vector<std::string> addresses;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_dial_addresses", [&](pqxx::work& transaction) {
-    addresses.clear();
-    for (const auto& row : transaction.exec("SELECT address FROM dial_address ORDER BY address")) {
-      addresses.push_back(row[0].as<std::string>());
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_dial_addresses", [&](pqxx::transaction_base& transaction) {
+        addresses.clear();
+        for (const auto& row :
+             transaction.exec("SELECT address FROM dial_address ORDER BY address")) {
+          addresses.push_back(row[0].as<std::string>());
+        }
+        return Status::Ok();
+      }));
   return addresses;
 }
 
 // The node's row is locked first, so that no claim places a job on it meanwhile.
 Status PostgresNodeStore::RemoveNode(const std::string& id_or_name) {
-  return pool_.Run("remove_node", [&](pqxx::work& transaction) {
+  return pool_.Run("remove_node", [&](pqxx::transaction_base& transaction) {
     const pqxx::result rows = transaction.exec_params(
         "SELECT node_id, name, dial_address FROM node WHERE node_id = $1 OR name = $1 "
         "ORDER BY node_id = $1 DESC LIMIT 1 FOR UPDATE",

@@ -42,14 +42,18 @@ Outcome FromSqlError(const pqxx::sql_error& error) {
   return {Internal("database error " + state + ": " + message, "DATABASE_ERROR"), false, false};
 }
 
-Outcome Attempt(pqxx::connection& connection, const std::string& target,
-                const std::function<Status(pqxx::work&)>& body) {
+Outcome Attempt(pqxx::connection& connection, const std::string& target, const Pool::Body& body,
+                bool in_transaction) {
   const auto lost = [&](const std::exception& error) {
     return Outcome{Unavailable("lost the connection to " + target + ": " + FirstLine(error.what()),
                                "DATABASE_UNAVAILABLE"),
                    false, true};
   };
   try {
+    if (!in_transaction) {
+      pqxx::nontransaction statements(connection);
+      return {body(statements), false, false};
+    }
     pqxx::work transaction(connection);
     Status status = body(transaction);
     if (status.ok()) transaction.commit();
@@ -102,20 +106,20 @@ Result<std::unique_ptr<Pool>> Pool::Create(const std::string& conninfo, Options 
 Pool::Pool(std::string conninfo, std::string target, Options options)
     : conninfo_(std::move(conninfo)), target_(std::move(target)), options_(std::move(options)) {}
 
-Status Pool::Run(const char* name, const std::function<Status(pqxx::work&)>& body) {
+Status Pool::RunTimed(const char* name, const Body& body, bool in_transaction) {
   const auto begin = std::chrono::steady_clock::now();
-  Status status = RunTimed(body);
+  Status status = RunOn(body, in_transaction);
   if (options_.observer) {
     options_.observer(name, std::chrono::steady_clock::now() - begin, status.ok());
   }
   return status.WithContext(name);
 }
 
-Status Pool::RunTimed(const std::function<Status(pqxx::work&)>& body) {
+Status Pool::RunOn(const Body& body, bool in_transaction) {
   ASSAY_ASSIGN_OR_RETURN(Connection connection, Acquire());
   Outcome outcome;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    outcome = Attempt(*connection, target_, body);
+    outcome = Attempt(*connection, target_, body, in_transaction);
     if (!outcome.again) break;
   }
   if (outcome.broken) connection.reset();

@@ -27,6 +27,9 @@ struct PoolStats {
 // Thread-safe. Connections are made when first needed and again after one breaks.
 class Pool {
  public:
+  // Called again from the start if the transaction is.
+  using Body = std::function<Status(pqxx::transaction_base&)>;
+
   struct Options {
     int connections = 8;
     // How long a caller waits for a free connection.
@@ -44,7 +47,11 @@ class Pool {
   // of `body` rolls back. Else: UNAVAILABLE if the database cannot be reached or
   // all connections stay busy; INVALID_ARGUMENT for data that it refuses; INTERNAL
   // for anything else that it reports.
-  Status Run(const char* name, const std::function<Status(pqxx::work&)>& body);
+  Status Run(const char* name, const Body& body) { return RunTimed(name, body, true); }
+
+  // The same without a transaction around it: each statement of `body` commits by
+  // itself, which saves two round trips.
+  Status RunStatement(const char* name, const Body& body) { return RunTimed(name, body, false); }
 
   // "database assay on /run/assay port 5432"; no credentials.
   const std::string& target() const { return target_; }
@@ -56,7 +63,8 @@ class Pool {
 
   Pool(std::string conninfo, std::string target, Options options);
 
-  Status RunTimed(const std::function<Status(pqxx::work&)>& body);
+  Status RunTimed(const char* name, const Body& body, bool in_transaction);
+  Status RunOn(const Body& body, bool in_transaction);
   Result<Connection> Acquire();
   // Null: the connection broke.
   void Release(Connection connection);

@@ -31,7 +31,8 @@ std::string ParametersJson(const v1::CaseResult& result) {
   return StorableJson(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void InsertEnvironments(pqxx::work& transaction, const std::vector<const ResultToStore*>& rows) {
+void InsertEnvironments(pqxx::transaction_base& transaction,
+                        const std::vector<const ResultToStore*>& rows) {
   ArrayLiteral ids, contents, models, forms, migs, counts, topologies, cpus, drivers, cudas,
       cublases, nccls, blases;
   for (const ResultToStore* row : rows) {
@@ -135,7 +136,8 @@ void ResultColumns::AddOrigin(const v1::CaseResult& result) {
   flags.Add(ArrayOf(result.conditions().flags()));
 }
 
-void InsertSeries(pqxx::work& transaction, const std::vector<const ResultToStore*>& rows) {
+void InsertSeries(pqxx::transaction_base& transaction,
+                  const std::vector<const ResultToStore*>& rows) {
   InsertEnvironments(transaction, rows);
   ArrayLiteral ids, lineages, environments, benchmarks, versions, parameters, metrics, units,
       directions, caches, fills, simulated;

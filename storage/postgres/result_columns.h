@@ -44,7 +44,8 @@ struct ResultColumns {
 };
 
 // Makes series (and their environments) known, or leaves them if they are.
-void InsertSeries(pqxx::work& transaction, const std::vector<const ResultToStore*>& rows);
+void InsertSeries(pqxx::transaction_base& transaction,
+                  const std::vector<const ResultToStore*>& rows);
 
 // "SELECT " + StoredColumns() + StoredTables() for StoredResultOf.
 std::string StoredColumns();

@@ -86,7 +86,7 @@ CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const s
 
 // What another transaction stored while kInsert waited for it: its snapshot is too
 // old to see that.
-std::string StoredHash(pqxx::work& transaction, const v1::CaseResult& result) {
+std::string StoredHash(pqxx::transaction_base& transaction, const v1::CaseResult& result) {
   const pqxx::result rows = transaction.exec_params(
       "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
       result.case_index());
@@ -148,7 +148,7 @@ Result<std::vector<CommitOutcome>> PostgresResultStore::CommitBatch(
   Status status = ResolveSeries(batch);
   if (status.ok()) status = Insert(batch);
   if (status.reason() == "NO_PARTITION") {
-    ASSAY_RETURN_IF_ERROR(pool_.Run("create_partitions", [](pqxx::work& transaction) {
+    ASSAY_RETURN_IF_ERROR(pool_.Run("create_partitions", [](pqxx::transaction_base& transaction) {
       transaction.exec("SELECT assay_create_partitions(3)");
       return Status::Ok();
     }));
@@ -186,7 +186,7 @@ Status PostgresResultStore::ResolveSeries(Batch& batch) {
   std::unordered_map<std::string, int64_t> keys;
   ArrayLiteral ids;
   for (const ResultToStore* row : unknown) ids.Add(row->identity.series_id);
-  ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](pqxx::transaction_base& transaction) {
     InsertSeries(transaction, unknown);
     for (const auto& row : transaction.exec_params(
              "SELECT series_id, series_key FROM series WHERE series_id = ANY($1::text[])",
@@ -210,7 +210,7 @@ Status PostgresResultStore::Insert(Batch& batch) {
   for (const v1::CaseResult* result : batch.results) cases.Add(*result);
   ResultColumns rows;
   for (const ResultToStore& row : batch.rows) rows.Add(row);
-  return pool_.Run("insert_results", [&](pqxx::work& transaction) {
+  return pool_.RunStatement("insert_results", [&](pqxx::transaction_base& transaction) {
     const pqxx::result stored = transaction.exec_params(
         kInsert, cases.job_ids.Finish(), cases.epochs.Finish(), cases.case_indices.Finish(),
         cases.hashes.Finish(), cases.payloads.Finish(), rows.job_ids.Finish(),
@@ -243,23 +243,24 @@ Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filt
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
   const int size = PageSize(request);
   Page<v1::StoredResult> page;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_results", [&](pqxx::work& transaction) {
-    page = {};
-    int64_t last = 0;
-    for (const auto& row :
-         transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
-                                     "WHERE r.sequence < $2 AND $1::text[] IS NOT NULL AND " +
-                                     condition.text + " ORDER BY r.sequence DESC LIMIT $3",
-                                 ArrayOf(condition.values), before, size + 1)) {
-      if (static_cast<int>(page.items.size()) == size) {
-        page.next_token = MakePageToken('r', last);
-        break;
-      }
-      page.items.push_back(StoredResultOf(row));
-      last = row["sequence"].as<int64_t>();
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_results", [&](pqxx::transaction_base& transaction) {
+        page = {};
+        int64_t last = 0;
+        for (const auto& row :
+             transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
+                                         "WHERE r.sequence < $2 AND $1::text[] IS NOT NULL AND " +
+                                         condition.text + " ORDER BY r.sequence DESC LIMIT $3",
+                                     ArrayOf(condition.values), before, size + 1)) {
+          if (static_cast<int>(page.items.size()) == size) {
+            page.next_token = MakePageToken('r', last);
+            break;
+          }
+          page.items.push_back(StoredResultOf(row));
+          last = row["sequence"].as<int64_t>();
+        }
+        return Status::Ok();
+      }));
   return page;
 }
 
@@ -267,7 +268,7 @@ Result<v1::StoredResult> PostgresResultStore::Get(const std::string& result_id) 
   const Status missing = NotFound("no result \"" + result_id + "\"");
   if (!IsUuid(result_id)) return missing;
   v1::StoredResult result;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("get_result", [&](pqxx::work& transaction) {
+  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("get_result", [&](pqxx::transaction_base& transaction) {
     const pqxx::result rows = transaction.exec_params(
         "SELECT " + StoredColumns() + ", p.n AS sample_count, p.data AS sample_data " +
             StoredTables() + "LEFT JOIN sample p USING (result_id) WHERE r.result_id = $1::uuid",
@@ -285,16 +286,17 @@ Result<v1::StoredResult> PostgresResultStore::Get(const std::string& result_id) 
 Result<std::vector<v1::StoredResult>> PostgresResultStore::ListOfCampaign(
     const std::string& campaign_id) {
   std::vector<v1::StoredResult> results;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_campaign_results", [&](pqxx::work& transaction) {
-    results.clear();
-    for (const auto& row :
-         transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
-                                     "WHERE r.campaign_id = $1 ORDER BY r.sequence",
-                                 campaign_id)) {
-      results.push_back(StoredResultOf(row));
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_campaign_results", [&](pqxx::transaction_base& transaction) {
+        results.clear();
+        for (const auto& row :
+             transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
+                                         "WHERE r.campaign_id = $1 ORDER BY r.sequence",
+                                     campaign_id)) {
+          results.push_back(StoredResultOf(row));
+        }
+        return Status::Ok();
+      }));
   return results;
 }
 
