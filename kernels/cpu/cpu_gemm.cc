@@ -28,20 +28,17 @@ class CpuGemmCase : public Case {
       : shape_(shape),
         seed_(context.seed),
         threads_(ThreadCount(Integer(context.parameters, "threads"))),
-        cache_(Word(context.parameters, "cache")) {}
+        cache_(Word(context.parameters, "cache")),
+        sets_(Sets(cache_)) {}
 
   Status Allocate() {
-    const int64_t sets = Sets();
-    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(sets) * SetBytes()));
-    for (int64_t i = 0; i < sets; ++i) {
-      Set set;
-      ASSAY_ASSIGN_OR_RETURN(set.a, HostBuffer<T>::Allocate(shape_.m * shape_.k));
-      ASSAY_ASSIGN_OR_RETURN(set.b, HostBuffer<T>::Allocate(shape_.k * shape_.n));
-      ASSAY_ASSIGN_OR_RETURN(set.c, HostBuffer<T>::Allocate(shape_.m * shape_.n));
-      FillUniform(set.a.data(), set.a.size(), seed_ + static_cast<uint64_t>(3 * i));
-      FillUniform(set.b.data(), set.b.size(), seed_ + static_cast<uint64_t>(3 * i + 1));
-      sets_.push_back(std::move(set));
-    }
+    const auto sets = static_cast<double>(sets_);
+    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(sets * SetBytes()));
+    ASSAY_ASSIGN_OR_RETURN(a_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.m, shape_.k)));
+    ASSAY_ASSIGN_OR_RETURN(b_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.k, shape_.n)));
+    ASSAY_ASSIGN_OR_RETURN(c_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.m, shape_.n)));
+    FillUniform(a_.data(), a_.size(), seed_);
+    FillUniform(b_.data(), b_.size(), seed_ + 1);
     SetBlasThreads(threads_);
     return Status::Ok();
   }
@@ -49,10 +46,9 @@ class CpuGemmCase : public Case {
   Timing HowTimed() const override { return {cache_, "random", "host_clock"}; }
 
   Result<Verdict> Verify() override {
-    Set& set = sets_.front();
-    std::fill(set.c.data(), set.c.data() + set.c.size(), std::numeric_limits<T>::quiet_NaN());
-    Multiply(&set);
-    last_ = &set;
+    std::fill(c_.data(), c_.data() + c_.size(), kPoison);
+    last_ = 0;
+    Multiply();
     return VerifyLast();
   }
 
@@ -61,8 +57,8 @@ class CpuGemmCase : public Case {
     for (int64_t sample = 0; sample < samples; ++sample) {
       const auto begin = std::chrono::steady_clock::now();
       for (int64_t i = 0; i < batch; ++i) {
-        last_ = &sets_[next_++ % sets_.size()];
-        Multiply(last_);
+        last_ = last_ + 1 < sets_ ? last_ + 1 : 0;
+        Multiply();
       }
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       seconds->push_back(took.count() / static_cast<double>(batch));
@@ -71,8 +67,7 @@ class CpuGemmCase : public Case {
   }
 
   Result<Verdict> VerifyLast() override {
-    return VerifyProduct(shape_.m, shape_.n, shape_.k, last_->a.data(), last_->b.data(),
-                         last_->c.data(), seed_ + 2);
+    return VerifyProduct(shape_.m, shape_.n, shape_.k, A(), B(), C(last_), seed_ + 2);
   }
 
   Result<Ceilings> MeasureCeilings() override {
@@ -80,35 +75,41 @@ class CpuGemmCase : public Case {
   }
 
  private:
-  struct Set {
-    HostBuffer<T> a, b, c;
-  };
+  static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
+
+  // Elements from one set's matrix to the next: whole cache lines.
+  static int64_t Stride(int64_t rows, int64_t columns) {
+    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+    return (rows * columns + kLine - 1) / kLine * kLine;
+  }
 
   double SetBytes() const {
     const auto [m, n, k] = shape_;
-    return static_cast<double>(sizeof(T)) * (static_cast<double>(m) * static_cast<double>(k) +
-                                             static_cast<double>(k) * static_cast<double>(n) +
-                                             static_cast<double>(m) * static_cast<double>(n));
+    return static_cast<double>(sizeof(T)) *
+           static_cast<double>(Stride(m, k) + Stride(k, n) + Stride(m, n));
   }
 
-  // Cold: as many sets as fill twice the last-level cache, at most 2 GiB or one.
-  int64_t Sets() const {
-    if (cache_ == "hot") return 1;
+  // Cold: as many sets of matrices as fill twice the last-level cache (at most
+  // 2 GiB), and one more.
+  int64_t Sets(const std::string& cache) const {
+    if (cache == "hot") return 1;
     constexpr double kMost = 2.0 * 1024 * 1024 * 1024;
-    const auto cache = static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
-    return static_cast<int64_t>(std::ceil(std::min(2 * cache, kMost) / SetBytes())) + 1;
+    const auto bytes = static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
+    return static_cast<int64_t>(std::ceil(std::min(2 * bytes, kMost) / SetBytes())) + 1;
   }
 
-  void Multiply(Set* set) {
-    BlasGemm(shape_.m, shape_.n, shape_.k, set->a.data(), set->b.data(), set->c.data());
-  }
+  const T* A() const { return a_.data() + last_ * Stride(shape_.m, shape_.k); }
+  const T* B() const { return b_.data() + last_ * Stride(shape_.k, shape_.n); }
+  T* C(int64_t set) { return c_.data() + set * Stride(shape_.m, shape_.n); }
+
+  void Multiply() { BlasGemm(shape_.m, shape_.n, shape_.k, A(), B(), C(last_)); }
 
   // One element of every row, so that rows which the timed iterations leave alone
   // are found afterwards.
   void PoisonSome() {
-    for (Set& set : sets_) {
+    for (int64_t set = 0; set < sets_; ++set) {
       for (int64_t row = 0; row < shape_.m; ++row) {
-        set.c[row * shape_.n + row % shape_.n] = std::numeric_limits<T>::quiet_NaN();
+        C(set)[row * shape_.n + row % shape_.n] = kPoison;
       }
     }
   }
@@ -117,9 +118,9 @@ class CpuGemmCase : public Case {
   const uint64_t seed_;
   const int threads_;
   const std::string cache_;
-  std::vector<Set> sets_;
-  size_t next_ = 0;
-  Set* last_ = nullptr;
+  const int64_t sets_;
+  HostBuffer<T> a_, b_, c_;
+  int64_t last_ = 0;  // The set that was multiplied last.
 };
 
 class CpuGemm : public Benchmark {

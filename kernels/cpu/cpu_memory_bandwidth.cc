@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "kernels/cpu/cpu.h"
@@ -29,16 +30,17 @@ class CpuStreamCase : public Case {
       : op_(StreamOpOf(Word(context.parameters, "op"))),
         seed_(context.seed),
         elements_(ArrayBytes(context.parameters) / 8),
-        team_(ThreadCount(Integer(context.parameters, "threads"))) {}
+        threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
 
   Status Allocate() {
+    ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
     ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(elements_) * 8 * 3));
     for (HostBuffer<double>* array : {&out_, &b_, &c_}) {
       ASSAY_ASSIGN_OR_RETURN(*array, HostBuffer<double>::Allocate(elements_));
     }
     // Every thread first touches what it will stream.
-    team_.Run([this](int worker) {
-      const auto [begin, end] = team_.Share(elements_, worker);
+    team_->Run([this](int worker) {
+      const auto [begin, end] = team_->Share(elements_, worker);
       for (int64_t i = begin; i < end; ++i) {
         b_[i] = StreamInputB(seed_, i);
         c_[i] = StreamInputC(seed_, i);
@@ -74,9 +76,9 @@ class CpuStreamCase : public Case {
   }
 
   Result<Verdict> VerifyLast() override {
-    std::vector<StreamMismatches> found(static_cast<size_t>(team_.size()));
-    team_.Run([&](int worker) {
-      const auto [begin, end] = team_.Share(elements_, worker);
+    std::vector<StreamMismatches> found(static_cast<size_t>(team_->size()));
+    team_->Run([&](int worker) {
+      const auto [begin, end] = team_->Share(elements_, worker);
       found[static_cast<size_t>(worker)] = FindMismatches(op_, seed_, out_.data(), begin, end);
     });
     Verdict verdict;
@@ -94,14 +96,14 @@ class CpuStreamCase : public Case {
     return verdict;
   }
 
-  Result<Ceilings> MeasureCeilings() override { return ProbeCpu(team_.size(), true); }
+  Result<Ceilings> MeasureCeilings() override { return ProbeCpu(threads_, true); }
 
  private:
   static constexpr double kPoison = std::numeric_limits<double>::quiet_NaN();
 
   void Iterate() {
-    team_.Run([this](int worker) {
-      const auto [begin, end] = team_.Share(elements_, worker);
+    team_->Run([this](int worker) {
+      const auto [begin, end] = team_->Share(elements_, worker);
       Stream(op_, out_.data(), b_.data(), c_.data(), begin, end);
     });
   }
@@ -109,7 +111,8 @@ class CpuStreamCase : public Case {
   const StreamOp op_;
   const uint64_t seed_;
   const int64_t elements_;
-  ThreadTeam team_;
+  const int threads_;
+  std::unique_ptr<ThreadTeam> team_;
   HostBuffer<double> out_, b_, c_;
 };
 

@@ -132,10 +132,11 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
 }  // namespace
 
 Ceilings ProbeCpu(int threads, bool fp64) {
-  ThreadTeam team(threads);
   Ceilings ceilings;
-  ceilings.flops = fp64 ? ProbeFlops<double>(&team) : ProbeFlops<float>(&team);
-  ceilings.bytes = ProbeMemory(&team);
+  const auto team = ThreadTeam::Start(threads);
+  if (!team.ok()) return ceilings;
+  ceilings.flops = fp64 ? ProbeFlops<double>(team->get()) : ProbeFlops<float>(team->get());
+  ceilings.bytes = ProbeMemory(team->get());
   return ceilings;
 }
 

@@ -7,7 +7,8 @@ namespace assay {
 
 // Arithmetic: independent fused multiply-adds in registers, in the widest vectors
 // that the CPU has. Memory: reading, every thread its own part, past the caches.
-// Best of a few tries, about 0.2 s. `fp64`: else fp32.
+// Best of a few tries, about 0.2 s. `fp64`: else fp32. What cannot be measured (too
+// little memory, too few threads) is absent.
 Ceilings ProbeCpu(int threads, bool fp64);
 
 }  // namespace assay

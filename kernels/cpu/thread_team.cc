@@ -3,6 +3,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 
 #include "kernels/platform.h"
 
@@ -25,10 +27,18 @@ void PinTo(int index) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(int threads) {
-  for (int worker = 0; worker < threads; ++worker) {
-    threads_.emplace_back([this, worker] { Work(worker); });
+Result<std::unique_ptr<ThreadTeam>> ThreadTeam::Start(int threads) {
+  std::unique_ptr<ThreadTeam> team(new ThreadTeam());
+  try {
+    for (int worker = 0; worker < threads; ++worker) {
+      team->threads_.emplace_back([self = team.get(), worker] { self->Work(worker); });
+    }
+  } catch (const std::system_error& error) {
+    return Status(Code::kResourceExhausted, "OUT_OF_THREADS",
+                  "the system refused thread " + std::to_string(team->size() + 1) + " of " +
+                      std::to_string(threads) + ": " + error.what());
   }
+  return team;
 }
 
 ThreadTeam::~ThreadTeam() {

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "common/status.h"
 
 namespace assay {
 
@@ -14,7 +17,8 @@ namespace assay {
 // one thread, which waits while they work.
 class ThreadTeam {
  public:
-  explicit ThreadTeam(int threads);
+  // RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system refuses that many.
+  static Result<std::unique_ptr<ThreadTeam>> Start(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -28,6 +32,7 @@ class ThreadTeam {
   std::pair<int64_t, int64_t> Share(int64_t elements, int worker) const;
 
  private:
+  ThreadTeam() = default;
   void Work(int worker);
 
   // Written by the owner before round_ moves, read by workers after.
