@@ -145,8 +145,10 @@ int Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
   pb::DescriptorPool pool;
   reflection::ServerReflectionRequest request;
   request.set_file_containing_symbol(name.substr(0, slash));
-  if (!AddFile(channel, request, &pool)) return Fail("the server does not describe " + name);
-  const pb::ServiceDescriptor* service = pool.FindServiceByName(name.substr(0, slash));
+  // Health is known here, since servers do not describe it.
+  const bool described = AddFile(channel, request, &pool);
+  const pb::ServiceDescriptor* service = (described ? &pool : pb::DescriptorPool::generated_pool())
+                                             ->FindServiceByName(name.substr(0, slash));
   const pb::MethodDescriptor* method =
       service == nullptr ? nullptr : service->FindMethodByName(name.substr(slash + 1));
   if (method == nullptr) return Fail("no method " + name);

@@ -243,13 +243,14 @@ class Fleet:
         self.coordinator = self.new_coordinator(
             "coordinator-again", *options, grpc=old["grpc"], http=old["http"]).start()
 
-    def new_agent(self, name, *options, runner=FAKE_RUNNER, attach=True, env=None):
-        command = [os.path.join(BUILD, "bin", "assay-agent"), "--data", self.path(name),
-                   "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--name", name,
+    def new_agent(self, folder, *options, name=None, runner=FAKE_RUNNER, attach=True, env=None):
+        """An agent with its state in `folder`, which names its node too without `name`."""
+        command = [os.path.join(BUILD, "bin", "assay-agent"), "--data", self.path(folder),
+                   "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--name", name or folder,
                    "--runner", runner]
         if attach:
             command += ["--coordinator", self.coordinator.addresses["grpc"]]
-        return self.add(name, [*command, *options], ready=True, env=env)
+        return self.add(folder, [*command, *options], ready=True, env=env)
 
     def agent(self, name, *options, runner=FAKE_RUNNER, attach=True):
         """Starts an agent, and waits until the coordinator has it if it attaches."""

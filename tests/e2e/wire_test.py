@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 import harness
-from harness import Fleet, fetch
+from harness import Fleet, eventually, fetch
 
 SERVICES = {
     "coordinator": {"assay.v1.CampaignService", "assay.v1.NodeService", "assay.v1.ResultService",
@@ -58,9 +58,11 @@ class WireTest(unittest.TestCase):
             agent = fleet.agent("node-a")
             for server in (fleet.coordinator, agent):
                 self.assertEqual(fetch(f"http://{server.addresses['http']}/healthz").strip(), "ok")
-            targets = json.loads(fetch(f"http://{fleet.coordinator.addresses['http']}/sd"))
-            self.assertIn(agent.addresses["http"],
-                          [target for group in targets for target in group["targets"]])
+
+            def discovered():
+                groups = json.loads(fetch(f"http://{fleet.coordinator.addresses['http']}/sd"))
+                return agent.addresses["http"] in sum((group["targets"] for group in groups), [])
+            eventually(discovered, 20, "the agent's discovery")
 
     def test_mutual_tls(self):
         with Fleet() as fleet:
