@@ -55,7 +55,7 @@ void Session::Connected(std::shared_ptr<Link> link) {
 
 void Session::Disconnected(const std::shared_ptr<Link>& link) {
   if (link != link_ || link_ == nullptr) return;
-  Log().info("session with the coordinator ended");
+  if (phase_ == Phase::kLive) Log().info("session with the coordinator ended");
   GoOffline();
 }
 
