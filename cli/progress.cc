@@ -185,8 +185,13 @@ std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& m
 }
 
 bool CampaignProgress::ended() const {
-  return campaign_.state() == v1::CAMPAIGN_STATE_COMPLETED ||
-         campaign_.state() == v1::CAMPAIGN_STATE_CANCELLED;
+  const bool judged = campaign_.state() == v1::CAMPAIGN_STATE_COMPLETED &&
+                      campaign_.verdict() != v1::VERDICT_UNSPECIFIED;
+  return judged || campaign_.state() == v1::CAMPAIGN_STATE_CANCELLED;
+}
+
+bool CampaignProgress::awaits_verdict() const {
+  return campaign_.state() == v1::CAMPAIGN_STATE_COMPLETED && !ended();
 }
 
 std::vector<std::string> CampaignProgress::Render(const Style& style, double now) const {

@@ -27,7 +27,10 @@ class CampaignProgress {
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message);
 
   const v1::Campaign& campaign() const { return campaign_; }
+  // Cancelled, or completed and judged.
   bool ended() const;
+  // Every job has ended, and the rules are yet to be applied.
+  bool awaits_verdict() const;
 
   // The live display: a bar with cases and jobs, then a line a running job, at
   // most `kMostJobs`. `now` is in seconds since 1970. Never wider than the

@@ -50,9 +50,11 @@ class Watcher {
       }
       if (Clock::Real().Now() - last_contact > kGiveUpAfter) {
         display_.Close();
-        return status.ok() ? Unavailable("the coordinator keeps closing the watch") : status;
+        return status.ok() ? Unavailable("the coordinator keeps closing the watch", "WATCH_CLOSED")
+                           : status;
       }
-      if (received || backoff == kFirstBackoff) {
+      if (!display_.progress().awaits_verdict() && (received || backoff == kFirstBackoff)) {
+        reconnecting_ = true;
         display_.Say("Lost the coordinator; the campaign goes on. Trying again for 60 s ...");
       }
       if (interrupt_.WaitFor(backoff)) return Status::Ok();
@@ -74,8 +76,9 @@ class Watcher {
     const auto reader = client_.campaigns().WatchCampaign(&context, request);
     v1::WatchCampaignResponse message;
     while (reader->Read(&message)) {
-      if (contacted_ && !received && reconnecting_) display_.Say("Watching again.");
-      received = contacted_ = reconnecting_ = true;
+      if (reconnecting_) display_.Say("Watching again.");
+      reconnecting_ = false;
+      received = contacted_ = true;
       display_.Update(message);
       if (display_.progress().ended()) context.TryCancel();
     }
@@ -87,7 +90,7 @@ class Watcher {
   Client& client_;
   const std::string campaign_;
   bool contacted_;
-  bool reconnecting_ = false;  // A message has come before.
+  bool reconnecting_ = false;  // The user was told that the coordinator is lost.
   Interrupt& interrupt_;
   LiveDisplay display_;
 };

@@ -71,6 +71,17 @@ TEST(WatchTest, SurvivesARestartOfTheCoordinator) {
             "gemm on node-a: done, 0/1 case\n");
 }
 
+TEST(WatchTest, WaitsForTheVerdict) {
+  FakeCoordinator fake;
+  fake.watches = {{Message(v1::CAMPAIGN_STATE_COMPLETED, v1::JOB_STATE_SUCCEEDED)},
+                  {End(v1::VERDICT_PASSED)}};
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "gemm on node-a: done, 0/1 case\n");
+  EXPECT_THAT(run.out, HasSubstr("PASSED"));
+}
+
 TEST(WatchTest, UnknownCampaignIsRefused) {
   FakeCoordinator fake;
   fake.Start();
