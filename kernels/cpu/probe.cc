@@ -133,7 +133,8 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
 
 Ceilings ProbeCpu(int threads, bool fp64) {
   Ceilings ceilings;
-  const auto team = ThreadTeam::Start(threads);
+  // More threads than CPUs would raise the time, not the ceiling.
+  const auto team = ThreadTeam::Start(std::min(threads, Cpu().threads));
   if (!team.ok()) return ceilings;
   ceilings.flops = fp64 ? ProbeFlops<double>(team->get()) : ProbeFlops<float>(team->get());
   ceilings.bytes = ProbeMemory(team->get());
