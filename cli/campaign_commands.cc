@@ -78,7 +78,9 @@ ExitCode Submit(Context& context, const SubmitOptions& options) {
     return kExitDone;
   }
   const std::string id = Sanitize(campaign.campaign_id());
-  Print("Submitted campaign " + Sanitize(campaign.name()) + " (" + id + "): " + size + "\n");
+  const std::string submitted =
+      "Submitted campaign " + Sanitize(campaign.name()) + " (" + id + "): " + size;
+  Print(Wrap(submitted, StyleOf(STDOUT_FILENO).width, 2) + "\n");
   if (!interrupt) {
     Print("Watch it: assay campaign watch " + id + "\n");
     return kExitDone;

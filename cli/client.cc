@@ -1,6 +1,7 @@
 #include "cli/client.h"
 
 #include <grpcpp/create_channel.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/utf8.h"
@@ -24,12 +25,13 @@ ExitCode ExitCodeOf(const Status& status) {
 }
 
 ExitCode Report(const Status& status) {
-  std::string text = "assay: " + Sanitize(status.message()) + "\n";
+  const int width = StyleOf(STDERR_FILENO).width;
+  std::string text = Wrap("assay: " + Sanitize(status.message()), width, 2) + "\n";
   for (const Violation& violation : status.violations()) {
-    text += "  " + (violation.field.empty() ? "" : Sanitize(violation.field) + ": ") +
-            Sanitize(violation.description) + "\n";
+    const std::string field = violation.field.empty() ? "" : Sanitize(violation.field) + ": ";
+    text += Wrap("  " + field + Sanitize(violation.description), width, 4) + "\n";
   }
-  if (!status.hint().empty()) text += "hint: " + Sanitize(status.hint()) + "\n";
+  if (!status.hint().empty()) text += Wrap("hint: " + Sanitize(status.hint()), width, 6) + "\n";
   PrintError(text);
   return ExitCodeOf(status);
 }
