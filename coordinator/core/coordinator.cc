@@ -33,18 +33,25 @@ void Coordinator::Shutdown(Duration reconnect_after) {
 
 std::shared_ptr<Session> Coordinator::OpenSession(std::shared_ptr<SessionSink> sink,
                                                   const std::string& dial_address) {
-  const SessionServices services{environment_,
-                                 options_,
-                                 sessions_,
-                                 attempts_,
-                                 *heartbeats_,
-                                 results_,
-                                 outage_,
-                                 [this](const Agent& agent) {
-                                   scheduler_->Kick();
-                                   if (on_attached_) on_attached_(agent);
-                                 }};
+  const SessionServices services{
+      environment_, options_, sessions_, attempts_,
+      *heartbeats_, results_, outage_,   [this](const Agent& agent) { NoteAttached(agent); }};
   return std::make_shared<Session>(services, std::move(sink), dial_address);
+}
+
+void Coordinator::OnAttached(std::function<void(const Agent&)> callback) {
+  MutexLock lock(mutex_);
+  on_attached_ = std::move(callback);
+}
+
+void Coordinator::NoteAttached(const Agent& agent) {
+  scheduler_->Kick();
+  std::function<void(const Agent&)> callback;
+  {
+    MutexLock lock(mutex_);
+    callback = on_attached_;
+  }
+  if (callback) callback(agent);
 }
 
 void Coordinator::OnNotification() {

@@ -62,6 +62,8 @@ class Coordinator {
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
 
  private:
+  void NoteAttached(const Agent& agent);
+
   const Environment environment_;
   const Options options_;
   Outage outage_;
@@ -72,7 +74,8 @@ class Coordinator {
   ResultIntake results_;
   const std::shared_ptr<Heartbeats> heartbeats_;
   const std::shared_ptr<Scheduler> scheduler_;
-  std::function<void(const Agent&)> on_attached_;
+  Mutex mutex_;
+  std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::coordinator

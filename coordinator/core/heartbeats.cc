@@ -151,7 +151,7 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   for (const RunningJobs::Missing& missing : beat.missing) {
     const Status resolved = ResolveMissing(node_id, missing, held);
     // The next State finds the job missing again.
-    if (!outage_.Note(resolved) && !resolved.ok()) {
+    if (!outage_.NoteFailure(resolved) && !resolved.ok()) {
       Log().error("job {}: {}", missing.job.job_id, resolved.ToString());
     }
   }

@@ -14,19 +14,24 @@ namespace assay::coordinator {
 // Thread-safe.
 class Outage {
  public:
-  // Every outcome of a store call goes through here; true if the database was away.
+  // The outcome of work that surely asked the database; true if it was away.
   bool Note(const Status& status) {
-    const bool away = status.code() == Code::kUnavailable;
+    if (NoteFailure(status)) return true;
     MutexLock lock(mutex_);
-    if (away != away_) {
-      away_ = away;
-      if (away) {
-        Log().warn("the database is away; work waits and is retried: {}", status.message());
-      } else {
-        Log().info("the database is back");
-      }
+    if (away_) Log().info("the database is back");
+    away_ = false;
+    return false;
+  }
+
+  // The outcome of work that may have asked it, so that success proves nothing.
+  bool NoteFailure(const Status& status) {
+    if (status.code() != Code::kUnavailable) return false;
+    MutexLock lock(mutex_);
+    if (!away_) {
+      Log().warn("the database is away; work waits and is retried: {}", status.message());
     }
-    return away;
+    away_ = true;
+    return true;
   }
 
  private:

@@ -70,7 +70,7 @@ void Scheduler::JudgeSoon(const std::string& campaign_id) {
   environment_.executor.Post([self = shared_from_this(), campaign_id] {
     // A failure is repaired by the poll, which judges whatever has no verdict.
     const Status judged = self->JudgeOne(campaign_id);
-    if (!self->outage_.Note(judged) && !judged.ok()) {
+    if (!self->outage_.NoteFailure(judged) && !judged.ok()) {
       Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
     }
   });
@@ -81,7 +81,7 @@ void Scheduler::Claim() {
   while (more && !stopped_) {
     more = false;
     const Status claimed = ClaimOnce(more);
-    if (outage_.Note(claimed)) break;
+    if (outage_.NoteFailure(claimed)) break;
     if (!claimed.ok()) {
       Log().error("jobs could not be claimed: {}", claimed.ToString());
       break;

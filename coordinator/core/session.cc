@@ -87,7 +87,7 @@ void Session::Drain(int attempt) {
   Work work = TakeWork();
   if (work.empty()) return;
   const Status handled = Handle(work);
-  if (services_.outage.Note(handled)) {
+  if (services_.outage.NoteFailure(handled)) {
     PutBack(std::move(work));
     services_.environment.executor.PostAfter(
         RetryDelay(attempt), [self = shared_from_this(), attempt] { self->Drain(attempt + 1); });
@@ -255,7 +255,7 @@ void Session::Disconnect(int attempt) {
   if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
     done = nodes.Connect(options.coordinator_id, *agent->description, agent->dial_address);
   }
-  if (services_.outage.Note(done)) {
+  if (services_.outage.NoteFailure(done)) {
     services_.environment.executor.PostAfter(
         RetryDelay(attempt),
         [self = shared_from_this(), attempt] { self->Disconnect(attempt + 1); });

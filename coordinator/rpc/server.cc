@@ -38,9 +38,6 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
       const auto credentials,
       assay::rpc::ServerCredentials(options.listen, options.tls, options.insecure));
   std::unique_ptr<Server> server(new Server(coordinator, std::move(options)));
-  coordinator.OnAttached(
-      [dialer = &server->dialer_](const Agent& agent) { dialer->OnAttached(agent); });
-
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -61,6 +58,8 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
         .WithHint("stop what listens there, or choose another --listen");
   }
   server->address_.port = port;
+  coordinator.OnAttached(
+      [dialer = &server->dialer_](const Agent& agent) { dialer->OnAttached(agent); });
   return server;
 }
 

@@ -1,0 +1,201 @@
+// The whole core on fake stores, a virtual clock and agents that are played by the
+// test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/digest.h"
+#include "coordinator/core/coordinator.h"
+#include "storage/fake_job_store.h"
+#include "storage/fake_node_store.h"
+#include "storage/fake_result_store.h"
+#include "tests/unit/coordinator/fleet_records.h"
+#include "tests/unit/coordinator/manual_executor.h"
+
+namespace assay::coordinator {
+
+// A job store whose database can be taken away.
+class FlakyJobStore : public storage::FakeJobStore {
+ public:
+  using FakeJobStore::FakeJobStore;
+  bool away = false;
+
+  Result<storage::FinishOutcome> FinishAttempt(const storage::FinishedAttempt& attempt) override {
+    if (away) return Unavailable("the database is away");
+    return FakeJobStore::FinishAttempt(attempt);
+  }
+  Result<std::vector<storage::LeasedJob>> ClaimJobs(const ClaimRequest& request) override {
+    if (away) return Unavailable("the database is away");
+    return FakeJobStore::ClaimJobs(request);
+  }
+};
+
+// The agent's end of a session.
+class FakeAgent : public SessionSink {
+ public:
+  void Send(v1::CoordinatorMessage message) override { received.push_back(std::move(message)); }
+  void ReadMore() override { ++reads_resumed; }
+  void Close(const Status& status) override {
+    if (!closed) closed = status;
+  }
+
+  // The last message of a kind; nullptr if none came.
+  const v1::CoordinatorMessage* Last(v1::CoordinatorMessage::KindCase kind) const {
+    for (auto it = received.rbegin(); it != received.rend(); ++it) {
+      if (it->kind_case() == kind) return &*it;
+    }
+    return nullptr;
+  }
+  int Count(v1::CoordinatorMessage::KindCase kind) const {
+    int count = 0;
+    for (const v1::CoordinatorMessage& one : received) count += one.kind_case() == kind ? 1 : 0;
+    return count;
+  }
+
+  std::vector<v1::CoordinatorMessage> received;
+  std::optional<Status> closed;
+  int reads_resumed = 0;
+  std::shared_ptr<Session> session;
+  v1::Node node;
+};
+
+class FleetFixture : public ::testing::Test {
+ protected:
+  using Kind = v1::CoordinatorMessage;
+
+  FleetFixture() { Restart(); }
+
+  // A new coordinator on the same database, as after a crash.
+  void Restart() {
+    executor = std::make_unique<ManualExecutor>(clock);
+    coordinator =
+        std::make_unique<Coordinator>(Environment{clock, *executor, jobs, results, nodes, observer},
+                                      Options{"coordinator-" + std::to_string(++coordinators)});
+    coordinator->Start();
+    executor->RunReady();
+  }
+
+  // A session without Hello.
+  std::shared_ptr<FakeAgent> Connect(const v1::Node& node) {
+    auto agent = std::make_shared<FakeAgent>();
+    agent->node = node;
+    agent->session = coordinator->OpenSession(agent, "");
+    return agent;
+  }
+
+  std::shared_ptr<FakeAgent> Attach(const v1::Node& node) {
+    auto agent = Connect(node);
+    v1::AgentMessage hello;
+    *hello.mutable_hello()->mutable_node() = node.description();
+    hello.mutable_hello()->set_protocol_revision(1);
+    Say(agent, std::move(hello));
+    return agent;
+  }
+
+  void Say(const std::shared_ptr<FakeAgent>& agent, v1::AgentMessage message) {
+    agent->session->OnMessage(std::move(message));
+    executor->RunReady();
+  }
+
+  using Epochs = std::vector<storage::JobEpoch>;
+  void SayState(const std::shared_ptr<FakeAgent>& agent, const Epochs& running,
+                uint64_t sequence = 1) {
+    v1::AgentMessage message;
+    message.mutable_state()->set_sequence(sequence);
+    for (const storage::JobEpoch& job : running) {
+      v1::RunningJob* added = message.mutable_state()->add_running_jobs();
+      added->set_job_id(job.job_id);
+      added->set_epoch(job.epoch);
+    }
+    Say(agent, std::move(message));
+  }
+
+  void SayReady(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job,
+                const std::string& token) {
+    v1::AgentMessage message;
+    message.mutable_gang_ready()->set_job_id(job.job_id());
+    message.mutable_gang_ready()->set_epoch(job.epoch());
+    message.mutable_gang_ready()->set_rendezvous_token(token);
+    Say(agent, std::move(message));
+  }
+
+  void SayFinished(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job,
+                   v1::FailureClass failure = v1::FAILURE_CLASS_UNSPECIFIED) {
+    v1::AgentMessage message;
+    message.mutable_job_finished()->set_job_id(job.job_id());
+    message.mutable_job_finished()->set_epoch(job.epoch());
+    if (failure != v1::FAILURE_CLASS_UNSPECIFIED) {
+      message.mutable_job_finished()->mutable_failure()->set_failure_class(failure);
+      message.mutable_job_finished()->mutable_failure()->set_reason("RUNNER_CRASHED");
+    }
+    Say(agent, std::move(message));
+  }
+
+  static v1::CaseResult ResultOf(const v1::JobSpec& job, int index, double median = 2.0) {
+    v1::CaseResult result;
+    result.set_job_id(job.job_id());
+    result.set_epoch(job.epoch());
+    result.set_case_index(job.cases(index).case_index());
+    result.set_outcome(v1::CASE_OUTCOME_OK);
+    result.set_benchmark(job.benchmark());
+    result.set_benchmark_version(job.benchmark_version());
+    *result.mutable_parameters() = job.cases(index).parameters();
+    result.mutable_verification()->set_passed(true);
+    v1::Measurement* measurement = result.add_measurements();
+    measurement->set_metric("tflops");
+    measurement->set_unit("TFLOP/s");
+    measurement->set_median(median);
+    return result;
+  }
+
+  void SayResult(const std::shared_ptr<FakeAgent>& agent, const v1::CaseResult& result) {
+    v1::AgentMessage message;
+    *message.mutable_case_result() = result;
+    Say(agent, std::move(message));
+  }
+
+  // Every case's result, then the end.
+  void Complete(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job) {
+    for (int i = 0; i < job.cases_size(); ++i) SayResult(agent, ResultOf(job, i));
+    SayFinished(agent, job);
+  }
+
+  v1::JobSpec AssignedTo(const std::shared_ptr<FakeAgent>& agent) {
+    const v1::CoordinatorMessage* message = agent->Last(Kind::kAssign);
+    EXPECT_NE(message, nullptr) << "no Assign came";
+    return message == nullptr ? v1::JobSpec() : message->assign().job();
+  }
+
+  v1::Campaign Submit(const v1::CampaignSpec& spec) {
+    v1::CreateCampaignRequest request;
+    *request.mutable_spec() = spec;
+    auto campaign = coordinator->CreateCampaign(request);
+    EXPECT_TRUE(campaign.ok()) << campaign.status();
+    executor->RunReady();
+    return campaign.ok() ? *campaign : v1::Campaign();
+  }
+
+  v1::Campaign Campaign(const v1::Campaign& campaign) {
+    return *jobs.GetCampaign(campaign.campaign_id());
+  }
+
+  static storage::JobEpoch EpochOf(const v1::JobSpec& job) { return {job.job_id(), job.epoch()}; }
+
+  VirtualClock clock;
+  storage::FakeDatabase database{clock};
+  FlakyJobStore jobs{database};
+  storage::FakeNodeStore nodes{database};
+  storage::FakeResultStore results{database};
+  Observer observer;
+  int coordinators = 0;
+  std::unique_ptr<ManualExecutor> executor;
+  std::unique_ptr<Coordinator> coordinator;
+};
+
+}  // namespace assay::coordinator

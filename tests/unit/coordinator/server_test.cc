@@ -1,0 +1,249 @@
+// The coordinator's server over real gRPC on loopback, on fake stores.
+#include "coordinator/rpc/server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include "assay/v1/agent_service.grpc.pb.h"
+#include "coordinator/rpc/outbound_queue.h"
+#include "rpc/status_conversion.h"
+#include "storage/fake_job_store.h"
+#include "storage/fake_node_store.h"
+#include "storage/fake_result_store.h"
+#include "tests/unit/coordinator/fleet_records.h"
+
+namespace assay::coordinator::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr auto kPatience = std::chrono::seconds(20);
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void Serve(ServerOptions options = {}) {
+    options.listen = {"127.0.0.1", 0};
+    coordinator_->Start();
+    auto server = Server::Start(*coordinator_, std::move(options));
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    channel_ =
+        grpc::CreateChannel(server_->address().ToString(), grpc::InsecureChannelCredentials());
+  }
+
+  void TearDown() override {
+    if (server_) server_->Shutdown(std::chrono::seconds(2));
+    executor_ = nullptr;
+  }
+
+  static void SetDeadline(grpc::ClientContext& context) {
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  }
+
+  using Stream = grpc::ClientReaderWriterInterface<v1::AgentMessage, v1::CoordinatorMessage>;
+  // Says Hello and waits for the answer.
+  static void Hello(Stream& stream, const v1::Node& node) {
+    v1::AgentMessage hello;
+    *hello.mutable_hello()->mutable_node() = node.description();
+    hello.mutable_hello()->set_protocol_revision(1);
+    ASSERT_TRUE(stream.Write(hello));
+    v1::CoordinatorMessage ack;
+    ASSERT_TRUE(stream.Read(&ack));
+    ASSERT_TRUE(ack.has_hello_ack());
+  }
+
+  Clock& clock_ = Clock::Real();
+  storage::FakeDatabase database_{clock_};
+  storage::FakeJobStore jobs_{database_};
+  storage::FakeNodeStore nodes_{database_};
+  storage::FakeResultStore results_{database_};
+  Observer observer_;
+  std::unique_ptr<Executor> executor_ = NewThreadPool(2, "test");
+  std::unique_ptr<Coordinator> coordinator_ = std::make_unique<Coordinator>(
+      Environment{clock_, *executor_, jobs_, results_, nodes_, observer_}, Options{"c"});
+  std::unique_ptr<Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+TEST_F(ServerTest, ACampaignOverTheWire) {
+  Serve();
+  grpc::ClientContext attach_context;
+  SetDeadline(attach_context);
+  const auto stream = v1::FleetService::NewStub(channel_)->Attach(&attach_context);
+  Hello(*stream, MakeFleetNode("a", '1', 0));
+
+  const auto campaigns = v1::CampaignService::NewStub(channel_);
+  v1::CreateCampaignRequest create;
+  *create.mutable_spec() = MakeSpec("cpu_gemm");
+  v1::CreateCampaignResponse created;
+  {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    ASSERT_TRUE(campaigns->CreateCampaign(&context, create, &created).ok());
+  }
+  v1::CoordinatorMessage assign;
+  ASSERT_TRUE(stream->Read(&assign));
+  ASSERT_TRUE(assign.has_assign()) << assign.DebugString();
+
+  grpc::ClientContext watch_context;
+  SetDeadline(watch_context);
+  v1::WatchCampaignRequest watch;
+  watch.set_campaign(created.campaign().campaign_id());
+  const auto changes = campaigns->WatchCampaign(&watch_context, watch);
+  v1::WatchCampaignResponse change;
+  ASSERT_TRUE(changes->Read(&change));
+  EXPECT_EQ(change.campaign().state(), v1::CAMPAIGN_STATE_ACTIVE);
+
+  v1::AgentMessage finished;
+  finished.mutable_job_finished()->set_job_id(assign.assign().job().job_id());
+  finished.mutable_job_finished()->set_epoch(assign.assign().job().epoch());
+  finished.mutable_job_finished()->mutable_failure()->set_failure_class(v1::FAILURE_CLASS_USER);
+  ASSERT_TRUE(stream->Write(finished));
+  while (changes->Read(&change)) {
+  }
+  EXPECT_TRUE(changes->Finish().ok());
+  EXPECT_EQ(change.campaign().verdict(), v1::VERDICT_FAILED);
+  stream->WritesDone();
+  v1::CoordinatorMessage rest;
+  while (stream->Read(&rest)) {
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(ServerTest, FaultsTravelWithTheirLines) {
+  Serve();
+  v1::CreateCampaignRequest request;
+  *request.mutable_spec() = MakeSpec("nonsense");
+  v1::CreateCampaignResponse response;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const Status status = assay::rpc::FromGrpc(
+      v1::CampaignService::NewStub(channel_)->CreateCampaign(&context, request, &response));
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  ASSERT_EQ(status.violations().size(), 2u) << status;  // No node, no such benchmark.
+  EXPECT_EQ(status.violations()[1].line, 4);
+}
+
+TEST_F(ServerTest, AMalformedClientIsTurnedAway) {
+  Serve();
+  for (const bool empty_hello : {false, true}) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const auto stream = v1::FleetService::NewStub(channel_)->Attach(&context);
+    v1::AgentMessage message;
+    if (empty_hello) {
+      message.mutable_hello();
+    } else {
+      message.mutable_state()->set_sequence(1);
+    }
+    stream->Write(message);
+    v1::CoordinatorMessage answer;
+    EXPECT_FALSE(stream->Read(&answer));
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+}
+
+TEST_F(ServerTest, RequestsAreValidated) {
+  Serve();
+  const auto nodes = v1::NodeService::NewStub(channel_);
+  v1::ListNodesResponse listed;
+  v1::ListNodesRequest list;
+  list.set_page_size(-1);
+  grpc::ClientContext first;
+  SetDeadline(first);
+  EXPECT_EQ(nodes->ListNodes(&first, list, &listed).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  list.set_page_size(0);
+  list.set_page_token("forged");
+  grpc::ClientContext second;
+  SetDeadline(second);
+  EXPECT_EQ(nodes->ListNodes(&second, list, &listed).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  v1::AddNodeRequest add;
+  add.set_address("nowhere");
+  v1::AddNodeResponse added;
+  grpc::ClientContext third;
+  SetDeadline(third);
+  EXPECT_EQ(nodes->AddNode(&third, add, &added).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ServerTest, ATakenPortIsNamed) {
+  Serve();
+  ServerOptions options;
+  options.listen = server_->address();
+  const auto second = Server::Start(*coordinator_, std::move(options));
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.status().message(), HasSubstr(std::to_string(server_->address().port)));
+}
+
+// An agent that the coordinator dials.
+class DialledAgent : public v1::AgentService::Service {
+ public:
+  grpc::Status Session(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>* stream) override {
+    v1::AgentMessage hello;
+    *hello.mutable_hello()->mutable_node() = MakeFleetNode("dialled", '7', 0).description();
+    hello.mutable_hello()->set_protocol_revision(1);
+    stream->Write(hello);
+    v1::CoordinatorMessage message;
+    while (stream->Read(&message)) {
+    }
+    return grpc::Status::OK;
+  }
+};
+
+TEST_F(ServerTest, AnAddedNodeIsDialledAndARemovedOneForgotten) {
+  Serve();
+  DialledAgent agent;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&agent);
+  const auto agent_server = builder.BuildAndStart();
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+
+  const auto nodes = v1::NodeService::NewStub(channel_);
+  v1::AddNodeRequest add;
+  add.set_address(address);
+  v1::AddNodeResponse added;
+  grpc::ClientContext add_context;
+  SetDeadline(add_context);
+  const grpc::Status status = nodes->AddNode(&add_context, add, &added);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(added.node().description().name(), "dialled");
+  EXPECT_EQ(added.node().dial_address(), address);
+  EXPECT_THAT(*nodes_.ListDialAddresses(), ::testing::ElementsAre(address));
+
+  v1::RemoveNodeRequest remove;
+  remove.set_node("dialled");
+  v1::RemoveNodeResponse removed;
+  grpc::ClientContext remove_context;
+  SetDeadline(remove_context);
+  EXPECT_TRUE(nodes->RemoveNode(&remove_context, remove, &removed).ok());
+  EXPECT_TRUE(nodes_.ListDialAddresses()->empty());
+  EXPECT_FALSE(server_->dialer().Dials(address));
+  agent_server->Shutdown();
+}
+
+TEST(OutboundQueueTest, OnlyTheLatestRenewalIsSentAndNoResultIsDropped) {
+  OutboundQueue queue;
+  v1::CoordinatorMessage renewal;
+  for (const uint64_t sequence : {1, 2, 3}) {
+    renewal.mutable_lease_renewal()->set_sequence(sequence);
+    queue.Push(renewal);
+    v1::CoordinatorMessage ack;
+    ack.mutable_result_ack()->set_case_index(static_cast<int>(sequence));
+    queue.Push(ack);
+  }
+  EXPECT_EQ(queue.size(), 4u);
+  EXPECT_EQ(queue.Pop()->result_ack().case_index(), 1);
+  EXPECT_EQ(queue.Pop()->result_ack().case_index(), 2);
+  EXPECT_EQ(queue.Pop()->lease_renewal().sequence(), 3u);
+  EXPECT_EQ(queue.Pop()->result_ack().case_index(), 3);
+  EXPECT_FALSE(queue.Pop().has_value());
+}
+
+}  // namespace
+}  // namespace assay::coordinator::rpc
