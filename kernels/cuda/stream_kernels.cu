@@ -71,8 +71,11 @@ __global__ void CheckKernel(StreamArrays arrays, uint64_t seed, int64_t set,
   }
 }
 
-// Enough threads to fill any GPU; each takes many elements.
-constexpr unsigned kCheckBlocks = 4096;
+// Of kernels whose threads take many elements: enough to fill any GPU, fewer for the
+// many small arrays of a cold rotation, whose launches add up.
+unsigned BlocksFor(int64_t elements) {
+  return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
+}
 
 // Calls `launch` with the op as a constant.
 template <typename Launch>
@@ -98,7 +101,7 @@ Status Dispatch(StreamOp op, const Launch& launch) {
 }  // namespace
 
 Status FillStream(const StreamArrays& arrays, uint64_t seed, int64_t set, cudaStream_t stream) {
-  FillKernel<<<kCheckBlocks, 256, 0, stream>>>(arrays, seed, set);
+  FillKernel<<<BlocksFor(arrays.elements), 256, 0, stream>>>(arrays, seed, set);
   ASSAY_CUDA(cudaGetLastError());
   return Status::Ok();
 }
@@ -117,7 +120,7 @@ Result<Verdict> CheckStream(StreamOp op, const StreamArrays& arrays, uint64_t se
   ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream));
   ASSAY_RETURN_IF_ERROR(Dispatch(op, [&](auto constant) {
     CheckKernel<decltype(constant)::value>
-        <<<kCheckBlocks, 256, 0, stream>>>(arrays, seed, set, counter.device());
+        <<<BlocksFor(arrays.elements), 256, 0, stream>>>(arrays, seed, set, counter.device());
   }));
   return counter.Read(arrays.out, arrays.elements, sizeof(float), stream);
 }

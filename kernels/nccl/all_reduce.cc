@@ -64,6 +64,7 @@ const auto& EntryOf(const Table& table, const std::string& name) {
 template <typename Table>
 std::vector<std::string> NamesOf(const Table& table) {
   std::vector<std::string> names;
+  names.reserve(table.size());
   for (const auto& entry : table) names.emplace_back(entry.name);
   return names;
 }

@@ -11,8 +11,14 @@
 namespace assay {
 namespace {
 
-constexpr unsigned kBlocks = 4096;
 constexpr unsigned kThreads = 256;
+
+// Enough to fill any GPU, each thread taking many elements; fewer for the many small
+// buffers of a cold rotation, whose launches add up.
+unsigned BlocksFor(int64_t count) {
+  return static_cast<unsigned>(std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, 4096));
+}
+
 constexpr int kLargestSum = 127;  // Of int8.
 
 // `index` counts through all rotation sets.
@@ -142,8 +148,8 @@ Status FillReduceInput(const ReducePattern& pattern, int rank, int64_t first, in
                        void* data, cudaStream_t stream) {
   return Dispatch(pattern.type, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    FillKernel<T>
-        <<<kBlocks, kThreads, 0, stream>>>(pattern, rank, first, count, static_cast<T*>(data));
+    FillKernel<T><<<BlocksFor(count), kThreads, 0, stream>>>(pattern, rank, first, count,
+                                                             static_cast<T*>(data));
   });
 }
 
@@ -152,8 +158,8 @@ Result<Verdict> CheckReduction(const ReducePattern& pattern, int64_t first, int6
   ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream));
   ASSAY_RETURN_IF_ERROR(Dispatch(pattern.type, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    CheckKernel<T><<<kBlocks, kThreads, 0, stream>>>(pattern, first, count,
-                                                     static_cast<const T*>(data), counter.device());
+    CheckKernel<T><<<BlocksFor(count), kThreads, 0, stream>>>(
+        pattern, first, count, static_cast<const T*>(data), counter.device());
   }));
   return counter.Read(data, count, BytesOf(pattern.type), stream);
 }
