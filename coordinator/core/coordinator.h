@@ -45,10 +45,8 @@ class Coordinator {
   // another coordinator, campaigns moved on.
   void OnNotification();
 
-  // Calls `callback` whenever an agent is in session, on the executor. Set before Start.
-  void OnAttached(std::function<void(const Agent&)> callback) {
-    on_attached_ = std::move(callback);
-  }
+  // Calls `callback` whenever an agent is in session, on the executor, from now on.
+  void OnAttached(std::function<void(const Agent&)> callback);
 
   // As the requests of CampaignService and NodeService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request);
