@@ -52,14 +52,20 @@ class Rank {
   void CloseEvents() { events_.Close(); }
   void Signal(int signal) { process_->Signal(signal); }
 
-  // The next event that is not CaseStarted; one without a kind at the end.
+  // The next event; one without a kind at the end.
+  v1::RunnerEvent NextOfAnyKind() {
+    auto frame = reader_->Read();
+    v1::RunnerEvent event;
+    EXPECT_TRUE(frame.ok()) << frame.status();
+    if (!frame.ok() || !frame->has_value()) return event;
+    EXPECT_TRUE(event.ParseFromString(**frame));
+    return event;
+  }
+
+  // As NextOfAnyKind, past CaseStarted.
   v1::RunnerEvent Next() {
     for (;;) {
-      auto frame = reader_->Read();
-      v1::RunnerEvent event;
-      EXPECT_TRUE(frame.ok()) << frame.status();
-      if (!frame.ok() || !frame->has_value()) return event;
-      EXPECT_TRUE(event.ParseFromString(**frame));
+      v1::RunnerEvent event = NextOfAnyKind();
       if (!event.has_case_started()) return event;
     }
   }
@@ -223,6 +229,7 @@ TEST(RunnerProtocol, ALostRankEndsTheJobWithoutFinished) {
   first.Send(rendezvous);
   second.Send(rendezvous);
   EXPECT_TRUE(second.Next().has_ready());
+  EXPECT_TRUE(second.NextOfAnyKind().has_case_started());  // The gang has met.
   second.Signal(SIGKILL);
   EXPECT_EQ(first.Next().kind_case(), v1::RunnerEvent::KIND_NOT_SET);
   EXPECT_EQ(first.Wait().code, kExitGangLost);
