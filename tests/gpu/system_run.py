@@ -9,7 +9,8 @@ and writes to --out what `assay results` reads back from PostgreSQL: bars.txt,
 results.csv, results.txt, nodes.json, campaign outputs. Exit code 1 if a bar is
 missed or a campaign failed, 77 without a GPU.
 
-    system_run.py PROGRAMS --out DIR [--rounds 3] [--ranks 2 4] [--no-sweep]
+    system_run.py PROGRAMS --out DIR [--rounds 3] [--ranks 2 4]
+                  [--data DIR] [--no-bars] [--no-sweep]
 """
 
 import argparse
@@ -18,12 +19,11 @@ import io
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 
-from gpu_bars import bars, run_json, REFERENCE
+from gpu_bars import bars, run_json, table, REFERENCE
 
 
 def bars_campaign(name, ranks):
@@ -50,16 +50,18 @@ benchmarks:
 
 
 class Stack:
-    """`assay up` on free ports and a fresh data folder; a context manager."""
+    """`assay up` on free ports; a context manager. Without `data`, on a folder that goes."""
 
-    def __init__(self, programs):
+    def __init__(self, programs, data):
         self.assay = os.path.join(programs, "assay")
-        self.data = tempfile.mkdtemp(prefix="assay-system-", dir="/var/tmp")
-        os.chmod(self.data, 0o755)  # PostgreSQL runs as another user than root.
+        self.temporary = None if data else tempfile.mkdtemp(prefix="assay-", dir="/var/tmp")
+        if self.temporary:
+            os.chmod(self.temporary, 0o755)  # PostgreSQL runs as another user than root.
+        self.data = data or os.path.join(self.temporary, "up")
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            [self.assay, "up", "--data", os.path.join(self.data, "up"),
+            [self.assay, "up", "--data", self.data,
              "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"],
             stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
@@ -72,7 +74,8 @@ class Stack:
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait(timeout=60)
-        shutil.rmtree(self.data, ignore_errors=True)
+        if self.temporary:
+            shutil.rmtree(self.temporary, ignore_errors=True)
 
     def run(self, *arguments):
         """Standard output of one assay command; its exit code is in `self.code`."""
@@ -104,18 +107,18 @@ def matches(row, runner_arguments):
 
 def run_bars(stack, arguments, out):
     chosen = bars(["gemm", "copy"] + (["all_reduce"] if arguments.ranks else []), arguments.ranks)
-    values = {bar.name: ([], []) for bar in chosen}
+    values = [(bar, [], []) for bar in chosen]
     for round_number in range(1, arguments.rounds + 1):
         name = f"bars-{round_number}"
         out.write(stack.campaign(bars_campaign(name, arguments.ranks)))
         rows = stack.rows(name)
-        for bar in chosen:
+        for bar, ours, theirs in values:
             found = [row for row in rows if matches(row, bar.runner) and row["outcome"] == "ok"]
             if len(found) != 1:
                 sys.exit(f"system_run: {len(found)} results of {bar.name} in {name}:\n{rows}")
             reference = run_json([sys.executable, REFERENCE, *bar.reference])
-            values[bar.name][0].append(float(found[0]["median"]))
-            values[bar.name][1].append(reference["value"])
+            ours.append(float(found[0]["median"]))
+            theirs.append(reference["value"])
             line = (f"{bar.name}, round {round_number}: assay {float(found[0]['median']):.2f}, "
                     f"torch {reference['value']:.2f} {reference['unit']}; "
                     f"SM {found[0]['sm_clock_mhz']} MHz, {found[0]['power_watts']} W, "
@@ -123,20 +126,9 @@ def run_bars(stack, arguments, out):
                     f"{json.dumps(reference)}")
             print(line, flush=True)
             out.write(line + "\n")
-    return chosen, values
-
-
-def print_bars(chosen, values, out):
-    missed = False
-    lines = [f"{'benchmark':<28} {'assay':>10} {'torch':>10} {'ratio':>7} {'bar':>5}"]
-    for bar in chosen:
-        ours, theirs = (statistics.median(side) for side in values[bar.name])
-        failed = ours / theirs < bar.least
-        missed = missed or failed
-        lines.append(f"{bar.name:<28} {ours:>10.2f} {theirs:>10.2f} {ours / theirs:>7.4f} "
-                     f"{bar.least:>5.2f}{'  MISSED' if failed else ''}")
-    print("\n".join(lines), flush=True)
-    out.write("\n".join(lines) + "\n")
+    text, missed = table(values)
+    print(text, flush=True)
+    out.write(text + "\n")
     return missed
 
 
@@ -146,6 +138,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ranks", nargs="*", type=int, default=[2])
+    parser.add_argument("--data", help="folder that keeps the database; default: one that goes")
+    parser.add_argument("--no-bars", action="store_true")
     parser.add_argument("--no-sweep", action="store_true")
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)
@@ -154,7 +148,7 @@ def main():
         with open(os.path.join(arguments.out, name), "w") as file:
             file.write(text)
 
-    with Stack(arguments.programs) as stack:
+    with Stack(arguments.programs, arguments.data) as stack:
         nodes = stack.run("node", "list", "-o", "json")
         save("nodes.json", nodes)
         if not json.loads(nodes)[0]["description"]["inventory"].get("gpus"):
@@ -162,17 +156,18 @@ def main():
             return 77
         print(stack.run("node", "list"), stack.run("benchmark", "list"), flush=True)
         failed = False
-        with open(os.path.join(arguments.out, "bars.txt"), "w") as out:
-            failed = print_bars(*run_bars(stack, arguments, out), out)
+        if not arguments.no_bars:
+            with open(os.path.join(arguments.out, "bars.txt"), "w") as out:
+                failed = run_bars(stack, arguments, out)
         if not arguments.no_sweep:
             watched = stack.campaign(sweep_campaign("sweep", arguments.ranks))
             failed = failed or stack.code != 0
             print(watched, flush=True)
             save("sweep.txt", watched)
         save("results.csv", stack.run("results", "-o", "csv", "-n", "0"))
-        table = stack.run("results", "-n", "0")
-        save("results.txt", table)
-        print(table, flush=True)
+        listing = stack.run("results", "-n", "0")
+        save("results.txt", listing)
+        print(listing, flush=True)
     return 1 if failed else 0
 
 
