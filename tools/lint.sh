@@ -30,7 +30,7 @@ configure() {
 generate_protocol() {
   local outputs
   mapfile -t outputs < <(ninja -C "$lint_dir" -t targets all |
-    sed -nE 's|^(generated/.*\.pb\.h): .*|\1|p')
+    sed -nE 's|^([^ ]+\.pb\.h): .*|\1|p')
   ninja -C "$lint_dir" "${outputs[@]}" >/dev/null
 }
 
