@@ -12,8 +12,8 @@ import subprocess
 
 import tree
 
-# Headers that need a CUDA compiler.
-SKIPPED = ("kernels/cuda/", "kernels/nccl/")
+# Headers that need a CUDA compiler, and those that are no part's public face.
+SKIPPED = ("kernels/cuda/", "kernels/nccl/", "tests/")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
