@@ -11,6 +11,7 @@
 
 #include "common/executor.h"
 #include "common/status.h"
+#include "coordinator/core/outage.h"
 #include "coordinator/rpc/guard.h"
 #include "rpc/status_conversion.h"
 
@@ -30,8 +31,9 @@ class Calls {
   Executor& executor() const { return executor_; }
 
   // Runs `body` (a Status from no arguments), which may block, and answers with what it
-  // returns. Request and response live until then. RESOURCE_EXHAUSTED when too many
-  // calls wait already.
+  // returns. Request and response live until then. While the database is away, body is
+  // run again for some seconds, so it fills the response only once nothing can fail any
+  // more. RESOURCE_EXHAUSTED when too many calls wait already.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
@@ -42,8 +44,8 @@ class Calls {
                  .WithHint("try again in a moment"));
       return reactor;
     }
-    executor_.Post([this, reactor, method, body = std::move(body)]() mutable {
-      Finish(reactor, method, Guarded(method, body));
+    executor_.Post([this, context, reactor, method, body = std::move(body)]() mutable {
+      Try(context, reactor, method, std::move(body), 0);
     });
     return reactor;
   }
@@ -66,6 +68,21 @@ class Calls {
 
  private:
   static constexpr int kMaxInProgress = 256;
+  // With RetryDelay between them: about three seconds, less than clients wait.
+  static constexpr int kTries = 6;
+
+  template <typename Body>
+  void Try(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+           const char* method, Body body, int attempt) const {
+    const Status status = Guarded(method, body);
+    if (status.code() != Code::kUnavailable || attempt + 1 == kTries || context->IsCancelled()) {
+      Finish(reactor, method, status);
+      return;
+    }
+    executor_.PostAfter(RetryDelay(attempt), [=, this, body = std::move(body)]() mutable {
+      Try(context, reactor, method, std::move(body), attempt + 1);
+    });
+  }
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, const Status& status) const {
     --in_progress_;
