@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./dev test: builds and runs the tests; ctest's summary closes the run.
+# ./dev test: builds and runs the tests, with --sanitize first those of the sanitizer
+# builds (as long again as all the rest); ctest's summary closes the run.
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -10,26 +11,18 @@ run_ctest() {
 }
 
 main() {
-  local slow=0 sanitize=auto arguments=()
+  local slow=0 sanitize=0 arguments=()
   while (($#)); do
     case "$1" in
       --slow) slow=1 ;;
-      --sanitize) sanitize=only ;;
-      --no-sanitize) sanitize=no ;;
+      --sanitize) sanitize=1 ;;
       *) arguments+=("$1") ;;
     esac
     shift
   done
-  # Whoever asks for some tests wants their answer soon.
-  if [[ "$sanitize" == auto && ${#arguments[@]} -gt 0 ]]; then
-    sanitize=no
-  fi
   need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}"
-  if [[ "$sanitize" != no ]]; then
+  if ((sanitize)); then
     "$root/tools/sanitize.sh"
-  fi
-  if [[ "$sanitize" == only ]]; then
-    return
   fi
   build_preset dev
   if ((!slow)); then
