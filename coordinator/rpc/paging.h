@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/status.h"
 #include "storage/types.h"
 
 namespace assay::coordinator::rpc {
