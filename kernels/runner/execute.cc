@@ -208,6 +208,9 @@ MeasureRule RuleFor(Resource resource) {
   if (resource == Resource::kGpu) {
     rule.min_warmup_seconds = 0.3;
     rule.max_warmup_seconds = 3.0;
+  } else {
+    // A host that is busy with other work does not get quieter for waiting.
+    rule.max_seconds = 5.0;
   }
   return rule;
 }

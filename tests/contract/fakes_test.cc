@@ -27,9 +27,9 @@ class FakeStores : public Stores {
 
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
 
-INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes));
-INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes));
-INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes));
+INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes), NameOfStores);
 
 }  // namespace
 }  // namespace assay::storage

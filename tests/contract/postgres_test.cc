@@ -102,9 +102,9 @@ class PostgresStores : public Stores {
 
 const StoresFactory kPostgres = [] { return std::make_unique<PostgresStores>(); };
 
-INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres));
-INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres));
-INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres));
+INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres), NameOfStores);
 
 TEST(Migrate, IsIdempotentAndRefusesNewerAndChangedDatabases) {
   PostgresStores stores;

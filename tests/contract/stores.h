@@ -88,4 +88,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
   std::unique_ptr<Stores> stores_ = GetParam()();
 };
 
+// The suite's own name says which stores these are.
+inline std::string NameOfStores(const ::testing::TestParamInfo<StoresFactory>&) { return "stores"; }
+
 }  // namespace assay::storage
