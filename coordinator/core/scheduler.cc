@@ -116,8 +116,7 @@ Status Scheduler::ClaimOnce(bool& more) {
 
 void Scheduler::Poll() {
   if (stopped_) return;
-  Status status = SweepLost();
-  if (status.ok()) status = SweepExpired();
+  Status status = Sweep();
   if (status.ok()) status = JudgeAll();
   if (outage_.Note(status)) {
     MutexLock lock(mutex_);
@@ -128,6 +127,17 @@ void Scheduler::Poll() {
   watchers_.NotifyAll();
   Kick();
   environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
+}
+
+Status Scheduler::Sweep() {
+  {
+    // While the database is away States wait behind results that cannot be stored, and
+    // leases are not renewed: silence is then the coordinator's own.
+    MutexLock lock(mutex_);
+    if (environment_.clock.Now() < sweep_after_) return Status::Ok();
+  }
+  ASSAY_RETURN_IF_ERROR(SweepLost());
+  return SweepExpired();
 }
 
 Status Scheduler::SweepLost() {
@@ -143,10 +153,6 @@ Status Scheduler::SweepLost() {
 }
 
 Status Scheduler::SweepExpired() {
-  {
-    MutexLock lock(mutex_);
-    if (environment_.clock.Now() < sweep_after_) return Status::Ok();
-  }
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(kExpiredLimit));
   for (const LeasedJob& job : expired) {

@@ -40,7 +40,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Claim();
   Status ClaimOnce(bool& more);
   void Poll();
-  // Fails attempts whose agent or coordinator is gone.
+  // Fails attempts whose agent or coordinator is gone; not soon after an outage.
+  Status Sweep();
   Status SweepLost();
   Status SweepExpired();
   Status JudgeAll();

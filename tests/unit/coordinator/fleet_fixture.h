@@ -34,6 +34,14 @@ class FlakyJobStore : public storage::FakeJobStore {
     if (away) return Unavailable("the database is away");
     return FakeJobStore::ClaimJobs(request);
   }
+  Result<std::vector<storage::LeasedJob>> ListExpired(int limit) override {
+    if (away) return Unavailable("the database is away");
+    return FakeJobStore::ListExpired(limit);
+  }
+  Result<std::vector<std::string>> ListUnjudged() override {
+    if (away) return Unavailable("the database is away");
+    return FakeJobStore::ListUnjudged();
+  }
 };
 
 // The agent's end of a session.

@@ -251,6 +251,23 @@ TEST_F(SessionTest, WorkWaitsWhileTheDatabaseIsAway) {
   EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_PASSED);
 }
 
+TEST_F(SessionTest, AnOutageLongerThanTheLeaseCostsNoAttempt) {
+  const auto agent = Attach(a_);
+  const v1::Campaign campaign = Submit(MakeSpec("cpu_gemm"));
+  const v1::JobSpec job = AssignedTo(agent);
+  SayState(agent, {EpochOf(job)});
+  jobs.away = true;
+  Complete(agent, job);
+  for (uint64_t beat = 2; beat <= 12; ++beat) {
+    executor->Advance(std::chrono::seconds(5));
+    SayState(agent, {EpochOf(job)}, beat);
+  }
+  jobs.away = false;
+  executor->Advance(std::chrono::seconds(6));
+  EXPECT_EQ(Campaign(campaign).jobs().succeeded(), 1);
+  EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_PASSED);
+}
+
 TEST_F(SessionTest, AFloodIsHeldBack) {
   const auto agent = Attach(a_);
   bool read_on = true;
