@@ -39,8 +39,15 @@ class CommandStream {
     return command;
   }
 
+  // From now on the end of the stream ends nothing: the agent closes it as soon as
+  // it has read Finished, while this process is still leaving.
+  void NoMoreNeeded() {
+    MutexLock lock(mutex_);
+    needed_ = false;
+  }
+
  private:
-  [[noreturn]] void ReadAll() {
+  void ReadAll() {
     for (;;) {
       const auto frame = reader_.Read();
       v1::RunnerCommand command;
@@ -49,8 +56,11 @@ class CommandStream {
                             : frame.status().WithContext("stdin"));
         _exit(kExitUsage);
       }
-      if (!frame->has_value()) _exit(kExitStopped);
       MutexLock lock(mutex_);
+      if (!frame->has_value()) {
+        if (needed_) _exit(kExitStopped);
+        return;
+      }
       commands_.push_back(std::move(command));
       arrived_.NotifyOne();
     }
@@ -60,6 +70,7 @@ class CommandStream {
   Mutex mutex_;
   CondVar arrived_;
   std::deque<v1::RunnerCommand> commands_ ASSAY_GUARDED_BY(mutex_);
+  bool needed_ ASSAY_GUARDED_BY(mutex_) = true;
 };
 
 class Session {
@@ -84,6 +95,7 @@ class Session {
     }
     v1::RunnerEvent finished;
     finished.mutable_finished()->set_cases_run(start_.cases_size());
+    commands_.NoMoreNeeded();
     Send(finished);
     return kExitDone;
   }

@@ -190,6 +190,19 @@ TEST(RunnerProtocol, ServesCasesInOrder) {
   EXPECT_EQ(runner.Wait().code, kExitDone);
 }
 
+// The agent closes stdin as soon as it has read Finished: no interruption, however
+// late the runner leaves.
+TEST(RunnerProtocol, TheEndOfStdinAfterFinishedIsNoStop) {
+  for (int i = 0; i < 50; ++i) {
+    Rank runner("serve");
+    runner.Send(Start("cpu_memory_bandwidth", {{{"op", "swap"}}}));
+    while (!runner.Next().has_finished()) {
+    }
+    runner.CloseCommands();
+    EXPECT_EQ(runner.Wait().code, kExitDone);
+  }
+}
+
 TEST(RunnerProtocol, AGangMeetsThroughTheToken) {
   Rank first("serve");
   Rank second("serve");
