@@ -1,5 +1,9 @@
 #include "rpc/credentials.h"
 
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
 #include "common/digest.h"
 
 namespace assay::rpc {
@@ -13,6 +17,37 @@ struct Pem {
   std::string authorities;
 };
 
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+// Never asks the terminal for the password of an encrypted key.
+int NoPassword(char*, int, int, void*) { return 0; }
+
+// gRPC takes any two files and fails where it listens or dials, for no stated reason.
+Status CheckPair(const TlsFiles& files, const Pem& pem) {
+  const auto memory = [](const std::string& text) {
+    return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+  };
+  const Bio certificate_text = memory(pem.certificate);
+  const Bio key_text = memory(pem.key);
+  const Certificate certificate(
+      PEM_read_bio_X509(certificate_text.get(), nullptr, NoPassword, nullptr), X509_free);
+  const PrivateKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, NoPassword, nullptr),
+                       EVP_PKEY_free);
+  const bool match =
+      certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  if (!certificate) return InvalidArgument(files.certificate + " holds no readable certificate");
+  if (!key) {
+    return InvalidArgument(files.key + " holds no readable private key")
+        .WithHint("a key with a password cannot be used");
+  }
+  if (match) return Status::Ok();
+  return InvalidArgument(files.key + " is not the key of the first certificate in " +
+                         files.certificate);
+}
+
 Result<Pem> ReadPem(const TlsFiles& files) {
   if (files.certificate.empty() != files.key.empty()) {
     return InvalidArgument(files.key.empty() ? "a TLS certificate is given without its key"
@@ -23,7 +58,9 @@ Result<Pem> ReadPem(const TlsFiles& files) {
   const auto read = [](const std::string& path, std::string_view marker,
                        std::string& into) -> Status {
     if (path.empty()) return Status::Ok();
-    ASSAY_ASSIGN_OR_RETURN(into, ReadFile(path));
+    const Result<std::string> text = ReadFile(path);
+    if (!text.ok()) return InvalidArgument(text.status().message(), "FILE_UNREADABLE");
+    into = *text;
     if (into.find(marker) == std::string::npos) {
       return InvalidArgument(path + " is not a PEM file: it has no line with \"" +
                              std::string(marker) + "\"");
@@ -33,6 +70,7 @@ Result<Pem> ReadPem(const TlsFiles& files) {
   ASSAY_RETURN_IF_ERROR(read(files.certificate, "-----BEGIN CERTIFICATE-----", pem.certificate));
   ASSAY_RETURN_IF_ERROR(read(files.key, "PRIVATE KEY-----", pem.key));
   ASSAY_RETURN_IF_ERROR(read(files.authorities, "-----BEGIN CERTIFICATE-----", pem.authorities));
+  if (!pem.certificate.empty()) ASSAY_RETURN_IF_ERROR(CheckPair(files, pem));
   return pem;
 }
 
