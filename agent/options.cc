@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 #include "common/subprocess.h"
+#include "common/units.h"
 
 namespace assay::agent {
 namespace {
@@ -101,6 +103,14 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   for (const std::string& label : labels) {
     const Status added = AddLabel(label, &options.labels);
     if (!added.ok()) return UsageError(added.message());
+  }
+  for (const auto& [flag, address] : {std::pair("--coordinator", &options.coordinator),
+                                      {"--listen", &options.listen},
+                                      {"--http", &options.http}}) {
+    const Result<HostPort> parsed = ParseHostPort(*address);
+    if (!address->empty() && !parsed.ok()) {
+      return UsageError(std::string(flag) + ": " + parsed.status().message());
+    }
   }
   if (options.coordinator.empty() && options.listen.empty()) {
     return UsageError("with --listen \"\" and no --coordinator nobody could reach this agent");
