@@ -115,7 +115,7 @@ class Expander {
       }
       const size_t faults = violations_.count();
       Matrix checked = Matrix::Check(matrix, schema->second, path, kMaxCases, violations_);
-      CheckGpuIndices(matrix, path);
+      CheckGpuIndices(matrix, schema->second, path);
       cases = SaturatingAdd(cases, checked.case_count());
       if (violations_.count() > faults) continue;
       matrices_.push_back({&matrix, &schema->second, path, std::move(checked)});
@@ -129,7 +129,12 @@ class Expander {
     }
   }
 
-  void CheckGpuIndices(const v1::BenchmarkMatrix& matrix, const std::string& path) {
+  void CheckGpuIndices(const v1::BenchmarkMatrix& matrix, const v1::BenchmarkSchema& schema,
+                       const std::string& path) {
+    if (!matrix.gpu_indices().empty() && schema.resource() != v1::RESOURCE_KIND_GPU) {
+      violations_.Add(path + ".gpus", schema.name() + " does not run on GPUs; leave this out",
+                      matrix.line());
+    }
     std::set<int> seen;
     for (const int index : matrix.gpu_indices()) {
       if (index < 0) {

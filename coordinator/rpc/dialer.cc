@@ -11,6 +11,13 @@
 namespace assay::coordinator::rpc {
 namespace {
 
+// What is said of the last try to reach an agent; empty if nothing is known.
+std::string Cause(const Status& why) {
+  if (why.ok()) return "";
+  if (why.code() == Code::kUnimplemented) return ": what listens there is not an agent";
+  return ": " + (why.message().empty() ? std::string(CodeName(why.code())) : why.message());
+}
+
 Status Forgotten() { return FailedPrecondition("the node was removed", "NODE_REMOVED"); }
 
 }  // namespace
@@ -66,9 +73,9 @@ void Dialer::AwaitHello(const std::string& address, Duration patience, Answered 
         why = target->second->last_error();
       }
     }
-    late(Unavailable("no agent answered at " + address + " within " + FormatDuration(patience) +
-                         (why.ok() ? "" : ": " + why.message()),
-                     "AGENT_UNREACHABLE")
+    late(Unavailable(
+             "no agent answered at " + address + " within " + FormatDuration(patience) + Cause(why),
+             "AGENT_UNREACHABLE")
              .WithHint("is assay-agent running there, and may this coordinator reach the port?"));
   });
 }

@@ -208,6 +208,8 @@ std::vector<Fault> Faults() {
          First(s).add_gpu_indices(9);
        },
        "benchmarks[0].gpus", "the highest index is 7", 4},
+      {"GpusOfACpuBenchmark", [](Spec& s) { First(s).add_gpu_indices(0); }, "benchmarks[0].gpus",
+       "cpu_gemm does not run on GPUs", 4},
       {"TooFewGpus",
        [](Spec& s) {
          s = MakeSpec("all_reduce");
