@@ -112,7 +112,16 @@ Status Pool::RunTimed(const char* name, const Body& body, bool in_transaction) {
   if (options_.observer) {
     options_.observer(name, std::chrono::steady_clock::now() - begin, status.ok());
   }
-  return status.WithContext(name);
+  switch (status.code()) {
+    // The caller's fault, in words that are the caller's.
+    case Code::kInvalidArgument:
+    case Code::kNotFound:
+    case Code::kAlreadyExists:
+    case Code::kFailedPrecondition:
+      return status;
+    default:
+      return status.WithContext(name);
+  }
 }
 
 Status Pool::RunOn(const Body& body, bool in_transaction) {
