@@ -1,12 +1,15 @@
 #include "cli/app.h"
 
+#include <cstdio>
 #include <map>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/completion.h"
 #include "cli/field_reader.h"
+#include "cli/utf8.h"
 #include "common/parameter.h"
 
 namespace assay::cli {
@@ -68,7 +71,9 @@ std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
     names.push_back(child->get_name());
   }
   const std::vector<std::string> unknown = app->remaining(true);
-  if (!names.empty() && !unknown.empty() && unknown[0][0] != '-') {
+  if (!unknown.empty() && unknown[0][0] == '-') {
+    message = Quote(unknown[0]) + " is no option of \"" + path + "\"";
+  } else if (!names.empty() && !unknown.empty()) {
     const std::string closest = ClosestName(unknown[0], names);
     message = Quote(unknown[0]) + " is no command of \"" + path + "\"; " +
               (closest.empty() ? "" : "did you mean " + closest + "? ") +
@@ -77,6 +82,18 @@ std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
     message = "\"" + path + "\" needs a command: " + Join(names);
   }
   return "assay: " + message + "\nSee: " + path + " --help\n";
+}
+
+// The first argument that is not UTF-8, which no message can carry; else nullptr.
+const char* FindMalformed(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    for (std::string_view rest = argv[i]; !rest.empty();) {
+      const Utf8Character character = DecodeUtf8(rest);
+      if (!character.valid) return argv[i];
+      rest.remove_prefix(static_cast<size_t>(character.bytes));
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -112,10 +129,19 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
 }
 
 int RunApp(int argc, const char* const* argv) {
+  if (const char* argument = FindMalformed(argc, argv); argument != nullptr) {
+    PrintError("assay: " + Quote(argument) + " is not text in UTF-8\n");
+    return kExitUsage;
+  }
   Context context;
   const std::unique_ptr<CLI::App> app = MakeApp(context);
   try {
     app->parse(argc, argv);
+    // A full disk must not look like a short list.
+    if (std::ferror(stdout) != 0) {
+      PrintError("assay: cannot write the output\n");
+      return kExitRefused;
+    }
     return context.exit_code;
   } catch (const CLI::ParseError& error) {
     // Help and version come as errors too, with exit code 0.

@@ -221,8 +221,13 @@ ExitCode Cancel(Context& context, const NameOptions& options) {
       client->Call(&v1::CampaignService::Stub::CancelCampaign, client->campaigns(), request);
   if (!response.ok()) return Report(response.status());
   const v1::Campaign& campaign = response->campaign();
-  Print("Cancelled campaign " + Sanitize(campaign.name()) + " (" +
-        Sanitize(campaign.campaign_id()) + "): " + DescribeJobs(campaign.jobs()) + "\n");
+  const std::string name =
+      "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
+  if (campaign.state() == v1::CAMPAIGN_STATE_COMPLETED) {
+    Print("Nothing to cancel: " + name + " has ended: " + CampaignOutcome(campaign).text + "\n");
+  } else {
+    Print("Cancelled " + name + ": " + DescribeJobs(campaign.jobs()) + "\n");
+  }
   return kExitDone;
 }
 

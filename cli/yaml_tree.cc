@@ -227,10 +227,10 @@ std::string Quote(std::string_view text) {
 YamlFile ParseYaml(std::string_view text) {
   YamlFile file;
   if (text.size() > kMaxYamlBytes) {
-    file.faults.push_back({{1, 1},
-                           "",
-                           "the file has " + std::to_string(text.size()) + " bytes; at most " +
-                               std::to_string(kMaxYamlBytes) + " are allowed"});
+    file.faults.push_back(
+        {{1, 1},
+         "",
+         "the file has more than " + std::to_string(kMaxYamlBytes) + " bytes, which is the limit"});
     return file;
   }
   if (auto binary = FindBinary(text)) {

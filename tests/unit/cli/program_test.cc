@@ -1,6 +1,7 @@
 // The real program: arguments, exit codes, and what it says.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -45,7 +46,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"campaign", "list", "--limit", "-3"}, "--limit"},
         BadUsage{{"results", "-o", "xml"}, "--output"},
         BadUsage{{"results", "--limit", "many"}, "--limit"},
-        BadUsage{{"node", "list", "--bogus"}, "--bogus"},
+        BadUsage{{"node", "list", "--bogus"}, "\"--bogus\" is no option of \"assay node list\""},
+        BadUsage{{"--bogus"}, "\"--bogus\" is no option of \"assay\""},
+        BadUsage{{"results", "--filter", "node=\"\xff\""}, "is not text in UTF-8"},
         BadUsage{{"node", "add"}, "address is required"}, BadUsage{{"completion", "tcsh"}, "tcsh"},
         BadUsage{{"run", "gemm", "m"}, "\"m\" is not NAME=VALUE; write for example m=4096"},
         BadUsage{{"run", "gemm", "m=1", "m=2"}, "parameter \"m\" is given twice"},
@@ -54,6 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"--coordinator", "nowhere", "node", "list"}, "\"nowhere\" is not HOST:PORT"},
         BadUsage{{"--coordinator", "localhost:0", "node", "list"}, "port 0"},
         BadUsage{{"--tls-cert", "/nonexistent", "node", "list"}, "without its key"},
+        BadUsage{{"--tls-ca", "/nonexistent", "node", "list"}, "/nonexistent"},
         BadUsage{{"up", "--listen", "7900"}, "--listen: \"7900\" is not HOST:PORT"}));
 
 TEST(ProgramTest, HelpAndVersion) {
@@ -65,6 +69,10 @@ TEST(ProgramTest, HelpAndVersion) {
   }
   EXPECT_EQ(RunAssay({"version"}, kNobody).out, "assay " ASSAY_VERSION "\n");
   EXPECT_EQ(RunAssay({"--version"}, kNobody).out, "assay " ASSAY_VERSION "\n");
+}
+
+TEST(ProgramTest, OutputThatCannotBeWrittenIsAnError) {
+  EXPECT_EQ(std::system(ASSAY_PROGRAM " version >/dev/full 2>/dev/null"), 4 << 8);
 }
 
 TEST(ProgramTest, UnreachableCoordinator) {
@@ -163,6 +171,30 @@ TEST_F(ServedTest, RefusalsExitWithFour) {
   EXPECT_EQ(Run({"campaign", "show", "other"}).exit_code, 4);
   fake_.create_error = Status(Code::kPermissionDenied, "NO_ROLE", "not allowed to submit");
   EXPECT_EQ(Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")}).exit_code, 4);
+}
+
+TEST_F(ServedTest, AnotherProgramThatAnswersIsNamed) {
+  fake_.create_error = Status(Code::kUnimplemented, "", "");
+  const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("what answers at " + fake_.address() + " is not the coordinator"));
+}
+
+TEST_F(ServedTest, ACampaignThatHasEndedIsNotCancelled) {
+  fake_.campaigns[0].set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  fake_.campaigns[0].set_verdict(v1::VERDICT_PASSED);
+  const ProgramRun run = Run({"campaign", "cancel", "nightly"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("Nothing to cancel: campaign nightly ("));
+  EXPECT_THAT(run.out, HasSubstr("has ended: PASSED"));
+}
+
+TEST_F(ServedTest, FaultsWithoutAFileAreListedOnce) {
+  fake_.create_error = InvalidArgument("the campaign has a fault: nodes: none is connected")
+                           .WithViolations({{"nodes", "none is connected", 0}});
+  const ProgramRun run = Run({"run", "gemm"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, "assay: the campaign has a fault\n  nodes: none is connected\n");
 }
 
 TEST_F(ServedTest, CoordinatorWithoutDatabaseSpeaksForItself) {
