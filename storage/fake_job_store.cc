@@ -1,10 +1,8 @@
 #include "storage/fake_job_store.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "storage/page_token.h"
-#include "storage/placement.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
@@ -177,77 +175,6 @@ Result<std::vector<JobEpoch>> FakeJobStore::CancelCampaign(const std::string& ca
   return running;
 }
 
-Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& request) {
-  MutexLock lock(database_.mutex);
-  const MonotonicTime now = database_.clock.Now();
-  std::map<std::string, int> running;
-  std::vector<JobRow*> queued;
-  for (auto& [id, row] : database_.jobs) {
-    if (row.state == v1::JOB_STATE_RUNNING) ++running[row.campaign_id];
-    if (row.state == v1::JOB_STATE_QUEUED && row.not_before <= now) queued.push_back(&row);
-  }
-  std::vector<LeasedJob> leased;
-  const auto rank = [&](const JobRow* row) {
-    return std::tuple(-database_.campaigns.at(row->campaign_id).spec.priority(),
-                      running[row->campaign_id], row->sequence);
-  };
-  while (!queued.empty() && static_cast<int>(leased.size()) < request.limit) {
-    const auto best =
-        std::min_element(queued.begin(), queued.end(),
-                         [&](const JobRow* a, const JobRow* b) { return rank(a) < rank(b); });
-    JobRow& row = **best;
-    queued.erase(best);
-    const auto nodes = Place(row, request.node_ids);
-    if (!nodes) continue;
-    row.state = v1::JOB_STATE_RUNNING;
-    row.node_ids = *nodes;
-    row.owner = request.owner;
-    row.lease_until = now + request.lease;
-    row.start_time = database_.clock.WallNow();
-    ++row.epoch;
-    ++row.attempts;
-    ++running[row.campaign_id];
-    Touch(row);
-    leased.push_back(Leased(row));
-  }
-  return leased;
-}
-
-Result<std::vector<LeasedJob>> FakeJobStore::RenewLeases(const std::string& owner, Duration lease,
-                                                         const std::vector<JobEpoch>& jobs) {
-  MutexLock lock(database_.mutex);
-  std::vector<LeasedJob> held;
-  for (const JobEpoch& job : jobs) {
-    const auto it = database_.jobs.find(job.job_id);
-    if (it == database_.jobs.end()) continue;
-    JobRow& row = it->second;
-    if (row.state != v1::JOB_STATE_RUNNING || row.epoch != job.epoch) continue;
-    row.owner = owner;
-    row.lease_until = database_.clock.Now() + lease;
-    held.push_back(Leased(row));
-  }
-  return held;
-}
-
-Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(int limit) {
-  MutexLock lock(database_.mutex);
-  std::vector<const JobRow*> expired;
-  for (const auto& [id, row] : database_.jobs) {
-    if (row.state == v1::JOB_STATE_RUNNING && row.lease_until <= database_.clock.Now()) {
-      expired.push_back(&row);
-    }
-  }
-  std::sort(expired.begin(), expired.end(), [](const JobRow* a, const JobRow* b) {
-    return std::tuple(a->lease_until, a->sequence) < std::tuple(b->lease_until, b->sequence);
-  });
-  std::vector<LeasedJob> leased;
-  for (const JobRow* row : expired) {
-    if (static_cast<int>(leased.size()) == limit) break;
-    leased.push_back(Leased(*row));
-  }
-  return leased;
-}
-
 Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt) {
   FinishOutcome outcome;
   bool queued = false;
@@ -360,19 +287,6 @@ v1::Job FakeJobStore::JobMessage(const JobRow& row) const {
   return message;
 }
 
-LeasedJob FakeJobStore::Leased(const JobRow& row) const {
-  LeasedJob leased;
-  leased.campaign_id = row.campaign_id;
-  leased.job = row.job;
-  leased.epoch = row.epoch;
-  leased.node_ids = row.node_ids;
-  leased.done_cases = DoneCases(row);
-  leased.failures = row.failures;
-  leased.retries = database_.campaigns.at(row.campaign_id).spec.retries();
-  leased.cancel_requested = row.cancel_requested;
-  return leased;
-}
-
 std::vector<int> FakeJobStore::DoneCases(const JobRow& row) const {
   std::vector<int> done;
   const auto begin = database_.cases.lower_bound({row.job.job_id, 0});
@@ -380,30 +294,6 @@ std::vector<int> FakeJobStore::DoneCases(const JobRow& row) const {
     done.push_back(it->first.second);
   }
   return done;
-}
-
-std::optional<std::vector<std::string>> FakeJobStore::Place(
-    const JobRow& row, const std::vector<std::string>& reachable) const {
-  const auto can_reach = [&](const std::string& node) {
-    return database_.nodes.contains(node) &&
-           std::find(reachable.begin(), reachable.end(), node) != reachable.end();
-  };
-  return ChooseNodes(row.job, row.avoid_node_ids, can_reach,
-                     [&](const std::string& node) { return IsFree(node, row); });
-}
-
-bool FakeJobStore::IsFree(const std::string& node_id, const JobRow& row) const {
-  for (const auto& [id, other] : database_.jobs) {
-    const auto& nodes = other.node_ids;
-    if (other.state != v1::JOB_STATE_RUNNING) continue;
-    if (std::find(nodes.begin(), nodes.end(), node_id) == nodes.end()) continue;
-    if (HoldsWholeNodes(row.job) || HoldsWholeNodes(other.job)) return false;
-    const auto& held = other.job.gpu_indices;
-    for (int gpu : row.job.gpu_indices) {
-      if (std::find(held.begin(), held.end(), gpu) != held.end()) return false;
-    }
-  }
-  return true;
 }
 
 void FakeJobStore::Touch(JobRow& row) { row.revision = database_.next_sequence++; }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ class FakeJobStore : public JobStore {
   std::optional<std::vector<std::string>> Place(const JobRow& row,
                                                 const std::vector<std::string>& reachable) const
       ASSAY_REQUIRES(database_.mutex);
-  bool IsFree(const std::string& node_id, const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  // The nodes on which running jobs hold what the job needs.
+  std::set<std::string> HeldNodes(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
   // True if the campaign had no open job left and so ended.
   bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);
