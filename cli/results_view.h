@@ -9,9 +9,9 @@
 
 namespace assay::cli {
 
-// What all rows have in common, the table, then what its marks mean. Of the parameters those are shown that
-// vary between results of one benchmark, and those that say what was measured
-// (sizes, dtype, ranks, op).
+// What all rows have in common, the table, then what its marks mean. Of the
+// parameters those are shown that vary between results of one benchmark, and those
+// that say what was measured (sizes, dtype, ranks, op).
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
 // RFC 4180, one record a result. Columns are only ever added at the end.
