@@ -93,6 +93,28 @@ TEST(ProgramTest, PlaintextBeyondLoopbackIsRefused) {
   EXPECT_THAT(run.err, HasSubstr("without TLS"));
 }
 
+TEST(ProgramTest, AKeyOfAnotherCertificateIsNamed) {
+  TemporaryFolder folder;
+  for (const char* name : {"/a", "/b"}) {
+    const std::string base = folder.path() + name;
+    const std::string make =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=a "
+        "-keyout " +
+        base + ".key -out " + base + ".pem >/dev/null 2>&1";
+    ASSERT_EQ(std::system(make.c_str()), 0);
+  }
+  const std::string certificate = folder.path() + "/a.pem";
+  const std::string other = folder.path() + "/b.key";
+  const ProgramRun run =
+      RunAssay({"node", "list", "--tls-cert", certificate, "--tls-key", other}, kNobody);
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, "assay: " + other + " is not the key of the first certificate in " +
+                         certificate + "\n");
+  const ProgramRun fitting = RunAssay(
+      {"node", "list", "--tls-cert", certificate, "--tls-key", folder.path() + "/a.key"}, kNobody);
+  EXPECT_EQ(fitting.exit_code, 3) << fitting.err;
+}
+
 class ServedTest : public testing::Test {
  protected:
   void SetUp() override {
