@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "assay/v1/result_service.pb.h"
 #include "cli/client.h"
 #include "cli/output.h"
 
@@ -16,6 +18,9 @@ struct ResultsQuery {
   // 0 for all.
   int limit = 0;
 };
+
+// Prints `results` on stdout; a table without rows is nothing.
+void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format);
 
 // Prints what the query finds, newest first.
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format);

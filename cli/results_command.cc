@@ -38,6 +38,18 @@ ExitCode Results(Context& context, const ResultsOptions& options) {
 
 }  // namespace
 
+void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format) {
+  if (format == OutputFormat::kJson) {
+    Print(ToJsonArray(results));
+  } else if (format == OutputFormat::kCsv) {
+    std::string csv = ResultsCsvHeader();
+    for (const v1::StoredResult& result : results) csv += ResultsCsv(result);
+    Print(csv);
+  } else if (!results.empty()) {
+    Print(ResultsTable(results, StyleOf(STDOUT_FILENO)));
+  }
+}
+
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
   v1::ListResultsRequest request;
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
@@ -46,17 +58,8 @@ Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat form
       CollectPages<v1::StoredResult>(
           client, &v1::ResultService::Stub::ListResults, client.results(), request, query.limit,
           [](v1::ListResultsResponse& page) { return page.mutable_results(); }));
-  if (format == OutputFormat::kJson) {
-    Print(ToJsonArray(results));
-  } else if (format == OutputFormat::kCsv) {
-    std::string csv = ResultsCsvHeader();
-    for (const v1::StoredResult& result : results) csv += ResultsCsv(result);
-    Print(csv);
-  } else if (results.empty()) {
-    PrintError("No results match.\n");
-  } else {
-    Print(ResultsTable(results, StyleOf(STDOUT_FILENO)));
-  }
+  if (results.empty() && format == OutputFormat::kTable) PrintError("No results match.\n");
+  PrintResults(results, format);
   return Status::Ok();
 }
 

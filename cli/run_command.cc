@@ -13,7 +13,6 @@
 #include "cli/fetch_results.h"
 #include "cli/field_reader.h"
 #include "cli/interrupt.h"
-#include "cli/results_view.h"
 #include "cli/watch.h"
 #include "common/digest.h"
 #include "common/subprocess.h"
@@ -27,6 +26,7 @@ struct RunOptions {
   std::string agent;
   bool local = false;
   std::vector<int> gpus;
+  OutputFormat format = OutputFormat::kTable;
 };
 
 Result<std::map<std::string, std::string>> SplitParameters(const std::vector<std::string>& given) {
@@ -51,12 +51,16 @@ std::string GpuList(const std::vector<int>& gpus) {
 
 // Becomes the runner beside this program; returns only if that fails.
 ExitCode RunLocally(const RunOptions& options) {
+  if (options.format == OutputFormat::kCsv) {
+    return Report(InvalidArgument("--local writes no csv; give -o table or -o json"));
+  }
   const std::string runner = ExecutableDirectory() + "/assay-runner";
   if (!options.gpus.empty()) {
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
     setenv("CUDA_VISIBLE_DEVICES", GpuList(options.gpus).c_str(), 1);
   }
-  std::vector<std::string> arguments = {runner, "run", options.benchmark};
+  std::vector<std::string> arguments = {runner, "run", options.benchmark, "-o",
+                                        options.format == OutputFormat::kJson ? "json" : "table"};
   arguments.insert(arguments.end(), options.parameters.begin(), options.parameters.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -120,7 +124,7 @@ ExitCode RunOnAgent(Context& context, const RunOptions& options,
   std::vector<v1::StoredResult> rows;
   bool all_ok = true;
   const Status status = ReadJob(*client, request, interrupt, rows, all_ok);
-  if (!rows.empty()) Print(ResultsTable(rows, StyleOf(STDOUT_FILENO)));
+  if (!rows.empty() || status.ok()) PrintResults(rows, options.format);
   if (interrupt.requested()) {
     PrintError("Cancelled the job.\n");
     return kExitFailed;
@@ -159,10 +163,12 @@ ExitCode RunOnFleet(Context& context, const RunOptions& options,
   if (!response.ok()) return Report(response.status());
   ResultsQuery query;
   query.campaign = response->campaign().campaign_id();
-  const ExitCode watched = WatchCampaign(*client, query.campaign, true, interrupt);
+  const ExitCode watched = WatchCampaign(
+      *client, query.campaign, true, interrupt,
+      options.format == OutputFormat::kTable ? Summary::kOnStdout : Summary::kOnStderr);
   if (interrupt.requested() || watched == kExitUnreachable || watched == kExitRefused)
     return watched;
-  const Status printed = PrintResults(*client, query, OutputFormat::kTable);
+  const Status printed = PrintResults(*client, query, options.format);
   return printed.ok() ? watched : Report(printed);
 }
 
@@ -191,6 +197,7 @@ void AddRunCommand(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::NonNegativeNumber);
+  AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Run);
 }
 

@@ -98,7 +98,7 @@ class Watcher {
 }  // namespace
 
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
-                       Interrupt& interrupt) {
+                       Interrupt& interrupt, Summary summary) {
   Watcher watcher(client, campaign, created, interrupt);
   const Status status = watcher.Run();
   const CampaignProgress progress = watcher.Finish();
@@ -109,8 +109,10 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
                id + "\n  Cancel it:       assay campaign cancel " + id + "\n");
     return kExitDone;
   }
-  Print(progress.Summary(StyleOf(STDOUT_FILENO)));
-  Print("Its results: assay results --campaign " + Sanitize(progress.campaign().campaign_id()) +
+  const bool on_stdout = summary == Summary::kOnStdout;
+  const auto print = on_stdout ? Print : PrintError;
+  print(progress.Summary(StyleOf(on_stdout ? STDOUT_FILENO : STDERR_FILENO)));
+  print("Its results: assay results --campaign " + Sanitize(progress.campaign().campaign_id()) +
         "\n");
   return progress.campaign().verdict() == v1::VERDICT_PASSED ? kExitDone : kExitFailed;
 }

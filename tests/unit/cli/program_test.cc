@@ -54,6 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"run", "gemm", "m=1", "m=2"}, "parameter \"m\" is given twice"},
         BadUsage{{"run", "gemm", "--local", "--agent", "127.0.0.1:1"}, "--agent excludes --local"},
         BadUsage{{"run", "gemm", "--gpus", "a"}, "--gpus"},
+        BadUsage{{"run", "gemm", "--local", "-o", "csv"}, "--local writes no csv"},
         BadUsage{{"--coordinator", "nowhere", "node", "list"}, "\"nowhere\" is not HOST:PORT"},
         BadUsage{{"--coordinator", "localhost:0", "node", "list"}, "port 0"},
         BadUsage{{"--tls-cert", "/nonexistent", "node", "list"}, "without its key"},

@@ -1,7 +1,9 @@
 // assay run, on an agent and on the fleet.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/unit/cli/fake_coordinator.h"
 
@@ -9,6 +11,7 @@ namespace assay::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 v1::CaseResult GoodCase() {
   v1::CaseResult run;
@@ -36,6 +39,36 @@ TEST(RunTest, OnAnAgent) {
             "cpu_gemm   m=512       gflops   123.5  GFLOP/s  0.00\n");
   EXPECT_EQ(agent.last_run().parameters().at("m"), "512");
   EXPECT_THAT(agent.last_run().gpu_indices(), testing::ElementsAre(0, 2));
+}
+
+TEST(RunTest, StdoutIsOnlyTheDataOfOtherForms) {
+  FakeCoordinator fake;
+  fake.run_events.emplace_back().mutable_progress()->set_phase("measure");
+  *fake.run_events.emplace_back().mutable_case_result() = GoodCase();
+  v1::Campaign& campaign = fake.campaigns.emplace_back();
+  campaign.set_campaign_id("c1");
+  v1::WatchCampaignResponse end;
+  *end.mutable_campaign() = campaign;
+  end.mutable_campaign()->set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  end.mutable_campaign()->set_verdict(v1::VERDICT_PASSED);
+  fake.watches = {{end}, {end}};
+  *fake.results.emplace_back().mutable_case_result() = GoodCase();
+  fake.Start();
+  for (const bool on_agent : {true, false}) {
+    std::vector<std::string> arguments = {"run", "cpu_gemm", "-o", "json"};
+    if (on_agent) arguments.insert(arguments.end(), {"--agent", fake.address()});
+    ProgramRun run = RunAssay(arguments, fake.address());
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const auto json = nlohmann::json::parse(run.out, nullptr, false);
+    ASSERT_EQ(json.size(), 1u) << run.out;
+    EXPECT_EQ(json[0]["case_result"]["measurements"][0]["metric"], "gflops");
+    EXPECT_THAT(run.err, HasSubstr(on_agent ? "cpu_gemm: measure" : "PASSED"));
+    arguments[3] = "csv";
+    run = RunAssay(arguments, fake.address());
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, StartsWith("time,result_id,campaign_id,"));
+    EXPECT_THAT(run.out, HasSubstr(",gflops,"));
+  }
 }
 
 TEST(RunTest, FailuresOnAnAgent) {
