@@ -94,16 +94,19 @@ TEST(ProgramTest, PlaintextBeyondLoopbackIsRefused) {
   EXPECT_THAT(run.err, HasSubstr("without TLS"));
 }
 
+// Writes a self-signed certificate to BASE.pem and its key to BASE.key.
+bool MakeCertificate(const std::string& base) {
+  const std::string make =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=a "
+      "-keyout " +
+      base + ".key -out " + base + ".pem >/dev/null 2>&1";
+  return std::system(make.c_str()) == 0;
+}
+
 TEST(ProgramTest, AKeyOfAnotherCertificateIsNamed) {
   TemporaryFolder folder;
-  for (const char* name : {"/a", "/b"}) {
-    const std::string base = folder.path() + name;
-    const std::string make =
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=a "
-        "-keyout " +
-        base + ".key -out " + base + ".pem >/dev/null 2>&1";
-    ASSERT_EQ(std::system(make.c_str()), 0);
-  }
+  ASSERT_TRUE(MakeCertificate(folder.path() + "/a"));
+  ASSERT_TRUE(MakeCertificate(folder.path() + "/b"));
   const std::string certificate = folder.path() + "/a.pem";
   const std::string other = folder.path() + "/b.key";
   const ProgramRun run =
@@ -137,7 +140,7 @@ class ServedTest : public testing::Test {
   }
 
   std::string Write(const std::string& text) {
-    const std::string path = folder_.path() + "/campaign.yaml";
+    std::string path = folder_.path() + "/campaign.yaml";
     std::ofstream(path) << text;
     return path;
   }
