@@ -11,6 +11,7 @@
 
 #include "cli/benchmark_entry.h"
 #include "cli/field_reader.h"
+#include "common/limits.h"
 #include "common/subprocess.h"
 #include "common/units.h"
 
@@ -75,7 +76,7 @@ class CampaignReader {
         spec_.set_placement(choice == 0 ? v1::PLACEMENT_POLICY_EACH : v1::PLACEMENT_POLICY_ANY);
       }
     } else if (key == "repetitions") {
-      spec_.set_repetitions(reader_.Integer(value, key, 1).value_or(1));
+      spec_.set_repetitions(reader_.Integer(value, key, 1, kMaxRepetitions).value_or(1));
     } else if (key == "retries") {
       spec_.set_retries(reader_.Integer(value, key, 0).value_or(0));
     } else if (key == "priority") {

@@ -58,15 +58,21 @@ int FieldReader::Choice(const YamlNode& node, const std::string& field,
   return -1;
 }
 
-std::optional<int> FieldReader::Integer(const YamlNode& node, const std::string& field, int least) {
+std::optional<int> FieldReader::Integer(const YamlNode& node, const std::string& field, int least,
+                                        std::optional<int> most) {
   constexpr int kLeast = std::numeric_limits<int>::min();
   constexpr int kMost = std::numeric_limits<int>::max();
-  const std::string wanted =
-      least == kLeast ? "a whole number" : "a whole number of at least " + std::to_string(least);
+  std::string wanted = "a whole number";
+  if (most) {
+    wanted += " from " + std::to_string(least) + " to " + std::to_string(*most);
+  } else if (least != kLeast) {
+    wanted += " of at least " + std::to_string(least);
+  }
   if (!IsText(node, field, wanted)) return std::nullopt;
   const Result<int64_t> number = ParseInteger(node.text);
-  if (number.ok() && *number >= least && *number <= kMost) return static_cast<int>(*number);
-  const bool too_big = number.ok() && *number > kMost;
+  if (number.ok() && *number >= least && *number <= most.value_or(kMost))
+    return static_cast<int>(*number);
+  const bool too_big = number.ok() && *number > kMost && !most;
   Fault(node.at, field, Quote(node.text) + (too_big ? " is too big" : " is not " + wanted));
   return std::nullopt;
 }

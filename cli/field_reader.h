@@ -35,9 +35,10 @@ class FieldReader {
   int Choice(const YamlNode& node, const std::string& field,
              const std::vector<std::string>& choices);
 
-  // A whole number of at least `least`; nullopt after a fault. What is too much is
-  // the coordinator's to say.
-  std::optional<int> Integer(const YamlNode& node, const std::string& field, int least);
+  // A whole number from `least` to `most`; nullopt after a fault. Without `most`,
+  // what is too much is the coordinator's to say.
+  std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
+                             std::optional<int> most = std::nullopt);
 
  private:
   std::vector<FileFault>& faults_;

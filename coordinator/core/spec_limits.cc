@@ -4,11 +4,12 @@
 
 #include <cstdlib>
 
+#include "common/limits.h"
+
 namespace assay::coordinator {
 namespace {
 
 constexpr size_t kMaxNameBytes = 200;
-constexpr int kMaxRepetitions = 1000;
 constexpr int kMaxRetries = 10;
 constexpr int kMaxPriority = 100;
 constexpr int64_t kMinTimeoutSeconds = 1;

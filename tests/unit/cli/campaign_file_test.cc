@@ -104,6 +104,13 @@ TEST(CampaignFileTest, ExamplesAreValid) {
   EXPECT_GE(examples, 4);
 }
 
+TEST(CampaignFileTest, TooManyRepetitionsNameTheLimit) {
+  for (const std::string number : {"1001", "1000000000000", "99999999999999999999"}) {
+    EXPECT_EQ(Faults("name: a\nbenchmarks: [gemm]\nrepetitions: " + number + "\n"),
+              "f:3:14: repetitions: \"" + number + "\" is not a whole number from 1 to 1000\n");
+  }
+}
+
 TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
   EXPECT_EQ(Faults("nam: x\n"
                    "exclusive: cpu\n"
@@ -120,7 +127,7 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
             "f:1:1: name: is missing; a campaign needs a name, for example \"name: nightly\"\n"
             "f:2:12: exclusive: \"cpu\" is not one of node, gpu\n"
             "f:3:12: placement: found a list; write one of each, any\n"
-            "f:4:14: repetitions: \"0\" is not a whole number of at least 1\n"
+            "f:4:14: repetitions: \"0\" is not a whole number from 1 to 1000\n"
             "f:5:10: timeout: \"20\" is not a duration; write for example 250ms, 90s, 20m or "
             "1h30m\n"
             "f:6:10: retries: \"many\" is not a whole number of at least 0\n"
