@@ -194,8 +194,10 @@ Status Scheduler::JudgeOne(const std::string& campaign_id) {
     return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
   });
   ASSAY_RETURN_IF_ERROR(environment_.jobs.SetVerdict(campaign_id, outcome.verdict, outcome.rules));
-  Log().info("campaign {} ({}) {}", campaign.name(), campaign_id,
-             outcome.verdict == v1::VERDICT_PASSED ? "passed" : "failed");
+  const char* end = campaign.state() == v1::CAMPAIGN_STATE_CANCELLED ? "was cancelled"
+                    : outcome.verdict == v1::VERDICT_PASSED          ? "passed"
+                                                                     : "failed";
+  Log().info("campaign {} ({}) {}", campaign.name(), campaign_id, end);
   watchers_.Notify(campaign_id);
   return Status::Ok();
 }
