@@ -11,12 +11,14 @@
 
 #include "common/subprocess.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 namespace assay::agent {
 namespace {
 
 constexpr int kUsageError = 2;
 constexpr size_t kMaxLabels = 64;
+constexpr char kNotPlain[] = ": write text in UTF-8 without control characters";
 
 // Where state belongs if nobody says so; empty if even that cannot be told.
 std::string DefaultDataFolder() {
@@ -100,7 +102,13 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     return {std::nullopt, app.exit(error) == 0 ? 0 : kUsageError};
   }
   if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
+  for (const auto& [flag, text] : {std::pair("--name", &options.name),
+                                   {"--provider", &options.provider},
+                                   {"--region", &options.region}}) {
+    if (!IsPlainText(*text)) return UsageError(std::string(flag) + kNotPlain);
+  }
   for (const std::string& label : labels) {
+    if (!IsPlainText(label)) return UsageError(std::string("--label") + kNotPlain);
     const Status added = AddLabel(label, &options.labels);
     if (!added.ok()) return UsageError(added.message());
   }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "common/utf8.h"
+
 namespace assay {
 namespace {
 
@@ -18,22 +20,12 @@ bool EndsWord(char c) {
          c == '<' || c == '>' || c == ',';
 }
 
-// Bytes of the well-formed UTF-8 character at the front of `text`; 0 if there is
-// none, or if it is a control character.
+// Bytes of the character at the front of `text`; 0 if it is not well-formed, or a
+// control character.
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return (lead >= 0x20 && lead != 0x7f) || IsSpace(text[0]) ? 1 : 0;
-  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
-  if (bytes == 0 || lead > 0xf4 || text.size() < bytes) return 0;
-  uint32_t point = lead & (0xff >> (bytes + 1));
-  for (size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0) != 0x80) return 0;
-    point = point << 6 | (next & 0x3f);
-  }
-  const bool overlong = (bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000);
-  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-  return overlong || surrogate || point > 0x10ffff ? 0 : bytes;
+  if ((lead < 0x20 || lead == 0x7f) && !IsSpace(text[0])) return 0;
+  return Utf8Bytes(text);
 }
 
 // Recursive descent over AIP-160's grammar, in which OR binds tighter than AND:
