@@ -166,9 +166,9 @@ Status AgentProcess::Serve() {
   const std::string wanted = address.ToString();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || address.port == 0) {
-    return Unavailable("cannot serve gRPC on " + wanted +
-                           ": the port is taken, or the address is not this machine's",
-                       "LISTEN_FAILED")
+    return InvalidArgument("cannot serve gRPC on " + wanted +
+                               ": the port is taken, or the address is not this machine's",
+                           "LISTEN_FAILED")
         .WithHint("give another --listen, or port 0 for any free one");
   }
   grpc_address_ = address.ToString();

@@ -41,7 +41,7 @@ int Main(int argc, char** argv) {
   auto agent = AgentProcess::Start(*parsed.options);
   if (!agent.ok()) {
     std::cerr << "assay-agent: " << agent.status() << "\n";
-    return 1;
+    return agent.status().code() == Code::kInvalidArgument ? 2 : 1;
   }
   TellReady(parsed.options->ready_fd, (*agent)->ReadyLine());
   int signal = 0;

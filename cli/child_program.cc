@@ -20,6 +20,8 @@ constexpr Duration kReadyTimeout = std::chrono::seconds(60);
 constexpr Duration kStopGrace = std::chrono::seconds(15);
 constexpr int kReadyFd = 3;
 constexpr size_t kMaxReadyBytes = 4096;
+// With which our servers refuse what they were given.
+constexpr int kUsageError = 2;
 
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) {
   std::vector<std::string> environment;
@@ -110,7 +112,11 @@ Status ChildProgram::AwaitReady(int ready_fd, int signals) {
     const ssize_t got = read(ready_fd, chunk.data(), chunk.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) {
-      return FailedPrecondition(name_ + " could not start", "CHILD_FAILED").WithHint(DescribeEnd());
+      const std::optional<ExitStatus> exit = process_->Wait(kStopGrace);
+      const bool usage = exit && exit->signal == 0 && exit->code == kUsageError;
+      return Status(usage ? Code::kInvalidArgument : Code::kFailedPrecondition, "CHILD_FAILED",
+                    name_ + " could not start")
+          .WithHint(DescribeEnd());
     }
     line.append(chunk.data(), static_cast<size_t>(got));
   }

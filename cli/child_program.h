@@ -34,7 +34,8 @@ class ChildProgram {
  public:
   // Starts it with --ready-fd and waits until it serves. `signals` is a signalfd
   // whose readiness ends the waiting (reason kInterrupted). If the child ends
-  // first the error has the end of its log.
+  // first the error has the end of its log; it is INVALID_ARGUMENT if the child
+  // refused what it was given.
   static Result<ChildProgram> Start(const ChildOptions& options, int signals);
 
   const std::string& name() const { return name_; }

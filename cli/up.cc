@@ -106,10 +106,10 @@ Status StartFailed(const Status& status) {
   const bool taken = status.hint().find("in use") != std::string::npos ||
                      status.hint().find("Address already") != std::string::npos;
   if (!taken) return status;
-  return Status(status.code(), "PORT_TAKEN",
-                status.message() +
-                    ": a port is taken by another program; give others with "
-                    "--listen and --http (port 0 for any free one)")
+  return InvalidArgument(status.message() +
+                             ": a port is taken by another program; give others with "
+                             "--listen and --http (port 0 for any free one)",
+                         "PORT_TAKEN")
       .WithHint(status.hint());
 }
 
@@ -220,7 +220,7 @@ Result<ExitCode> RunUp(const UpOptions& options) {
     if (started.reason() == kInterrupted) return kExitDone;
     PrintError("assay: " + started.message() + "\n" + started.hint() +
                (started.hint().empty() || started.hint().ends_with("\n") ? "" : "\n"));
-    return kExitFailed;
+    return started.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
   }
   PrintReady(folder, stack);
   const ExitCode code = Supervise(stack, folder, signals.get());

@@ -45,7 +45,7 @@ int Main(int argc, char** argv) {
   auto process = CoordinatorProcess::Start(*parsed.options, WaitUnlessEnding);
   if (!process.ok()) {
     std::cerr << "assay-coordinator: " << process.status() << "\n";
-    return 1;
+    return process.status().code() == Code::kInvalidArgument ? 2 : 1;
   }
   if (const Status told = TellReady(parsed.options->ready_fd, (*process)->ReadyLine());
       !told.ok()) {

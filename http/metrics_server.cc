@@ -90,9 +90,9 @@ class MetricsServer::Impl {
     context_ = mg_start2(&init, &error);
     if (context_ == nullptr) {
       const std::string why = FirstMessage();
-      return Unavailable("cannot serve HTTP on " + options_.address.ToString() + ": " +
-                             (why.empty() ? text.data() : why),
-                         "HTTP_LISTEN_FAILED")
+      return InvalidArgument("cannot serve HTTP on " + options_.address.ToString() + ": " +
+                                 (why.empty() ? text.data() : why),
+                             "HTTP_LISTEN_FAILED")
           .WithHint("give another port, or port 0 for any free one");
     }
     mg_server_port bound{};

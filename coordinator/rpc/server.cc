@@ -52,9 +52,9 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
   server->server_ = builder.BuildAndStart();
   if (!server->server_ || port == 0) {
     server->server_ = nullptr;
-    return FailedPrecondition("cannot listen on " + server->address_.ToString() +
-                                  ": the port is taken, or the address is not this machine's",
-                              "ADDRESS_IN_USE")
+    return InvalidArgument("cannot listen on " + server->address_.ToString() +
+                               ": the port is taken, or the address is not this machine's",
+                           "ADDRESS_IN_USE")
         .WithHint("stop what listens there, or choose another --listen");
   }
   server->address_.port = port;

@@ -70,7 +70,7 @@ class FaultsTest(unittest.TestCase):
             second = self.fleet.new_coordinator(name, **options)
             with self.assertRaises(AssertionError):
                 second.start()
-            self.assertNotEqual(second.process.wait(10), 0)
+            self.assertEqual(second.process.wait(10), 2)
             self.assertIn((options.get("grpc") or options["http"]).split(":")[1], second.tail())
 
     def test_coordinator_without_a_database(self):

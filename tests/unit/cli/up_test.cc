@@ -157,12 +157,21 @@ TEST_F(UpTest, ChildThatCannotStartIsNamed) {
   Write("assay-coordinator", "#!/bin/bash\necho 'cannot listen: Address already in use'\nexit 4\n");
   RunningUp up(program_, {"--data", data(), "--no-agent"});
   const auto [code, text] = up.Finish();
-  EXPECT_EQ(code, 1);
+  EXPECT_EQ(code, 2);
   EXPECT_THAT(text,
               HasSubstr("assay: assay-coordinator could not start: a port is taken by another "
                         "program; give others with --listen and --http"));
   EXPECT_THAT(text, HasSubstr("exited with status 4"));
   EXPECT_THAT(text, HasSubstr("  cannot listen: Address already in use\n"));
+}
+
+TEST_F(UpTest, ChildsRefusalOfItsArgumentsIsOurs) {
+  for (const int status : {1, 2}) {
+    Write("assay-coordinator", "#!/bin/bash\nexit " + std::to_string(status) + "\n");
+    RunningUp up(program_, {"--data", data(), "--no-agent"});
+    const auto [code, text] = up.Finish();
+    EXPECT_EQ(code, status) << text;
+  }
 }
 
 TEST_F(UpTest, MissingProgramIsNamed) {
