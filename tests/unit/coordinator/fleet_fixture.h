@@ -79,6 +79,11 @@ class FleetFixture : public ::testing::Test {
 
   FleetFixture() { Restart(); }
 
+  // An agent and its session hold each other, as a stream does until it ends.
+  ~FleetFixture() override {
+    for (const auto& agent : agents) agent->session.reset();
+  }
+
   // A new coordinator on the same database, as after a crash.
   void Restart() {
     executor = std::make_unique<ManualExecutor>(clock);
@@ -94,6 +99,7 @@ class FleetFixture : public ::testing::Test {
     auto agent = std::make_shared<FakeAgent>();
     agent->node = node;
     agent->session = coordinator->OpenSession(agent, "");
+    agents.push_back(agent);
     return agent;
   }
 
@@ -203,6 +209,7 @@ class FleetFixture : public ::testing::Test {
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;
+  std::vector<std::shared_ptr<FakeAgent>> agents;  // All that ever connected.
   std::unique_ptr<Coordinator> coordinator;
 };
 
