@@ -1,6 +1,5 @@
 // assay-agent: one a node. Measures for a coordinator, or for whoever asks.
 #include <signal.h>
-#include <unistd.h>
 
 #include <iostream>
 #include <string>
@@ -8,19 +7,10 @@
 #include "agent/agent_process.h"
 #include "agent/options.h"
 #include "common/log.h"
+#include "common/ready_line.h"
 
 namespace assay::agent {
 namespace {
-
-// One line, then closed: whoever waits sees either the line or the end.
-void TellReady(int fd, const std::string& line) {
-  if (fd < 0) return;
-  const std::string text = line + "\n";
-  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    Log().warn("cannot write the addresses to --ready-fd {}", fd);
-  }
-  ::close(fd);
-}
 
 // The exit code.
 int Main(int argc, char** argv) {
@@ -43,7 +33,9 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-agent: " << agent.status() << "\n";
     return agent.status().code() == Code::kInvalidArgument ? 2 : 1;
   }
-  TellReady(parsed.options->ready_fd, (*agent)->ReadyLine());
+  if (const Status told = TellReady(parsed.options->ready_fd, (*agent)->ReadyLine()); !told.ok()) {
+    Log().warn("{}", told.message());
+  }
   int signal = 0;
   while (::sigwait(&ending, &signal) != 0) {
   }

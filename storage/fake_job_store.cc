@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/page_token.h"
+#include "storage/state_after.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
@@ -10,22 +11,6 @@ namespace {
 
 bool IsOpen(v1::JobState state) {
   return state == v1::JOB_STATE_QUEUED || state == v1::JOB_STATE_RUNNING;
-}
-
-v1::JobState StateAfter(Disposition disposition) {
-  switch (disposition) {
-    case Disposition::kSucceeded:
-      return v1::JOB_STATE_SUCCEEDED;
-    case Disposition::kFailed:
-      return v1::JOB_STATE_FAILED;
-    case Disposition::kSkipped:
-      return v1::JOB_STATE_SKIPPED;
-    case Disposition::kCancelled:
-      return v1::JOB_STATE_CANCELLED;
-    case Disposition::kRequeue:
-      break;
-  }
-  return v1::JOB_STATE_QUEUED;
 }
 
 void Count(v1::JobState state, v1::JobCounts* counts) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "common/utf8.h"
+
 namespace assay::agent {
 namespace {
 
@@ -35,21 +37,6 @@ bool Allowed(std::string_view name) {
 Status MakeNonBlocking(const FileDescriptor& fd) {
   if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return Internal("cannot set up a pipe");
   return Status::Ok();
-}
-
-// Length of the valid UTF-8 sequence that `text` begins with; 0 if it is none.
-size_t Utf8Length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const size_t length = first < 0x80                    ? 1
-                        : first >= 0xc2 && first < 0xe0 ? 2
-                        : first >= 0xe0 && first < 0xf0 ? 3
-                        : first >= 0xf0 && first < 0xf5 ? 4
-                                                        : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  }
-  return length;
 }
 
 }  // namespace
@@ -177,7 +164,7 @@ Status RankProcess::ReadEvents(const OnEvent& on_event) {
 std::string RankProcess::OutputTail() const {
   std::string text;
   for (std::string_view rest = output_tail_; !rest.empty();) {
-    const size_t length = Utf8Length(rest);
+    const size_t length = Utf8Bytes(rest);
     text += length == 0 ? "?" : std::string(rest.substr(0, length));
     rest.remove_prefix(std::max<size_t>(length, 1));
   }

@@ -5,6 +5,7 @@
 #include "storage/postgres/claim.h"
 #include "storage/postgres/job_rows.h"
 #include "storage/postgres/sql.h"
+#include "storage/state_after.h"
 
 namespace assay::storage {
 namespace {
@@ -24,22 +25,6 @@ constexpr const char* kTotals =
 constexpr size_t kJobsPerInsert = 5000;
 
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
-
-int StateAfter(Disposition disposition) {
-  switch (disposition) {
-    case Disposition::kSucceeded:
-      return v1::JOB_STATE_SUCCEEDED;
-    case Disposition::kFailed:
-      return v1::JOB_STATE_FAILED;
-    case Disposition::kSkipped:
-      return v1::JOB_STATE_SKIPPED;
-    case Disposition::kCancelled:
-      return v1::JOB_STATE_CANCELLED;
-    case Disposition::kRequeue:
-      break;
-  }
-  return v1::JOB_STATE_QUEUED;
-}
 
 void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign, size_t begin,
                 size_t end) {
@@ -312,7 +297,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         "  WHERE job_id = $1 AND epoch = $2 AND state = 2 RETURNING job_id, campaign_id, state),"
         "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
         "SELECT campaign_id, state, CASE state WHEN 1 THEN pg_notify($9, '') END FROM updated",
-        attempt.job.job_id, attempt.job.epoch, StateAfter(attempt.disposition),
+        attempt.job.job_id, attempt.job.epoch, static_cast<int>(StateAfter(attempt.disposition)),
         ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
         static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel);
     outcome = {};
