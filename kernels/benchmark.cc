@@ -48,6 +48,12 @@ double Benchmark::MetricValue(size_t index, const Work& work, double seconds) co
       return work.link_bytes / seconds * metric.scale;
     case Quantity::kPayloadBytes:
       return work.payload_bytes / seconds * metric.scale;
+    case Quantity::kOperations:
+      return work.operations / seconds * metric.scale;
+    case Quantity::kSecondsPerOperation:
+      return seconds / work.operations * metric.scale;
+    case Quantity::kObserved:
+      break;  // Not made from the time.
   }
   return 0;
 }

@@ -30,14 +30,17 @@ enum class Resource {
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// What a metric is made from: the time of one iteration, or one of the amounts in
-// Work divided by it.
+// What a metric is made from: the time of one iteration, one of the amounts in Work
+// divided by it, or what the case itself observed.
 enum class Quantity {
   kSeconds,
-  kFlops,         // Work::flops a second.
-  kBytes,         // Work::bytes a second.
-  kLinkBytes,     // Work::link_bytes a second: bus bandwidth.
-  kPayloadBytes,  // Work::payload_bytes a second: algorithm bandwidth.
+  kFlops,                // Work::flops a second.
+  kBytes,                // Work::bytes a second.
+  kLinkBytes,            // Work::link_bytes a second: bus bandwidth.
+  kPayloadBytes,         // Work::payload_bytes a second: algorithm bandwidth.
+  kOperations,           // Work::operations a second.
+  kSecondsPerOperation,  // The time over Work::operations: latency.
+  kObserved,             // Case::Observed(name): clock cycles, joules.
 };
 
 struct Metric {
@@ -78,8 +81,14 @@ struct Work {
   // What each rank sends, at least: the "bus" bytes of a collective, in one
   // direction; for a host or peer transfer its bytes.
   double link_bytes = 0;
-  // The size that users name: S in algorithm bandwidth S / t.
+  // The size that users name: S in algorithm bandwidth S / t; bytes that move
+  // between other places than main memory (shared memory, caches).
   double payload_bytes = 0;
+  // Dependent loads, kernel launches, elements: what the benchmark counts.
+  double operations = 0;
+  // How `bytes` divide, to choose the measured ceiling: "copy" (as many read as
+  // written), "read" or "write" (nearly all one way).
+  std::string traffic = "copy";
   // Column of the spec sheet that bounds `flops`: "fp64_vector", "fp64_tensor",
   // "fp32", "tf32", "bf16" (fp16 too), "fp8", "int8", "fp4". Empty: none applies.
   std::string peak;
@@ -126,6 +135,9 @@ class Case {
   // are timed in batches that last at least as long.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
+  // Run's `batch` is a multiple of this: the iterations of a captured graph.
+  virtual int64_t BatchGranularity() const { return 1; }
+
   // Changes the warm-up bounds or stopping rule where the defaults of its
   // resource do not fit.
   virtual void AdjustRule(MeasureRule*) const {}
@@ -136,13 +148,18 @@ class Case {
 
   // Times `samples` samples of `batch` back-to-back iterations and appends each
   // sample's seconds an iteration (sample time / batch). The engine discards the
-  // first call after `batch` changed, so a graph may be captured there. In a gang
+  // first call after `batch` changed. In a gang
   // all ranks are called with the same numbers at about the same time: begin with
   // one untimed iteration if a late rank would show in the first sample.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
   // Compares what the last iteration of Run left behind with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
+
+  // Samples of the metric `name`, whose quantity is kObserved, in its unit: one for
+  // every sample of Run since the case was prepared, in order. The report takes the
+  // last ones, those of the timed window.
+  virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
   // Probes the device for a short time (well under a second). Default: nothing.
   virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }

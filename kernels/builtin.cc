@@ -25,6 +25,9 @@ Registry MakeRegistry() {
 #if ASSAY_HAVE_CUDA
   registry.Add(NewGemm());
   registry.Add(NewMemoryBandwidth());
+  registry.Add(NewVectorAdd());
+  registry.Add(NewElementwiseMul());
+  registry.Add(NewRelu());
 #endif
 #if ASSAY_HAVE_NCCL
   registry.Add(NewAllReduce());

@@ -55,6 +55,20 @@ class ConditionsSampler {
   virtual WindowConditions Stop() = 0;
 };
 
+// Hardware counters of one iteration. Absent means not readable.
+struct CounterReport {
+  std::string source;  // "cupti", "nvml_gpm" or "analytic".
+  std::string reason;  // Why not a better source; empty for "cupti".
+  std::optional<double> dram_read_bytes;
+  std::optional<double> dram_write_bytes;
+  std::optional<double> sm_throughput;  // These four of 1.0.
+  std::optional<double> dram_throughput;
+  std::optional<double> tensor_pipe_active;
+  std::optional<double> l2_hit_rate;
+  std::optional<double> shared_bank_conflicts;  // Wavefronts beyond the ideal.
+  std::optional<double> achieved_occupancy;     // Of 1.0.
+};
+
 // Implemented once for CUDA. Thread-safe.
 class GpuPlatform {
  public:

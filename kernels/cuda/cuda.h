@@ -11,8 +11,11 @@
 
 namespace assay {
 
+std::unique_ptr<Benchmark> NewElementwiseMul();
 std::unique_ptr<Benchmark> NewGemm();
 std::unique_ptr<Benchmark> NewMemoryBandwidth();
+std::unique_ptr<Benchmark> NewRelu();
+std::unique_ptr<Benchmark> NewVectorAdd();
 
 // `nccl_version` tells NCCL's, which this folder does not know; it may be empty.
 std::unique_ptr<GpuPlatform> NewCudaPlatform(

@@ -48,7 +48,20 @@ Result<GpuDevice> UseGpu(int ordinal) {
       cudaDeviceGetAttribute(&device.compute_major, cudaDevAttrComputeCapabilityMajor, ordinal));
   ASSAY_CUDA(
       cudaDeviceGetAttribute(&device.compute_minor, cudaDevAttrComputeCapabilityMinor, ordinal));
+  ASSAY_CUDA(cudaDeviceGetAttribute(&device.sm_count, cudaDevAttrMultiProcessorCount, ordinal));
+  int shared = 0;
+  ASSAY_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
+  device.shared_bytes_per_block = shared;
   return device;
+}
+
+Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what) {
+  const int have = device.compute_major * 10 + device.compute_minor;
+  if (have >= major * 10 + minor) return Status::Ok();
+  return Unsupported(what + " needs compute capability " + std::to_string(major) + "." +
+                     std::to_string(minor) + "; this GPU has " +
+                     std::to_string(device.compute_major) + "." +
+                     std::to_string(device.compute_minor));
 }
 
 Result<int64_t> AvailableDeviceBytes() {

@@ -16,6 +16,8 @@ struct GpuDevice {
   int64_t l2_bytes = 0;
   int compute_major = 0;
   int compute_minor = 0;
+  int sm_count = 0;
+  int64_t shared_bytes_per_block = 0;  // At most, after opting in.
 };
 
 // Makes GPU `ordinal` current for the calling thread. FAILED_PRECONDITION (NO_GPU)
@@ -24,6 +26,10 @@ Result<GpuDevice> UseGpu(int ordinal);
 
 // Empty if this process sees a GPU; else what Benchmark::UnsupportedReason returns.
 std::string WhyNoGpu();
+
+// OK if `device` has compute capability major.minor or newer; else Unsupported():
+// "fp8 needs compute capability 8.9; this GPU has 8.0".
+Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
 // Bytes of the current GPU that a case may take now: what is free, less a reserve
 // for the driver and for libraries.

@@ -20,12 +20,16 @@ double MedianOf(std::vector<double> values) {
 class Engine {
  public:
   Engine(TimedDevice& device, const MeasureRule& rule, Clock& clock)
-      : device_(device), rule_(rule), clock_(clock) {
+      : device_(device),
+        rule_(rule),
+        clock_(clock),
+        granularity_(std::max<int64_t>(device.BatchGranularity(), 1)) {
     // Short samples are batched so that the timer resolves them and so that
     // max_samples of them fill min_seconds.
     min_sample_seconds_ =
         std::max(device.MinSampleSeconds(),
                  rule.min_seconds / static_cast<double>(std::max<int64_t>(rule.max_samples, 1)));
+    times_.batch = granularity_;
   }
 
   Status WarmUp() {
@@ -63,6 +67,8 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
+    times_.host_seconds =
+        elapsed / static_cast<double>(times_.seconds.size()) / static_cast<double>(times_.batch);
     return Status::Ok();
   }
 
@@ -103,13 +109,14 @@ class Engine {
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
     const bool long_enough = sample >= min_sample_seconds_;
-    if (long_enough && (times_.batch == 1 || sample <= 2 * min_sample_seconds_)) {
+    if (long_enough && (times_.batch == granularity_ || sample <= 2 * min_sample_seconds_)) {
       return times_.batch;
     }
     // Half again as long as needed: room for noise either way.
     const double batch = std::ceil(1.5 * min_sample_seconds_ / iteration_seconds);
-    if (iteration_seconds >= min_sample_seconds_) return 1;
-    return static_cast<int64_t>(std::min(batch, static_cast<double>(kMaxBatch)));
+    if (iteration_seconds >= min_sample_seconds_) return granularity_;
+    const auto wanted = static_cast<int64_t>(std::min(batch, static_cast<double>(kMaxBatch)));
+    return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
   bool Settled(const std::vector<double>& medians) const {
@@ -149,6 +156,7 @@ class Engine {
   TimedDevice& device_;
   const MeasureRule rule_;
   Clock& clock_;
+  const int64_t granularity_;  // Of the batch.
   double min_sample_seconds_ = 0;
   double iteration_seconds_ = 1;
   MeasuredTimes times_;

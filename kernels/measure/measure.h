@@ -46,6 +46,8 @@ class TimedDevice {
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
   // As Case::MinSampleSeconds.
   virtual double MinSampleSeconds() const = 0;
+  // As Case::BatchGranularity.
+  virtual int64_t BatchGranularity() const { return 1; }
 };
 
 // Told as the engine goes, on its thread. Any may be empty.
@@ -59,6 +61,9 @@ struct MeasureHooks {
 struct MeasuredTimes {
   std::vector<double> seconds;  // One a sample, an iteration, in order.
   int64_t batch = 1;            // Iterations a sample.
+  // Of an iteration by the engine's clock, over the whole timed window: what the
+  // host waits for, launches and synchronisation included.
+  double host_seconds = 0;
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
   // "confidence", "noise_stable", "time_budget" or "max_samples".

@@ -28,6 +28,10 @@ struct Prediction {
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
   std::string spec;  // Row used: "H200 SXM". Empty without one.
+  // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from.
+  std::optional<double> ridge_point;
+  // What the measured time went into: "compute", "memory", "launch", "link" or empty.
+  std::string regime;
 };
 
 // max(flops / peak, bytes / bandwidth, link bytes / link) over the amounts that

@@ -47,6 +47,8 @@ struct CaseReport {
   std::optional<Verdict> verification;  // The last one made.
   Prediction prediction;
   WindowConditions conditions;
+  std::vector<std::string> kernels;  // Names of an iteration's GPU kernels.
+  std::optional<CounterReport> counters;
   ReportedEnvironment environment;
   WallTime start_time{};
   WallTime end_time{};

@@ -69,6 +69,7 @@ void Fill(const CaseReport& report, const ReportedMetric& metric, v1::Measuremen
   method->set_warmup_seconds(report.times.warmup_seconds);
   method->set_warmup_iterations(report.times.warmup_iterations);
   method->set_stop_reason(report.times.stop_reason);
+  method->set_host_seconds(report.times.host_seconds);
 }
 
 void Fill(const Verdict& verdict, v1::Verification* message) {
@@ -94,6 +95,23 @@ void Fill(const Prediction& prediction, v1::Prediction* message) {
   }
   if (prediction.efficiency_clock) message->set_efficiency_clock(*prediction.efficiency_clock);
   message->set_spec(prediction.spec);
+  if (prediction.ridge_point) message->set_ridge_point(*prediction.ridge_point);
+  message->set_regime(prediction.regime);
+}
+
+void Fill(const CounterReport& counters, v1::Counters* message) {
+  message->set_source(counters.source);
+  message->set_reason(counters.reason);
+  if (counters.dram_read_bytes) message->set_dram_read_bytes(*counters.dram_read_bytes);
+  if (counters.dram_write_bytes) message->set_dram_write_bytes(*counters.dram_write_bytes);
+  if (counters.sm_throughput) message->set_sm_throughput(*counters.sm_throughput);
+  if (counters.dram_throughput) message->set_dram_throughput(*counters.dram_throughput);
+  if (counters.tensor_pipe_active) message->set_tensor_pipe_active(*counters.tensor_pipe_active);
+  if (counters.l2_hit_rate) message->set_l2_hit_rate(*counters.l2_hit_rate);
+  if (counters.shared_bank_conflicts) {
+    message->set_shared_bank_conflicts(*counters.shared_bank_conflicts);
+  }
+  if (counters.achieved_occupancy) message->set_achieved_occupancy(*counters.achieved_occupancy);
 }
 
 void Fill(const WindowConditions& conditions, v1::Conditions* message) {
@@ -169,6 +187,8 @@ v1::CaseResult ToMessage(const CaseReport& report) {
   if (report.outcome == Outcome::kOk) {
     Fill(report.prediction, result.mutable_prediction());
     Fill(report.conditions, result.mutable_conditions());
+    result.mutable_kernels()->Add(report.kernels.begin(), report.kernels.end());
+    if (report.counters) Fill(*report.counters, result.mutable_counters());
   }
   Fill(report.environment, result.mutable_environment());
   Fill(report.start_time, result.mutable_start_time());

@@ -1,5 +1,6 @@
 #include "kernels/runner/execute.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
@@ -161,15 +162,32 @@ class Execution {
     return Status::Ok();
   }
 
+  std::vector<double> ValuesOf(size_t metric, const std::vector<double>& seconds) const {
+    std::vector<double> values;
+    values.reserve(seconds.size());
+    for (const double time : seconds) {
+      values.push_back(benchmark_.MetricValue(metric, work_, time));
+    }
+    return values;
+  }
+
+  // The last `samples` of what the case observed.
+  std::vector<double> ObservedInWindow(const std::string& metric, size_t samples) const {
+    std::vector<double> values = case_->Observed(metric);
+    const size_t before = values.size() - std::min(values.size(), samples);
+    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(before));
+    return values;
+  }
+
   void Summarise(const Ceilings& ceilings) {
     report_.timing = case_->HowTimed();
     const std::vector<double> seconds = std::move(report_.times.seconds);
     report_.times.seconds.clear();
     const auto& metrics = benchmark_.Info().metrics;
     for (size_t i = 0; i < metrics.size(); ++i) {
-      std::vector<double> values;
-      values.reserve(seconds.size());
-      for (const double time : seconds) values.push_back(benchmark_.MetricValue(i, work_, time));
+      std::vector<double> values = metrics[i].quantity == Quantity::kObserved
+                                       ? ObservedInWindow(metrics[i].name, seconds.size())
+                                       : ValuesOf(i, seconds);
       ReportedMetric reported = {metrics[i], Summarize(values), {}};
       if (i == 0) reported.samples = std::move(values);
       report_.metrics.push_back(std::move(reported));

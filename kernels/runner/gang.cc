@@ -52,6 +52,7 @@ class SingleDevice : public TimedDevice {
     return case_.Run(samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
+  int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
  private:
   Case& case_;
@@ -68,6 +69,7 @@ class GangDevice : public TimedDevice {
     return RunTogether(case_, peers_, samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
+  int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
   // Lets the others go on.
   Status Stop() {

@@ -91,6 +91,7 @@ JsonObject MethodJson(const CaseReport& report) {
   json.Add("timer", report.timing.timer).Add("batch", static_cast<double>(report.times.batch));
   json.Add("warmup_seconds", report.times.warmup_seconds);
   json.Add("warmup_iterations", static_cast<double>(report.times.warmup_iterations));
+  json.Add("host_seconds", report.times.host_seconds);
   return json.Add("stop_reason", report.times.stop_reason);
 }
 
@@ -111,7 +112,21 @@ JsonObject PredictionJson(const Prediction& prediction) {
   json.Add("efficiency_spec", prediction.efficiency_spec);
   json.Add("efficiency_measured", prediction.efficiency_measured);
   json.Add("efficiency_clock", prediction.efficiency_clock);
+  json.Add("ridge_point", prediction.ridge_point).Add("regime", prediction.regime);
   return json.Add("spec", prediction.spec);
+}
+
+JsonObject CountersJson(const CounterReport& counters) {
+  JsonObject json;
+  json.Add("source", counters.source).Add("reason", counters.reason);
+  json.Add("dram_read_bytes", counters.dram_read_bytes);
+  json.Add("dram_write_bytes", counters.dram_write_bytes);
+  json.Add("sm_throughput", counters.sm_throughput);
+  json.Add("dram_throughput", counters.dram_throughput);
+  json.Add("tensor_pipe_active", counters.tensor_pipe_active);
+  json.Add("l2_hit_rate", counters.l2_hit_rate);
+  json.Add("shared_bank_conflicts", counters.shared_bank_conflicts);
+  return json.Add("achieved_occupancy", counters.achieved_occupancy);
 }
 
 JsonObject ConditionsJson(const WindowConditions& conditions) {
@@ -187,6 +202,8 @@ std::string ReportAsJson(const CaseReport& report) {
   if (report.verification) json.Add("verification", VerificationJson(*report.verification));
   json.Add("prediction", PredictionJson(report.prediction));
   json.Add("conditions", ConditionsJson(report.conditions));
+  json.Add("kernels", report.kernels);
+  if (report.counters) json.Add("counters", CountersJson(*report.counters));
   return json.Add("environment", EnvironmentJson(report.environment)).ToString() + "\n";
 }
 
