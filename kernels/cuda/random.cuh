@@ -20,14 +20,19 @@ __host__ __device__ inline uint64_t RandomBits(uint64_t seed, uint64_t stream, u
 }
 
 // Near-normal with mean 0 and variance 1, in [-3.4641, 3.4641]: the sum of four uniform
-// 16-bit integers, centred and scaled. One rounding, so host and device agree.
+// 16-bit integers, centred and scaled. One rounding, so host and device agree:
+// __fmul_rn keeps the compiler from fusing the product with what the caller adds.
 __host__ __device__ inline float NearNormal(uint64_t bits) {
   const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
                   static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);
   constexpr int kMean = 2 * 65535;
   // 1 / sqrt(4 (2^32 - 1) / 12).
   constexpr float kInverseDeviation = 2.6428998e-05F;
+#ifdef __CUDA_ARCH__
+  return __fmul_rn(static_cast<float>(sum - kMean), kInverseDeviation);
+#else
   return static_cast<float>(sum - kMean) * kInverseDeviation;
+#endif
 }
 
 }  // namespace assay
