@@ -1,35 +1,28 @@
 #include "kernels/roofline/prediction.h"
 
-#include <map>
+#include "kernels/roofline/clock_rate.h"
 
 namespace assay {
 namespace {
-
-// FLOP per SM and clock by column, from the architecture white papers: A100
-// (GA100, 64 FP32 lanes, 4 third-generation tensor cores), H100 (GH100, 128 FP32
-// lanes, 4 fourth-generation), B200 (fifth-generation).
-std::optional<double> FlopsPerClock(const std::string& gpu, const std::string& column) {
-  using Rates = std::map<std::string, double>;
-  static const Rates ampere = {{"fp64_vector", 64}, {"fp64_tensor", 128}, {"fp32", 128},
-                               {"tf32", 1024},      {"bf16", 2048},       {"int8", 4096}};
-  static const Rates hopper = {{"fp64_vector", 128}, {"fp64_tensor", 256}, {"fp32", 256},
-                               {"tf32", 2048},       {"bf16", 4096},       {"fp8", 8192},
-                               {"int8", 8192}};
-  static const Rates blackwell = {{"bf16", 8192}, {"fp8", 16384}, {"fp4", 32768}};
-  const Rates* rates = nullptr;
-  if (gpu.rfind("A100", 0) == 0) rates = &ampere;
-  if (gpu.rfind("H100", 0) == 0 || gpu.rfind("H200", 0) == 0) rates = &hopper;
-  if (gpu.rfind("B200", 0) == 0) rates = &blackwell;
-  if (rates == nullptr) return std::nullopt;
-  const auto found = rates->find(column);
-  if (found == rates->end()) return std::nullopt;
-  return found->second;
-}
 
 std::optional<double> Efficiency(const Work& work, const Peaks& peaks, double seconds) {
   const auto ideal = Ideal(work, peaks);
   if (!ideal || seconds <= 0) return std::nullopt;
   return ideal->seconds / seconds;
+}
+
+// FLOP a byte from which on arithmetic and not memory bounds a kernel.
+std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
+  if (work.flops <= 0 || !peaks.flops || !peaks.bytes || *peaks.bytes <= 0) return std::nullopt;
+  return *peaks.flops / *peaks.bytes;
+}
+
+// The fixed cost is what the time went into where it is at least the ideal time, and
+// also where it makes up half of what was measured. That needs no peaks.
+std::string Regime(const Work& work, const std::optional<IdealTime>& ideal, double seconds) {
+  const bool outweighs = ideal && work.fixed_seconds >= ideal->seconds;
+  if (work.fixed_seconds > 0 && (outweighs || seconds <= 2 * work.fixed_seconds)) return "launch";
+  return ideal ? ideal->bound : "";
 }
 
 }  // namespace
@@ -89,10 +82,13 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
           Efficiency(work, ClockPeaks(*evidence.spec, work, *evidence.sm_clock_mhz), seconds);
     }
   }
-  if (const auto ideal = Ideal(work, basis)) {
+  const auto ideal = Ideal(work, basis);
+  if (ideal) {
     prediction.predicted_seconds = ideal->seconds + work.fixed_seconds;
     prediction.bound = work.fixed_seconds > ideal->seconds ? "latency" : ideal->bound;
   }
+  prediction.ridge_point = RidgePoint(work, basis);
+  prediction.regime = Regime(work, ideal, seconds);
   return prediction;
 }
 

@@ -30,7 +30,9 @@ struct Prediction {
   std::string spec;  // Row used: "H200 SXM". Empty without one.
   // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from.
   std::optional<double> ridge_point;
-  // What the measured time went into: "compute", "memory", "launch", "link" or empty.
+  // What the measured time went into: "launch" if Work::fixed_seconds is at least the
+  // ideal time or half of the measured one, else the larger term of the ideal time:
+  // "compute", "memory" or "link". Empty if it cannot be told.
   std::string regime;
 };
 
@@ -47,8 +49,7 @@ std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
 // As SheetPeaks, the arithmetic at an SM clock of `mhz` instead of the sheet's:
-// SMs x FLOP per SM and clock x clock. No arithmetic peak where the rate is not
-// known (only data-centre parts of compute capability 8.0, 9.0 and 10.0 are).
+// SMs x FlopsPerClock x clock. No arithmetic peak where that rate is not known.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
 // What is known beside the work when a case has been measured.

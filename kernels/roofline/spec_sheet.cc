@@ -129,7 +129,10 @@ const std::vector<PublishedFigure>& PublishedFigures() {
 }
 
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes) {
-  const std::string name = SheetName(std::string(device_name), memory_bytes);
+  return SheetNamed(SheetName(std::string(device_name), memory_bytes));
+}
+
+const GpuSpec* SheetNamed(std::string_view name) {
   for (const GpuSpec& spec : SpecSheets()) {
     if (spec.name == name) return &spec;
   }

@@ -50,4 +50,7 @@ const std::vector<PublishedFigure>& PublishedFigures();
 // that is not in the table (H200 NVL, a MIG slice) is never taken for another.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
+// The sheet with exactly this GpuSpec::name; null if there is none.
+const GpuSpec* SheetNamed(std::string_view name);
+
 }  // namespace assay

@@ -26,9 +26,19 @@ std::string ParametersLine(const ParameterMap& parameters) {
 std::string PredictionLines(const Prediction& prediction) {
   std::string text;
   if (prediction.predicted_seconds) {
-    text += Format("  %-16s %.6g s (%s bound%s%s)\n", "predicted", *prediction.predicted_seconds,
+    const GpuSpec* const sheet = SheetNamed(prediction.spec);
+    const bool recalled = sheet != nullptr && sheet->certainty == "recalled";
+    text += Format("  %-16s %.6g s (%s bound%s%s%s)\n", "predicted", *prediction.predicted_seconds,
                    prediction.bound.c_str(), prediction.spec.empty() ? "" : ", ",
-                   prediction.spec.c_str());
+                   prediction.spec.c_str(), recalled ? ", a sheet not yet checked" : "");
+  }
+  if (prediction.arithmetic_intensity) {
+    text += Format("  %-16s %.4g FLOP/B", "intensity", *prediction.arithmetic_intensity);
+    text += prediction.ridge_point ? Format(", ridge point at %.4g\n", *prediction.ridge_point)
+                                   : std::string("\n");
+  }
+  if (!prediction.regime.empty()) {
+    text += Format("  %-16s %s\n", "regime", prediction.regime.c_str());
   }
   const auto efficiency = [&](const char* name, const std::optional<double>& value) {
     if (value) text += Format("  %-16s %.1f%% of %s\n", "efficiency", *value * 100, name);

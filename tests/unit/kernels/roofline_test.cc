@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
+#include "kernels/roofline/clock_rate.h"
 #include "kernels/roofline/prediction.h"
 #include "kernels/roofline/spec_sheet.h"
 
@@ -67,6 +71,53 @@ TEST(SpecSheet, PublishedFiguresNameTheirUnits) {
   }
 }
 
+TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
+  // The clocks that the sheets' peaks assume: tensor cores', and the lanes'.
+  const struct {
+    const char* gpu;
+    double tensor_mhz;
+    double vector_mhz;
+    std::set<std::string> apart = {};  // Columns that the sheet gives otherwise.
+  } clocks[] = {{"RTX 4090", 2520, 2520},
+                {"RTX 5080", 2617, 2617},
+                {"RTX 5090", 2407, 2407},
+                {"L4", 2040, 2040},
+                {"L40S", 2520, 2520},
+                {"RTX 6000 Ada", 2505, 2505},
+                {"RTX A6000", 1800, 1800},
+                {"A100-SXM4-40GB", 1410, 1410},
+                {"A100-SXM4-80GB", 1410, 1410},
+                {"A100-PCIE-40GB", 1410, 1410},
+                {"A100-PCIE-80GB", 1410, 1410},
+                {"H100 SXM", 1830, 1980, {"fp64_tensor"}},
+                {"H100 PCIe", 1620, 1755, {"fp64_tensor"}},
+                {"H200 SXM", 1830, 1980, {"fp64_tensor"}},
+                {"B200", 1857, 1980}};
+  std::set<std::string> checked;
+  for (const auto& clock : clocks) {
+    const GpuSpec* const spec = SheetNamed(clock.gpu);
+    ASSERT_NE(spec, nullptr) << clock.gpu;
+    checked.insert(clock.gpu);
+    for (const auto& [column, peak] : spec->flops) {
+      const auto rate = FlopsPerClock(spec->name, column);
+      if (!rate) continue;
+      const bool vector = column == "fp32" || column == "fp64_vector";
+      const double mhz =
+          vector || clock.apart.count(column) > 0 ? clock.vector_mhz : clock.tensor_mhz;
+      // Sheets round; fp64 of consumer parts to one digit, the L40S's bf16 the odd one out.
+      const double rounding = 0.015 + 0.05e12 / peak;
+      EXPECT_NEAR(*rate * *spec->sm_count * mhz * 1e6 / peak, 1, rounding)
+          << spec->name << " " << column;
+    }
+  }
+  for (const GpuSpec& spec : SpecSheets()) {
+    const bool other_vendor = spec.name == "MI300X" || spec.name == "TPU v5e";
+    EXPECT_EQ(checked.count(spec.name) + (other_vendor ? 1 : 0), 1u) << spec.name;
+    EXPECT_TRUE(spec.certainty == "sheet" || spec.certainty == "recalled") << spec.name;
+    EXPECT_TRUE(spec.certainty == "sheet" || !spec.note.empty()) << spec.name;
+  }
+}
+
 TEST(Prediction, ComputeBoundGemm) {
   Evidence evidence;
   evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
@@ -103,6 +154,37 @@ TEST(Prediction, MemoryAndLatencyBounds) {
   copy.bytes = 4.8e3;
   EXPECT_EQ(Predict(copy, evidence, 1e-3).bound, "latency");
   EXPECT_FALSE(Predict(copy, evidence, 1e-3).arithmetic_intensity);
+}
+
+TEST(Prediction, RegimeAndRidgePoint) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  // Above the ridge: 8192 / 3 FLOP/B.
+  Work work = Gemm(8192);
+  work.fixed_seconds = 2.5e-6;
+  Prediction prediction = Predict(work, evidence, 1.6e-3);
+  EXPECT_DOUBLE_EQ(*prediction.ridge_point, 989e12 / 4800e9);
+  EXPECT_EQ(prediction.regime, "compute");
+  // Below it: a GEMV-like shape, 64 MB of weights for 1 FLOP a byte.
+  work.flops = 64e6;
+  work.bytes = 64e6;
+  prediction = Predict(work, evidence, 20e-6);
+  EXPECT_EQ(prediction.regime, "memory");
+  // As small as a launch by its ideal time...
+  work.bytes = 4.8e6;
+  EXPECT_EQ(Predict(work, evidence, 20e-6).regime, "launch");
+  // ... or by what was measured, the sheet's bandwidth or not.
+  work.bytes = 24e6;
+  EXPECT_EQ(Predict(work, evidence, 5.1e-6).regime, "memory");
+  EXPECT_EQ(Predict(work, evidence, 5e-6).regime, "launch");
+  // Without peaks only that can be told.
+  EXPECT_EQ(Predict(work, Evidence(), 5e-6).regime, "launch");
+  EXPECT_EQ(Predict(work, Evidence(), 50e-6).regime, "");
+  EXPECT_FALSE(Predict(work, Evidence(), 50e-6).ridge_point);
+  Work transfer;
+  transfer.link_bytes = 1e9;
+  EXPECT_EQ(Predict(transfer, evidence, 3e-3).regime, "link");
+  EXPECT_FALSE(Predict(transfer, evidence, 3e-3).ridge_point);
 }
 
 TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
