@@ -208,6 +208,19 @@ NvmlErrors Nvml::Errors(int index) const {
   return errors;
 }
 
+std::string Nvml::WhyLost(int index) const {
+  const auto& nvml = library_->functions();
+  if (index < 0 || nvml.handle == nullptr || nvml.temperature == nullptr) return "";
+  nvml_abi::Device device = nullptr;
+  nvml_abi::Return code = nvml.handle(static_cast<unsigned>(index), &device);
+  if (code == nvml_abi::kSuccess) {
+    unsigned celsius = 0;
+    code = nvml.temperature(device, nvml_abi::kTemperatureGpu, &celsius);
+  }
+  if (code == nvml_abi::kGpuIsLost) return "GPU is lost (fell off the bus)";
+  return code == nvml_abi::kResetRequired ? "GPU requires a reset" : "";
+}
+
 std::optional<std::vector<uint32_t>> Nvml::ComputeProcesses(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return std::nullopt;

@@ -98,6 +98,9 @@ class Nvml {
   NvmlSample Sample(int index) const;
   std::vector<NvmlThrottleTime> ThrottleTimes(int index) const;
   NvmlErrors Errors(int index) const;
+  // Why the GPU cannot be reached: "GPU is lost (fell off the bus)" or "GPU requires a
+  // reset"; empty if it answers or NVML cannot tell.
+  std::string WhyLost(int index) const;
   // Processes that compute on the GPU, other containers' included where the driver
   // shows them.
   std::optional<std::vector<uint32_t>> ComputeProcesses(int index) const;

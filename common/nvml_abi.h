@@ -13,6 +13,8 @@ inline constexpr Return kSuccess = 0;
 inline constexpr Return kNotSupported = 3;
 inline constexpr Return kInsufficientSize = 7;
 inline constexpr Return kFunctionNotFound = 13;
+inline constexpr Return kGpuIsLost = 15;
+inline constexpr Return kResetRequired = 16;
 
 using Device = struct DeviceOpaque*;  // nvmlDevice_t
 

@@ -81,6 +81,10 @@ class HostSampler : public ConditionsSampler {
     return conditions;
   }
 
+  std::vector<double> Readings() override {
+    return gpu_ ? gpu_->Readings() : std::vector<double>();
+  }
+
  private:
   const std::unique_ptr<ConditionsSampler> gpu_;
   std::optional<double> load_average_;

@@ -53,6 +53,9 @@ class ConditionsSampler {
   virtual void Start() = 0;
   // What was seen since Start. Unreadable facts are absent; it cannot fail.
   virtual WindowConditions Stop() = 0;
+  // Clock and power at this moment: what a warm-up waits for. Empty if unreadable. Not
+  // between Start and Stop.
+  virtual std::vector<double> Readings() { return {}; }
 };
 
 // Hardware counters of one iteration. Absent means not readable.
@@ -69,6 +72,14 @@ struct CounterReport {
   std::optional<double> achieved_occupancy;     // Of 1.0.
 };
 
+// What speaks against a GPU on which work failed.
+struct GpuTrouble {
+  bool lost = false;            // Off the bus, or to be reset.
+  bool context_broken = false;  // CUDA refuses all further work of this process.
+  int other_processes = 0;      // That compute on it.
+  std::string evidence;         // Of all these, for people; empty if nothing was found.
+};
+
 // Implemented once for CUDA. Thread-safe.
 class GpuPlatform {
  public:
@@ -77,6 +88,8 @@ class GpuPlatform {
   virtual std::vector<LocalGpu> Gpus() = 0;
   // Sets cuda_runtime, cublas, nccl.
   virtual void FillVersions(LinkedSoftware* software) = 0;
+  // Why work on the GPU `ordinal` may have failed through no fault of its own.
+  virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Clocks, power, throttle reasons, processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
 };

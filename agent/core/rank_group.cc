@@ -201,6 +201,9 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
       return OnResult(*state, event.case_result());
     case v1::RunnerEvent::kFinished:
       return OnFinished(state);
+    case v1::RunnerEvent::kAborted:
+      Fail(event.aborted().failure());
+      return Status::Ok();
     default:
       return ProtocolError("the runner sent an event that has no place while serving");
   }

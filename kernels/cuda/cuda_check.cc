@@ -5,6 +5,16 @@
 #include "kernels/benchmark.h"
 
 namespace assay {
+namespace {
+
+// Errors that no program makes: the hardware or its driver gave up.
+bool IsLoss(cudaError_t error) {
+  return error == cudaErrorECCUncorrectable || error == cudaErrorNvlinkUncorrectable ||
+         error == cudaErrorNoDevice || error == cudaErrorHardwareStackError ||
+         error == cudaErrorSystemNotReady;
+}
+
+}  // namespace
 
 std::string CallSite(const char* expression, const char* file, int line) {
   std::string_view path = file;
@@ -21,6 +31,11 @@ Status CudaStatus(cudaError_t error, const char* expression, const char* file, i
   std::string message = std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) +
                         ") from " + CallSite(expression, file, line);
   if (error == cudaErrorMemoryAllocation) return OutOfMemory(std::move(message));
+  if (IsLoss(error)) return Unavailable(std::move(message), "GPU_LOST");
+  // In exclusive mode, another's process on the GPU.
+  if (error == cudaErrorDevicesUnavailable) {
+    return Unavailable(std::move(message), "GPU_UNAVAILABLE");
+  }
   return Internal(std::move(message), "CUDA_ERROR");
 }
 

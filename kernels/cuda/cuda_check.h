@@ -10,8 +10,9 @@
 namespace assay {
 
 // OK for cudaSuccess; else the error with its name, the expression, file and line.
-// Memory that could not be had is RESOURCE_EXHAUSTED (OUT_OF_MEMORY), everything
-// else INTERNAL (CUDA_ERROR).
+// Memory that could not be had is RESOURCE_EXHAUSTED (OUT_OF_MEMORY), a fault of the
+// hardware UNAVAILABLE (GPU_LOST), a GPU that others hold UNAVAILABLE
+// (GPU_UNAVAILABLE), everything else INTERNAL (CUDA_ERROR).
 Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line);
 
 // "expression at kernels/cuda/file.cu:12", for every library's check.

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <thread>
 #include <vector>
@@ -48,6 +49,12 @@ class NvmlSampler : public ConditionsSampler {
 
   void Start() override {
     thread_ = std::thread([this] { Loop(); });
+  }
+
+  std::vector<double> Readings() override {
+    const NvmlSample sample = nvml_.Sample(index_);
+    if (!sample.sm_clock_mhz || !sample.power_watts) return {};
+    return {*sample.sm_clock_mhz, *sample.power_watts};
   }
 
   WindowConditions Stop() override {
@@ -172,11 +179,38 @@ class CudaPlatform : public GpuPlatform {
     if (nccl_version_) software->nccl = nccl_version_();
   }
 
+  GpuTrouble TroubleOf(int ordinal) override {
+    GpuTrouble trouble;
+    const auto add = [&](const std::string& what) {
+      trouble.evidence += (trouble.evidence.empty() ? "" : "; ") + what;
+    };
+    // After an error that outlives its call every other call returns it, too.
+    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+      cudaGetLastError();
+      trouble.context_broken = true;
+      add(std::string("CUDA: ") + cudaGetErrorString(error));
+    }
+    const Nvml* nvml = Management();
+    const std::optional<int> index = nvml == nullptr ? std::nullopt : IndexOf(*nvml, ordinal);
+    if (!index) return trouble;
+    if (const std::string lost = nvml->WhyLost(*index); !lost.empty()) {
+      trouble.lost = true;
+      add("NVML: " + lost);
+    }
+    // This process is on the list, too.
+    if (const auto processes = nvml->ComputeProcesses(*index); processes && processes->size() > 1) {
+      trouble.other_processes = static_cast<int>(processes->size()) - 1;
+      std::string list;
+      for (const uint32_t pid : *processes) list += " " + std::to_string(pid);
+      add("processes on the GPU:" + list);
+    }
+    return trouble;
+  }
+
   std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) override {
     const Nvml* nvml = Management();
     if (nvml == nullptr) return std::make_unique<BlindSampler>();
-    // CUDA_VISIBLE_DEVICES renumbers CUDA's GPUs, not NVML's.
-    const std::optional<int> index = nvml->FindByUuid(UuidOf(ordinal));
+    const std::optional<int> index = IndexOf(*nvml, ordinal);
     if (!index) return std::make_unique<BlindSampler>();
     return std::make_unique<NvmlSampler>(*nvml, *index);
   }
@@ -208,6 +242,17 @@ class CudaPlatform : public GpuPlatform {
     return gpu;
   }
 
+  // NVML's number of CUDA's GPU `ordinal`, which CUDA_VISIBLE_DEVICES renumbers. Kept, so
+  // that it is known of a GPU that is lost.
+  std::optional<int> IndexOf(const Nvml& nvml, int ordinal) {
+    MutexLock lock(mutex_);
+    const auto known = indices_.find(ordinal);
+    if (known != indices_.end()) return known->second;
+    const std::optional<int> index = nvml.FindByUuid(UuidOf(ordinal));
+    if (index) indices_[ordinal] = *index;
+    return index;
+  }
+
   // Null without NVML. Opened on first use.
   const Nvml* Management() {
     MutexLock lock(mutex_);
@@ -221,6 +266,7 @@ class CudaPlatform : public GpuPlatform {
   const std::function<std::optional<std::string>()> nccl_version_;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::map<int, int> indices_ ASSAY_GUARDED_BY(mutex_);
   std::unique_ptr<Nvml> nvml_ ASSAY_GUARDED_BY(mutex_);  // Never changes once open.
 };
 

@@ -19,10 +19,11 @@ double MedianOf(std::vector<double> values) {
 // One measurement from first warm-up to last sample.
 class Engine {
  public:
-  Engine(TimedDevice& device, const MeasureRule& rule, Clock& clock)
+  Engine(TimedDevice& device, const MeasureRule& rule, Clock& clock, const MeasureHooks& hooks)
       : device_(device),
         rule_(rule),
         clock_(clock),
+        hooks_(hooks),
         granularity_(std::max<int64_t>(device.BatchGranularity(), 1)) {
     // Short samples are batched so that the timer resolves them and so that
     // max_samples of them fill min_seconds.
@@ -35,6 +36,7 @@ class Engine {
   Status WarmUp() {
     const MonotonicTime begin = clock_.Now();
     std::vector<double> medians;
+    std::vector<std::vector<double>> readings;
     for (;;) {
       // The first window is one iteration, since nothing is known of its length.
       const int64_t samples = medians.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
@@ -43,13 +45,15 @@ class Engine {
       times_.warmup_iterations += samples * times_.batch;
       iteration_seconds_ = MedianOf(window);
       medians.push_back(iteration_seconds_);
+      readings.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin);
       const int64_t batch = BatchFor(iteration_seconds_);
       // A new batch needs another window; noise must not ask for one for ever.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
-      const bool may_end = times_.warmup_seconds >= rule_.min_warmup_seconds && Settled(medians);
+      times_.settled = Settled(medians) && Settled(readings);
+      const bool may_end = times_.settled && times_.warmup_seconds >= rule_.min_warmup_seconds;
       if (rebatched || (!may_end && times_.warmup_seconds < rule_.max_warmup_seconds)) continue;
       return Status::Ok();
     }
@@ -125,6 +129,22 @@ class Engine {
     return *high - *low <= rule_.settle_tolerance * *low;
   }
 
+  // As above, for each reading; one that comes and goes has not settled.
+  bool Settled(const std::vector<std::vector<double>>& readings) const {
+    const auto& last = readings.back();
+    for (size_t i = 0; i < last.size(); ++i) {
+      double low = last[i];
+      double high = last[i];
+      for (auto window = readings.end() - 3; window != readings.end(); ++window) {
+        if (window->size() != last.size()) return false;
+        low = std::min(low, (*window)[i]);
+        high = std::max(high, (*window)[i]);
+      }
+      if (high - low > rule_.settle_reading_tolerance * high) return false;
+    }
+    return true;
+  }
+
   // Empty while more samples are wanted.
   std::string StopReason(double elapsed) {
     const auto n = static_cast<int64_t>(times_.seconds.size());
@@ -156,6 +176,7 @@ class Engine {
   TimedDevice& device_;
   const MeasureRule rule_;
   Clock& clock_;
+  const MeasureHooks& hooks_;
   const int64_t granularity_;  // Of the batch.
   double min_sample_seconds_ = 0;
   double iteration_seconds_ = 1;
@@ -167,7 +188,7 @@ class Engine {
 
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks) {
-  Engine engine(device, rule, clock);
+  Engine engine(device, rule, clock, hooks);
   if (hooks.warmup_begins) hooks.warmup_begins();
   ASSAY_RETURN_IF_ERROR(engine.WarmUp());
   if (hooks.window_begins) hooks.window_begins();

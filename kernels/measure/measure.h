@@ -19,9 +19,12 @@ struct MeasureRule {
   // Warm-up lasts at least this long, ...
   double min_warmup_seconds = 0.1;
   // ... then until the medians of three consecutive windows of
-  // `settle_window_seconds` lie within `settle_tolerance` of each other, ...
+  // `settle_window_seconds` lie within `settle_tolerance` of each other, and what the
+  // hardware reads (MeasureHooks::readings) after them within
+  // `settle_reading_tolerance`, ...
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
+  double settle_reading_tolerance = 0.02;
   // ... and no longer than this.
   double max_warmup_seconds = 2.0;
 
@@ -53,6 +56,9 @@ class TimedDevice {
 // Told as the engine goes, on its thread. Any may be empty.
 struct MeasureHooks {
   std::function<void()> warmup_begins;
+  // What must settle beside the times: clocks, power. Asked after each window of the
+  // warm-up; the same readings in the same order each time.
+  std::function<std::vector<double>()> readings;
   // The timed window: exactly the samples that are reported.
   std::function<void()> window_begins;
   std::function<void()> window_ends;
@@ -66,6 +72,8 @@ struct MeasuredTimes {
   double host_seconds = 0;
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
+  // Times and readings had settled when the warm-up ended; else its bound ended it.
+  bool settled = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;
 };

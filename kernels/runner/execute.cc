@@ -150,12 +150,15 @@ class Execution {
     case_->AdjustRule(&rule);
     MeasureHooks hooks;
     hooks.warmup_begins = [&] { Phase("warm_up"); };
+    hooks.readings = [&] { return sampler->Readings(); };
     hooks.window_begins = [&] {
       Phase("measure");
       sampler->Start();
     };
     hooks.window_ends = [&] { report_.conditions = sampler->Stop(); };
     ASSAY_ASSIGN_OR_RETURN(report_.times, MeasureOnAllRanks(*case_, rule, context_, hooks));
+    // A host that others use never settles; its load has a flag of its own.
+    if (on_gpu && !report_.times.settled) report_.conditions.flags.push_back("unsettled");
     const auto ceilings = case_->MeasureCeilings();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, ceilings.status()));
     if (context_.rank == 0) Summarise(*ceilings);
@@ -224,8 +227,10 @@ std::string_view OutcomeName(Outcome outcome) {
 MeasureRule RuleFor(Resource resource) {
   MeasureRule rule;
   if (resource == Resource::kGpu) {
-    rule.min_warmup_seconds = 0.3;
-    rule.max_warmup_seconds = 3.0;
+    // The power that NVML reads is a mean over up to a second.
+    rule.min_warmup_seconds = 0.5;
+    rule.settle_window_seconds = 0.1;
+    rule.max_warmup_seconds = 5.0;
   } else {
     // A host that is busy with other work does not get quieter for waiting.
     rule.max_seconds = 5.0;

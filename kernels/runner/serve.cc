@@ -11,6 +11,7 @@
 #include "kernels/runner/execute.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
+#include "kernels/runner/node_fault.h"
 
 namespace assay {
 namespace {
@@ -90,7 +91,7 @@ class Session {
     for (const v1::BenchmarkCase& one : start_.cases()) {
       if (const Status status = RunCase(one); !status.ok()) {
         LogError(status.WithContext("case " + std::to_string(one.case_index())));
-        return kExitGangLost;
+        return IsNodeFault(status) ? Abort(status) : kExitGangLost;
       }
     }
     v1::RunnerEvent finished;
@@ -145,15 +146,40 @@ class Session {
     return Status::Ok();
   }
 
-  // An error ends the job: the gang is over.
+  // An error ends the job: the gang is over, or the GPU is not to be used.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(const CaseReport report, Execute(one));
-    if (start_.rank() != 0) return Status::Ok();
+    const Status fault = FaultOf(report);
+    if (fault.reason() == "GPU_LOST" || fault.reason() == "GPU_BUSY") return fault;
+    if (start_.rank() == 0) {
+      v1::RunnerEvent event;
+      *event.mutable_case_result() = ToMessage(report);
+      event.mutable_case_result()->set_case_index(one.case_index());
+      Send(event);
+    }
+    const bool last = one.case_index() == start_.cases(start_.cases_size() - 1).case_index();
+    return last ? Status::Ok() : fault;
+  }
+
+  Status FaultOf(const CaseReport& report) const {
+    const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
+    if (!on_gpu || report.outcome != Outcome::kFailed) return Status::Ok();
+    return NodeFault(report.error, Gpu()->TroubleOf(RunContext().gpu));
+  }
+
+  static bool IsNodeFault(const Status& status) { return status.reason().rfind("GPU_", 0) == 0; }
+
+  int Abort(const Status& fault) {
     v1::RunnerEvent event;
-    *event.mutable_case_result() = ToMessage(report);
-    event.mutable_case_result()->set_case_index(one.case_index());
+    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+    failure->set_failure_class(fault.reason() == "GPU_CONTEXT_LOST" ? v1::FAILURE_CLASS_JOB
+                                                                    : v1::FAILURE_CLASS_NODE);
+    failure->set_reason(fault.reason());
+    failure->set_message(fault.message());
+    failure->set_evidence(fault.ToString());
+    commands_.NoMoreNeeded();
     Send(event);
-    return Status::Ok();
+    return kExitFailed;
   }
 
   Result<CaseReport> Execute(const v1::BenchmarkCase& one) {

@@ -70,6 +70,12 @@ TEST_F(NvmlTest, FailedCallIsAbsentAndReportedOnce) {
   EXPECT_THAT(problems_[0], HasSubstr("nvmlDeviceGetRemappedRows"));
 }
 
+TEST_F(NvmlTest, AGpuOffTheBusIsTold) {
+  EXPECT_EQ(nvml_->WhyLost(0), "");
+  EXPECT_THAT(nvml_->WhyLost(6), HasSubstr("fell off the bus"));
+  EXPECT_EQ(nvml_->WhyLost(99), "");
+}
+
 TEST_F(NvmlTest, UnknownGpuReadsAbsent) {
   EXPECT_EQ(nvml_->Describe(99).uuid, "");
   EXPECT_EQ(nvml_->Describe(-1).memory_bytes, std::nullopt);

@@ -112,6 +112,13 @@ TEST_F(SupervisorTest, CrashKeepsSignalAndStderr) {
   EXPECT_EQ(failure.node_id(), "node-1");
 }
 
+TEST_F(SupervisorTest, ALostGpuIsTheNodesFault) {
+  const v1::Failure failure = FailureOf(Job("gpu_lost"));
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.reason(), "GPU_LOST");
+  EXPECT_THAT(failure.evidence(), HasSubstr("fell off the bus"));
+}
+
 TEST_F(SupervisorTest, EndWithoutFinishedIsACrash) {
   EXPECT_EQ(FailureOf(Job("exit_early")).reason(), "RUNNER_CRASHED");
 }

@@ -31,6 +31,7 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"unsupported", {"cannot run these parameters here"}},
       {"chatty", {"writes 10 MiB to stderr, then measures `value`"}},
       {"crash", {"writes to stderr and dies of SIGSEGV in its first case"}},
+      {"gpu_lost", {"gives its first case up: the GPU fell off the bus"}},
       {"exit_early", {"exits with 0 after Ready, without Finished"}},
       {"never_ready", {"exits with 7 before Ready"}},
       {"hang", {"sleeps in its first case until a signal or the end of stdin"}},
@@ -170,6 +171,14 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     std::fprintf(stderr, "fake_runner: about to crash as asked\n");
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
+  } else if (name == "gpu_lost") {
+    v1::RunnerEvent event;
+    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+    failure->set_failure_class(v1::FAILURE_CLASS_NODE);
+    failure->set_reason("GPU_LOST");
+    failure->set_evidence("NVML: GPU is lost (fell off the bus)");
+    Send(event);
+    _exit(1);
   } else if (name == "hang" || name == "orphan") {
     if (name == "orphan" && fork() == 0) {
       signal(SIGTERM, SIG_IGN);

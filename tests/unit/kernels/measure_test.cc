@@ -28,8 +28,10 @@ class VirtualDevice : public TimedDevice {
     return Status::Ok();
   }
   double MinSampleSeconds() const override { return 20e-6; }
+  int64_t BatchGranularity() const override { return granularity; }
 
   VirtualClock clock;
+  int64_t granularity = 1;
   int64_t iterations = 0;
   std::vector<int64_t> batches;
 
@@ -105,6 +107,87 @@ TEST(Measure, ShortIterationsAreBatched) {
   EXPECT_NEAR(times->seconds.front(), 1e-6, 1e-9);
   // The batch of the timed window was in use before the window began.
   EXPECT_EQ(device.batches[device.batches.size() / 2], times->batch);
+}
+
+TEST(Measure, BatchesAreWholeReplays) {
+  for (const double seconds : {1e-6, 30e-6, 1e-3}) {
+    VirtualDevice device([=](int64_t) { return seconds; });
+    device.granularity = 7;
+    const auto times = Measure(device, MeasureRule(), device.clock);
+    ASSERT_TRUE(times.ok());
+    for (const int64_t batch : device.batches) EXPECT_EQ(batch % 7, 0);
+    EXPECT_GE(static_cast<double>(times->batch) * seconds, 20e-6);
+    EXPECT_NEAR(times->seconds.front(), seconds, seconds * 1e-3);
+  }
+}
+
+TEST(Measure, HostTimeIsThatOfTheWholeWindow) {
+  // The device's own times know nothing of a millisecond between iterations.
+  class Gaps : public VirtualDevice {
+   public:
+    Gaps() : VirtualDevice([](int64_t) { return 1e-3; }) {}
+    Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+      clock.Advance(std::chrono::milliseconds(samples * batch));
+      return VirtualDevice::Run(samples, batch, seconds);
+    }
+  };
+  Gaps device;
+  const auto times = Measure(device, MeasureRule(), device.clock);
+  ASSERT_TRUE(times.ok());
+  EXPECT_NEAR(times->seconds.front(), 1e-3, 1e-9);
+  EXPECT_NEAR(times->host_seconds, 2e-3, 1e-9);
+}
+
+TEST(Measure, WarmUpWaitsUntilReadingsSettle) {
+  VirtualDevice device([](int64_t) { return 1e-3; });
+  const auto power = [&] {
+    const double seconds = static_cast<double>(device.iterations) * 1e-3;
+    return std::vector<double>{1980, 700 - 500 * std::exp(-seconds / 0.3)};
+  };
+  MeasureHooks hooks;
+  hooks.readings = power;
+  double power_at_begin = 0;
+  hooks.window_begins = [&] { power_at_begin = power()[1]; };
+  const auto times = Measure(device, MeasureRule(), device.clock, hooks);
+  ASSERT_TRUE(times.ok());
+  EXPECT_TRUE(times->settled);
+  EXPECT_GT(power_at_begin, 650);
+}
+
+TEST(Measure, ReadingsThatNeverSettleEndWithTheBound) {
+  VirtualDevice device([](int64_t) { return 1e-3; });
+  MeasureHooks hooks;
+  bool high = false;
+  hooks.readings = [&] { return std::vector<double>{(high = !high) ? 700.0 : 600.0}; };
+  const auto times = Measure(device, MeasureRule(), device.clock, hooks);
+  ASSERT_TRUE(times.ok());
+  EXPECT_FALSE(times->settled);
+  EXPECT_GE(times->warmup_seconds, MeasureRule().max_warmup_seconds);
+}
+
+// A hundred runs of one device whose noise is a GPU's: clocks that wander by half a
+// percent over seconds under jitter of one percent.
+TEST(Measure, RepeatedRunsAgreeAndASlowdownShows) {
+  const auto median_of_run = [](uint64_t seed, double slowdown) {
+    auto random = std::make_shared<std::mt19937_64>(seed);
+    const double phase = std::uniform_real_distribution<double>(0, 6.28)(*random);
+    VirtualDevice device([=](int64_t i) {
+      const double wander = 0.0025 * std::sin(phase + static_cast<double>(i) * 200e-6 / 0.7);
+      const double jitter = 0.01 * std::normal_distribution<double>()(*random);
+      return 200e-6 * slowdown * (1 + wander + jitter);
+    });
+    const auto times = Measure(device, MeasureRule(), device.clock);
+    return times.ok() ? Summarize(times->seconds).median : 0.0;
+  };
+  std::vector<double> deviations;
+  int seen = 0;
+  for (uint64_t run = 0; run < 100; ++run) {
+    const double same = median_of_run(2 * run, 1.0);
+    deviations.push_back(std::fabs(same - 200e-6) / 200e-6);
+    if (median_of_run(2 * run + 1, 1.03) / same > 1.015) ++seen;
+  }
+  EXPECT_LE(Summarize(deviations).p95, 0.01);
+  EXPECT_GE(seen, 95);
 }
 
 TEST(Measure, WarmUpOutlastsASlowStart) {

@@ -1,0 +1,57 @@
+#include "kernels/runner/node_fault.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+GpuTrouble Shared() {
+  GpuTrouble trouble;
+  trouble.other_processes = 1;
+  trouble.evidence = "processes on the GPU: 17 4711";
+  return trouble;
+}
+
+TEST(NodeFault, AWrongResultIsTheCasesFault) {
+  const Status wrong(Code::kDataLoss, "VERIFICATION_FAILED", "element 3 is wrong");
+  EXPECT_TRUE(NodeFault(wrong, GpuTrouble()).ok());
+  EXPECT_TRUE(NodeFault(wrong, Shared()).ok());
+  EXPECT_TRUE(NodeFault(Status::Ok(), Shared()).ok());
+}
+
+TEST(NodeFault, ALostGpuIsTheNodesWhateverTheErrorWas) {
+  GpuTrouble lost;
+  lost.lost = true;
+  lost.context_broken = true;
+  lost.evidence = "NVML: GPU is lost (fell off the bus)";
+  const Status fault = NodeFault(Internal("unspecified launch failure", "CUDA_ERROR"), lost);
+  EXPECT_EQ(fault.reason(), "GPU_LOST");
+  EXPECT_THAT(fault.message(), HasSubstr("fell off the bus"));
+  EXPECT_THAT(fault.message(), HasSubstr("unspecified launch failure"));
+  // CUDA's word alone is enough.
+  EXPECT_EQ(NodeFault(Unavailable("uncorrectable ECC error", "GPU_LOST"), GpuTrouble()).reason(),
+            "GPU_LOST");
+}
+
+TEST(NodeFault, MemoryThatOthersHoldIsTheNodes) {
+  EXPECT_EQ(NodeFault(OutOfMemory("no memory"), Shared()).reason(), "GPU_BUSY");
+  EXPECT_EQ(NodeFault(Unavailable("busy", "GPU_UNAVAILABLE"), Shared()).reason(), "GPU_BUSY");
+  // Alone on the GPU, the case asked for too much.
+  EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), GpuTrouble()).ok());
+}
+
+TEST(NodeFault, ABrokenContextNeedsAnotherProcess) {
+  GpuTrouble broken;
+  broken.context_broken = true;
+  broken.evidence = "CUDA: an illegal memory access was encountered";
+  EXPECT_EQ(NodeFault(Internal("illegal access", "CUDA_ERROR"), broken).reason(),
+            "GPU_CONTEXT_LOST");
+}
+
+}  // namespace
+}  // namespace assay
