@@ -28,6 +28,7 @@ Registry MakeRegistry() {
   registry.Add(NewVectorAdd());
   registry.Add(NewElementwiseMul());
   registry.Add(NewRelu());
+  registry.Add(NewPointerChase());
 #endif
 #if ASSAY_HAVE_NCCL
   registry.Add(NewAllReduce());

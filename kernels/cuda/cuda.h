@@ -14,6 +14,7 @@ namespace assay {
 std::unique_ptr<Benchmark> NewElementwiseMul();
 std::unique_ptr<Benchmark> NewGemm();
 std::unique_ptr<Benchmark> NewMemoryBandwidth();
+std::unique_ptr<Benchmark> NewPointerChase();
 std::unique_ptr<Benchmark> NewRelu();
 std::unique_ptr<Benchmark> NewVectorAdd();
 
