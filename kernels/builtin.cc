@@ -24,6 +24,7 @@ Registry MakeRegistry() {
   registry.Add(NewTcpAllReduce());
 #if ASSAY_HAVE_CUDA
   registry.Add(NewGemm());
+  registry.Add(NewGemv());
   registry.Add(NewMemoryBandwidth());
   registry.Add(NewVectorAdd());
   registry.Add(NewElementwiseMul());

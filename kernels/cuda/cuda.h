@@ -13,6 +13,7 @@ namespace assay {
 
 std::unique_ptr<Benchmark> NewElementwiseMul();
 std::unique_ptr<Benchmark> NewGemm();
+std::unique_ptr<Benchmark> NewGemv();
 std::unique_ptr<Benchmark> NewMemoryBandwidth();
 std::unique_ptr<Benchmark> NewPointerChase();
 std::unique_ptr<Benchmark> NewRelu();
