@@ -135,6 +135,7 @@ Status AgentProcess::StartSession() {
   SupervisorOptions supervisor;
   supervisor.runner = options_.runner;
   supervisor.advertise_address = node_->description().advertise_address();
+  supervisor.cache_folder = data_.path();
   supervisor_ = std::make_unique<Supervisor>(std::move(supervisor), node_, preflight_);
   RunOn(executor_.get(), [this] {
     session_ = std::make_shared<Session>(Session::Options{

@@ -15,6 +15,7 @@ class DataFolder {
   static Result<DataFolder> Open(const std::string& path);
 
   const std::string& node_id() const { return node_id_; }
+  const std::string& path() const { return path_; }
   std::string spool() const { return path_ + "/spool"; }
 
  private:

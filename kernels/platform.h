@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "common/status.h"
+
 namespace assay {
 
 // One GPU that this process may use.
@@ -24,6 +26,7 @@ struct LocalGpu {
   std::optional<double> power_limit_watts;
   std::optional<bool> ecc_enabled;
   std::optional<int> nvlinks_active;
+  std::string driver_version;  // "580.95.05"; empty if unknown.
 };
 
 // Versions of what the runner is linked with; absent if it is not.
@@ -92,6 +95,11 @@ class GpuPlatform {
   virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Clocks, power, throttle reasons, processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
+  // What the GPU `ordinal` reaches, per second, in a probe of about a second: with
+  // `kind` one of Work::traffic the bytes that its memory moves, with a column of
+  // Work::peak the FLOP (or operations) of a matrix multiplication. Unsupported() if
+  // there is no such probe or the GPU lacks it.
+  virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
 };
 
 // The GPU platform of this build, made on first use; null if built without CUDA.

@@ -80,7 +80,8 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
 
 bool RankGroup::SpawnAll() {
   for (const Rank& rank : options_.ranks) {
-    auto process = RankProcess::Spawn({options_.runner, "serve", RunnerEnvironment(rank.gpu_uuid)});
+    auto process = RankProcess::Spawn(
+        {options_.runner, "serve", RunnerEnvironment(rank.gpu_uuid, options_.cache_folder)});
     if (!process.ok()) {
       Fail(MakeFailure(
           v1::FAILURE_CLASS_NODE, "RUNNER_SPAWN_FAILED",

@@ -33,6 +33,7 @@ class RankGroup {
     std::vector<Rank> ranks;     // Those of this node.
     Duration timeout{0};         // Of the whole job, from Run on.
     Duration event_patience{0};  // For the rest of an event that has begun.
+    std::string cache_folder;    // As RunnerEnvironment takes it.
   };
 
   // `events.finished` is not called here. `events` outlives this.

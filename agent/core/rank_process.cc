@@ -41,7 +41,8 @@ Status MakeNonBlocking(const FileDescriptor& fd) {
 
 }  // namespace
 
-std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus) {
+std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
+                                           const std::string& cache_folder) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -51,6 +52,7 @@ std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& vis
   }
   environment.push_back(std::string(kGpuOrder) + "=PCI_BUS_ID");
   if (visible_gpus) environment.push_back(std::string(kVisibleGpus) + "=" + *visible_gpus);
+  if (!cache_folder.empty()) environment.push_back("ASSAY_CACHE_DIR=" + cache_folder);
   return environment;
 }
 

@@ -19,8 +19,11 @@ namespace assay::agent {
 // The environment of every runner: what is on the allow-list of ours (search paths,
 // locale, NCCL_*, CUDA_*, OMP_*, OPENBLAS_*), so that no secret of the agent's
 // passes, and GPUs in PCI bus order. `visible_gpus` (UUIDs separated by commas, or
-// empty for none) replaces CUDA_VISIBLE_DEVICES; absent: as it is.
-std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus);
+// empty for none) replaces CUDA_VISIBLE_DEVICES; absent: as it is. `cache_folder`,
+// where runners keep what they measured of the node, becomes ASSAY_CACHE_DIR; empty:
+// they keep nothing.
+std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
+                                           const std::string& cache_folder = "");
 
 // Used by one thread. Destruction kills the process group.
 class RankProcess {

@@ -118,6 +118,7 @@ class SupervisedJob : public LaunchedJob {
     options.spec = spec_;
     options.timeout = TimeoutOf(spec_);
     options.event_patience = options_.event_patience;
+    options.cache_folder = options_.cache_folder;
     size_t next_gpu = 0;
     for (const v1::RankPlacement& rank : spec_.ranks()) {
       const bool gpu = rank.gpu_index() >= 0;

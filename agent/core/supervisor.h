@@ -16,6 +16,7 @@ struct SupervisorOptions {
   std::string advertise_address;
   // How long a runner may take over the rest of an event that it has begun.
   Duration event_patience = std::chrono::seconds(10);
+  std::string cache_folder;  // As RunnerEnvironment takes it.
 };
 
 // Each launched job has a thread of its own. Thread-safe; outlives its jobs.

@@ -13,6 +13,7 @@
 #include "kernels/cuda/cublas_lt.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/probe.h"
 
 namespace assay {
 namespace {
@@ -215,6 +216,11 @@ class CudaPlatform : public GpuPlatform {
     return std::make_unique<NvmlSampler>(*nvml, *index);
   }
 
+  Result<double> MeasureCeiling(int ordinal, const std::string& kind) override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(ordinal).status());
+    return ProbeCeiling(kind);
+  }
+
  private:
   LocalGpu Describe(int ordinal, const cudaDeviceProp& properties) {
     LocalGpu gpu;
@@ -233,6 +239,7 @@ class CudaPlatform : public GpuPlatform {
     }
     const Nvml* nvml = Management();
     if (nvml == nullptr) return gpu;
+    gpu.driver_version = nvml->DriverVersion().value_or("");
     if (const std::optional<int> index = nvml->FindByUuid(gpu.uuid)) {
       const NvmlGpu described = nvml->Describe(*index);
       gpu.power_limit_watts = described.power_limit_watts;

@@ -1,6 +1,9 @@
 #include "kernels/cuda/probe.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "kernels/cuda/cuda_check.h"
@@ -11,39 +14,51 @@
 namespace assay {
 namespace {
 
+constexpr int64_t kMemoryBytes = int64_t{1} << 30;
+constexpr int64_t kMemorySamples = 30;
+
+// How a multiplication is timed: power settles, then the best of samples that are each
+// long enough for the clocks to answer to the load.
+constexpr double kWarmupSeconds = 0.15;
+constexpr double kSampleSeconds = 0.01;
+constexpr int64_t kGemmSamples = 25;
+
+using Iterate = std::function<Status()>;
+
 // The best of a few: a ceiling is what the device can reach.
-Result<double> BestSeconds(int64_t samples, cudaStream_t stream,
-                           const std::function<Status()>& iterate) {
+Result<double> BestSeconds(int64_t samples, int64_t batch, cudaStream_t stream,
+                           const Iterate& iterate) {
   EventTimer timer;
   std::vector<double> seconds;
-  ASSAY_RETURN_IF_ERROR(timer.Time(stream, samples, 1, iterate, &seconds));
+  ASSAY_RETURN_IF_ERROR(timer.Time(stream, samples, batch, iterate, &seconds));
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-}  // namespace
-
-Result<std::optional<double>> ProbeCopyBandwidth(cudaStream_t stream) {
-  constexpr int64_t kBytes = int64_t{1} << 30;
-  ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
-  if (available < 2 * kBytes) return std::optional<double>();
-  ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
-                         DeviceBuffer::Allocate(2 * kBytes, "the copy probe"));
-  const auto copy = [&]() -> Status {
-    ASSAY_CUDA(cudaMemcpyAsync(buffer.At(kBytes), buffer.data(), kBytes, cudaMemcpyDeviceToDevice,
-                               stream));
-    return Status::Ok();
-  };
-  ASSAY_ASSIGN_OR_RETURN(const double seconds, BestSeconds(30, stream, copy));
-  return std::optional<double>(2 * static_cast<double>(kBytes) / seconds);
+Result<double> SustainedSeconds(cudaStream_t stream, const Iterate& iterate) {
+  ASSAY_ASSIGN_OR_RETURN(const double first, BestSeconds(1, 1, stream, iterate));
+  const auto warmup = std::max<int64_t>(1, static_cast<int64_t>(kWarmupSeconds / first));
+  ASSAY_RETURN_IF_ERROR(BestSeconds(1, warmup, stream, iterate).status());
+  const auto batch = std::max<int64_t>(1, static_cast<int64_t>(kSampleSeconds / first));
+  return BestSeconds(kGemmSamples, batch, stream, iterate);
 }
 
-Result<std::optional<double>> ProbeGemmFlops(GemmType type, const GemmInputs& inputs,
-                                             cudaStream_t stream) {
-  constexpr int64_t kSide = 8192;
-  const GemmShape shape{type, kSide, kSide, kSide, false, true};
+Result<double> CopyBytesPerSecond(cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
+                         DeviceBuffer::Allocate(2 * kMemoryBytes, "the copy probe"));
+  const auto copy = [&]() -> Status {
+    ASSAY_CUDA(cudaMemcpyAsync(buffer.At(kMemoryBytes), buffer.data(), kMemoryBytes,
+                               cudaMemcpyDeviceToDevice, stream));
+    return Status::Ok();
+  };
+  ASSAY_ASSIGN_OR_RETURN(const double seconds, BestSeconds(kMemorySamples, 1, stream, copy));
+  return 2 * static_cast<double>(kMemoryBytes) / seconds;
+}
+
+// Of `side`-cubed matrices, B stored transposed, which tensor cores like best.
+Result<double> GemmFlopsPerSecond(GemmType type, const GemmInputs& inputs, int64_t side,
+                                  cudaStream_t stream) {
+  const GemmShape shape{type, side, side, side, false, true};
   const int64_t bytes = shape.ABytes() + shape.BBytes() + shape.DBytes();
-  ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
-  if (available < bytes) return std::optional<double>();
   ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
                          DeviceBuffer::Allocate(bytes, "the GEMM probe"));
   const GemmOperands operands{buffer.data(), buffer.At(shape.ABytes()),
@@ -51,11 +66,45 @@ Result<std::optional<double>> ProbeGemmFlops(GemmType type, const GemmInputs& in
   ASSAY_RETURN_IF_ERROR(FillGemmInputs(shape, GemmInputs{inputs.seed, inputs.zeros, 0, 0}, 1,
                                        buffer.data(), buffer.At(shape.ABytes()), stream));
   ASSAY_ASSIGN_OR_RETURN(const std::unique_ptr<LtGemm> gemm, LtGemm::Create(shape));
-  const int64_t samples = type == GemmType::kFp32 ? 3 : 50;
-  ASSAY_ASSIGN_OR_RETURN(const double seconds, BestSeconds(samples, stream, [&] {
-                           return gemm->Enqueue(operands, stream);
-                         }));
-  return std::optional<double>(shape.Flops() / seconds);
+  ASSAY_ASSIGN_OR_RETURN(const double seconds,
+                         SustainedSeconds(stream, [&] { return gemm->Enqueue(operands, stream); }));
+  return shape.Flops() / seconds;
+}
+
+// The faster of two sizes: either may suit the number of SMs better.
+Result<double> BestGemmFlopsPerSecond(GemmType type, const GemmInputs& inputs,
+                                      cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const double large, GemmFlopsPerSecond(type, inputs, 8192, stream));
+  ASSAY_ASSIGN_OR_RETURN(const double small, GemmFlopsPerSecond(type, inputs, 4096, stream));
+  return std::max(large, small);
+}
+
+// As the probes that may lack memory give it: absent instead of an error.
+Result<std::optional<double>> IfMemory(const Result<double>& probed) {
+  if (probed.ok()) return std::optional<double>(*probed);
+  if (probed.status().code() == Code::kResourceExhausted) return std::optional<double>();
+  return probed.status();
+}
+
+}  // namespace
+
+Result<double> ProbeCeiling(const std::string& kind) {
+  static const std::map<std::string, GemmType> types = {
+      {"fp32", GemmType::kFp32}, {"tf32", GemmType::kTf32}, {"bf16", GemmType::kBf16}};
+  ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
+  if (kind == "copy") return CopyBytesPerSecond(stream.get());
+  const auto type = types.find(kind);
+  if (type == types.end()) return Unsupported("there is no probe for " + kind);
+  return BestGemmFlopsPerSecond(type->second, GemmInputs{1, false, 0, 0}, stream.get());
+}
+
+Result<std::optional<double>> ProbeCopyBandwidth(cudaStream_t stream) {
+  return IfMemory(CopyBytesPerSecond(stream));
+}
+
+Result<std::optional<double>> ProbeGemmFlops(GemmType type, const GemmInputs& inputs,
+                                             cudaStream_t stream) {
+  return IfMemory(BestGemmFlopsPerSecond(type, inputs, stream));
 }
 
 }  // namespace assay

@@ -4,12 +4,18 @@
 #include <cuda_runtime_api.h>
 
 #include <optional>
+#include <string>
 
 #include "common/status.h"
 #include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/gemm_shape.h"
 
 namespace assay {
+
+// The ceiling `kind` of the current GPU as GpuPlatform::MeasureCeiling gives it, the
+// best of many samples: "copy" bytes read and written by cudaMemcpyAsync;
+// arithmetic by cuBLASLt on random values. RESOURCE_EXHAUSTED if its memory is taken.
+Result<double> ProbeCeiling(const std::string& kind);
 
 // Bytes read and written a second by a device-to-device cudaMemcpyAsync of 1 GiB;
 // absent if there is no memory left for it. About 20 ms on an H200.

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "kernels/runner/ceiling_store.h"
 #include "kernels/runner/gang.h"
 
 namespace assay {
@@ -93,7 +94,9 @@ class Execution {
     ASSAY_RETURN_IF_ERROR(Check(&Case::Verify, "before timing"));
     if (!options_.measure) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(MeasureCase());
-    return Check(&Case::VerifyLast, "after timing");
+    ASSAY_RETURN_IF_ERROR(Check(&Case::VerifyLast, "after timing"));
+    if (context_.rank == 0) MakePrediction();
+    return Status::Ok();
   }
 
   void Phase(const char* phase) {
@@ -161,7 +164,8 @@ class Execution {
     if (on_gpu && !report_.times.settled) report_.conditions.flags.push_back("unsettled");
     const auto ceilings = case_->MeasureCeilings();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, ceilings.status()));
-    if (context_.rank == 0) Summarise(*ceilings);
+    ceilings_ = *ceilings;
+    if (context_.rank == 0) Summarise();
     return Status::Ok();
   }
 
@@ -182,7 +186,7 @@ class Execution {
     return values;
   }
 
-  void Summarise(const Ceilings& ceilings) {
+  void Summarise() {
     report_.timing = case_->HowTimed();
     const std::vector<double> seconds = std::move(report_.times.seconds);
     report_.times.seconds.clear();
@@ -195,11 +199,26 @@ class Execution {
       if (i == 0) reported.samples = std::move(values);
       report_.metrics.push_back(std::move(reported));
     }
+    median_seconds_ = Summarize(seconds).median;
+  }
+
+  // The last step: it ends the case, whose memory the probes of ceilings may need.
+  void MakePrediction() {
+    const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
+    const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
+    case_.reset();
+    if (gpu != nullptr && context_.world_size == 1) UseMeasuredCeilings(*gpu);
     Evidence evidence;
-    if (benchmark_.Info().resource == Resource::kGpu) evidence.spec = SpecOf(GpuOf(context_));
+    evidence.spec = SpecOf(gpu);
     evidence.sm_clock_mhz = report_.conditions.sm_clock_mhz;
-    evidence.ceilings = ceilings;
-    report_.prediction = Predict(work_, evidence, Summarize(seconds).median);
+    evidence.ceilings = ceilings_;
+    report_.prediction = Predict(work_, evidence, median_seconds_);
+  }
+
+  // Those that the case measured itself come first.
+  void UseMeasuredCeilings(const LocalGpu& gpu) {
+    if (ceilings_.flops || ceilings_.bytes || ceilings_.link_bytes) return;
+    if (CeilingStore* const store = ProcessCeilings()) ceilings_ = store->For(gpu, work_);
   }
 
   const Benchmark& benchmark_;
@@ -207,6 +226,8 @@ class Execution {
   const ExecuteOptions& options_;
   Work work_;
   std::unique_ptr<Case> case_;
+  Ceilings ceilings_;
+  double median_seconds_ = 0;
   CaseReport report_;
 };
 

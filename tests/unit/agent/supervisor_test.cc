@@ -99,8 +99,18 @@ TEST_F(SupervisorTest, CompletesResults) {
   EXPECT_EQ(results_[1].epoch(), 4);
   EXPECT_EQ(results_[1].environment().cpu_model(), "Some CPU");
   EXPECT_EQ(results_[1].environment().topology(), "none");
+  EXPECT_FALSE(results_[1].has_counters());
   EXPECT_EQ(results_[1].provenance().provider(), "lab");
   EXPECT_TRUE(results_[1].has_end_time());
+}
+
+TEST_F(SupervisorTest, AsksTheRunnerForCounters) {
+  v1::JobSpec spec = Job("ok");
+  spec.set_counters(true);
+  Launch(spec);
+  EXPECT_FALSE(Await().failure);
+  ASSERT_EQ(results_.size(), 2U);
+  EXPECT_EQ(results_[0].counters().source(), "analytic");
 }
 
 TEST_F(SupervisorTest, CrashKeepsSignalAndStderr) {
@@ -232,6 +242,8 @@ TEST(RunnerEnvironmentTest, PassesNoSecrets) {
   EXPECT_THAT(environment, Contains("CUDA_VISIBLE_DEVICES=GPU-x"));
   EXPECT_THAT(environment, Not(Contains("CUDA_VISIBLE_DEVICES=3")));
   EXPECT_THAT(environment, Contains("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+  EXPECT_THAT(environment, Not(Contains(HasSubstr("ASSAY_CACHE_DIR"))));
+  EXPECT_THAT(RunnerEnvironment("GPU-x", "/data"), Contains("ASSAY_CACHE_DIR=/data"));
 }
 
 TEST(RunnerDescriptionTest, ReadsTheCatalogue) {
