@@ -1,112 +1,74 @@
-// memory_bandwidth: STREAM's loops on a GPU's memory, with STREAM's counting: copy
-// and scale 2 arrays an iteration, add and triad 3.
+// memory_bandwidth: STREAM's loops on a GPU's memory, with STREAM's counting (copy and
+// scale 2 arrays an iteration, add and triad 3), and the ways that go in one direction.
+#include <string>
+#include <utility>
+
 #include "kernels/cuda/cuda.h"
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/event_timer.h"
-#include "kernels/cuda/probe.h"
-#include "kernels/cuda/rotation.h"
+#include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/stream_kernels.h"
 
 namespace assay {
 namespace {
 
-// A whole L2 line, so that no line belongs to two arrays.
-constexpr int64_t kAlignment = 128;
-constexpr double kLaunchSeconds = 2.5e-6;
+constexpr int64_t kElementBytes = sizeof(float);
 
 StreamOp OpOf(const ParameterMap& parameters) {
-  const std::string& op = Word(parameters, "op");
-  if (op == "scale") return StreamOp::kScale;
-  if (op == "add") return StreamOp::kAdd;
-  return op == "triad" ? StreamOp::kTriad : StreamOp::kCopy;
+  static constexpr std::pair<const char*, StreamOp> kOps[] = {
+      {"scale", StreamOp::kScale}, {"add", StreamOp::kAdd},     {"triad", StreamOp::kTriad},
+      {"read", StreamOp::kRead},   {"write", StreamOp::kWrite}, {"memset", StreamOp::kMemset}};
+  const std::string& word = Word(parameters, "op");
+  for (const auto& [name, op] : kOps) {
+    if (word == name) return op;
+  }
+  return StreamOp::kCopy;
 }
 
-class StreamCase : public Case {
+class StreamCase : public GpuCase {
  public:
   explicit StreamCase(const RunContext& context)
-      : op_(OpOf(context.parameters)),
-        bytes_(Integer(context.parameters, "bytes")),
-        cold_(Word(context.parameters, "cache") == "cold"),
-        seed_(context.seed),
-        gpu_(context.gpu) {}
+      : GpuCase(context),
+        op_(OpOf(context.parameters)),
+        elements_(Integer(context.parameters, "bytes") / kElementBytes) {}
 
-  Status Prepare() {
-    ASSAY_ASSIGN_OR_RETURN(const GpuDevice device, UseGpu(gpu_));
-    ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::Create());
-    stride_ = AlignUp(bytes_, kAlignment);
-    ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
-    const std::string what =
-        std::to_string(ArraysOf(op_)) + " arrays of " + ApproximateBytes(bytes_);
-    ASSAY_ASSIGN_OR_RETURN(
-        rotation_, PlanRotation(cold_, ArraysOf(op_) * stride_, device.l2_bytes, available, what));
-    ASSAY_ASSIGN_OR_RETURN(
-        memory_, DeviceBuffer::Allocate(rotation_.sets() * ArraysOf(op_) * stride_, what));
-    for (int64_t set = 0; set < rotation_.sets(); ++set) {
-      ASSAY_RETURN_IF_ERROR(FillStream(ArraysOfSet(set), seed_, set, stream_.get()));
+ protected:
+  Status SetUp() override {
+    AddArray(OutputElements(op_, elements_) * kElementBytes);
+    for (int input = 0; input < InputsOf(op_); ++input) AddArray(elements_ * kElementBytes);
+    ASSAY_RETURN_IF_ERROR(AllocateSets(
+        std::to_string(ArraysOf(op_)) + " arrays of " + ApproximateBytes(elements_ * kElementBytes),
+        4));
+    for (int64_t set = 0; set < sets(); ++set) {
+      ASSAY_RETURN_IF_ERROR(FillStream(ArraysOfSet(set), InputsOfSet(set), stream()));
     }
     return Status::Ok();
   }
 
-  Timing HowTimed() const override { return {cold_ ? "cold" : "hot", "random", "events"}; }
-
-  Result<Verdict> Verify() override {
-    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
-    ASSAY_RETURN_IF_ERROR(Poison(rotation_.After(1)));
-    ASSAY_RETURN_IF_ERROR(Iterate());
-    return VerifyLast();
+  Status Enqueue(int64_t set) override {
+    return EnqueueStream(op_, ArraysOfSet(set), InputsOfSet(set), stream());
   }
 
-  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
-    // The timer adds an untimed iteration.
-    ASSAY_RETURN_IF_ERROR(Poison(rotation_.After(samples * batch + 1)));
-    return timer_.Time(
-        stream_.get(), samples, batch, [this] { return Iterate(); }, seconds);
+  OutputRange Output(int64_t set) override {
+    return {Array<void>(set, 0), OutputElements(op_, elements_) * kElementBytes};
   }
 
-  Result<Verdict> VerifyLast() override {
-    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
-    return CheckStream(op_, ArraysOfSet(rotation_.last()), seed_, rotation_.last(), stream_.get());
-  }
-
-  Result<Ceilings> MeasureCeilings() override {
-    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
-    Ceilings ceilings;
-    ASSAY_ASSIGN_OR_RETURN(ceilings.bytes, ProbeCopyBandwidth(stream_.get()));
-    return ceilings;
+  Result<Verdict> Check(int64_t set) override {
+    return CheckStream(op_, ArraysOfSet(set), InputsOfSet(set), stream());
   }
 
  private:
   StreamArrays ArraysOfSet(int64_t set) const {
-    const int64_t begin = set * ArraysOf(op_) * stride_;
     StreamArrays arrays;
-    arrays.out = static_cast<float*>(memory_.At(begin));
-    arrays.b = static_cast<float*>(memory_.At(begin + stride_));
-    if (ArraysOf(op_) == 3) arrays.c = static_cast<float*>(memory_.At(begin + 2 * stride_));
-    arrays.elements = bytes_ / static_cast<int64_t>(sizeof(float));
+    arrays.out = Array<float>(set, 0);
+    if (InputsOf(op_) >= 1) arrays.b = Array<float>(set, 1);
+    if (InputsOf(op_) == 2) arrays.c = Array<float>(set, 2);
+    arrays.elements = elements_;
     return arrays;
   }
 
-  // Every byte 0xff is NaN.
-  Status Poison(int64_t set) {
-    ASSAY_CUDA(
-        cudaMemsetAsync(ArraysOfSet(set).out, 0xff, static_cast<size_t>(bytes_), stream_.get()));
-    return Status::Ok();
-  }
-
-  Status Iterate() { return EnqueueStream(op_, ArraysOfSet(rotation_.Next()), stream_.get()); }
+  StreamInputs InputsOfSet(int64_t set) const { return {seed(), set, zeros()}; }
 
   const StreamOp op_;
-  const int64_t bytes_;  // Of one array.
-  const bool cold_;
-  const uint64_t seed_;
-  const int gpu_;
-  int64_t stride_ = 0;  // Bytes from one array to the next.
-  CudaStream stream_;
-  DeviceBuffer memory_;
-  Rotation rotation_;
-  EventTimer timer_;
+  const int64_t elements_;  // Of one array.
 };
 
 class MemoryBandwidth : public Benchmark {
@@ -120,17 +82,21 @@ class MemoryBandwidth : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const int64_t bytes = Integer(parameters, "bytes");
-    if (bytes % static_cast<int64_t>(sizeof(float)) != 0) {
+    if (bytes % kElementBytes != 0) {
       return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; it must be a multiple of 4, the size of a float32");
+                             "; it must be a multiple of 4, the size of an fp32 element");
     }
     const StreamOp op = OpOf(parameters);
-    const double elements = static_cast<double>(bytes) / sizeof(float);
+    const auto elements = static_cast<double>(bytes / kElementBytes);
     Work work;
     work.bytes = ArraysOf(op) * static_cast<double>(bytes);
-    if (op == StreamOp::kScale || op == StreamOp::kAdd) work.flops = elements;
+    if (op == StreamOp::kScale || op == StreamOp::kAdd || op == StreamOp::kRead) {
+      work.flops = elements;
+    }
     if (op == StreamOp::kTriad) work.flops = 2 * elements;
     work.peak = "fp32";
+    if (op == StreamOp::kRead) work.traffic = "read";
+    if (InputsOf(op) == 0) work.traffic = "write";
     work.payload_bytes = static_cast<double>(bytes);
     work.fixed_seconds = kLaunchSeconds;
     return work;
@@ -138,25 +104,26 @@ class MemoryBandwidth : public Benchmark {
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
     ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
-    auto prepared = std::make_unique<StreamCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
+    return PrepareGpuCase<StreamCase>(context);
   }
 
  private:
   static BenchmarkInfo MakeInfo() {
     BenchmarkInfo info;
     info.name = "memory_bandwidth";
-    info.summary = "STREAM's copy, scale, add and triad on the GPU's memory, fp32";
+    // 2: dtype is "fp32"; a cold cache is 4x the L2, which was 2x.
+    info.version = 2;
+    info.summary = "STREAM's loops, reads and writes on the GPU's memory, fp32";
     info.resource = Resource::kGpu;
     info.parameters = {
         {"op",
          ParameterType::kWord,
-         "copy a = b; scale a = 3 b; add a = b + c; triad a = b + 3 c",
+         "copy a = b; scale a = 3 b; add a = b + c; triad a = b + 3 c; read sums of b; "
+         "write a = pattern; memset cudaMemset of a",
          "copy",
          {},
          {},
-         {"copy", "scale", "add", "triad"}},
+         {"copy", "scale", "add", "triad", "read", "write", "memset"}},
         {"bytes",
          ParameterType::kBytes,
          "size of each array, a multiple of 4",
@@ -164,22 +131,18 @@ class MemoryBandwidth : public Benchmark {
          4,
          int64_t{1} << 40,
          {}},
-        {"dtype", ParameterType::kWord, "type of the elements", "float32", {}, {}, {"float32"}},
-        {"cache",
-         ParameterType::kWord,
-         "cold: rotate over 2x the L2 cache; hot: reuse one set of arrays",
-         "cold",
-         {},
-         {},
-         {"cold", "hot"}},
+        DtypeParameter({"fp32"}),
+        FillParameter(),
+        CacheParameter("one set of arrays"),
+        LaunchParameter(),
     };
-    info.selftest_parameters = {{"op", "triad"}, {"bytes", "16777220"}};
     info.selftest_parameters = {{"op", "triad"}, {"bytes", "16777220"}};
     info.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
                      "bytes that the loop reads and writes, a second", Quantity::kBytes, 1e-9},
                     TimeMetric()};
     info.model =
-        "bytes = 2 (copy, scale) or 3 (add, triad) arrays; time = bytes / bandwidth + 2.5 us";
+        "bytes = 1 (read, write, memset), 2 (copy, scale) or 3 (add, triad) arrays, without the "
+        "sums that a read writes, one of 4096 elements; time = bytes / bandwidth + 2.5 us";
     return info;
   }
 };

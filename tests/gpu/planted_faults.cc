@@ -154,19 +154,22 @@ Status TestStream() {
   const int64_t stride = AlignUp(kElements * 4, 128);
   ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
   ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer memory, DeviceBuffer::Allocate(3 * stride, "arrays"));
-  for (const StreamOp op : {StreamOp::kCopy, StreamOp::kScale, StreamOp::kAdd, StreamOp::kTriad}) {
-    const StreamArrays arrays{
-        memory.as<float>(), static_cast<float*>(memory.At(stride)),
-        ArraysOf(op) == 3 ? static_cast<float*>(memory.At(2 * stride)) : nullptr, kElements};
+  const StreamInputs inputs{kSeed, 5, false};
+  const StreamInputs others{kSeed, 4, false};
+  for (const StreamOp op : {StreamOp::kCopy, StreamOp::kScale, StreamOp::kAdd, StreamOp::kTriad,
+                            StreamOp::kRead, StreamOp::kWrite, StreamOp::kMemset}) {
+    const StreamArrays arrays{memory.as<float>(), static_cast<float*>(memory.At(stride)),
+                              static_cast<float*>(memory.At(2 * stride)), kElements};
+    const int64_t outputs = OutputElements(op, kElements);
     const std::string name = "stream op " + std::to_string(static_cast<int>(op));
-    ASSAY_RETURN_IF_ERROR(PlantNan(arrays.out, kElements * 4));
-    Expect(name + ": unwritten", CheckStream(op, arrays, kSeed, 5, stream.get()), false);
-    ASSAY_RETURN_IF_ERROR(FillStream(arrays, kSeed, 5, stream.get()));
-    ASSAY_RETURN_IF_ERROR(EnqueueStream(op, arrays, stream.get()));
-    Expect(name + ": right", CheckStream(op, arrays, kSeed, 5, stream.get()), true);
-    Expect(name + ": of another set", CheckStream(op, arrays, kSeed, 4, stream.get()), false);
-    const Plant plant(arrays.out + kElements - 1, {0, 0, 0, 0x40});
-    Expect(name + ": last element wrong", CheckStream(op, arrays, kSeed, 5, stream.get()), false);
+    ASSAY_RETURN_IF_ERROR(PlantNan(arrays.out, static_cast<size_t>(outputs) * 4));
+    Expect(name + ": unwritten", CheckStream(op, arrays, inputs, stream.get()), false);
+    ASSAY_RETURN_IF_ERROR(FillStream(arrays, inputs, stream.get()));
+    ASSAY_RETURN_IF_ERROR(EnqueueStream(op, arrays, inputs, stream.get()));
+    Expect(name + ": right", CheckStream(op, arrays, inputs, stream.get()), true);
+    Expect(name + ": of another set", CheckStream(op, arrays, others, stream.get()), false);
+    const Plant plant(arrays.out + outputs - 1, {0, 0, 0, 0x40});
+    Expect(name + ": last element wrong", CheckStream(op, arrays, inputs, stream.get()), false);
   }
   return Status::Ok();
 }
