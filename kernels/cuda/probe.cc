@@ -10,6 +10,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/event_timer.h"
 #include "kernels/cuda/lt_gemm.h"
+#include "kernels/cuda/stream_kernels.h"
 
 namespace assay {
 namespace {
@@ -54,6 +55,26 @@ Result<double> CopyBytesPerSecond(cudaStream_t stream) {
   return 2 * static_cast<double>(kMemoryBytes) / seconds;
 }
 
+// Bytes a second of a stream loop that only reads or only writes.
+Result<double> OneWayBytesPerSecond(StreamOp op, cudaStream_t stream) {
+  const StreamInputs inputs = {1, 0, false};
+  StreamArrays arrays;
+  arrays.elements = kMemoryBytes / static_cast<int64_t>(sizeof(float));
+  const int64_t output_bytes =
+      OutputElements(op, arrays.elements) * static_cast<int64_t>(sizeof(float));
+  const int64_t input_bytes = InputsOf(op) * kMemoryBytes;
+  ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
+                         DeviceBuffer::Allocate(input_bytes + output_bytes, "the memory probe"));
+  if (input_bytes > 0) arrays.b = buffer.as<float>();
+  arrays.out = static_cast<float*>(buffer.At(input_bytes));
+  ASSAY_RETURN_IF_ERROR(FillStream(arrays, inputs, stream));
+  const auto iterate = [&] { return EnqueueStream(op, arrays, inputs, stream); };
+  ASSAY_ASSIGN_OR_RETURN(const double seconds, BestSeconds(kMemorySamples, 1, stream, iterate));
+  ASSAY_ASSIGN_OR_RETURN(const Verdict verdict, CheckStream(op, arrays, inputs, stream));
+  if (!verdict.passed) return Internal("the memory probe was wrong: " + verdict.detail);
+  return static_cast<double>(kMemoryBytes) / seconds;
+}
+
 // Of `side`-cubed matrices, B stored transposed, which tensor cores like best.
 Result<double> GemmFlopsPerSecond(GemmType type, const GemmInputs& inputs, int64_t side,
                                   cudaStream_t stream) {
@@ -93,6 +114,8 @@ Result<double> ProbeCeiling(const std::string& kind) {
       {"fp32", GemmType::kFp32}, {"tf32", GemmType::kTf32}, {"bf16", GemmType::kBf16}};
   ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
   if (kind == "copy") return CopyBytesPerSecond(stream.get());
+  if (kind == "read") return OneWayBytesPerSecond(StreamOp::kRead, stream.get());
+  if (kind == "write") return OneWayBytesPerSecond(StreamOp::kMemset, stream.get());
   const auto type = types.find(kind);
   if (type == types.end()) return Unsupported("there is no probe for " + kind);
   return BestGemmFlopsPerSecond(type->second, GemmInputs{1, false, 0, 0}, stream.get());

@@ -13,8 +13,9 @@
 namespace assay {
 
 // The ceiling `kind` of the current GPU as GpuPlatform::MeasureCeiling gives it, the
-// best of many samples: "copy" bytes read and written by cudaMemcpyAsync;
-// arithmetic by cuBLASLt on random values. RESOURCE_EXHAUSTED if its memory is taken.
+// best of many samples: "copy" bytes read and written by cudaMemcpyAsync, "read" by a
+// kernel that sums them up, "write" by cudaMemsetAsync, each over 1 GiB; arithmetic by
+// cuBLASLt on random values. RESOURCE_EXHAUSTED if its memory is taken.
 Result<double> ProbeCeiling(const std::string& kind);
 
 // Bytes read and written a second by a device-to-device cudaMemcpyAsync of 1 GiB;
