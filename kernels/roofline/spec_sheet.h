@@ -1,5 +1,4 @@
-// What vendors promise and what others have measured, compiled into the program
-// from data/*.csv.
+// What vendors promise, compiled into the program from data/gpu_specs.csv.
 #pragma once
 
 #include <cstdint>
@@ -28,22 +27,8 @@ struct GpuSpec {
   std::string note;
 };
 
-// One row of data/published.csv.
-struct PublishedFigure {
-  std::string gpu;  // As GpuSpec::name.
-  int gpu_count = 1;
-  std::string software;
-  std::string benchmark;
-  std::string parameters;
-  std::string metric;
-  double value = 0;
-  std::string unit;
-  std::string note;
-};
-
-// In the order of the files.
+// In the order of the file.
 const std::vector<GpuSpec>& SpecSheets();
-const std::vector<PublishedFigure>& PublishedFigures();
 
 // The sheet of a GPU named as NVML and CUDA name it ("NVIDIA H200"). The memory
 // size tells variants apart whose name does not. Null if it has none: a variant

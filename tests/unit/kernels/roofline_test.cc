@@ -62,15 +62,6 @@ TEST(SpecSheet, ReadsUnitsNotesAndGaps) {
   EXPECT_FALSE(FindSpec("NVIDIA L4", 24 * kGiB)->nvlink_bytes_per_second);
 }
 
-TEST(SpecSheet, PublishedFiguresNameTheirUnits) {
-  ASSERT_GT(PublishedFigures().size(), 40u);
-  for (const PublishedFigure& figure : PublishedFigures()) {
-    EXPECT_FALSE(figure.gpu.empty());
-    EXPECT_FALSE(figure.unit.empty()) << figure.gpu << " " << figure.benchmark;
-    EXPECT_GT(figure.gpu_count, 0);
-  }
-}
-
 TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
   // The clocks that the sheets' peaks assume: tensor cores', and the lanes'.
   const struct {
