@@ -146,6 +146,8 @@ void ReadParameters(const YamlNode& parameters, const std::string& field, FieldR
     const std::string path = field + "." + Sanitize(entry.key);
     if (entry.key == "gpus") {
       ReadGpus(entry.value, path, reader, matrix);
+    } else if (entry.key == "counters") {
+      if (const auto wanted = reader.Boolean(entry.value, path)) matrix.set_counters(*wanted);
     } else {
       ReadAxis(entry, path, reader, matrix);
     }

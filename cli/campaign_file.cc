@@ -48,8 +48,8 @@ class CampaignReader {
 
  private:
   static std::vector<std::string> Fields() {
-    return {"name",    "nodes",   "exclusive", "placement",  "repetitions",
-            "timeout", "retries", "priority",  "benchmarks", "accept"};
+    return {"name",    "nodes",    "exclusive", "placement",  "repetitions", "timeout",
+            "retries", "priority", "counters",  "benchmarks", "accept"};
   }
 
   static bool Given(const YamlNode& root, std::string_view key) {
@@ -81,6 +81,8 @@ class CampaignReader {
       spec_.set_retries(reader_.Integer(value, key, 0).value_or(0));
     } else if (key == "priority") {
       spec_.set_priority(reader_.Integer(value, key, std::numeric_limits<int>::min()).value_or(0));
+    } else if (key == "counters") {
+      spec_.set_counters(reader_.Boolean(value, key).value_or(false));
     } else if (key == "timeout") {
       ReadTimeout(value);
     } else if (key == "benchmarks") {

@@ -58,6 +58,12 @@ int FieldReader::Choice(const YamlNode& node, const std::string& field,
   return -1;
 }
 
+std::optional<bool> FieldReader::Boolean(const YamlNode& node, const std::string& field) {
+  const int choice = Choice(node, field, {"true", "false"});
+  if (choice < 0) return std::nullopt;
+  return choice == 0;
+}
+
 std::optional<int> FieldReader::Integer(const YamlNode& node, const std::string& field, int least,
                                         std::optional<int> most) {
   constexpr int kLeast = std::numeric_limits<int>::min();

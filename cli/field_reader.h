@@ -35,6 +35,9 @@ class FieldReader {
   int Choice(const YamlNode& node, const std::string& field,
              const std::vector<std::string>& choices);
 
+  // true or false; nullopt after a fault.
+  std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
+
   // A whole number from `least` to `most`; nullopt after a fault. Without `most`,
   // what is too much is the coordinator's to say.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,

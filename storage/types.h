@@ -35,6 +35,8 @@ struct NewJob {
   Duration timeout{0};
   int repetition = 0;
   uint64_t seed = 0;
+  // Hardware counters are read beside each result.
+  bool counters = false;
 };
 
 struct NewCampaign {

@@ -78,6 +78,11 @@ inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   result.mutable_verification()->set_passed(true);
   result.mutable_prediction()->set_efficiency_spec(0.72);
   result.mutable_conditions()->add_flags("throttled");
+  result.add_kernels("nvjet_sm90_tst_320x128");
+  result.mutable_counters()->set_source("nvml_gpm");
+  result.mutable_counters()->set_reason("counters are for administrators");
+  result.mutable_counters()->set_tensor_pipe_active(0);  // Read, and zero: not absent.
+  result.mutable_counters()->set_dram_throughput(0.25);
   v1::Environment* environment = result.mutable_environment();
   environment->set_gpu_model("H200");
   environment->set_gpu_form_factor("SXM");

@@ -96,6 +96,7 @@ bool RankGroup::SpawnAll() {
     start->set_rank(rank.rank);
     start->set_world_size(options_.spec.world_size());
     start->set_seed(options_.spec.seed());
+    start->set_counters(options_.spec.counters());
     start->set_advertise_address(options_.advertise_address);
     state.process.Send(command);
   }

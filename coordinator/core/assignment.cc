@@ -31,6 +31,7 @@ v1::Assign MakeAssign(const storage::LeasedJob& leased, const std::string& node_
   spec.set_resource(job.resource);
   spec.set_world_size(job.world_size);
   spec.set_seed(job.seed);
+  spec.set_counters(job.counters);
   *spec.mutable_timeout() = ToProto(job.timeout);
   const std::set<int> done(leased.done_cases.begin(), leased.done_cases.end());
   for (const v1::BenchmarkCase& one : job.cases) {

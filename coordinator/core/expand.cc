@@ -37,6 +37,7 @@ std::string Count(int64_t count) {
 struct Group {
   const v1::BenchmarkSchema* schema = nullptr;
   int ranks = 1;
+  bool counters = false;
   std::vector<v1::BenchmarkCase> cases;
   std::vector<Placement> placements;
 };
@@ -164,13 +165,15 @@ class Expander {
   void GroupByRanks(const CheckedMatrix& checked, const std::vector<ParameterMap>& cases,
                     const std::vector<v1::Node>& eligible) {
     std::vector<Group> groups;
+    const bool counters =
+        checked.spec->has_counters() ? checked.spec->counters() : spec_.counters();
     for (const ParameterMap& parameters : cases) {
       const std::optional<int> ranks = RanksOf(checked, parameters);
       if (!ranks) return;
       auto group = std::find_if(groups.begin(), groups.end(),
                                 [&](const Group& known) { return known.ranks == *ranks; });
       if (group == groups.end()) {
-        group = groups.insert(groups.end(), {checked.schema, *ranks, {}, {}});
+        group = groups.insert(groups.end(), {checked.schema, *ranks, counters, {}, {}});
       }
       v1::BenchmarkCase& added = group->cases.emplace_back();
       added.set_case_index(static_cast<int>(group->cases.size()) - 1);
@@ -274,6 +277,7 @@ class Expander {
           job.timeout = TimeoutOf(spec_);
           job.repetition = repetition;
           job.seed = SeedOf(job.job_id);
+          job.counters = group.counters;
           expansion.jobs.push_back(std::move(job));
         }
       }

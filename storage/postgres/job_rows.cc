@@ -98,6 +98,7 @@ LeasedJob LeasedOf(const pqxx::row& row) {
   v1::JobSpec spec;
   spec.ParseFromString(BytesOf(row["cases"]));
   job.cases.assign(spec.cases().begin(), spec.cases().end());
+  job.counters = spec.counters();
   job.world_size = row["world_size"].as<int>();
   job.node_count = row["node_count"].as<int>();
   job.candidate_node_ids = TextsOf(row["candidate_node_ids"]);

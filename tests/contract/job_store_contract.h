@@ -80,6 +80,7 @@ TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
   job.exclusive_node = false;
   job.seed = ~uint64_t{0};
   job.repetition = 4;
+  job.counters = true;
   const std::string id = Create(MakeCampaign({job}));
   const auto leased = Claim({"a", "b", "unknown"});
   ASSERT_EQ(leased.size(), 1U);
@@ -92,6 +93,7 @@ TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
   EXPECT_EQ(leased[0].job.candidate_node_ids, job.candidate_node_ids);
   EXPECT_EQ(leased[0].job.seed, job.seed);
   EXPECT_EQ(leased[0].job.repetition, 4);
+  EXPECT_TRUE(leased[0].job.counters);
   EXPECT_EQ(leased[0].job.timeout, job.timeout);
   ASSERT_EQ(leased[0].job.cases.size(), 2U);
   EXPECT_EQ(leased[0].job.cases[1].parameters().at("m"), "2");

@@ -36,7 +36,7 @@ timeout: 1m30s
 retries: 2
 priority: -5
 benchmarks:
-  - gemm: {m: [1024, 4096], n: =m, dtype: bf16, gpus: [0, 3]}
+  - gemm: {m: [1024, 4096], n: =m, dtype: bf16, gpus: [0, 3], counters: false}
   - memory_bandwidth
   - all_reduce:
       bytes: {from: 8, to: 8GiB, factor: 2}
@@ -44,6 +44,7 @@ benchmarks:
       gpus: 1
 accept:
   - gemm[dtype=bf16, m=8192].tflops >= 65% of spec
+counters: true
 )");
   EXPECT_EQ(FormatFaults("f", file.faults), "");
   v1::CampaignSpec expected;
@@ -57,7 +58,7 @@ accept:
     retries: 2
     priority: -5
     benchmarks {
-      benchmark: "gemm" line: 10 gpu_indices: [0, 3]
+      benchmark: "gemm" line: 10 gpu_indices: [0, 3] counters: false
       axes { name: "m" line: 10 list { values: ["1024", "4096"] } }
       axes { name: "n" line: 10 same_as: "m" }
       axes { name: "dtype" line: 10 list { values: "bf16" } }
@@ -78,7 +79,9 @@ accept:
     lines { key: "retries" value: 7 }
     lines { key: "priority" value: 8 }
     lines { key: "benchmarks" value: 9 }
-    lines { key: "accept" value: 16 })",
+    lines { key: "accept" value: 16 }
+    counters: true
+    lines { key: "counters" value: 18 })",
                                                             &expected));
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(file.spec, expected))
       << file.spec.DebugString();
@@ -121,9 +124,10 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
                    "priority: 99999999999\n"
                    "nodes: ''\n"
                    "benchmarks: gemm\n"
-                   "accept: {}\n"),
+                   "accept: {}\n"
+                   "counters: yes\n"),
             "f:1:1: nam: no such field; did you mean \"name\"? Allowed: name, nodes, exclusive, "
-            "placement, repetitions, timeout, retries, priority, benchmarks, accept\n"
+            "placement, repetitions, timeout, retries, priority, counters, benchmarks, accept\n"
             "f:1:1: name: is missing; a campaign needs a name, for example \"name: nightly\"\n"
             "f:2:12: exclusive: \"cpu\" is not one of node, gpu\n"
             "f:3:12: placement: found a list; write one of each, any\n"
@@ -136,7 +140,8 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
             "f:9:13: benchmarks: found \"gemm\"; list at least one benchmark, each on a line that "
             "starts with \"- \"\n"
             "f:10:9: accept: found a map; write a list of rules, for example \"- "
-            "gemm[dtype=bf16].tflops >= 65% of spec\"\n");
+            "gemm[dtype=bf16].tflops >= 65% of spec\"\n"
+            "f:11:11: counters: \"yes\" is not one of true, false\n");
 }
 
 TEST(CampaignFileTest, FilesThatAreNoCampaign) {

@@ -56,6 +56,25 @@ TEST(ExpandTest, GpuIndicesSelectGpus) {
   EXPECT_THAT(expansion->jobs, SizeIs(3));
 }
 
+TEST(ExpandTest, CountersAreOfTheCampaignUnlessAnEntrySaysOtherwise) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  *spec.add_benchmarks() = spec.benchmarks(0);
+  const auto counters = [&spec] {
+    const auto expansion = ExpandCampaign(spec, Fleet());
+    EXPECT_TRUE(expansion.ok()) << expansion.status();
+    std::vector<bool> wanted;
+    for (const storage::NewJob& job : expansion->jobs) wanted.push_back(job.counters);
+    return wanted;
+  };
+  EXPECT_THAT(counters(), ElementsAre(false, false));
+  spec.mutable_benchmarks(1)->set_counters(true);
+  EXPECT_THAT(counters(), ElementsAre(false, true));
+  spec.set_counters(true);
+  spec.mutable_benchmarks(1)->set_counters(false);
+  EXPECT_THAT(counters(), ElementsAre(true, false));
+}
+
 TEST(ExpandTest, CollectivesAreGroupedByRanks) {
   v1::CampaignSpec spec = MakeSpec("all_reduce");
   AddAxis(*spec.mutable_benchmarks(0), "bytes", {"1KiB", "1MiB"});

@@ -20,10 +20,12 @@ TEST_F(SessionTest, AJobFromAttachToVerdict) {
   ASSERT_NE(agent->Last(Kind::kHelloAck), nullptr);
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.add_accept()->set_text("cpu_gemm.tflops >= 1 TFLOP/s");
+  spec.set_counters(true);
   const v1::Campaign campaign = Submit(spec);
   const v1::JobSpec job = AssignedTo(agent);
   EXPECT_EQ(job.ranks_size(), 1);
   EXPECT_EQ(job.ranks(0).gpu_index(), -1);
+  EXPECT_TRUE(job.counters());
   Complete(agent, job);
   EXPECT_EQ(agent->Last(Kind::kResultAck)->result_ack().verdict(), v1::ResultAck::VERDICT_STORED);
   EXPECT_NE(agent->Last(Kind::kJobFinishedAck), nullptr);

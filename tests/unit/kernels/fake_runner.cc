@@ -125,6 +125,7 @@ v1::RunnerEvent ResultOf(const v1::RunnerStart& start, const v1::BenchmarkCase& 
   v1::Environment* environment = result->mutable_environment();
   environment->set_cpu_model("Fake CPU");
   environment->set_topology(IsGang(start.benchmark()) ? "network" : "none");
+  if (start.counters()) result->mutable_counters()->set_source("analytic");
   return event;
 }
 
