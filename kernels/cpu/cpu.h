@@ -13,4 +13,7 @@ std::unique_ptr<Benchmark> NewCpuGemm();
 // STREAM's four loops.
 std::unique_ptr<Benchmark> NewCpuMemoryBandwidth();
 
+// The sum of an array.
+std::unique_ptr<Benchmark> NewCpuVectorSum();
+
 }  // namespace assay

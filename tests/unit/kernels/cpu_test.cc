@@ -11,6 +11,7 @@
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
+#include "kernels/cpu/vector_sum.h"
 #include "kernels/cpu/verify_product.h"
 #include "kernels/registry.h"
 
@@ -79,6 +80,31 @@ TEST(CpuMemoryBandwidth, CountsAsStreamDoes) {
   EXPECT_EQ(benchmark->WorkOf({{"op", "copy"}, {"bytes", "800"}}, 1)->bytes, 1600);
   EXPECT_EQ(benchmark->WorkOf({{"op", "triad"}, {"bytes", "800"}}, 1)->bytes, 2400);
   EXPECT_EQ(benchmark->WorkOf({{"op", "triad"}, {"bytes", "800"}}, 1)->flops, 200);
+}
+
+TEST(VectorSum, EveryVariantIsExactAtEveryLength) {
+  std::vector<double> x(300);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = StreamInputB(7, static_cast<int64_t>(i));
+  for (const char* word : {"scalar", "auto", "avx2", "avx512"}) {
+    const SumVariant variant = SumVariantOf(word);
+    if (!HasInstructionsFor(variant)) continue;
+    double expected = 0;
+    for (size_t n = 0; n <= x.size(); ++n) {
+      EXPECT_EQ(VectorSum(variant, x.data(), static_cast<int64_t>(n)), expected)
+          << word << " " << n;
+      if (n < x.size()) expected += x[n];
+    }
+  }
+}
+
+TEST(CpuVectorSum, EveryVariantOddSizes) {
+  const auto sum = NewCpuVectorSum();
+  for (const char* variant : {"scalar", "auto", "avx2", "avx512"}) {
+    if (!HasInstructionsFor(SumVariantOf(variant))) continue;
+    for (const char* elements : {"1", "33", "100003"}) {
+      RunSmall(*sum, {{"variant", variant}, {"elements", elements}, {"threads", "2"}});
+    }
+  }
 }
 
 TEST(Metrics, DeriveFromTimeAndWork) {

@@ -1,0 +1,185 @@
+// cpu_vector_sum: the sum of an array, scalar, auto-vectorised and by intrinsics. In
+// the caches it shows the vector units, past them the memory.
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/probe.h"
+#include "kernels/cpu/stream.h"
+#include "kernels/cpu/thread_team.h"
+#include "kernels/cpu/vector_sum.h"
+#include "kernels/platform.h"
+
+namespace assay {
+namespace {
+
+class CpuVectorSumCase : public Case {
+ public:
+  explicit CpuVectorSumCase(const RunContext& context)
+      : variant_(SumVariantOf(Word(context.parameters, "variant"))),
+        seed_(context.seed),
+        elements_(Integer(context.parameters, "elements")),
+        threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
+
+  Status Allocate() {
+    ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
+    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(elements_) * sizeof(double)));
+    ASSAY_ASSIGN_OR_RETURN(x_, HostBuffer<double>::Allocate(elements_));
+    partial_.resize(static_cast<size_t>(threads_) * kPadding);
+    team_->Run([this](int worker) {
+      const auto [begin, end] = team_->Share(elements_, worker);
+      for (int64_t i = begin; i < end; ++i) x_[i] = StreamInputB(seed_, i);
+    });
+    return Status::Ok();
+  }
+
+  Timing HowTimed() const override {
+    const int64_t cache = Cpu().last_level_cache_bytes.value_or(0);
+    const bool cold = elements_ * static_cast<int64_t>(sizeof(double)) >= 2 * cache;
+    return {cold ? "cold" : "hot", "random", "host_clock"};
+  }
+
+  double MinSampleSeconds() const override { return 1e-3; }
+
+  Result<Verdict> Verify() override {
+    Poison();
+    Iterate();
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    Poison();
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int64_t i = 0; i < batch; ++i) Iterate();
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      seconds->push_back(took.count() / static_cast<double>(batch));
+    }
+    return Status::Ok();
+  }
+
+  // The inputs are whole numbers whose sum fp64 holds exactly, in any order.
+  Result<Verdict> VerifyLast() override {
+    int64_t expected = 0;
+    for (int64_t i = 0; i < elements_; ++i) {
+      expected += static_cast<int64_t>(StreamInputB(seed_, i));
+    }
+    double sum = 0;
+    for (int worker = 0; worker < threads_; ++worker) sum += Partial(worker);
+    Verdict verdict;
+    verdict.reference = "exact sum in 64-bit integers";
+    verdict.norm = "max_abs";
+    verdict.elements_checked = elements_;
+    verdict.error = std::abs(sum - static_cast<double>(expected));
+    verdict.passed = verdict.error == 0;
+    if (!verdict.passed) {
+      verdict.detail =
+          "the sum is " + std::to_string(sum) + ", should be " + std::to_string(expected);
+    }
+    return verdict;
+  }
+
+  Result<Ceilings> MeasureCeilings() override { return ProbeCpu(threads_, true); }
+
+ private:
+  // Doubles from one worker's result to the next: a cache line of its own.
+  static constexpr size_t kPadding = 8;
+
+  double& Partial(int worker) { return partial_[static_cast<size_t>(worker) * kPadding]; }
+
+  void Poison() { partial_.assign(partial_.size(), std::numeric_limits<double>::quiet_NaN()); }
+
+  void Iterate() {
+    team_->Run([this](int worker) {
+      const auto [begin, end] = team_->Share(elements_, worker);
+      Partial(worker) = VectorSum(variant_, x_.data() + begin, end - begin);
+    });
+  }
+
+  const SumVariant variant_;
+  const uint64_t seed_;
+  const int64_t elements_;
+  const int threads_;
+  std::unique_ptr<ThreadTeam> team_;
+  HostBuffer<double> x_;
+  std::vector<double> partial_;
+};
+
+class CpuVectorSum : public Benchmark {
+ public:
+  const BenchmarkInfo& Info() const override {
+    static const BenchmarkInfo info = MakeInfo();
+    return info;
+  }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const auto elements = static_cast<double>(Integer(parameters, "elements"));
+    Work work;
+    work.flops = elements;
+    work.peak = "fp64_vector";
+    work.bytes = elements * sizeof(double);
+    work.traffic = "read";
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    const std::string& variant = Word(context.parameters, "variant");
+    if (!HasInstructionsFor(SumVariantOf(variant))) {
+      return Unsupported("variant " + variant + " needs a CPU with " + variant + "; this is " +
+                         Cpu().model);
+    }
+    auto prepared = std::make_unique<CpuVectorSumCase>(context);
+    ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  static BenchmarkInfo MakeInfo() {
+    BenchmarkInfo info;
+    info.name = "cpu_vector_sum";
+    info.summary = "the sum of an array of fp64, scalar, auto-vectorised and by intrinsics";
+    info.resource = Resource::kCpu;
+    info.parameters = {
+        {"variant",
+         ParameterType::kWord,
+         "scalar: one chain of additions; auto: the compiler's vectors; avx2, avx512: intrinsics",
+         "auto",
+         {},
+         {},
+         {"scalar", "auto", "avx2", "avx512"}},
+        {"elements",
+         ParameterType::kInteger,
+         "length of the array",
+         "33554432",
+         1,
+         int64_t{1} << 36,
+         {}},
+        {"threads",
+         ParameterType::kInteger,
+         "threads; 0: all CPUs of the process",
+         "0",
+         0,
+         4096,
+         {}},
+    };
+    info.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes read a second",
+                     Quantity::kBytes, 1e-9},
+                    {"gflops", "GFLOP/s", Direction::kHigherIsBetter, "additions a second",
+                     Quantity::kFlops, 1e-9},
+                    TimeMetric()};
+    info.model =
+        "FLOPs = elements; bytes = 8 x elements; predicted time from the machine's own measured "
+        "read bandwidth and multiply-add rate";
+    info.selftest_parameters = {{"elements", "100003"}};
+    return info;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewCpuVectorSum() { return std::make_unique<CpuVectorSum>(); }
+
+}  // namespace assay

@@ -1,0 +1,103 @@
+#include "kernels/cpu/vector_sum.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace assay {
+namespace {
+
+// Additions take about four cycles and two can begin in each, so eight chains keep the
+// units busy.
+constexpr int64_t kChains = 8;
+
+double ScalarSum(const double* x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+double AutoSum(const double* x, int64_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) double Avx2Sum(const double* x, int64_t n) {
+  constexpr int64_t kLanes = 4;
+  __m256d chains[kChains];
+  for (auto& chain : chains) chain = _mm256_setzero_pd();
+  int64_t i = 0;
+  for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
+    for (int64_t chain = 0; chain < kChains; ++chain) {
+      chains[chain] = _mm256_add_pd(chains[chain], _mm256_loadu_pd(x + i + chain * kLanes));
+    }
+  }
+  for (int64_t chain = 1; chain < kChains; ++chain) {
+    chains[0] = _mm256_add_pd(chains[0], chains[chain]);
+  }
+  double lanes[kLanes];
+  _mm256_storeu_pd(lanes, chains[0]);
+  return lanes[0] + lanes[1] + lanes[2] + lanes[3] + ScalarSum(x + i, n - i);
+}
+
+__attribute__((target("avx512f"))) double Avx512Sum(const double* x, int64_t n) {
+  constexpr int64_t kLanes = 8;
+  __m512d chains[kChains];
+  for (auto& chain : chains) chain = _mm512_setzero_pd();
+  int64_t i = 0;
+  for (; i + kChains * kLanes <= n; i += kChains * kLanes) {
+    for (int64_t chain = 0; chain < kChains; ++chain) {
+      chains[chain] = _mm512_add_pd(chains[chain], _mm512_loadu_pd(x + i + chain * kLanes));
+    }
+  }
+  for (int64_t chain = 1; chain < kChains; ++chain) {
+    chains[0] = _mm512_add_pd(chains[0], chains[chain]);
+  }
+  double lanes[kLanes];
+  _mm512_storeu_pd(lanes, chains[0]);
+  return ScalarSum(lanes, kLanes) + ScalarSum(x + i, n - i);
+}
+#endif
+
+}  // namespace
+
+SumVariant SumVariantOf(const std::string& word) {
+  if (word == "scalar") return SumVariant::kScalar;
+  if (word == "avx2") return SumVariant::kAvx2;
+  return word == "avx512" ? SumVariant::kAvx512 : SumVariant::kAuto;
+}
+
+bool HasInstructionsFor(SumVariant variant) {
+  if (variant == SumVariant::kScalar || variant == SumVariant::kAuto) return true;
+#if defined(__x86_64__)
+  return variant == SumVariant::kAvx2 ? __builtin_cpu_supports("avx2") != 0
+                                      : __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;
+#endif
+}
+
+double VectorSum(SumVariant variant, const double* x, int64_t n) {
+  switch (variant) {
+    case SumVariant::kScalar:
+      return ScalarSum(x, n);
+    case SumVariant::kAuto:
+      break;
+#if defined(__x86_64__)
+    case SumVariant::kAvx2:
+      return Avx2Sum(x, n);
+    case SumVariant::kAvx512:
+      return Avx512Sum(x, n);
+#else
+    case SumVariant::kAvx2:
+    case SumVariant::kAvx512:
+      break;
+#endif
+  }
+  return AutoSum(x, n);
+}
+
+}  // namespace assay
