@@ -30,6 +30,11 @@ Registry MakeRegistry() {
   registry.Add(NewElementwiseMul());
   registry.Add(NewRelu());
   registry.Add(NewPointerChase());
+  registry.Add(NewCoalescing());
+  registry.Add(NewBankConflict());
+  registry.Add(NewDivergence());
+  registry.Add(NewOccupancy());
+  registry.Add(NewLaunchOverhead());
 #endif
 #if ASSAY_HAVE_NCCL
   registry.Add(NewAllReduce());

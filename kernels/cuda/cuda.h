@@ -11,10 +11,15 @@
 
 namespace assay {
 
+std::unique_ptr<Benchmark> NewBankConflict();
+std::unique_ptr<Benchmark> NewCoalescing();
+std::unique_ptr<Benchmark> NewDivergence();
 std::unique_ptr<Benchmark> NewElementwiseMul();
 std::unique_ptr<Benchmark> NewGemm();
 std::unique_ptr<Benchmark> NewGemv();
+std::unique_ptr<Benchmark> NewLaunchOverhead();
 std::unique_ptr<Benchmark> NewMemoryBandwidth();
+std::unique_ptr<Benchmark> NewOccupancy();
 std::unique_ptr<Benchmark> NewPointerChase();
 std::unique_ptr<Benchmark> NewRelu();
 std::unique_ptr<Benchmark> NewVectorAdd();

@@ -356,7 +356,7 @@ class PointerChase : public Benchmark {
          0,
          int64_t{1} << 40,
          {}}};
-    info_.selftest_parameters = {{"bytes", "300088"}, {"stride", "104"}, {"window", "10400"}};
+    info_.selftest_parameters = {{"bytes", "300040"}, {"stride", "104"}, {"window", "10400"}};
     info_.metrics = {{"latency_cycles", "cycles", Direction::kLowerIsBetter,
                       "clock cycles of the multiprocessor a dependent load, read in the kernel",
                       Quantity::kObserved, 1},
