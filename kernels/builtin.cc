@@ -25,6 +25,7 @@ Registry MakeRegistry() {
 #if ASSAY_HAVE_CUDA
   registry.Add(NewGemm());
   registry.Add(NewGemv());
+  registry.Add(NewInt4Gemm());
   registry.Add(NewMemoryBandwidth());
   registry.Add(NewVectorAdd());
   registry.Add(NewElementwiseMul());

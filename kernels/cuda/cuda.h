@@ -17,6 +17,7 @@ std::unique_ptr<Benchmark> NewDivergence();
 std::unique_ptr<Benchmark> NewElementwiseMul();
 std::unique_ptr<Benchmark> NewGemm();
 std::unique_ptr<Benchmark> NewGemv();
+std::unique_ptr<Benchmark> NewInt4Gemm();
 std::unique_ptr<Benchmark> NewLaunchOverhead();
 std::unique_ptr<Benchmark> NewMemoryBandwidth();
 std::unique_ptr<Benchmark> NewOccupancy();

@@ -111,7 +111,7 @@ using DenseLauncher = GemvLauncher<DenseWeights<T>, T>;
 template <typename T>
 Result<DenseLauncher<T>> MakeLauncher(const GemmShape& shape, const GpuDevice& device) {
   const auto make = [&](auto kind) {
-    return DenseLauncher<T>::template Create<decltype(kind)>(shape.m, shape.n, shape.k, device);
+    return DenseLauncher<T>::template Tiled<decltype(kind)>(shape.m, shape.n, shape.k, device);
   };
   if (shape.m <= 8) return make(GemvShape<1, 1, 1, 8, 4, false>());
   if (shape.m <= 16) return make(GemvShape<2, 1, 4, 2, 4, true>());

@@ -1,4 +1,4 @@
-// Chooses a GemvKernel for a product's sizes, and launches it.
+// Launches a matrix product's kernel with the grid and the workspace that its sizes need.
 #pragma once
 
 #include <algorithm>
@@ -6,47 +6,47 @@
 #include <string>
 #include <utility>
 
+#include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/gemv_burst.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 
 namespace assay {
 
-// One product on one GPU: the kernel, its grid and its workspace. Used by one thread.
+// One product on one GPU. Used by one thread.
 template <typename Weights, typename T>
 class GemvLauncher {
  public:
-  GemvLauncher() = default;
-
-  // Takes the kernel of `Shape` for an m x n product over k. Allocates.
+  // Takes GemvKernel with `Shape` for an m x n product over k, k split over blocks if that
+  // fills the GPU. Allocates.
   template <typename Shape>
-  static Result<GemvLauncher> Create(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
-    GemvLauncher launcher;
+  static Result<GemvLauncher> Tiled(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
+    GemvLauncher launcher(m, n, k, device);
     launcher.kernel_ = GemvKernel<Weights, Shape, T>;
-    launcher.shared_bytes_ = Shape::template SharedBytes<Weights>();
     launcher.threads_ = Shape::kThreads;
-    launcher.overlap_ = device.compute_major >= 9;
-    if (launcher.shared_bytes_ > device.shared_bytes_per_block) {
-      return Unsupported("this product needs " + std::to_string(launcher.shared_bytes_) +
-                         " bytes of shared memory a block; this GPU has " +
-                         std::to_string(device.shared_bytes_per_block));
-    }
-    ASSAY_CUDA(cudaFuncSetAttribute(launcher.kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    launcher.shared_bytes_));
-    int resident = 0;
-    ASSAY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &resident, launcher.kernel_, Shape::kThreads, static_cast<size_t>(launcher.shared_bytes_)));
+    launcher.shared_bytes_ = Shape::template SharedBytes<Weights>();
+    ASSAY_ASSIGN_OR_RETURN(const int64_t resident, launcher.Occupancy(device));
     const int64_t strips = (n + Shape::kColumns - 1) / Shape::kColumns;
     const int64_t row_blocks = (m + Shape::kRows - 1) / Shape::kRows;
-    launcher.arguments_.m = m;
-    launcher.arguments_.n = n;
-    launcher.arguments_.k = k;
-    launcher.arguments_.chunks = (k + kGemvChunk - 1) / kGemvChunk;
-    const int64_t splits =
-        Splits(strips * row_blocks, int64_t{device.sm_count} * std::max(resident, 1),
-               launcher.arguments_.chunks / (Shape::kDeep * kLeastSteps));
+    const int64_t most = launcher.arguments_.chunks / (Shape::kDeep * kLeastSteps);
+    const int64_t splits = std::clamp<int64_t>(resident * device.sm_count / (strips * row_blocks),
+                                               1, std::max<int64_t>(most, 1));
     launcher.grid_ = dim3(static_cast<unsigned>(strips), static_cast<unsigned>(splits),
                           static_cast<unsigned>(row_blocks));
     if (splits > 1) ASSAY_RETURN_IF_ERROR(launcher.AllocateWorkspace(splits));
+    return Result<GemvLauncher>(std::move(launcher));
+  }
+
+  // Takes GemvBurstKernel with blocks of `warps` warps and rounds of `chunks` chunks; m is
+  // at most kBurstRows.
+  template <int chunks, int warps>
+  static Result<GemvLauncher> Bursts(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
+    GemvLauncher launcher(m, n, k, device);
+    launcher.kernel_ = GemvBurstKernel<Weights, chunks, warps, T>;
+    launcher.threads_ = 32 * warps;
+    launcher.shared_bytes_ = GemvBurstLayout<Weights, chunks, warps>{static_cast<int>(m)}.Bytes();
+    ASSAY_RETURN_IF_ERROR(launcher.Occupancy(device).status());
+    launcher.grid_ = dim3(static_cast<unsigned>((n + kGemvTile - 1) / kGemvTile));
     return Result<GemvLauncher>(std::move(launcher));
   }
 
@@ -55,8 +55,8 @@ class GemvLauncher {
     GemvArguments<T> arguments = arguments_;
     arguments.x = x;
     arguments.y = y;
-    arguments.partial = partial_.as<float>();
-    arguments.arrived = arrived_.as<unsigned>();
+    arguments.partial = partial_.template as<float>();
+    arguments.arrived = arrived_.template as<unsigned>();
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -75,9 +75,27 @@ class GemvLauncher {
   // A split of k has at least so many steps of each warp.
   static constexpr int64_t kLeastSteps = 4;
 
-  // As many as keep `slots`, the blocks that the GPU holds at once, filled with `blocks`.
-  static int64_t Splits(int64_t blocks, int64_t slots, int64_t most) {
-    return std::clamp<int64_t>(slots / blocks, 1, std::max<int64_t>(most, 1));
+  GemvLauncher(int64_t m, int64_t n, int64_t k, const GpuDevice& device)
+      : overlap_(device.compute_major >= 9) {
+    arguments_.m = m;
+    arguments_.n = n;
+    arguments_.k = k;
+    arguments_.chunks = (k + kGemvChunk - 1) / kGemvChunk;
+  }
+
+  // Blocks that a multiprocessor holds, at least one.
+  Result<int64_t> Occupancy(const GpuDevice& device) {
+    if (shared_bytes_ > device.shared_bytes_per_block) {
+      return Unsupported("this product needs " + std::to_string(shared_bytes_) +
+                         " bytes of shared memory a block; this GPU has " +
+                         std::to_string(device.shared_bytes_per_block));
+    }
+    ASSAY_CUDA(
+        cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes_));
+    int blocks = 0;
+    ASSAY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, threads_,
+                                                             static_cast<size_t>(shared_bytes_)));
+    return std::max(blocks, 1);
   }
 
   Status AllocateWorkspace(int64_t splits) {
@@ -90,9 +108,9 @@ class GemvLauncher {
   }
 
   void (*kernel_)(Weights, GemvArguments<T>) = nullptr;
+  bool overlap_ = false;  // Programmatic dependent launch.
   int shared_bytes_ = 0;
   int threads_ = 0;
-  bool overlap_ = false;
   dim3 grid_;
   GemvArguments<T> arguments_;
   DeviceBuffer partial_;

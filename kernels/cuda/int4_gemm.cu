@@ -1,0 +1,271 @@
+// int4_gemm: y = x W with W in 4-bit integers, groups of which share a scale and a zero
+// point, as language models are served.
+//
+// fused: W is dequantised in registers on its way to the tensor cores, so that a quarter
+// of the bytes are read. naive: one kernel dequantises all of W to memory, then cuBLASLt
+// multiplies; that moves more bytes than a W that was never quantised.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kernels/cuda/cublas_lt.h"
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/gemv_launch.cuh"
+#include "kernels/cuda/gpu_case.h"
+#include "kernels/cuda/int4_gemm_data.h"
+#include "kernels/cuda/int4_gemm_weights.cuh"
+#include "kernels/cuda/lt_gemm.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMaxSide = 1 << 20;
+
+Int4Problem ProblemOf(const ParameterMap& parameters) {
+  Int4Problem problem;
+  problem.type = Word(parameters, "dtype") == "fp16" ? GemmType::kFp16 : GemmType::kBf16;
+  problem.m = Integer(parameters, "m");
+  problem.n = Integer(parameters, "n");
+  problem.k = Integer(parameters, "k");
+  problem.group = std::stoll(Word(parameters, "group"));
+  return problem;
+}
+
+int Log2(int64_t power) {
+  int log = 0;
+  while (int64_t{1} << log < power) ++log;
+  return log;
+}
+
+// Enqueues the product of one rotation set.
+using Multiply = std::function<Status(const Int4Operands&, cudaStream_t)>;
+
+template <typename T, int parts>
+Result<Multiply> BurstProduct(const Int4Problem& problem, const GpuDevice& device) {
+  using Weights = Int4Burst<T, parts>;
+  using Launcher = GemvLauncher<Weights, T>;
+  ASSAY_ASSIGN_OR_RETURN(
+      Launcher made, (Launcher::template Bursts<4, 16>(problem.m, problem.n, problem.k, device)));
+  const auto launcher = std::make_shared<Launcher>(std::move(made));
+  const Int4Layout layout{problem.n, problem.k, problem.group};
+  return Multiply([launcher, layout](const Int4Operands& operands, cudaStream_t stream) {
+    const Weights weights{static_cast<const uint4*>(operands.values),
+                          static_cast<const Int4Scale<T>*>(operands.scales), layout.Chunks(),
+                          layout.k / layout.group, Log2(layout.group)};
+    return launcher->Launch(weights, static_cast<const T*>(operands.x), static_cast<T*>(operands.y),
+                            stream);
+  });
+}
+
+template <typename T, int least_group>
+Result<Multiply> TiledProduct(const Int4Problem& problem, const GpuDevice& device) {
+  using Weights = Int4Weights<T, least_group>;
+  using Launcher = GemvLauncher<Weights, T>;
+  const auto make = [&](auto shape) {
+    return Launcher::template Tiled<decltype(shape)>(problem.m, problem.n, problem.k, device);
+  };
+  ASSAY_ASSIGN_OR_RETURN(Launcher made, problem.m <= 16 ? make(GemvShape<2, 2, 1, 8, 4, false>())
+                                        : problem.m <= 64
+                                            ? make(GemvShape<8, 2, 4, 2, 4, true>())
+                                            : make(GemvShape<16, 2, 8, 1, 4, true>()));
+  const auto launcher = std::make_shared<Launcher>(std::move(made));
+  const Int4Layout layout{problem.n, problem.k, problem.group};
+  return Multiply([launcher, layout](const Int4Operands& operands, cudaStream_t stream) {
+    const Weights weights{static_cast<const uint4*>(operands.values),
+                          static_cast<const Int4Scale<T>*>(operands.scales),
+                          layout.Tiles(),
+                          layout.Chunks(),
+                          layout.k / layout.group,
+                          Log2(layout.group)};
+    return launcher->Launch(weights, static_cast<const T*>(operands.x), static_cast<T*>(operands.y),
+                            stream);
+  });
+}
+
+template <typename T>
+Result<Multiply> FusedProduct(const Int4Problem& problem, const GpuDevice& device) {
+  if (problem.m <= kBurstRows) {
+    if (problem.group == 32) return BurstProduct<T, 4>(problem, device);
+    if (problem.group == 64) return BurstProduct<T, 2>(problem, device);
+    return BurstProduct<T, 1>(problem, device);
+  }
+  return problem.group == 32 ? TiledProduct<T, 32>(problem, device)
+                             : TiledProduct<T, 64>(problem, device);
+}
+
+class Int4GemmCase : public GpuCase {
+ public:
+  explicit Int4GemmCase(const RunContext& context)
+      : GpuCase(context),
+        fused_(Word(context.parameters, "variant") == "fused"),
+        problem_(ProblemOf(context.parameters)) {
+    problem_.seed = context.seed;
+  }
+
+ protected:
+  Status SetUp() override {
+    ASSAY_RETURN_IF_ERROR(NeedCapability(device(), 8, 0, "int4_gemm"));
+    const GemmShape shape = Shape();
+    // First, so that its workspace is out of the memory that is left for matrices.
+    if (!fused_) {
+      ASSAY_ASSIGN_OR_RETURN(gemm_, LtGemm::Create(shape));
+    }
+    x_ = AddArray(shape.ABytes());
+    values_ = AddArray(problem_.ValueBytes());
+    scales_ = AddArray(problem_.ScaleBytes());
+    y_ = AddArray(shape.DBytes());
+    if (!fused_) weights_ = AddArray(shape.BBytes());
+    ASSAY_RETURN_IF_ERROR(AllocateSets("x, W and y of " + std::to_string(problem_.m) + " x " +
+                                           std::to_string(problem_.n) + " x " +
+                                           std::to_string(problem_.k),
+                                       4));
+    for (int64_t set = 0; set < sets(); ++set) {
+      ASSAY_RETURN_IF_ERROR(FillInt4Inputs(problem_, OperandsOf(set), stream()));
+    }
+    if (fused_) {
+      ASSAY_ASSIGN_OR_RETURN(multiply_, problem_.type == GemmType::kFp16
+                                            ? FusedProduct<__half>(problem_, device())
+                                            : FusedProduct<__nv_bfloat16>(problem_, device()));
+      return Status::Ok();
+    }
+    for (int64_t set = 0; set < sets(); ++set) {
+      ASSAY_RETURN_IF_ERROR(Dequantise(set));
+    }
+    int64_t next = 0;
+    return gemm_
+        ->Tune([this, &next] { return GemmOperandsOf(next++ % sets()); }, cold() ? "cold" : "hot",
+               stream())
+        .status();
+  }
+
+  Status Enqueue(int64_t set) override {
+    if (fused_) return multiply_(OperandsOf(set), stream());
+    ASSAY_RETURN_IF_ERROR(Dequantise(set));
+    return gemm_->Enqueue(GemmOperandsOf(set), stream());
+  }
+
+  OutputRange Output(int64_t set) override { return {Array<void>(set, y_), Shape().DBytes()}; }
+
+  Result<Verdict> Check(int64_t set) override {
+    return CheckInt4Gemm(problem_, OperandsOf(set), stream());
+  }
+
+ private:
+  // Of the product of dequantised weights, n x k.
+  GemmShape Shape() const {
+    GemmShape shape;
+    shape.type = problem_.type;
+    shape.m = problem_.m;
+    shape.n = problem_.n;
+    shape.k = problem_.k;
+    shape.b_transposed = true;
+    return shape;
+  }
+
+  Int4Operands OperandsOf(int64_t set) const {
+    return {set, Array<void>(set, x_), Array<void>(set, values_), Array<void>(set, scales_),
+            Array<void>(set, y_)};
+  }
+
+  GemmOperands GemmOperandsOf(int64_t set) const {
+    return {Array<void>(set, x_), Array<void>(set, weights_), Array<void>(set, y_)};
+  }
+
+  Status Dequantise(int64_t set) {
+    return EnqueueDequantise(problem_, OperandsOf(set), Array<void>(set, weights_), stream());
+  }
+
+  const bool fused_;
+  Int4Problem problem_;
+  int x_ = 0;
+  int values_ = 0;
+  int scales_ = 0;
+  int y_ = 0;
+  int weights_ = 0;               // Dequantised; naive only.
+  Multiply multiply_;             // Fused only.
+  std::unique_ptr<LtGemm> gemm_;  // Naive only.
+};
+
+class Int4Gemm : public Benchmark {
+ public:
+  Int4Gemm() {
+    info_.name = "int4_gemm";
+    info_.summary = "y = x W with 4-bit weights, dequantised on the way or beforehand";
+    info_.resource = Resource::kGpu;
+    ParameterSpec variant = DtypeParameter({"fused", "naive"});
+    variant.name = "variant";
+    variant.description =
+        "fused: dequantised in registers; naive: dequantised to memory, then cuBLASLt";
+    ParameterSpec group = DtypeParameter({"128", "64", "32"});
+    group.name = "group";
+    group.description = "neighbours along k that share a scale and a zero point";
+    info_.parameters = {
+        variant,
+        {"m", ParameterType::kInteger, "rows of x and y", "1", 1, 1 << 16, {}},
+        {"n", ParameterType::kInteger, "columns of W and y", "8192", 1, kMaxSide, {}},
+        {"k",
+         ParameterType::kInteger,
+         "columns of x, rows of W; a multiple of 64 and of group",
+         "8192",
+         64,
+         kMaxSide,
+         {}},
+        group,
+        DtypeParameter({"bf16", "fp16"}),
+        CacheParameter("one set of x, W and y"),
+        LaunchParameter()};
+    info_.selftest_parameters = {{"m", "3"}, {"n", "333"}, {"k", "1088"}, {"group", "64"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes of packed weights, scales and zero points, a second",
+                      Quantity::kPayloadBytes, 1e-9},
+                     {"tflops", "TFLOP/s", Direction::kHigherIsBetter,
+                      "multiplications and additions a second", Quantity::kFlops, 1e-12},
+                     TimeMetric()};
+    info_.model =
+        "FLOPs = 2 m n k; weight bytes = n k / 2 + 4 n k / group; bytes = weight bytes + 2 (m k + "
+        "m n), naive also 4 n k; time = max(FLOPs / peak, bytes / read bandwidth) + 2.5 us, naive "
+        "5 us";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const Int4Problem problem = ProblemOf(parameters);
+    if (problem.k % 64 != 0 || problem.k % problem.group != 0) {
+      return InvalidArgument("k is " + std::to_string(problem.k) +
+                             "; it must be a multiple of 64 and of group, which is " +
+                             std::to_string(problem.group));
+    }
+    const auto m = static_cast<double>(problem.m);
+    const auto n = static_cast<double>(problem.n);
+    const auto k = static_cast<double>(problem.k);
+    const bool fused = Word(parameters, "variant") == "fused";
+    Work work;
+    work.flops = 2 * m * n * k;
+    work.peak = "bf16";
+    work.payload_bytes = static_cast<double>(problem.WeightBytes());
+    work.bytes = work.payload_bytes + 2 * (m * k + m * n);
+    // Dequantised weights are written and read again.
+    if (!fused) work.bytes += 4 * n * k;
+    work.traffic = "read";
+    work.fixed_seconds = fused ? kLaunchSeconds : 2 * kLaunchSeconds;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
+    return PrepareGpuCase<Int4GemmCase>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewInt4Gemm() { return std::make_unique<Int4Gemm>(); }
+
+}  // namespace assay
