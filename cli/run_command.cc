@@ -26,6 +26,7 @@ struct RunOptions {
   std::string agent;
   bool local = false;
   std::vector<int> gpus;
+  bool counters = false;
   OutputFormat format = OutputFormat::kTable;
 };
 
@@ -61,6 +62,7 @@ ExitCode RunLocally(const RunOptions& options) {
   }
   std::vector<std::string> arguments = {runner, "run", options.benchmark, "-o",
                                         options.format == OutputFormat::kJson ? "json" : "table"};
+  if (options.counters) arguments.emplace_back("--counters");
   arguments.insert(arguments.end(), options.parameters.begin(), options.parameters.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -121,6 +123,7 @@ ExitCode RunOnAgent(Context& context, const RunOptions& options,
   request.set_benchmark(options.benchmark);
   request.mutable_parameters()->insert(parameters.begin(), parameters.end());
   request.mutable_gpu_indices()->Add(options.gpus.begin(), options.gpus.end());
+  request.set_counters(options.counters);
   std::vector<v1::StoredResult> rows;
   bool all_ok = true;
   const Status status = ReadJob(*client, request, interrupt, rows, all_ok);
@@ -139,6 +142,7 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   spec.set_name("run-" + options.benchmark);
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   spec.set_repetitions(1);
+  spec.set_counters(options.counters);
   v1::BenchmarkMatrix* matrix = spec.add_benchmarks();
   matrix->set_benchmark(options.benchmark);
   matrix->mutable_gpu_indices()->Add(options.gpus.begin(), options.gpus.end());
@@ -197,6 +201,8 @@ void AddRunCommand(CLI::App& app, Context& context) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::NonNegativeNumber);
+  command->add_flag("--counters", options->counters,
+                    "Read hardware counters too, in runs apart from the timed ones");
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Run);
 }

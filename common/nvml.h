@@ -66,6 +66,15 @@ struct NvmlErrors {
   std::optional<bool> row_remap_failed;
 };
 
+// What a GPU did between two moments, of 1.0, by its performance monitors (GPM, from
+// Hopper on).
+struct NvmlUtilization {
+  std::optional<double> sm_active;         // SMs that had work.
+  std::optional<double> occupancy;         // Resident warps over those that fit.
+  std::optional<double> tensor_active;     // Tensor pipes at work.
+  std::optional<double> dram_utilization;  // Bandwidth over its maximum.
+};
+
 // How two GPUs reach each other, as `nvidia-smi topo -m` names it.
 struct NvmlLink {
   int gpu_a = 0;
@@ -101,6 +110,10 @@ class Nvml {
   // Why the GPU cannot be reached: "GPU is lost (fell off the bus)" or "GPU requires a
   // reset"; empty if it answers or NVML cannot tell.
   std::string WhyLost(int index) const;
+  // Means over the time that `work` takes, which should be 100 ms or more: the
+  // monitors are slow. FAILED_PRECONDITION (NO_GPM) if this GPU or driver has none;
+  // else the error of `work`.
+  Result<NvmlUtilization> UtilizationDuring(int index, const std::function<Status()>& work) const;
   // Processes that compute on the GPU, other containers' included where the driver
   // shows them.
   std::optional<std::vector<uint32_t>> ComputeProcesses(int index) const;

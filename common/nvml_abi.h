@@ -50,6 +50,39 @@ struct ViolationTime {  // nvmlViolationTime_t; reference in us, violation in ns
 };
 static_assert(sizeof(ViolationTime) == 16);
 
+// nvmlGpmSample_t, counters at one moment.
+using GpmSample = struct GpmSampleOpaque*;
+
+struct GpmSupport {  // nvmlGpmSupport_t
+  unsigned version;
+  unsigned supported;
+};
+
+struct GpmMetric {  // nvmlGpmMetric_t
+  unsigned id;
+  Return code;
+  double value;
+  const char* short_name;
+  const char* long_name;
+  const char* unit;
+};
+static_assert(sizeof(GpmMetric) == 40);
+
+struct GpmMetricsGet {  // nvmlGpmMetricsGet_t; its array has NVML_GPM_METRIC_MAX places.
+  unsigned version;
+  unsigned count;
+  GpmSample first;
+  GpmSample second;
+  GpmMetric metrics[333];
+};
+// NVML_GPM_SUPPORT_VERSION, NVML_GPM_METRICS_GET_VERSION
+inline constexpr unsigned kGpmVersion = 1;
+// nvmlGpmMetricId_t, all in percent.
+inline constexpr unsigned kGpmSmUtil = 2;
+inline constexpr unsigned kGpmSmOccupancy = 3;
+inline constexpr unsigned kGpmAnyTensorUtil = 5;
+inline constexpr unsigned kGpmDramBandwidthUtil = 10;
+
 // nvmlClockType_t
 inline constexpr int kClockSm = 1;
 inline constexpr int kClockMemory = 2;
@@ -109,6 +142,11 @@ inline constexpr unsigned kMaxNvLinks = 18;
   X(temperature, "nvmlDeviceGetTemperature", (Device, int, unsigned*))                       \
   X(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, uint64_t*))      \
   X(violation, "nvmlDeviceGetViolationStatus", (Device, int, ViolationTime*))                \
-  X(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, uint64_t*))
+  X(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, uint64_t*))                      \
+  X(gpm_support, "nvmlGpmQueryDeviceSupport", (Device, GpmSupport*))                         \
+  X(gpm_sample_alloc, "nvmlGpmSampleAlloc", (GpmSample*))                                    \
+  X(gpm_sample_free, "nvmlGpmSampleFree", (GpmSample))                                       \
+  X(gpm_sample_get, "nvmlGpmSampleGet", (Device, GpmSample))                                 \
+  X(gpm_metrics_get, "nvmlGpmMetricsGet", (GpmMetricsGet*))
 
 }  // namespace assay::nvml_abi

@@ -38,6 +38,9 @@ class Nvml::Library {
     using Memory = nvml_abi::Memory;
     using ProcessInfo = nvml_abi::ProcessInfo;
     using ViolationTime = nvml_abi::ViolationTime;
+    using GpmSample = nvml_abi::GpmSample;
+    using GpmSupport = nvml_abi::GpmSupport;
+    using GpmMetricsGet = nvml_abi::GpmMetricsGet;
 #define ASSAY_NVML_DECLARE(member, symbol, parameters) \
   nvml_abi::Return(*member) parameters = nullptr;
     ASSAY_NVML_FUNCTIONS(ASSAY_NVML_DECLARE)
@@ -82,6 +85,8 @@ class Nvml::Library {
   }
 
   NvLinks ReadNvLinks(nvml_abi::Device device);
+
+  class Gpm;  // Two samples of the performance monitors.
 
  private:
   void Report(const char* name, nvml_abi::Return code);

@@ -9,6 +9,11 @@ Metric TimeMetric() {
   return {"time", "s", Direction::kLowerIsBetter, "time of one iteration", Quantity::kSeconds, 1.0};
 }
 
+Status Case::RunUntimed(int64_t iterations) {
+  std::vector<double> seconds;
+  return Run(1, iterations, &seconds);
+}
+
 int64_t Integer(const ParameterMap& parameters, const std::string& name) {
   const std::string& text = Word(parameters, name);
   int64_t value = 0;

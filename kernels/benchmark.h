@@ -153,6 +153,11 @@ class Case {
   // one untimed iteration if a late rank would show in the first sample.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
+  // Runs `iterations` iterations, a multiple of BatchGranularity(), back to back and
+  // waits for them, for a profiler to watch: nothing else of the case's, if it can.
+  // The default is a sample of Run, with what Run adds to it.
+  virtual Status RunUntimed(int64_t iterations);
+
   // Compares what the last iteration of Run left behind with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
 

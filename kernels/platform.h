@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,7 +68,8 @@ struct CounterReport {
   std::string reason;  // Why not a better source; empty for "cupti".
   std::optional<double> dram_read_bytes;
   std::optional<double> dram_write_bytes;
-  std::optional<double> sm_throughput;  // These four of 1.0.
+  std::optional<double> sm_active;  // These five of 1.0.
+  std::optional<double> sm_throughput;
   std::optional<double> dram_throughput;
   std::optional<double> tensor_pipe_active;
   std::optional<double> l2_hit_rate;
@@ -100,6 +102,23 @@ class GpuPlatform {
   // Work::peak the FLOP (or operations) of a matrix multiplication. Unsupported() if
   // there is no such probe or the GPU lacks it.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
+  // The kernels that `iterate`, which waits for its work, launches on the GPU
+  // `ordinal`: each once, in order of first launch, named for people. Runs it once.
+  virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
+                                                       const std::function<Status()>& /*iterate*/) {
+    return NotFound("this platform records no kernels", "NO_PROFILER");
+  }
+  // Hardware counters of `iterate`, which runs `iterations` iterations and waits for
+  // them, as means of an iteration. Runs it once for each pass that the counters need.
+  virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
+                                                 const std::function<Status()>& /*iterate*/) {
+    return NotFound("this platform has no hardware counters", "NO_PROFILER");
+  }
+  // What the GPU's monitors say of the time that `work` takes: a second or so.
+  virtual Result<CounterReport> MonitorDuring(int /*ordinal*/,
+                                              const std::function<Status()>& /*work*/) {
+    return NotFound("this platform has no monitors", "NO_PROFILER");
+  }
 };
 
 // The GPU platform of this build, made on first use; null if built without CUDA.

@@ -96,6 +96,7 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
   job.set_resource(schema->resource());
   job.set_world_size(RanksOf(*schema, parameters));
   job.set_seed(kSeed);
+  job.set_counters(request.counters());
   job.mutable_timeout()->set_seconds(kTimeoutSeconds);
   job.add_node_ids(node.node_id());
   job.add_node_names(node.name());

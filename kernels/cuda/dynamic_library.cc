@@ -15,6 +15,7 @@ std::vector<std::string> CandidatePaths(const std::string& soname) {
   if (!error) paths.push_back((program.parent_path().parent_path() / "lib" / soname).string());
   paths.push_back(std::string(ASSAY_CUDA_LIBRARY_DIR "/") + soname);
   paths.push_back("/usr/local/cuda/lib64/" + soname);
+  paths.push_back("/usr/local/cuda/extras/CUPTI/lib64/" + soname);
   return paths;
 }
 

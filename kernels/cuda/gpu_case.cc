@@ -155,6 +155,13 @@ Status GpuCase::Run(int64_t samples, int64_t batch, std::vector<double>* seconds
   return Status::Ok();
 }
 
+Status GpuCase::RunUntimed(int64_t iterations) {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  for (int64_t i = 0; i < iterations; i += launches_) ASSAY_RETURN_IF_ERROR(Launch());
+  ASSAY_CUDA(cudaStreamSynchronize(stream()));
+  return Status::Ok();
+}
+
 Result<Verdict> GpuCase::VerifyLast() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   return Check(rotation_.last());

@@ -77,6 +77,7 @@ class GpuCase : public Case {
   int64_t BatchGranularity() const override { return launches_; }
   Result<Verdict> Verify() final;
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
+  Status RunUntimed(int64_t iterations) override;
   Result<Verdict> VerifyLast() override;
 
   // The output of the latest iteration: what a test spoils to see VerifyLast fail.

@@ -12,6 +12,8 @@
 #include "common/nvml.h"
 #include "kernels/cuda/cublas_lt.h"
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cupti_counters.h"
+#include "kernels/cuda/cupti_kernels.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/probe.h"
 
@@ -206,6 +208,29 @@ class CudaPlatform : public GpuPlatform {
       add("processes on the GPU:" + list);
     }
     return trouble;
+  }
+
+  Result<std::vector<std::string>> KernelNames(int ordinal,
+                                               const std::function<Status()>& iterate) override {
+    return RecordKernelNames(ordinal, iterate);
+  }
+
+  Result<CounterReport> HardwareCounters(int ordinal, int64_t iterations,
+                                         const std::function<Status()>& iterate) override {
+    return ReadHardwareCounters(ordinal, iterations, iterate);
+  }
+
+  Result<CounterReport> MonitorDuring(int ordinal, const std::function<Status()>& work) override {
+    const Nvml* nvml = Management();
+    const std::optional<int> index = nvml == nullptr ? std::nullopt : IndexOf(*nvml, ordinal);
+    if (!index) return NotFound("NVML does not know this GPU", "NO_NVML");
+    ASSAY_ASSIGN_OR_RETURN(const NvmlUtilization seen, nvml->UtilizationDuring(*index, work));
+    CounterReport report;
+    report.sm_active = seen.sm_active;
+    report.dram_throughput = seen.dram_utilization;
+    report.tensor_pipe_active = seen.tensor_active;
+    report.achieved_occupancy = seen.occupancy;
+    return report;
   }
 
   std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) override {

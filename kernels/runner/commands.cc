@@ -22,6 +22,7 @@ struct RunOptions {
   bool json = false;
   uint64_t seed = 1;
   int gpu = 0;
+  bool counters = false;
 };
 
 int Refuse(const Status& status) {
@@ -57,6 +58,10 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
     if (argument == "-o" || argument == "--seed" || argument == "--gpu") {
       if (++i == arguments.size()) return InvalidArgument(argument + " needs a value");
       ASSAY_RETURN_IF_ERROR(ApplyOption(argument, arguments[i], &options));
+      continue;
+    }
+    if (argument == "--counters") {
+      options.counters = true;
       continue;
     }
     const size_t equals = argument.find('=');
@@ -135,6 +140,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   const auto options = ParseRun(registry, arguments);
   if (!options.ok()) return Refuse(options.status());
   ExecuteOptions execute;
+  execute.counters = options->counters;
   if (isatty(STDERR_FILENO) != 0) {
     execute.on_phase = [](const std::string& phase) {
       std::fprintf(stderr, "assay-runner: %s\n", phase.c_str());

@@ -104,6 +104,7 @@ void Fill(const CounterReport& counters, v1::Counters* message) {
   message->set_reason(counters.reason);
   if (counters.dram_read_bytes) message->set_dram_read_bytes(*counters.dram_read_bytes);
   if (counters.dram_write_bytes) message->set_dram_write_bytes(*counters.dram_write_bytes);
+  if (counters.sm_active) message->set_sm_active(*counters.sm_active);
   if (counters.sm_throughput) message->set_sm_throughput(*counters.sm_throughput);
   if (counters.dram_throughput) message->set_dram_throughput(*counters.dram_throughput);
   if (counters.tensor_pipe_active) message->set_tensor_pipe_active(*counters.tensor_pipe_active);

@@ -7,6 +7,7 @@
 
 #include "kernels/runner/ceiling_store.h"
 #include "kernels/runner/gang.h"
+#include "kernels/runner/profile.h"
 
 namespace assay {
 namespace {
@@ -95,8 +96,23 @@ class Execution {
     if (!options_.measure) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(MeasureCase());
     ASSAY_RETURN_IF_ERROR(Check(&Case::VerifyLast, "after timing"));
+    if (context_.rank == 0) Profile();
     if (context_.rank == 0) MakePrediction();
     return Status::Ok();
+  }
+
+  // Nothing here fails the case: it has been timed and verified.
+  void Profile() {
+    std::vector<CounterSource> sources;
+    if (benchmark_.Info().resource == Resource::kGpu && context_.world_size == 1 &&
+        Gpu() != nullptr) {
+      const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
+                                     *context_.clock};
+      Phase("profile");
+      report_.kernels = KernelNamesOf(profiled);
+      sources = SourcesFor(profiled);
+    }
+    if (options_.counters) report_.counters = ReadCounters(sources, work_);
   }
 
   void Phase(const char* phase) {

@@ -11,7 +11,9 @@ namespace assay {
 struct ExecuteOptions {
   // False: verify only, for the self-test.
   bool measure = true;
-  // Told "verify", "warm_up", "measure" as they begin. May be empty.
+  // Hardware counters, in runs apart from the timed ones.
+  bool counters = false;
+  // Told "verify", "warm_up", "measure", "profile" as they begin. May be empty.
   std::function<void(const std::string& phase)> on_phase;
 };
 

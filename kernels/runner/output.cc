@@ -67,6 +67,31 @@ std::string ConditionsLine(const WindowConditions& conditions) {
   return text.empty() ? "" : Format("  %-16s ", "conditions") + text + "\n";
 }
 
+std::string KernelsLine(const std::vector<std::string>& kernels) {
+  std::string text;
+  for (const std::string& kernel : kernels) text += (text.empty() ? "" : ", ") + kernel;
+  return text.empty() ? "" : Format("  %-16s ", "kernels") + text + "\n";
+}
+
+std::string CounterLines(const CounterReport& counters) {
+  std::string text = Format("  %-16s by ", "counters") + counters.source +
+                     (counters.reason.empty() ? "" : " (" + counters.reason + ")") + "\n";
+  const auto add = [&text](const char* name, const std::optional<double>& value, double scale,
+                           const char* unit) {
+    if (value) text += Format("    %-22s %.6g %s\n", name, *value * scale, unit);
+  };
+  add("DRAM bytes read", counters.dram_read_bytes, 1, "B");
+  add("DRAM bytes written", counters.dram_write_bytes, 1, "B");
+  add("DRAM throughput", counters.dram_throughput, 100, "% of peak");
+  add("L2 hit rate", counters.l2_hit_rate, 100, "%");
+  add("SM active", counters.sm_active, 100, "% of the time");
+  add("SM throughput", counters.sm_throughput, 100, "% of peak");
+  add("tensor pipe active", counters.tensor_pipe_active, 100, "% of the time");
+  add("achieved occupancy", counters.achieved_occupancy, 100, "%");
+  add("shared bank conflicts", counters.shared_bank_conflicts, 1, "wavefronts");
+  return text;
+}
+
 std::string MetricLines(const CaseReport& report) {
   std::string text;
   for (const ReportedMetric& metric : report.metrics) {
@@ -131,6 +156,7 @@ JsonObject CountersJson(const CounterReport& counters) {
   json.Add("source", counters.source).Add("reason", counters.reason);
   json.Add("dram_read_bytes", counters.dram_read_bytes);
   json.Add("dram_write_bytes", counters.dram_write_bytes);
+  json.Add("sm_active", counters.sm_active);
   json.Add("sm_throughput", counters.sm_throughput);
   json.Add("dram_throughput", counters.dram_throughput);
   json.Add("tensor_pipe_active", counters.tensor_pipe_active);
@@ -192,7 +218,9 @@ std::string ReportAsTable(const CaseReport& report) {
                    verdict.norm.c_str(), verdict.tolerance,
                    static_cast<long long>(verdict.elements_checked), verdict.reference.c_str());
   }
-  return text + PredictionLines(report.prediction) + ConditionsLine(report.conditions);
+  text += PredictionLines(report.prediction) + ConditionsLine(report.conditions);
+  text += KernelsLine(report.kernels);
+  return report.counters ? text + CounterLines(*report.counters) : text;
 }
 
 std::string ReportAsJson(const CaseReport& report) {

@@ -202,6 +202,7 @@ class Session {
     context.peers = peers_.get();
     context.advertise_address = start_.advertise_address();
     ExecuteOptions options;
+    options.counters = start_.counters();
     options.on_phase = [&](const std::string& phase) {
       v1::RunnerEvent event;
       event.mutable_case_started()->set_case_index(one.case_index());

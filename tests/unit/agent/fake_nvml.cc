@@ -149,4 +149,35 @@ Return nvmlDeviceGetTotalEnergyConsumption(Device, uint64_t* out) {
   return Give(out, uint64_t{123'456'000});
 }
 
+// GPUs 0 to 6 have performance monitors; a sample is the number of samples taken so far.
+Return nvmlGpmQueryDeviceSupport(Device device, GpmSupport* out) {
+  if (out->version != kGpmVersion) return kInvalidArgument;
+  out->supported = IndexOf(device) < 7 ? 1 : 0;
+  return kSuccess;
+}
+Return nvmlGpmSampleAlloc(GpmSample* out) {
+  return Give(out, reinterpret_cast<GpmSample>(new int(0)));
+}
+Return nvmlGpmSampleFree(GpmSample sample) {
+  delete reinterpret_cast<int*>(sample);
+  return kSuccess;
+}
+Return nvmlGpmSampleGet(Device device, GpmSample sample) {
+  static int taken = 0;
+  if (IndexOf(device) == 6) return kNotSupported;
+  *reinterpret_cast<int*>(sample) = ++taken;
+  return kSuccess;
+}
+Return nvmlGpmMetricsGet(GpmMetricsGet* get) {
+  const int first = *reinterpret_cast<int*>(get->first);
+  const int second = *reinterpret_cast<int*>(get->second);
+  if (get->version != kGpmVersion || second != first + 1) return kInvalidArgument;
+  for (unsigned i = 0; i < get->count; ++i) {
+    GpmMetric& metric = get->metrics[i];
+    metric.code = metric.id == kGpmSmOccupancy ? kNotSupported : kSuccess;
+    metric.value = metric.id == kGpmAnyTensorUtil ? 87.5 : 50;
+  }
+  return kSuccess;
+}
+
 }  // extern "C"

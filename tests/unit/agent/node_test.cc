@@ -200,6 +200,9 @@ TEST_F(DirectJobTest, PlacesRanksOnGpus) {
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->world_size(), 2);
   EXPECT_EQ(first->ranks(1).gpu_index(), 1);
+  EXPECT_FALSE(first->counters());
+  request_.set_counters(true);
+  EXPECT_TRUE(PlanDirectJob(node_, request_)->counters());
   request_.add_gpu_indices(3);
   request_.add_gpu_indices(2);
   EXPECT_EQ(PlanDirectJob(node_, request_)->ranks(0).gpu_index(), 3);

@@ -96,5 +96,28 @@ TEST(ThrottleReasonTest, DecodesEveryBit) {
   EXPECT_TRUE(IsHarmfulThrottleReason("hw_thermal_slowdown"));
 }
 
+TEST_F(NvmlTest, AveragesWhatItsMonitorsSawDuringWork) {
+  bool worked = false;
+  const auto during = nvml_->UtilizationDuring(1, [&] {
+    worked = true;
+    return Status::Ok();
+  });
+  ASSERT_TRUE(during.ok()) << during.status();
+  EXPECT_TRUE(worked);
+  EXPECT_DOUBLE_EQ(during->tensor_active.value(), 0.875);
+  EXPECT_DOUBLE_EQ(during->sm_active.value(), 0.5);
+  EXPECT_DOUBLE_EQ(during->dram_utilization.value(), 0.5);
+  EXPECT_EQ(during->occupancy, std::nullopt);
+}
+
+TEST_F(NvmlTest, SaysWhyThereAreNoMonitors) {
+  const auto nothing = [] { return Status::Ok(); };
+  EXPECT_THAT(nvml_->UtilizationDuring(7, nothing).status().message(), HasSubstr("GPU lacks them"));
+  EXPECT_THAT(nvml_->UtilizationDuring(6, nothing).status().message(), HasSubstr("no sample"));
+  EXPECT_EQ(nvml_->UtilizationDuring(9, nothing).status().reason(), "NO_GPM");
+  const auto failing = nvml_->UtilizationDuring(1, [] { return Internal("broke"); });
+  EXPECT_EQ(failing.status().message(), "broke");
+}
+
 }  // namespace
 }  // namespace assay

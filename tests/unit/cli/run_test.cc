@@ -31,7 +31,8 @@ TEST(RunTest, OnAnAgent) {
   *agent.run_events.emplace_back().mutable_case_result() = GoodCase();
   agent.Start();
   const ProgramRun run = RunAssay(
-      {"run", "cpu_gemm", "m=512", "--gpus", "0,2", "--agent", agent.address()}, "127.0.0.1:1");
+      {"run", "cpu_gemm", "m=512", "--gpus", "0,2", "--counters", "--agent", agent.address()},
+      "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "cpu_gemm: measure\n");
   EXPECT_EQ(run.out,
@@ -39,6 +40,7 @@ TEST(RunTest, OnAnAgent) {
             "cpu_gemm   m=512       gflops   123.5  GFLOP/s  0.00\n");
   EXPECT_EQ(agent.last_run().parameters().at("m"), "512");
   EXPECT_THAT(agent.last_run().gpu_indices(), testing::ElementsAre(0, 2));
+  EXPECT_TRUE(agent.last_run().counters());
 }
 
 TEST(RunTest, StdoutIsOnlyTheDataOfOtherForms) {
@@ -104,13 +106,15 @@ TEST(RunTest, OnTheFleet) {
   fake.watches = {{end}};
   *fake.results.emplace_back().mutable_case_result() = GoodCase();
   fake.Start();
-  const ProgramRun run = RunAssay({"run", "cpu_gemm", "m=512", "--gpus", "1"}, fake.address());
+  const ProgramRun run =
+      RunAssay({"run", "cpu_gemm", "m=512", "--gpus", "1", "--counters"}, fake.address());
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("PASSED"));
   EXPECT_THAT(run.out, HasSubstr("cpu_gemm   m=512       gflops   123.5  GFLOP/s"));
   const v1::CampaignSpec spec = fake.last_create().spec();
   EXPECT_EQ(spec.name(), "run-cpu_gemm");
   EXPECT_EQ(spec.placement(), v1::PLACEMENT_POLICY_ANY);
+  EXPECT_TRUE(spec.counters());
   ASSERT_EQ(spec.benchmarks_size(), 1);
   EXPECT_EQ(spec.benchmarks(0).axes(0).list().values(0), "512");
   EXPECT_THAT(spec.benchmarks(0).gpu_indices(), testing::ElementsAre(1));
