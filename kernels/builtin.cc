@@ -26,6 +26,11 @@ Registry MakeRegistry() {
   registry.Add(NewGemm());
   registry.Add(NewGemv());
   registry.Add(NewInt4Gemm());
+  registry.Add(NewMatmulNaive());
+  registry.Add(NewMatmulTiled());
+  registry.Add(NewMatmulRegister());
+  registry.Add(NewMatmulMma());
+  registry.Add(NewMatmulWgmma());
   registry.Add(NewMemoryBandwidth());
   registry.Add(NewVectorAdd());
   registry.Add(NewElementwiseMul());

@@ -1,0 +1,126 @@
+#include <utility>
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/gemm_values.cuh"
+#include "kernels/cuda/matmul_case.h"
+
+namespace assay {
+namespace {
+
+// Indices within a row or column of tiles stay below 2^31.
+constexpr int64_t kMaxSide = 1 << 17;
+
+GemmShape ShapeOf(const ParameterMap& parameters, GemmType type) {
+  GemmShape shape;
+  shape.type = type;
+  shape.n = Integer(parameters, "n");
+  const auto side = [&](const char* name) {
+    const int64_t given = Integer(parameters, name);
+    return given == 0 ? shape.n : given;
+  };
+  shape.m = side("m");
+  shape.k = side("k");
+  return shape;
+}
+
+template <typename T>
+Status FillSet(const GemmShape& shape, bool zeros, uint64_t seed, int64_t set, T* a, T* b,
+               cudaStream_t stream) {
+  const int64_t count_a = shape.m * shape.k;
+  const int64_t count_b = shape.k * shape.n;
+  ASSAY_RETURN_IF_ERROR(FillElements(a, count_a, zeros, seed, kStreamA, set * count_a, stream));
+  return FillElements(b, count_b, zeros, seed, kStreamB, set * count_b, stream);
+}
+
+}  // namespace
+
+MatmulCase::MatmulCase(const RunContext& context, GemmType type)
+    : GpuCase(context), shape_(ShapeOf(context.parameters, type)) {
+  inputs_.seed = seed();
+  inputs_.zeros = zeros();
+  inputs_.stride_a = shape_.m * shape_.k;
+  inputs_.stride_b = shape_.k * shape_.n;
+}
+
+// As gemm: at the power limit, clocks follow the load over seconds.
+void MatmulCase::AdjustRule(MeasureRule* rule) const {
+  if (!shape_.IsSustained()) return;
+  rule->min_warmup_seconds = 2.0;
+  rule->max_warmup_seconds = 5.0;
+  rule->settle_window_seconds = 0.25;
+  rule->min_seconds = 1.0;
+}
+
+Status MatmulCase::SetUp() {
+  ASSAY_RETURN_IF_ERROR(PrepareKernel());
+  AddArray(shape_.ABytes());
+  AddArray(shape_.BBytes());
+  AddArray(shape_.DBytes());
+  ASSAY_RETURN_IF_ERROR(AllocateSets("A, B and D of " + std::to_string(m()) + " x " +
+                                     std::to_string(n()) + " x " + std::to_string(k())));
+  for (int64_t set = 0; set < sets(); ++set) {
+    if (shape_.type == GemmType::kBf16) {
+      ASSAY_RETURN_IF_ERROR(FillSet(shape_, zeros(), seed(), set, Array<__nv_bfloat16>(set, 0),
+                                    Array<__nv_bfloat16>(set, 1), stream()));
+    } else {
+      ASSAY_RETURN_IF_ERROR(FillSet(shape_, zeros(), seed(), set, Array<float>(set, 0),
+                                    Array<float>(set, 1), stream()));
+    }
+    ASSAY_RETURN_IF_ERROR(PrepareSet(set));
+  }
+  return Status::Ok();
+}
+
+OutputRange MatmulCase::Output(int64_t set) { return {Array<void>(set, 2), shape_.DBytes()}; }
+
+Result<Verdict> MatmulCase::Check(int64_t set) {
+  return CheckGemm(shape_, inputs_, set,
+                   {Array<void>(set, 0), Array<void>(set, 1), Array<void>(set, 2)}, stream());
+}
+
+Matmul::Matmul(const MatmulRung& rung) : type_(rung.type), multiple_(rung.multiple) {
+  info_.name = rung.name;
+  info_.summary = rung.summary;
+  info_.resource = Resource::kGpu;
+  info_.parameters = {
+      {"n",
+       ParameterType::kInteger,
+       "columns of D; also m and k where these are 0",
+       "4096",
+       1,
+       kMaxSide,
+       {}},
+      {"m", ParameterType::kInteger, "rows of D; 0: n", "0", 0, kMaxSide, {}},
+      {"k", ParameterType::kInteger, "length of the dot products; 0: n", "0", 0, kMaxSide, {}}};
+  info_.parameters.insert(info_.parameters.end(), rung.parameters.begin(), rung.parameters.end());
+  for (ParameterSpec& common : std::vector<ParameterSpec>{
+           FillParameter(), CacheParameter("one set of matrices"), LaunchParameter()}) {
+    info_.parameters.push_back(std::move(common));
+  }
+  info_.selftest_parameters = rung.selftest_parameters;
+  info_.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
+                    "multiplications and additions a second", Quantity::kFlops, 1e-12},
+                   TimeMetric()};
+  info_.model =
+      "FLOPs = 2 m n k; bytes = (m k + k n + m n) x element size; "
+      "time = max(FLOPs / peak, bytes / bandwidth) + 2.5 us. " +
+      rung.model;
+}
+
+Result<Work> Matmul::WorkOf(const ParameterMap& parameters, int) const {
+  const GemmShape shape = ShapeOf(parameters, type_);
+  for (const auto& [name, side] : {std::pair{"n", shape.n}, std::pair{"k", shape.k}}) {
+    if (side % multiple_ == 0) continue;
+    return InvalidArgument(
+        info_.name + " needs " + name + " to be a multiple of " + std::to_string(multiple_) +
+        ", so that rows are whole units of 16 bytes; it is " + std::to_string(side));
+  }
+  Work work;
+  work.flops = shape.Flops();
+  work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
+  work.peak = type_ == GemmType::kBf16 ? "bf16" : "fp32";
+  work.fixed_seconds = kLaunchSeconds;
+  return work;
+}
+
+}  // namespace assay
