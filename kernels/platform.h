@@ -57,8 +57,9 @@ class ConditionsSampler {
   virtual void Start() = 0;
   // What was seen since Start. Unreadable facts are absent; it cannot fail.
   virtual WindowConditions Stop() = 0;
-  // Clock and power at this moment: what a warm-up waits for. Empty if unreadable. Not
-  // between Start and Stop.
+  // Power at this moment, in watts: what a warm-up waits for. Not the clock, which at
+  // the power limit jumps by several percent for ever; its settling shows in the times.
+  // Empty if unreadable. Not between Start and Stop.
   virtual std::vector<double> Readings() { return {}; }
 };
 

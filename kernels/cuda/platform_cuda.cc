@@ -56,8 +56,8 @@ class NvmlSampler : public ConditionsSampler {
 
   std::vector<double> Readings() override {
     const NvmlSample sample = nvml_.Sample(index_);
-    if (!sample.sm_clock_mhz || !sample.power_watts) return {};
-    return {*sample.sm_clock_mhz, *sample.power_watts};
+    if (!sample.power_watts) return {};
+    return {*sample.power_watts};
   }
 
   WindowConditions Stop() override {

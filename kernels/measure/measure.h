@@ -24,7 +24,7 @@ struct MeasureRule {
   // `settle_reading_tolerance`, ...
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
-  double settle_reading_tolerance = 0.02;
+  double settle_reading_tolerance = 0.03;
   // ... and no longer than this.
   double max_warmup_seconds = 2.0;
 
@@ -56,7 +56,7 @@ class TimedDevice {
 // Told as the engine goes, on its thread. Any may be empty.
 struct MeasureHooks {
   std::function<void()> warmup_begins;
-  // What must settle beside the times: clocks, power. Asked after each window of the
+  // What must settle beside the times: power. Asked after each window of the
   // warm-up; the same readings in the same order each time.
   std::function<std::vector<double>()> readings;
   // The timed window: exactly the samples that are reported.

@@ -267,7 +267,7 @@ MeasureRule RuleFor(Resource resource) {
     // The power that NVML reads is a mean over up to a second.
     rule.min_warmup_seconds = 0.5;
     rule.settle_window_seconds = 0.1;
-    rule.max_warmup_seconds = 5.0;
+    rule.max_warmup_seconds = 3.0;
   } else {
     // A host that is busy with other work does not get quieter for waiting.
     rule.max_seconds = 5.0;
