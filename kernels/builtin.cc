@@ -23,6 +23,7 @@ Registry MakeRegistry() {
   registry.Add(NewCpuMemoryBandwidth());
   registry.Add(NewTcpAllReduce());
 #if ASSAY_HAVE_CUDA
+  registry.Add(NewAttention());
   registry.Add(NewGemm());
   registry.Add(NewGemv());
   registry.Add(NewInt4Gemm());

@@ -11,6 +11,7 @@
 
 namespace assay {
 
+std::unique_ptr<Benchmark> NewAttention();
 std::unique_ptr<Benchmark> NewBankConflict();
 std::unique_ptr<Benchmark> NewCoalescing();
 std::unique_ptr<Benchmark> NewDivergence();
