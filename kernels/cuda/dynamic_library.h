@@ -8,12 +8,12 @@
 
 namespace assay {
 
-// A loaded library. Never unloaded: cuBLAS and NCCL keep threads and device code.
+// A loaded library. Never unloaded: cuBLAS, NCCL and CUPTI keep threads and device code.
 class DynamicLibrary {
  public:
   // `soname` as in "libnccl.so.2". Looks where the dynamic linker looks, then in lib/
   // beside the program's folder, in the toolkit that the program was built with and
-  // in /usr/local/cuda. NOT_FOUND (LIBRARY_MISSING) with the linker's own words.
+  // in /usr/local/cuda and its CUPTI. NOT_FOUND (LIBRARY_MISSING) with the linker's own words.
   static Result<DynamicLibrary> Open(const std::string& soname);
 
   // Sets `*function` to the exported `symbol`, whose type the caller takes from the

@@ -95,7 +95,7 @@ int Main() {
   }
   // First: what is timed in it has never seen CUPTI.
   TestNoTrace("launch_overhead", {{"launch", "graph"}}, 0.04);
-  TestNoTrace("elementwise", {{"launch", "graph"}, {"cache", "hot"}}, 0.05);
+  TestNoTrace("vector_add", {{"launch", "graph"}}, 0.03);
   TestCopy();
   TestGemm();
   TestNoTrace("launch_overhead", {{"launch", "graph"}}, 0.04);
