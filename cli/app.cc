@@ -123,6 +123,7 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddBenchmarkCommands(*app, context);
   AddRunCommand(*app, context);
   AddResultsCommand(*app, context);
+  AddCompareCommand(*app, context);
   AddVersionCommand(*app);
   AddCompletionCommand(*app);
   return app;

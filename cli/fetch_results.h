@@ -1,6 +1,7 @@
 // Reading results from the coordinator and writing them in any of the forms.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ struct ResultsQuery {
   // 0 for all.
   int limit = 0;
 };
+
+// Adds --filter, --campaign and --limit to a command.
+void AddQueryOptions(CLI::App& command, ResultsQuery& query);
+
+// What the query finds, newest first. Of primary metrics unless the filter names
+// `metric`.
+Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
 // Prints `results` on stdout; a table without rows is nothing.
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format);

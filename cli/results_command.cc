@@ -50,28 +50,34 @@ void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat for
   }
 }
 
-Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
+Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query) {
   v1::ListResultsRequest request;
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
-  ASSAY_ASSIGN_OR_RETURN(
-      const std::vector<v1::StoredResult> results,
-      CollectPages<v1::StoredResult>(
-          client, &v1::ResultService::Stub::ListResults, client.results(), request, query.limit,
-          [](v1::ListResultsResponse& page) { return page.mutable_results(); }));
+  return CollectPages<v1::StoredResult>(
+      client, &v1::ResultService::Stub::ListResults, client.results(), request, query.limit,
+      [](v1::ListResultsResponse& page) { return page.mutable_results(); });
+}
+
+Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
   if (results.empty() && format == OutputFormat::kTable) PrintError("No results match.\n");
   PrintResults(results, format);
   return Status::Ok();
 }
 
+void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
+  command.add_option("--filter", query.filter,
+                     "For example: benchmark=\"gemm\" AND gpu.model=\"H200\" AND driver>=\"580\"");
+  command.add_option("--campaign", query.campaign,
+                     "Only of this campaign: id, or name (the newest of that name)");
+  command.add_option("-n,--limit", query.limit, "At most this many, newest first")
+      ->check(CLI::NonNegativeNumber);
+}
+
 void AddResultsCommand(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("results", "Query stored results");
   auto options = std::make_shared<ResultsOptions>();
-  command->add_option("--filter", options->query.filter,
-                      "For example: benchmark=\"gemm\" AND gpu.model=\"H200\" AND driver>=\"580\"");
-  command->add_option("--campaign", options->query.campaign,
-                      "Only of this campaign: id, or name (the newest of that name)");
-  command->add_option("-n,--limit", options->query.limit, "At most this many, newest first")
-      ->check(CLI::NonNegativeNumber);
+  AddQueryOptions(*command, options->query);
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Results);
 }

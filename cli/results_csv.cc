@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <utility>
 
 #include "cli/field_reader.h"
 #include "cli/format.h"
 #include "cli/output.h"
+#include "cli/result_marks.h"
+#include "cli/result_text.h"
 #include "cli/results_view.h"
 
 namespace assay::cli {
@@ -14,13 +15,6 @@ namespace {
 using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string Bool(bool value) { return value ? "true" : "false"; }
-
-std::string Parameters(const v1::CaseResult& run) {
-  const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
-  std::string text;
-  for (const auto& [name, value] : sorted) text += (text.empty() ? "" : ";") + name + "=" + value;
-  return text;
-}
 
 template <typename Repeated>
 std::string Semicolons(const Repeated& values) {
@@ -56,7 +50,7 @@ void AddIdentity(const v1::StoredResult& result, Fields& fields) {
                                {"gpu_uuids", Semicolons(run.provenance().gpu_uuids())},
                                {"benchmark", run.benchmark()},
                                {"benchmark_version", std::to_string(run.benchmark_version())},
-                               {"parameters", Parameters(run)},
+                               {"parameters", ParametersCsv(run)},
                                {"outcome", Outcome(run.outcome())},
                                {"failure_reason", run.failure().reason()},
                                {"failure_message", run.failure().message()}});
@@ -154,6 +148,14 @@ void AddEnvironment(const v1::CaseResult& run, Fields& fields) {
                  {"simulated", Bool(p.simulated())}});
 }
 
+// Added later, and so behind everything.
+void AddRoofline(const v1::CaseResult& run, Fields& fields) {
+  const v1::Prediction& p = run.prediction();
+  fields.insert(fields.end(), {{"ridge_point", If(p.has_ridge_point(), p.ridge_point())},
+                               {"regime", p.regime()},
+                               {"spec_certainty", SpecCertainty(p.spec())}});
+}
+
 Fields AllFields(const v1::StoredResult& result) {
   Fields fields;
   AddIdentity(result, fields);
@@ -161,6 +163,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddJudgement(result.case_result(), fields);
   AddConditions(result.case_result(), fields);
   AddEnvironment(result.case_result(), fields);
+  AddRoofline(result.case_result(), fields);
   return fields;
 }
 

@@ -45,7 +45,7 @@ RULES = [
     ("agent/nvml/", {"common", "messages", "agent/core"}),
     ("agent/sim/", {"common", "schema", "messages", "agent/core"}),
     ("agent/", AGENT_MAIN),
-    ("cli/", {"common", "schema", "rpc", "messages", "grpc"}),
+    ("cli/", {"common", "schema", "rpc", "messages", "grpc", "kernels/roofline"}),
 ]
 
 PARTS = ("common", "schema", "rpc", "http", "kernels", "storage", "coordinator", "agent", "cli",

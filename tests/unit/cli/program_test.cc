@@ -45,6 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "assay: cannot read /nonexistent.yaml: No such file or directory"},
         BadUsage{{"campaign", "list", "--limit", "-3"}, "--limit"},
         BadUsage{{"results", "-o", "xml"}, "--output"},
+        BadUsage{{"compare"}, "compare with what? --published sets results beside published"},
         BadUsage{{"results", "--limit", "many"}, "--limit"},
         BadUsage{{"node", "list", "--bogus"}, "\"--bogus\" is no option of \"assay node list\""},
         BadUsage{{"--bogus"}, "\"--bogus\" is no option of \"assay\""},
@@ -252,6 +253,34 @@ TEST_F(ServedTest, FiltersTravelUnchanged) {
   Run({"results", "--campaign", "nightly", "--filter", "a = 1 OR b = 2"});
   EXPECT_EQ(fake_.last_filter(),
             "campaign = \"11111111-2222-4333-8444-555555555555\" AND (a = 1 OR b = 2)");
+}
+
+TEST_F(ServedTest, ComparesWithWhatWasPublished) {
+  EXPECT_THAT(Run({"compare", "--published"}).err, HasSubstr("No results match."));
+  v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
+  run.set_benchmark("gemm");
+  run.set_outcome(v1::CASE_OUTCOME_OK);
+  for (const char* name : {"m", "n", "k"}) (*run.mutable_parameters())[name] = "4096";
+  v1::Measurement& measurement = *run.add_measurements();
+  measurement.set_metric("tflops");
+  measurement.set_unit("TFLOP/s");
+  measurement.set_median(712);
+  run.mutable_environment()->set_gpu_model("H200");
+  run.mutable_environment()->set_gpu_form_factor("SXM");
+  run.mutable_environment()->set_gpu_count(1);
+  const ProgramRun unmatched = Run({"compare", "--published", "--filter", "a = 1 OR b = 2"});
+  EXPECT_THAT(fake_.last_filter(), StartsWith("(a = 1 OR b = 2) AND (metric = "));
+  EXPECT_EQ(unmatched.exit_code, 0);
+  EXPECT_EQ(unmatched.out, "");
+  EXPECT_THAT(unmatched.err, HasSubstr("m=4096 n=4096 k=4096 dtype=bf16"));
+  (*run.mutable_parameters())["dtype"] = "bf16";
+  (*run.mutable_parameters())["fill"] = "random";
+  EXPECT_THAT(Run({"compare", "--published"}).out, HasSubstr("1.000"));
+  const ProgramRun json = Run({"compare", "--published", "--campaign", "nightly", "-o", "json"});
+  EXPECT_THAT(fake_.last_filter(),
+              StartsWith("campaign = \"11111111-2222-4333-8444-555555555555\" AND ("));
+  EXPECT_EQ(nlohmann::json::parse(json.out)[0]["ratio"], 1);
+  EXPECT_THAT(Run({"compare", "--published", "-o", "csv"}).out, StartsWith("time,result_id,"));
 }
 
 TEST_F(ServedTest, ResultsAreReadPageByPage) {

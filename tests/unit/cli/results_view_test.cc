@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/result_marks.h"
 #include "cli/utf8.h"
 
 namespace assay::cli {
@@ -86,16 +87,60 @@ TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {
   v1::StoredResult hot = Gemm("1024", "bf16", 500);
   hot.mutable_case_result()->mutable_conditions()->add_flags("throttled");
   hot.mutable_case_result()->mutable_conditions()->add_flags("tepid");
+  hot.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_cache("hot");
   v1::StoredResult unsupported = Failed("UNSUPPORTED");
   unsupported.mutable_case_result()->set_outcome(v1::CASE_OUTCOME_UNSUPPORTED);
   const std::string text = ResultsTable(
       {hot, Failed("VERIFICATION_FAILED"), Failed("VERIFICATION_FAILED"), unsupported}, {});
   EXPECT_THAT(text, HasSubstr("FAILED"));
-  EXPECT_THAT(text, HasSubstr("TE\n"));
-  EXPECT_THAT(text, HasSubstr("flags: E tepid   T throttled\n"
+  EXPECT_THAT(text, HasSubstr("TEH\n"));
+  EXPECT_THAT(text, HasSubstr("H  hot_cache: every iteration found its inputs in the cache\n"
+                              "E  tepid\n"
+                              "T  throttled: heat, power or a fault held the clocks down\n"
                               "[1] VERIFICATION_FAILED: error 0.3, tolerance 0.01\n"
                               "[2] UNSUPPORTED: error 0.3, tolerance 0.01\n"));
   EXPECT_THAT(text, Not(HasSubstr("[3]")));
+}
+
+TEST(ResultsTableTest, TheRegimeIsShownAndASheetFromMemoryMarked) {
+  v1::StoredResult result = Gemm("4096", "bf16", 112);
+  v1::Prediction& prediction = *result.mutable_case_result()->mutable_prediction();
+  prediction.set_regime("compute");
+  prediction.set_spec("H200 SXM");
+  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("  REGIME "));
+  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("  compute "));
+  EXPECT_THAT(ResultsTable({result}, {}), Not(HasSubstr("recalled_spec")));
+  prediction.set_spec("RTX 5090");
+  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("R  recalled_spec: "));
+}
+
+TEST(MarksTest, EveryWayToBeTakenForSomethingElse) {
+  v1::StoredResult result = Gemm("4096", "bf16", 712);
+  v1::CaseResult& run = *result.mutable_case_result();
+  v1::Method& method = *run.mutable_measurements(0)->mutable_method();
+  method.set_cache("cold");
+  method.set_fill("random");
+  method.set_timer("events");
+  method.set_stop_reason("confidence");
+  EXPECT_EQ(Marks().Flags(run), "");
+  EXPECT_EQ(Marks().Legend(0), "");
+  for (const char* flag : {"throttled", "shared_gpu", "busy_host", "unsettled"}) {
+    run.mutable_conditions()->add_flags(flag);
+  }
+  method.set_cache("hot");
+  method.set_fill("zeros");
+  method.set_timer("graph");
+  method.set_stop_reason("time_budget");
+  run.mutable_provenance()->set_simulated(true);
+  Marks marks;
+  EXPECT_EQ(marks.Flags(run), "TSBUHZGNM");
+  const std::string legend = marks.Legend(0);
+  EXPECT_EQ(std::count(legend.begin(), legend.end(), '\n'), 9);
+  EXPECT_THAT(legend, HasSubstr("S  shared_gpu: other processes were on the GPU\n"));
+  // Flags of a newer runner get letters that no known one has.
+  run.mutable_conditions()->add_flags("tsunami");
+  run.mutable_conditions()->add_flags("sun");
+  EXPECT_EQ(marks.Flags(run), "TSBUACHZGNM");
 }
 
 TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
@@ -121,6 +166,7 @@ TEST(ResultsCsvTest, HeaderAndRecordsAgree) {
                         "failure_reason,failure_message,metric,unit,direction,n,median,mad,p05,p95,"
                         "ci_low,ci_high"));
   EXPECT_THAT(ResultsCsvHeader(), HasSubstr("driver,cuda,cublas,nccl"));
+  EXPECT_THAT(ResultsCsvHeader(), HasSubstr("ridge_point,regime,spec_certainty"));
   const std::string record = ResultsCsv(Gemm("4096", "bf16", 712.25));
   EXPECT_EQ(fields(record), fields(ResultsCsvHeader()));
   EXPECT_THAT(record, HasSubstr("dtype=bf16;fill=random;k=4096;m=4096;n=4096,ok,,,tflops,TFLOP/s,,"

@@ -1,0 +1,106 @@
+#include "cli/result_marks.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cli/utf8.h"
+#include "kernels/roofline/spec_sheet.h"
+
+namespace assay::cli {
+namespace {
+
+// Most distinct notes explained below a table.
+constexpr size_t kMostNotes = 20;
+
+struct KnownFlag {
+  std::string_view flag;
+  char letter;
+  std::string_view meaning;
+};
+
+constexpr std::array<KnownFlag, 10> kKnown = {{
+    {"busy_host", 'B', "the host had more load than hardware threads"},
+    {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},
+    {"hot_cache", 'H', "every iteration found its inputs in the cache"},
+    {"noisy", 'N', "the confidence interval was still wide when the time was over"},
+    {"recalled_spec", 'R', "the GPU's spec sheet was not checked against the vendor's"},
+    {"shared_gpu", 'S', "other processes were on the GPU"},
+    {"simulated", 'M', "no hardware was measured"},
+    {"throttled", 'T', "heat, power or a fault held the clocks down"},
+    {"unsettled", 'U', "clocks and power had not settled when timing began"},
+    {"zeros", 'Z', "all inputs were zero, which takes less power than data"},
+}};
+
+const KnownFlag* Find(const std::string& flag) {
+  const auto* const found = std::find_if(
+      kKnown.begin(), kKnown.end(), [&](const KnownFlag& known) { return known.flag == flag; });
+  return found == kKnown.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::string SpecCertainty(const std::string& spec) {
+  const GpuSpec* const sheet = SheetNamed(spec);
+  return sheet == nullptr ? "" : sheet->certainty;
+}
+
+std::string Marks::Flags(const v1::CaseResult& run) {
+  std::string text;
+  for (const std::string& flag : run.conditions().flags()) text += Flag(Sanitize(flag));
+  if (!run.measurements().empty()) {
+    const v1::Method& method = run.measurements(0).method();
+    if (method.cache() == "hot") text += Flag("hot_cache");
+    if (method.fill() == "zeros") text += Flag("zeros");
+    if (method.timer() == "graph") text += Flag("graph");
+    if (method.stop_reason() == "time_budget") text += Flag("noisy");
+  }
+  if (SpecCertainty(run.prediction().spec()) == "recalled") text += Flag("recalled_spec");
+  if (run.provenance().simulated()) text += Flag("simulated");
+  return text;
+}
+
+std::string Marks::Flag(const std::string& flag) {
+  const auto [known, added] = flags_.try_emplace(flag, "");
+  if (added) {
+    const KnownFlag* const meant = Find(flag);
+    known->second = meant != nullptr ? std::string(1, meant->letter) : FreeLetter(flag);
+  }
+  return known->second;
+}
+
+// A capital from the flag's own name if one is free, else any. Letters of the known
+// flags are never free: a letter means the same in every table.
+std::string Marks::FreeLetter(const std::string& flag) {
+  for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {
+    if (c < 'a' || c > 'z') continue;
+    const char letter = static_cast<char>(c - 'a' + 'A');
+    const bool taken = std::any_of(kKnown.begin(), kKnown.end(),
+                                   [&](const KnownFlag& known) { return known.letter == letter; });
+    if (!taken && used_.insert(letter).second) return std::string(1, letter);
+  }
+  return "?";
+}
+
+std::string Marks::Note(const std::string& text) {
+  const auto known = std::find(notes_.begin(), notes_.end(), text);
+  if (known != notes_.end()) return std::to_string(known - notes_.begin() + 1);
+  if (notes_.size() >= kMostNotes) return "";
+  notes_.push_back(text);
+  return std::to_string(notes_.size());
+}
+
+std::string Marks::Legend(int width) const {
+  std::string text;
+  for (const auto& [flag, letter] : flags_) {
+    const KnownFlag* const known = Find(flag);
+    const std::string meaning = known == nullptr ? "" : ": " + std::string(known->meaning);
+    text += Wrap(letter + "  " + flag + meaning, width, 3) + "\n";
+  }
+  for (size_t i = 0; i < notes_.size(); ++i) {
+    text += Wrap("[" + std::to_string(i + 1) + "] " + notes_[i], width, 4) + "\n";
+  }
+  return text;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,112 @@
+#include "cli/compare_view.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+v1::StoredResult Result(const std::string& benchmark,
+                        const std::vector<std::pair<std::string, std::string>>& parameters,
+                        const std::string& metric, const std::string& unit, double median) {
+  v1::StoredResult result;
+  v1::CaseResult& run = *result.mutable_case_result();
+  run.set_job_id(benchmark + std::to_string(median));
+  run.set_benchmark(benchmark);
+  run.set_outcome(v1::CASE_OUTCOME_OK);
+  for (const auto& [name, value] : parameters) (*run.mutable_parameters())[name] = value;
+  v1::Measurement& measurement = *run.add_measurements();
+  measurement.set_metric(metric);
+  measurement.set_unit(unit);
+  measurement.set_median(median);
+  measurement.set_direction(metric == "time" ? v1::DIRECTION_LOWER_IS_BETTER
+                                             : v1::DIRECTION_HIGHER_IS_BETTER);
+  run.mutable_environment()->set_gpu_model("H200");
+  run.mutable_environment()->set_gpu_form_factor("SXM");
+  run.mutable_environment()->set_gpu_count(1);
+  return result;
+}
+
+v1::StoredResult Gemm(const std::string& m, double tflops) {
+  return Result("gemm", {{"m", m}, {"n", m}, {"k", m}, {"dtype", "bf16"}, {"fill", "random"}},
+                "tflops", "TFLOP/s", tflops);
+}
+
+TEST(CompareTest, RatesAndTimesInTheResultsUnit) {
+  const std::vector<v1::StoredResult> results = {
+      Gemm("4096", 747.6),
+      Result("gemm",
+             {{"m", "1"}, {"n", "11008"}, {"k", "2048"}, {"dtype", "bf16"}, {"cache", "cold"}},
+             "time", "s", 10.3e-6)};
+  const Comparisons comparisons = CompareWithPublished(results);
+  ASSERT_EQ(comparisons.rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(comparisons.rows[0].published, 712);
+  EXPECT_DOUBLE_EQ(comparisons.rows[0].ratio, 747.6 / 712);
+  // Half the time is twice as good.
+  EXPECT_DOUBLE_EQ(comparisons.rows[1].published, 20.6e-6);
+  EXPECT_DOUBLE_EQ(comparisons.rows[1].ratio, 2);
+  EXPECT_EQ(comparisons.unmatched, 0u);
+}
+
+TEST(CompareTest, WhatWasNotPublishedIsCounted) {
+  v1::StoredResult failed = Gemm("4096", 700);
+  failed.mutable_case_result()->set_outcome(v1::CASE_OUTCOME_FAILED);
+  v1::StoredResult slice = Gemm("4096", 90);
+  slice.mutable_case_result()->mutable_environment()->set_mig_profile("1g.18gb");
+  // The time of a case whose rate has a figure.
+  v1::StoredResult time = Gemm("4096", 712);
+  v1::Measurement& measurement = *time.mutable_case_result()->mutable_measurements(0);
+  measurement.set_metric("time");
+  measurement.set_unit("s");
+  const std::vector<v1::StoredResult> results = {Gemm("4096", 712), time, Gemm("4000", 600), failed,
+                                                 slice};
+  const Comparisons comparisons = CompareWithPublished(results);
+  EXPECT_EQ(comparisons.rows.size(), 1u);
+  EXPECT_EQ(comparisons.unmatched, 2u);
+}
+
+TEST(CompareTest, EveryFormHasResultFigureRatioSoftwareAndNote) {
+  std::vector<v1::StoredResult> results = {Gemm("4096", 747.6)};
+  results[0].mutable_case_result()->mutable_conditions()->add_flags("throttled");
+  const Comparisons comparisons = CompareWithPublished(results);
+  const std::string table = ComparisonTable(comparisons, {});
+  for (const char* part :
+       {"H200 SXM", "m=n=k=4096 bf16", "747.6 TFLOP/s", "712.0 TFLOP/s", "1.050",
+        "CUDA 13.0 driver 580.159.04", "PyTorch 2.11 median", "T  throttled", "ratio: above 1"}) {
+    EXPECT_THAT(table, HasSubstr(part));
+  }
+  const std::string csv = ComparisonCsv(comparisons);
+  EXPECT_THAT(csv, HasSubstr("unit,result,published,ratio,published_case,"));
+  EXPECT_THAT(csv, HasSubstr("TFLOP/s,747.6,712,1.05,m=4096;n=4096;k=4096;dtype=bf16"));
+  const auto json = nlohmann::json::parse(ComparisonJson(comparisons));
+  ASSERT_EQ(json.size(), 1u);
+  EXPECT_EQ(json[0]["published"], 712);
+  EXPECT_EQ(json[0]["parameters"]["dtype"], "bf16");
+  EXPECT_EQ(ComparisonJson({}), "[]\n");
+}
+
+TEST(CompareTest, ListsWhatWasPublishedOfTheGpusAtHand) {
+  const std::string h200 = PublishedTable({Gemm("7", 1)}, {});
+  EXPECT_THAT(h200, HasSubstr("m=4096 n=4096 k=4096 dtype=bf16"));
+  EXPECT_THAT(h200, HasSubstr("8x H200 SXM"));
+  EXPECT_THAT(h200, Not(HasSubstr("RTX 4090")));
+  v1::StoredResult unknown = Gemm("4096", 1);
+  unknown.mutable_case_result()->mutable_environment()->set_gpu_model("RTX 9090");
+  EXPECT_THAT(PublishedTable({unknown}, {}), HasSubstr("RTX 4090"));
+}
+
+TEST(CompareTest, AsksForEveryPublishedMetric) {
+  EXPECT_EQ(PublishedMetricsFilter(),
+            "metric = \"bandwidth\" OR metric = \"bus_bandwidth\" OR metric = \"tflops\" OR "
+            "metric = \"time\"");
+}
+
+}  // namespace
+}  // namespace assay::cli
