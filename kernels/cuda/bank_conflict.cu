@@ -27,9 +27,10 @@ __host__ __device__ uint32_t WordAt(uint64_t seed, int index) {
 // Where a lane begins, in words: lanes share a bank by `ways`, each in a row of its own.
 __host__ __device__ int FirstWord(int lane, int ways) { return lane % ways * kBanks + lane / ways; }
 
+// Volatile, since every round loads the same words.
 __device__ uint32_t LoadShared(unsigned address) {
   uint32_t word;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
   return word;
 }
 

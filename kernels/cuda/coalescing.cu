@@ -107,7 +107,7 @@ class Coalescing : public Benchmark {
                         {"elements",
                          ParameterType::kInteger,
                          "words that are read",
-                         "16777216",
+                         "33554432",
                          1,
                          int64_t{1} << 34,
                          {}},
