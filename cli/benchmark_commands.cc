@@ -6,6 +6,7 @@
 
 #include "cli/context.h"
 #include "cli/field_reader.h"
+#include "cli/roofline_text.h"
 #include "common/parameter.h"
 #include "schema/benchmark_schema.h"
 
@@ -141,6 +142,7 @@ void PrintBenchmark(const v1::FleetBenchmark& benchmark) {
           MetricTable(schema, style);
   if (!schema.model().empty())
     text += "\n" + Wrap("Model:  " + Sanitize(schema.model()), style.width, 8) + "\n";
+  text += RooflineText(schema, style);
   text += benchmark.node_names().empty()
               ? "Nodes:  none can run it" +
                     (schema.unsupported_reason().empty()

@@ -92,4 +92,13 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
   return prediction;
 }
 
+std::string DescribePrediction(bool on_gpu) {
+  const std::string peaks = on_gpu
+                                ? "the GPU's spec sheet; without one, the ceilings measured on it"
+                                : "ceilings that are measured beside the case";
+  return "predicted = max(FLOPs / peak, bytes / bandwidth, link bytes / link) + what an iteration "
+         "costs however small it is. Peaks: " +
+         peaks + ". Efficiency: that maximum over the median time.";
+}
+
 }  // namespace assay

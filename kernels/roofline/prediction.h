@@ -63,4 +63,8 @@ struct Evidence {
 // or without one from the measured ceilings.
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
+// How a benchmark's predictions are made, for people: a sentence or two without line
+// ends. `on_gpu`: its cases run on GPUs, of which there are spec sheets.
+std::string DescribePrediction(bool on_gpu);
+
 }  // namespace assay

@@ -274,7 +274,9 @@ std::string ShowBenchmark(const Benchmark& benchmark) {
     text += Format("  %-16s %s: %s\n", metric.name.c_str(), metric.unit.c_str(),
                    metric.description.c_str());
   }
-  return text + "\nmodel\n  " + info.model + "\n";
+  const bool on_gpu = info.resource == Resource::kGpu;
+  return text + "\nmodel\n  " + info.model + "\n\nprediction\n  " + DescribePrediction(on_gpu) +
+         "\n";
 }
 
 }  // namespace assay
