@@ -2,37 +2,54 @@
 """What PyTorch reaches on the same GPUs: the reference that the bars compare with.
 
 Measured as Assay measures: random data, buffers rotated over more than 2x the L2
-cache, warm-up until power has settled, an event between back-to-back iterations,
-the median of the samples. Prints one JSON object a case.
+cache (4x for streams), warm-up until power has settled, an event between
+back-to-back iterations or, with --graph, replays of a captured graph; the median of
+the samples. Prints one JSON object a case.
 
-    reference_torch.py gemm M N K [--dtype bf16]
+    reference_torch.py gemm M N K [--dtype bf16] [--layout nn]
     reference_torch.py copy BYTES
+    reference_torch.py read BYTES
+    reference_torch.py add|mul|relu ELEMENTS [--dtype fp32]
+    reference_torch.py softmax|layer_norm|rms_norm ROWS COLUMNS [--dtype fp32]
+    reference_torch.py attention B H N D [--causal] [--dtype bf16]
+    reference_torch.py host h2d|d2h BYTES
     reference_torch.py all_reduce BYTES RANKS
+    reference_torch.py serve       one such command line after another on stdin
 """
 
 import argparse
 import json
 import os
+import shlex
 import socket
 import statistics
+import sys
 import time
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
+import torch.nn.functional as functional
 
-# How long the GPU is kept busy before the timed window. Assay's gemm tunes and warms up
-# for about 8 s, and a GPU at its power limit clocks lower the hotter it is: both sides
-# have to be timed equally hot.
-WARMUP_SECONDS = 8.0
+# How long the GPU is kept busy before the timed window. A GPU at its power limit clocks
+# lower the hotter it is: both sides have to be timed equally hot, so what draws much
+# power is warmed up as long as Assay's gemm tunes and warms up.
+HOT_WARMUP_SECONDS = 8.0
+WARMUP_SECONDS = 1.0
 WINDOW_SECONDS = 1.0
 MIN_SAMPLES = 30
+# Replays of one graph last at least this long.
+GRAPH_SECONDS = 1e-3
+
+DTYPES = {"fp64": torch.float64, "fp32": torch.float32, "tf32": torch.float32,
+          "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.int8,
+          "fp8_e4m3": torch.float8_e4m3fn, "fp8_e5m2": torch.float8_e5m2}
 
 
-def rotation_sets(set_bytes):
-    """Sets of buffers such that 2x the L2 is touched between two uses of one."""
+def rotation_sets(set_bytes, l2_multiple=2):
+    """Sets of buffers such that `l2_multiple` x the L2 is touched between two uses of one."""
     l2_bytes = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
-    return 1 + max(1, -(-2 * l2_bytes // set_bytes))
+    return 1 + max(1, -(-l2_multiple * l2_bytes // set_bytes))
 
 
 def run(iterate, samples):
@@ -47,59 +64,176 @@ def run(iterate, samples):
     return [a.elapsed_time(b) * 1e-3 for a, b in zip(events, events[1:])]
 
 
-def rotating(sets, call):
-    """A function without arguments that calls `call` with the next of `sets`."""
-    state = {"next": 0}
+class Rotating:
+    """Calls `call` with the next of `sets`; with `graph`, replays whole rounds of them."""
 
-    def iterate():
-        call(*sets[state["next"]])
-        state["next"] = (state["next"] + 1) % len(sets)
+    def __init__(self, sets, call, graph=False):
+        self.sets = sets
+        self.call = call
+        self.next = 0
+        self.iterations = 1  # Of one call of this object.
+        if graph:
+            self.capture()
 
-    return iterate
+    def capture(self):
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for arguments in self.sets:
+                self.call(*arguments)
+        torch.cuda.synchronize()
+        one = statistics.median(run(self, 3))
+        rounds = max(1, int(GRAPH_SECONDS / one / len(self.sets)))
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            for _ in range(rounds):
+                for arguments in self.sets:
+                    self.call(*arguments)
+        self.iterations = rounds * len(self.sets)
+
+    def __call__(self):
+        if self.iterations > 1:
+            self.graph.replay()
+            return
+        self.call(*self.sets[self.next])
+        self.next = (self.next + 1) % len(self.sets)
 
 
-def measure(iterate):
-    """All samples of the timed window, in seconds."""
+def measure(iterate, warmup_seconds=WARMUP_SECONDS):
+    """All samples of the timed window, in seconds an iteration."""
     run(iterate, 1)
     one = statistics.median(run(iterate, 3))
     chunk = max(1, int(0.05 / one))
     begin = time.monotonic()
-    while time.monotonic() - begin < WARMUP_SECONDS:
+    while time.monotonic() - begin < warmup_seconds:
         run(iterate, chunk)
-    return run(iterate, max(MIN_SAMPLES, int(WINDOW_SECONDS / one)))
+    iterations = getattr(iterate, "iterations", 1)
+    samples = run(iterate, max(MIN_SAMPLES, int(WINDOW_SECONDS / one)))
+    return [seconds / iterations for seconds in samples]
 
 
 def report(**fields):
     print(json.dumps({"torch": torch.__version__, **fields}), flush=True)
 
 
+def report_rate(arguments, seconds, amount, scale, unit):
+    """`amount` (FLOPs or bytes) an iteration, as a rate in `unit`."""
+    median = statistics.median(seconds)
+    given = {name: value for name, value in vars(arguments).items() if name != "function"}
+    report(**given, samples=len(seconds), seconds=median, value=amount / median * scale, unit=unit)
+
+
+def random(shape, dtype):
+    if dtype == torch.int8:
+        return torch.randint(-128, 128, shape, device="cuda", dtype=dtype)
+    return torch.randn(shape, device="cuda").to(dtype)
+
+
+def multiply(dtype_name):
+    """The call that multiplies a (m x k) by b (k x n) into out."""
+    if dtype_name.startswith("fp8"):
+        one = torch.ones((), device="cuda")
+        return lambda a, b, out: torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, out=out)
+    if dtype_name == "int8":
+        return lambda a, b, out: torch._int_mm(a, b, out=out)
+    return lambda a, b, out: torch.matmul(a, b, out=out)
+
+
 def gemm(arguments):
     m, n, k = arguments.m, arguments.n, arguments.k
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32,
-             "tf32": torch.float32}[arguments.dtype]
+    dtype = DTYPES[arguments.dtype]
+    output = {"int8": torch.int32, "fp8_e4m3": torch.bfloat16,
+              "fp8_e5m2": torch.bfloat16}.get(arguments.dtype, dtype)
     torch.backends.cuda.matmul.allow_tf32 = arguments.dtype == "tf32"
-    count = rotation_sets((m * k + k * n + m * n) * dtype.itemsize)
+    count = rotation_sets((m * k + k * n) * dtype.itemsize + m * n * output.itemsize)
+    transposed = {"a": arguments.layout[0] == "t", "b": arguments.layout[1] == "t"}
     sets = []
     for _ in range(count):
-        a = torch.randn(m, k, device="cuda").to(dtype)
-        b = torch.randn(k, n, device="cuda").to(dtype)
-        sets.append((a, b, torch.empty(m, n, device="cuda", dtype=dtype)))
-    seconds = measure(rotating(sets, lambda a, b, out: torch.matmul(a, b, out=out)))
-    median = statistics.median(seconds)
-    report(benchmark="gemm", m=m, n=n, k=k, dtype=arguments.dtype, samples=len(seconds),
-           seconds=median, value=2.0 * m * n * k / median * 1e-12, unit="TFLOP/s")
+        a = random((k, m), dtype).t() if transposed["a"] else random((m, k), dtype)
+        b = random((n, k), dtype).t() if transposed["b"] else random((k, n), dtype)
+        sets.append((a, b, torch.empty(m, n, device="cuda", dtype=output)))
+    iterate = Rotating(sets, multiply(arguments.dtype), arguments.graph)
+    hot = 2.0 * m * n * k >= 2e10
+    seconds = measure(iterate, HOT_WARMUP_SECONDS if hot else WARMUP_SECONDS)
+    report_rate(arguments, seconds, 2.0 * m * n * k, 1e-12, "TFLOP/s")
 
 
 def copy(arguments):
     """Device-to-device cudaMemcpyAsync, which is what copy_ between like tensors is."""
-    count = rotation_sets(2 * arguments.bytes)
     sets = [(torch.empty(arguments.bytes, device="cuda", dtype=torch.uint8),
              torch.randint(0, 255, (arguments.bytes,), device="cuda", dtype=torch.uint8))
-            for _ in range(count)]
-    seconds = measure(rotating(sets, lambda out, source: out.copy_(source)))
-    median = statistics.median(seconds)
-    report(benchmark="copy", bytes=arguments.bytes, samples=len(seconds), seconds=median,
-           value=2.0 * arguments.bytes / median * 1e-9, unit="GB/s")
+            for _ in range(rotation_sets(2 * arguments.bytes, 4))]
+    seconds = measure(Rotating(sets, lambda out, source: out.copy_(source), arguments.graph))
+    report_rate(arguments, seconds, 2.0 * arguments.bytes, 1e-9, "GB/s")
+
+
+def read(arguments):
+    """A sum over all elements: as many bytes read, next to none written."""
+    sets = [(torch.randn(arguments.bytes // 4, device="cuda"), torch.empty((), device="cuda"))
+            for _ in range(rotation_sets(arguments.bytes, 4))]
+    seconds = measure(Rotating(sets, lambda x, out: torch.sum(x, dim=0, out=out), arguments.graph))
+    report_rate(arguments, seconds, float(arguments.bytes), 1e-9, "GB/s")
+
+
+def elementwise(arguments):
+    dtype = DTYPES[arguments.dtype]
+    inputs = 1 if arguments.command == "relu" else 2
+    call = {"add": lambda out, x, y: torch.add(x, y, out=out),
+            "mul": lambda out, x, y: torch.mul(x, y, out=out),
+            "relu": lambda out, x: torch.clamp_min(x, 0, out=out)}[arguments.command]
+    set_bytes = (inputs + 1) * arguments.elements * dtype.itemsize
+    sets = [[torch.empty(arguments.elements, device="cuda", dtype=dtype)] +
+            [random((arguments.elements,), dtype) for _ in range(inputs)]
+            for _ in range(rotation_sets(set_bytes, 4))]
+    seconds = measure(Rotating(sets, call, arguments.graph))
+    report_rate(arguments, seconds, float(set_bytes), 1e-9, "GB/s")
+
+
+def rows(arguments):
+    """softmax, layer_norm or rms_norm over the last dimension."""
+    dtype = DTYPES[arguments.dtype]
+    shape = (arguments.rows, arguments.columns)
+    weight = random((arguments.columns,), dtype)
+    bias = random((arguments.columns,), dtype)
+    call = {"softmax": lambda x: torch.softmax(x, dim=-1),
+            "layer_norm": lambda x: functional.layer_norm(x, shape[1:], weight, bias),
+            "rms_norm": lambda x: functional.rms_norm(x, shape[1:], weight)}[arguments.command]
+    set_bytes = 2 * shape[0] * shape[1] * dtype.itemsize
+    sets = [(random(shape, dtype),) for _ in range(rotation_sets(set_bytes, 4))]
+    seconds = measure(Rotating(sets, call, arguments.graph))
+    report_rate(arguments, seconds, float(set_bytes), 1e-9, "GB/s")
+
+
+def attention(arguments):
+    """scaled_dot_product_attention with the fastest of its backends."""
+    dtype = DTYPES[arguments.dtype]
+    b, h, n, d = arguments.b, arguments.h, arguments.n, arguments.d
+    count = rotation_sets(4 * b * h * n * d * dtype.itemsize)
+    sets = [[random((b, h, n, d), dtype) for _ in range(3)] for _ in range(count)]
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    flops = 4.0 * b * h * n * n * d / (2 if arguments.causal else 1)
+    best = None
+    for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION,
+                    SDPBackend.EFFICIENT_ATTENTION):
+        try:
+            with sdpa_kernel(backend):
+                seconds = measure(Rotating(sets, lambda q, k, v: (
+                    functional.scaled_dot_product_attention(q, k, v, is_causal=arguments.causal))),
+                    2 * WARMUP_SECONDS)
+        except RuntimeError:  # Not for this dtype or shape.
+            continue
+        if best is None or statistics.median(seconds) < statistics.median(best):
+            best = seconds
+            arguments.backend = backend.name
+    report_rate(arguments, best, flops, 1e-12, "TFLOP/s")
+
+
+def host(arguments):
+    """Copies between pinned memory and the GPU."""
+    pinned = torch.randint(0, 255, (arguments.bytes,), dtype=torch.uint8).pin_memory()
+    device = torch.empty(arguments.bytes, device="cuda", dtype=torch.uint8)
+    pair = (device, pinned) if arguments.direction == "h2d" else (pinned, device)
+    seconds = measure(Rotating([pair], lambda out, source: out.copy_(source, non_blocking=True)))
+    report_rate(arguments, seconds, float(arguments.bytes), 1e-9, "GB/s")
 
 
 def all_reduce_rank(rank, arguments, port):
@@ -109,13 +243,13 @@ def all_reduce_rank(rank, arguments, port):
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     buffer_sets = rotation_sets(arguments.bytes)
     sets = [(torch.ones(arguments.bytes // 4, device="cuda"),) for _ in range(buffer_sets)]
-    iterate = rotating(sets, dist.all_reduce)
+    iterate = Rotating(sets, dist.all_reduce)
     run(iterate, 5)
     # All ranks make the same number of calls, so none can decide by its own clock.
     one = torch.tensor(statistics.median(run(iterate, 5)), device="cuda")
     dist.broadcast(one, 0)
     one = float(one)
-    run(iterate, max(1, int(WARMUP_SECONDS / one)))
+    run(iterate, max(1, int(HOT_WARMUP_SECONDS / one)))
     seconds = torch.tensor(run(iterate, max(MIN_SAMPLES, int(WINDOW_SECONDS / one))),
                            device="cuda")
     dist.all_reduce(seconds, op=dist.ReduceOp.MAX)  # Of the slowest rank.
@@ -135,22 +269,53 @@ def all_reduce(arguments):
     multiprocessing.spawn(all_reduce_rank, args=(arguments, port), nprocs=arguments.ranks)
 
 
+def serve(_):
+    """One JSON line for each command line, so that PyTorch is loaded once."""
+    for line in sys.stdin:
+        try:
+            arguments = parser().parse_args(shlex.split(line))
+            arguments.function(arguments)
+        except (RuntimeError, SystemExit) as error:
+            print(json.dumps({"error": f"{line.strip()}: {error}"}), flush=True)
+        torch.cuda.empty_cache()
+
+
+def parser():
+    made = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = made.add_subparsers(required=True, dest="command")
+
+    def add(name, function, integers, dtypes=None):
+        command = commands.add_parser(name)
+        for integer in integers:
+            command.add_argument(integer, type=int)
+        if dtypes:
+            command.add_argument("--dtype", default=dtypes[0], choices=dtypes)
+        command.add_argument("--graph", action="store_true")
+        command.set_defaults(function=function)
+        return command
+
+    floats = ["fp32", "bf16", "fp16"]
+    add("gemm", gemm, "mnk", ["bf16"] + [name for name in DTYPES if name != "bf16"]) \
+        .add_argument("--layout", default="nn", choices=["nn", "nt", "tn", "tt"])
+    add("copy", copy, ["bytes"])
+    add("read", read, ["bytes"])
+    for name in ("add", "mul", "relu"):
+        add(name, elementwise, ["elements"], floats)
+    for name in ("softmax", "layer_norm", "rms_norm"):
+        add(name, rows, ["rows", "columns"], floats)
+    add("attention", attention, "bhnd", ["bf16", "fp16", "fp32"]) \
+        .add_argument("--causal", action="store_true")
+    command = commands.add_parser("host")
+    command.add_argument("direction", choices=["h2d", "d2h"])
+    command.add_argument("bytes", type=int)
+    command.set_defaults(function=host)
+    add("all_reduce", all_reduce, ["bytes", "ranks"])
+    commands.add_parser("serve").set_defaults(function=serve)
+    return made
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("gemm")
-    for side in "mnk":
-        command.add_argument(side, type=int)
-    command.add_argument("--dtype", default="bf16", choices=["bf16", "fp16", "fp32", "tf32"])
-    command.set_defaults(function=gemm)
-    command = commands.add_parser("copy")
-    command.add_argument("bytes", type=int)
-    command.set_defaults(function=copy)
-    command = commands.add_parser("all_reduce")
-    command.add_argument("bytes", type=int)
-    command.add_argument("ranks", type=int)
-    command.set_defaults(function=all_reduce)
-    arguments = parser.parse_args()
+    arguments = parser().parse_args()
     arguments.function(arguments)
 
 

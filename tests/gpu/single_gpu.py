@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""The whole catalogue of one GPU against references and bars, as a report.
+
+Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, submits
+examples/single-gpu.yaml entry by entry, and after each entry measures with PyTorch, in
+one process that stays loaded, the references of the entry's bars: both sides meet the
+same temperature and power. Writes to --out report.md, results.csv and references.json.
+Exit code 1 if a bar is missed or a case failed, 77 without a GPU.
+
+    single_gpu.py PROGRAMS --out DIR [--campaign FILE] [--only WORD ...]
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+from single_gpu_bars import all_bars
+from system_run import Stack
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SMALL = 1e-3  # Metrics below this are printed with an exponent.
+
+
+class Torch:
+    """reference_torch.py, kept running. Answers each command line once."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", os.path.join(HERE, "reference_torch.py"), "serve"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.answers = {}
+
+    def ask(self, command):
+        if command not in self.answers:
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+            self.answers[command] = json.loads(self.process.stdout.readline())
+        return self.answers[command]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def entries(path):
+    """The campaign file's head and its benchmark entries, as text."""
+    with open(path) as file:
+        text = file.read()
+    head, listed = text.split("\nbenchmarks:\n")
+    chunks = re.split(r"(?m)^  - ", listed)[1:]
+    return head, ["  - " + re.sub(r"(?m)^  #.*\n", "", chunk) for chunk in chunks]
+
+
+def parameters(row):
+    return dict(pair.split("=", 1) for pair in row["parameters"].split(";") if "=" in pair)
+
+
+def find(rows, selector):
+    """The one result that "benchmark k=v k=v" selects; None if there is none."""
+    benchmark, *pairs = selector.split()
+    wanted = dict(pair.split("=", 1) for pair in pairs)
+    found = [row for row in rows
+             if row["benchmark"] == benchmark and row["outcome"] == "ok"
+             and all(parameters(row).get(name) == value for name, value in wanted.items())]
+    return found[-1] if found else None
+
+
+class Campaigns:
+    """Results of the entries that have run: primary metrics, and times by result."""
+
+    def __init__(self, stack):
+        self.stack = stack
+        self.rows = []
+        self.times = {}
+        self.failed = []
+
+    def run(self, name, text):
+        print(self.stack.campaign(text), flush=True)
+        rows = self.stack.rows(name)
+        self.rows += rows
+        self.failed += [row for row in rows if row["outcome"] == "failed"]
+        listed = self.stack.run("results", "--campaign", name, "--filter", 'metric="time"',
+                                "-o", "csv", "-n", "0")
+        for row in csv.DictReader(io.StringIO(listed)):
+            self.times[self.key(row)] = float(row["median"])
+
+    @staticmethod
+    def key(row):
+        return row["benchmark"], row["parameters"], row["job_id"]
+
+    def seconds(self, row):
+        return self.times[self.key(row)]
+
+
+class Judged:
+    """One bar, measured."""
+
+    def __init__(self, bar, campaigns, torch):
+        self.bar = bar
+        self.row = find(campaigns.rows, bar.case)
+        kind, reference = bar.reference[0], bar.reference[1]
+        self.ours = self.theirs = self.ratio = None
+        self.source = {"torch": "PyTorch", "case": reference}.get(kind, bar.reference[-1])
+        if self.row is None:
+            return
+        self.ours = float(self.row["median"])
+        if kind == "published":
+            self.theirs = reference
+        elif kind == "torch":
+            answer = torch.ask(reference)
+            if "error" in answer:
+                self.source = answer["error"]
+                return
+            self.theirs = answer["seconds"] if bar.by_time else answer["value"]
+        else:
+            other = find(campaigns.rows, reference)
+            if other is None:
+                return
+            self.theirs = campaigns.seconds(other) if bar.by_time else float(other["median"])
+        if bar.by_time:
+            self.ours = campaigns.seconds(self.row)
+            self.ratio = self.theirs / self.ours
+        else:
+            self.ratio = self.ours / self.theirs
+
+    def verdict(self):
+        if self.ratio is None:
+            return "not measured"
+        if self.bar.band:
+            return "met" if abs(self.ratio - 1) <= self.bar.band else "MISSED"
+        if not self.bar.least:
+            return ""
+        if self.ratio < self.bar.least:
+            return "MISSED"
+        return "stretch met" if self.bar.stretch and self.ratio >= self.bar.stretch else "met"
+
+    def line(self):
+        unit = "s" if self.bar.by_time else (self.row or {}).get("unit", "")
+        bar = f"within {self.bar.band:.0%}" if self.bar.band else (
+            f"{self.bar.least:.2f}" if self.bar.least else "")
+        stretch = f" ({self.bar.stretch:.2f})" if self.bar.stretch else ""
+        return (f"| {self.bar.name} | {number(self.ours)} {unit} | {number(self.theirs)} | "
+                f"{'' if self.ratio is None else f'{self.ratio:.3f}'} | {bar}{stretch} | "
+                f"{self.verdict()} | {self.source} |")
+
+
+def number(value):
+    if value is None or value == "":
+        return ""
+    value = float(value)
+    return f"{value:.4g}" if abs(value) >= SMALL else f"{value:.3e}"
+
+
+def percent(text):
+    return f"{float(text):.0%}" if text else ""
+
+
+def catalogue(campaigns):
+    """A line for every result."""
+    lines = ["| benchmark | parameters | result | time | spec | ceiling | clock | regime | "
+             "SM MHz | W | flags |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for row in campaigns.rows:
+        if row["outcome"] != "ok":
+            lines.append(f"| {row['benchmark']} | {row['parameters']} | {row['outcome']}: "
+                         f"{row['failure_message']} | | | | | | | | |")
+            continue
+        lines.append(
+            f"| {row['benchmark']} | {row['parameters'].replace(';', ' ')} | "
+            f"{number(row['median'])} {row['unit']} | {number(campaigns.seconds(row))} s | "
+            f"{percent(row.get('efficiency_spec'))} | {percent(row.get('efficiency_measured'))} | "
+            f"{percent(row.get('efficiency_clock'))} | {row.get('regime', '')} | "
+            f"{number(row['sm_clock_mhz'])} | {number(row['power_watts'])} | "
+            f"{row['flags'].replace(';', ' ')} |")
+    return lines
+
+
+def report(campaigns, judged, command):
+    first = next(row for row in campaigns.rows if row.get("gpu_model"))
+    lines = [f"# One {first['gpu_model']}, the whole catalogue", "",
+             f"{first['time'][:10]}, driver {first['driver']}, "
+             f"CUDA {first['cuda']}, cuBLAS {first['cublas']}. One run of "
+             f"`{command}`.", "",
+             "Times are medians; spec, ceiling and clock are the three efficiencies (against the "
+             "sheet, the measured ceilings, the peak at the observed clock).", "",
+             "## Bars", "", "Ratio: ours over the reference's rate, or the reference's time over "
+             "ours; a reference without a bar is shown for comparison.", "",
+             "| bar | ours | reference | ratio | bar (stretch) | | against |",
+             "|---|---|---|---|---|---|---|"]
+    lines += [one.line() for one in judged]
+    return "\n".join(lines + ["", "## Every case", ""] + catalogue(campaigns)) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", help="folder of assay, assay-coordinator, ...")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/single-gpu.yaml"))
+    parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.out, exist_ok=True)
+    head, listed = entries(arguments.campaign)
+    bars = all_bars()
+    with Stack(arguments.programs, None) as stack:
+        if not json.loads(stack.run("node", "list", "-o", "json"))[0]["description"][
+                "inventory"].get("gpus"):
+            print("skipped: this node has no GPU")
+            return 77
+        campaigns, torch = Campaigns(stack), Torch()
+        for index, entry in enumerate(listed):
+            if arguments.only and not any(word in entry for word in arguments.only):
+                continue
+            name = f"single-gpu-{index:02}"
+            campaigns.run(name, re.sub(r"(?m)^name: .*$", f"name: {name}", head) +
+                          "\nbenchmarks:\n" + entry)
+            benchmark = entry.split()[1].rstrip(":")
+            for bar in bars:
+                measured = bar.reference[0] == "torch" and bar.case.split()[0] == benchmark
+                if measured and find(campaigns.rows, bar.case):
+                    torch.ask(bar.reference[1])
+        judged = [Judged(bar, campaigns, torch) for bar in bars]
+        if arguments.only:
+            judged = [one for one in judged if one.row is not None]
+        torch.close()
+        with open(os.path.join(arguments.out, "results.csv"), "w") as file:
+            file.write(stack.run("results", "-o", "csv", "-n", "0"))
+    with open(os.path.join(arguments.out, "references.json"), "w") as file:
+        json.dump(torch.answers, file, indent=1)
+    text = report(campaigns, judged, "tests/gpu/single_gpu.py PROGRAMS --out DIR")
+    with open(os.path.join(arguments.out, "report.md"), "w") as file:
+        file.write(text)
+    print(text)
+    for row in campaigns.failed:
+        print(f"FAILED {row['benchmark']} {row['parameters']}: {row['failure_message']}")
+    missed = [one for one in judged if one.verdict() in ("MISSED", "not measured")]
+    print(f"{len(judged)} bars, {len(missed)} missed; {len(campaigns.rows)} results, "
+          f"{len(campaigns.failed)} failed")
+    return 1 if missed or campaigns.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""What the cases of examples/single-gpu.yaml are held to.
+
+Each bar divides a rate of ours by a rate of a reference that ran right after it: by
+PyTorch, by another case of the campaign, or by a published figure.
+"""
+
+import dataclasses
+
+GIB = 1 << 30
+
+
+@dataclasses.dataclass
+class Bar:
+    """One line of the table.
+
+    `case` selects our result: benchmark, then k=v of its parameters. `reference` is
+    ("torch", command line of reference_torch.py), ("case", another case) or
+    ("published", value, source). With `by_time` the ratio is the reference's time over
+    ours, else our primary metric over the reference's value. `band`: both too little
+    and too much miss the bar, by this fraction.
+    """
+    name: str
+    case: str
+    reference: tuple
+    least: float = 0.0
+    stretch: float = 0.0
+    by_time: bool = False
+    band: float = 0.0
+
+
+def torch(command):
+    return ("torch", command)
+
+
+def case(selector):
+    return ("case", selector)
+
+
+COPY = "memory_bandwidth op=copy bytes=1073741824"
+READ = "memory_bandwidth op=read bytes=1073741824"
+
+
+def gemms():
+    for dtype in ("bf16", "fp16"):
+        for n in (4096, 8192):
+            yield Bar(f"gemm {dtype} {n}", f"gemm m={n} n={n} dtype={dtype} fill=random layout=nn",
+                      torch(f"gemm {n} {n} {n} --dtype {dtype}"), 1.00)
+    for dtype in ("fp8_e4m3", "int8"):
+        yield Bar(f"gemm {dtype} 8192", f"gemm m=8192 n=8192 dtype={dtype}",
+                  torch(f"gemm 8192 8192 8192 --dtype {dtype} --layout nt"), 1.00)
+    for dtype in ("fp64", "fp32", "tf32"):
+        yield Bar(f"gemm {dtype} 4096", f"gemm m=4096 dtype={dtype}",
+                  torch(f"gemm 4096 4096 4096 --dtype {dtype}"), 1.00)
+    for m in (1, 128):
+        yield Bar(f"gemm bf16 M={m} K=2048 N=11008", f"gemm m={m} n=11008",
+                  torch(f"gemm {m} 11008 2048 --dtype bf16 --layout nt --graph"), 1.00)
+    for name, dtype, n, least, stretch in (
+            ("matmul_naive", "fp32", 4096, 0.08, 0), ("matmul_tiled", "fp32", 4096, 0.12, 0),
+            ("matmul_register", "fp32", 4096, 0.65, 0.85), ("matmul_mma", "bf16", 4096, 0.50, 0),
+            ("matmul_mma", "bf16", 8192, 0.50, 0), ("matmul_wgmma", "bf16", 4096, 0.80, 0.95),
+            ("matmul_wgmma", "bf16", 8192, 0.80, 0.95)):
+        tile = " tile=32" if name == "matmul_tiled" else ""
+        yield Bar(f"{name} {n}", f"{name} n={n}{tile}",
+                  torch(f"gemm {n} {n} {n} --dtype {dtype}"), least, stretch)
+
+
+def streams():
+    reference = torch(f"copy {GIB}")
+    for op in ("copy", "scale", "add", "triad"):
+        yield Bar(f"memory_bandwidth {op}", f"memory_bandwidth op={op} bytes=1073741824", reference,
+                  0.95, 1.00)
+    yield Bar("memory_bandwidth read", READ, torch(f"read {GIB}"), 0.95, 1.00)
+    for name, op in (("vector_add", "add"), ("elementwise_mul", "mul"), ("relu", "relu")):
+        for dtype in ("fp32", "bf16"):
+            yield Bar(f"{name} {dtype}", f"{name} elements=268435456 dtype={dtype}",
+                      case(COPY), 0.95, 1.00)
+            yield Bar(f"{name} {dtype}, PyTorch", f"{name} elements=268435456 dtype={dtype}",
+                      torch(f"{op} 268435456 --dtype {dtype}"))
+    for name, selector, command, least in (
+            ("softmax fused", "softmax variant=fused columns=8192", "softmax 8192 8192", 0.85),
+            ("softmax warp", "softmax variant=warp", "softmax 4194304 32", 0),
+            ("layernorm", "layernorm columns=8192", "layer_norm 8192 8192 --dtype bf16", 0.85),
+            ("rmsnorm", "rmsnorm columns=8192", "rms_norm 8192 8192 --dtype bf16", 0.85)):
+        yield Bar(f"{name}, of copy", selector, case(COPY), least, 0.95 if least else 0)
+        yield Bar(f"{name}, PyTorch", selector, torch(command))
+    yield Bar("softmax fused, unfused", "softmax variant=fused columns=8192",
+              case("softmax variant=unfused"), 1.00, by_time=True)
+
+
+def attentions():
+    yield Bar("attention flash fp32, naive", "attention variant=flash", case("attention variant=naive"),
+              2.5, by_time=True)
+    for variant, least, stretch in (("flash_mma", 0.45, 0), ("flash_wgmma", 0.75, 0.9)):
+        yield Bar(f"attention {variant} bf16, PyTorch", f"attention variant={variant}",
+                  torch("attention 4 16 4096 128 --dtype bf16"), least, stretch)
+
+
+def weights():
+    for m in (1, 16):
+        yield Bar(f"gemv m={m}, of read", f"gemv m={m}", case(READ), 0.9)
+    for n, least in ((8192, 0.0), (28672, 0.80)):
+        fused = f"int4_gemm variant=fused n={n}"
+        yield Bar(f"int4_gemm fused n={n}, of read", fused, case(READ), least)
+        yield Bar(f"int4_gemm fused n={n}, bf16 PyTorch", fused,
+                  torch(f"gemm 1 {n} 8192 --dtype bf16 --layout nt --graph"), 3.0, by_time=True)
+        yield Bar(f"int4_gemm naive n={n}, bf16", f"int4_gemm variant=naive n={n}",
+                  case(f"gemm m=1 n={n}"), by_time=True)
+
+
+def hardware():
+    def published(name, selector, value, source, band=0.1):
+        return Bar(name, selector, ("published", value, source), band=band)
+    latency = "gpu-benches, H100"
+    yield published("pointer_chase L1", "pointer_chase level=l1", 34, latency)
+    yield published("pointer_chase L2", "pointer_chase level=l2", 265, latency)
+    yield published("pointer_chase DRAM", "pointer_chase level=dram", 650, latency)
+    for direction in ("h2d", "d2h"):
+        yield Bar(f"host_transfer {direction}", f"host_transfer direction={direction} memory=pinned",
+                  torch(f"host {direction} {GIB}"), 0.98)
+
+
+def all_bars():
+    return [*gemms(), *streams(), *attentions(), *weights(), *hardware()]
