@@ -14,7 +14,7 @@ namespace assay {
 
 // The ceiling `kind` of the current GPU as GpuPlatform::MeasureCeiling gives it, the
 // best of many samples: "copy" bytes read and written by cudaMemcpyAsync, "read" by a
-// kernel that sums them up, "write" by cudaMemsetAsync, each over 1 GiB; arithmetic by
+// kernel that sums them up, "write" by cudaMemsetAsync or a kernel, each over 1 GiB; arithmetic by
 // cuBLASLt on random values. RESOURCE_EXHAUSTED if its memory is taken.
 Result<double> ProbeCeiling(const std::string& kind);
 
