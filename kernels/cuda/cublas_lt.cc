@@ -24,6 +24,8 @@ Result<CublasLt> Load() {
       library.Load("cublasLtMatmulDescSetAttribute", &lt.matmul_desc_set_attribute));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatrixLayoutCreate", &lt.matrix_layout_create));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatrixLayoutDestroy", &lt.matrix_layout_destroy));
+  ASSAY_RETURN_IF_ERROR(
+      library.Load("cublasLtMatrixLayoutSetAttribute", &lt.matrix_layout_set_attribute));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulPreferenceCreate", &lt.preference_create));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulPreferenceDestroy", &lt.preference_destroy));
   ASSAY_RETURN_IF_ERROR(

@@ -22,6 +22,7 @@ struct CublasLt {
   decltype(&cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) matrix_layout_create = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) matrix_layout_destroy = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) matrix_layout_set_attribute = nullptr;
   decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
   decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set_attribute = nullptr;

@@ -2,58 +2,30 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
+#include "kernels/cuda/error_sums.cuh"
 #include "kernels/cuda/gemm_shape.h"
 #include "kernels/cuda/gemm_values.cuh"
 
 namespace assay {
 
 inline constexpr uint64_t kStreamSigns = 3;
-inline constexpr unsigned long long kNone = std::numeric_limits<unsigned long long>::max();
-
-// What a check on the device adds up.
-struct Tally {
-  double error_squared = 0;
-  double reference_squared = 0;
-  unsigned long long first_bad = kNone;  // Element, or row for Freivalds.
-};
-
-// Adds a block's sums to `tally`. `scratch` holds two doubles a warp.
-__device__ void AddToTally(double error_squared, double reference_squared, double* scratch,
-                           Tally* tally) {
-  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
-  const int warps = (blockDim.x * blockDim.y) / 32;
-  for (int offset = 16; offset > 0; offset /= 2) {
-    error_squared += __shfl_down_sync(0xffffffff, error_squared, offset);
-    reference_squared += __shfl_down_sync(0xffffffff, reference_squared, offset);
-  }
-  if (thread % 32 == 0) {
-    scratch[thread / 32] = error_squared;
-    scratch[warps + thread / 32] = reference_squared;
-  }
-  __syncthreads();
-  if (thread != 0) return;
-  for (int warp = 1; warp < warps; ++warp) {
-    error_squared += scratch[warp];
-    reference_squared += scratch[warps + warp];
-  }
-  atomicAdd(&tally->error_squared, error_squared);
-  atomicAdd(&tally->reference_squared, reference_squared);
-}
 
 inline constexpr int kTile = 64;   // Of D, a block.
 inline constexpr int kDepth = 16;  // Of k, a step.
 inline constexpr int kSide = 16;   // Threads a side; each computes kPer x kPer elements.
 inline constexpr int kPer = kTile / kSide;
 
-// Computes a tile of the reference in fp64 and compares it with D in place.
-template <typename T>
+// Computes a tile of the reference in fp64 and compares it with D in place. The grid is
+// tiles of columns x tiles of rows x batch.
+template <typename A, typename B, typename D>
 __global__ void __launch_bounds__(kSide* kSide)
-    CompareKernel(GemmShape shape, const T* a, const T* b, const T* d, double bound, double typical,
-                  Tally* tally) {
+    CompareKernel(GemmShape shape, const A* a, const B* b, const D* d, ErrorLimits limits,
+                  ErrorSums* sums) {
   __shared__ double tile_a[kDepth][kTile + 1];
   __shared__ double tile_b[kDepth][kTile + 1];
+  a += blockIdx.z * shape.m * shape.k;
+  b += blockIdx.z * shape.k * shape.n;
   const int64_t row0 = int64_t{blockIdx.y} * kTile;
   const int64_t column0 = int64_t{blockIdx.x} * kTile;
   const int thread = threadIdx.y * kSide + threadIdx.x;
@@ -89,8 +61,7 @@ __global__ void __launch_bounds__(kSide* kSide)
     }
     __syncthreads();
   }
-  double error_squared = 0;
-  double reference_squared = 0;
+  ErrorThread errors(limits, sums);
 #pragma unroll
   for (int i = 0; i < kPer; ++i) {
 #pragma unroll
@@ -98,44 +69,29 @@ __global__ void __launch_bounds__(kSide* kSide)
       const int64_t row = row0 + threadIdx.y + i * kSide;
       const int64_t column = column0 + threadIdx.x + j * kSide;
       if (row >= shape.m || column >= shape.n) continue;
-      const int64_t at = row * shape.n + column;
-      const double error = fabs(Widen(d[at]) - sum[i][j]);
-      // Negated, so that NaN fails.
-      if (!(error <= bound * fmax(fabs(sum[i][j]), typical))) {
-        atomicMin(&tally->first_bad, static_cast<unsigned long long>(at));
-      }
-      error_squared += error * error;
-      reference_squared += sum[i][j] * sum[i][j];
+      const int64_t at = (blockIdx.z * shape.m + row) * shape.n + column;
+      errors.Add(at, Widen(d[at]), sum[i][j]);
     }
   }
-  AddToTally(error_squared, reference_squared, &tile_a[0][0], tally);
+  errors.Flush();
 }
 
-__device__ double Sign(uint64_t seed, int64_t index) {
+__device__ inline double Sign(uint64_t seed, int64_t index) {
   return RandomBits(seed, kStreamSigns, static_cast<uint64_t>(index)) & 1 ? 1.0 : -1.0;
 }
 
 // y = M x for a row-major `rows` x `columns` matrix; a warp a row. x null: the signs.
-// `squares`, unless null, gets each row's sum of squares.
 template <typename T>
 __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, const double* x,
-                                 uint64_t seed, double* y, double* squares) {
+                                 uint64_t seed, double* y) {
   const int64_t row = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= rows) return;
   double sum = 0;
-  double square = 0;
   for (int64_t column = threadIdx.x % 32; column < columns; column += 32) {
-    const double value = Widen(matrix[row * columns + column]);
-    sum += value * (x != nullptr ? x[column] : Sign(seed, column));
-    square += value * value;
+    sum += Widen(matrix[row * columns + column]) * (x != nullptr ? x[column] : Sign(seed, column));
   }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    sum += __shfl_down_sync(0xffffffff, sum, offset);
-    square += __shfl_down_sync(0xffffffff, square, offset);
-  }
-  if (threadIdx.x % 32 != 0) return;
-  y[row] = sum;
-  if (squares != nullptr) squares[row] = square;
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);
+  if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
 // y += M' x for a row-major `rows` x `columns` matrix; a thread a column, a slice of
@@ -152,25 +108,11 @@ __global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t colum
   atomicAdd(&y[column], sum);
 }
 
-// Compares D s with A (B s), row by row. The difference of a row is a sum of its
-// elements' errors with random signs: its deviation is the row's ||error||.
-__global__ void CompareRowsKernel(const double* actual, const double* expected,
-                                  const double* squares, int64_t rows, double tolerance,
-                                  Tally* tally) {
-  __shared__ double scratch[64];
-  double error_squared = 0;
-  double reference_squared = 0;
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t row = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; row < rows; row += step) {
-    const double error = fabs(actual[row] - expected[row]);
-    if (!(error <= 6 * tolerance * sqrt(squares[row]))) {
-      atomicMin(&tally->first_bad, static_cast<unsigned long long>(row));
-    }
-    error_squared += error * error;
-    reference_squared += squares[row];
-  }
-  AddToTally(error_squared, reference_squared, scratch, tally);
-}
+// Element i of a vector in device memory.
+struct VectorElement {
+  const double* data;
+  __device__ double operator()(int64_t i) const { return data[i]; }
+};
 
 template <typename T>
 __global__ void GatherKernel(const T* d, int64_t n, const int64_t* rows, const int64_t* columns,

@@ -20,12 +20,13 @@ struct GemmInputs {
   int64_t stride_b = 0;
 };
 
-// Fills `sets` sets of A and B, which begin at `a` and `b`, on `stream`.
-Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t sets, void* a,
+// Fills A and B of rotation set `set`, which begin at `a` and `b`, on `stream`.
+Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t set, void* a,
                       void* b, cudaStream_t stream);
 
 // The largest ||D - ref|| / ||ref|| for a right D: rounding of the operands (tf32)
-// and of D to their types, and the accumulator's, a random walk of k steps.
+// and of D to their types, and the accumulator's, a random walk of k steps. 0 for
+// int8, which is exact.
 double GemmTolerance(const GemmShape& shape);
 
 // Compares D with A B in fp64, every element:

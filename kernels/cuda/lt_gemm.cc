@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
+#include <optional>
+#include <tuple>
 #include <utility>
 
+#include "common/mutex.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 
@@ -19,31 +23,65 @@ constexpr int kMaxAlgorithms = 64;
 // timing and the bound on all of these.
 constexpr double kWarmupSeconds = 0.3;
 constexpr double kSprintSeconds = 0.02;
-constexpr double kSprintBudgetSeconds = 2.0;
-// The finals: who takes part beside the heuristics' favourite, and how often each
-// runs how long, after a time for power to follow the change.
+constexpr double kSprintBudgetSeconds = 1.0;
+// The finals: who takes part beside the heuristics' favourite, and how long each runs a
+// turn, after a time for power to follow the change. Who is further behind after the
+// first turn than turns of one algorithm differ is out; the rest take more.
 constexpr size_t kFinalists = 4;
-constexpr int kTurns = 2;
-constexpr double kTurnSeconds = 0.25;
+constexpr double kTurnSeconds = 0.2;
 constexpr double kFollowSeconds = 0.15;
-// Another algorithm than the favourite must be this much faster: turns of the same
-// algorithm differ by up to 1%, since clocks at the power limit move in steps.
-constexpr double kClearly = 0.99;
+constexpr double kClose = 1.01;
+constexpr int kMoreTurns = 2;
+// Another algorithm than the favourite must be this much faster: even sums of turns of
+// the same algorithm differ, since clocks at the power limit move in steps.
+constexpr double kClearly = 0.997;
 // Multiplications that never reach the power limit need less time.
 constexpr double kBriefly = 0.1;
 
-cudaDataType_t DataType(GemmType type) {
+// What cuBLASLt is told of a GemmType.
+struct LtTypes {
+  cudaDataType_t a;
+  cudaDataType_t b;
+  cudaDataType_t d;
+  cublasComputeType_t compute;
+  cudaDataType_t scale;  // Of alpha and beta.
+};
+
+LtTypes TypesOf(GemmType type) {
   switch (type) {
+    case GemmType::kFp64:
+      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
     case GemmType::kBf16:
-      return CUDA_R_16BF;
+      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
     case GemmType::kFp16:
-      return CUDA_R_16F;
-    case GemmType::kFp32:
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kFp8E4m3:
+      return {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kFp8E5m2:
+      return {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kInt8:
+      return {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
     case GemmType::kTf32:
-      return CUDA_R_32F;
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    case GemmType::kFp32:
+      break;
   }
-  return CUDA_R_32F;
+  return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
 }
+
+// One and zero in whichever type alpha and beta have.
+struct Scalars {
+  double fp64[2] = {1, 0};
+  float fp32[2] = {1, 0};
+  int32_t int32[2] = {1, 0};
+
+  const void* Get(cudaDataType_t type, int index) const {
+    if (type == CUDA_R_64F) return &fp64[index];
+    if (type == CUDA_R_32I) return &int32[index];
+    return &fp32[index];
+  }
+};
+constexpr Scalars kScalars;
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -53,7 +91,60 @@ int64_t IterationsIn(double seconds, double one) {
   return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 5000);
 }
 
+// What this process has tuned. Thread-safe; lives as long as the program.
+class TunedAlgorithms {
+ public:
+  using Key =
+      std::tuple<int, GemmType, int64_t, int64_t, int64_t, int64_t, bool, bool, bool, std::string>;
+
+  static TunedAlgorithms& Instance() {
+    static TunedAlgorithms instance;
+    return instance;
+  }
+
+  // For the current GPU.
+  static Result<Key> KeyOf(const GemmShape& shape, const std::string& conditions) {
+    int gpu = 0;
+    ASSAY_CUDA(cudaGetDevice(&gpu));
+    return Key(gpu, shape.type, shape.m, shape.n, shape.k, shape.batch, shape.a_transposed,
+               shape.b_transposed, shape.fast_accumulation, conditions);
+  }
+
+  std::optional<cublasLtMatmulAlgo_t> Find(const Key& key) {
+    MutexLock lock(mutex_);
+    const auto found = algorithms_.find(key);
+    if (found == algorithms_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  void Put(const Key& key, const cublasLtMatmulAlgo_t& algorithm) {
+    MutexLock lock(mutex_);
+    algorithms_[key] = algorithm;
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<Key, cublasLtMatmulAlgo_t> algorithms_ ASSAY_GUARDED_BY(mutex_);
+};
+
 }  // namespace
+
+Status CheckGemmShape(const GemmShape& shape) {
+  const bool int8 = shape.type == GemmType::kInt8;
+  if (shape.fast_accumulation && !shape.IsFp8()) {
+    return InvalidArgument("accumulate: fast is for the fp8 types");
+  }
+  if (!int8 && !shape.IsFp8()) return Status::Ok();
+  const std::string type = int8 ? "int8" : "fp8";
+  if (shape.a_transposed || !shape.b_transposed) {
+    return InvalidArgument(type + " needs layout nt: tensor cores take 8-bit A and B along k");
+  }
+  const int64_t multiple = int8 ? 4 : 16;
+  if (shape.n % multiple == 0 && shape.k % multiple == 0) return Status::Ok();
+  return InvalidArgument(type + " needs n and k to be multiples of " + std::to_string(multiple) +
+                         "; they are " + std::to_string(shape.n) + " and " +
+                         std::to_string(shape.k));
+}
 
 LtGemm::~LtGemm() {
   if (output_ != nullptr) lt_.matrix_layout_destroy(output_);
@@ -64,6 +155,7 @@ LtGemm::~LtGemm() {
 }
 
 Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
+  ASSAY_RETURN_IF_ERROR(CheckGemmShape(shape));
   ASSAY_ASSIGN_OR_RETURN(const CublasLt* lt, LoadCublasLt());
   std::unique_ptr<LtGemm> gemm(new LtGemm(*lt, shape));
   ASSAY_ASSIGN_OR_RETURN(gemm->workspace_,
@@ -78,26 +170,37 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
 // computes D' = op(B)' op(A)', an n x m matrix, from left operand B and right
 // operand A, neither of them transposed if they were not to begin with.
 Status LtGemm::Describe() {
-  const cudaDataType_t type = DataType(shape_.type);
-  const cublasComputeType_t compute =
-      shape_.type == GemmType::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, compute, CUDA_R_32F));
+  const LtTypes types = TypesOf(shape_.type);
+  ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));
   const cublasOperation_t left_op = shape_.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t right_op = shape_.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
   ASSAY_CUBLAS(lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_TRANSA, &left_op,
                                               sizeof left_op));
   ASSAY_CUBLAS(lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_TRANSB, &right_op,
                                               sizeof right_op));
-  const auto m = static_cast<uint64_t>(shape_.m);
-  const auto n = static_cast<uint64_t>(shape_.n);
-  const auto k = static_cast<uint64_t>(shape_.k);
-  const auto left_rows = shape_.b_transposed ? k : n;
-  const auto right_rows = shape_.a_transposed ? m : k;
-  ASSAY_CUBLAS(lt_, matrix_layout_create(&left_, type, left_rows, shape_.b_transposed ? n : k,
-                                         static_cast<int64_t>(left_rows)));
-  ASSAY_CUBLAS(lt_, matrix_layout_create(&right_, type, right_rows, shape_.a_transposed ? k : m,
-                                         static_cast<int64_t>(right_rows)));
-  ASSAY_CUBLAS(lt_, matrix_layout_create(&output_, type, n, m, shape_.n));
+  const int8_t fast = shape_.fast_accumulation ? 1 : 0;
+  ASSAY_CUBLAS(
+      lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
+  const auto [m, n, k] = std::tuple(shape_.m, shape_.n, shape_.k);
+  const bool left_t = shape_.b_transposed;
+  const bool right_t = shape_.a_transposed;
+  ASSAY_RETURN_IF_ERROR(DescribeMatrix(types.b, left_t ? k : n, left_t ? n : k, &left_));
+  ASSAY_RETURN_IF_ERROR(DescribeMatrix(types.a, right_t ? m : k, right_t ? k : m, &right_));
+  return DescribeMatrix(types.d, n, m, &output_);
+}
+
+Status LtGemm::DescribeMatrix(cudaDataType_t type, int64_t rows, int64_t columns,
+                              cublasLtMatrixLayout_t* layout) {
+  ASSAY_CUBLAS(lt_, matrix_layout_create(layout, type, static_cast<uint64_t>(rows),
+                                         static_cast<uint64_t>(columns), rows));
+  if (shape_.batch == 1) return Status::Ok();
+  const auto count = static_cast<int32_t>(shape_.batch);
+  const int64_t stride = rows * columns;
+  ASSAY_CUBLAS(lt_, matrix_layout_set_attribute(*layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                                sizeof count));
+  ASSAY_CUBLAS(lt_,
+               matrix_layout_set_attribute(*layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                           &stride, sizeof stride));
   return Status::Ok();
 }
 
@@ -126,11 +229,10 @@ Status LtGemm::FindAlgorithms() {
 }
 
 Status LtGemm::Enqueue(const GemmOperands& operands, cudaStream_t stream) {
-  const float alpha = 1;
-  const float beta = 0;
-  ASSAY_CUBLAS(lt_, matmul(handle_, matmul_, &alpha, operands.b, left_, operands.a, right_, &beta,
-                           operands.d, output_, operands.d, output_, &algorithms_[chosen_],
-                           workspace_.data(), kWorkspaceBytes, stream));
+  const cudaDataType_t scale = TypesOf(shape_.type).scale;
+  ASSAY_CUBLAS(lt_, matmul(handle_, matmul_, kScalars.Get(scale, 0), operands.b, left_, operands.a,
+                           right_, kScalars.Get(scale, 1), operands.d, output_, operands.d, output_,
+                           &algorithms_[chosen_], workspace_.data(), kWorkspaceBytes, stream));
   return Status::Ok();
 }
 
@@ -164,7 +266,18 @@ Result<std::vector<LtGemm::Timed>> LtGemm::Sprint(const std::function<GemmOperan
   return timed;
 }
 
-Status LtGemm::Tune(const std::function<GemmOperands()>& next, cudaStream_t stream) {
+Status LtGemm::TakeTurns(std::vector<Timed>* finalists, const std::function<GemmOperands()>& next,
+                         cudaStream_t stream) {
+  for (Timed& finalist : *finalists) {
+    chosen_ = finalist.algorithm;
+    ASSAY_RETURN_IF_ERROR(TimeChosen(finalist.following, next, stream).status());
+    ASSAY_ASSIGN_OR_RETURN(const double seconds, TimeChosen(finalist.iterations, next, stream));
+    finalist.seconds += seconds;
+  }
+  return Status::Ok();
+}
+
+Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t stream) {
   const double pace = shape_.IsSustained() ? 1 : kBriefly;
   ASSAY_ASSIGN_OR_RETURN(const double first, TimeChosen(1, next, stream));
   const auto begin = std::chrono::steady_clock::now();
@@ -184,13 +297,11 @@ Status LtGemm::Tune(const std::function<GemmOperands()>& next, cudaStream_t stre
     finalist.iterations = IterationsIn(pace * kTurnSeconds, one);
     finalist.following = IterationsIn(pace * kFollowSeconds, one);
   }
-  for (int turn = 0; turn < kTurns; ++turn) {
-    for (Timed& finalist : finalists) {
-      chosen_ = finalist.algorithm;
-      ASSAY_RETURN_IF_ERROR(TimeChosen(finalist.following, next, stream).status());
-      ASSAY_ASSIGN_OR_RETURN(const double seconds, TimeChosen(finalist.iterations, next, stream));
-      finalist.seconds += seconds;
-    }
+  ASSAY_RETURN_IF_ERROR(TakeTurns(&finalists, next, stream));
+  std::sort(finalists.begin(), finalists.end(), faster);
+  while (finalists.back().seconds > kClose * finalists.front().seconds) finalists.pop_back();
+  for (int turn = 0; turn < kMoreTurns && finalists.size() > 1; ++turn) {
+    ASSAY_RETURN_IF_ERROR(TakeTurns(&finalists, next, stream));
   }
   const Timed& best = *std::min_element(finalists.begin(), finalists.end(), faster);
   const auto favourite = std::find_if(finalists.begin(), finalists.end(),
@@ -198,6 +309,19 @@ Status LtGemm::Tune(const std::function<GemmOperands()>& next, cudaStream_t stre
   const bool keep = favourite != finalists.end() && best.seconds > kClearly * favourite->seconds;
   chosen_ = keep ? 0 : best.algorithm;
   return Status::Ok();
+}
+
+Result<bool> LtGemm::Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
+                          cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const auto key, TunedAlgorithms::KeyOf(shape_, conditions));
+  if (const auto known = TunedAlgorithms::Instance().Find(key)) {
+    algorithms_ = {*known};
+    chosen_ = 0;
+    return false;
+  }
+  ASSAY_RETURN_IF_ERROR(Compete(next, stream));
+  TunedAlgorithms::Instance().Put(key, algorithms_[chosen_]);
+  return true;
 }
 
 }  // namespace assay

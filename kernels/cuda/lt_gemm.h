@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/status.h"
@@ -15,13 +16,18 @@
 
 namespace assay {
 
-// Device memory of one multiplication; aligned to kGemmAlignment. Not owned.
+// Device memory of one multiplication (all products of a batch); aligned to
+// kGemmAlignment. Not owned.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;
 };
 inline constexpr int64_t kGemmAlignment = 256;
+
+// INVALID_ARGUMENT, with the rule, for shapes that cuBLASLt does not take: fp8 and int8
+// need B stored transposed and A not, and whole 16 or 4 elements in a row.
+Status CheckGemmShape(const GemmShape& shape);
 
 // Used by one thread, with the GPU that was current at Create.
 class LtGemm {
@@ -35,7 +41,7 @@ class LtGemm {
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
 
   // Starts one multiplication on `stream` with the chosen algorithm; before
-  // Tune(), that is the heuristics' first.
+  // Tune(), that is the heuristics' first. May be captured into a graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
   // Times the algorithms on `stream` and chooses the fastest: every one for a
@@ -43,8 +49,11 @@ class LtGemm {
   // reaches its power limit these turns are long: the algorithm that wins a sprint
   // at full clocks was seen 4% behind once power had settled. `next` gives the
   // operands of each run, so that the cache is as cold as in the timed window. Takes
-  // up to 6 s for large shapes.
-  Status Tune(const std::function<GemmOperands()>& next, cudaStream_t stream);
+  // up to 4 s for large shapes; but if this process has tuned the same shape on the
+  // same GPU under the same `conditions` (any words), it takes over that choice.
+  // Returns whether it had to time anything.
+  Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
+                    cudaStream_t stream);
 
  private:
   struct Timed {
@@ -56,11 +65,18 @@ class LtGemm {
 
   LtGemm(const CublasLt& lt, const GemmShape& shape) : lt_(lt), shape_(shape) {}
   Status Describe();
+  // A matrix of `rows` x `columns` in column-major order, one for each of the batch.
+  Status DescribeMatrix(cudaDataType_t type, int64_t rows, int64_t columns,
+                        cublasLtMatrixLayout_t* layout);
   Status FindAlgorithms();
   // Mean seconds of `iterations` runs of the chosen algorithm.
   Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                             cudaStream_t stream);
   Result<std::vector<Timed>> Sprint(const std::function<GemmOperands()>& next, cudaStream_t stream);
+  // One turn of each finalist; adds to their seconds.
+  Status TakeTurns(std::vector<Timed>* finalists, const std::function<GemmOperands()>& next,
+                   cudaStream_t stream);
+  Status Compete(const std::function<GemmOperands()>& next, cudaStream_t stream);
 
   const CublasLt& lt_;
   const GemmShape shape_;
