@@ -42,6 +42,8 @@ Registry MakeRegistry() {
   registry.Add(NewDivergence());
   registry.Add(NewOccupancy());
   registry.Add(NewLaunchOverhead());
+  registry.Add(NewCacheBandwidth());
+  registry.Add(NewHostTransfer());
 #endif
 #if ASSAY_HAVE_NCCL
   registry.Add(NewAllReduce());

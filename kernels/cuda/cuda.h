@@ -13,11 +13,13 @@ namespace assay {
 
 std::unique_ptr<Benchmark> NewAttention();
 std::unique_ptr<Benchmark> NewBankConflict();
+std::unique_ptr<Benchmark> NewCacheBandwidth();
 std::unique_ptr<Benchmark> NewCoalescing();
 std::unique_ptr<Benchmark> NewDivergence();
 std::unique_ptr<Benchmark> NewElementwiseMul();
 std::unique_ptr<Benchmark> NewGemm();
 std::unique_ptr<Benchmark> NewGemv();
+std::unique_ptr<Benchmark> NewHostTransfer();
 std::unique_ptr<Benchmark> NewInt4Gemm();
 std::unique_ptr<Benchmark> NewLaunchOverhead();
 std::unique_ptr<Benchmark> NewMatmulMma();

@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The whole of `bytes` as a verdict of the walk's end.
+// The verdict on the chain's elements and on where the walk ended, in bytes.
 Verdict EndVerdict(int64_t end, int64_t expected, const Mismatches& mismatches, int64_t elements) {
   Verdict verdict;
   verdict.reference = "one cycle through every element, and where its walk ends";
@@ -149,10 +149,9 @@ class PointerChaseCase : public ClockedCase {
 
   std::vector<double> Observed(const std::string& name) const override {
     std::vector<double> values = name == "latency" ? nanoseconds() : cycles();
-    for (double& value : values) {
-      value =
-          name == "working_set" ? static_cast<double>(bytes_) : value / static_cast<double>(kLoads);
-    }
+    for (double& value : values) value /= static_cast<double>(kLoads);
+    if (name == "working_set") std::fill(values.begin(), values.end(), bytes_);
+    if (name == "level_capacity") std::fill(values.begin(), values.end(), capacity_);
     return values;
   }
 
@@ -289,6 +288,7 @@ class PointerChaseCase : public ClockedCase {
     bytes_ = level_ == "dram" ? plateau.last_bytes
                               : RoundedBytes(std::sqrt(static_cast<double>(plateau.first_bytes) *
                                                        static_cast<double>(plateau.last_bytes)));
+    capacity_ = plateau.last_bytes;
     memory_ = DeviceBuffer();
     return Status::Ok();
   }
@@ -304,6 +304,7 @@ class PointerChaseCase : public ClockedCase {
   const std::string level_;
   const bool shared_;
   int64_t bytes_;
+  int64_t capacity_ = 0;  // Of level_, where the sweep found it.
   const int64_t window_;
   Chain chain_;
   DeviceBuffer memory_;
@@ -364,6 +365,9 @@ class PointerChase : public Benchmark {
                       "time of a dependent load, read in the kernel", Quantity::kObserved, 1},
                      {"working_set", "B", Direction::kHigherIsBetter,
                       "bytes that the walk goes through", Quantity::kObserved, 1},
+                     {"level_capacity", "B", Direction::kHigherIsBetter,
+                      "largest working set of the sweep that the level holds; 0 without a level",
+                      Quantity::kObserved, 1},
                      TimeMetric()};
     info_.model =
         "16384 dependent loads an iteration, from one thread; the time includes warming the caches";

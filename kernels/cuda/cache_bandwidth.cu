@@ -1,0 +1,363 @@
+// cache_bandwidth: how fast all multiprocessors together read a working set again and
+// again: from their L1 caches, the L2 cache, memory, or shared memory.
+#include <type_traits>
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/gpu_case.h"
+#include "kernels/cuda/host_check.h"
+#include "kernels/cuda/mismatches.h"
+#include "kernels/cuda/random.cuh"
+
+namespace assay {
+namespace {
+
+constexpr int kThreads = 1024;
+// Loads of 16 bytes in flight a thread.
+constexpr int kUnroll = 8;
+constexpr int64_t kVectorBytes = 16;
+constexpr uint64_t kStreamWords = 1;
+// Bytes of an iteration, at least: long enough that its launch is lost in it.
+constexpr int64_t kPrivateBytes = int64_t{8} << 30;  // L1, shared memory.
+constexpr int64_t kCommonBytes = int64_t{2} << 30;   // L2, memory.
+// A working set of so many times the L2 is read from memory, all but a little.
+constexpr int64_t kMemoryMultiple = 8;
+// Sums that the host makes again.
+constexpr int64_t kHostSums = 64;
+
+enum class Level { kL1, kL2, kMemory, kShared };
+
+Level LevelOf(const ParameterMap& parameters) {
+  const std::string& word = Word(parameters, "level");
+  if (word == "l1") return Level::kL1;
+  if (word == "shared") return Level::kShared;
+  return word == "l2" ? Level::kL2 : Level::kMemory;
+}
+
+// Whether every multiprocessor reads for itself, as against all of them one set.
+bool IsPrivate(Level level) { return level == Level::kL1 || level == Level::kShared; }
+
+// Times that an iteration reads the working set.
+int64_t PassesOf(Level level, int64_t bytes) {
+  const int64_t least = IsPrivate(level) ? kPrivateBytes : kCommonBytes;
+  return (least + bytes - 1) / bytes;
+}
+
+// What one thread reads: `count` vectors, the first at `first`, each `step` further on,
+// around and around a set of `vectors` that begins `base` vectors into the array.
+struct Share {
+  int64_t base = 0;
+  int64_t vectors = 1;
+  int64_t first = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+};
+
+// How an iteration's passes divide among `blocks` blocks.
+struct Division {
+  bool separate = false;  // Sets of the blocks; else they share one.
+  int64_t vectors = 1;    // Of a set.
+  int64_t passes = 1;
+  int64_t blocks = 1;
+
+  __host__ __device__ Share Of(int64_t block, int64_t thread) const {
+    Share share;
+    share.vectors = vectors;
+    // Of the readers of one set: which this is, how many, what all of them read.
+    int64_t reader = thread;
+    int64_t readers = kThreads;
+    int64_t total = 0;
+    if (separate) {
+      share.base = block * vectors;
+      total = (passes / blocks + (block < passes % blocks ? 1 : 0)) * vectors;
+    } else {
+      reader += block * kThreads;
+      readers *= blocks;
+      total = passes * vectors;
+    }
+    share.first = reader % vectors;
+    share.step = readers % vectors;
+    share.count = total > reader ? (total - reader + readers - 1) / readers : 0;
+    return share;
+  }
+};
+
+__host__ __device__ uint32_t WordSum(uint64_t seed, int64_t vector) {
+  const auto at = static_cast<uint64_t>(vector);
+  const uint64_t low = RandomBits(seed, kStreamWords, 2 * at);
+  const uint64_t high = RandomBits(seed, kStreamWords, 2 * at + 1);
+  return static_cast<uint32_t>(low) + static_cast<uint32_t>(low >> 32) +
+         static_cast<uint32_t>(high) + static_cast<uint32_t>(high >> 32);
+}
+
+// The sum, modulo 2^32, of all words of a share: what the thread should find.
+__host__ __device__ uint32_t ExpectedSum(const Share& share, uint64_t seed) {
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < share.count; ++i) {
+    sum += WordSum(seed, share.base + (share.first + i * share.step) % share.vectors);
+  }
+  return sum;
+}
+
+__global__ void FillKernel(ulonglong2* data, int64_t vectors, uint64_t seed) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < vectors; i += step) {
+    const auto at = static_cast<uint64_t>(i);
+    data[i] = {RandomBits(seed, kStreamWords, 2 * at), RandomBits(seed, kStreamWords, 2 * at + 1)};
+  }
+}
+
+__global__ void CheckKernel(Division division, uint64_t seed, const uint32_t* sums,
+                            Mismatches* mismatches) {
+  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (sums[at] != ExpectedSum(division.Of(blockIdx.x, threadIdx.x), seed)) Report(mismatches, at);
+}
+
+template <Level level>
+__device__ uint4 Load(uint64_t address) {
+  uint4 v;
+  if constexpr (level == Level::kL1) {
+    asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+  } else if constexpr (level == Level::kShared) {
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(static_cast<uint32_t>(address)));
+  } else {
+    // Past the L1.
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(address));
+  }
+  return v;
+}
+
+// The sum of a share whose set begins at `address`.
+template <Level level>
+__device__ uint32_t ReadShare(uint64_t address, const Share& share) {
+  // In bytes, so that a load needs no more than an addition; a set is below 4 GiB wherever
+  // that matters, and `Position` is wide enough where it is not.
+  using Position =
+      std::conditional_t<level == Level::kL1 || level == Level::kShared, uint32_t, uint64_t>;
+  const auto end = static_cast<Position>(share.vectors * kVectorBytes);
+  const auto step = static_cast<Position>(share.step * kVectorBytes);
+  auto at = static_cast<Position>(share.first * kVectorBytes);
+  uint4 sum = {};
+  const auto advance = [&] {
+    at += step;
+    if (at >= end) at -= end;
+  };
+  const auto add = [&](const uint4& v) {
+    sum.x += v.x;
+    sum.y += v.y;
+    sum.z += v.z;
+    sum.w += v.w;
+  };
+  int64_t left = share.count;
+#pragma unroll 1
+  for (; left >= kUnroll; left -= kUnroll) {
+    uint4 v[kUnroll];
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) {
+      v[i] = Load<level>(address + at);
+      advance();
+    }
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) add(v[i]);
+  }
+  for (; left > 0; --left) {
+    add(Load<level>(address + at));
+    advance();
+  }
+  return sum.x + sum.y + sum.z + sum.w;
+}
+
+// sums[thread of the grid] = the sum of its share.
+template <Level level>
+__global__ void __launch_bounds__(kThreads, 1)
+    ReadKernel(Division division, const ulonglong2* data, uint32_t* sums) {
+  const Share share = division.Of(blockIdx.x, threadIdx.x);
+  const ulonglong2* const set = data + share.base;
+  auto address = reinterpret_cast<uint64_t>(set);
+  if constexpr (level == Level::kShared) {
+    extern __shared__ ulonglong2 shared[];
+    for (int64_t i = threadIdx.x; i < share.vectors; i += kThreads) shared[i] = set[i];
+    __syncthreads();
+    address = __cvta_generic_to_shared(shared);
+  }
+  sums[int64_t{blockIdx.x} * kThreads + threadIdx.x] = ReadShare<level>(address, share);
+}
+
+using Kernel = void (*)(Division, const ulonglong2*, uint32_t*);
+
+Kernel KernelOf(Level level) {
+  if (level == Level::kL1) return ReadKernel<Level::kL1>;
+  return level == Level::kShared ? ReadKernel<Level::kShared> : ReadKernel<Level::kL2>;
+}
+
+class CacheBandwidthCase : public GpuCase {
+ public:
+  explicit CacheBandwidthCase(const RunContext& context)
+      : GpuCase(context),
+        level_(LevelOf(context.parameters)),
+        bytes_(Integer(context.parameters, "bytes")),
+        kernel_(KernelOf(level_)) {}
+
+ protected:
+  Status SetUp() override {
+    ASSAY_RETURN_IF_ERROR(CheckFits());
+    int carveout = cudaSharedmemCarveoutMaxL1;
+    if (level_ == Level::kShared) {
+      carveout = cudaSharedmemCarveoutMaxShared;
+      ASSAY_CUDA(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(bytes_)));
+    }
+    ASSAY_CUDA(
+        cudaFuncSetAttribute(kernel_, cudaFuncAttributePreferredSharedMemoryCarveout, carveout));
+    division_.separate = IsPrivate(level_);
+    division_.vectors = bytes_ / kVectorBytes;
+    division_.passes = PassesOf(level_, bytes_);
+    division_.blocks = device().sm_count;
+    const int64_t total = division_.separate ? bytes_ * division_.blocks : bytes_;
+    AddArray(threads() * 4);
+    AddArray(total);
+    ASSAY_RETURN_IF_ERROR(AllocateSets("working sets of " + ApproximateBytes(total)));
+    FillKernel<<<1024, 256, 0, stream()>>>(Array<ulonglong2>(0, 1), total / kVectorBytes, seed());
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  Status Enqueue(int64_t set) override {
+    const size_t shared = level_ == Level::kShared ? static_cast<size_t>(bytes_) : 0;
+    kernel_<<<static_cast<unsigned>(division_.blocks), kThreads, shared, stream()>>>(
+        division_, Array<ulonglong2>(set, 1), Array<uint32_t>(set, 0));
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  OutputRange Output(int64_t set) override { return {Array<void>(set, 0), threads() * 4}; }
+
+  Result<Verdict> Check(int64_t set) override {
+    auto* const sums = Array<uint32_t>(set, 0);
+    ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream()));
+    CheckKernel<<<static_cast<unsigned>(division_.blocks), kThreads, 0, stream()>>>(
+        division_, seed(), sums, counter.device());
+    ASSAY_CUDA(cudaGetLastError());
+    ASSAY_ASSIGN_OR_RETURN(const Verdict verdict,
+                           counter.Read(sums, threads(), sizeof(uint32_t), stream()));
+    if (!verdict.passed) return verdict;
+    std::vector<uint32_t> all(static_cast<size_t>(threads()));
+    ASSAY_CUDA(cudaMemcpy(all.data(), sums, all.size() * sizeof(uint32_t), cudaMemcpyDefault));
+    return CheckOnHost(all, verdict);
+  }
+
+ private:
+  int64_t threads() const { return division_.blocks * kThreads; }
+
+  Status CheckFits() const {
+    if (level_ == Level::kShared && bytes_ > device().shared_bytes_per_block) {
+      return InvalidArgument(
+          "bytes is " + std::to_string(bytes_) + "; a block of this GPU has at most " +
+          std::to_string(device().shared_bytes_per_block) + " bytes of shared memory");
+    }
+    if (level_ == Level::kMemory && bytes_ < kMemoryMultiple * device().l2_bytes) {
+      return InvalidArgument("bytes is " + std::to_string(bytes_) +
+                             "; to be read from memory it must be at least 8 times the L2, " +
+                             std::to_string(kMemoryMultiple * device().l2_bytes));
+    }
+    return Status::Ok();
+  }
+
+  // kHostSums sums from first to last; `verdict` is that of the device.
+  Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
+    verdict.reference =
+        "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";
+    for (int64_t i = 0; i < kHostSums; ++i) {
+      const int64_t at = i * (threads() - 1) / (kHostSums - 1);
+      const uint32_t expected = ExpectedSum(division_.Of(at / kThreads, at % kThreads), seed());
+      const uint32_t actual = sums[static_cast<size_t>(at)];
+      if (actual == expected) continue;
+      verdict.passed = false;
+      verdict.error += 1;
+      verdict.detail = "the sum of thread " + std::to_string(at) + " is " + std::to_string(actual) +
+                       ", should be " + std::to_string(expected);
+    }
+    return verdict;
+  }
+
+  const Level level_;
+  const int64_t bytes_;
+  const Kernel kernel_;
+  Division division_;
+};
+
+class CacheBandwidth : public Benchmark {
+ public:
+  CacheBandwidth() {
+    info_.name = "cache_bandwidth";
+    info_.summary = "read bandwidth of L1, L2, memory and shared memory, all multiprocessors";
+    info_.resource = Resource::kGpu;
+    info_.parameters = {
+        {"level",
+         ParameterType::kWord,
+         "l2: all multiprocessors read one working set, past their L1; hbm: the same, and refused "
+         "if the working set is below 8 times the L2; l1: each reads a working set of its own "
+         "through its L1; shared: each from its shared memory",
+         "l2",
+         {},
+         {},
+         {"l2", "l1", "hbm", "shared"}},
+        {"bytes",
+         ParameterType::kBytes,
+         "working set, a multiple of 16: of all, or for l1 and shared of each multiprocessor; one "
+         "larger than the cache shows what lies behind it",
+         "16777216",
+         kVectorBytes,
+         int64_t{1} << 39,
+         {}},
+        LaunchParameter()};
+    info_.selftest_parameters = {{"bytes", "1000016"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes read a second",
+                      Quantity::kPayloadBytes, 1e-9},
+                     TimeMetric()};
+    info_.model =
+        "an iteration reads the working set until 2 GiB (l2, hbm) or 8 GiB (l1, shared) are read";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const Level level = LevelOf(parameters);
+    const int64_t bytes = Integer(parameters, "bytes");
+    if (bytes % kVectorBytes != 0) {
+      return InvalidArgument("bytes is " + std::to_string(bytes) +
+                             "; it must be a multiple of 16, the bytes of a load");
+    }
+    if (level == Level::kL1 && bytes >= int64_t{1} << 31) {
+      return InvalidArgument("bytes is " + std::to_string(bytes) +
+                             "; with level l1, where it is for each multiprocessor, it must be "
+                             "below 2 GiB");
+    }
+    Work work;
+    work.payload_bytes = static_cast<double>(PassesOf(level, bytes)) * static_cast<double>(bytes);
+    if (level == Level::kMemory) work.bytes = work.payload_bytes;
+    work.traffic = "read";
+    work.fixed_seconds = kLaunchSeconds;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return PrepareGpuCase<CacheBandwidthCase>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewCacheBandwidth() { return std::make_unique<CacheBandwidth>(); }
+
+}  // namespace assay
