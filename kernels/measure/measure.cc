@@ -52,7 +52,7 @@ class Engine {
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
-      times_.settled = Settled(medians) && Settled(readings);
+      times_.settled = rule_.max_warmup_seconds <= 0 || (Settled(medians) && Settled(readings));
       const bool may_end = times_.settled && times_.warmup_seconds >= rule_.min_warmup_seconds;
       if (rebatched || (!may_end && times_.warmup_seconds < rule_.max_warmup_seconds)) continue;
       return Status::Ok();

@@ -72,7 +72,8 @@ struct MeasuredTimes {
   double host_seconds = 0;
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
-  // Times and readings had settled when the warm-up ended; else its bound ended it.
+  // Times and readings had settled when the warm-up ended, or the rule wants no warm-up;
+  // else its bound ended it.
   bool settled = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;

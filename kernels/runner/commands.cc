@@ -158,11 +158,20 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   return ExitCodeOf(*report);
 }
 
-int SelftestCommand(const Registry& registry) {
-  int code = kExitDone;
+int SelftestCommand(const Registry& registry, const std::vector<std::string>& names) {
+  std::vector<const Benchmark*> chosen;
+  for (const std::string& name : names) {
+    const auto benchmark = registry.Find(name);
+    if (!benchmark.ok()) return Refuse(benchmark.status());
+    chosen.push_back(*benchmark);
+  }
   for (const auto& benchmark : registry.All()) {
+    if (names.empty()) chosen.push_back(benchmark.get());
+  }
+  int code = kExitDone;
+  for (const Benchmark* benchmark : chosen) {
     RunOptions options;
-    options.benchmark = benchmark.get();
+    options.benchmark = benchmark;
     const BenchmarkInfo& info = benchmark->Info();
     auto parameters = CanonicalParameters(info.parameters, info.selftest_parameters);
     if (parameters.ok()) options.parameters = *parameters;

@@ -13,8 +13,8 @@ namespace assay {
 // this machine if the benchmark is collective.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// Verifies every benchmark that this machine supports, a line each.
-int SelftestCommand(const Registry& registry);
+// Verifies every benchmark that this machine supports, or those of `names`, a line each.
+int SelftestCommand(const Registry& registry, const std::vector<std::string>& names);
 
 // NAME k=v...: one rank of a gang that RunCaseCommand started; see local_gang.h.
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);

@@ -27,7 +27,8 @@ constexpr char kUsage[] =
     "  assay-runner run NAME [k=v...] [-o table|json] [--seed N] [--gpu N] [--counters]\n"
     "                                 one case; ranks=N starts its own ranks; --counters\n"
     "                                 adds hardware counters, from runs of their own\n"
-    "  assay-runner selftest          verifies every benchmark at a small size\n"
+    "  assay-runner selftest [NAME...]\n"
+    "                                 verifies every benchmark, or these, at a small size\n"
     "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
     "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
     "\n"
@@ -85,7 +86,7 @@ int Main(const std::vector<std::string>& arguments) {
   }
   if (command == "list" && rest.size() <= 1) return List(rest);
   if (command == "run") return RunCaseCommand(BuiltinBenchmarks(), rest);
-  if (command == "selftest" && rest.empty()) return SelftestCommand(BuiltinBenchmarks());
+  if (command == "selftest") return SelftestCommand(BuiltinBenchmarks(), rest);
   if (command == "describe" && rest.empty()) return DescribeOrList();
   if (command == "serve" && rest.empty()) return ServeJob();
   if (command == "rank") return RankCommand(BuiltinBenchmarks(), rest);
