@@ -9,6 +9,7 @@
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/event_timer.h"
+#include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/lt_gemm.h"
 #include "kernels/cuda/stream_kernels.h"
 
@@ -82,59 +83,43 @@ Result<double> WriteBytesPerSecond(cudaStream_t stream) {
   return std::max(memset, stores);
 }
 
-// Of `side`-cubed matrices, B stored transposed, which tensor cores like best.
-Result<double> GemmFlopsPerSecond(GemmType type, const GemmInputs& inputs, int64_t side,
-                                  cudaStream_t stream) {
-  const GemmShape shape{type, side, side, side, false, true};
+// Of `side`-cubed matrices of random values, B stored transposed, which tensor cores
+// like best and fp8 and int8 need.
+Result<double> GemmFlopsPerSecond(GemmType type, int64_t side, cudaStream_t stream) {
+  GemmShape shape;
+  shape.type = type;
+  shape.m = shape.n = shape.k = side;
+  shape.b_transposed = true;
+  shape.fast_accumulation = shape.IsFp8();
   const int64_t bytes = shape.ABytes() + shape.BBytes() + shape.DBytes();
   ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
                          DeviceBuffer::Allocate(bytes, "the GEMM probe"));
   const GemmOperands operands{buffer.data(), buffer.At(shape.ABytes()),
                               buffer.At(shape.ABytes() + shape.BBytes())};
-  ASSAY_RETURN_IF_ERROR(FillGemmInputs(shape, GemmInputs{inputs.seed, inputs.zeros, 0, 0}, 1,
-                                       buffer.data(), buffer.At(shape.ABytes()), stream));
+  ASSAY_RETURN_IF_ERROR(FillGemmInputs(shape, GemmInputs{}, /*set=*/0, buffer.data(),
+                                       buffer.At(shape.ABytes()), stream));
   ASSAY_ASSIGN_OR_RETURN(const std::unique_ptr<LtGemm> gemm, LtGemm::Create(shape));
   ASSAY_ASSIGN_OR_RETURN(const double seconds,
                          SustainedSeconds(stream, [&] { return gemm->Enqueue(operands, stream); }));
   return shape.Flops() / seconds;
 }
 
-// The faster of two sizes: either may suit the number of SMs better.
-Result<double> BestGemmFlopsPerSecond(GemmType type, const GemmInputs& inputs,
-                                      cudaStream_t stream) {
-  ASSAY_ASSIGN_OR_RETURN(const double large, GemmFlopsPerSecond(type, inputs, 8192, stream));
-  ASSAY_ASSIGN_OR_RETURN(const double small, GemmFlopsPerSecond(type, inputs, 4096, stream));
-  return std::max(large, small);
-}
-
-// As the probes that may lack memory give it: absent instead of an error.
-Result<std::optional<double>> IfMemory(const Result<double>& probed) {
-  if (probed.ok()) return std::optional<double>(*probed);
-  if (probed.status().code() == Code::kResourceExhausted) return std::optional<double>();
-  return probed.status();
-}
-
 }  // namespace
 
 Result<double> ProbeCeiling(const std::string& kind) {
   static const std::map<std::string, GemmType> types = {
-      {"fp32", GemmType::kFp32}, {"tf32", GemmType::kTf32}, {"bf16", GemmType::kBf16}};
+      {"fp64_tensor", GemmType::kFp64}, {"fp32", GemmType::kFp32},   {"tf32", GemmType::kTf32},
+      {"bf16", GemmType::kBf16},        {"fp8", GemmType::kFp8E4m3}, {"int8", GemmType::kInt8}};
   ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
   if (kind == "copy") return CopyBytesPerSecond(stream.get());
   if (kind == "read") return OneWayBytesPerSecond(StreamOp::kRead, stream.get());
   if (kind == "write") return WriteBytesPerSecond(stream.get());
   const auto type = types.find(kind);
   if (type == types.end()) return Unsupported("there is no probe for " + kind);
-  return BestGemmFlopsPerSecond(type->second, GemmInputs{1, false, 0, 0}, stream.get());
-}
-
-Result<std::optional<double>> ProbeCopyBandwidth(cudaStream_t stream) {
-  return IfMemory(CopyBytesPerSecond(stream));
-}
-
-Result<std::optional<double>> ProbeGemmFlops(GemmType type, const GemmInputs& inputs,
-                                             cudaStream_t stream) {
-  return IfMemory(BestGemmFlopsPerSecond(type, inputs, stream));
+  // Either size may suit the number of SMs better.
+  ASSAY_ASSIGN_OR_RETURN(const double large, GemmFlopsPerSecond(type->second, 8192, stream.get()));
+  ASSAY_ASSIGN_OR_RETURN(const double small, GemmFlopsPerSecond(type->second, 4096, stream.get()));
+  return std::max(large, small);
 }
 
 }  // namespace assay
