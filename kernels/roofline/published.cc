@@ -36,8 +36,8 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Earlier versions of some benchmarks spelled types out.
-std::string CurrentWord(const std::string& value) {
+// Some benchmarks, and earlier versions of others, spell types out.
+std::string ShortWord(const std::string& value) {
   static const std::map<std::string, std::string> words = {
       {"float64", "fp64"}, {"float32", "fp32"}, {"float16", "fp16"}, {"bfloat16", "bf16"}};
   const auto found = words.find(value);
@@ -47,7 +47,7 @@ std::string CurrentWord(const std::string& value) {
 bool Selects(const ParameterMap& selector, const ParameterMap& parameters) {
   return std::all_of(selector.begin(), selector.end(), [&](const auto& entry) {
     const auto given = parameters.find(entry.first);
-    return given != parameters.end() && CurrentWord(given->second) == entry.second;
+    return given != parameters.end() && ShortWord(given->second) == ShortWord(entry.second);
   });
 }
 
