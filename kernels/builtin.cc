@@ -36,6 +36,9 @@ Registry MakeRegistry() {
   registry.Add(NewVectorAdd());
   registry.Add(NewElementwiseMul());
   registry.Add(NewRelu());
+  registry.Add(NewSoftmax());
+  registry.Add(NewLayerNorm());
+  registry.Add(NewRmsNorm());
   registry.Add(NewPointerChase());
   registry.Add(NewCoalescing());
   registry.Add(NewBankConflict());

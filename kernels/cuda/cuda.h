@@ -22,6 +22,7 @@ std::unique_ptr<Benchmark> NewGemv();
 std::unique_ptr<Benchmark> NewHostTransfer();
 std::unique_ptr<Benchmark> NewInt4Gemm();
 std::unique_ptr<Benchmark> NewLaunchOverhead();
+std::unique_ptr<Benchmark> NewLayerNorm();
 std::unique_ptr<Benchmark> NewMatmulMma();
 std::unique_ptr<Benchmark> NewMatmulNaive();
 std::unique_ptr<Benchmark> NewMatmulRegister();
@@ -31,6 +32,8 @@ std::unique_ptr<Benchmark> NewMemoryBandwidth();
 std::unique_ptr<Benchmark> NewOccupancy();
 std::unique_ptr<Benchmark> NewPointerChase();
 std::unique_ptr<Benchmark> NewRelu();
+std::unique_ptr<Benchmark> NewRmsNorm();
+std::unique_ptr<Benchmark> NewSoftmax();
 std::unique_ptr<Benchmark> NewVectorAdd();
 
 // `nccl_version` tells NCCL's, which this folder does not know; it may be empty.

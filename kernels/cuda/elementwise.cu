@@ -6,6 +6,7 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/mismatches.h"
+#include "kernels/cuda/vector.cuh"
 
 namespace assay {
 namespace {
@@ -29,12 +30,6 @@ __host__ __device__ T Apply(T x, T y) {
   if (op == ElementwiseOp::kMultiply) return Narrow<T>(a * b);
   return Narrow<T>(a > 0 ? a : 0.0F);
 }
-
-template <typename T>
-struct alignas(16) Vector {
-  static constexpr int kLength = 16 / sizeof(T);
-  T element[kLength];
-};
 
 template <ElementwiseOp op, typename T>
 __global__ void __launch_bounds__(kThreads)
