@@ -25,6 +25,7 @@ Registry MakeRegistry() {
 #if ASSAY_HAVE_CUDA
   registry.Add(NewAttention());
   registry.Add(NewGemm());
+  registry.Add(NewSustained());
   registry.Add(NewGemv());
   registry.Add(NewInt4Gemm());
   registry.Add(NewMatmulNaive());

@@ -34,6 +34,7 @@ std::unique_ptr<Benchmark> NewPointerChase();
 std::unique_ptr<Benchmark> NewRelu();
 std::unique_ptr<Benchmark> NewRmsNorm();
 std::unique_ptr<Benchmark> NewSoftmax();
+std::unique_ptr<Benchmark> NewSustained();
 std::unique_ptr<Benchmark> NewVectorAdd();
 
 // `nccl_version` tells NCCL's, which this folder does not know; it may be empty.
