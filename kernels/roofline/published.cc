@@ -66,7 +66,8 @@ std::optional<Unit> UnitOf(const std::string& name) {
   static const std::map<std::string, Unit> units = {
       {"s", {"s", 1}},           {"ms", {"s", 1e-3}},        {"us", {"s", 1e-6}},
       {"ns", {"s", 1e-9}},       {"GB/s", {"B/s", 1e9}},     {"TB/s", {"B/s", 1e12}},
-      {"GFLOP/s", {"F/s", 1e9}}, {"TFLOP/s", {"F/s", 1e12}}, {"TOP/s", {"F/s", 1e12}}};
+      {"GFLOP/s", {"F/s", 1e9}}, {"TFLOP/s", {"F/s", 1e12}}, {"TOP/s", {"F/s", 1e12}},
+      {"cycles", {"cycle", 1}}};
   const auto found = units.find(name);
   if (found == units.end()) return std::nullopt;
   return found->second;

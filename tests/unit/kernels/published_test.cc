@@ -32,9 +32,10 @@ TEST(Published, EveryRowCanBeMatched) {
     EXPECT_FALSE(figure.selector.empty());
     EXPECT_FALSE(figure.parameters.empty());
     // Rates in the unit that the benchmarks have, times in seconds.
-    EXPECT_TRUE(ValueIn(figure, figure.metric == "time"     ? "s"
-                                : figure.metric == "tflops" ? "TFLOP/s"
-                                                            : "GB/s"))
+    EXPECT_TRUE(ValueIn(figure, figure.metric == "time"             ? "s"
+                                : figure.metric == "tflops"         ? "TFLOP/s"
+                                : figure.metric == "latency_cycles" ? "cycles"
+                                                                    : "GB/s"))
         << figure.unit;
     PublishedQuery query = {figure.gpu,      "",           "", figure.gpu_count, figure.benchmark,
                             figure.selector, figure.metric};
