@@ -1,6 +1,6 @@
 #!/bin/sh
-# The runner on a real GPU: every benchmark verifies at a small size, and sizes that
-# do not fit are refused with words. Usage: selftest.sh ASSAY_RUNNER
+# The runner on a real GPU: every benchmark verifies at a small size, all within two
+# minutes, and sizes that do not fit are refused with words. Usage: selftest.sh ASSAY_RUNNER
 # Exit code 77: no GPU here, nothing tested.
 set -u
 runner=$1
@@ -27,7 +27,7 @@ refuses() {
   echo "$output" | grep -q "$words" || fail "run $*: does not say \"$words\": $output"
 }
 
-selftest=$("$runner" selftest) || fail "selftest: exit code $?"
+selftest=$(timeout 120 "$runner" selftest) || fail "selftest: exit code $?"
 echo "$selftest"
 refuses 1 "are free" gemm m=1048576 n=1048576 k=1048576
 refuses 1 "are free" memory_bandwidth bytes=1TiB
@@ -35,6 +35,10 @@ refuses 2 "multiple of 4" memory_bandwidth bytes=6
 if echo "$selftest" | grep '^all_reduce ' | grep -q 'ok$'; then
   refuses 2 "multiple of 8" all_reduce ranks=2 bytes=12 dtype=float64
 fi
+refuses 2 "needs layout nt" gemm m=64 n=64 k=64 dtype=fp8_e4m3
+refuses 2 "multiples of 16" gemm m=64 n=64 k=72 dtype=fp8_e5m2 layout=nt
+refuses 2 "multiples of 4" gemm m=64 n=66 k=64 dtype=int8 layout=nt
+refuses 2 "for the fp8 types" gemm m=64 n=64 k=64 accumulate=fast
 refuses 2 "one of" gemm m=64 n=64 k=64 dtype=bf17
 refuses 2 "needs" gemm m=64 --gpu
 refuses 3 "needs 64 GPUs" all_reduce ranks=64
