@@ -3,8 +3,8 @@
 // A block of four warps computes 128 rows of O, 32 rows a warp: two tiles of 16 rows use
 // each fragment of K and V that is read from shared memory, which would else be the
 // limit. S and O stay in registers; S's layout as a result is P's as an operand. V arrives
-// during Q K' and the softmax, K's next tile during P V; two blocks on a multiprocessor fill each
-// other's waits.
+// during Q K' and the softmax, K's next tile during P V; two blocks on a multiprocessor
+// fill each other's waits.
 #include <cmath>
 #include <type_traits>
 
@@ -99,12 +99,19 @@ __device__ uint32_t Pack(float low, float high, __nv_bfloat16) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
+// The lane, as something new to the compiler at each call: else it keeps the addresses
+// that follow from it in registers all through the loop over keys, and spills others.
+__device__ int ForgottenLane() {
+  int lane = threadIdx.x % 32;
+  asm volatile("" : "+r"(lane));
+  return lane;
+}
+
 // S = Q K' of the warp's rows.
 template <typename T, int d>
 __device__ void MultiplyScores(const Shared<T, d>& shared, int row0,
                                float (&s)[kTilesPerWarp][kKeyTiles][4]) {
-  int lane = threadIdx.x % 32;
-  asm volatile("" : "+r"(lane));
+  const int lane = ForgottenLane();
 #pragma unroll
   for (int m = 0; m < kTilesPerWarp; ++m) {
 #pragma unroll
@@ -113,7 +120,7 @@ __device__ void MultiplyScores(const Shared<T, d>& shared, int row0,
       for (int e = 0; e < 4; ++e) s[m][j][e] = 0;
     }
   }
-#pragma unroll 2
+#pragma unroll
   for (int step = 0; step < d / 16; ++step) {
     uint32_t a[kTilesPerWarp][4];
 #pragma unroll
@@ -139,8 +146,7 @@ template <typename T, int d>
 __device__ void MultiplyValues(const Shared<T, d>& shared,
                                const float (&p)[kTilesPerWarp][kKeyTiles][4],
                                float (&o)[kTilesPerWarp][d / 8][4]) {
-  int lane = threadIdx.x % 32;
-  asm volatile("" : "+r"(lane));
+  const int lane = ForgottenLane();
 #pragma unroll
   for (int step = 0; step < kKeys / 16; ++step) {
     uint32_t a[kTilesPerWarp][4];
