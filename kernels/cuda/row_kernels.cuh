@@ -41,7 +41,7 @@ inline constexpr int kRowsOfGroup = 2;
 template <typename Op, typename T>
 constexpr int RowBlocksPerSm(int threads, int vectors) {
   const bool small = vectors * Vector<T>::kLength <= 16 && Op::kWeights == 0;
-  const int resident = small ? 1536 : 1024;
+  const int resident = small ? 1536 : Op::kWeights == 2 ? 768 : 1024;
   return resident > threads ? resident / threads : 1;
 }
 
