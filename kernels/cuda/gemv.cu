@@ -1,8 +1,8 @@
 // gemv: y = x W' for a few rows of x, as in the decode step of a language model: every
 // weight is read once and used m times, so that the memory is what counts.
 //
-// bf16 and fp16 go through the tensor cores (gemv_kernel.cuh); fp32, and rows that do not
-// begin at 16-byte boundaries, through fused multiply-adds.
+// Several rows of bf16 or fp16 go through the tensor cores (gemv_kernel.cuh); a single one,
+// fp32, and rows that do not begin at 16-byte boundaries, through fused multiply-adds.
 #include <string>
 #include <variant>
 
@@ -27,13 +27,22 @@ struct alignas(sizeof(T) * length) Vector {
   T element[length];
 };
 
+// Vector at `from` + `at`, zeros from `end` on.
+template <typename T, int length>
+__device__ Vector<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
+  if (at >= end) return {};
+  return *reinterpret_cast<const Vector<T, length>*>(from + at);
+}
+
 // Block b: x rows of block b % row_blocks, so that blocks that are resident together
-// share W in the L2 cache; strip b / row_blocks of W. `length` elements a load.
-template <typename T, int length, int rows>
+// share W in the L2 cache; strip b / row_blocks of W. `length` elements a load. A thread
+// loads `ahead` vectors of each row of W before it needs the first.
+template <typename T, int length, int rows, int ahead>
 __global__ void __launch_bounds__(kThreads)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
                   int64_t row_blocks) {
   using Load = Vector<T, length>;
+  constexpr int kStep = kThreads * length;
   const int64_t row0 = blockIdx.x % row_blocks * rows;
   const int64_t column0 = blockIdx.x / row_blocks * kStripRows;
   float sum[rows][kStripRows] = {};
@@ -44,26 +53,36 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < rows; ++i) x_row[i] = x + min(row0 + i, m - 1) * k;
 #pragma unroll
   for (int j = 0; j < kStripRows; ++j) w_row[j] = w + min(column0 + j, n - 1) * k;
-#pragma unroll 4
-  for (int64_t at = int64_t{threadIdx.x} * length; at < k; at += kThreads * length) {
-    Load weights[kStripRows];
+  AllowNext();
+  bool waited = false;
+  for (int64_t at = int64_t{threadIdx.x} * length; at < k; at += ahead * kStep) {
+    Load weights[ahead][kStripRows];
 #pragma unroll
-    for (int j = 0; j < kStripRows; ++j) {
-      weights[j] = *reinterpret_cast<const Load*>(w_row[j] + at);
-    }
-#pragma unroll
-    for (int i = 0; i < rows; ++i) {
-      const Load values = *reinterpret_cast<const Load*>(x_row[i] + at);
+    for (int step = 0; step < ahead; ++step) {
 #pragma unroll
       for (int j = 0; j < kStripRows; ++j) {
+        weights[step][j] = LoadVector<T, length>(w_row[j], at + step * kStep, k);
+      }
+    }
+    if (!waited) WaitForPrevious();
+    waited = true;
 #pragma unroll
-        for (int e = 0; e < length; ++e) {
-          sum[i][j] +=
-              static_cast<float>(values.element[e]) * static_cast<float>(weights[j].element[e]);
+    for (int step = 0; step < ahead; ++step) {
+#pragma unroll
+      for (int i = 0; i < rows; ++i) {
+        const Load values = LoadVector<T, length>(x_row[i], at + step * kStep, k);
+#pragma unroll
+        for (int j = 0; j < kStripRows; ++j) {
+#pragma unroll
+          for (int e = 0; e < length; ++e) {
+            sum[i][j] += static_cast<float>(values.element[e]) *
+                         static_cast<float>(weights[step][j].element[e]);
+          }
         }
       }
     }
   }
+  if (!waited) WaitForPrevious();
   __shared__ float sums[kThreads / 32][rows * kStripRows];
 #pragma unroll
   for (int i = 0; i < rows; ++i) {
@@ -85,24 +104,21 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename T, int length>
-Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, cudaStream_t stream) {
-  const auto launch = [&](auto rows) {
+Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, bool overlap,
+                 cudaStream_t stream) {
+  const auto launch = [&](auto rows, auto ahead) {
     constexpr int kRows = decltype(rows)::value;
     const int64_t row_blocks = (shape.m + kRows - 1) / kRows;
     const int64_t strips = (shape.n + kStripRows - 1) / kStripRows;
-    FmaGemvKernel<T, length, kRows>
-        <<<static_cast<unsigned>(row_blocks * strips), kThreads, 0, stream>>>(
-            x, w, y, shape.m, shape.n, shape.k, row_blocks);
+    return LaunchOverlapping(FmaGemvKernel<T, length, kRows, decltype(ahead)::value>,
+                             dim3(static_cast<unsigned>(row_blocks * strips)), kThreads, 0, overlap,
+                             stream, x, w, y, shape.m, shape.n, shape.k, row_blocks);
   };
-  if (shape.m == 1) {
-    launch(std::integral_constant<int, 1>());
-  } else if (shape.m <= 4) {
-    launch(std::integral_constant<int, 4>());
-  } else {
-    launch(std::integral_constant<int, 8>());
-  }
-  ASSAY_CUDA(cudaGetLastError());
-  return Status::Ok();
+  if (shape.m == 1)
+    return launch(std::integral_constant<int, 1>(), std::integral_constant<int, 4>());
+  if (shape.m <= 4)
+    return launch(std::integral_constant<int, 4>(), std::integral_constant<int, 2>());
+  return launch(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
 }
 
 template <typename T>
@@ -163,7 +179,7 @@ class GemvCase : public GpuCase {
                                            set * w_count, stream()));
       }
       if constexpr (sizeof(T) == 2) {
-        if (shape_.k % 8 == 0 && device().compute_major >= 8) {
+        if (shape_.m > 1 && shape_.k % 8 == 0 && device().compute_major >= 8) {
           ASSAY_ASSIGN_OR_RETURN(launcher_, MakeLauncher<T>(shape_, device()));
         }
       }
@@ -183,8 +199,9 @@ class GemvCase : public GpuCase {
         }
       }
       constexpr int kLength = 16 / sizeof(T);
-      return shape_.k % kLength == 0 ? LaunchFma<T, kLength>(x, w, y, shape_, stream())
-                                     : LaunchFma<T, 1>(x, w, y, shape_, stream());
+      const bool overlap = device().compute_major >= 9;
+      return shape_.k % kLength == 0 ? LaunchFma<T, kLength>(x, w, y, shape_, overlap, stream())
+                                     : LaunchFma<T, 1>(x, w, y, shape_, overlap, stream());
     });
   }
 

@@ -26,8 +26,8 @@ template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // For splits > 1: splits x m x n sums, and a counter for each block of the grid's plane,
-  // zero before the first launch; every launch leaves them zero.
+  // For splits > 1: each split's sums of each block's tile, and a counter a tile, zero
+  // before the first launch; every launch leaves them zero.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -110,12 +110,50 @@ __device__ void MultiplyChunk(const char* weights, int lane, const XVector& x_ve
   }
 }
 
+__device__ inline void AddTo(float4* total, const float4& more) {
+  total->x += more.x;
+  total->y += more.y;
+  total->z += more.z;
+  total->w += more.w;
+}
+
+// Writes four neighbours of a row of a block's part of y.
+template <typename Shape, typename T>
+__device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float4& values) {
+  const int64_t row = int64_t{blockIdx.z} * Shape::kRows + at * 4 / Shape::kColumns;
+  const int64_t column = int64_t{blockIdx.x} * Shape::kColumns + at * 4 % Shape::kColumns;
+  if (row >= arguments.m) return;
+  const float elements[4] = {values.x, values.y, values.z, values.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (column + i < arguments.n) {
+      arguments.y[row * arguments.n + column + i] = Narrow<T>(elements[i]);
+    }
+  }
+}
+
+// Whether this block is the last of the splits of its tile to arrive here. All see what
+// the others have written before.
+__device__ inline bool IsLastSplit(unsigned* counter) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(counter, 1) == gridDim.y - 1;
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
 // Adds up the sums of a block's warps, and, with splits, of all blocks that share the
 // tile: the last to arrive adds them in a fixed order. Then writes y.
 template <typename Shape, typename T>
 __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
                           const float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {
   constexpr int kPitch = Shape::kSumPitch;
+  constexpr int kFours = Shape::kRows * Shape::kColumns / 4;
   auto* sums = reinterpret_cast<float*>(shared);
   const int lane = threadIdx.x % 32;
   const int across = threadIdx.x / 32 % Shape::kAcross;
@@ -134,46 +172,39 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
     }
   }
   __syncthreads();
-  const int64_t row0 = int64_t{blockIdx.z} * Shape::kRows;
-  const int64_t column0 = int64_t{blockIdx.x} * Shape::kColumns;
+  const int64_t tile = int64_t{blockIdx.z} * gridDim.x + blockIdx.x;
+  auto* const partial = reinterpret_cast<float4*>(arguments.partial) + tile * gridDim.y * kFours;
   const bool split = gridDim.y > 1;
-  for (int at = threadIdx.x; at < Shape::kRows * Shape::kColumns; at += Shape::kThreads) {
-    const int64_t row = row0 + at / Shape::kColumns;
-    const int64_t column = column0 + at % Shape::kColumns;
-    if (row >= arguments.m || column >= arguments.n) continue;
-    float total = 0;
+  for (int at = threadIdx.x; at < kFours; at += Shape::kThreads) {
+    const float* from = sums + at * 4 / Shape::kColumns * kPitch + at * 4 % Shape::kColumns;
+    float4 total = {};
+#pragma unroll
     for (int part = 0; part < Shape::kDeep; ++part) {
-      total += sums[(part * Shape::kRows + at / Shape::kColumns) * kPitch + at % Shape::kColumns];
+      AddTo(&total, *reinterpret_cast<const float4*>(from + part * Shape::kRows * kPitch));
     }
-    const int64_t index = row * arguments.n + column;
     if (split) {
-      arguments.partial[blockIdx.y * arguments.m * arguments.n + index] = total;
+      partial[blockIdx.y * kFours + at] = total;
     } else {
-      arguments.y[index] = Narrow<T>(total);
+      StoreFour<Shape>(arguments, at, total);
     }
   }
-  if (!split) return;
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    unsigned* const counter = arguments.arrived + blockIdx.z * gridDim.x + blockIdx.x;
-    last = atomicAdd(counter, 1) == gridDim.y - 1;
-    if (last) *counter = 0;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  for (int at = threadIdx.x; at < Shape::kRows * Shape::kColumns; at += Shape::kThreads) {
-    const int64_t row = row0 + at / Shape::kColumns;
-    const int64_t column = column0 + at % Shape::kColumns;
-    if (row >= arguments.m || column >= arguments.n) continue;
-    float total = 0;
+  if (!split || !IsLastSplit(arguments.arrived + tile)) return;
+  // Several loads on their way: the last block is alone with this.
+  constexpr int kAtOnce = 4;
+  for (int at = threadIdx.x; at < kFours; at += kAtOnce * Shape::kThreads) {
+    float4 total[kAtOnce] = {};
     for (unsigned part = 0; part < gridDim.y; ++part) {
-      total +=
-          __ldcg(arguments.partial + part * arguments.m * arguments.n + row * arguments.n + column);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int four = min(at + i * Shape::kThreads, kFours - 1);
+        AddTo(&total[i], __ldcg(partial + part * kFours + four));
+      }
     }
-    arguments.y[row * arguments.n + column] = Narrow<T>(total);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int four = at + i * Shape::kThreads;
+      if (four < kFours) StoreFour<Shape>(arguments, four, total[i]);
+    }
   }
 }
 

@@ -8,10 +8,28 @@
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
-#include "kernels/cuda/gemv_burst.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 
 namespace assay {
+
+// Launches `kernel`. `overlap`, for compute capability 9.0 and newer: it may begin before
+// the stream's previous kernel has ended, as AllowNext and WaitForPrevious order.
+template <typename... Parameters, typename... Values>
+Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
+                         bool overlap, cudaStream_t stream, const Values&... values) {
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = overlap ? 1 : 0;
+  ASSAY_CUDA(cudaLaunchKernelEx(&config, kernel, values...));
+  return Status::Ok();
+}
 
 // One product on one GPU. Used by one thread.
 template <typename Weights, typename T>
@@ -33,20 +51,9 @@ class GemvLauncher {
                                                1, std::max<int64_t>(most, 1));
     launcher.grid_ = dim3(static_cast<unsigned>(strips), static_cast<unsigned>(splits),
                           static_cast<unsigned>(row_blocks));
-    if (splits > 1) ASSAY_RETURN_IF_ERROR(launcher.AllocateWorkspace(splits));
-    return Result<GemvLauncher>(std::move(launcher));
-  }
-
-  // Takes GemvBurstKernel with blocks of `warps` warps and rounds of `chunks` chunks; m is
-  // at most kBurstRows.
-  template <int chunks, int warps>
-  static Result<GemvLauncher> Bursts(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
-    GemvLauncher launcher(m, n, k, device);
-    launcher.kernel_ = GemvBurstKernel<Weights, chunks, warps, T>;
-    launcher.threads_ = 32 * warps;
-    launcher.shared_bytes_ = GemvBurstLayout<Weights, chunks, warps>{static_cast<int>(m)}.Bytes();
-    ASSAY_RETURN_IF_ERROR(launcher.Occupancy(device).status());
-    launcher.grid_ = dim3(static_cast<unsigned>((n + kGemvTile - 1) / kGemvTile));
+    if (splits > 1) {
+      ASSAY_RETURN_IF_ERROR(launcher.AllocateWorkspace(splits * Shape::kRows * Shape::kColumns));
+    }
     return Result<GemvLauncher>(std::move(launcher));
   }
 
@@ -57,18 +64,8 @@ class GemvLauncher {
     arguments.y = y;
     arguments.partial = partial_.template as<float>();
     arguments.arrived = arrived_.template as<unsigned>();
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid_;
-    config.blockDim = dim3(static_cast<unsigned>(threads_));
-    config.dynamicSmemBytes = static_cast<size_t>(shared_bytes_);
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = overlap_ ? 1 : 0;
-    ASSAY_CUDA(cudaLaunchKernelEx(&config, kernel_, weights, arguments));
-    return Status::Ok();
+    return LaunchOverlapping(kernel_, grid_, threads_, shared_bytes_, overlap_, stream, weights,
+                             arguments);
   }
 
  private:
@@ -98,10 +95,11 @@ class GemvLauncher {
     return std::max(blocks, 1);
   }
 
-  Status AllocateWorkspace(int64_t splits) {
-    const int64_t sums = splits * arguments_.m * arguments_.n;
-    ASSAY_ASSIGN_OR_RETURN(partial_, DeviceBuffer::Allocate(sums * 4, "the splits' sums"));
-    const int64_t counters = int64_t{grid_.x} * grid_.z * 4;
+  // `sums`: of all splits, a tile.
+  Status AllocateWorkspace(int64_t sums) {
+    const int64_t tiles = int64_t{grid_.x} * grid_.z;
+    ASSAY_ASSIGN_OR_RETURN(partial_, DeviceBuffer::Allocate(tiles * sums * 4, "the splits' sums"));
+    const int64_t counters = tiles * 4;
     ASSAY_ASSIGN_OR_RETURN(arrived_, DeviceBuffer::Allocate(counters, "the splits' counters"));
     ASSAY_CUDA(cudaMemset(arrived_.data(), 0, static_cast<size_t>(counters)));
     return Status::Ok();

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/gemv_burst.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 
 namespace assay {
@@ -66,73 +65,6 @@ struct DenseWeights {
     MultiplyTile<X>(sum, a[1], x[0].z, x[0].w);
     MultiplyTile<X>(sum, a[2], x[1].x, x[1].y);
     MultiplyTile<X>(sum, a[3], x[1].z, x[1].w);
-  }
-#endif
-};
-
-// A policy of GemvBurstKernel for W as it is.
-template <typename T>
-struct DenseBurst {
-  const T* data = nullptr;
-  int64_t n = 0;
-  int64_t k = 0;
-
-  static constexpr int kPartsOfTwoChunks = 0;
-  template <int chunks>
-  struct Burst {
-    uint4 vectors[chunks][4];
-  };
-  struct Cursor {
-    const T* row[2];  // Rows g and g + 8, at the lane's k.
-    bool valid[2];
-    int k;  // The lane's, in half a chunk.
-  };
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-  __device__ Cursor At(int64_t strip, int lane) const {
-    Cursor cursor;
-    cursor.k = lane % 4 * 8;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int64_t row = strip * kGemvTile + lane / 4 + half * 8;
-      cursor.valid[half] = row < n;
-      cursor.row[half] = data + (row < n ? row : 0) * k + cursor.k;
-    }
-    return cursor;
-  }
-
-  template <int chunks>
-  __device__ void Load(const Cursor& cursor, int64_t chunk, Burst<chunks>* burst) const {
-#pragma unroll
-    for (int i = 0; i < chunks; ++i) {
-#pragma unroll
-      for (int part = 0; part < 4; ++part) {
-        const int64_t from = (chunk + i) * kGemvChunk + part / 2 * 32;
-        const bool valid = cursor.valid[part % 2] && from + cursor.k < k;
-        burst->vectors[i][part] =
-            valid ? __ldcs(reinterpret_cast<const uint4*>(cursor.row[part % 2] + from))
-                  : make_uint4(0, 0, 0, 0);
-      }
-    }
-  }
-
-  template <int chunks>
-  __device__ static void Multiply(const Burst<chunks>& burst, XFragments x_at, const float*, int,
-                                  float (&sum)[4]) {
-#pragma unroll
-    for (int i = 0; i < chunks; ++i) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const uint4 low = burst.vectors[i][half * 2];
-        const uint4 high = burst.vectors[i][half * 2 + 1];
-        const uint4 x = x_at(half);
-        const uint32_t even[4] = {low.x, high.x, low.y, high.y};
-        const uint32_t odd[4] = {low.z, high.z, low.w, high.w};
-        MultiplyTile<T>(sum, even, x.x, x.y);
-        MultiplyTile<T>(sum, odd, x.z, x.w);
-      }
-      x_at.at += x_at.rows * 128;
-    }
   }
 #endif
 };

@@ -15,6 +15,7 @@
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/int4_gemm_data.h"
 #include "kernels/cuda/int4_gemm_weights.cuh"
+#include "kernels/cuda/int4_gemv.cuh"
 #include "kernels/cuda/lt_gemm.h"
 
 namespace assay {
@@ -41,20 +42,51 @@ int Log2(int64_t power) {
 // Enqueues the product of one rotation set.
 using Multiply = std::function<Status(const Int4Operands&, cudaStream_t)>;
 
+// A kernel for up to kInt4GemvRows rows of x, and what it is launched with.
+template <typename T>
+struct Int4Gemv {
+  void (*kernel)(Int4GemvArguments<T>) = nullptr;
+  int warps = 0;
+};
+
 template <typename T, int parts>
-Result<Multiply> BurstProduct(const Int4Problem& problem, const GpuDevice& device) {
-  using Weights = Int4Burst<T, parts>;
-  using Launcher = GemvLauncher<Weights, T>;
-  ASSAY_ASSIGN_OR_RETURN(
-      Launcher made, (Launcher::template Bursts<4, 16>(problem.m, problem.n, problem.k, device)));
-  const auto launcher = std::make_shared<Launcher>(std::move(made));
-  const Int4Layout layout{problem.n, problem.k, problem.group};
-  return Multiply([launcher, layout](const Int4Operands& operands, cudaStream_t stream) {
-    const Weights weights{static_cast<const uint4*>(operands.values),
-                          static_cast<const Int4Scale<T>*>(operands.scales), layout.Chunks(),
-                          layout.k / layout.group, Log2(layout.group)};
-    return launcher->Launch(weights, static_cast<const T*>(operands.x), static_cast<T*>(operands.y),
-                            stream);
+Int4Gemv<T> ChooseGemv(int64_t blocks, int sm_count) {
+  // All blocks at once, if there is a way: either two on a multiprocessor, with three
+  // units on their way a lane (two if they have many scales), or four with one.
+  if constexpr (parts == 1) {
+    if (blocks > 2 * sm_count && blocks <= 4 * sm_count) {
+      return {Int4GemvKernel<T, parts, 8, 1, 4>, 8};
+    }
+  }
+  constexpr int kDepth = parts == 4 ? 2 : 3;
+  return {Int4GemvKernel<T, parts, 8, kDepth, 2>, 8};
+}
+
+template <typename T>
+Result<Multiply> GemvProduct(const Int4Problem& problem, const GpuDevice& device) {
+  const Int4Layout layout = problem.Layout();
+  const Int4Gemv<T> gemv = problem.group == 32 ? ChooseGemv<T, 4>(layout.Pairs(), device.sm_count)
+                           : problem.group == 64
+                               ? ChooseGemv<T, 2>(layout.Pairs(), device.sm_count)
+                               : ChooseGemv<T, 1>(layout.Pairs(), device.sm_count);
+  const auto shared_bytes = static_cast<int>(Int4GemvSharedBytes(problem.m, problem.k, gemv.warps));
+  ASSAY_CUDA(
+      cudaFuncSetAttribute(gemv.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  Int4GemvArguments<T> arguments;
+  arguments.m = static_cast<int>(problem.m);
+  arguments.n = static_cast<int>(problem.n);
+  arguments.k = static_cast<int>(problem.k);
+  arguments.units = static_cast<int>(layout.Units());
+  const dim3 grid(static_cast<unsigned>(layout.Pairs()));
+  const bool overlap = device.compute_major >= 9;
+  return Multiply([=](const Int4Operands& operands, cudaStream_t stream) {
+    Int4GemvArguments<T> set = arguments;
+    set.x = static_cast<const T*>(operands.x);
+    set.values = static_cast<const uint4*>(operands.values);
+    set.scales = static_cast<const uint2*>(operands.scales);
+    set.y = static_cast<T*>(operands.y);
+    return LaunchOverlapping(gemv.kernel, grid, 32 * gemv.warps, shared_bytes, overlap, stream,
+                             set);
   });
 }
 
@@ -65,18 +97,19 @@ Result<Multiply> TiledProduct(const Int4Problem& problem, const GpuDevice& devic
   const auto make = [&](auto shape) {
     return Launcher::template Tiled<decltype(shape)>(problem.m, problem.n, problem.k, device);
   };
-  ASSAY_ASSIGN_OR_RETURN(Launcher made, problem.m <= 16 ? make(GemvShape<2, 2, 1, 8, 4, false>())
+  ASSAY_ASSIGN_OR_RETURN(Launcher made, problem.m <= 8    ? make(GemvShape<1, 2, 1, 8, 4, false>())
+                                        : problem.m <= 16 ? make(GemvShape<2, 2, 1, 8, 4, false>())
                                         : problem.m <= 64
                                             ? make(GemvShape<8, 2, 4, 2, 4, true>())
                                             : make(GemvShape<16, 2, 8, 1, 4, true>()));
   const auto launcher = std::make_shared<Launcher>(std::move(made));
-  const Int4Layout layout{problem.n, problem.k, problem.group};
+  const Int4Layout layout = problem.Layout();
   return Multiply([launcher, layout](const Int4Operands& operands, cudaStream_t stream) {
     const Weights weights{static_cast<const uint4*>(operands.values),
                           static_cast<const Int4Scale<T>*>(operands.scales),
-                          layout.Tiles(),
-                          layout.Chunks(),
-                          layout.k / layout.group,
+                          layout.Pairs(),
+                          layout.Units(),
+                          layout.Groups(),
                           Log2(layout.group)};
     return launcher->Launch(weights, static_cast<const T*>(operands.x), static_cast<T*>(operands.y),
                             stream);
@@ -85,10 +118,10 @@ Result<Multiply> TiledProduct(const Int4Problem& problem, const GpuDevice& devic
 
 template <typename T>
 Result<Multiply> FusedProduct(const Int4Problem& problem, const GpuDevice& device) {
-  if (problem.m <= kBurstRows) {
-    if (problem.group == 32) return BurstProduct<T, 4>(problem, device);
-    if (problem.group == 64) return BurstProduct<T, 2>(problem, device);
-    return BurstProduct<T, 1>(problem, device);
+  constexpr int kMostWarps = 16;
+  if (problem.m <= kInt4GemvRows &&
+      Int4GemvSharedBytes(problem.m, problem.k, kMostWarps) <= device.shared_bytes_per_block) {
+    return GemvProduct<T>(problem, device);
   }
   return problem.group == 32 ? TiledProduct<T, 32>(problem, device)
                              : TiledProduct<T, 64>(problem, device);
@@ -112,8 +145,8 @@ class Int4GemmCase : public GpuCase {
       ASSAY_ASSIGN_OR_RETURN(gemm_, LtGemm::Create(shape));
     }
     x_ = AddArray(shape.ABytes());
-    values_ = AddArray(problem_.ValueBytes());
-    scales_ = AddArray(problem_.ScaleBytes());
+    values_ = AddArray(problem_.Layout().ValueBytes());
+    scales_ = AddArray(problem_.Layout().ScaleBytes());
     y_ = AddArray(shape.DBytes());
     if (!fused_) weights_ = AddArray(shape.BBytes());
     ASSAY_RETURN_IF_ERROR(AllocateSets("x, W and y of " + std::to_string(problem_.m) + " x " +

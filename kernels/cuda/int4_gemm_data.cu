@@ -65,8 +65,6 @@ Int4Values<T> ValuesOf(const Int4Problem& problem, int64_t set) {
   return {problem.m, problem.n, problem.k, problem.group, problem.seed, set};
 }
 
-Int4Layout LayoutOf(const Int4Problem& problem) { return {problem.n, problem.k, problem.group}; }
-
 template <typename T>
 __global__ void FillXKernel(Int4Values<T> values, T* x) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
@@ -84,7 +82,7 @@ __global__ void PackValuesKernel(Int4Values<T> values, Int4Layout layout, uint32
     uint32_t word = 0;
     for (int nibble = 0; nibble < 8; ++nibble) {
       const Int4Place place = layout.PlaceOf(i, nibble);
-      if (place.column < layout.n) word |= values.Q(place.k, place.column) << (4 * nibble);
+      if (layout.Holds(place)) word |= values.Q(place.k, place.column) << (4 * nibble);
     }
     words[i] = word;
   }
@@ -94,13 +92,13 @@ template <typename T>
 __global__ void PackScalesKernel(Int4Values<T> values, Int4Layout layout, Int4Scale<T>* scales) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   const int64_t count = layout.ScaleBytes() / 4;
-  const int64_t groups = layout.k / layout.group;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    const int64_t group = i / kGemvTile % groups;
-    const int64_t column = i / kGemvTile / groups * kGemvTile + i % 16 / 2 + i % 2 * 8;
-    const bool inside = column < layout.n;
-    scales[i].scale = Narrow<T>(inside ? values.Scale(group, column) : 0.0F);
-    scales[i].zero = Narrow<T>(inside ? static_cast<float>(values.Zero(group, column)) : 0.0F);
+    const Int4Place place = layout.ScalePlaceOf(i);
+    const int64_t group = place.k / layout.group;
+    const bool inside = layout.Holds(place);
+    scales[i].scale = Narrow<T>(inside ? values.Scale(group, place.column) : 0.0F);
+    scales[i].zero =
+        Narrow<T>(inside ? static_cast<float>(values.Zero(group, place.column)) : 0.0F);
   }
 }
 
@@ -113,16 +111,11 @@ __global__ void __launch_bounds__(kThreads)
   if (at >= layout.ValueBytes() / 16) return;
   const uint4 vector = values[at];
   const uint32_t words[kGemvSteps] = {vector.x, vector.y, vector.z, vector.w};
-  const auto lane = static_cast<int>(at % 32);
-  const int64_t chunk = at / 32 % layout.Chunks();
-  const int64_t tile = at / 32 / layout.Chunks();
 #pragma unroll
   for (int part = 0; part < 4; ++part) {
-    const int64_t column = tile * kGemvTile + lane / 4 + part % 2 * 8;
-    const int64_t k = chunk * kGemvChunk + part / 2 * 32 + lane % 4 * 8;
-    if (column >= layout.n) continue;
-    const int64_t group = tile * (layout.k / layout.group) + k / layout.group;
-    const Int4Scale<T> stored = scales[group * kGemvTile + lane / 4 * 2 + part % 2];
+    const Int4Place place = layout.PlaceOf(at * 4 + part / 2 * 2, part % 2);
+    if (!layout.Holds(place)) continue;
+    const Int4Scale<T> stored = scales[layout.ScaleIndexOf(place)];
     const auto scale = static_cast<float>(stored.scale);
     const auto zero = static_cast<float>(stored.zero);
     uint4 out;
@@ -135,7 +128,7 @@ __global__ void __launch_bounds__(kThreads)
       elements[i] = Narrow<T>((static_cast<float>(word >> (4 * nibble) & 15) - zero) * scale);
     }
     memcpy(&out, elements, sizeof out);
-    *reinterpret_cast<uint4*>(weights + column * layout.k + k) = out;
+    *reinterpret_cast<uint4*>(weights + place.column * layout.k + place.k) = out;
   }
 }
 
@@ -233,15 +226,12 @@ auto WithType(GemmType type, const Body& body) {
 
 }  // namespace
 
-int64_t Int4Problem::ValueBytes() const { return LayoutOf(*this).ValueBytes(); }
-int64_t Int4Problem::ScaleBytes() const { return LayoutOf(*this).ScaleBytes(); }
-
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream) {
   WithType(problem.type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const Int4Values<T> values = ValuesOf<T>(problem, operands.set);
-    const Int4Layout layout = LayoutOf(problem);
+    const Int4Layout layout = problem.Layout();
     FillXKernel<<<Blocks(problem.m * problem.k), kThreads, 0, stream>>>(
         values, static_cast<T*>(operands.x));
     PackValuesKernel<<<Blocks(layout.ValueBytes() / 4), kThreads, 0, stream>>>(
@@ -257,7 +247,7 @@ Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operand
                          cudaStream_t stream) {
   WithType(problem.type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const Int4Layout layout = LayoutOf(problem);
+    const Int4Layout layout = problem.Layout();
     const int64_t threads = layout.ValueBytes() / 16;
     DequantiseKernel<<<static_cast<unsigned>((threads + kThreads - 1) / kThreads), kThreads, 0,
                        stream>>>(layout, static_cast<const uint4*>(operands.values),

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/gemm_shape.h"
+#include "kernels/cuda/int4_layout.h"
 
 namespace assay {
 
@@ -22,9 +23,7 @@ struct Int4Problem {
   int64_t group = 0;
   uint64_t seed = 0;
 
-  // Of the packed arrays, as int4_gemm_weights.cuh lays them out.
-  int64_t ValueBytes() const;
-  int64_t ScaleBytes() const;
+  Int4Layout Layout() const { return {n, k, group}; }
   // What W consists of: 4 bits a value, and a scale and a zero point of 16 bits a group.
   int64_t WeightBytes() const { return n * k / 2 + n * (k / group) * 4; }
 };
