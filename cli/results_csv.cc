@@ -156,6 +156,24 @@ void AddRoofline(const v1::CaseResult& run, Fields& fields) {
                                {"spec_certainty", SpecCertainty(p.spec())}});
 }
 
+void AddProfile(const v1::CaseResult& run, Fields& fields) {
+  const v1::Counters& c = run.counters();
+  fields.insert(
+      fields.end(),
+      {{"kernels", Semicolons(run.kernels())},
+       {"counter_source", c.source()},
+       {"counter_reason", c.reason()},
+       {"dram_read_bytes", If(c.has_dram_read_bytes(), c.dram_read_bytes())},
+       {"dram_write_bytes", If(c.has_dram_write_bytes(), c.dram_write_bytes())},
+       {"dram_throughput", If(c.has_dram_throughput(), c.dram_throughput())},
+       {"sm_active", If(c.has_sm_active(), c.sm_active())},
+       {"sm_throughput", If(c.has_sm_throughput(), c.sm_throughput())},
+       {"tensor_pipe_active", If(c.has_tensor_pipe_active(), c.tensor_pipe_active())},
+       {"l2_hit_rate", If(c.has_l2_hit_rate(), c.l2_hit_rate())},
+       {"shared_bank_conflicts", If(c.has_shared_bank_conflicts(), c.shared_bank_conflicts())},
+       {"achieved_occupancy", If(c.has_achieved_occupancy(), c.achieved_occupancy())}});
+}
+
 Fields AllFields(const v1::StoredResult& result) {
   Fields fields;
   AddIdentity(result, fields);
@@ -163,6 +181,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddJudgement(result.case_result(), fields);
   AddConditions(result.case_result(), fields);
   AddEnvironment(result.case_result(), fields);
+  AddProfile(result.case_result(), fields);
   AddRoofline(result.case_result(), fields);
   return fields;
 }

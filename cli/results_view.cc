@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/counters_view.h"
 #include "cli/field_reader.h"
 #include "cli/format.h"
 #include "cli/result_marks.h"
@@ -100,7 +101,8 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
          Cell(flags + (flags.empty() || cells.note.empty() ? "" : " ") + cells.note,
               cells.note.empty() ? Tone::kDoubtful : Tone::kBad)});
   }
-  return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) +
+  const std::string counters = CountersTable(results, varying, style, marks);
+  return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) + counters +
          marks.Legend(style.width);
 }
 

@@ -9,7 +9,8 @@
 
 namespace assay::cli {
 
-// What all rows have in common, the table, then what its marks mean. Of the
+// What all rows have in common, the table, the counters and kernels of cases that have
+// counters (of a single case its kernels in any event), then what the marks mean. Of the
 // parameters those are shown that vary between results of one benchmark, and those
 // that say what was measured (sizes, dtype, ranks, op).
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);

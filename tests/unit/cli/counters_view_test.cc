@@ -36,7 +36,8 @@ v1::StoredResult Counted(int case_index, const std::string& metric = "tflops") {
 
 std::string Counters(const std::vector<v1::StoredResult>& results) {
   Marks marks;
-  return CountersTable(results, {}, {}, marks) + marks.Legend(0);
+  const std::string table = CountersTable(results, {}, {}, marks);
+  return table + marks.Legend(0);
 }
 
 TEST(CountersTableTest, ShowsEachCaseOnceWithItsKernels) {
@@ -77,7 +78,7 @@ TEST(CountersCsvTest, AbsentIsEmptyAndZeroIsZero) {
     EXPECT_THAT(header, HasSubstr(column));
   }
   EXPECT_THAT(ResultsCsv(Counted(0)),
-              HasSubstr("nvjet_sm90_tst_320x128;splitK<float>,cupti,,1250000000,,,,0,0.934,,,"));
+              HasSubstr("nvjet_sm90_tst_320x128;splitK<float>,cupti,,1.25e+09,,,,0,0.934,,,"));
 }
 
 }  // namespace
