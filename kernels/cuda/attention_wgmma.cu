@@ -22,8 +22,6 @@ constexpr int kGroupThreads = 128;
 constexpr int kGroupRows = 64;  // Of a consumer.
 constexpr int kKeys = 128;
 constexpr int kStages = 2;
-constexpr int kPanel = kAttentionPanel;
-constexpr int kEightRows = 8 * kPanel * 2;  // Bytes.
 
 template <int d>
 struct Layout {
@@ -31,9 +29,6 @@ struct Layout {
   static constexpr int kConsumers = d == 64 ? 3 : 2;
   static constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
   static constexpr int kRows = kConsumers * kGroupRows;
-  // All that a multiprocessor has.
-  static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 24;
-  static constexpr int kConsumerRegisters = kConsumers == 3 ? 160 : 240;
 };
 
 // Tiles are panels of 64 columns: all rows of one, then of the next.
@@ -49,9 +44,11 @@ struct Shared {
   uint64_t v_empty[kStages];
 };
 
-constexpr int kAlignment = 1024;  // Of swizzled tiles.
-
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kAlignment = 1024;  // Of swizzled tiles.
+constexpr int kPanel = kAttentionPanel;
+constexpr int kEightRows = 8 * kPanel * 2;  // Bytes.
 
 // Where a ring of stages stands.
 struct Ring {
@@ -304,11 +301,14 @@ __global__ void __launch_bounds__(Layout<d>::kThreads, 1)
   if (threadIdx.x == 0) InitBarriers(&shared);
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
+  // Together all that a multiprocessor has.
+  constexpr int kProducerRegisters = Layout<d>::kConsumers == 3 ? 32 : 24;
+  constexpr int kConsumerRegisters = Layout<d>::kConsumers == 3 ? 160 : 240;
   if (group == 0) {
-    hopper::DecreaseRegisters<Layout<d>::kProducerRegisters>();
+    hopper::DecreaseRegisters<kProducerRegisters>();
     if (threadIdx.x == 0) Produce(shared, maps, tile);
   } else {
-    hopper::IncreaseRegisters<Layout<d>::kConsumerRegisters>();
+    hopper::IncreaseRegisters<kConsumerRegisters>();
     Consumer<T, d> consumer(shared, group - 1, tile.first + (group - 1) * kGroupRows, n, causal,
                             scale_log2);
     consumer.Run((tile.end_key - 1) / kKeys * kKeys);
