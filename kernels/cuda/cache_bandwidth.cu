@@ -177,9 +177,10 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum.x + sum.y + sum.z + sum.w;
 }
 
-// sums[thread of the grid] = the sum of its share.
+// sums[thread of the grid] = the sum of its share. With a bound of 0 blocks the compiler
+// keeps to few registers; private readers are alone on their multiprocessor.
 template <Level level>
-__global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : 3)
+__global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : 0)
     ReadKernel(Division division, const ulonglong2* data, uint32_t* sums) {
   const Share share = division.Of(blockIdx.x, threadIdx.x);
   const ulonglong2* const set = data + share.base;
