@@ -3,6 +3,10 @@
 //
 // Several rows of bf16 or fp16 go through the tensor cores (gemv_kernel.cuh); a single one,
 // fp32, and rows that do not begin at 16-byte boundaries, through fused multiply-adds.
+//
+// On Hopper iterations overlap as layers of a model do: a kernel loads its first weights,
+// which none writes, while the one before it ends, and waits for that end before it reads
+// x or writes y.
 #include <string>
 #include <variant>
 

@@ -1,7 +1,6 @@
-// W as 4-bit integers, packed as int4_layout.h says: w(k, column) = scale * (q - zero), scale and
-// zero point shared by `group` neighbours of k in a column. q and zero are 0..15; a scale is of x's
-// type.
-//
+// W in 4-bit integers, packed as int4_layout.h says, as GemvKernel takes it:
+// w(k, column) = scale * (q - zero), scale and zero point shared by `group` neighbours of
+// k in a column. q and zero are 0..15; scales and zero points are of x's type.
 #pragma once
 
 #include <cstdint>

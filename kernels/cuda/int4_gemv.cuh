@@ -1,4 +1,4 @@
-// y = x W for up to 8 rows of x and W in 4-bit integers, as int4_gemm_weights.cuh packs it.
+// y = x W for up to 8 rows of x and W in 4-bit integers, packed as int4_layout.h says.
 //
 // A block takes 32 columns; its `warps` share k, a unit of 128 at a time, and every lane has
 // up to `depth` units of W on their way. At one row the multiprocessors
