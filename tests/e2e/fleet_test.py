@@ -54,6 +54,14 @@ class FleetTest(unittest.TestCase):
             for result in listed:
                 self.assertTrue(result["case_result"]["verification"]["passed"])
                 self.assertRegex(result["series_id"], "^[0-9a-f]{64}$")
+                self.assertIn(result["case_result"]["prediction"]["regime"],
+                              ("compute", "memory", "launch"))
+            # No CPU is among the published figures, so it says what is.
+            compared = fleet.cli("compare", "--published")
+            self.assertEqual(compared.stdout, "")
+            self.assertIn("m=4096 n=4096 k=4096 dtype=bf16", compared.stderr)
+            self.assertIn("ceilings that are measured beside the case",
+                          " ".join(fleet.cli("benchmark", "show", "cpu_gemm").stdout.split()))
 
     def test_agent_killed_mid_campaign(self):
         with Fleet() as fleet:
