@@ -33,8 +33,8 @@ import torch.nn.functional as functional
 
 # How long the GPU is kept busy before the timed window. A GPU at its power limit clocks
 # lower the hotter it is: both sides have to be timed equally hot, so what draws much
-# power is warmed up as long as Assay's gemm tunes and warms up.
-HOT_WARMUP_SECONDS = 8.0
+# power is warmed up about as long as Assay's gemm is.
+HOT_WARMUP_SECONDS = 4.0
 WARMUP_SECONDS = 1.0
 WINDOW_SECONDS = 1.0
 MIN_SAMPLES = 30

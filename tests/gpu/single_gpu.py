@@ -186,7 +186,8 @@ def report(campaigns, judged, command):
              f"CUDA {first['cuda']}, cuBLAS {first['cublas']}. One run of "
              f"`{command}`.", "",
              "Times are medians; spec, ceiling and clock are the three efficiencies (against the "
-             "sheet, the measured ceilings, the peak at the observed clock).", "",
+             "sheet, the measured ceilings, the peak at the observed clock). `shared_gpu` on every "
+             "result is the process of the references, idle while a case runs.", "",
              "## Bars", "", "Ratio: ours over the reference's rate, or the reference's time over "
              "ours; a reference without a bar is shown for comparison.", "",
              "| bar | ours | reference | ratio | bar (stretch) | | against |",
