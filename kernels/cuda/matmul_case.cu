@@ -1,7 +1,5 @@
 #include <utility>
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/gemm_values.cuh"
 #include "kernels/cuda/matmul_case.h"
 
 namespace assay {
@@ -21,15 +19,6 @@ GemmShape ShapeOf(const ParameterMap& parameters, GemmType type) {
   shape.m = side("m");
   shape.k = side("k");
   return shape;
-}
-
-template <typename T>
-Status FillSet(const GemmShape& shape, bool zeros, uint64_t seed, int64_t set, T* a, T* b,
-               cudaStream_t stream) {
-  const int64_t count_a = shape.m * shape.k;
-  const int64_t count_b = shape.k * shape.n;
-  ASSAY_RETURN_IF_ERROR(FillElements(a, count_a, zeros, seed, kStreamA, set * count_a, stream));
-  return FillElements(b, count_b, zeros, seed, kStreamB, set * count_b, stream);
 }
 
 }  // namespace
@@ -59,13 +48,8 @@ Status MatmulCase::SetUp() {
   ASSAY_RETURN_IF_ERROR(AllocateSets("A, B and D of " + std::to_string(m()) + " x " +
                                      std::to_string(n()) + " x " + std::to_string(k())));
   for (int64_t set = 0; set < sets(); ++set) {
-    if (shape_.type == GemmType::kBf16) {
-      ASSAY_RETURN_IF_ERROR(FillSet(shape_, zeros(), seed(), set, Array<__nv_bfloat16>(set, 0),
-                                    Array<__nv_bfloat16>(set, 1), stream()));
-    } else {
-      ASSAY_RETURN_IF_ERROR(FillSet(shape_, zeros(), seed(), set, Array<float>(set, 0),
-                                    Array<float>(set, 1), stream()));
-    }
+    ASSAY_RETURN_IF_ERROR(
+        FillGemmInputs(shape_, inputs_, set, Array<void>(set, 0), Array<void>(set, 1), stream()));
     ASSAY_RETURN_IF_ERROR(PrepareSet(set));
   }
   return Status::Ok();

@@ -25,7 +25,7 @@ constexpr int kBand = 8;
 // Of a row of A's slice. Padded by 4: the copies of a warp, 4 rows x 8 k, go to 32 banks.
 constexpr int kPitch = kTile + 4;
 
-struct Stage {
+struct alignas(16) Stage {
   float a[kTileK][kPitch];
   float b[kTileK][kTile];
 };
