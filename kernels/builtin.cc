@@ -21,6 +21,7 @@ Registry MakeRegistry() {
   Registry registry;
   registry.Add(NewCpuGemm());
   registry.Add(NewCpuMemoryBandwidth());
+  registry.Add(NewCpuVectorSum());
   registry.Add(NewTcpAllReduce());
 #if ASSAY_HAVE_CUDA
   registry.Add(NewAttention());
