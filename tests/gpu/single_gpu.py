@@ -81,7 +81,7 @@ class Campaigns:
 
     def run(self, name, text):
         print(self.stack.campaign(text), flush=True)
-        rows = self.stack.rows(name)
+        rows = sorted(self.stack.rows(name), key=lambda row: row["time"])
         self.rows += rows
         self.failed += [row for row in rows if row["outcome"] == "failed"]
         listed = self.stack.run("results", "--campaign", name, "--filter", 'metric="time"',
