@@ -19,8 +19,9 @@ struct KnownFlag {
   std::string_view meaning;
 };
 
-constexpr std::array<KnownFlag, 10> kKnown = {{
+constexpr std::array<KnownFlag, 12> kKnown = {{
     {"busy_host", 'B', "the host had more load than hardware threads"},
+    {"gpu_processes", 'P', "other processes were on the GPU before the job"},
     {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},
     {"hot_cache", 'H', "every iteration found its inputs in the cache"},
     {"noisy", 'N', "the confidence interval was still wide when the time was over"},
@@ -28,7 +29,8 @@ constexpr std::array<KnownFlag, 10> kKnown = {{
     {"shared_gpu", 'S', "other processes were on the GPU"},
     {"simulated", 'M', "no hardware was measured"},
     {"throttled", 'T', "heat, power or a fault held the clocks down"},
-    {"unsettled", 'U', "clocks and power had not settled when timing began"},
+    {"throttled_before", 'C', "the clocks were held down before the job"},
+    {"unsettled", 'U', "times or power had not settled when timing began"},
     {"zeros", 'Z', "all inputs were zero, which takes less power than data"},
 }};
 

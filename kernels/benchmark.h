@@ -118,7 +118,7 @@ struct Verdict {
 
 // How a case takes its times.
 struct Timing {
-  std::string cache = "cold";        // Or "hot".
+  std::string cache = "cold";        // "hot", or "none" where caches are the subject.
   std::string fill = "random";       // Or "zeros".
   std::string timer = "host_clock";  // Or "events", "graph".
 };

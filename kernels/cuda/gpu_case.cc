@@ -80,6 +80,7 @@ Status CudaGraph::Launch(cudaStream_t stream) const {
 GpuCase::GpuCase(const RunContext& context)
     : gpu_(context.gpu),
       seed_(context.seed),
+      has_cache_(context.parameters.count("cache") != 0),
       cold_(IsWord(context.parameters, "cache", "cold")),
       zeros_(IsWord(context.parameters, "fill", "zeros")),
       graph_mode_(IsWord(context.parameters, "launch", "graph")) {}
@@ -120,7 +121,8 @@ Status GpuCase::CaptureGraph() {
 }
 
 Timing GpuCase::HowTimed() const {
-  return {cold_ ? "cold" : "hot", zeros_ ? "zeros" : "random", graph_mode_ ? "graph" : "events"};
+  const char* const warm = has_cache_ ? "hot" : "none";
+  return {cold_ ? "cold" : warm, zeros_ ? "zeros" : "random", graph_mode_ ? "graph" : "events"};
 }
 
 // A replay touches every set equally often, so the rotation stands where it stood.

@@ -126,6 +126,7 @@ class GpuCase : public Case {
 
   const int gpu_;
   const uint64_t seed_;
+  const bool has_cache_;  // Whether the benchmark has a parameter "cache".
   const bool cold_;
   const bool zeros_;
   const bool graph_mode_;

@@ -45,7 +45,7 @@ class LaunchCase : public Case {
     return Status::Ok();
   }
 
-  Timing HowTimed() const override { return {"hot", "random", graph_mode_ ? "graph" : "events"}; }
+  Timing HowTimed() const override { return {"none", "random", graph_mode_ ? "graph" : "events"}; }
 
   Result<Verdict> Verify() override {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
