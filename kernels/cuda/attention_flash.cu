@@ -6,6 +6,7 @@
 // warp. K's next tile arrives during P V, V's during Q K'.
 #include <cmath>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/cuda_check.h"
@@ -38,9 +39,9 @@ __device__ void LoadRows(float (*to)[stride], const float* head, int first, int 
     const int row = slot / kVectors;
     const int column = slot % kVectors * 4;
     const bool valid = first + row < n;
-    CopyAsync16(&to[row][column], head + (valid ? int64_t{first + row} * d + column : 0), valid);
+    CopyAsync<16>(&to[row][column], head + (valid ? int64_t{first + row} * d + column : 0), valid);
   }
-  CopyAsyncCommit();
+  CommitCopies();
 }
 
 __device__ float4 Load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   LoadRows<d, kKeys>(shared.k, k + head, 0, n);
   LoadRows<d, kKeys>(shared.v, v + head, 0, n);
   for (int key0 = 0; key0 < tile.end_key; key0 += kKeys) {
-    CopyAsyncWait<1>();
+    WaitForCopies<1>();
     __syncthreads();  // K is there.
     float s[kRowsPerThread][kKeysPerThread];
     MultiplyScores<d>(shared, x, y, s);
@@ -174,7 +175,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         shared.p[row][Swizzled(row, x + j * kSide)] = p;
       }
     }
-    CopyAsyncWait<1>();
+    WaitForCopies<1>();
     __syncthreads();  // V is there, and P for the warp.
     MultiplyValues<d>(shared, x, y, out);
     __syncthreads();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/element.cuh"
@@ -50,9 +51,9 @@ __device__ void LoadRows(T* to, const T* head, int first, int n) {
 #pragma unroll
   for (int i = 0; i < rows; i += kStep) {
     const bool valid = first + row + i < n;
-    CopyAsync16(shared + i * d, valid ? global + i * d : head, valid);
+    CopyAsync<16>(shared + i * d, valid ? global + i * d : head, valid);
   }
-  CopyAsyncCommit();
+  CommitCopies();
 }
 
 // Four 8 x 8 matrices; lane l points to row l % 8 of matrix l / 8.
@@ -288,7 +289,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   LoadRows<T, d, kRows>(shared.q, q + head, tile.first, n);
   LoadRows<T, d, kKeys>(shared.k, k + head, 0, n);
   for (int key0 = 0; key0 < tile.end_key; key0 += kKeys) {
-    CopyAsyncWait<0>();
+    WaitForCopies<0>();
     __syncthreads();  // K is there; all are done with V.
     LoadRows<T, d, kKeys>(shared.v, v + head, key0, n);
     float s[kTilesPerWarp][kKeyTiles][4];
@@ -297,7 +298,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       Mask(key0, tile.first + row0, n, causal, s);
     }
     Softmax(scale_log2, s, &rows, out);
-    CopyAsyncWait<0>();
+    WaitForCopies<0>();
     __syncthreads();  // V is there; all are done with K.
     if (key0 + kKeys < tile.end_key) LoadRows<T, d, kKeys>(shared.k, k + head, key0 + kKeys, n);
     MultiplyValues<T, d>(shared, s, out);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gemv_mma.cuh"
 
@@ -79,7 +80,7 @@ __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64
     const int64_t k = (chunk0 + deep) * kGemvChunk + vector * 8;
     const bool valid = row0 + row < arguments.m && chunk0 + deep < chunk_end && k < arguments.k;
     char* to = stage + ((deep * 2 + vector / 4) * Shape::kRows + row) * 64 + vector % 4 * 16;
-    CopyAsync16(to, valid ? arguments.x + (row0 + row) * arguments.k + k : arguments.x, valid);
+    CopyAsync<16>(to, valid ? arguments.x + (row0 + row) * arguments.k + k : arguments.x, valid);
   }
 }
 

@@ -1,5 +1,5 @@
-// The pieces that skinny matrix products are made of: asynchronous copies into shared
-// memory and the 16 x 8 x 16 tensor-core instruction. Compute capability 8.0 and newer.
+// What kernels of skinny matrix products begin with, and the 16 x 8 x 16 tensor-core
+// instruction that they multiply by. Compute capability 8.0 and newer.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -8,32 +8,6 @@
 #include <cstdint>
 
 namespace assay {
-
-// Copies 16 bytes past the L1 cache, or writes zeros if not `valid`; then `global` is
-// not read. Both aligned to 16 bytes.
-__device__ inline void CopyAsync16(void* shared, const void* global, bool valid) {
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global),
-               "r"(valid ? 16 : 0)
-               : "memory");
-}
-
-// The same for 8 bytes, through the L1 cache.
-__device__ inline void CopyAsync8(void* shared, const void* global, bool valid) {
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(address), "l"(global),
-               "r"(valid ? 8 : 0)
-               : "memory");
-}
-
-// Ends a group of copies of this thread.
-__device__ inline void CommitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Waits until all but the latest `pending` groups of this thread have arrived.
-template <int pending>
-__device__ void WaitForCopies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
-}
 
 // Lets the next kernel of the stream begin where this one leaves room, if it was
 // launched to (programmatic dependent launch); WaitForPrevious in that kernel returns

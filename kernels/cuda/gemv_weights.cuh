@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 
 namespace assay {
@@ -39,8 +40,8 @@ struct DenseWeights {
     for (int part = 0; part < 4; ++part) {
       const int64_t from = chunk * kGemvChunk + part / 2 * 32;
       const bool valid = cursor.valid[part % 2] && from + lane % 4 * 8 < k;
-      CopyAsync16(stage + part * 512 + lane * 16, valid ? cursor.row[part % 2] + from : data,
-                  valid);
+      CopyAsync<16>(stage + part * 512 + lane * 16, valid ? cursor.row[part % 2] + from : data,
+                    valid);
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 #include "kernels/cuda/int4_layout.h"
 
@@ -77,11 +78,12 @@ struct Int4Weights {
   }
 
   __device__ void Load(char* stage, const Cursor& cursor, int64_t chunk, int lane) const {
-    CopyAsync16(stage + lane * 16, cursor.values + chunk / 2 * 128 + chunk % 2 * 32, cursor.valid);
+    CopyAsync<16>(stage + lane * 16, cursor.values + chunk / 2 * 128 + chunk % 2 * 32,
+                  cursor.valid);
 #pragma unroll
     for (int part = 0; part < kGroups; ++part) {
       const int64_t group = (chunk * kGemvChunk + part * 32) >> group_shift;
-      CopyAsync8(stage + 512 + part * 256 + lane * 8, cursor.scales + group * 32, cursor.valid);
+      CopyAsync<8>(stage + 512 + part * 256 + lane * 8, cursor.scales + group * 32, cursor.valid);
     }
   }
 

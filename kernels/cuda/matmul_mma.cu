@@ -10,10 +10,10 @@
 // capability 8.0 brought is left out on older GPUs, where the case is refused.
 #include <algorithm>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/matmul_async.cuh"
 #include "kernels/cuda/matmul_case.h"
 
 namespace assay {
@@ -61,13 +61,13 @@ class SliceLoader {
   __device__ void Load(Stage* to) {
 #pragma unroll
     for (int i = 0; i < kTileM / kRowsOfA; ++i) {
-      CopyToShared<16>(&to->a[to_a_ + i * kRowsOfA * kTileK], from_a_ + i * step_a_,
-                       i * kRowsOfA < rows_left_ && a_left_ > 0);
+      CopyAsync<16>(&to->a[to_a_ + i * kRowsOfA * kTileK], from_a_ + i * step_a_,
+                    i * kRowsOfA < rows_left_ && a_left_ > 0);
     }
 #pragma unroll
     for (int i = 0; i < kTileK / kRowsOfB; ++i) {
-      CopyToShared<16>(&to->b[to_b_ + i * kRowsOfB * kTileN], from_b_ + i * step_b_,
-                       i * kRowsOfB < b_left_);
+      CopyAsync<16>(&to->b[to_b_ + i * kRowsOfB * kTileN], from_b_ + i * step_b_,
+                    i * kRowsOfB < b_left_);
     }
     from_a_ += kTileK;
     from_b_ += next_b_;

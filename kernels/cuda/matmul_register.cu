@@ -6,9 +6,9 @@
 // three stages: one is multiplied while two arrive. A is transposed on the way, so that a
 // thread's elements of a column are a vector; the next k's vectors are loaded during the
 // multiply-adds of this one's.
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/matmul_async.cuh"
 #include "kernels/cuda/matmul_case.h"
 
 namespace assay {
@@ -51,14 +51,14 @@ class SliceLoader {
     for (int i = 0; i < kTile / kRowsOfA; ++i) {
 #pragma unroll
       for (int l = 0; l < kTileK; l += 8) {
-        CopyToShared<4>(&to->a[AK() + l][ARow() + i * kRowsOfA], from_a_ + i * step_a_ + l,
-                        i * kRowsOfA < rows_left_ && l < a_left_);
+        CopyAsync<4>(&to->a[AK() + l][ARow() + i * kRowsOfA], from_a_ + i * step_a_ + l,
+                     i * kRowsOfA < rows_left_ && l < a_left_);
       }
     }
 #pragma unroll
     for (int i = 0; i < kTileK / kRowsOfB; ++i) {
-      CopyToShared<4 * kVector>(&to->b[BK() + i * kRowsOfB][BColumn()], from_b_ + i * step_b_,
-                                i * kRowsOfB < b_left_);
+      CopyAsync<4 * kVector>(&to->b[BK() + i * kRowsOfB][BColumn()], from_b_ + i * step_b_,
+                             i * kRowsOfB < b_left_);
     }
     from_a_ += kTileK;
     from_b_ += next_b_;

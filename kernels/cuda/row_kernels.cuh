@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/row_piece.cuh"
 
 namespace assay {
@@ -43,31 +44,6 @@ constexpr int RowBlocksPerSm(int threads, int vectors) {
   const bool small = vectors * Vector<T>::kLength <= 16 && Op::kWeights == 0;
   const int resident = small ? 1536 : Op::kWeights == 2 ? 768 : 1024;
   return resident > threads ? resident / threads : 1;
-}
-
-// Copies 16 bytes into shared memory; where the GPU can, in the background.
-__device__ inline void CopyAsync(void* shared, const void* global) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(global)
-               : "memory");
-#else
-  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
-#endif
-}
-
-// Ends a group of the thread's copies; all but the last kPending groups have arrived.
-__device__ inline void CommitCopies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-template <int kPending>
-__device__ void WaitForCopies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-#endif
 }
 
 template <typename T, int kElements>
@@ -140,7 +116,7 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm<Op, T>(kThreads, kVec
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
         if (piece.HasAny(v)) {
-          CopyAsync(ring + (i % kRowStages * kVectors + v) * kThreads, args.in + piece.At(v));
+          CopyAsync16(ring + (i % kRowStages * kVectors + v) * kThreads, args.in + piece.At(v));
         }
       }
     }
