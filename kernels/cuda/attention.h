@@ -64,8 +64,7 @@ inline constexpr int kAttentionPanel = 64;
 
 // Describes one array of 16-bit elements, heads x n x d, as (64 columns, n rows, d / 64
 // panels, heads), in boxes of (64, rows, d / 64, 1): tiles by panels, zeros beyond n.
-Status EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows,
-                          CUtensorMap* map);
+Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
 // flash_wgmma: bf16 and fp16 by Hopper's warpgroup instructions on tiles that the copy
 // engine brings, in the manner of FlashAttention-3 (Shah et al., 2024). Compute

@@ -90,16 +90,6 @@ __device__ void MultiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, 
 #endif
 }
 
-__device__ uint32_t Pack(float low, float high, __half) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
-}
-
-__device__ uint32_t Pack(float low, float high, __nv_bfloat16) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
-}
-
 // The lane, as something new to the compiler at each call: else it keeps the addresses
 // that follow from it in registers all through the loop over keys, and spills others.
 __device__ int ForgottenLane() {

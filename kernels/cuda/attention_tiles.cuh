@@ -1,6 +1,9 @@
 // What the flash kernels of `attention` share.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <cstdint>
 
 namespace assay {
@@ -10,6 +13,17 @@ __device__ inline float ExponentialBase2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+
+// Two values rounded to 16 bits, `low` in the lower half.
+__device__ inline uint32_t Pack(float low, float high, __half) {
+  const __half2 pair = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
+__device__ inline uint32_t Pack(float low, float high, __nv_bfloat16) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
 // Which rows of which head a block computes. Causal: the longest ones begin first.

@@ -11,9 +11,10 @@
 #include <cmath>
 
 #include "kernels/cuda/attention.h"
-#include "kernels/cuda/attention_hopper.cuh"
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/hopper.cuh"
+#include "kernels/cuda/wgmma.cuh"
 
 namespace assay {
 namespace {
@@ -66,14 +67,22 @@ struct Ring {
 __device__ int TurnBarrier(int group) { return 1 + group; }
 __device__ int GroupBarrier(int group) { return 4 + group; }
 
-__device__ uint32_t Pack(float low, float high, __half) {
-  const __half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
+// Brings the box of `map` at (0, row, 0, head); completes on `barrier`.
+__device__ void LoadTile(void* to, const CUtensorMap* map, int row, int head, uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%2, %3, %2, %4}], [%5];" ::"r"(hopper::SharedAddress(to)),
+      "l"(map), "r"(0), "r"(row), "r"(head), "r"(hopper::SharedAddress(barrier))
+      : "memory");
 }
 
-__device__ uint32_t Pack(float low, float high, __nv_bfloat16) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
-  return *reinterpret_cast<const uint32_t*>(&pair);
+// The other way; rows beyond the array are left out. Followed by CommitStores.
+__device__ void StoreTile(const CUtensorMap* map, const void* from, int row, int head) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %1, %3}], [%4];" ::"l"(
+          map),
+      "r"(0), "r"(row), "r"(head), "r"(hopper::SharedAddress(from))
+      : "memory");
 }
 
 template <typename T, int d>
@@ -82,18 +91,17 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
   const int head = static_cast<int>(tile.head);
   hopper::ArriveExpect(&shared.q_full, sizeof shared.q);
   for (int group = 0; group < Layout<d>::kConsumers; ++group) {
-    hopper::LoadTile(shared.q[group], &maps.q, tile.first + group * kGroupRows, head,
-                     &shared.q_full);
+    LoadTile(shared.q[group], &maps.q, tile.first + group * kGroupRows, head, &shared.q_full);
   }
   Ring ring;
   // The last tile first: the masked ones are done before the others.
   for (int key0 = (tile.end_key - 1) / kKeys * kKeys; key0 >= 0; key0 -= kKeys) {
     hopper::WaitBarrier(&shared.k_empty[ring.stage], ring.parity ^ 1);
     hopper::ArriveExpect(&shared.k_full[ring.stage], sizeof shared.k[0]);
-    hopper::LoadTile(shared.k[ring.stage], &maps.k, key0, head, &shared.k_full[ring.stage]);
+    LoadTile(shared.k[ring.stage], &maps.k, key0, head, &shared.k_full[ring.stage]);
     hopper::WaitBarrier(&shared.v_empty[ring.stage], ring.parity ^ 1);
     hopper::ArriveExpect(&shared.v_full[ring.stage], sizeof shared.v[0]);
-    hopper::LoadTile(shared.v[ring.stage], &maps.v, key0, head, &shared.v_full[ring.stage]);
+    LoadTile(shared.v[ring.stage], &maps.v, key0, head, &shared.v_full[ring.stage]);
     ring.Advance();
   }
 }
@@ -174,7 +182,7 @@ class Consumer {
     hopper::FenceForCopyEngine();
     hopper::SyncNamed(GroupBarrier(group_), kGroupThreads);
     if (threadIdx.x % kGroupThreads == 0) {
-      hopper::StoreTile(map, out, first_row_, head);
+      StoreTile(map, out, first_row_, head);
       hopper::CommitStores();
       hopper::WaitStoresRead<0>();
     }
@@ -197,7 +205,7 @@ class Consumer {
     for (int step = 0; step < d / 16; ++step) {
       const int panel = step / (kPanel / 16);
       const int column = step % (kPanel / 16) * 16;
-      hopper::MultiplyShared<T>(
+      hopper::MultiplyShared<T, hopper::kAlongK>(
           s_, hopper::SwizzledOperand(q + panel * kGroupRows * kPanel + column, 0, kEightRows),
           hopper::SwizzledOperand(k + panel * kKeys * kPanel + column, 0, kEightRows), step > 0);
     }
@@ -362,10 +370,10 @@ Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& devic
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays) {
   AttentionTensorMaps maps;
-  ASSAY_RETURN_IF_ERROR(EncodeAttentionMap(shape, arrays.q, kGroupRows, &maps.q));
-  ASSAY_RETURN_IF_ERROR(EncodeAttentionMap(shape, arrays.k, kKeys, &maps.k));
-  ASSAY_RETURN_IF_ERROR(EncodeAttentionMap(shape, arrays.v, kKeys, &maps.v));
-  ASSAY_RETURN_IF_ERROR(EncodeAttentionMap(shape, arrays.o, kGroupRows, &maps.o));
+  ASSAY_ASSIGN_OR_RETURN(maps.q, EncodeAttentionMap(shape, arrays.q, kGroupRows));
+  ASSAY_ASSIGN_OR_RETURN(maps.k, EncodeAttentionMap(shape, arrays.k, kKeys));
+  ASSAY_ASSIGN_OR_RETURN(maps.v, EncodeAttentionMap(shape, arrays.v, kKeys));
+  ASSAY_ASSIGN_OR_RETURN(maps.o, EncodeAttentionMap(shape, arrays.o, kGroupRows));
   return maps;
 }
 

@@ -18,8 +18,10 @@
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/hopper.cuh"
 #include "kernels/cuda/matmul_case.h"
-#include "kernels/cuda/matmul_hopper.cuh"
+#include "kernels/cuda/tensor_map.h"
+#include "kernels/cuda/wgmma.cuh"
 
 namespace assay {
 namespace {
@@ -182,8 +184,9 @@ __device__ __forceinline__ void Consume(const Maps& maps, const Schedule<kTileN>
 #pragma unroll
       for (int k = 0; k < kTileK; k += 16) {
         // Along a row of A, and by rows of B.
-        MultiplyAsync(sums, a + k * sizeof(Element) / kDescriptorUnit,
-                      b + k * kRowBytes / kDescriptorUnit, slice > 0 || k > 0);
+        MultiplyShared<Element, kAlongColumns>(sums, a + k * sizeof(Element) / kDescriptorUnit,
+                                               b + k * kRowBytes / kDescriptorUnit,
+                                               slice > 0 || k > 0);
       }
       MatrixCommit();
       // The slice before is done; this one keeps the tensor cores busy.
@@ -231,37 +234,10 @@ __global__ void __launch_bounds__(kThreads, 1)
 #endif
 }
 
-using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
-
-// The driver's, found at run time so that nothing is linked with it.
-Result<EncodeTiled> LoadEncodeTiled() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  ASSAY_CUDA(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-                                              cudaEnableDefault, &found));
-  if (found != cudaDriverEntryPointSuccess || function == nullptr) {
-    return Unsupported("tensor maps need a driver for CUDA 12; this one has none");
-  }
-  return reinterpret_cast<EncodeTiled>(function);
-}
-
 // A row-major rows x columns matrix, to be copied in swizzled boxes of box_rows x kBox.
-Result<CUtensorMap> EncodeMap(EncodeTiled encode, const void* data, int rows, int columns,
-                              int box_rows) {
-  const cuuint64_t size[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
-  const cuuint64_t pitch[] = {size[0] * sizeof(Element)};
-  const cuuint32_t box[] = {kBox, static_cast<cuuint32_t>(box_rows)};
-  const cuuint32_t steps[] = {1, 1};
-  CUtensorMap map;
-  const CUresult result =
-      encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, const_cast<void*>(data), size, pitch, box,
-             steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    return Internal("cuTensorMapEncodeTiled failed with " + std::to_string(result) + " for " +
-                    std::to_string(rows) + " x " + std::to_string(columns));
-  }
-  return map;
+Result<CUtensorMap> EncodeMap(const void* data, int rows, int columns, int box_rows) {
+  return EncodeTensorMap(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, data, {columns, rows},
+                         {columns * int64_t{sizeof(Element)}}, {kBox, box_rows});
 }
 
 class WgmmaCase : public MatmulCase {
@@ -277,7 +253,6 @@ class WgmmaCase : public MatmulCase {
                          std::to_string(device().compute_major) + "." +
                          std::to_string(device().compute_minor));
     }
-    ASSAY_ASSIGN_OR_RETURN(encode_, LoadEncodeTiled());
     ASSAY_CUDA(
         cudaFuncSetAttribute(Kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, SharedBytes()));
     return Status::Ok();
@@ -285,9 +260,9 @@ class WgmmaCase : public MatmulCase {
 
   Status PrepareSet(int64_t set) override {
     Maps maps;
-    ASSAY_ASSIGN_OR_RETURN(maps.a, EncodeMap(encode_, A<Element>(set), m(), k(), kTileM));
-    ASSAY_ASSIGN_OR_RETURN(maps.b, EncodeMap(encode_, B<Element>(set), k(), n(), kTileK));
-    ASSAY_ASSIGN_OR_RETURN(maps.d, EncodeMap(encode_, D<Element>(set), m(), n(), kRows));
+    ASSAY_ASSIGN_OR_RETURN(maps.a, EncodeMap(A<Element>(set), m(), k(), kTileM));
+    ASSAY_ASSIGN_OR_RETURN(maps.b, EncodeMap(B<Element>(set), k(), n(), kTileK));
+    ASSAY_ASSIGN_OR_RETURN(maps.d, EncodeMap(D<Element>(set), m(), n(), kRows));
     maps_.push_back(maps);
     return Status::Ok();
   }
@@ -315,7 +290,6 @@ class WgmmaCase : public MatmulCase {
   int SharedBytes() const { return tile_n_ == 256 ? kSharedBytes<256> : kSharedBytes<128>; }
 
   const int tile_n_;
-  EncodeTiled encode_ = nullptr;
   std::vector<Maps> maps_;  // Of each set.
 };
 

@@ -1,11 +1,12 @@
-// PTX of sm_90a that CUDA C++ has no word for: mbarriers, bulk tensor copies (TMA) and
-// warpgroup matrix multiplications. For code under __CUDA_ARCH_FEAT_SM90_ALL alone.
+// PTX of sm_90a that CUDA C++ has no word for: mbarriers, bulk tensor copies (TMA) and what
+// orders warpgroups and their matrix multiplications (wgmma.cuh). For code under
+// __CUDA_ARCH_FEAT_SM90_ALL alone.
 #pragma once
 
 #include <cuda.h>
-#include <cuda_bf16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace assay::hopper {
 
@@ -23,6 +24,10 @@ __device__ inline void InitBarrier(uint64_t* barrier, uint32_t arrivals) {
 // Makes initialised barriers known to the cluster and to the copy engine.
 __device__ inline void FenceBarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ inline void Arrive(uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
 }
 
 // Arrives, and has the barrier wait for `bytes` of copies as well.
@@ -139,6 +144,24 @@ __device__ inline void SyncNamed(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+// Arrives on barrier `id`, where `threads` threads are due, and goes on at once.
+__device__ inline void SignalNamed(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Keeps the compiler from moving uses of registers across the waits that guard them.
+template <typename Register, int count>
+__device__ inline void Pin(Register (&registers)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<Register, float>) {
+      asm volatile("" : "+f"(registers[i])::"memory");
+    } else {
+      asm volatile("" : "+r"(registers[i])::"memory");
+    }
+  }
+}
+
 __device__ inline void MatrixFence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void MatrixCommit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -170,51 +193,5 @@ __device__ inline void StoreMatrices(uint32_t address, uint32_t r0, uint32_t r1,
                "r"(r0), "r"(r1), "r"(r2), "r"(r3)
                : "memory");
 }
-
-#define ASSAY_D8(i)                                                                     \
-  "+f"(d[(i)]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3]), "+f"(d[(i) + 4]), \
-      "+f"(d[(i) + 5]), "+f"(d[(i) + 6]), "+f"(d[(i) + 7])
-#define ASSAY_D32(i) ASSAY_D8(i), ASSAY_D8((i) + 8), ASSAY_D8((i) + 16), ASSAY_D8((i) + 24)
-
-// D (fp32) = A B + (accumulate ? D : 0) over 16 k for 64 rows of A and 256 or 128 columns
-// of B, bf16: A K-major, B N-major. Asynchronous: between MatrixFence and MatrixCommit.
-__device__ inline void MultiplyAsync(float (&d)[128], uint64_t a, uint64_t b, int accumulate) {
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "setp.ne.b32 p, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, "
-      "%127}, %128, %129, p, 1, 1, 0, 1;\n"
-      "}\n"
-      : ASSAY_D32(0), ASSAY_D32(32), ASSAY_D32(64), ASSAY_D32(96)
-      : "l"(a), "l"(b), "r"(accumulate));
-}
-
-__device__ inline void MultiplyAsync(float (&d)[64], uint64_t a, uint64_t b, int accumulate) {
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "setp.ne.b32 p, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, "
-      "p, 1, 1, 0, 1;\n"
-      "}\n"
-      : ASSAY_D32(0), ASSAY_D32(32)
-      : "l"(a), "l"(b), "r"(accumulate));
-}
-
-#undef ASSAY_D32
-#undef ASSAY_D8
 
 }  // namespace assay::hopper

@@ -1,0 +1,101 @@
+// wgmma, Hopper's multiplication by a warpgroup: sums of 64 rows in fp32, in registers; A
+// in shared memory or in registers, B in shared memory. For code under
+// __CUDA_ARCH_FEAT_SM90_ALL alone.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace assay::hopper {
+
+// How B lies in shared memory: the elements of one column, or of one k, side by side.
+inline constexpr int kAlongK = 0;
+inline constexpr int kAlongColumns = 1;
+
+// The numbers of the sums' operands, which come first.
+#define ASSAY_NUMBERS_32                                                                  \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
+  "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define ASSAY_NUMBERS_64                                                                    \
+  ASSAY_NUMBERS_32                                                                          \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, " \
+  "%49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define ASSAY_NUMBERS_128                                                                   \
+  ASSAY_NUMBERS_64                                                                          \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
+  "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, "   \
+  "%98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "      \
+  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, "    \
+  "%126, %127"
+
+#define ASSAY_SUMS_8(i)                                                                 \
+  "+f"(d[(i)]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3]), "+f"(d[(i) + 4]), \
+      "+f"(d[(i) + 5]), "+f"(d[(i) + 6]), "+f"(d[(i) + 7])
+#define ASSAY_SUMS_32(i) \
+  ASSAY_SUMS_8(i), ASSAY_SUMS_8((i) + 8), ASSAY_SUMS_8((i) + 16), ASSAY_SUMS_8((i) + 24)
+#define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
+#define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
+
+// One instruction with `count` sums a thread, twice as many as columns. `add` is the number
+// of the operand that says whether to add, `factors` what names A, B and how they lie; the
+// operands behind the sums follow.
+#define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
+               ", 0;\n"                                                             \
+               "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type \
+               " {" ASSAY_NUMBERS_##count "}, " factors ";\n}\n"                    \
+               : ASSAY_SUMS_##count(0)                                              \
+               : __VA_ARGS__)
+#define ASSAY_WGMMA(...)                     \
+  if constexpr (std::is_same_v<T, __half>) { \
+    ASSAY_WGMMA_OF("f16", __VA_ARGS__);      \
+  } else {                                   \
+    ASSAY_WGMMA_OF("bf16", __VA_ARGS__);     \
+  }
+
+// d = a b, or d += a b if `add`: 64 rows of a, 16 of k, and twice as many columns of b as
+// there are elements of d. a and b are descriptors (SwizzledOperand) of T, fp16 or bf16, in
+// shared memory, a stored along k, b as kLayoutOfB says. Asynchronous: between MatrixFence
+// and MatrixCommit.
+template <typename T, int kLayoutOfB>
+__device__ inline void MultiplyShared(float (&d)[32], uint64_t a, uint64_t b, int add) {
+  ASSAY_WGMMA("64", 32, "34", "%32, %33, p, 1, 1, 0, %35", "l"(a), "l"(b), "r"(add),
+              "n"(kLayoutOfB))
+}
+template <typename T, int kLayoutOfB>
+__device__ inline void MultiplyShared(float (&d)[64], uint64_t a, uint64_t b, int add) {
+  ASSAY_WGMMA("128", 64, "66", "%64, %65, p, 1, 1, 0, %67", "l"(a), "l"(b), "r"(add),
+              "n"(kLayoutOfB))
+}
+template <typename T, int kLayoutOfB>
+__device__ inline void MultiplyShared(float (&d)[128], uint64_t a, uint64_t b, int add) {
+  ASSAY_WGMMA("256", 128, "130", "%128, %129, p, 1, 1, 0, %131", "l"(a), "l"(b), "r"(add),
+              "n"(kLayoutOfB))
+}
+
+// The same with a in four registers and b stored along its columns.
+template <typename T>
+__device__ inline void MultiplyRegister(float (&d)[32], const uint32_t* a, uint64_t b, int add) {
+  ASSAY_WGMMA("64", 32, "37", "{%32, %33, %34, %35}, %36, p, 1, 1, 1", "r"(a[0]), "r"(a[1]),
+              "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
+}
+template <typename T>
+__device__ inline void MultiplyRegister(float (&d)[64], const uint32_t* a, uint64_t b, int add) {
+  ASSAY_WGMMA("128", 64, "69", "{%64, %65, %66, %67}, %68, p, 1, 1, 1", "r"(a[0]), "r"(a[1]),
+              "r"(a[2]), "r"(a[3]), "l"(b), "r"(add))
+}
+
+#undef ASSAY_WGMMA
+#undef ASSAY_WGMMA_OF
+#undef ASSAY_SUMS_128
+#undef ASSAY_SUMS_64
+#undef ASSAY_SUMS_32
+#undef ASSAY_SUMS_8
+#undef ASSAY_NUMBERS_128
+#undef ASSAY_NUMBERS_64
+#undef ASSAY_NUMBERS_32
+
+}  // namespace assay::hopper
