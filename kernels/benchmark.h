@@ -81,6 +81,8 @@ struct Work {
   // What each rank sends, at least: the "bus" bytes of a collective, in one
   // direction; for a host or peer transfer its bytes.
   double link_bytes = 0;
+  // Which of the GPU's links `link_bytes` take: "nvlink" or "pcie".
+  std::string link = "nvlink";
   // The size that users name: S in algorithm bandwidth S / t; bytes that move
   // between other places than main memory (shared memory, caches).
   double payload_bytes = 0;
@@ -163,7 +165,7 @@ class Case {
 
   // Samples of the metric `name`, whose quantity is kObserved, in its unit: one for
   // every sample of Run since the case was prepared, in order. The report takes the
-  // last ones, those of the timed window.
+  // last ones, those of the timed window; without any it leaves the metric out.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
   // Probes the device for a short time (well under a second). Default: nothing.

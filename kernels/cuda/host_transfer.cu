@@ -222,11 +222,9 @@ class HostTransferCase : public Case {
   // Bandwidths of the directions; 0 for one that is not there.
   std::vector<double> Observed(const std::string& name) const override {
     const bool to_device = name == "h2d_bandwidth";
-    const bool there = direction_ != (to_device ? "d2h" : "h2d");
+    if (direction_ == (to_device ? "d2h" : "h2d")) return {};
     std::vector<double> values = to_device ? seconds_.front() : seconds_.back();
-    for (double& value : values) {
-      value = there ? static_cast<double>(bytes_) / value * 1e-9 : 0;
-    }
+    for (double& value : values) value = static_cast<double>(bytes_) / value * 1e-9;
     return values;
   }
 
@@ -306,14 +304,13 @@ class HostTransfer : public Benchmark {
          int64_t{1} << 40,
          {}}};
     info_.selftest_parameters = {{"direction", "bidirectional"}, {"bytes", "1000003"}};
-    info_.metrics = {
-        {"bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "bytes copied a second, both ways together", Quantity::kPayloadBytes, 1e-9},
-        {"h2d_bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "bytes copied to the device a second; 0 if none were", Quantity::kObserved, 1},
-        {"d2h_bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "bytes copied to the host a second; 0 if none were", Quantity::kObserved, 1},
-        TimeMetric()};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied a second, both ways together", Quantity::kPayloadBytes, 1e-9},
+                     {"h2d_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied to the device a second", Quantity::kObserved, 1},
+                     {"d2h_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied to the host a second", Quantity::kObserved, 1},
+                     TimeMetric()};
     info_.model =
         "an iteration copies bytes one way, or bytes each way; time = bytes / bandwidth of the "
         "link, at most 63 GB/s each way on PCIe 5.0 x16";
@@ -326,6 +323,8 @@ class HostTransfer : public Benchmark {
     const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
     Work work;
     work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
+    work.link_bytes = bytes;
+    work.link = "pcie";
     return work;
   }
 

@@ -5,6 +5,17 @@
 namespace assay {
 namespace {
 
+// One direction of sixteen lanes: 8, 16 and 32 GT/s a lane from generation 3 on, 128 of
+// 130 bits of them data (PCI Express Base Specification 5.0). Generation 6 has another
+// encoding and no row in the sheets.
+std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
+  if (!spec.pcie_generation || *spec.pcie_generation < 3 || *spec.pcie_generation > 5) {
+    return std::nullopt;
+  }
+  const double transfers = 8e9 * (1 << (*spec.pcie_generation - 3));
+  return 16 * transfers * 128 / 130 / 8;
+}
+
 std::optional<double> Efficiency(const Work& work, const Peaks& peaks, double seconds) {
   const auto ideal = Ideal(work, peaks);
   if (!ideal || seconds <= 0) return std::nullopt;
@@ -51,7 +62,7 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work) {
   const auto column = spec.flops.find(work.peak);
   if (column != spec.flops.end()) peaks.flops = column->second;
   peaks.bytes = spec.memory_bytes_per_second;
-  peaks.link_bytes = spec.nvlink_bytes_per_second;
+  peaks.link_bytes = work.link == "pcie" ? PcieBytesPerSecond(spec) : spec.nvlink_bytes_per_second;
   return peaks;
 }
 

@@ -45,7 +45,7 @@ struct IdealTime {
 };
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 
-// Peaks of the sheet for `work`: its column, its memory, NVLink for link bytes.
+// Peaks of the sheet for `work`: its column, its memory, one direction of its link.
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
 // As SheetPeaks, the arithmetic at an SM clock of `mhz` instead of the sheet's:

@@ -211,6 +211,7 @@ class Execution {
       std::vector<double> values = metrics[i].quantity == Quantity::kObserved
                                        ? ObservedInWindow(metrics[i].name, seconds.size())
                                        : ValuesOf(i, seconds);
+      if (values.empty()) continue;  // Nothing was observed: absent, not zero.
       ReportedMetric reported = {metrics[i], Summarize(values), {}};
       if (i == 0) reported.samples = std::move(values);
       report_.metrics.push_back(std::move(reported));

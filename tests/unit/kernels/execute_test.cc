@@ -50,8 +50,15 @@ class FakeCase : public Case {
       if (rank_ == 0) {
         clock_->Advance(std::chrono::microseconds(1000 * batch));
       }
+      // The run's number, so that a warm-up tells itself from the timed window.
+      observed_.push_back(static_cast<double>(runs_));
     }
+    ++runs_;
     return Status::Ok();
+  }
+
+  std::vector<double> Observed(const std::string& name) const override {
+    return name == "runs" ? observed_ : std::vector<double>();
   }
 
  private:
@@ -74,6 +81,8 @@ class FakeCase : public Case {
   const int rank_;
   VirtualClock* const clock_;
   int64_t ran_ = 0;
+  int runs_ = 0;
+  std::vector<double> observed_;
 };
 
 class FakeBenchmark : public Benchmark {
@@ -85,7 +94,9 @@ class FakeBenchmark : public Benchmark {
     info_.resource = collective ? Resource::kNetwork : Resource::kCpu;
     info_.collective = collective;
     info_.metrics = {{"rate", "GFLOP/s", Direction::kHigherIsBetter, "", Quantity::kFlops, 1e-9},
-                     TimeMetric()};
+                     TimeMetric(),
+                     {"runs", "", Direction::kHigherIsBetter, "", Quantity::kObserved, 1},
+                     {"unseen", "", Direction::kHigherIsBetter, "", Quantity::kObserved, 1}};
   }
 
   const BenchmarkInfo& Info() const override { return info_; }
@@ -152,11 +163,14 @@ TEST(Execute, ReportsAMeasuredCase) {
   EXPECT_EQ(report.outcome, Outcome::kOk);
   EXPECT_THAT(phases, ElementsAre("verify", "warm_up", "measure"));
   EXPECT_EQ(report.version, 3);
-  ASSERT_EQ(report.metrics.size(), 2u);
+  ASSERT_EQ(report.metrics.size(), 3u);  // Nothing was observed of the fourth.
   EXPECT_DOUBLE_EQ(report.metrics[0].summary.median, 2.0);
   EXPECT_EQ(static_cast<int64_t>(report.metrics[0].samples.size()), report.metrics[0].summary.n);
   EXPECT_DOUBLE_EQ(report.metrics[1].summary.median, 1e-3);
   EXPECT_TRUE(report.metrics[1].samples.empty());
+  // What was observed during the warm-up does not count.
+  EXPECT_EQ(report.metrics[2].summary.n, report.metrics[0].summary.n);
+  EXPECT_GT(report.metrics[2].summary.p05, 0);
   EXPECT_EQ(report.times.stop_reason, "confidence");
   EXPECT_EQ(report.timing.timer, "events");
   EXPECT_TRUE(report.verification->passed);

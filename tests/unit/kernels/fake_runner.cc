@@ -32,6 +32,7 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"chatty", {"writes 10 MiB to stderr, then measures `value`"}},
       {"crash", {"writes to stderr and dies of SIGSEGV in its first case"}},
       {"gpu_lost", {"gives its first case up: the GPU fell off the bus"}},
+      {"bad_abort", {"gives up as if its user had cancelled the job"}},
       {"exit_early", {"exits with 0 after Ready, without Finished"}},
       {"never_ready", {"exits with 7 before Ready"}},
       {"hang", {"sleeps in its first case until a signal or the end of stdin"}},
@@ -172,11 +173,12 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     std::fprintf(stderr, "fake_runner: about to crash as asked\n");
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
-  } else if (name == "gpu_lost") {
+  } else if (name == "gpu_lost" || name == "bad_abort") {
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-    failure->set_failure_class(v1::FAILURE_CLASS_NODE);
-    failure->set_reason("GPU_LOST");
+    const bool lost = name == "gpu_lost";
+    failure->set_failure_class(lost ? v1::FAILURE_CLASS_NODE : v1::FAILURE_CLASS_USER);
+    failure->set_reason(lost ? "GPU_LOST" : "CANCELLED");
     failure->set_evidence("NVML: GPU is lost (fell off the bus)");
     Send(event);
     _exit(1);

@@ -34,8 +34,9 @@ TEST(NodeFault, ALostGpuIsTheNodesWhateverTheErrorWas) {
   EXPECT_THAT(fault.message(), HasSubstr("fell off the bus"));
   EXPECT_THAT(fault.message(), HasSubstr("unspecified launch failure"));
   // CUDA's word alone is enough.
-  EXPECT_EQ(NodeFault(Unavailable("uncorrectable ECC error", "GPU_LOST"), GpuTrouble()).reason(),
-            "GPU_LOST");
+  const Status told = NodeFault(Unavailable("uncorrectable ECC error", "GPU_LOST"), GpuTrouble());
+  EXPECT_EQ(told.reason(), "GPU_LOST");
+  EXPECT_EQ(told.message(), "the GPU is lost; the case ended with: uncorrectable ECC error");
 }
 
 TEST(NodeFault, MemoryThatOthersHoldIsTheNodes) {

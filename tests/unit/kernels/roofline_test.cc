@@ -175,6 +175,10 @@ TEST(Prediction, RegimeAndRidgePoint) {
   Work transfer;
   transfer.link_bytes = 1e9;
   EXPECT_EQ(Predict(transfer, evidence, 3e-3).regime, "link");
+  // An H200's host link is PCIe 5.0 x16: 63 GB/s each way.
+  transfer.link = "pcie";
+  EXPECT_NEAR(*Predict(transfer, evidence, 20e-3).predicted_seconds, 1e9 / 63.015e9, 1e-5);
+  EXPECT_NEAR(*Predict(transfer, evidence, 1e9 / 55.5e9).efficiency_spec, 0.881, 1e-3);
   EXPECT_FALSE(Predict(transfer, evidence, 3e-3).ridge_point);
 }
 
