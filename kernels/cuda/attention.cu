@@ -12,6 +12,7 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gpu_case.h"
+#include "kernels/cuda/sustained_load.h"
 
 namespace assay {
 namespace {
@@ -107,14 +108,7 @@ class AttentionCase : public GpuCase {
         variant_(Word(context.parameters, "variant")),
         shape_(ShapeOf(context.parameters)) {}
 
-  // At the power limit, clocks follow the load over seconds.
-  void AdjustRule(MeasureRule* rule) const override {
-    if (FlopsOf(shape_) < 2e10) return;
-    rule->min_warmup_seconds = 2.0;
-    rule->max_warmup_seconds = 5.0;
-    rule->settle_window_seconds = 0.25;
-    rule->min_seconds = 1.0;
-  }
+  void AdjustRule(MeasureRule* rule) const override { AdjustRuleForLoad(FlopsOf(shape_), rule); }
 
  protected:
   Status SetUp() override {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "kernels/cuda/sustained_load.h"
+
 namespace assay {
 namespace {
 
@@ -63,15 +65,7 @@ Result<Work> GemmWork(const GemmShape& shape) {
   return work;
 }
 
-// At the power limit, clocks follow the load over seconds, and every pause between
-// chunks of samples lets them rise again.
-void GemmCase::AdjustRule(MeasureRule* rule) const {
-  if (!shape_.IsSustained()) return;
-  rule->min_warmup_seconds = 2.0;
-  rule->max_warmup_seconds = 5.0;
-  rule->settle_window_seconds = 0.25;
-  rule->min_seconds = 1.0;
-}
+void GemmCase::AdjustRule(MeasureRule* rule) const { AdjustRuleForLoad(shape_.Flops(), rule); }
 
 Status GemmCase::SetUp() {
   const Dtype& dtype = DtypeOf(shape_.type);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/sustained_load.h"
+
 namespace assay {
 
 // Types of A and B; of D too, unless the comment says otherwise.
@@ -51,8 +53,7 @@ struct GemmShape {
     return 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
            static_cast<double>(k);
   }
-  // Large enough to keep a GPU busy, and so to bring it to its power limit.
-  bool IsSustained() const { return Flops() >= 2e10; }
+  bool IsSustained() const { return IsSustainedLoad(Flops()); }
 };
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "kernels/cuda/matmul_case.h"
+#include "kernels/cuda/sustained_load.h"
 
 namespace assay {
 namespace {
@@ -31,14 +32,7 @@ MatmulCase::MatmulCase(const RunContext& context, GemmType type)
   inputs_.stride_b = shape_.k * shape_.n;
 }
 
-// As gemm: at the power limit, clocks follow the load over seconds.
-void MatmulCase::AdjustRule(MeasureRule* rule) const {
-  if (!shape_.IsSustained()) return;
-  rule->min_warmup_seconds = 2.0;
-  rule->max_warmup_seconds = 5.0;
-  rule->settle_window_seconds = 0.25;
-  rule->min_seconds = 1.0;
-}
+void MatmulCase::AdjustRule(MeasureRule* rule) const { AdjustRuleForLoad(shape_.Flops(), rule); }
 
 Status MatmulCase::SetUp() {
   ASSAY_RETURN_IF_ERROR(PrepareKernel());

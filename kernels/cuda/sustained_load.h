@@ -1,0 +1,23 @@
+// What changes where iterations bring a GPU to its power limit.
+#pragma once
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// Whether iterations of `flops` are large enough to keep a GPU busy, and so to bring it to
+// its power limit.
+constexpr bool IsSustainedLoad(double flops) { return flops >= 2e10; }
+
+// Case::AdjustRule of cases whose iterations are of `flops`, for sustained loads: at the
+// power limit, clocks follow the load over seconds, and every pause between chunks of
+// samples lets them rise again.
+inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
+  if (!IsSustainedLoad(flops)) return;
+  rule->min_warmup_seconds = 2.0;
+  rule->max_warmup_seconds = 5.0;
+  rule->settle_window_seconds = 0.25;
+  rule->min_seconds = 1.0;
+}
+
+}  // namespace assay
