@@ -2,41 +2,14 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
-#include <fstream>
-#include <limits>
 #include <optional>
 
 #include "common/units.h"
+#include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/random.h"
 
 namespace assay {
-namespace {
-
-std::optional<double> NumberIn(const std::string& path) {
-  std::ifstream file(path);
-  double number = 0;
-  if (file >> number) return number;
-  return std::nullopt;  // No such file, or "max".
-}
-
-double AvailableBytes() {
-  double available = std::numeric_limits<double>::infinity();
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string name; meminfo >> name;) {
-    double kib = 0;
-    if (name == "MemAvailable:" && meminfo >> kib) available = kib * 1024;
-  }
-  const std::string group = "/sys/fs/cgroup/memory.";
-  const auto limit = NumberIn(group + "max");
-  const auto used = NumberIn(group + "current");
-  if (limit && used) available = std::min(available, *limit - *used);
-  return available;
-}
-
-}  // namespace
-
 template <typename T>
 Result<HostBuffer<T>> HostBuffer<T>::Allocate(int64_t elements) {
   HostBuffer buffer;
@@ -57,12 +30,11 @@ HostBuffer<T>::~HostBuffer() {
 }
 
 Status CheckMemoryFor(double bytes) {
-  const double available = AvailableBytes();
-  if (bytes <= available) return Status::Ok();
-  constexpr double kMebi = 1024.0 * 1024.0;
+  const std::optional<int64_t> available = AvailableHostBytes();
+  if (!available || bytes <= static_cast<double>(*available)) return Status::Ok();
+  constexpr int64_t kMebi = 1024 * 1024;
   return OutOfMemory("the case needs " + std::to_string(static_cast<int64_t>(bytes / kMebi)) +
-                     " MiB of host memory; " +
-                     std::to_string(static_cast<int64_t>(available / kMebi)) +
+                     " MiB of host memory; " + std::to_string(*available / kMebi) +
                      " MiB are available");
 }
 

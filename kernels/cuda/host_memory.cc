@@ -8,11 +8,11 @@
 #include <cctype>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
@@ -87,20 +87,8 @@ class RunNextTo {
   bool moved_ = false;
 };
 
-// Bytes that the system has left for programs, as it reports them now.
-std::optional<int64_t> HostBytesLeft() {
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    std::istringstream words(line);
-    std::string name;
-    int64_t kib = 0;
-    if (words >> name >> kib && name == "MemAvailable:") return kib * 1024;
-  }
-  return std::nullopt;
-}
-
 Status NoHostMemory(int64_t bytes, bool pinned) {
-  const auto left = HostBytesLeft();
+  const auto left = AvailableHostBytes();
   Status status = OutOfMemory(
       "cannot allocate " + ApproximateBytes(bytes) + " of " + (pinned ? "pinned" : "pageable") +
       " host memory; " + (left ? ApproximateBytes(*left) : "an unknown amount") + " is available");
@@ -121,7 +109,7 @@ HostMemory::~HostMemory() {
 
 Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal) {
   // Asking first is how a case fails instead of being killed.
-  if (bytes > HostBytesLeft().value_or(bytes)) return NoHostMemory(bytes, pinned);
+  if (bytes > AvailableHostBytes().value_or(bytes)) return NoHostMemory(bytes, pinned);
   const RunNextTo next_to(ordinal);
   HostMemory memory;
   void* data = nullptr;
