@@ -2,6 +2,7 @@
 
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/device.h"
 #include "kernels/cuda/dynamic_library.h"
 
 namespace assay {
@@ -39,6 +40,12 @@ Result<const CublasLt*> LoadCublasLt() {
   static const Result<CublasLt> loaded = Load();
   if (!loaded.ok()) return loaded.status();
   return &*loaded;
+}
+
+std::string WhyNoCublasLt() {
+  if (std::string why = WhyNoGpu(); !why.empty()) return why;
+  const Result<const CublasLt*> lt = LoadCublasLt();
+  return lt.ok() ? "" : lt.status().message();
 }
 
 Result<std::string> CublasLtVersion() {

@@ -32,6 +32,10 @@ struct CublasLt {
 // Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
 Result<const CublasLt*> LoadCublasLt();
 
+// Empty if this process sees a GPU and the library; else what
+// Benchmark::UnsupportedReason returns.
+std::string WhyNoCublasLt();
+
 // "13.1.0"; loads the library.
 Result<std::string> CublasLtVersion();
 

@@ -71,11 +71,7 @@ class Gemm : public Benchmark {
 
   const BenchmarkInfo& Info() const override { return info_; }
 
-  std::string UnsupportedReason() const override {
-    if (std::string why = WhyNoGpu(); !why.empty()) return why;
-    const Result<const CublasLt*> lt = LoadCublasLt();
-    return lt.ok() ? "" : lt.status().message();
-  }
+  std::string UnsupportedReason() const override { return WhyNoCublasLt(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     return GemmWork(ShapeOf(parameters));
