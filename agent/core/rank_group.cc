@@ -19,6 +19,10 @@ constexpr Duration kExitGrace = std::chrono::seconds(10);
 constexpr size_t kMaxPhaseBytes = 64;
 // A result travels in one gRPC message of at most 16 MiB.
 constexpr size_t kMaxResultBytes = 8 << 20;
+// Of what a runner says when it gives up; its evidence may be as long as its output.
+constexpr size_t kMaxReasonBytes = 64;
+constexpr size_t kMaxMessageBytes = 16 << 10;
+constexpr size_t kMaxEvidenceBytes = 64 << 10;
 // Far more than the three phases of each case.
 constexpr size_t kMaxEventsPerCase = 32;
 
@@ -204,8 +208,7 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
     case v1::RunnerEvent::kFinished:
       return OnFinished(state);
     case v1::RunnerEvent::kAborted:
-      Fail(event.aborted().failure());
-      return Status::Ok();
+      return OnAborted(*state, event.aborted().failure());
     default:
       return ProtocolError("the runner sent an event that has no place while serving");
   }
@@ -226,6 +229,23 @@ Status RankGroup::OnResult(const RankState& state, const v1::CaseResult& result)
                          ", which it was not given or had answered");
   }
   if (phase_ != Phase::kStopping) events_.result(result);
+  return Status::Ok();
+}
+
+// Only a fault of the node or of the job is the runner's to tell: with another class or
+// reason it would cancel the job, or keep it from being tried again.
+Status RankGroup::OnAborted(const RankState& state, const v1::Failure& failure) {
+  const bool known = failure.failure_class() == v1::FAILURE_CLASS_NODE ||
+                     failure.failure_class() == v1::FAILURE_CLASS_JOB;
+  const bool gpu = failure.reason().rfind("GPU_", 0) == 0;
+  if (!known || !gpu || failure.reason().size() > kMaxReasonBytes ||
+      failure.message().size() > kMaxMessageBytes ||
+      failure.evidence().size() > kMaxEvidenceBytes) {
+    return ProtocolError("the runner gave up for no reason that it may name");
+  }
+  Fail(MakeFailure(failure.failure_class(), failure.reason(),
+                   "rank " + std::to_string(state.rank) + ": " + failure.message(),
+                   failure.evidence()));
   return Status::Ok();
 }
 

@@ -71,6 +71,7 @@ class RankGroup {
   void OnExit(RankState* state, const ExitStatus& exit);
   Status OnEvent(RankState* state, const v1::RunnerEvent& event);
   Status OnResult(const RankState& state, const v1::CaseResult& result);
+  Status OnAborted(const RankState& state, const v1::Failure& failure);
   Status OnFinished(RankState* state);
   void OnAllReady();
   void SendToken(const std::string& token);

@@ -129,6 +129,12 @@ TEST_F(SupervisorTest, ALostGpuIsTheNodesFault) {
   EXPECT_THAT(failure.evidence(), HasSubstr("fell off the bus"));
 }
 
+TEST_F(SupervisorTest, ARunnerCannotCancelItsJob) {
+  const v1::Failure failure = FailureOf(Job("bad_abort"));
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
+  EXPECT_EQ(failure.reason(), "RUNNER_PROTOCOL");
+}
+
 TEST_F(SupervisorTest, EndWithoutFinishedIsACrash) {
   EXPECT_EQ(FailureOf(Job("exit_early")).reason(), "RUNNER_CRASHED");
 }
