@@ -188,7 +188,8 @@ class CudaPlatform : public GpuPlatform {
       trouble.evidence += (trouble.evidence.empty() ? "" : "; ") + what;
     };
     // After an error that outlives its call every other call returns it, too.
-    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+    const cudaError_t error = cudaDeviceSynchronize();
+    if (error != cudaSuccess) {
       cudaGetLastError();
       trouble.context_broken = true;
       add(std::string("CUDA: ") + cudaGetErrorString(error));
@@ -200,9 +201,12 @@ class CudaPlatform : public GpuPlatform {
       trouble.lost = true;
       add("NVML: " + lost);
     }
-    // This process is on the list, too.
-    if (const auto processes = nvml->ComputeProcesses(*index); processes && processes->size() > 1) {
-      trouble.other_processes = static_cast<int>(processes->size()) - 1;
+    // This process is on the list, too, unless others left no room for its context.
+    const bool on_list = error != cudaErrorDevicesUnavailable && error != cudaErrorMemoryAllocation;
+    const size_t mine = on_list ? 1 : 0;
+    if (const auto processes = nvml->ComputeProcesses(*index);
+        processes && processes->size() > mine) {
+      trouble.other_processes = static_cast<int>(processes->size() - mine);
       std::string list;
       for (const uint32_t pid : *processes) list += " " + std::to_string(pid);
       add("processes on the GPU:" + list);
