@@ -5,8 +5,8 @@ namespace assay {
 Status NodeFault(const Status& failure, const GpuTrouble& trouble) {
   if (failure.ok()) return Status::Ok();
   const auto fault = [&](const char* reason, const std::string& what) {
-    return Unavailable(
-        what + " (" + trouble.evidence + "); the case ended with: " + failure.message(), reason);
+    const std::string seen = trouble.evidence.empty() ? "" : " (" + trouble.evidence + ")";
+    return Unavailable(what + seen + "; the case ended with: " + failure.message(), reason);
   };
   if (trouble.lost || failure.reason() == "GPU_LOST") return fault("GPU_LOST", "the GPU is lost");
   const bool refused = failure.reason() == "OUT_OF_MEMORY" || failure.reason() == "GPU_UNAVAILABLE";

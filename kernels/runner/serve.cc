@@ -11,6 +11,7 @@
 #include "kernels/runner/execute.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
+#include "kernels/runner/gang.h"
 #include "kernels/runner/node_fault.h"
 
 namespace assay {
@@ -150,7 +151,7 @@ class Session {
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(const CaseReport report, Execute(one));
     const Status fault = FaultOf(report);
-    if (fault.reason() == "GPU_LOST" || fault.reason() == "GPU_BUSY") return fault;
+    if (EndsWithoutResult(fault)) return fault;
     if (start_.rank() == 0) {
       v1::RunnerEvent event;
       *event.mutable_case_result() = ToMessage(report);
@@ -161,10 +162,18 @@ class Session {
     return last ? Status::Ok() : fault;
   }
 
+  // Of any rank: a case has failed on all of them or on none, and rank 0 must not send
+  // the result of one that another rank's GPU spoiled.
   Status FaultOf(const CaseReport& report) const {
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
     if (!on_gpu || report.outcome != Outcome::kFailed) return Status::Ok();
-    return NodeFault(report.error, Gpu()->TroubleOf(RunContext().gpu));
+    return AgreeIfGang(peers_.get(), NodeFault(report.error, Gpu()->TroubleOf(RunContext().gpu)));
+  }
+
+  // A broken context spoils only what comes after; else the GPU's state, or that of the
+  // gang, had a part in the case.
+  static bool EndsWithoutResult(const Status& fault) {
+    return !fault.ok() && fault.reason() != "GPU_CONTEXT_LOST";
   }
 
   static bool IsNodeFault(const Status& status) { return status.reason().rfind("GPU_", 0) == 0; }
