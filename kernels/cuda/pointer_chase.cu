@@ -20,8 +20,10 @@ constexpr int kUnroll = 32;
 static_assert(kLoads % kUnroll == 0);
 constexpr int kThreads = 1024;
 constexpr int64_t kPointerBytes = 8;
-// Up to so many elements the host walks the whole cycle as well.
+// Up to so many elements, in so many bytes, the host walks the whole cycle as well: it
+// copies all of them.
 constexpr int64_t kHostWalk = 65536;
+constexpr int64_t kHostWalkBytes = int64_t{64} << 20;
 
 // The working set: an element every `stride` bytes, which begins with the address of the
 // next element of the cycle.
@@ -213,7 +215,9 @@ class PointerChaseCase : public ClockedCase {
                                stream()));
     ASSAY_CUDA(cudaMemcpyAsync(&end, end_.data(), sizeof end, cudaMemcpyDefault, stream()));
     ASSAY_CUDA(cudaStreamSynchronize(stream()));
-    if (elements <= kHostWalk) ASSAY_RETURN_IF_ERROR(WalkOnHost(&mismatches));
+    if (elements <= kHostWalk && chain_.bytes() <= kHostWalkBytes) {
+      ASSAY_RETURN_IF_ERROR(WalkOnHost(&mismatches));
+    }
     return EndVerdict(end, chain_.cycle.At(position_) * chain_.stride, mismatches, elements);
   }
 
