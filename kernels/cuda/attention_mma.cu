@@ -12,6 +12,7 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/exponential.cuh"
 
 namespace assay {
 namespace {
@@ -213,14 +214,14 @@ __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4
       }
       largest = RowMax(largest);
       const float shift = largest * scale_log2;
-      const float shrink = ExponentialBase2(rows->maximum[m][h] * scale_log2 - shift);
+      const float shrink = FastExp2(rows->maximum[m][h] * scale_log2 - shift);
       rows->maximum[m][h] = largest;
       float sum = rows->sum[m][h] * shrink;
 #pragma unroll
       for (int j = 0; j < kKeyTiles; ++j) {
 #pragma unroll
         for (int e = h * 2; e < h * 2 + 2; ++e) {
-          s[m][j][e] = ExponentialBase2(s[m][j][e] * scale_log2 - shift);
+          s[m][j][e] = FastExp2(s[m][j][e] * scale_log2 - shift);
           sum += s[m][j][e];
         }
       }

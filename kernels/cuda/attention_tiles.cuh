@@ -8,13 +8,6 @@
 
 namespace assay {
 
-// 2^x by the special-function unit, 2 ulp; 2^-inf is 0.
-__device__ inline float ExponentialBase2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 // Two values rounded to 16 bits, `low` in the lower half.
 __device__ inline uint32_t Pack(float low, float high, __half) {
   const __half2 pair = __floats2half2_rn(low, high);

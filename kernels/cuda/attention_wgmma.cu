@@ -13,6 +13,7 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/element.cuh"
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/hopper.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
@@ -250,13 +251,13 @@ class Consumer {
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
       // A row may see nothing of the first tiles.
       const float shift = largest == -INFINITY ? 0.0F : largest * scale_log2_;
-      shrink[h] = ExponentialBase2(maximum_[h] * scale_log2_ - shift);
+      shrink[h] = FastExp2(maximum_[h] * scale_log2_ - shift);
       maximum_[h] = largest;
       sum_[h] *= shrink[h];
 #pragma unroll
       for (int i = h * 2; i < kKeys / 2; i += 4) {
-        s_[i] = ExponentialBase2(s_[i] * scale_log2_ - shift);
-        s_[i + 1] = ExponentialBase2(s_[i + 1] * scale_log2_ - shift);
+        s_[i] = FastExp2(s_[i] * scale_log2_ - shift);
+        s_[i + 1] = FastExp2(s_[i + 1] * scale_log2_ - shift);
         sum_[h] += s_[i] + s_[i + 1];
       }
     }

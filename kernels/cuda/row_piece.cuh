@@ -89,15 +89,6 @@ class RowPiece {
   int length_;
 };
 
-inline constexpr float kLog2E = 1.44269504F;
-
-// 2^x to about 2 units in the last place; less than 2^-126 becomes 0.
-__device__ inline float FastExp2(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
 // Every member of a struct of floats, from lane ^ `mask`. Whole warps call it.
 template <typename Partial>
 __device__ Partial ShuffleXor(Partial partial, int mask) {

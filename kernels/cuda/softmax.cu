@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/row_case.cuh"
 #include "kernels/cuda/softmax_variants.cuh"
 

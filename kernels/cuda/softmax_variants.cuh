@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/row_kernels.cuh"
 
 namespace assay {
