@@ -6,13 +6,13 @@
 // during Q K' and the softmax, K's next tile during P V; two blocks on a multiprocessor
 // fill each other's waits.
 #include <cmath>
-#include <type_traits>
 
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/exponential.cuh"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace assay {
 namespace {
@@ -57,38 +57,8 @@ __device__ void LoadRows(T* to, const T* head, int first, int n) {
   CommitCopies();
 }
 
-// Four 8 x 8 matrices; lane l points to row l % 8 of matrix l / 8.
-__device__ void LoadMatrices(uint32_t (&to)[4], const void* row) {
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address));
-}
-
-__device__ void LoadMatricesTransposed(uint32_t (&to)[4], const void* row) {
-  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address));
-}
-
-#define ASSAY_MMA_16816(type)                                \
-  asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type \
-      ".f32 {%0, %1, %2, %3}, "                              \
-      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"        \
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])       \
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
-
-// c += a b for 16 x 16 by 16 x 8.
-template <typename T>
-__device__ void MultiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-#if __CUDA_ARCH__ >= 800
-  if constexpr (std::is_same_v<T, __half>) {
-    ASSAY_MMA_16816("f16");
-  } else {
-    ASSAY_MMA_16816("bf16");
-  }
-#endif
+__device__ uint32_t SharedAddress(const void* pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
 // The lane, as something new to the compiler at each call: else it keeps the addresses
@@ -117,17 +87,19 @@ __device__ void MultiplyScores(const Shared<T, d>& shared, int row0,
     uint32_t a[kTilesPerWarp][4];
 #pragma unroll
     for (int m = 0; m < kTilesPerWarp; ++m) {
-      LoadMatrices(a[m],
-                   shared.q + (row0 + m * 16) * d + Swizzled<d>(lane % 16, step * 2 + lane / 16));
+      LoadMatrices(SharedAddress(shared.q + (row0 + m * 16) * d +
+                                 Swizzled<d>(lane % 16, step * 2 + lane / 16)),
+                   a[m]);
     }
 #pragma unroll
     for (int j = 0; j < kKeyTiles; j += 2) {
       uint32_t b[4];
-      LoadMatrices(b, shared.k + j * 8 * d + Swizzled<d>(lane % 16, step * 2 + lane / 16));
+      LoadMatrices(
+          SharedAddress(shared.k + j * 8 * d + Swizzled<d>(lane % 16, step * 2 + lane / 16)), b);
 #pragma unroll
       for (int m = 0; m < kTilesPerWarp; ++m) {
-        MultiplyAdd<T>(s[m][j], a[m], b[0], b[2]);
-        MultiplyAdd<T>(s[m][j + 1], a[m], b[1], b[3]);
+        MultiplyTile<T>(s[m][j], a[m], b[0], b[2]);
+        MultiplyTile<T>(s[m][j + 1], a[m], b[1], b[3]);
       }
     }
   }
@@ -153,11 +125,12 @@ __device__ void MultiplyValues(const Shared<T, d>& shared,
 #pragma unroll
     for (int j = 0; j < d / 8; j += 2) {
       uint32_t b[4];
-      LoadMatricesTransposed(b, shared.v + step * 16 * d + Swizzled<d>(lane % 16, j + lane / 16));
+      LoadMatricesTransposed(
+          SharedAddress(shared.v + step * 16 * d + Swizzled<d>(lane % 16, j + lane / 16)), b);
 #pragma unroll
       for (int m = 0; m < kTilesPerWarp; ++m) {
-        MultiplyAdd<T>(o[m][j], a[m], b[0], b[1]);
-        MultiplyAdd<T>(o[m][j + 1], a[m], b[2], b[3]);
+        MultiplyTile<T>(o[m][j], a[m], b[0], b[1]);
+        MultiplyTile<T>(o[m][j + 1], a[m], b[2], b[3]);
       }
     }
   }

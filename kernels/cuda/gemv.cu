@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/gemm_values.cuh"

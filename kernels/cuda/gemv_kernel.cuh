@@ -11,8 +11,9 @@
 #include <cstdint>
 
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/gemv_mma.cuh"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace assay {
 

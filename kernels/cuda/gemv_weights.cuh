@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace assay {
 

@@ -8,6 +8,7 @@
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 #include "kernels/cuda/int4_layout.h"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace assay {
 

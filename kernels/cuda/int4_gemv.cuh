@@ -10,8 +10,10 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/gemv_kernel.cuh"
 #include "kernels/cuda/int4_gemm_weights.cuh"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace assay {
 

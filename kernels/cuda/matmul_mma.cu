@@ -15,6 +15,7 @@
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/matmul_case.h"
+#include "kernels/cuda/tensor_core.cuh"
 
 namespace assay {
 namespace {
@@ -98,36 +99,6 @@ class SliceLoader {
   int b_left_;
 };
 
-// Four 8 x 8 matrices; lane l gives the address of row l % 8 of matrix l / 8.
-__device__ void LoadMatrices(uint32_t address, uint32_t (&to)[4]) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address)
-               : "memory");
-#endif
-}
-
-__device__ void LoadMatricesTransposed(uint32_t address, uint32_t (&to)[4]) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(address)
-               : "memory");
-#endif
-}
-
-// D (16 x 8) += A (16 x 16) B (16 x 8).
-__device__ void MultiplyAdd(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
-      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#endif
-}
-
 // What a warp multiplies at once: 64 rows of A and 64 columns of B at 16 k.
 struct Fragments {
   uint32_t a[kWarpSide / 16][4];
@@ -156,7 +127,7 @@ __device__ void MultiplyAdd(const Fragments& fragments,
 #pragma unroll
     for (int x = 0; x < kWarpSide / 8; ++x) {
       const uint32_t* b = &fragments.b[x / 2][x % 2 * 2];
-      MultiplyAdd(sums[y][x], fragments.a[y], b[0], b[1]);
+      MultiplyTile<Element>(sums[y][x], fragments.a[y], b[0], b[1]);
     }
   }
 }
