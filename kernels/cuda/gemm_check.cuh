@@ -80,30 +80,31 @@ __device__ inline double Sign(uint64_t seed, int64_t index) {
   return RandomBits(seed, kStreamSigns, static_cast<uint64_t>(index)) & 1 ? 1.0 : -1.0;
 }
 
-// y = M x for a row-major `rows` x `columns` matrix; a warp a row. x null: the signs.
+// y = M x for a row-major `rows` x `columns` matrix whose rows begin `stride` elements
+// apart; a warp a row. x null: the signs.
 template <typename T>
-__global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, const double* x,
-                                 uint64_t seed, double* y) {
+__global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
+                                 const double* x, uint64_t seed, double* y) {
   const int64_t row = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= rows) return;
   double sum = 0;
   for (int64_t column = threadIdx.x % 32; column < columns; column += 32) {
-    sum += Widen(matrix[row * columns + column]) * (x != nullptr ? x[column] : Sign(seed, column));
+    sum += Widen(matrix[row * stride + column]) * (x != nullptr ? x[column] : Sign(seed, column));
   }
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);
   if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
-// y += M' x for a row-major `rows` x `columns` matrix; a thread a column, a slice of
-// the rows each grid row. x null: the signs.
+// y += M' x for a matrix as above; a thread a column, a slice of the rows each grid row.
+// x null: the signs.
 template <typename T>
-__global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, const double* x,
-                                    uint64_t seed, double* y) {
+__global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
+                                    const double* x, uint64_t seed, double* y) {
   const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (column >= columns) return;
   double sum = 0;
   for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
-    sum += Widen(matrix[row * columns + column]) * (x != nullptr ? x[row] : Sign(seed, row));
+    sum += Widen(matrix[row * stride + column]) * (x != nullptr ? x[row] : Sign(seed, row));
   }
   atomicAdd(&y[column], sum);
 }

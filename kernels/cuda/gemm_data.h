@@ -33,11 +33,12 @@ double GemmTolerance(const GemmShape& shape);
 // - up to 1.25e12 multiplications, element by element on the device, from the inputs
 //   in its memory;
 // - above, by Freivalds' method on the device: D s against A (B s) for a vector s of
-//   random signs, a comparison a row, whose differences sum up to an unbiased
-//   estimate of ||D - ref||^2;
+//   random signs, a comparison for each row of each slice of up to 512 columns, whose
+//   differences sum up to an unbiased estimate of ||D - ref||^2;
 // - and up to 64 x 64 elements, corners included, against a host computation from
 //   inputs generated anew, so that nothing which the device did is trusted.
-// An element fails that is off by 8x the tolerance at the size of a typical element.
+// An element fails that is off by 8x the tolerance at the size of a typical element; by
+// Freivalds' method one that is off by 6 sqrt(512) times the tolerance.
 // `set` is the rotation set that `operands` belong to. Waits for `stream`.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
