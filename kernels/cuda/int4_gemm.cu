@@ -22,6 +22,8 @@
 namespace assay {
 namespace {
 
+// Beyond it checking every element in fp64 takes minutes.
+constexpr double kMaxFlops = 4e14;
 constexpr int64_t kMaxSide = 1 << 20;
 
 Int4Problem ProblemOf(const ParameterMap& parameters) {
@@ -279,6 +281,9 @@ class Int4Gemm : public Benchmark {
     const bool fused = Word(parameters, "variant") == "fused";
     Work work;
     work.flops = 2 * m * n * k;
+    if (work.flops > kMaxFlops) {
+      return InvalidArgument("m, n and k make more than 4e14 FLOPs, 2 m n k: too many to verify");
+    }
     work.peak = "bf16";
     work.payload_bytes = static_cast<double>(problem.WeightBytes());
     work.bytes = work.payload_bytes + 2 * (m * k + m * n);
