@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <optional>
 
 #include "common/units.h"
@@ -10,23 +11,37 @@
 #include "kernels/random.h"
 
 namespace assay {
+namespace {
+
+// Arrays that begin at the same place of a 2 MiB page compete for the same cache sets:
+// STREAM's triad took 1.8 times as long on one EPYC. So each buffer begins some pages
+// into its mapping, one page further than the buffer before.
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kPlaces = 16;
+std::atomic<size_t> next_place{0};
+
+}  // namespace
+
 template <typename T>
 Result<HostBuffer<T>> HostBuffer<T>::Allocate(int64_t elements) {
   HostBuffer buffer;
-  const size_t bytes = static_cast<size_t>(elements) * sizeof(T);
-  void* const data =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
-    return OutOfMemory("the host refused " + FormatBytes(static_cast<int64_t>(bytes)));
+  buffer.mapped_bytes_ = static_cast<size_t>(elements) * sizeof(T) + kPlaces * kPageBytes;
+  void* const mapping = mmap(nullptr, buffer.mapped_bytes_, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) {
+    return OutOfMemory("the host refused " +
+                       FormatBytes(static_cast<int64_t>(buffer.mapped_bytes_)));
   }
-  buffer.data_ = static_cast<T*>(data);
+  buffer.mapping_ = mapping;
+  const size_t place = next_place.fetch_add(1) % kPlaces;
+  buffer.data_ = reinterpret_cast<T*>(static_cast<char*>(mapping) + place * kPageBytes);
   buffer.size_ = elements;
   return buffer;
 }
 
 template <typename T>
 HostBuffer<T>::~HostBuffer() {
-  if (data_ != nullptr) munmap(data_, static_cast<size_t>(size_) * sizeof(T));
+  if (mapping_ != nullptr) munmap(mapping_, mapped_bytes_);
 }
 
 Status CheckMemoryFor(double bytes) {

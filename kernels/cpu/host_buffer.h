@@ -11,14 +11,16 @@
 namespace assay {
 
 // Page-aligned memory of `size()` elements, zero, and not yet touched: pages go to
-// the NUMA node of the thread that first writes them.
+// the NUMA node of the thread that first writes them. No two buffers in use together
+// begin at the same place of a large page.
 template <typename T>
 class HostBuffer {
  public:
   HostBuffer() = default;
-  HostBuffer(HostBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  HostBuffer(HostBuffer&& other) noexcept { *this = std::move(other); }
   HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(mapping_, other.mapping_);
+    std::swap(mapped_bytes_, other.mapped_bytes_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
@@ -35,6 +37,8 @@ class HostBuffer {
   const T& operator[](int64_t i) const { return data_[i]; }
 
  private:
+  void* mapping_ = nullptr;  // From mmap; data_ lies in it.
+  size_t mapped_bytes_ = 0;
   T* data_ = nullptr;
   int64_t size_ = 0;
 };
