@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention_tiles.cuh"
 #include "kernels/cuda/element.cuh"
 
 namespace assay {
@@ -88,21 +89,6 @@ __device__ void WeightedSum(const T* v, int key0, int n, Shared* shared,
   }
 }
 
-// Over the 16 threads of a row.
-__device__ double RowMax(double value) {
-  for (int offset = kSide / 2; offset > 0; offset /= 2) {
-    value = fmax(value, __shfl_xor_sync(0xffffffff, value, offset));
-  }
-  return value;
-}
-
-__device__ double RowSum(double value) {
-  for (int offset = kSide / 2; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
 template <typename T, int d>
 __global__ void __launch_bounds__(kSide* kSide)
     CheckKernel(const T* q, const T* k, const T* v, const T* o, int n, bool causal, double scale,
@@ -133,7 +119,7 @@ __global__ void __launch_bounds__(kSide* kSide)
         s[i][j] = key < n && !(causal && key > row) ? s[i][j] * scale : -INFINITY;
         largest = fmax(largest, s[i][j]);
       }
-      largest = RowMax(largest);
+      largest = HalfWarpMax(largest);
       const double shrink = exp(maximum[i] - largest);
       maximum[i] = largest;
       sum[i] *= shrink;
@@ -151,7 +137,7 @@ __global__ void __launch_bounds__(kSide* kSide)
   ErrorThread thread(limits, sums);
 #pragma unroll
   for (int i = 0; i < kPer; ++i) {
-    const double inverse = 1 / RowSum(sum[i]);
+    const double inverse = 1 / HalfWarpSum(sum[i]);
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
     // A row's elements are means over its keys: with weights e^s of a normal s their

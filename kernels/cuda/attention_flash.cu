@@ -107,21 +107,6 @@ __device__ void MultiplyValues(const Shared<d>& shared, int x, int y,
   }
 }
 
-// The largest, or the sum, of the 16 threads of a row.
-__device__ float RowMax(float value) {
-  for (int offset = kSide / 2; offset > 0; offset /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, offset));
-  }
-  return value;
-}
-
-__device__ float RowSum(float value) {
-  for (int offset = kSide / 2; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
 template <int d>
 __global__ void __launch_bounds__(kThreads, 1)
     FlashKernel(const float* q, const float* k, const float* v, float* o, int n, bool causal,
@@ -161,7 +146,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       float largest = fmaxf(fmaxf(s[i][0], s[i][1]), fmaxf(s[i][2], s[i][3]));
       // Key 0 is in the first tile and every row sees it: finite from there on.
-      largest = fmaxf(maximum[i], RowMax(largest));
+      largest = fmaxf(maximum[i], HalfWarpMax(largest));
       const float shift = largest * scale_log2;
       const float shrink = exp2f(maximum[i] * scale_log2 - shift);
       maximum[i] = largest;
@@ -183,7 +168,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    const float inverse = 1 / RowSum(sum[i]);
+    const float inverse = 1 / HalfWarpSum(sum[i]);
     const int row = tile.first + y + i * kSide;
     if (row >= n) continue;
 #pragma unroll

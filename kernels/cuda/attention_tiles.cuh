@@ -1,4 +1,4 @@
-// What the flash kernels of `attention` share.
+// What the kernels of `attention` share.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -7,6 +7,23 @@
 #include <cstdint>
 
 namespace assay {
+
+// The largest, or the sum, of 16 threads: half a warp, which has a row of a tile. fp32 or
+// fp64.
+template <typename T>
+__device__ T HalfWarpMax(T value) {
+  for (int offset = 8; offset > 0; offset /= 2) {
+    value = fmax(value, __shfl_xor_sync(0xffffffff, value, offset));
+  }
+  return value;
+}
+template <typename T>
+__device__ T HalfWarpSum(T value) {
+  for (int offset = 8; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, offset);
+  }
+  return value;
+}
 
 // Two values rounded to 16 bits, `low` in the lower half.
 __device__ inline uint32_t Pack(float low, float high, __half) {
