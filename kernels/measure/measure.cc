@@ -62,17 +62,19 @@ class Engine {
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
+    int64_t iterations = 0;
     while (times_.stop_reason.empty()) {
       const double chunk_seconds = std::min(std::max(rule_.settle_window_seconds, 0.1 * elapsed),
                                             rule_.max_seconds - elapsed);
       const int64_t left = rule_.max_samples - static_cast<int64_t>(times_.seconds.size());
       ASSAY_RETURN_IF_ERROR(
           RunChunk(std::clamp<int64_t>(SamplesIn(chunk_seconds), 1, left), &times_.seconds));
+      iterations += device_.LeadIterations();
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
-    times_.host_seconds =
-        elapsed / static_cast<double>(times_.seconds.size()) / static_cast<double>(times_.batch);
+    iterations += static_cast<int64_t>(times_.seconds.size()) * times_.batch;
+    times_.host_seconds = elapsed / static_cast<double>(iterations);
     return Status::Ok();
   }
 

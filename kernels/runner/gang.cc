@@ -52,6 +52,7 @@ class SingleDevice : public TimedDevice {
     return case_.Run(samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
+  int64_t LeadIterations() const override { return case_.LeadIterations(); }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
  private:
@@ -69,6 +70,7 @@ class GangDevice : public TimedDevice {
     return RunTogether(case_, peers_, samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
+  int64_t LeadIterations() const override { return case_.LeadIterations(); }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
   // Lets the others go on.

@@ -28,10 +28,12 @@ class VirtualDevice : public TimedDevice {
     return Status::Ok();
   }
   double MinSampleSeconds() const override { return 20e-6; }
+  int64_t LeadIterations() const override { return lead; }
   int64_t BatchGranularity() const override { return granularity; }
 
   VirtualClock clock;
   int64_t granularity = 1;
+  int64_t lead = 0;  // Said, and left to the test to take time for.
   int64_t iterations = 0;
   std::vector<int64_t> batches;
 
@@ -136,6 +138,22 @@ TEST(Measure, HostTimeIsThatOfTheWholeWindow) {
   ASSERT_TRUE(times.ok());
   EXPECT_NEAR(times->seconds.front(), 1e-3, 1e-9);
   EXPECT_NEAR(times->host_seconds, 2e-3, 1e-9);
+}
+
+TEST(Measure, HostTimeCountsUntimedIterations) {
+  // Each call begins with an iteration that no sample has.
+  class Led : public VirtualDevice {
+   public:
+    Led() : VirtualDevice([](int64_t) { return 50e-3; }) { lead = 1; }
+    Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+      clock.Advance(std::chrono::milliseconds(50));
+      return VirtualDevice::Run(samples, batch, seconds);
+    }
+  };
+  Led device;
+  const auto times = Measure(device, MeasureRule(), device.clock);
+  ASSERT_TRUE(times.ok());
+  EXPECT_NEAR(times->host_seconds, 50e-3, 1e-6);
 }
 
 TEST(Measure, WarmUpWaitsUntilReadingsSettle) {
