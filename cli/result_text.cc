@@ -13,9 +13,13 @@ namespace {
 
 using ParameterMap = google::protobuf::Map<std::string, std::string>;
 
-// Parameters that say what was measured, in the order that people name them.
-constexpr std::array<std::string_view, 7> kImportant = {"m",     "n",     "k", "bytes",
-                                                        "ranks", "dtype", "op"};
+// Parameters that say what was measured, in the order that people name them. Lanes (cache,
+// fill, launch) have marks.
+constexpr std::array kImportant = std::to_array<std::string_view>(
+    {"m",           "n",         "k",      "b",       "h",     "d",        "rows",
+     "columns",     "elements",  "bytes",  "ranks",   "dtype", "op",       "variant",
+     "tile",        "space",     "level",  "stride",  "ways",  "branches", "block_size",
+     "held_values", "direction", "memory", "launches"});
 
 std::string ValueText(const std::string& name, const std::string& value) {
   const bool is_bytes = name == "bytes" || name.ends_with("_bytes");

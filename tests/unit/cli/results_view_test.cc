@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/result_marks.h"
@@ -73,6 +74,19 @@ TEST(ResultsTableTest, ParametersThatVaryAreShown) {
   (*zeros.mutable_case_result()->mutable_parameters())["fill"] = "zeros";
   EXPECT_THAT(ResultsTable({Gemm("4096", "bf16", 712), zeros}, {}), HasSubstr("fill=zeros"));
   EXPECT_THAT(ResultsTable({zeros}, {}), Not(HasSubstr("fill")));
+}
+
+TEST(ResultsTableTest, OneRowAloneSaysWhatWasMeasured) {
+  v1::StoredResult attention = Gemm("4096", "bf16", 600);
+  auto& parameters = *attention.mutable_case_result()->mutable_parameters();
+  parameters.erase("m");
+  parameters.erase("k");
+  for (const auto& [name, value] : {std::pair("b", "4"), {"h", "16"}, {"d", "128"}}) {
+    parameters[name] = value;
+  }
+  parameters["variant"] = "flash_mma";
+  EXPECT_THAT(ResultsTable({attention}, {}),
+              HasSubstr("n=4096 b=4 h=16 d=128 bf16 variant=flash_mma"));
 }
 
 TEST(ResultsTableTest, ShapesAndSizesAreWrittenForPeople) {
