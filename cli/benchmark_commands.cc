@@ -8,6 +8,7 @@
 #include "cli/field_reader.h"
 #include "cli/roofline_text.h"
 #include "common/parameter.h"
+#include "common/units.h"
 #include "schema/benchmark_schema.h"
 
 namespace assay::cli {
@@ -111,14 +112,21 @@ ExitCode List(Context& context, const ListOptions& options) {
   return kExitDone;
 }
 
+// As people write it: 4GiB, 16, cold.
+std::string DefaultText(const ParameterSpec& spec) {
+  if (!spec.default_value) return "required";
+  const Result<int64_t> bytes =
+      spec.type == ParameterType::kBytes ? ParseInteger(*spec.default_value) : InvalidArgument("");
+  return bytes.ok() ? FormatBytes(*bytes) : *spec.default_value;
+}
+
 // What each parameter accepts, in the words of the errors about it.
 std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   if (!specs.ok()) return "  not usable: " + Sanitize(specs.status().message()) + "\n";
   Table table({{"PARAMETER"}, {"DEFAULT"}, {"ALLOWED"}, {"MEANING", Align::kLeft, 1}});
   for (const ParameterSpec& spec : *specs) {
-    table.Add({spec.name, spec.default_value ? *spec.default_value : "required",
-               AllowedValues(spec), spec.description});
+    table.Add({spec.name, DefaultText(spec), AllowedValues(spec), spec.description});
   }
   return table.Render(style);
 }
