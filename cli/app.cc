@@ -109,6 +109,14 @@ void AddOutputOption(CLI::App& command, OutputFormat& format) {
       ->type_name("FORMAT");
 }
 
+CLI::Validator NotNegative() {
+  return CLI::Validator(
+      [](const std::string& value) {
+        return value.starts_with("-") ? value + " is not a whole number from 0" : std::string();
+      },
+      "");
+}
+
 std::unique_ptr<CLI::App> MakeApp(Context& context) {
   auto app = std::make_unique<CLI::App>("Assay benchmarks fleets of GPUs.", "assay");
   app->require_subcommand(1);

@@ -249,7 +249,7 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   auto list_options = std::make_shared<ListOptions>();
   list->add_option("-n,--limit", list_options->limit, "At most this many; 0 for all")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(NotNegative());
   AddOutputOption(*list, list_options->format);
   OnRun(*list, context, list_options, List);
 

@@ -19,6 +19,9 @@ struct Context {
 // Adds -o/--output table|json|csv to a command.
 void AddOutputOption(CLI::App& command, OutputFormat& format);
 
+// Refuses a number below zero in words: CLI11's own check names the bounds of a double.
+CLI::Validator NotNegative();
+
 // A command whose options outlive parsing: `action` runs if it was chosen and
 // its result is the program's exit code. `Options` is made by the command's
 // author and shared by both.

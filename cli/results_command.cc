@@ -71,7 +71,7 @@ void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
   command.add_option("--campaign", query.campaign,
                      "Only of this campaign: id, or name (the newest of that name)");
   command.add_option("-n,--limit", query.limit, "At most this many, newest first")
-      ->check(CLI::NonNegativeNumber);
+      ->check(NotNegative());
 }
 
 void AddResultsCommand(CLI::App& app, Context& context) {

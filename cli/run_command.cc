@@ -200,7 +200,7 @@ void AddRunCommand(CLI::App& app, Context& context) {
   command->add_option("--gpus", options->gpus, "GPU indices: 0,1")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::NonNegativeNumber);
+      ->check(NotNegative());
   command->add_flag("--counters", options->counters,
                     "Read hardware counters too, in runs apart from the timed ones");
   AddOutputOption(*command, options->format);
