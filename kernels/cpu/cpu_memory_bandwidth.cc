@@ -19,7 +19,7 @@ namespace {
 // Bytes of one array: as asked, or four times the last-level cache.
 int64_t ArrayBytes(const ParameterMap& parameters) {
   const int64_t asked = Integer(parameters, "bytes");
-  if (asked != 0) return asked / 8 * 8;
+  if (asked != 0) return asked;
   constexpr int64_t kLeast = int64_t{64} << 20;
   return std::max(kLeast, 4 * Cpu().last_level_cache_bytes.value_or(0));
 }
@@ -124,6 +124,10 @@ class CpuMemoryBandwidth : public Benchmark {
   }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    if (Integer(parameters, "bytes") % 8 != 0) {
+      return InvalidArgument("bytes is " + Word(parameters, "bytes") +
+                             "; it must be a multiple of 8, the size of an fp64");
+    }
     const auto elements = static_cast<double>(ArrayBytes(parameters) / 8);
     const StreamOp op = StreamOpOf(Word(parameters, "op"));
     Work work;
@@ -158,7 +162,7 @@ class CpuMemoryBandwidth : public Benchmark {
          {"copy", "scale", "add", "triad"}},
         {"bytes",
          ParameterType::kBytes,
-         "size of each array; 0: four times the last-level cache, at least 64 MiB",
+         "size of each array, a multiple of 8; 0: four times the last-level cache, at least 64 MiB",
          "0",
          0,
          int64_t{1} << 40,

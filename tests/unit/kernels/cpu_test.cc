@@ -71,8 +71,11 @@ TEST(CpuMemoryBandwidth, EveryOpOddSizes) {
   const auto benchmark = NewCpuMemoryBandwidth();
   for (const char* op : {"copy", "scale", "add", "triad"}) {
     RunSmall(*benchmark, {{"op", op}, {"bytes", "8"}, {"threads", "3"}});
-    RunSmall(*benchmark, {{"op", op}, {"bytes", "99999"}, {"threads", "2"}});
+    RunSmall(*benchmark, {{"op", op}, {"bytes", "99992"}, {"threads", "2"}});
   }
+  const auto odd = benchmark->WorkOf({{"op", "copy"}, {"bytes", "99999"}}, 1);
+  EXPECT_EQ(odd.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(odd.status().message(), HasSubstr("multiple of 8"));
 }
 
 TEST(CpuMemoryBandwidth, CountsAsStreamDoes) {
