@@ -27,8 +27,8 @@ void PrintTable(const std::vector<v1::StoredResult>& results, const Comparisons&
   if (results.empty()) {
     PrintError("No results match.\n");
   } else if (comparisons.rows.empty()) {
-    PrintError("None of the results is of a GPU and case that was published. Published are:\n" +
-               PublishedTable(results, StyleOf(STDERR_FILENO)));
+    PrintError("None of the results is of a GPU and case that was published.\n" +
+               PublishedText(results, StyleOf(STDERR_FILENO)));
   } else if (comparisons.unmatched > 0) {
     PrintError(std::to_string(comparisons.unmatched) +
                " more results have no published figure of their GPU and case.\n");

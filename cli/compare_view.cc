@@ -47,6 +47,12 @@ std::string CaseText(const PublishedFigure& figure) {
   return text;
 }
 
+std::string Commas(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 Tone ToneOf(double ratio) {
   constexpr double kNear = 0.95;
   return ratio < kNear ? Tone::kDoubtful : Tone::kPlain;
@@ -158,10 +164,12 @@ std::string ComparisonJson(const Comparisons& comparisons) {
   return json + (json.size() > 1 ? "\n]\n" : "]\n");
 }
 
-std::string PublishedTable(const std::vector<v1::StoredResult>& results, const Style& style) {
+std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style) {
   std::set<std::string> gpus;
+  std::set<std::string> benchmarks;
   for (const v1::StoredResult& result : results) {
     gpus.insert(PublishedGpu(QueryOf(result.case_result())));
+    benchmarks.insert(result.case_result().benchmark());
   }
   gpus.erase("");
   Table table({{"GPU"},
@@ -170,13 +178,24 @@ std::string PublishedTable(const std::vector<v1::StoredResult>& results, const S
                {"METRIC"},
                {"PUBLISHED", Align::kRight},
                {"SOFTWARE", Align::kLeft, 1}});
+  bool any = false;
+  std::set<std::string> all_gpus;
+  std::set<std::string> all_benchmarks;
   for (const PublishedFigure& figure : PublishedFigures()) {
-    if (!gpus.empty() && gpus.count(figure.gpu) == 0) continue;
+    all_gpus.insert(figure.gpu);
+    all_benchmarks.insert(figure.benchmark);
+    const bool other_gpu = !gpus.empty() && gpus.count(figure.gpu) == 0;
+    if (other_gpu || benchmarks.count(figure.benchmark) == 0) continue;
+    any = true;
     table.Add({GpusText(figure.gpu_count, figure.gpu), figure.benchmark, CaseText(figure),
                figure.metric, FormatQuantity(figure.value, figure.unit).ToString(),
                figure.software});
   }
-  return table.Render(style);
+  if (any) return "Published of these benchmarks:\n" + table.Render(style);
+  return Wrap("Published are figures of " + Commas(all_benchmarks) + " on " + Commas(all_gpus) +
+                  "; `assay benchmark show NAME` lists them.",
+              style.width, 0) +
+         "\n";
 }
 
 }  // namespace assay::cli

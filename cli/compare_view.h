@@ -36,7 +36,8 @@ std::string ComparisonCsv(const Comparisons& comparisons);
 // An array, one object a line.
 std::string ComparisonJson(const Comparisons& comparisons);
 
-// The published cases of the GPUs that `results` are of; of all if none is known.
-std::string PublishedTable(const std::vector<v1::StoredResult>& results, const Style& style);
+// What was published of the benchmarks and GPUs of `results` (of all GPUs if theirs are
+// not known), as a table; if nothing was, which benchmarks and GPUs there are, in words.
+std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

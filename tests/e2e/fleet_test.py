@@ -59,7 +59,7 @@ class FleetTest(unittest.TestCase):
             # No CPU is among the published figures, so it says what is.
             compared = fleet.cli("compare", "--published")
             self.assertEqual(compared.stdout, "")
-            self.assertIn("m=4096 n=4096 k=4096 dtype=bf16", compared.stderr)
+            self.assertIn("Published are figures of", compared.stderr)
             self.assertIn("ceilings that are measured beside the case",
                           " ".join(fleet.cli("benchmark", "show", "cpu_gemm").stdout.split()))
 

@@ -92,14 +92,17 @@ TEST(CompareTest, EveryFormHasResultFigureRatioSoftwareAndNote) {
   EXPECT_EQ(ComparisonJson({}), "[]\n");
 }
 
-TEST(CompareTest, ListsWhatWasPublishedOfTheGpusAtHand) {
-  const std::string h200 = PublishedTable({Gemm("7", 1)}, {});
+TEST(CompareTest, ListsWhatWasPublishedOfTheBenchmarksAndGpusAtHand) {
+  const std::string h200 = PublishedText({Gemm("7", 1)}, {});
   EXPECT_THAT(h200, HasSubstr("m=4096 n=4096 k=4096 dtype=bf16"));
-  EXPECT_THAT(h200, HasSubstr("8x H200 SXM"));
+  EXPECT_THAT(h200, Not(HasSubstr("all_reduce")));
   EXPECT_THAT(h200, Not(HasSubstr("RTX 4090")));
   v1::StoredResult unknown = Gemm("4096", 1);
   unknown.mutable_case_result()->mutable_environment()->set_gpu_model("RTX 9090");
-  EXPECT_THAT(PublishedTable({unknown}, {}), HasSubstr("RTX 4090"));
+  EXPECT_THAT(PublishedText({unknown}, {}), HasSubstr("RTX 4090"));
+  // Of a benchmark that nobody published: what there is, in words.
+  unknown.mutable_case_result()->set_benchmark("cpu_gemm");
+  EXPECT_THAT(PublishedText({unknown}, {}), HasSubstr("Published are figures of all_gather"));
 }
 
 TEST(CompareTest, AsksForEveryPublishedMetricOnce) {

@@ -154,7 +154,7 @@ TEST(MarksTest, EveryWayToBeTakenForSomethingElse) {
   // Flags of a newer runner get letters that no known one has.
   run.mutable_conditions()->add_flags("tsunami");
   run.mutable_conditions()->add_flags("sun");
-  EXPECT_EQ(marks.Flags(run), "TSBUACHZGNM");
+  EXPECT_EQ(marks.Flags(run), "TSBUADHZGNM");
 }
 
 TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
