@@ -137,8 +137,10 @@ TEST(RunnerCommandLine, RunsACaseAsJson) {
   const CommandOutput output =
       Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB", "threads=1", "-o", "json"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
-  EXPECT_THAT(output.output, HasSubstr("\"outcome\":\"ok\""));
-  EXPECT_THAT(output.output, HasSubstr("\"bytes\":\"65536\""));
+  // Only the end of the output is kept: what follows the samples, of which a busy machine
+  // takes thousands.
+  EXPECT_THAT(output.output, HasSubstr("\"passed\":true"));
+  EXPECT_THAT(output.output, HasSubstr("\"elements_checked\":8192"));
 }
 
 TEST(RunnerCommandLine, ACollectiveStartsItsOwnRanks) {
