@@ -1,6 +1,5 @@
 // cpu_gemm: C = A B by OpenBLAS, row-major.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -9,6 +8,7 @@
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/cpu/verify_product.h"
@@ -54,15 +54,11 @@ class CpuGemmCase : public Case {
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     PoisonSome();
-    for (int64_t sample = 0; sample < samples; ++sample) {
-      const auto begin = std::chrono::steady_clock::now();
-      for (int64_t i = 0; i < batch; ++i) {
-        last_ = last_ + 1 < sets_ ? last_ + 1 : 0;
-        Multiply();
-      }
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      seconds->push_back(took.count() / static_cast<double>(batch));
-    }
+    const auto iterate = [this] {
+      last_ = last_ + 1 < sets_ ? last_ + 1 : 0;
+      Multiply();
+    };
+    TimeByHostClock(samples, batch, iterate, seconds);
     return Status::Ok();
   }
 

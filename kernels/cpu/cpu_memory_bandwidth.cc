@@ -1,13 +1,13 @@
 // cpu_memory_bandwidth: the four loops of STREAM (McCalpin 1995) on fp64 arrays,
 // with STREAM's counting: what the loop names, no write-allocate traffic.
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
@@ -66,12 +66,8 @@ class CpuStreamCase : public Case {
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     // One element a page, so that pages which the timed loops skip are found.
     for (int64_t i = 0; i < elements_; i += 512) out_[i] = kPoison;
-    for (int64_t sample = 0; sample < samples; ++sample) {
-      const auto begin = std::chrono::steady_clock::now();
-      for (int64_t i = 0; i < batch; ++i) Iterate();
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      seconds->push_back(took.count() / static_cast<double>(batch));
-    }
+    TimeByHostClock(
+        samples, batch, [this] { Iterate(); }, seconds);
     return Status::Ok();
   }
 

@@ -1,12 +1,12 @@
 // cpu_vector_sum: the sum of an array, scalar, auto-vectorised and by intrinsics. In
 // the caches it shows the vector units, past them the memory.
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
@@ -52,12 +52,8 @@ class CpuVectorSumCase : public Case {
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     Poison();
-    for (int64_t sample = 0; sample < samples; ++sample) {
-      const auto begin = std::chrono::steady_clock::now();
-      for (int64_t i = 0; i < batch; ++i) Iterate();
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      seconds->push_back(took.count() / static_cast<double>(batch));
-    }
+    TimeByHostClock(
+        samples, batch, [this] { Iterate(); }, seconds);
     return Status::Ok();
   }
 
