@@ -1,7 +1,9 @@
 #include "common/parameter.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "common/units.h"
 
@@ -18,10 +20,23 @@ std::string FormatNumber(ParameterType type, int64_t number) {
   return type == ParameterType::kBytes ? FormatBytes(number) : std::to_string(number);
 }
 
+// The short name of an element type that other programs (and campaigns for earlier
+// versions) spell out; empty for any other text.
+std::string ShortTypeName(std::string_view text) {
+  static const std::map<std::string_view, std::string> names = {
+      {"float64", "fp64"}, {"double", "fp64"}, {"float32", "fp32"}, {"float", "fp32"},
+      {"float16", "fp16"}, {"half", "fp16"},   {"bfloat16", "bf16"}};
+  const auto found = names.find(text);
+  return found == names.end() ? "" : found->second;
+}
+
 Status NotAllowed(const ParameterSpec& spec, std::string_view text) {
-  return InvalidArgument(
-      "\"" + std::string(text.substr(0, 64)) + "\" is not " + AllowedValues(spec),
-      "INVALID_PARAMETER");
+  std::string message = "\"" + std::string(text.substr(0, 64)) + "\" is not " + AllowedValues(spec);
+  const std::string meant = ShortTypeName(text);
+  if (std::find(spec.words.begin(), spec.words.end(), meant) != spec.words.end()) {
+    message += "; did you mean \"" + meant + "\"?";
+  }
+  return InvalidArgument(std::move(message), "INVALID_PARAMETER");
 }
 
 size_t EditDistance(std::string_view a, std::string_view b) {

@@ -32,10 +32,10 @@ struct TypeName {
   ncclDataType_t nccl;
 };
 constexpr std::array<TypeName, 8> kTypes = {{
-    {"float32", ReduceType::kFloat32, ncclFloat32},
-    {"float16", ReduceType::kFloat16, ncclFloat16},
-    {"bfloat16", ReduceType::kBfloat16, ncclBfloat16},
-    {"float64", ReduceType::kFloat64, ncclFloat64},
+    {"fp32", ReduceType::kFloat32, ncclFloat32},
+    {"fp16", ReduceType::kFloat16, ncclFloat16},
+    {"bf16", ReduceType::kBfloat16, ncclBfloat16},
+    {"fp64", ReduceType::kFloat64, ncclFloat64},
     {"int8", ReduceType::kInt8, ncclInt8},
     {"uint8", ReduceType::kUint8, ncclUint8},
     {"int32", ReduceType::kInt32, ncclInt32},
@@ -253,7 +253,7 @@ class AllReduce : public Benchmark {
     const int64_t element = BytesOf(EntryOf(kTypes, dtype).type);
     if (bytes % element != 0) {
       return InvalidArgument("bytes is " + std::to_string(bytes) + "; it must be a multiple of " +
-                             std::to_string(element) + ", the size of a " + dtype);
+                             std::to_string(element) + ", the size of an element of " + dtype);
     }
     Work work;
     work.payload_bytes = static_cast<double>(bytes);
@@ -297,7 +297,7 @@ class AllReduce : public Benchmark {
          1,
          kMaxBytes,
          {}},
-        {"dtype", ParameterType::kWord, "type of the elements", "float32", {}, {}, NamesOf(kTypes)},
+        {"dtype", ParameterType::kWord, "type of the elements", "fp32", {}, {}, NamesOf(kTypes)},
         {"op", ParameterType::kWord, "how elements are reduced", "sum", {}, {}, NamesOf(kOps)},
         {"in_place", ParameterType::kBoolean, "write over the input", "false", {}, {}, {}},
     };

@@ -36,7 +36,7 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Some benchmarks, and earlier versions of others, spell types out.
+// Results of earlier versions spell types out.
 std::string ShortWord(const std::string& value) {
   static const std::map<std::string, std::string> words = {
       {"float64", "fp64"}, {"float32", "fp32"}, {"float16", "fp16"}, {"bfloat16", "bf16"}};

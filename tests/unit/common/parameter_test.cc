@@ -40,6 +40,15 @@ TEST(CanonicalParameters, SaysWhatIsMissing) {
   EXPECT_EQ(canonical.status().violations()[0].field, "m");
 }
 
+TEST(CanonicalValue, NamesTheShortWordOfATypeThatIsSpelledOut) {
+  const ParameterSpec dtype = GemmLike()[2];
+  EXPECT_EQ(CanonicalValue(dtype, "bfloat16").status().message(),
+            "\"bfloat16\" is not one of bf16, fp16; did you mean \"bf16\"?");
+  // Only what this benchmark has.
+  EXPECT_EQ(CanonicalValue(dtype, "float32").status().message(),
+            "\"float32\" is not one of bf16, fp16");
+}
+
 TEST(CanonicalValue, BoundsAreInclusive) {
   const ParameterSpec bytes = GemmLike()[1];
   EXPECT_TRUE(CanonicalValue(bytes, "8").ok());
