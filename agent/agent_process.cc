@@ -28,11 +28,16 @@ constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
 constexpr Duration kPreflightBudget = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kServerGrace{1000};
 
-std::shared_ptr<const Nvml> OpenNvml() {
+// Null on a node without GPUs. An error if it has not the GPUs that are wanted.
+Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
-  if (nvml.ok()) return std::move(*nvml);
-  Log().info("no NVIDIA GPUs: {}", nvml.status().message());
-  return nullptr;
+  if (!nvml.ok() && !gpus.empty()) return nvml.status().WithContext("--gpus");
+  if (!nvml.ok()) {
+    Log().info("no NVIDIA GPUs: {}", nvml.status().message());
+    return std::shared_ptr<const Nvml>();
+  }
+  if (!gpus.empty()) ASSAY_RETURN_IF_ERROR((*nvml)->Select(gpus).WithContext("--gpus"));
+  return std::shared_ptr<const Nvml>(std::move(*nvml));
 }
 
 // Runs `task` on the executor and waits for its end.
@@ -83,7 +88,7 @@ AgentProcess::~AgentProcess() {
 }
 
 Status AgentProcess::OpenNode() {
-  nvml_ = OpenNvml();
+  ASSAY_ASSIGN_OR_RETURN(nvml_, OpenNvml(options_.gpus));
   ASSAY_ASSIGN_OR_RETURN(spool_, Spool::Open(data_.spool(), kSpoolLimitBytes));
   preflight_ = std::make_shared<Preflight>(nvml_, data_.spool());
   v1::HealthFinding trouble;

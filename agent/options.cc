@@ -70,6 +70,10 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
       ->check(CLI::NonNegativeNumber);
   app->add_option("--runner", options->runner,
                   "Path of assay-runner (default: beside this program)");
+  app->add_option("--gpus", options->gpus,
+                  "GPUs that this agent has, by number or UUID, separated by commas; it numbers "
+                  "them from 0 (default: all of the node's)")
+      ->delimiter(',');
   app->add_option("--advertise-address", options->advertise_address,
                   "Address on which ranks on other nodes reach this one");
   app->add_option("--tls-cert", options->tls.certificate, "PEM file: certificate chain");

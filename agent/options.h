@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 #include "rpc/credentials.h"
@@ -22,6 +23,7 @@ struct AgentOptions {
   std::optional<double> price_per_hour;
   std::string runner;
   std::string advertise_address;
+  std::vector<std::string> gpus;  // Numbers or UUIDs; empty: all of the node's.
   rpc::TlsFiles tls;
   bool insecure = false;
   std::string log_level = "info";

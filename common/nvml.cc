@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -89,7 +90,31 @@ std::optional<std::string> Nvml::CudaDriverVersion() const {
   return std::to_string(*version / 1000) + "." + std::to_string(*version % 1000 / 10);
 }
 
+Status Nvml::Select(const std::vector<std::string>& gpus) {
+  std::vector<unsigned> native;
+  for (const std::string& gpu : gpus) {
+    int index = -1;
+    const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), index);
+    if (error != std::errc() || end != gpu.data() + gpu.size()) {
+      index = FindByUuid(gpu).value_or(-1);
+    }
+    if (index < 0 || index >= GpuCount()) {
+      return NotFound("there is no GPU \"" + gpu + "\": this node has " +
+                          std::to_string(GpuCount()) + ", numbered from 0",
+                      "NO_SUCH_GPU");
+    }
+    const auto number = *library_->NativeIndex(index);
+    if (std::find(native.begin(), native.end(), number) != native.end()) {
+      return InvalidArgument("GPU \"" + gpu + "\" is given twice");
+    }
+    native.push_back(number);
+  }
+  library_->Select(std::move(native));
+  return Status::Ok();
+}
+
 int Nvml::GpuCount() const {
+  if (library_->selected()) return static_cast<int>(library_->selected()->size());
   return static_cast<int>(
       library_->Read<unsigned>("nvmlDeviceGetCount", library_->functions().count).value_or(0));
 }
@@ -210,9 +235,11 @@ NvmlErrors Nvml::Errors(int index) const {
 
 std::string Nvml::WhyLost(int index) const {
   const auto& nvml = library_->functions();
-  if (index < 0 || nvml.handle == nullptr || nvml.temperature == nullptr) return "";
+  if (nvml.handle == nullptr || nvml.temperature == nullptr) return "";
   nvml_abi::Device device = nullptr;
-  nvml_abi::Return code = nvml.handle(static_cast<unsigned>(index), &device);
+  const std::optional<unsigned> native = library_->NativeIndex(index);
+  if (!native) return "";
+  nvml_abi::Return code = nvml.handle(*native, &device);
   if (code == nvml_abi::kSuccess) {
     unsigned celsius = 0;
     code = nvml.temperature(device, nvml_abi::kTemperatureGpu, &celsius);

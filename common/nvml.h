@@ -101,6 +101,11 @@ class Nvml {
   std::optional<std::string> DriverVersion() const;      // "580.95.05".
   std::optional<std::string> CudaDriverVersion() const;  // "13.0".
 
+  // From now on there are only these GPUs, numbered from 0 in this order: each a number
+  // or a UUID ("GPU-..."). For one thread, before others call in here. NOT_FOUND, and
+  // nothing changed, names the one that is not there; INVALID_ARGUMENT one given twice.
+  Status Select(const std::vector<std::string>& gpus);
+
   // GPUs are numbered 0 to GpuCount() - 1. Other numbers read as all absent.
   int GpuCount() const;
   NvmlGpu Describe(int index) const;

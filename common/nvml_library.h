@@ -79,10 +79,22 @@ class Nvml::Library {
   }
 
   std::optional<nvml_abi::Device> Handle(int index) {
-    if (index < 0) return std::nullopt;
-    return Read<nvml_abi::Device>("nvmlDeviceGetHandleByIndex", functions_.handle,
-                                  static_cast<unsigned>(index));
+    const std::optional<unsigned> native = NativeIndex(index);
+    if (!native) return std::nullopt;
+    return Read<nvml_abi::Device>("nvmlDeviceGetHandleByIndex", functions_.handle, *native);
   }
+
+  // The library's own number of our GPU `index`.
+  std::optional<unsigned> NativeIndex(int index) const {
+    if (index < 0) return std::nullopt;
+    if (!selected_) return static_cast<unsigned>(index);
+    if (static_cast<size_t>(index) >= selected_->size()) return std::nullopt;
+    return (*selected_)[static_cast<size_t>(index)];
+  }
+
+  // Nvml::Select.
+  void Select(std::vector<unsigned> native) { selected_ = std::move(native); }
+  const std::optional<std::vector<unsigned>>& selected() const { return selected_; }
 
   NvLinks ReadNvLinks(nvml_abi::Device device);
 
@@ -95,6 +107,7 @@ class Nvml::Library {
   void* handle_ = nullptr;
   bool started_ = false;
   Functions functions_;
+  std::optional<std::vector<unsigned>> selected_;  // The library's numbers; absent: all GPUs.
   Mutex mutex_;
   std::set<std::string> reported_ ASSAY_GUARDED_BY(mutex_);
 };

@@ -82,6 +82,26 @@ TEST_F(NvmlTest, UnknownGpuReadsAbsent) {
   EXPECT_EQ(nvml_->Sample(99).power_watts, std::nullopt);
 }
 
+TEST_F(NvmlTest, SelectedGpusAreNumberedAnew) {
+  ASSERT_TRUE(nvml_->Select({"6", "GPU-00000000-0000-4000-8000-000000000003"}).ok());
+  ASSERT_EQ(nvml_->GpuCount(), 2);
+  EXPECT_EQ(nvml_->Describe(1).uuid, "GPU-00000000-0000-4000-8000-000000000003");
+  EXPECT_EQ(nvml_->Describe(2).uuid, "");
+  EXPECT_EQ(nvml_->FindByUuid("GPU-00000000-0000-4000-8000-000000000003"), 1);
+  EXPECT_EQ(nvml_->FindByUuid("GPU-00000000-0000-4000-8000-000000000000"), std::nullopt);
+  EXPECT_THAT(nvml_->WhyLost(0), HasSubstr("fell off the bus"));
+  EXPECT_THAT(nvml_->Links(), SizeIs(1));
+}
+
+TEST_F(NvmlTest, SelectsOnlyWhatIsThere) {
+  const Status missing = nvml_->Select({"0", "8"});
+  EXPECT_EQ(missing.reason(), "NO_SUCH_GPU");
+  EXPECT_THAT(missing.message(), HasSubstr("no GPU \"8\": this node has 8, numbered from 0"));
+  EXPECT_EQ(nvml_->Select({"0x1"}).reason(), "NO_SUCH_GPU");
+  EXPECT_THAT(nvml_->Select({"2", "2"}).message(), HasSubstr("twice"));
+  EXPECT_EQ(nvml_->GpuCount(), 8);
+}
+
 TEST(NvmlOpenTest, MissingLibraryIsSaidSo) {
   const auto opened = Nvml::Open(nullptr, "/nonexistent/libnvidia-ml.so.1");
   ASSERT_FALSE(opened.ok());
