@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from gpu_bars import bars, run_json, table, REFERENCE
 
@@ -83,6 +84,18 @@ class Stack:
                               stdout=subprocess.PIPE, text=True, timeout=900)
         self.code = done.returncode
         return done.stdout
+
+    def await_nodes(self, count, seconds=30):
+        """Returns when `count` nodes are connected."""
+        deadline = time.monotonic() + seconds
+        while True:
+            nodes = json.loads(self.run("node", "list", "-o", "json"))
+            connected = [one for one in nodes if one["state"] == "NODE_STATE_CONNECTED"]
+            if len(connected) >= count:
+                return
+            if time.monotonic() > deadline:
+                sys.exit(f"{len(connected)} of {count} nodes connected within {seconds} s")
+            time.sleep(0.1)
 
     def campaign(self, text):
         """Submits and watches; the watch's output."""
