@@ -2,9 +2,10 @@
 """What PyTorch reaches on the same GPUs: the reference that the bars compare with.
 
 Measured as Assay measures: random data, buffers rotated over more than 2x the L2
-cache (4x for streams), warm-up until power has settled, an event between
+cache (4x for streams), warm-up until times have settled, an event between
 back-to-back iterations or, with --graph, replays of a captured graph; the median of
-the samples. Prints one JSON object a case.
+the samples. Prints one JSON object a case; "halves" are the medians, in seconds, of the
+window's first and second half, by whose distance the reference itself is uncertain.
 
     reference_torch.py gemm M N K [--dtype bf16] [--layout nn]
     reference_torch.py copy BYTES
@@ -18,6 +19,7 @@ the samples. Prints one JSON object a case.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import shlex
@@ -31,12 +33,22 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 import torch.nn.functional as functional
 
-# How long the GPU is kept busy before the timed window. A GPU at its power limit clocks
-# lower the hotter it is: both sides have to be timed equally hot, so what draws much
-# power is warmed up about as long as Assay's gemm is.
-HOT_WARMUP_SECONDS = 4.0
-WARMUP_SECONDS = 1.0
-WINDOW_SECONDS = 1.0
+
+@dataclasses.dataclass
+class Rule:
+    """Warm-up, as long as Assay's: at least and at most so many seconds, until the medians
+    of three windows lie within SETTLED of each other; then a timed window. In seconds."""
+    least: float
+    most: float
+    window: float
+    timed: float
+
+
+RULE = Rule(0.5, 3.0, 0.1, 0.5)
+# For what draws much power: a GPU at its power limit clocks lower the hotter it is, and
+# both sides have to be timed equally hot.
+HOT_RULE = Rule(2.0, 5.0, 0.25, 1.0)
+SETTLED = 0.005
 MIN_SAMPLES = 30
 # Replays of one graph last at least this long.
 GRAPH_SECONDS = 1e-3
@@ -98,16 +110,20 @@ class Rotating:
         self.next = (self.next + 1) % len(self.sets)
 
 
-def measure(iterate, warmup_seconds=WARMUP_SECONDS):
-    """All samples of the timed window, in seconds an iteration."""
+def measure(iterate, rule=RULE):
+    """All samples of the timed window in their order, in seconds an iteration."""
     run(iterate, 1)
     one = statistics.median(run(iterate, 3))
-    chunk = max(1, int(0.05 / one))
+    medians = []
     begin = time.monotonic()
-    while time.monotonic() - begin < warmup_seconds:
-        run(iterate, chunk)
+    while True:
+        medians.append(statistics.median(run(iterate, max(1, int(rule.window / one)))))
+        passed = time.monotonic() - begin
+        settled = len(medians) > 3 and max(medians[-3:]) <= (1 + SETTLED) * min(medians[-3:])
+        if passed >= rule.most or (settled and passed >= rule.least):
+            break
     iterations = getattr(iterate, "iterations", 1)
-    samples = run(iterate, max(MIN_SAMPLES, int(WINDOW_SECONDS / one)))
+    samples = run(iterate, max(MIN_SAMPLES, int(rule.timed / medians[-1])))
     return [seconds / iterations for seconds in samples]
 
 
@@ -118,8 +134,11 @@ def report(**fields):
 def report_rate(arguments, seconds, amount, scale, unit):
     """`amount` (FLOPs or bytes) an iteration, as a rate in `unit`."""
     median = statistics.median(seconds)
+    middle = len(seconds) // 2
+    halves = [statistics.median(seconds[:middle]), statistics.median(seconds[middle:])]
     given = {name: value for name, value in vars(arguments).items() if name != "function"}
-    report(**given, samples=len(seconds), seconds=median, value=amount / median * scale, unit=unit)
+    report(**given, samples=len(seconds), seconds=median, halves=halves,
+           value=amount / median * scale, unit=unit)
 
 
 def random(shape, dtype):
@@ -153,7 +172,7 @@ def gemm(arguments):
         sets.append((a, b, torch.empty(m, n, device="cuda", dtype=output)))
     iterate = Rotating(sets, multiply(arguments.dtype), arguments.graph)
     hot = 2.0 * m * n * k >= 2e10
-    seconds = measure(iterate, HOT_WARMUP_SECONDS if hot else WARMUP_SECONDS)
+    seconds = measure(iterate, HOT_RULE if hot else RULE)
     report_rate(arguments, seconds, 2.0 * m * n * k, 1e-12, "TFLOP/s")
 
 
@@ -218,7 +237,7 @@ def attention(arguments):
             with sdpa_kernel(backend):
                 seconds = measure(Rotating(sets, lambda q, k, v: (
                     functional.scaled_dot_product_attention(q, k, v, is_causal=arguments.causal))),
-                    2 * WARMUP_SECONDS)
+                    HOT_RULE)
         except RuntimeError:  # Not for this dtype or shape.
             continue
         if best is None or statistics.median(seconds) < statistics.median(best):
@@ -249,8 +268,8 @@ def all_reduce_rank(rank, arguments, port):
     one = torch.tensor(statistics.median(run(iterate, 5)), device="cuda")
     dist.broadcast(one, 0)
     one = float(one)
-    run(iterate, max(1, int(HOT_WARMUP_SECONDS / one)))
-    seconds = torch.tensor(run(iterate, max(MIN_SAMPLES, int(WINDOW_SECONDS / one))),
+    run(iterate, max(1, int(HOT_RULE.most / one)))
+    seconds = torch.tensor(run(iterate, max(MIN_SAMPLES, int(HOT_RULE.timed / one))),
                            device="cuda")
     dist.all_reduce(seconds, op=dist.ReduceOp.MAX)  # Of the slowest rank.
     if rank == 0:
