@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "agent/core/cpu_inventory.h"
-#include "agent/core/gpu_model.h"
+#include "common/gpu_model.h"
 
 namespace assay::agent {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "agent/core/backoff.h"
 #include "agent/core/direct_job.h"
-#include "agent/core/gpu_model.h"
 #include "agent/core/inventory.h"
 #include "agent/core/outbox.h"
 #include "agent/core/preflight.h"
 #include "agent/core/result_context.h"
+#include "common/gpu_model.h"
 
 namespace assay::agent {
 namespace {

@@ -1,11 +1,11 @@
-#include "agent/core/gpu_model.h"
+#include "common/gpu_model.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <vector>
 
-namespace assay::agent {
+namespace assay {
 namespace {
 
 // Products whose plain name is the SXM module; boards for PCIe say so in theirs.
@@ -58,4 +58,4 @@ GpuModel ParseGpuName(std::string_view name) {
   return gpu;
 }
 
-}  // namespace assay::agent
+}  // namespace assay

@@ -1,10 +1,10 @@
-// A GPU's product, read out of the name that NVML gives it.
+// A GPU's product, read out of the name that NVML and CUDA give it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace assay::agent {
+namespace assay {
 
 struct GpuModel {
   std::string model;        // "H200", "A100", "RTX 4090".
@@ -16,4 +16,4 @@ struct GpuModel {
 // The memory's size is not part of the model.
 GpuModel ParseGpuName(std::string_view name);
 
-}  // namespace assay::agent
+}  // namespace assay
