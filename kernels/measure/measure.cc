@@ -7,6 +7,8 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
+// Three that are compared, after one of a single cold iteration.
+constexpr size_t kSettleWindows = 4;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -35,16 +37,15 @@ class Engine {
 
   Status WarmUp() {
     const MonotonicTime begin = clock_.Now();
-    std::vector<double> medians;
     std::vector<std::vector<double>> readings;
     for (;;) {
       // The first window is one iteration, since nothing is known of its length.
-      const int64_t samples = medians.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
+      const int64_t samples = windows_.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
       std::vector<double> window;
       ASSAY_RETURN_IF_ERROR(RunChunk(samples, &window));
       times_.warmup_iterations += samples * times_.batch;
       iteration_seconds_ = MedianOf(window);
-      medians.push_back(iteration_seconds_);
+      windows_.push_back(iteration_seconds_);
       readings.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin);
       const int64_t batch = BatchFor(iteration_seconds_);
@@ -52,7 +53,7 @@ class Engine {
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
-      times_.settled = rule_.max_warmup_seconds <= 0 || (Settled(medians) && Settled(readings));
+      times_.settled = rule_.max_warmup_seconds <= 0 || (SettledInWarmUp() && Settled(readings));
       const bool may_end = times_.settled && times_.warmup_seconds >= rule_.min_warmup_seconds;
       if (rebatched || (!may_end && times_.warmup_seconds < rule_.max_warmup_seconds)) continue;
       return Status::Ok();
@@ -73,6 +74,7 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
+    if (!times_.settled && windows_.size() < kSettleWindows) times_.settled = SettledInWindow();
     iterations += static_cast<int64_t>(times_.seconds.size()) * times_.batch;
     times_.host_seconds = elapsed / static_cast<double>(iterations);
     return Status::Ok();
@@ -125,13 +127,38 @@ class Engine {
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  bool Settled(const std::vector<double>& medians) const {
-    if (medians.size() < 4) return false;  // The first window is one cold iteration.
-    const auto [low, high] = std::minmax_element(medians.end() - 3, medians.end());
+  // Of three consecutive windows.
+  bool Agree(const double* medians) const {
+    const auto [low, high] = std::minmax_element(medians, medians + 3);
     return *high - *low <= rule_.settle_tolerance * *low;
   }
 
-  // As above, for each reading; one that comes and goes has not settled.
+  bool SettledInWarmUp() const {
+    return windows_.size() >= kSettleWindows && Agree(windows_.data() + windows_.size() - 3);
+  }
+
+  // Of iterations so long that the warm-up's bound leaves no three windows to compare,
+  // the timed samples tell: their consecutive thirds are the windows. Where there are
+  // not even three, the warm-up's last iterations come before them.
+  bool SettledInWindow() const {
+    std::vector<double> samples = times_.seconds;
+    for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
+         ++window) {
+      samples.insert(samples.begin(), *window);
+    }
+    if (samples.size() < 3) return false;
+    const size_t n = samples.size();
+    double medians[3] = {};
+    for (size_t i = 0; i < 3; ++i) {
+      const auto at = [&](size_t third) {
+        return samples.begin() + static_cast<std::ptrdiff_t>(third * n / 3);
+      };
+      medians[i] = MedianOf({at(i), at(i + 1)});
+    }
+    return Agree(medians);
+  }
+
+  // As SettledInWarmUp, for each reading; one that comes and goes has not settled.
   bool Settled(const std::vector<std::vector<double>>& readings) const {
     const auto& last = readings.back();
     for (size_t i = 0; i < last.size(); ++i) {
@@ -182,6 +209,7 @@ class Engine {
   const int64_t granularity_;  // Of the batch.
   double min_sample_seconds_ = 0;
   double iteration_seconds_ = 1;
+  std::vector<double> windows_;  // Medians of the warm-up's.
   MeasuredTimes times_;
   std::vector<NoiseAt> noise_;
 };

@@ -75,7 +75,8 @@ struct MeasuredTimes {
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
   // Times and readings had settled when the warm-up ended, or the rule wants no warm-up;
-  // else its bound ended it.
+  // else its bound ended it. Where iterations are so long that the bound left fewer than
+  // three windows to compare, the timed samples tell instead: their consecutive thirds.
   bool settled = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;

@@ -78,6 +78,22 @@ TEST(Measure, VerySlowDeviceEndsWithItsBudget) {
   EXPECT_EQ(times->warmup_iterations, 1);
 }
 
+// A warm-up of at most 2 s has no room for three windows of these after the cold one: what
+// the timed samples do is what tells.
+TEST(Measure, LongIterationsSettleByTheirSamples) {
+  for (const double seconds : {0.7, 1.5, 4.0, 6.0}) {
+    VirtualDevice steady([=](int64_t i) { return seconds * (i == 0 ? 1.001 : 1); });
+    const auto times = Measure(steady, MeasureRule(), steady.clock);
+    ASSERT_TRUE(times.ok());
+    EXPECT_TRUE(times->settled) << seconds;
+    VirtualDevice drifting(
+        [=](int64_t i) { return seconds * (1 + 0.01 * static_cast<double>(i)); });
+    const auto drift = Measure(drifting, MeasureRule(), drifting.clock);
+    ASSERT_TRUE(drift.ok());
+    EXPECT_FALSE(drift->settled) << seconds;
+  }
+}
+
 TEST(Measure, StationaryNoiseStopsWhenItHasStabilised) {
   VirtualDevice device(Noisy(10e-3, 0.2));
   const auto times = Measure(device, MeasureRule(), device.clock);
