@@ -1,0 +1,35 @@
+// The alpha-beta model of communication (Hockney 1994): moving S bytes takes
+// alpha + S / beta, a latency and then a bandwidth. Fitted to measured times, it says
+// what the next size should take, and where a message stops being mostly latency.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace assay {
+
+struct SizedTime {
+  double bytes = 0;  // S as the user names it.
+  double seconds = 0;
+};
+
+struct AlphaBeta {
+  double latency_seconds = 0;  // alpha; 0 if the times grow from nothing.
+  double bandwidth = 0;        // beta, bytes a second.
+  // Median over the points of |model / measured - 1|: how far to trust it. NCCL changes
+  // algorithm and protocol with the size, so a line through all sizes is off by 10% to
+  // 30% in between.
+  double error = 0;
+  int points = 0;
+
+  double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
+  // The size whose time is half latency, in bytes: below it, smaller is not faster.
+  double KneeBytes() const { return latency_seconds * bandwidth; }
+};
+
+// Fits so that relative errors are least, since times span six orders of magnitude.
+// Absent with fewer than three sizes, with sizes within a factor of 8 of each other, if
+// times do not grow with the size, or if a number is not positive.
+std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points);
+
+}  // namespace assay
