@@ -26,7 +26,7 @@ struct RunOptions {
 };
 
 int Refuse(const Status& status) {
-  std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
+  std::fprintf(stderr, "assay-runner: %s\n", ErrorText(status).c_str());
   return kExitUsage;
 }
 
@@ -148,7 +148,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   }
   const auto report = RunHere(*options, execute);
   if (!report.ok()) {
-    std::fprintf(stderr, "assay-runner: %s\n", report.status().ToString().c_str());
+    std::fprintf(stderr, "assay-runner: %s\n", ErrorText(report.status()).c_str());
     return kExitGangLost;
   }
   std::fputs((options->json ? ReportAsJson(*report) : ReportAsTable(*report)).c_str(), stdout);

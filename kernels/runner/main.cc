@@ -47,7 +47,7 @@ int List(const std::vector<std::string>& arguments) {
   }
   const auto benchmark = BuiltinBenchmarks().Find(arguments[0]);
   if (!benchmark.ok()) {
-    std::fprintf(stderr, "assay-runner: %s\n", benchmark.status().ToString().c_str());
+    std::fprintf(stderr, "assay-runner: %s\n", ErrorText(benchmark.status()).c_str());
     return kExitUsage;
   }
   std::fputs(ShowBenchmark(**benchmark).c_str(), stdout);

@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "common/units.h"
 #include "kernels/runner/json.h"
 
 namespace assay {
@@ -17,9 +18,18 @@ namespace {
   return text;
 }
 
+// A size as people write it and as parameters take it: 1GiB.
+std::string SizeText(const std::string& bytes) {
+  const auto number = ParseInteger(bytes);
+  return number.ok() ? FormatBytes(*number) : bytes;
+}
+
 std::string ParametersLine(const ParameterMap& parameters) {
   std::string line;
-  for (const auto& [name, value] : parameters) line += " " + name + "=" + value;
+  for (const auto& [name, value] : parameters) {
+    const bool size = name == "bytes" || name == "window";
+    line += " " + name + "=" + (size ? SizeText(value) : value);
+  }
   return line;
 }
 
@@ -257,6 +267,16 @@ std::string ListBenchmarks(const Registry& registry) {
   return text;
 }
 
+std::string ErrorText(const Status& error) {
+  std::string text = error.message();
+  for (const Violation& violation : error.violations()) {
+    const std::string fault = violation.field + ": " + violation.description;
+    if (error.message().find(fault) == std::string::npos) text += "\n  " + fault;
+  }
+  if (!error.hint().empty()) text += "\n  hint: " + error.hint();
+  return text;
+}
+
 std::string ShowBenchmark(const Benchmark& benchmark) {
   const BenchmarkInfo& info = benchmark.Info();
   std::string text = info.name + " (version " + std::to_string(info.version) + ", " +
@@ -267,7 +287,12 @@ std::string ShowBenchmark(const Benchmark& benchmark) {
   for (const ParameterSpec& spec : info.parameters) {
     text += Format("  %-12s %s; %s; ", spec.name.c_str(), spec.description.c_str(),
                    AllowedValues(spec).c_str());
-    text += spec.default_value ? "default " + *spec.default_value + "\n" : "required\n";
+    if (!spec.default_value) {
+      text += "required\n";
+      continue;
+    }
+    const bool size = spec.type == ParameterType::kBytes;
+    text += "default " + (size ? SizeText(*spec.default_value) : *spec.default_value) + "\n";
   }
   text += "\nmetrics\n";
   for (const Metric& metric : info.metrics) {

@@ -17,6 +17,10 @@ std::string ReportAsJson(const CaseReport& report);
 // One line a benchmark, with why it cannot run here.
 std::string ListBenchmarks(const Registry& registry);
 
+// An error of the command line for people: what was wrong, then what its message does not
+// yet say of its violations, and the hint. No codes: the exit status tells the kind.
+std::string ErrorText(const Status& error);
+
 // Parameters, metrics and model of one benchmark.
 std::string ShowBenchmark(const Benchmark& benchmark);
 

@@ -133,6 +133,17 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
   }
 }
 
+TEST(RunnerCommandLine, SaysEachThingOnceAndSizesAsPeopleWriteThem) {
+  EXPECT_EQ(Invoke({"run", "cpu_gemm", "dtype=bf17"}).output,
+            "assay-runner: invalid parameters: dtype: \"bf17\" is not one of fp32, fp64\n");
+  EXPECT_EQ(Invoke({"run", "cpu_gemm", "dtype=bf17", "m=0"}).output,
+            "assay-runner: invalid parameters: m: \"0\" is not a whole number from 1 to 65536\n"
+            "  dtype: \"bf17\" is not one of fp32, fp64\n");
+  EXPECT_THAT(Invoke({"list", "tcp_all_reduce"}).output, HasSubstr("; default 16MiB\n"));
+  EXPECT_THAT(Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=65536", "threads=1"}).output,
+              HasSubstr("cpu_memory_bandwidth bytes=64KiB op=copy threads=1\n"));
+}
+
 TEST(RunnerCommandLine, RunsACaseAsJson) {
   const CommandOutput output =
       Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB", "threads=1", "-o", "json"});
