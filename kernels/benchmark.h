@@ -104,6 +104,9 @@ struct Ceilings {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
+  // What an iteration takes however little it does, in seconds: waking threads, a call.
+  // Beside Work::fixed_seconds, the larger counts.
+  std::optional<double> fixed_seconds;
 };
 
 // How a comparison with the reference ended.

@@ -131,6 +131,16 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
 
 }  // namespace
 
+double MedianSecondsOf(const std::function<void()>& iterate) {
+  constexpr int kUntimed = 5;
+  constexpr int kCalls = 101;
+  for (int i = 0; i < kUntimed; ++i) iterate();
+  std::vector<double> seconds;
+  for (int i = 0; i < kCalls; ++i) seconds.push_back(SecondsOf(iterate));
+  std::nth_element(seconds.begin(), seconds.begin() + kCalls / 2, seconds.end());
+  return seconds[kCalls / 2];
+}
+
 Ceilings ProbeCpu(int threads, bool fp64) {
   Ceilings ceilings;
   // More threads than CPUs would raise the time, not the ceiling.

@@ -1,6 +1,8 @@
 // Quick ceilings of this machine's CPUs, measured by code that does nothing else.
 #pragma once
 
+#include <functional>
+
 #include "kernels/benchmark.h"
 
 namespace assay {
@@ -10,5 +12,9 @@ namespace assay {
 // Best of a few tries, about 0.2 s. `fp64`: else fp32. What cannot be measured (too
 // little memory, too few threads) is absent.
 Ceilings ProbeCpu(int threads, bool fp64);
+
+// What `iterate` takes, in seconds: the median of a hundred calls after a few more. Of an
+// iteration that does nothing it is Ceilings::fixed_seconds.
+double MedianSecondsOf(const std::function<void()>& iterate);
 
 }  // namespace assay

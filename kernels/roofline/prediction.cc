@@ -1,5 +1,7 @@
 #include "kernels/roofline/prediction.h"
 
+#include <algorithm>
+
 #include "kernels/roofline/clock_rate.h"
 
 namespace assay {
@@ -30,9 +32,9 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
 
 // The fixed cost is what the time went into where it is at least the ideal time, and
 // also where it makes up half of what was measured. That needs no peaks.
-std::string Regime(const Work& work, const std::optional<IdealTime>& ideal, double seconds) {
-  const bool outweighs = ideal && work.fixed_seconds >= ideal->seconds;
-  if (work.fixed_seconds > 0 && (outweighs || seconds <= 2 * work.fixed_seconds)) return "launch";
+std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
+  const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
+  if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";
   return ideal ? ideal->bound : "";
 }
 
@@ -82,10 +84,19 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
 
   const Peaks measured = {evidence.ceilings.flops, evidence.ceilings.bytes,
                           evidence.ceilings.link_bytes};
-  prediction.efficiency_measured = Efficiency(work, measured, seconds);
   Peaks basis = measured;
+  if (evidence.spec != nullptr) basis = SheetPeaks(*evidence.spec, work);
+  const double fixed = std::max(work.fixed_seconds, evidence.ceilings.fixed_seconds.value_or(0));
+  const auto ideal = Ideal(work, basis);
+  prediction.ridge_point = RidgePoint(work, basis);
+  prediction.regime = Regime(fixed, ideal, seconds);
+  if (evidence.in_cache && ideal && ideal->bound == "memory") {
+    if (prediction.regime == "memory") prediction.regime = "cache";
+    return prediction;
+  }
+
+  prediction.efficiency_measured = Efficiency(work, measured, seconds);
   if (evidence.spec != nullptr) {
-    basis = SheetPeaks(*evidence.spec, work);
     prediction.efficiency_spec = Efficiency(work, basis, seconds);
     if (prediction.efficiency_spec) prediction.spec = evidence.spec->name;
     if (evidence.sm_clock_mhz && work.flops > 0) {
@@ -93,13 +104,10 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
           Efficiency(work, ClockPeaks(*evidence.spec, work, *evidence.sm_clock_mhz), seconds);
     }
   }
-  const auto ideal = Ideal(work, basis);
   if (ideal) {
-    prediction.predicted_seconds = ideal->seconds + work.fixed_seconds;
-    prediction.bound = work.fixed_seconds > ideal->seconds ? "latency" : ideal->bound;
+    prediction.predicted_seconds = ideal->seconds + fixed;
+    prediction.bound = fixed > ideal->seconds ? "latency" : ideal->bound;
   }
-  prediction.ridge_point = RidgePoint(work, basis);
-  prediction.regime = Regime(work, ideal, seconds);
   return prediction;
 }
 

@@ -23,16 +23,17 @@ struct Prediction {
   std::optional<double> arithmetic_intensity;  // FLOP a byte.
   std::optional<double> predicted_seconds;
   std::string bound;  // "compute", "memory", "link", "latency"; empty without one.
-  // 1.0 is the peak itself, without Work::fixed_seconds.
+  // 1.0 is the peak itself, without the fixed cost of an iteration.
   std::optional<double> efficiency_spec;
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
   std::string spec;  // Row used: "H200 SXM". Empty without one.
   // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from.
   std::optional<double> ridge_point;
-  // What the measured time went into: "launch" if Work::fixed_seconds is at least the
-  // ideal time or half of the measured one, else the larger term of the ideal time:
-  // "compute", "memory" or "link". Empty if it cannot be told.
+  // What the measured time went into: "launch" if the fixed cost of an iteration is at
+  // least the ideal time or half of the measured one, else the larger term of the ideal
+  // time: "compute", "memory" or "link", or "cache" where caches stand in for memory.
+  // Empty if it cannot be told.
   std::string regime;
 };
 
@@ -57,6 +58,9 @@ struct Evidence {
   const GpuSpec* spec = nullptr;       // Null: no sheet (CPU, unknown GPU).
   std::optional<double> sm_clock_mhz;  // Observed over the timed window.
   Ceilings ceilings;
+  // The case's bytes stay in caches from one iteration to the next: what memory
+  // delivers neither bounds it nor predicts its time.
+  bool in_cache = false;
 };
 
 // `seconds`: measured time of an iteration, its median. Predicts from the sheet,

@@ -229,7 +229,14 @@ class Execution {
     evidence.spec = SpecOf(gpu);
     evidence.sm_clock_mhz = report_.conditions.sm_clock_mhz;
     evidence.ceilings = ceilings_;
+    if (!on_gpu) evidence.in_cache = StaysInCache();
     report_.prediction = Predict(work_, evidence, median_seconds_);
+  }
+
+  // As benchmarks on CPUs say "cold": from twice the last-level cache on.
+  bool StaysInCache() const {
+    const auto cache = static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
+    return report_.timing.cache == "hot" && work_.bytes < 2 * cache;
   }
 
   // Those that the case measured itself come first.

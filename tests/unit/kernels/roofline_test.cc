@@ -196,6 +196,39 @@ TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
   EXPECT_TRUE(prediction.spec.empty());
 }
 
+// Two arrays that caches hold, on a CPU whose threads take 10 us to wake.
+TEST(Prediction, WhatCachesHoldIsNotMemorys) {
+  Evidence evidence;
+  evidence.ceilings.flops = 1e12;
+  evidence.ceilings.bytes = 1e10;
+  evidence.ceilings.fixed_seconds = 10e-6;
+  evidence.in_cache = true;
+  Work work;
+  work.bytes = 1e6;
+  work.flops = 1e5;
+  // Three times as fast as memory could be.
+  Prediction prediction = Predict(work, evidence, 33e-6);
+  EXPECT_EQ(prediction.regime, "cache");
+  EXPECT_EQ(prediction.bound, "");
+  EXPECT_FALSE(prediction.efficiency_measured);
+  EXPECT_FALSE(prediction.predicted_seconds);
+  // What waking takes is what the time went into.
+  EXPECT_EQ(Predict(work, evidence, 15e-6).regime, "launch");
+  work.bytes = 4096;
+  EXPECT_EQ(Predict(work, evidence, 30e-6).regime, "launch");
+  // Memory's ceiling holds where memory is read, the fixed cost beside it.
+  evidence.in_cache = false;
+  work.bytes = 1e9;
+  prediction = Predict(work, evidence, 0.2);
+  EXPECT_EQ(prediction.regime, "memory");
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 0.1 + 10e-6);
+  EXPECT_DOUBLE_EQ(*prediction.efficiency_measured, 0.5);
+  // Arithmetic bounds cached data as it bounds other data.
+  evidence.in_cache = true;
+  EXPECT_EQ(Predict(Gemm(2048), evidence, 1).regime, "compute");
+  EXPECT_TRUE(Predict(Gemm(2048), evidence, 1).efficiency_measured);
+}
+
 TEST(Prediction, NothingToPredict) {
   EXPECT_FALSE(Ideal(Work(), Peaks()));
   Work unknown = Gemm(16);
