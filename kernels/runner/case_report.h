@@ -49,6 +49,9 @@ struct CaseReport {
   WindowConditions conditions;
   std::vector<std::string> kernels;  // Names of an iteration's GPU kernels.
   std::optional<CounterReport> counters;
+  // Why this process can run no further case, although this one was timed and verified:
+  // what watched it afterwards broke the GPU's context. OK otherwise.
+  Status aftermath;
   ReportedEnvironment environment;
   WallTime start_time{};
   WallTime end_time{};

@@ -103,16 +103,20 @@ class Execution {
 
   // Nothing here fails the case: it has been timed and verified.
   void Profile() {
-    std::vector<CounterSource> sources;
     if (benchmark_.Info().resource == Resource::kGpu && context_.world_size == 1 &&
         Gpu() != nullptr) {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
                                      *context_.clock};
       Phase("profile");
       report_.kernels = KernelNamesOf(profiled);
-      sources = SourcesFor(profiled);
+      report_.aftermath = ContextAfter("recording the names of kernels", profiled);
+      if (options_.counters && report_.aftermath.ok()) {
+        report_.counters = ReadCounters(SourcesFor(profiled), work_);
+        report_.aftermath = ContextAfter("reading hardware counters", profiled);
+      }
+      return;
     }
-    if (options_.counters) report_.counters = ReadCounters(sources, work_);
+    if (options_.counters) report_.counters = ReadCounters({}, work_);
   }
 
   void Phase(const char* phase) {
@@ -239,8 +243,9 @@ class Execution {
     return report_.timing.cache == "hot" && work_.bytes < 2 * cache;
   }
 
-  // Those that the case measured itself come first.
+  // Those that the case measured itself come first. A broken context measures none.
   void UseMeasuredCeilings(const LocalGpu& gpu) {
+    if (!report_.aftermath.ok()) return;
     if (ceilings_.flops || ceilings_.bytes || ceilings_.link_bytes) return;
     if (CeilingStore* const store = ProcessCeilings()) ceilings_ = store->For(gpu, work_);
   }

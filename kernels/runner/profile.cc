@@ -62,6 +62,14 @@ std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled) {
            }}};
 }
 
+Status ContextAfter(const std::string& step, const ProfiledCase& profiled) {
+  const GpuTrouble trouble = profiled.platform.TroubleOf(profiled.gpu);
+  if (!trouble.context_broken) return Status::Ok();
+  return Unavailable(step + ", after the case had been timed and verified, broke the CUDA context" +
+                         (trouble.evidence.empty() ? "" : " (" + trouble.evidence + ")"),
+                     "GPU_CONTEXT_LOST");
+}
+
 CounterReport ReadCounters(const std::vector<CounterSource>& sources, const Work& work) {
   std::string reason;
   const auto because = [&reason](const std::string& why) {

@@ -37,4 +37,9 @@ std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled);
 // the benchmark declares (`work`) named in its reason.
 CounterReport ReadCounters(const std::vector<CounterSource>& sources, const Work& work);
 
+// OK if CUDA still takes work after `step` ("reading counters") of a profiled case; else
+// UNAVAILABLE (GPU_CONTEXT_LOST) that blames the step: neither the case, which has been
+// verified, nor the one after it did that.
+Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
+
 }  // namespace assay

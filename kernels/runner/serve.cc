@@ -162,9 +162,11 @@ class Session {
     return last ? Status::Ok() : fault;
   }
 
-  // Of any rank: a case has failed on all of them or on none, and rank 0 must not send
+  // What profiling did to this process once the case was done; only a single rank profiles.
+  // Else of any rank: a case has failed on all of them or on none, and rank 0 must not send
   // the result of one that another rank's GPU spoiled.
   Status FaultOf(const CaseReport& report) const {
+    if (!report.aftermath.ok()) return report.aftermath;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
     if (!on_gpu || report.outcome != Outcome::kFailed) return Status::Ok();
     return AgreeIfGang(peers_.get(), NodeFault(report.error, Gpu()->TroubleOf(RunContext().gpu)));

@@ -38,7 +38,7 @@ class FakePlatform : public GpuPlatform {
  public:
   std::vector<LocalGpu> Gpus() override { return {}; }
   void FillVersions(LinkedSoftware*) override {}
-  GpuTrouble TroubleOf(int) override { return {}; }
+  GpuTrouble TroubleOf(int) override { return trouble; }
   std::unique_ptr<ConditionsSampler> NewSampler(int) override { return nullptr; }
   Result<double> MeasureCeiling(int, const std::string&) override { return Internal("none"); }
   Result<std::vector<std::string>> KernelNames(int ordinal,
@@ -63,6 +63,7 @@ class FakePlatform : public GpuPlatform {
     return report;
   }
 
+  GpuTrouble trouble;
   bool names_work = true;
   bool counters_work = true;
   bool monitors_work = true;
@@ -117,6 +118,17 @@ TEST_F(ProfileTest, NothingReadIsAbsentWithEveryReason) {
   EXPECT_EQ(report.dram_read_bytes, std::nullopt);
   EXPECT_EQ(report.dram_write_bytes, std::nullopt);
   EXPECT_EQ(report.tensor_pipe_active, std::nullopt);
+}
+
+TEST_F(ProfileTest, AContextThatProfilingBrokeIsBlamedOnIt) {
+  EXPECT_TRUE(ContextAfter("reading hardware counters", profiled_).ok());
+  platform_.trouble.context_broken = true;
+  platform_.trouble.evidence = "CUDA: unspecified launch failure";
+  const Status broken = ContextAfter("reading hardware counters", profiled_);
+  EXPECT_EQ(broken.reason(), "GPU_CONTEXT_LOST");
+  EXPECT_EQ(broken.message(),
+            "reading hardware counters, after the case had been timed and verified, broke the CUDA "
+            "context (CUDA: unspecified launch failure)");
 }
 
 TEST(ReadCounters, OffOneGpuThereIsNoSource) {
