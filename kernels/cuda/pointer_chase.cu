@@ -374,7 +374,8 @@ class PointerChase : public Benchmark {
                       Quantity::kObserved, 1},
                      TimeMetric()};
     info_.model =
-        "16384 dependent loads an iteration, from one thread; the time includes warming the caches";
+        "16384 loads an iteration, from one thread, each from the address that the one before it "
+        "loaded: no arithmetic is between them; the time includes warming the caches";
   }
 
   const BenchmarkInfo& Info() const override { return info_; }
