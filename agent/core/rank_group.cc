@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/core/runner_abort.h"
 #include "common/log.h"
 #include "common/units.h"
 
@@ -16,13 +17,15 @@ namespace {
 constexpr Duration kStopGrace = std::chrono::seconds(2);
 // From Finished to the process' end: CUDA and NCCL take their time to let go.
 constexpr Duration kExitGrace = std::chrono::seconds(10);
+// From the first rank's end: what its peers notice of it, or it of them.
+constexpr Duration kTellGrace = std::chrono::seconds(1);
+// Where the peer was another node's rank: the coordinator's word of it.
+constexpr Duration kSpreadTellGrace = std::chrono::seconds(3);
+// With which a runner ends whose peers are lost.
+constexpr int kRunnerLostPeer = 4;
 constexpr size_t kMaxPhaseBytes = 64;
 // A result travels in one gRPC message of at most 16 MiB.
 constexpr size_t kMaxResultBytes = 8 << 20;
-// Of what a runner says when it gives up; its evidence may be as long as its output.
-constexpr size_t kMaxReasonBytes = 64;
-constexpr size_t kMaxMessageBytes = 16 << 10;
-constexpr size_t kMaxEvidenceBytes = 64 << 10;
 // Far more than the three phases of each case.
 constexpr size_t kMaxEventsPerCase = 32;
 
@@ -66,12 +69,13 @@ void RankGroup::Stop(v1::Failure why) {
 }
 
 std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_started) {
-  deadline_ = std::chrono::steady_clock::now() + options_.timeout;
+  start_ = std::chrono::steady_clock::now();
+  deadline_ = start_ + options_.timeout;
   events_.phase("starting");
   TakeRequests();
   if (phase_ == Phase::kStopping) return failure_;
   if (SpawnAll()) on_started();
-  while (!AllGone()) {
+  while (!AllGone() || AwaitsCause()) {
     PollOnce();
     TakeRequests();
     for (RankState& state : ranks_) {
@@ -85,7 +89,7 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
 bool RankGroup::SpawnAll() {
   for (const Rank& rank : options_.ranks) {
     auto process = RankProcess::Spawn(
-        {options_.runner, "serve", RunnerEnvironment(rank.gpu_uuid, options_.cache_folder)});
+        {options_.runner, "serve", RunnerEnvironment(rank.gpu_uuid, options_.cache_folder, options_.nccl)});
     if (!process.ok()) {
       Fail(MakeFailure(
           v1::FAILURE_CLASS_NODE, "RUNNER_SPAWN_FAILED",
@@ -117,7 +121,8 @@ void RankGroup::PollOnce() {
 
 MonotonicTime RankGroup::NextDeadline() const {
   if (phase_ == Phase::kStopping) return killed_ ? MonotonicTime::max() : kill_time_;
-  MonotonicTime next = deadline_;
+  MonotonicTime next = std::min(deadline_, PrepareDeadline());
+  if (suspicion_ends_) next = std::min(next, *suspicion_ends_);
   for (const RankState& state : ranks_) {
     if (state.partial_since) next = std::min(next, *state.partial_since + options_.event_patience);
   }
@@ -156,6 +161,7 @@ void RankGroup::Serve(RankState* state) {
 void RankGroup::OnExit(RankState* state, const ExitStatus& exit) {
   state->gone = true;
   state->process.CloseInput();
+  if (state->aborted) return;
   if (state->finished) {
     if (!exit.ok()) {
       Log().warn("rank {} of job {} {} after it had finished", state->rank, options_.spec.job_id(),
@@ -165,12 +171,37 @@ void RankGroup::OnExit(RankState* state, const ExitStatus& exit) {
   }
   std::string message = exit.ToString();
   if (state->process.HasPartialEvent()) message += " in the middle of an event";
-  FailRank(*state, "RUNNER_CRASHED", "the runner " + message + Where(*state));
+  const Telling telling = exit.signal != 0               ? Telling::kSignal
+                          : exit.code == kRunnerLostPeer ? Telling::kLostPeer
+                                                         : Telling::kExit;
+  Suspect(telling, FailureOf(*state, "RUNNER_CRASHED", "the runner " + message + Where(*state)));
+}
+
+void RankGroup::Suspect(Telling telling, v1::Failure failure) {
+  if (phase_ == Phase::kStopping) return;  // It ends as it was told to.
+  if (!failure_ || telling > telling_) {
+    failure_ = std::move(failure);
+    telling_ = telling;
+  }
+  const Duration grace =
+      telling_ == Telling::kLostPeer && Spread() ? kSpreadTellGrace : kTellGrace;
+  const MonotonicTime end = std::chrono::steady_clock::now() + grace;
+  suspicion_ends_ = suspicion_ends_ ? std::min(*suspicion_ends_, end) : end;
+}
+
+bool RankGroup::AwaitsCause() const {
+  return phase_ != Phase::kStopping && suspicion_ends_ && telling_ == Telling::kLostPeer &&
+         Spread();
 }
 
 std::string RankGroup::Where(const RankState& state) const {
   if (!state.ready) return " before it was ready";
   return last_phase_.empty() ? "" : ", last seen in: " + last_phase_;
+}
+
+std::string RankGroup::Who(const RankState& state) const {
+  const std::string rank = "rank " + std::to_string(state.rank);
+  return Spread() ? rank + " on node " + options_.node_name : rank;
 }
 
 Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
@@ -208,7 +239,7 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
     case v1::RunnerEvent::kFinished:
       return OnFinished(state);
     case v1::RunnerEvent::kAborted:
-      return OnAborted(*state, event.aborted().failure());
+      return OnAborted(state, event.aborted().failure());
     default:
       return ProtocolError("the runner sent an event that has no place while serving");
   }
@@ -232,20 +263,21 @@ Status RankGroup::OnResult(const RankState& state, const v1::CaseResult& result)
   return Status::Ok();
 }
 
-// Only a fault of the node or of the job is the runner's to tell: with another class or
-// reason it would cancel the job, or keep it from being tried again.
-Status RankGroup::OnAborted(const RankState& state, const v1::Failure& failure) {
-  const bool known = failure.failure_class() == v1::FAILURE_CLASS_NODE ||
-                     failure.failure_class() == v1::FAILURE_CLASS_JOB;
-  const bool gpu = failure.reason().rfind("GPU_", 0) == 0;
-  if (!known || !gpu || failure.reason().size() > kMaxReasonBytes ||
-      failure.message().size() > kMaxMessageBytes ||
-      failure.evidence().size() > kMaxEvidenceBytes) {
+Status RankGroup::OnAborted(RankState* state, const v1::Failure& failure) {
+  if (!MayAbortWith(failure, options_.spec.world_size() > 1)) {
     return ProtocolError("the runner gave up for no reason that it may name");
   }
-  Fail(MakeFailure(failure.failure_class(), failure.reason(),
-                   "rank " + std::to_string(state.rank) + ": " + failure.message(),
-                   failure.evidence()));
+  state->aborted = true;
+  const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
+  v1::Failure mine = MakeFailure(
+      failure.failure_class(), failure.reason(),
+      Who(*state) + ": " + failure.message() + (lost_peer ? Where(*state) : ""),
+      failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
+  if (lost_peer) {
+    Suspect(Telling::kLostPeer, std::move(mine));
+  } else {
+    Fail(std::move(mine), Telling::kAborted);
+  }
   return Status::Ok();
 }
 
@@ -273,12 +305,15 @@ void RankGroup::OnAllReady() {
     return;
   }
   phase_ = Phase::kWaiting;
-  events_.phase("ready");
+  last_phase_ = "ready";
+  events_.phase(last_phase_);
   events_.gang_ready(token_);
 }
 
 void RankGroup::SendToken(const std::string& token) {
   phase_ = Phase::kRunning;
+  last_phase_ = "rendezvous";
+  events_.phase(last_phase_);
   v1::RunnerCommand command;
   command.mutable_rendezvous()->set_token(token);
   for (RankState& state : ranks_) state.process.Send(command);
@@ -292,8 +327,41 @@ void RankGroup::CheckDeadlines() {
     for (RankState& state : ranks_) state.process.Signal(SIGKILL);
     return;
   }
+  if (suspicion_ends_ && now >= *suspicion_ends_) {
+    End();
+    return;
+  }
   CheckStalled(now);
+  CheckPrepared(now);
   if (now >= deadline_) OnTimeout();
+}
+
+MonotonicTime RankGroup::PrepareDeadline() const {
+  switch (phase_) {
+    case Phase::kStarting:
+      return start_ + options_.prepare;
+    case Phase::kWaiting:
+      return start_ + 2 * options_.prepare;
+    default:
+      return MonotonicTime::max();
+  }
+}
+
+void RankGroup::CheckPrepared(MonotonicTime now) {
+  if (now < PrepareDeadline()) return;
+  if (phase_ == Phase::kWaiting) {
+    return Fail(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "GANG_NOT_STARTED",
+                            "the coordinator did not start the gang within " +
+                                FormatDuration(2 * options_.prepare) +
+                                ", while the ranks of this node were ready"));
+  }
+  for (const RankState& state : ranks_) {
+    if (state.ready) continue;
+    return Fail(MakeFailure(
+        v1::FAILURE_CLASS_NODE, "RUNNER_NOT_READY",
+        Who(state) + ": the runner was not ready within " + FormatDuration(options_.prepare),
+        state.process.OutputTail()));
+  }
 }
 
 void RankGroup::CheckStalled(MonotonicTime now) {
@@ -324,10 +392,19 @@ void RankGroup::OnTimeout() {
                    std::move(evidence)));
 }
 
-void RankGroup::Fail(v1::Failure failure) {
-  if (phase_ == Phase::kStopping) return;
+// While stopping after a crash, a rank may still say why; else the first failure stands.
+void RankGroup::Fail(v1::Failure failure, Telling telling) {
+  const bool stopping = phase_ == Phase::kStopping;
+  if (stopping && (telling != Telling::kAborted || telling_ >= Telling::kAborted)) return;
+  if (!failure_ || telling > telling_) {
+    failure_ = std::move(failure);
+    telling_ = telling;
+  }
+  if (!stopping) End();
+}
+
+void RankGroup::End() {
   phase_ = Phase::kStopping;
-  failure_ = std::move(failure);
   kill_time_ = std::chrono::steady_clock::now() + kStopGrace;
   for (RankState& state : ranks_) {
     state.process.CloseInput();
@@ -337,9 +414,13 @@ void RankGroup::Fail(v1::Failure failure) {
 
 void RankGroup::FailRank(const RankState& state, const std::string& reason,
                          const std::string& message) {
-  Fail(MakeFailure(v1::FAILURE_CLASS_JOB, reason,
-                   "rank " + std::to_string(state.rank) + ": " + message,
-                   state.process.OutputTail()));
+  Fail(FailureOf(state, reason, message));
+}
+
+v1::Failure RankGroup::FailureOf(const RankState& state, const std::string& reason,
+                                 const std::string& message) const {
+  return MakeFailure(v1::FAILURE_CLASS_JOB, reason, Who(state) + ": " + message,
+                     state.process.OutputTail());
 }
 
 bool RankGroup::AllGone() const {

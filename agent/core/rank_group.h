@@ -19,7 +19,11 @@ namespace assay::agent {
 //                                 ranks elsewhere too: Waiting --Go--> Running
 //   Running --Finished from every rank--> Ended, without failure
 //   any --crash, protocol error, timeout, Stop--> Stopping (SIGTERM to all, SIGKILL
-//         2 s later) --every process gone--> Ended, with the first failure
+//         2 s later) --every process gone--> Ended, with the failure
+//
+// After a crash the other ranks have a second to end by themselves: of what all of them
+// say the most telling is the failure, whichever was read first. Where ranks elsewhere
+// take part, one that has only lost a peer waits longer, for what stops it from there.
 class RankGroup {
  public:
   struct Rank {
@@ -34,6 +38,10 @@ class RankGroup {
     Duration timeout{0};         // Of the whole job, from Run on.
     Duration event_patience{0};  // For the rest of an event that has begun.
     std::string cache_folder;    // As RunnerEnvironment takes it.
+    std::string node_name;       // In messages of a gang over several nodes.
+    std::map<std::string, std::string> nccl;  // GangEnvironment's answer.
+    // From Run until every rank here is ready; twice that until Go.
+    Duration prepare = std::chrono::seconds(60);
   };
 
   // `events.finished` is not called here. `events` outlives this.
@@ -58,11 +66,21 @@ class RankGroup {
     RankProcess process;
     bool ready = false;
     bool finished = false;
+    bool aborted = false;
     bool gone = false;
     size_t events = 0;
     std::optional<MonotonicTime> partial_since;  // An event has begun and not ended.
   };
   enum class Phase { kStarting, kWaiting, kRunning, kStopping };
+  // How much a failure says of what went wrong, the least first. When a rank fails, its
+  // peers fail with it, in any order.
+  enum class Telling {
+    kLostPeer,    // A runner ended because another rank had.
+    kExit,        // It ended otherwise, without a word on fd 3,
+    kSignal,      // or by a signal, which its peers would not have sent.
+    kAborted,     // It said why, with evidence.
+    kEverything,  // A protocol error, a timeout, Stop: this ends the group as it is.
+  };
 
   bool SpawnAll();
   void PollOnce();
@@ -71,18 +89,29 @@ class RankGroup {
   void OnExit(RankState* state, const ExitStatus& exit);
   Status OnEvent(RankState* state, const v1::RunnerEvent& event);
   Status OnResult(const RankState& state, const v1::CaseResult& result);
-  Status OnAborted(const RankState& state, const v1::Failure& failure);
+  Status OnAborted(RankState* state, const v1::Failure& failure);
   Status OnFinished(RankState* state);
   void OnAllReady();
   void SendToken(const std::string& token);
   void CheckDeadlines();
   void CheckStalled(MonotonicTime now);
+  void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  void Fail(v1::Failure failure);
+  // When the ranks have to be ready, or to begin; max() once they have.
+  MonotonicTime PrepareDeadline() const;
+  void Fail(v1::Failure failure, Telling telling = Telling::kEverything);
   void FailRank(const RankState& state, const std::string& reason, const std::string& message);
+  v1::Failure FailureOf(const RankState& state, const std::string& reason,
+                        const std::string& message) const;
+  void Suspect(Telling telling, v1::Failure failure);
+  void End();
   bool AllGone() const;
+  // All ranks may have gone, and what cost them their peer may be said elsewhere.
+  bool AwaitsCause() const;
+  bool Spread() const { return options_.spec.node_ids_size() > 1; }
   std::string Where(const RankState& state) const;
+  std::string Who(const RankState& state) const;
 
   const Options options_;
   const JobEvents& events_;
@@ -94,7 +123,11 @@ class RankGroup {
   std::string token_;
   std::string last_phase_;
   std::optional<v1::Failure> failure_;
+  Telling telling_ = Telling::kLostPeer;  // Of failure_, if there is one.
+  // Some rank has ended: until then the others may say why.
+  std::optional<MonotonicTime> suspicion_ends_;
   std::set<int> missing_cases_;
+  MonotonicTime start_;
   MonotonicTime deadline_;   // Of the job.
   MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
   bool killed_ = false;

@@ -205,6 +205,20 @@ TEST_F(SupervisorTest, OneRanksCrashEndsTheGang) {
   EXPECT_THAT(FailureOf(Job("gang_crash", 3)).message(), StartsWith("rank 2:"));
 }
 
+TEST_F(SupervisorTest, TheMostTellingRankOfAGangIsItsFailure) {
+  const v1::Failure lost = FailureOf(Job("gang_gpu_lost", 2));
+  EXPECT_EQ(lost.reason(), "GPU_LOST");
+  EXPECT_EQ(lost.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_THAT(lost.message(), StartsWith("rank 1:"));
+  EXPECT_THAT(lost.evidence(), HasSubstr("fell off the bus"));
+}
+
+TEST_F(SupervisorTest, ASignalTellsMoreThanALostPeer) {
+  const v1::Failure crash = FailureOf(Job("gang_segv", 2));
+  EXPECT_EQ(crash.reason(), "RUNNER_CRASHED");
+  EXPECT_THAT(crash.message(), AllOf(StartsWith("rank 1:"), HasSubstr("signal 11")));
+}
+
 TEST_F(SupervisorTest, SpreadGangWaitsForGo) {
   v1::JobSpec spec = Job("gang_ok", 2);
   spec.mutable_ranks()->RemoveLast();

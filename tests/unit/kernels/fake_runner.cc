@@ -44,6 +44,11 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"flood", {"writes to stderr and fd 3 without end"}},
       {"gang_ok", {"as ok, with `ranks` ranks that check the token", v1::RESOURCE_KIND_NETWORK}},
       {"gang_crash", {"the highest rank dies once the gang has met", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_segv",
+       {"rank 0 ends as if a peer were lost, then rank 1 by SIGSEGV", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_gpu_lost",
+       {"rank 0 ends as if a peer were lost, then rank 1 gives up: its GPU fell off the bus",
+        v1::RESOURCE_KIND_NETWORK}},
   };
   return behaviours;
 }
@@ -167,21 +172,37 @@ void WriteOrExit(const std::string& bytes) {
   if (!WriteAll(kEvents, bytes).ok()) _exit(1);
 }
 
+[[noreturn]] void GiveUp(v1::FailureClass failure_class, const char* reason) {
+  v1::RunnerEvent event;
+  v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+  failure->set_failure_class(failure_class);
+  failure->set_reason(reason);
+  failure->set_evidence("NVML: GPU is lost (fell off the bus)");
+  Send(event);
+  _exit(1);
+}
+
+// Rank 0 has ended, and has been seen to, before rank 1 does anything.
+void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
+  if (start.rank() == 0) _exit(4);
+  usleep(100'000);
+  if (name == "gang_gpu_lost") GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
+  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+}
+
 // What each misbehaving benchmark does in its first case.
 void Misbehave(const std::string& name, const v1::RunnerStart& start) {
   if (name == "crash" || (name == "gang_crash" && start.rank() == start.world_size() - 1)) {
     std::fprintf(stderr, "fake_runner: about to crash as asked\n");
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
-  } else if (name == "gpu_lost" || name == "bad_abort") {
-    v1::RunnerEvent event;
-    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-    const bool lost = name == "gpu_lost";
-    failure->set_failure_class(lost ? v1::FAILURE_CLASS_NODE : v1::FAILURE_CLASS_USER);
-    failure->set_reason(lost ? "GPU_LOST" : "CANCELLED");
-    failure->set_evidence("NVML: GPU is lost (fell off the bus)");
-    Send(event);
-    _exit(1);
+  } else if (name == "gpu_lost") {
+    GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
+  } else if (name == "bad_abort") {
+    GiveUp(v1::FAILURE_CLASS_USER, "CANCELLED");
+  } else if (name == "gang_segv" || name == "gang_gpu_lost") {
+    FollowRankZero(name, start);
   } else if (name == "hang" || name == "orphan") {
     if (name == "orphan" && fork() == 0) {
       signal(SIGTERM, SIG_IGN);
