@@ -248,7 +248,7 @@ std::string Nvml::WhyLost(int index) const {
   return code == nvml_abi::kResetRequired ? "GPU requires a reset" : "";
 }
 
-std::optional<std::vector<uint32_t>> Nvml::ComputeProcesses(int index) const {
+std::optional<std::vector<NvmlProcess>> Nvml::ComputeProcesses(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return std::nullopt;
   std::array<nvml_abi::ProcessInfo, 64> processes{};  // More than a GPU ever has contexts.
@@ -257,11 +257,16 @@ std::optional<std::vector<uint32_t>> Nvml::ComputeProcesses(int index) const {
                       *handle, &count, processes.data())) {
     return std::nullopt;
   }
-  std::vector<uint32_t> pids;
+  std::vector<NvmlProcess> found;
   for (size_t i = 0; i < std::min<size_t>(count, processes.size()); ++i) {
-    pids.push_back(processes[i].pid);
+    const nvml_abi::ProcessInfo& process = processes[i];
+    NvmlProcess& one = found.emplace_back();
+    one.pid = process.pid;
+    if (process.used_gpu_memory != nvml_abi::kValueNotAvailable) {
+      one.memory_bytes = static_cast<int64_t>(process.used_gpu_memory);
+    }
   }
-  return pids;
+  return found;
 }
 
 std::optional<int> Nvml::FindByUuid(std::string_view uuid) const {

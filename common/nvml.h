@@ -75,6 +75,12 @@ struct NvmlUtilization {
   std::optional<double> dram_utilization;  // Bandwidth over its maximum.
 };
 
+// A process that computes on a GPU.
+struct NvmlProcess {
+  uint32_t pid = 0;  // Of the driver's PID namespace, which need not be the caller's.
+  std::optional<int64_t> memory_bytes;  // Of the GPU's, that it holds.
+};
+
 // How two GPUs reach each other, as `nvidia-smi topo -m` names it.
 struct NvmlLink {
   int gpu_a = 0;
@@ -121,7 +127,7 @@ class Nvml {
   Result<NvmlUtilization> UtilizationDuring(int index, const std::function<Status()>& work) const;
   // Processes that compute on the GPU, other containers' included where the driver
   // shows them.
-  std::optional<std::vector<uint32_t>> ComputeProcesses(int index) const;
+  std::optional<std::vector<NvmlProcess>> ComputeProcesses(int index) const;
 
   // One entry a pair of GPUs whose connection could be read.
   std::vector<NvmlLink> Links() const;

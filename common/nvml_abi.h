@@ -36,6 +36,9 @@ struct Memory {  // nvmlMemory_t, bytes.
 };
 static_assert(sizeof(Memory) == 24);
 
+// NVML_VALUE_NOT_AVAILABLE, of 64 bits.
+inline constexpr uint64_t kValueNotAvailable = ~uint64_t{0};
+
 struct ProcessInfo {  // nvmlProcessInfo_t, version 2 (of the _v3 call).
   uint32_t pid;
   uint64_t used_gpu_memory;

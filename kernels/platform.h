@@ -83,6 +83,10 @@ struct GpuTrouble {
   bool lost = false;            // Off the bus, or to be reset.
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // That compute on it.
+  int64_t other_bytes = 0;      // Of the GPU's memory, that they hold.
+  // What the last request of this process for GPU memory that was refused lacked; 0: none
+  // was. Of a gang's ranks, only the one that was refused has one.
+  int64_t missing_bytes = 0;
   std::string evidence;         // Of all these, for people; empty if nothing was found.
 };
 

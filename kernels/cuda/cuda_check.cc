@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "kernels/benchmark.h"
+#include "kernels/cuda/device.h"
 
 namespace assay {
 namespace {
@@ -30,7 +31,10 @@ Status CudaStatus(cudaError_t error, const char* expression, const char* file, i
   cudaGetLastError();  // Clears it, so that no later launch is blamed for it.
   std::string message = std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) +
                         ") from " + CallSite(expression, file, line);
-  if (error == cudaErrorMemoryAllocation) return OutOfMemory(std::move(message));
+  if (error == cudaErrorMemoryAllocation) {
+    NoteMissingDeviceBytes();
+    return OutOfMemory(std::move(message));
+  }
   if (IsLoss(error)) return Unavailable(std::move(message), "GPU_LOST");
   // In exclusive mode, another's process on the GPU.
   if (error == cudaErrorDevicesUnavailable) {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "kernels/benchmark.h"
@@ -11,6 +12,8 @@ namespace {
 
 // Contexts, module code, cuBLAS and NCCL take memory that no case asked for.
 constexpr int64_t kReserveBytes = int64_t{512} << 20;
+
+std::atomic<int64_t> missing_bytes{0};
 
 }  // namespace
 
@@ -71,6 +74,10 @@ Result<int64_t> AvailableDeviceBytes() {
   return std::max<int64_t>(0, static_cast<int64_t>(free) - kReserveBytes);
 }
 
+void NoteMissingDeviceBytes(int64_t bytes) { missing_bytes = bytes; }
+void NoteMissingDeviceBytes() { NoteMissingDeviceBytes(kReserveBytes); }
+int64_t TakeMissingDeviceBytes() { return missing_bytes.exchange(0); }
+
 std::string ApproximateBytes(int64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
@@ -89,9 +96,11 @@ Result<DeviceBuffer> DeviceBuffer::Allocate(int64_t bytes, const std::string& pu
     size_t free = 0;
     size_t total = 0;
     ASSAY_CUDA(cudaMemGetInfo(&free, &total));
+    NoteMissingDeviceBytes(std::max<int64_t>(1, bytes - static_cast<int64_t>(free)));
     return OutOfMemory("cannot allocate " + ApproximateBytes(bytes) + " for " + purpose + ": " +
                        ApproximateBytes(static_cast<int64_t>(free)) + " of the GPU's " +
-                       ApproximateBytes(static_cast<int64_t>(total)) + " are free");
+                       ApproximateBytes(static_cast<int64_t>(total)) +
+                       " are free, and at most that would fit");
   }
   ASSAY_RETURN_IF_ERROR(CudaStatus(error, "cudaMalloc", __FILE__, __LINE__));
   buffer.bytes_ = bytes;

@@ -35,6 +35,14 @@ Status NeedCapability(const GpuDevice& device, int major, int minor, const std::
 // for the driver and for libraries.
 Result<int64_t> AvailableDeviceBytes();
 
+// Notes that a request of this process for GPU memory was refused, and what it lacked:
+// what others hold is to blame if it is at least that. 0 forgets the last one.
+void NoteMissingDeviceBytes(int64_t bytes);
+// The same for a request of CUDA's own, whose size it does not tell.
+void NoteMissingDeviceBytes();
+// What the last refused request lacked, and forgets it; 0 if none was refused since.
+int64_t TakeMissingDeviceBytes();
+
 // "12.5 GiB": for people, rounded.
 std::string ApproximateBytes(int64_t bytes);
 
@@ -53,7 +61,7 @@ class DeviceBuffer {
   ~DeviceBuffer() { cudaFree(data_); }
 
   // `purpose` completes "cannot allocate 4.0 GiB for ...". The OUT_OF_MEMORY error
-  // says how much is free.
+  // says how much is free and what would fit.
   static Result<DeviceBuffer> Allocate(int64_t bytes, const std::string& purpose);
 
   void* data() const { return data_; }

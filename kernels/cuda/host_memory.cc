@@ -88,6 +88,7 @@ class RunNextTo {
 };
 
 Status NoHostMemory(int64_t bytes, bool pinned) {
+  NoteMissingDeviceBytes(0);  // It is not the GPU's memory that was short.
   const auto left = AvailableHostBytes();
   Status status = OutOfMemory(
       "cannot allocate " + ApproximateBytes(bytes) + " of " + (pinned ? "pinned" : "pageable") +

@@ -1,9 +1,13 @@
 // GPU facts from the CUDA runtime and from NVML.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -41,6 +45,29 @@ std::string UuidOf(int ordinal) {
   }
   cudaGetLastError();
   return "";
+}
+
+// What all but `mine` (0 or 1) of `processes` hold of the current GPU's memory. This one
+// may be listed by a number of another PID namespace: then it is taken to be the one that
+// holds least, since its case has ended. Where the driver does not say what processes
+// hold, all that is used beyond a context is others'.
+int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
+  constexpr int64_t kContextBytes = int64_t{512} << 20;
+  int64_t all = 0;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  std::optional<int64_t> own;
+  for (const NvmlProcess& process : processes) {
+    if (!process.memory_bytes) {
+      size_t free = 0;
+      size_t total = 0;
+      if (cudaMemGetInfo(&free, &total) != cudaSuccess) return 0;
+      return std::max<int64_t>(0, static_cast<int64_t>(total - free) - kContextBytes);
+    }
+    all += *process.memory_bytes;
+    least = std::min(least, *process.memory_bytes);
+    if (static_cast<pid_t>(process.pid) == getpid()) own = process.memory_bytes;
+  }
+  return mine == 0 ? all : all - own.value_or(least);
 }
 
 // Collects samples of one GPU on a thread of its own.
@@ -184,6 +211,7 @@ class CudaPlatform : public GpuPlatform {
 
   GpuTrouble TroubleOf(int ordinal) override {
     GpuTrouble trouble;
+    trouble.missing_bytes = TakeMissingDeviceBytes();
     const auto add = [&](const std::string& what) {
       trouble.evidence += (trouble.evidence.empty() ? "" : "; ") + what;
     };
@@ -207,8 +235,9 @@ class CudaPlatform : public GpuPlatform {
     if (const auto processes = nvml->ComputeProcesses(*index);
         processes && processes->size() > mine) {
       trouble.other_processes = static_cast<int>(processes->size() - mine);
+      trouble.other_bytes = HeldByOthers(*processes, mine);
       std::string list;
-      for (const uint32_t pid : *processes) list += " " + std::to_string(pid);
+      for (const NvmlProcess& process : *processes) list += " " + std::to_string(process.pid);
       add("processes on the GPU:" + list);
     }
     return trouble;

@@ -13,6 +13,7 @@ Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,
   const int64_t wanted = cold ? least + 1 : 1;
   const int64_t fitting = available_bytes / set_bytes;
   if (fitting < least) {
+    NoteMissingDeviceBytes(least * set_bytes - available_bytes);
     return OutOfMemory(what + " needs " + ApproximateBytes(least * set_bytes) + " of GPU memory (" +
                        std::to_string(least) + " x " + ApproximateBytes(set_bytes) + "); " +
                        ApproximateBytes(available_bytes) + " are free")

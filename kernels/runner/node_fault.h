@@ -9,8 +9,9 @@ namespace assay {
 // OK if the case itself is to blame for `failure`, an error of work on a GPU. Else
 // UNAVAILABLE with what was seen in the message, and the reason
 //   GPU_LOST          the GPU fell off the bus or needs a reset,
-//   GPU_BUSY          memory was short, or the GPU closed, while others' processes
-//                     compute on it,
+//   GPU_BUSY          others' processes hold memory without which the case would have
+//                     fitted, or have closed the GPU. A case that would not have fitted
+//                     beside nobody either is to blame itself,
 //   GPU_CONTEXT_LOST  the case is to blame, but CUDA refuses all further work of this
 //                     process: the next case needs another.
 Status NodeFault(const Status& failure, const GpuTrouble& trouble);

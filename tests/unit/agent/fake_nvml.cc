@@ -124,8 +124,9 @@ Return nvmlDeviceGetMigMode(Device, unsigned* current, unsigned* pending) {
 // GPU 7 has a tenant.
 Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* out) {
   if (IndexOf(device) != 7) return Give(count, 0U);
-  *out = {4242, 1 << 20, ~0U, ~0U};
-  return Give(count, 1U);
+  out[0] = {4242, 1 << 20, ~0U, ~0U};
+  out[1] = {4243, kValueNotAvailable, ~0U, ~0U};
+  return Give(count, 2U);
 }
 
 Return nvmlDeviceGetClockInfo(Device, int type, unsigned* out) {

@@ -59,7 +59,11 @@ TEST_F(NvmlTest, SamplesInUnitsOfTheirNames) {
   EXPECT_DOUBLE_EQ(sample.energy_joules.value(), 123'456);
   EXPECT_THAT(sample.throttle_reasons.value(), ElementsAre("sw_power_cap"));
   EXPECT_DOUBLE_EQ(nvml_->ThrottleTimes(0).at(0).seconds, 2.5);
-  EXPECT_THAT(nvml_->ComputeProcesses(7).value(), ElementsAre(4242U));
+  const auto processes = nvml_->ComputeProcesses(7).value();
+  ASSERT_THAT(processes, SizeIs(2));
+  EXPECT_EQ(processes[0].pid, 4242U);
+  EXPECT_EQ(processes[0].memory_bytes, 1 << 20);
+  EXPECT_EQ(processes[1].memory_bytes, std::nullopt);
 }
 
 TEST_F(NvmlTest, FailedCallIsAbsentAndReportedOnce) {

@@ -40,9 +40,20 @@ TEST(NodeFault, ALostGpuIsTheNodesWhateverTheErrorWas) {
 }
 
 TEST(NodeFault, MemoryThatOthersHoldIsTheNodes) {
-  EXPECT_EQ(NodeFault(OutOfMemory("no memory"), Shared()).reason(), "GPU_BUSY");
+  GpuTrouble crowded = Shared();
+  crowded.other_bytes = int64_t{20} << 30;
+  crowded.missing_bytes = int64_t{20} << 30;
+  const Status busy = NodeFault(OutOfMemory("no memory"), crowded);
+  EXPECT_EQ(busy.reason(), "GPU_BUSY");
+  EXPECT_THAT(busy.message(), HasSubstr("other processes hold 20480 MiB"));
   EXPECT_EQ(NodeFault(Unavailable("busy", "GPU_UNAVAILABLE"), Shared()).reason(), "GPU_BUSY");
-  // Alone on the GPU, the case asked for too much.
+  // Theirs would not have sufficed: the case asked for too much.
+  crowded.missing_bytes += 1;
+  EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), crowded).ok());
+  // Refused elsewhere: the host's memory, or another rank's.
+  crowded.missing_bytes = 0;
+  EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), crowded).ok());
+  // So it is alone on the GPU.
   EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), GpuTrouble()).ok());
 }
 
