@@ -12,7 +12,6 @@ namespace {
 // Launches that the host times alone: fewer than a stream takes before it makes the host
 // wait.
 constexpr int kHostCalls = 64;
-constexpr int kRoundTrips = 8;
 
 // One thread, and nothing that it waits for.
 __global__ void CountKernel(unsigned long long* counter) { atomicAdd(counter, 1ULL); }
@@ -59,11 +58,13 @@ class LaunchCase : public Case {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
     ASSAY_RETURN_IF_ERROR(timer_.Time(
         stream_.get(), samples, batch, [this] { return Iterate(); }, seconds));
-    ASSAY_ASSIGN_OR_RETURN(const double call, HostSecondsOfCall());
-    ASSAY_ASSIGN_OR_RETURN(const double round_trip, RoundTripSeconds());
-    call_microseconds_.insert(call_microseconds_.end(), static_cast<size_t>(samples), call * 1e6);
-    round_trip_microseconds_.insert(round_trip_microseconds_.end(), static_cast<size_t>(samples),
-                                    round_trip * 1e6);
+    // One observation of each a sample, so that their spread is what the host really saw.
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      ASSAY_ASSIGN_OR_RETURN(const double call, HostSecondsOfCall());
+      ASSAY_ASSIGN_OR_RETURN(const double round_trip, RoundTripSeconds());
+      call_microseconds_.push_back(call * 1e6);
+      round_trip_microseconds_.push_back(round_trip * 1e6);
+    }
     return Status::Ok();
   }
 
@@ -117,7 +118,8 @@ class LaunchCase : public Case {
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchOne();
   }
 
-  // What a call keeps the host, with an idle stream to begin with.
+  // What a call keeps the host, with an idle stream to begin with: of a kernel's, which
+  // takes little longer than reading the clock, the mean of several.
   Result<double> HostSecondsOfCall() {
     const int calls = graph_mode_ ? 1 : kHostCalls;
     const auto begin = std::chrono::steady_clock::now();
@@ -130,11 +132,9 @@ class LaunchCase : public Case {
   // From a call until the host knows that what it launched is done.
   Result<double> RoundTripSeconds() {
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < kRoundTrips; ++i) {
-      ASSAY_RETURN_IF_ERROR(Call());
-      ASSAY_CUDA(cudaStreamSynchronize(stream_.get()));
-    }
-    return SecondsSince(begin) / kRoundTrips;
+    ASSAY_RETURN_IF_ERROR(Call());
+    ASSAY_CUDA(cudaStreamSynchronize(stream_.get()));
+    return SecondsSince(begin);
   }
 
   const int gpu_;
@@ -168,7 +168,8 @@ class LaunchOverhead : public Benchmark {
                       "from one kernel's begin to the next one's, in a chain of empty kernels",
                       Quantity::kSecondsPerOperation, 1e6},
                      {"host_time", "us", Direction::kLowerIsBetter,
-                      "what the host spends in a call that launches a kernel, or the whole graph",
+                      "what the host spends in a call that launches a kernel (for each sample the "
+                      "mean of 64 calls in a row), or the whole graph (one call)",
                       Quantity::kObserved, 1},
                      {"round_trip", "us", Direction::kLowerIsBetter,
                       "from such a call until the host knows that all it launched is done",
