@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/benchmark.h"
+#include "kernels/roofline/alpha_beta.h"
 #include "kernels/roofline/spec_sheet.h"
 
 namespace assay {
@@ -35,6 +36,10 @@ struct Prediction {
   // time: "compute", "memory" or "link", or "cache" where caches stand in for memory.
   // Empty if it cannot be told.
   std::string regime;
+  // Fitted to this machine's times of other sizes, and what it says of this one's. Not
+  // Predict's to fill: runner/link_model_store.h.
+  std::optional<AlphaBeta> link_model;
+  double link_model_seconds = 0;
 };
 
 // max(flops / peak, bytes / bandwidth, link bytes / link) over the amounts that

@@ -97,6 +97,15 @@ void Fill(const Prediction& prediction, v1::Prediction* message) {
   message->set_spec(prediction.spec);
   if (prediction.ridge_point) message->set_ridge_point(*prediction.ridge_point);
   message->set_regime(prediction.regime);
+  if (!prediction.link_model) return;
+  const AlphaBeta& model = *prediction.link_model;
+  v1::LinkModel* const link = message->mutable_link_model();
+  link->set_predicted_seconds(prediction.link_model_seconds);
+  link->set_latency_seconds(model.latency_seconds);
+  link->set_bandwidth(model.bandwidth);
+  link->set_knee_bytes(model.KneeBytes());
+  link->set_error(model.error);
+  link->set_points(model.points);
 }
 
 void Fill(const CounterReport& counters, v1::Counters* message) {

@@ -7,6 +7,8 @@
 
 #include "kernels/runner/ceiling_store.h"
 #include "kernels/runner/gang.h"
+#include "kernels/runner/link_model_store.h"
+#include "kernels/runner/link_series.h"
 #include "kernels/runner/profile.h"
 
 namespace assay {
@@ -92,6 +94,7 @@ class Execution {
   Status Steps() {
     Phase("verify");
     ASSAY_RETURN_IF_ERROR(Prepare());
+    ASSAY_ASSIGN_OR_RETURN(machine_, LinkMachine(context_.peers, GpuOf(context_), context_));
     ASSAY_RETURN_IF_ERROR(Check(&Case::Verify, "before timing"));
     if (!options_.measure) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(MeasureCase());
@@ -235,6 +238,20 @@ class Execution {
     evidence.ceilings = ceilings_;
     if (!on_gpu) evidence.in_cache = StaysInCache();
     report_.prediction = Predict(work_, evidence, median_seconds_);
+    UseLinkModel();
+  }
+
+  // What the machine's earlier times predict; then this time is one of them.
+  void UseLinkModel() {
+    const double bytes = LinkBytes(work_);
+    if (bytes <= 0) return;
+    const std::string series = LinkSeries(benchmark_.Info(), context_.parameters);
+    LinkModelStore& store = ProcessLinkModels();
+    report_.prediction.link_model = store.Fit(machine_, series, bytes);
+    if (const auto& model = report_.prediction.link_model) {
+      report_.prediction.link_model_seconds = model->Seconds(bytes);
+    }
+    store.Add(machine_, series, {bytes, median_seconds_});
   }
 
   // As benchmarks on CPUs say "cold": from twice the last-level cache on.
@@ -257,6 +274,7 @@ class Execution {
   std::unique_ptr<Case> case_;
   Ceilings ceilings_;
   double median_seconds_ = 0;
+  std::string machine_;  // Of all ranks: LinkMachine.
   CaseReport report_;
 };
 

@@ -56,12 +56,12 @@ bool Within(double value, double most) {
 LinkModelStore::LinkModelStore(std::string folder, Clock* clock)
     : folder_(std::move(folder)), clock_(clock) {}
 
-std::optional<AlphaBeta> LinkModelStore::Fit(const std::string& machine,
-                                             const std::string& series) {
+std::optional<AlphaBeta> LinkModelStore::Fit(const std::string& machine, const std::string& series,
+                                             double bytes) {
   const std::string wanted = OneLine(series);
   std::vector<SizedTime> times;
   for (const auto& [key, point] : Known(OneLine(machine))) {
-    if (key.first == wanted) times.push_back({key.second, point.seconds});
+    if (key.first == wanted && key.second != bytes) times.push_back({key.second, point.seconds});
   }
   return FitAlphaBeta(times);
 }

@@ -23,10 +23,10 @@ class LinkModelStore {
   // `folder`: where times outlive the process, one file a machine; empty for nowhere.
   explicit LinkModelStore(std::string folder, Clock* clock = &Clock::Real());
 
-  // The model of `series` on `machine`, from all sizes that were added. `machine` is
-  // whatever the ranks' hardware and software is told apart by; `series` is the case
-  // without its size. Absent as long as FitAlphaBeta has too little.
-  std::optional<AlphaBeta> Fit(const std::string& machine, const std::string& series);
+  // The model of `series` on `machine`, from all sizes that were added but `bytes`, which
+  // it is to predict. `machine` is whatever the ranks' hardware and software is told apart by;
+  // `series` is the case without its size. Absent as long as FitAlphaBeta has too little.
+  std::optional<AlphaBeta> Fit(const std::string& machine, const std::string& series, double bytes);
 
   // Keeps a measured time; of the same machine, series and size the newest one counts.
   void Add(const std::string& machine, const std::string& series, const SizedTime& measured);

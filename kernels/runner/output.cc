@@ -42,6 +42,13 @@ std::string PredictionLines(const Prediction& prediction) {
                    prediction.bound.c_str(), prediction.spec.empty() ? "" : ", ",
                    prediction.spec.c_str(), recalled ? ", a sheet not yet checked" : "");
   }
+  if (const auto& model = prediction.link_model) {
+    text += Format(
+        "  %-16s %.4g s = %.3g s + bytes / (%.4g GB/s), knee at %s; %d sizes within %.0f%%\n",
+        "fitted model", prediction.link_model_seconds, model->latency_seconds,
+        model->bandwidth * 1e-9, FormatBytes(static_cast<int64_t>(model->KneeBytes())).c_str(),
+        model->points, model->error * 100);
+  }
   if (prediction.arithmetic_intensity) {
     text += Format("  %-16s %.4g FLOP/B", "intensity", *prediction.arithmetic_intensity);
     text += prediction.ridge_point ? Format(", ridge point at %.4g\n", *prediction.ridge_point)
@@ -158,6 +165,14 @@ JsonObject PredictionJson(const Prediction& prediction) {
   json.Add("efficiency_measured", prediction.efficiency_measured);
   json.Add("efficiency_clock", prediction.efficiency_clock);
   json.Add("ridge_point", prediction.ridge_point).Add("regime", prediction.regime);
+  if (const auto& model = prediction.link_model) {
+    JsonObject link;
+    link.Add("predicted_seconds", prediction.link_model_seconds);
+    link.Add("latency_seconds", model->latency_seconds).Add("bandwidth", model->bandwidth);
+    link.Add("knee_bytes", model->KneeBytes()).Add("error", model->error);
+    link.AddRaw("points", std::to_string(model->points));
+    json.Add("link_model", link);
+  }
   return json.Add("spec", prediction.spec);
 }
 

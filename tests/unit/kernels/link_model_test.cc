@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+constexpr double kOtherBytes = 12345;  // A size that is nowhere measured.
+
 SizedTime Time(double bytes, double alpha, double beta) { return {bytes, alpha + bytes / beta}; }
 
 TEST(AlphaBetaTest, FindsTheLineThatTimesLieOn) {
@@ -85,24 +87,32 @@ TEST_F(LinkModelStoreTest, OutlivesTheProcessAndKeepsSeriesApart) {
     AddLine(store, "all_reduce\tranks=4\n", 3e-6);
   }
   LinkModelStore store(folder_.path());
-  const auto two = store.Fit("machine", "all_reduce ranks=2");
-  const auto four = store.Fit("machine", "all_reduce\tranks=4\n");
+  const auto two = store.Fit("machine", "all_reduce ranks=2", kOtherBytes);
+  const auto four = store.Fit("machine", "all_reduce\tranks=4\n", kOtherBytes);
   ASSERT_TRUE(two && four);
   EXPECT_NEAR(two->latency_seconds, 1e-6, 1e-9);
   EXPECT_NEAR(four->latency_seconds, 3e-6, 1e-9);
   EXPECT_EQ(two->points, 4);
-  EXPECT_FALSE(store.Fit("another machine", "all_reduce ranks=2"));
-  EXPECT_FALSE(store.Fit("machine", "all_reduce ranks=8"));
+  EXPECT_FALSE(store.Fit("another machine", "all_reduce ranks=2", kOtherBytes));
+  EXPECT_FALSE(store.Fit("machine", "all_reduce ranks=8", kOtherBytes));
 }
 
 TEST_F(LinkModelStoreTest, TheNewestTimeOfASizeCounts) {
   LinkModelStore store(folder_.path());
   AddLine(store, "s", 1e-6);
   AddLine(store, "s", 2e-6);
-  const auto model = store.Fit("machine", "s");
+  const auto model = store.Fit("machine", "s", kOtherBytes);
   ASSERT_TRUE(model);
   EXPECT_EQ(model->points, 4);
   EXPECT_NEAR(model->latency_seconds, 2e-6, 1e-9);
+}
+
+TEST_F(LinkModelStoreTest, ASizeDoesNotPredictItself) {
+  LinkModelStore store(folder_.path());
+  AddLine(store, "s", 1e-6);
+  const auto model = store.Fit("machine", "s", 8);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->points, 3);
 }
 
 TEST_F(LinkModelStoreTest, OldTimesAndTooManyGo) {
@@ -110,13 +120,13 @@ TEST_F(LinkModelStoreTest, OldTimesAndTooManyGo) {
   LinkModelStore store(folder_.path(), &clock);
   AddLine(store, "old", 1e-6);
   clock.Advance(LinkModelStore::kMaxAge + std::chrono::seconds(1));
-  EXPECT_FALSE(store.Fit("machine", "old"));
+  EXPECT_FALSE(store.Fit("machine", "old", kOtherBytes));
   AddLine(store, "first", 1e-6);
   clock.Advance(std::chrono::seconds(1));
   for (size_t i = 1; i <= LinkModelStore::kMaxPoints; ++i) {
     store.Add("machine", "s", {static_cast<double>(i), 1e-6});
   }
-  EXPECT_FALSE(store.Fit("machine", "first"));
+  EXPECT_FALSE(store.Fit("machine", "first", kOtherBytes));
 }
 
 TEST_F(LinkModelStoreTest, AFileThatIsNotOursIsNone) {
@@ -128,7 +138,7 @@ TEST_F(LinkModelStoreTest, AFileThatIsNotOursIsNone) {
   const std::string good((std::istreambuf_iterator<char>(in)), {});
   const auto fits = [&](const std::string& text) {
     std::ofstream(OnlyFile()) << text;
-    return LinkModelStore(folder_.path()).Fit("machine", "s").has_value();
+    return LinkModelStore(folder_.path()).Fit("machine", "s", kOtherBytes).has_value();
   };
   EXPECT_TRUE(fits(good));
   EXPECT_FALSE(fits(good.substr(0, good.size() - 1)));
