@@ -141,6 +141,7 @@ Status AgentProcess::StartSession() {
   supervisor.runner = options_.runner;
   supervisor.advertise_address = node_->description().advertise_address();
   supervisor.cache_folder = data_.path();
+  supervisor.nccl_host_id = options_.nccl_host_id;
   supervisor_ = std::make_unique<Supervisor>(std::move(supervisor), node_, preflight_);
   RunOn(executor_.get(), [this] {
     session_ = std::make_shared<Session>(Session::Options{

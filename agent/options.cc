@@ -29,6 +29,13 @@ std::string DefaultDataFolder() {
   return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.local/state/assay-agent";
 }
 
+bool IsHostId(const std::string& text) {
+  constexpr size_t kMostBytes = 64;
+  return text.size() <= kMostBytes && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.');
+         });
+}
+
 // "rack=7" into `labels`.
 Status AddLabel(const std::string& text, std::map<std::string, std::string>* labels) {
   const size_t equals = text.find('=');
@@ -76,6 +83,9 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
       ->delimiter(',');
   app->add_option("--advertise-address", options->advertise_address,
                   "Address on which ranks on other nodes reach this one");
+  app->add_option("--nccl-host-id", options->nccl_host_id,
+                  "What NCCL takes for this host in gangs over several nodes: agents with the same "
+                  "one share memory and NVLink (default: the node's id, so that none do)");
   app->add_option("--tls-cert", options->tls.certificate, "PEM file: certificate chain");
   app->add_option("--tls-key", options->tls.key, "PEM file: private key");
   app->add_option("--tls-ca", options->tls.authorities,
@@ -110,6 +120,9 @@ ParsedOptions ParseOptions(int argc, char** argv) {
                                    {"--provider", &options.provider},
                                    {"--region", &options.region}}) {
     if (!IsPlainText(*text)) return UsageError(std::string(flag) + kNotPlain);
+  }
+  if (!IsHostId(options.nccl_host_id)) {
+    return UsageError("--nccl-host-id: write at most 64 letters, digits, \"_\", \"-\" and \".\"");
   }
   for (const std::string& label : labels) {
     if (!IsPlainText(label)) return UsageError(std::string("--label") + kNotPlain);

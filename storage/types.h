@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ struct NewJob {
   // candidates as nodes: the job is pinned.
   int node_count = 1;
   std::vector<std::string> candidate_node_ids;
-  // GPUs on its node, in rank order; empty for CPU and network jobs.
+  // GPUs of each node, in rank order; empty for CPU and network jobs. Ranks are numbered
+  // node by node.
   std::vector<int> gpu_indices;
   // Nothing else runs on its nodes meanwhile; else only its GPUs are held (a job
   // without GPUs always holds its nodes).
@@ -37,6 +39,8 @@ struct NewJob {
   uint64_t seed = 0;
   // Hardware counters are read beside each result.
   bool counters = false;
+  // NCCL's environment variables for the runners.
+  std::map<std::string, std::string> nccl;
 };
 
 struct NewCampaign {

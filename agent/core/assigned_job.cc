@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "common/nccl_variables.h"
 
 namespace assay::agent {
 namespace {
@@ -39,6 +42,11 @@ void AssignedJob::Extend(MonotonicTime from, Duration length) {
   lease_deadline = from + length;
 }
 
+void AssignedJob::Stop(v1::Failure why) {
+  stopping = true;
+  launched->Stop(std::move(why));
+}
+
 std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDescription& node) {
   if (spec.job_id().empty() || spec.job_id().size() > kMaxJobIdBytes) {
     return BadAssignment("its job id has " + std::to_string(spec.job_id().size()) + " bytes");
@@ -61,6 +69,10 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
                          "the job needs GPU " + std::to_string(rank.gpu_index()) +
                              "; this node has " + std::to_string(node.inventory().gpus_size()));
     }
+  }
+  for (const auto& [name, value] : spec.nccl()) {
+    const Status sound = CheckNcclVariable(name, value);
+    if (!sound.ok()) return BadAssignment(sound.message());
   }
   std::set<int> cases;
   for (const v1::BenchmarkCase& one : spec.cases()) {

@@ -27,10 +27,13 @@ struct AssignedJob {
   MonotonicTime StopTime() const;
   // The lease holds for `length` from `from` on, unless it already holds for longer.
   void Extend(MonotonicTime from, Duration length);
+  // Tells its runners, which must have been launched, to end.
+  void Stop(v1::Failure why);
 
   v1::JobSpec spec;
   State state = State::kWaiting;
   bool replaced = false;
+  bool stopping = false;                  // Its runners were told to end, and have not all gone.
   std::unique_ptr<LaunchedJob> launched;  // While Running.
   std::string phase = "starting";
   int cases_done = 0;

@@ -88,6 +88,13 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
   ASSAY_ASSIGN_OR_RETURN(const ParameterMap parameters,
                          schema::CompleteParameters(
                              *schema, {request.parameters().begin(), request.parameters().end()}));
+  const auto nodes = parameters.find("nodes");
+  if (schema->collective() && nodes != parameters.end() && nodes->second != "1") {
+    return FailedPrecondition(
+               schema->name() + " over " + nodes->second + " nodes is no job for one agent",
+               "SEVERAL_NODES")
+        .WithHint("submit a campaign to a coordinator that these nodes are attached to");
+  }
   v1::JobSpec job;
   job.set_job_id(NewUuid());
   job.set_epoch(1);

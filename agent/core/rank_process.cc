@@ -42,14 +42,17 @@ Status MakeNonBlocking(const FileDescriptor& fd) {
 }  // namespace
 
 std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
-                                           const std::string& cache_folder) {
+                                           const std::string& cache_folder,
+                                           const std::map<std::string, std::string>& nccl) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     if (!Allowed(name) || name == kGpuOrder || (visible_gpus && name == kVisibleGpus)) continue;
+    if (nccl.count(std::string(name)) > 0) continue;
     environment.emplace_back(text);
   }
+  for (const auto& [name, value] : nccl) environment.push_back(name + "=" + value);
   environment.push_back(std::string(kGpuOrder) + "=PCI_BUS_ID");
   if (visible_gpus) environment.push_back(std::string(kVisibleGpus) + "=" + *visible_gpus);
   if (!cache_folder.empty()) environment.push_back("ASSAY_CACHE_DIR=" + cache_folder);

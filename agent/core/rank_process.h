@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +22,10 @@ namespace assay::agent {
 // passes, and GPUs in PCI bus order. `visible_gpus` (UUIDs separated by commas, or
 // empty for none) replaces CUDA_VISIBLE_DEVICES; absent: as it is. `cache_folder`,
 // where runners keep what they measured of the node, becomes ASSAY_CACHE_DIR; empty:
-// they keep nothing.
+// they keep nothing. `nccl` (GangEnvironment's answer) replaces ours of the same names.
 std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
-                                           const std::string& cache_folder = "");
+                                           const std::string& cache_folder = "",
+                                           const std::map<std::string, std::string>& nccl = {});
 
 // Used by one thread. Destruction kills the process group.
 class RankProcess {

@@ -1,8 +1,11 @@
 #include "agent/core/result_context.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
+
+#include "agent/core/gang_environment.h"
 
 namespace assay::agent {
 namespace {
@@ -67,6 +70,9 @@ void CompleteResult(const ResultContext& context, v1::CaseResult* result) {
     environment->set_driver_version(inventory.driver_version());
   }
   if (!context.gpus.empty()) CompleteGpus(context.gpus, environment);
+  environment->clear_nccl();
+  const std::map<std::string, std::string> nccl = EffectiveNccl(context.job);
+  environment->mutable_nccl()->insert(nccl.begin(), nccl.end());
 
   v1::Provenance* provenance = result->mutable_provenance();
   *provenance->mutable_node_ids() = context.job.node_ids();

@@ -40,8 +40,8 @@ void Session::OnAssign(const v1::Assign& assign) {
     if (id.second > spec.epoch()) return;
     job.replaced = true;
     if (job.launched != nullptr) {
-      job.launched->Stop(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "REPLACED",
-                                     "the coordinator assigned the job anew"));
+      job.Stop(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "REPLACED",
+                           "the coordinator assigned the job anew"));
     }
   }
   std::erase_if(jobs_, [](const auto& entry) {
@@ -71,8 +71,10 @@ void Session::OnAssign(const v1::Assign& assign) {
 
 bool Session::MayStart(const AssignedJob& job) const {
   if (job.state != State::kWaiting || job.replaced) return false;
+  // Runners that are told to end have seconds for it, and would spoil what is measured.
   return std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    return entry.first.first == job.spec.job_id() && entry.second.launched != nullptr;
+    return entry.second.launched != nullptr &&
+           (entry.second.stopping || entry.first.first == job.spec.job_id());
   });
 }
 
@@ -140,7 +142,7 @@ void Session::OnCancel(const v1::CancelJob& cancel) {
   for (auto& [id, job] : jobs_) {
     if (id.first != cancel.job_id() || id.second > cancel.epoch()) continue;
     if (job.launched != nullptr) {
-      job.launched->Stop(failure);
+      job.Stop(failure);
     } else if (job.state == State::kWaiting) {
       End(&job, {failure, {}, {}});
       ended = true;
@@ -155,7 +157,7 @@ void Session::OnResult(const JobId& id, const v1::CaseResult& result) {
   if (const Status kept = options_.spool->Append(result); !kept.ok()) {
     Log().error("job {}: cannot keep a result: {}", id.first, kept.message());
     if (job->launched != nullptr) {
-      job->launched->Stop(MakeFailure(v1::FAILURE_CLASS_NODE, kept.reason(), kept.message()));
+      job->Stop(MakeFailure(v1::FAILURE_CLASS_NODE, kept.reason(), kept.message()));
     }
     return;
   }
@@ -262,7 +264,7 @@ void Session::CheckLeases(MonotonicTime now) {
       End(&job, {lost, {}, {}});
       continue;
     }
-    job.launched->Stop(lost);
+    job.Stop(lost);
     job.lease_deadline = MonotonicTime::max();  // Stopped once is enough.
   }
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "agent/core/gang_environment.h"
 #include "agent/core/message_time.h"
 #include "agent/core/rank_group.h"
 #include "agent/core/result_context.h"
@@ -119,12 +120,18 @@ class SupervisedJob : public LaunchedJob {
     options.timeout = TimeoutOf(spec_);
     options.event_patience = options_.event_patience;
     options.cache_folder = options_.cache_folder;
+    options.node_name = node_->description().name();
+    options.nccl = GangEnvironment(spec_, HostId(), options_.advertise_address);
     size_t next_gpu = 0;
     for (const v1::RankPlacement& rank : spec_.ranks()) {
       const bool gpu = rank.gpu_index() >= 0;
       options.ranks.push_back({rank.rank(), gpu ? gpus.at(next_gpu++).uuid() : ""});
     }
     return options;
+  }
+
+  const std::string& HostId() const {
+    return options_.nccl_host_id.empty() ? node_->description().node_id() : options_.nccl_host_id;
   }
 
   // The group that Go and Stop reach from now on; a Stop from before goes there too.

@@ -17,6 +17,7 @@ struct SupervisorOptions {
   // How long a runner may take over the rest of an event that it has begun.
   Duration event_patience = std::chrono::seconds(10);
   std::string cache_folder;  // As RunnerEnvironment takes it.
+  std::string nccl_host_id;  // As GangEnvironment takes it; empty: the node's id.
 };
 
 // Each launched job has a thread of its own. Thread-safe; outlives its jobs.

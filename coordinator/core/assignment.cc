@@ -8,11 +8,14 @@
 namespace assay::coordinator {
 namespace {
 
-void AddRank(v1::JobSpec& spec, const storage::NewJob& job, int rank) {
-  v1::RankPlacement* placement = spec.add_ranks();
-  placement->set_rank(rank);
-  const auto index = static_cast<size_t>(rank);
-  placement->set_gpu_index(index < job.gpu_indices.size() ? job.gpu_indices[index] : -1);
+// The ranks of the placement's node number `position`.
+void AddRanks(v1::JobSpec& spec, const storage::NewJob& job, int position, int each) {
+  for (int i = 0; i < each; ++i) {
+    v1::RankPlacement* placement = spec.add_ranks();
+    placement->set_rank(position * each + i);
+    const auto index = static_cast<size_t>(i);
+    placement->set_gpu_index(index < job.gpu_indices.size() ? job.gpu_indices[index] : -1);
+  }
 }
 
 }  // namespace
@@ -37,15 +40,13 @@ v1::Assign MakeAssign(const storage::LeasedJob& leased, const std::string& node_
   for (const v1::BenchmarkCase& one : job.cases) {
     if (done.count(one.case_index()) == 0) *spec.add_cases() = one;
   }
-  for (size_t i = 0; i < leased.node_ids.size(); ++i) {
-    spec.add_node_ids(leased.node_ids[i]);
-    spec.add_node_names(name_of(leased.node_ids[i]));
-    if (leased.node_ids.size() > 1 && leased.node_ids[i] == node_id) {
-      AddRank(spec, job, static_cast<int>(i));
-    }
-  }
-  if (leased.node_ids.size() == 1) {
-    for (int rank = 0; rank < job.world_size; ++rank) AddRank(spec, job, rank);
+  spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
+  const auto nodes = static_cast<int>(leased.node_ids.size());
+  for (int i = 0; i < nodes; ++i) {
+    const std::string& id = leased.node_ids[static_cast<size_t>(i)];
+    spec.add_node_ids(id);
+    spec.add_node_names(name_of(id));
+    if (id == node_id) AddRanks(spec, job, i, job.world_size / nodes);
   }
   return assign;
 }

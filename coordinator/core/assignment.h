@@ -11,8 +11,7 @@
 namespace assay::coordinator {
 
 // The Assign for the agent of `node_id`: the ranks that it starts and the cases that
-// have no result yet. A job on one node has all its ranks there; on several nodes, rank
-// i runs on the i-th.
+// have no result yet. Ranks spread evenly over the nodes, numbered node by node.
 v1::Assign MakeAssign(const storage::LeasedJob& job, const std::string& node_id, Duration lease,
                       const std::function<std::string(const std::string& node_id)>& name_of);
 

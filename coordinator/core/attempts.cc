@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "common/log.h"
 #include "coordinator/core/assignment.h"
 #include "coordinator/core/durations.h"
+#include "coordinator/core/gang_versions.h"
 #include "coordinator/core/retry_policy.h"
 
 namespace assay::coordinator {
@@ -70,29 +72,32 @@ Status Attempts::Begin(const LeasedJob& job) {
   running_.Add(job, /*adopted=*/false);
   // The last attempt stored every result and was lost before it could say so.
   if (NothingLeft(job)) return Conclude(job, "");
+  if (std::optional<v1::Failure> mixed = WhyMixed(job)) {
+    return FailFrom(job, *std::move(mixed), "");
+  }
   for (const std::string& node_id : job.node_ids) AssignTo(job, node_id);
   Log().debug("job {} epoch {} assigned", job.job.job_id, job.epoch);
   return Status::Ok();
 }
 
 void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
-  const auto name_of = [this](const std::string& id) {
-    const std::optional<Agent> agent = sessions_.Find(id);
-    return agent ? agent->name : id;
-  };
   const std::optional<Agent> agent = sessions_.Find(node_id);
   // A node that is away is assigned when its next State lacks the job.
   if (!agent) return;
   v1::CoordinatorMessage message;
-  *message.mutable_assign() = MakeAssign(job, node_id, options_.lease, name_of);
+  *message.mutable_assign() = MakeAssign(job, node_id, options_.lease,
+                                         [this](const std::string& id) { return NameOf(id); });
   running_.NoteAssigned(EpochOf(job), node_id, agent->instance_id);
   sessions_.Send(node_id, std::move(message));
 }
 
-void Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
+Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
+  // After a restart of this process the State that would adopt the job may be behind.
+  ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}).status());
   for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
     sessions_.Send(outbound.node_id, std::move(outbound.message));
   }
+  return Status::Ok();
 }
 
 Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& finished) {
@@ -102,7 +107,7 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
     if (finished.has_failure()) {
       v1::Failure failure = finished.failure();
       failure.set_node_id(node_id);
-      ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id));
+      ASSAY_RETURN_IF_ERROR(FailFrom(*job, BlameAbsent(*job, std::move(failure)), node_id));
     } else if (running_.NoteFinished(epoch, node_id)) {
       const std::optional<MonotonicTime> start = running_.StartOf(epoch);
       ASSAY_RETURN_IF_ERROR(Conclude(*job, node_id));
@@ -172,6 +177,49 @@ Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
     attempt.disposition = Disposition::kSkipped;
   }
   return End(job, std::move(attempt), reporter);
+}
+
+std::string Attempts::NameOf(const std::string& node_id) const {
+  const std::optional<Agent> agent = sessions_.Find(node_id);
+  return agent ? agent->name : node_id;
+}
+
+// Why the job's nodes cannot form a gang, by what their agents said last.
+std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
+  if (job.node_ids.size() < 2 || job.job.resource != v1::RESOURCE_KIND_GPU) return std::nullopt;
+  std::vector<std::shared_ptr<const v1::NodeDescription>> held;
+  std::vector<const v1::NodeDescription*> nodes;
+  for (const std::string& node_id : job.node_ids) {
+    const std::optional<Agent> agent = sessions_.Find(node_id);
+    if (!agent) continue;  // Its ranks compare themselves when they meet.
+    held.push_back(agent->description);
+    nodes.push_back(agent->description.get());
+  }
+  const std::string mismatch = VersionMismatch(nodes);
+  if (mismatch.empty()) return std::nullopt;
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_USER);
+  failure.set_reason("VERSION_MISMATCH");
+  failure.set_message("the nodes of the gang have different software: " + mismatch +
+                      "; install the same on all of them, or choose others by the campaign's "
+                      "`nodes`");
+  return failure;
+}
+
+// A rank that lost another names its own node; if the agent of another node has left, that
+// node is at fault.
+v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) const {
+  if (failure.reason() != "PEER_LOST" && failure.reason() != "PEER_TIMEOUT") return failure;
+  for (const std::string& node_id : running_.SpokenFor(EpochOf(job))) {
+    if (sessions_.Has(node_id)) continue;
+    failure.set_message(fmt::format("the agent of node {} is gone; on node {}, {}", node_id,
+                                    NameOf(failure.node_id()), failure.message()));
+    failure.set_failure_class(v1::FAILURE_CLASS_NODE);
+    failure.set_reason("AGENT_LOST");
+    failure.set_node_id(node_id);
+    break;
+  }
+  return failure;
 }
 
 Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::string& reporter) {

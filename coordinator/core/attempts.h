@@ -17,7 +17,8 @@ namespace assay::coordinator {
 // nothing was decided, call again.
 //
 // An attempt is over when the agent of rank 0 finished (every result is its own, and
-// was stored before it said so), or when any agent failed or was lost. The other agents
+// was stored before it said so), when any agent failed or was lost, or when a gang was not
+// ready in time. The other agents
 // then get CancelJob, which stands before any later Assign on their streams; so a node
 // that is free in the database first stops what it still runs.
 class Attempts {
@@ -33,13 +34,14 @@ class Attempts {
   Attempts(const Environment& environment, const Options& options, RunningJobs& running,
            const Sessions& sessions, OnEnded on_ended);
 
-  // Sends a freshly claimed job to its agents.
+  // Sends a freshly claimed job to its agents; a gang of GPUs whose nodes have different
+  // drivers or NCCL versions fails instead (USER, VERSION_MISMATCH).
   Status Begin(const storage::LeasedJob& job);
   // Sends it to one of them again, under the same epoch: its Assign was lost.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
 
   // All ranks of this node are ready.
-  void Ready(const std::string& node_id, const v1::GangReady& ready);
+  Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // The agent's part is over, well or not. Old epochs change nothing.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
   // Ends the attempt with a failure that the coordinator found.
@@ -57,6 +59,9 @@ class Attempts {
   Status End(const storage::LeasedJob& job, storage::FinishedAttempt attempt,
              const std::string& reporter);
   Status FailFrom(const storage::LeasedJob& job, v1::Failure failure, const std::string& reporter);
+  std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;
+  v1::Failure BlameAbsent(const storage::LeasedJob& job, v1::Failure failure) const;
+  std::string NameOf(const std::string& node_id) const;
   Result<CaseOutcomes> LoadOutcomes(const storage::LeasedJob& job);
   void SendCancel(const std::string& node_id, const storage::JobEpoch& job,
                   const std::string& reason);

@@ -45,6 +45,9 @@ struct Options {
   Duration heartbeat = std::chrono::seconds(5);
   // How often lost notifications, expired leases and unjudged campaigns are looked for.
   Duration poll = std::chrono::seconds(3);
+  // From a gang's assignment to all its agents being ready: then it fails, and its nodes
+  // are free again.
+  Duration prepare = std::chrono::seconds(60);
 };
 
 }  // namespace assay::coordinator

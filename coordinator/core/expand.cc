@@ -7,11 +7,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "common/digest.h"
 #include "common/filter.h"
 #include "common/units.h"
 #include "coordinator/core/matrix.h"
+#include "coordinator/core/nccl_settings.h"
 #include "coordinator/core/node_fields.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/spec_limits.h"
@@ -23,6 +25,7 @@ namespace assay::coordinator {
 namespace {
 
 constexpr int kMaxRanks = 4096;
+constexpr int kMaxNodes = 64;
 
 int64_t SaturatingAdd(int64_t a, int64_t b) {
   int64_t sum = 0;
@@ -37,7 +40,9 @@ std::string Count(int64_t count) {
 struct Group {
   const v1::BenchmarkSchema* schema = nullptr;
   int ranks = 1;
+  int nodes = 1;
   bool counters = false;
+  NcclSettings nccl;
   std::vector<v1::BenchmarkCase> cases;
   std::vector<Placement> placements;
 };
@@ -58,6 +63,7 @@ class Expander {
       schemas_.emplace(schema.name(), schema);
     }
     CheckMatrices();
+    CheckNcclOf(spec_, schemas_, violations_);
     MakeGroups();
     CheckAcceptRules();
     CheckJobCounts();
@@ -117,6 +123,7 @@ class Expander {
       const size_t faults = violations_.count();
       Matrix checked = Matrix::Check(matrix, schema->second, path, kMaxCases, violations_);
       CheckGpuIndices(matrix, schema->second, path);
+      CheckNcclOf(spec_, matrix, schema->second, path, violations_);
       cases = SaturatingAdd(cases, checked.case_count());
       if (violations_.count() > faults) continue;
       matrices_.push_back({&matrix, &schema->second, path, std::move(checked)});
@@ -168,12 +175,15 @@ class Expander {
     const bool counters =
         checked.spec->has_counters() ? checked.spec->counters() : spec_.counters();
     for (const ParameterMap& parameters : cases) {
-      const std::optional<int> ranks = RanksOf(checked, parameters);
-      if (!ranks) return;
-      auto group = std::find_if(groups.begin(), groups.end(),
-                                [&](const Group& known) { return known.ranks == *ranks; });
+      const std::optional<int> ranks = CountOf(checked, parameters, "ranks", kMaxRanks);
+      const std::optional<int> over = CountOf(checked, parameters, "nodes", kMaxNodes);
+      if (!ranks || !over) return;
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
+        return known.ranks == *ranks && known.nodes == *over;
+      });
       if (group == groups.end()) {
-        group = groups.insert(groups.end(), {checked.schema, *ranks, counters, {}, {}});
+        group = groups.insert(groups.end(), {checked.schema, *ranks, *over, counters,
+                                             NcclOf(spec_, *checked.spec, *checked.schema)});
       }
       v1::BenchmarkCase& added = group->cases.emplace_back();
       added.set_case_index(static_cast<int>(group->cases.size()) - 1);
@@ -185,10 +195,13 @@ class Expander {
           spec_.placement(),
           {checked.spec->gpu_indices().begin(), checked.spec->gpu_indices().end()},
           group.ranks,
+          group.nodes,
+          kMaxJobs,
           checked.path,
           checked.spec->line()};
-      group.placements = Place(request, eligible, violations_);
-      const int64_t jobs = static_cast<int64_t>(group.placements.size()) * RepetitionsOf(spec_);
+      Placements placements = Place(request, eligible, violations_);
+      const int64_t jobs = placements.count * RepetitionsOf(spec_);
+      group.placements = std::move(placements.list);
       job_count_ += jobs;
       case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
       // Beyond the limits only the counts matter.
@@ -196,15 +209,17 @@ class Expander {
     }
   }
 
-  std::optional<int> RanksOf(const CheckedMatrix& checked, const ParameterMap& parameters) {
-    if (!checked.schema->collective()) return 1;
-    const auto found = parameters.find("ranks");
-    const Result<int64_t> ranks =
+  // `ranks` or `nodes` of a case: 1 where the benchmark has no such parameter.
+  std::optional<int> CountOf(const CheckedMatrix& checked, const ParameterMap& parameters,
+                             const std::string& name, int most) {
+    const auto found = parameters.find(name);
+    const bool ranks = name == "ranks";
+    if (!checked.schema->collective() || (!ranks && found == parameters.end())) return 1;
+    const Result<int64_t> count =
         found == parameters.end() ? InvalidArgument("it is missing") : ParseInteger(found->second);
-    if (ranks.ok() && *ranks >= 1 && *ranks <= kMaxRanks) return static_cast<int>(*ranks);
-    violations_.Add(checked.path + ".ranks",
-                    fmt::format("must be a whole number from 1 to {}", kMaxRanks),
-                    checked.spec->line());
+    if (count.ok() && *count >= 1 && *count <= most) return static_cast<int>(*count);
+    violations_.Add(checked.path + "." + name,
+                    fmt::format("must be a whole number from 1 to {}", most), checked.spec->line());
     return std::nullopt;
   }
 
@@ -278,6 +293,7 @@ class Expander {
           job.repetition = repetition;
           job.seed = SeedOf(job.job_id);
           job.counters = group.counters;
+          job.nccl = group.nccl;
           expansion.jobs.push_back(std::move(job));
         }
       }

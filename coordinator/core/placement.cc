@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
+#include "coordinator/core/gang_versions.h"
+#include "coordinator/core/node_groups.h"
 #include "coordinator/core/text.h"
 
 namespace assay::coordinator {
@@ -44,14 +48,31 @@ bool HasAll(const std::set<int>& present, const std::vector<int>& wanted) {
                      [&](int index) { return present.count(index) > 0; });
 }
 
-// The GPUs that `ranks` ranks use on every node: the first ones given, else 0..R-1.
-std::vector<int> FirstGpus(const PlacementRequest& request) {
+Placements Listed(std::vector<Placement> list) {
+  const auto count = static_cast<int64_t>(list.size());
+  return {std::move(list), count};
+}
+
+// The GPUs that `count` ranks use on a node: the first ones given, else from 0 on.
+std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   std::vector<int> indices = request.gpu_indices;
   if (indices.empty()) {
-    for (int i = 0; i < request.ranks; ++i) indices.push_back(i);
+    for (int i = 0; i < count; ++i) indices.push_back(i);
   }
-  indices.resize(static_cast<size_t>(request.ranks));
+  indices.resize(static_cast<size_t>(count));
   return indices;
+}
+
+// PAIRS asks for two nodes; `parameter` is what says how many there are.
+bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
+              Violations& violations) {
+  if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
+  violations.Add(request.path + (parameter.empty() ? "" : "." + parameter),
+                 fmt::format("placement: pairs measures two nodes at a time, and {} runs on {}{}",
+                             request.schema.name(), nodes == 1 ? "one" : std::to_string(nodes),
+                             parameter.empty() ? "" : "; set " + parameter + " to 2"),
+                 request.line);
+  return false;
 }
 
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request,
@@ -79,15 +100,11 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request,
   return placements;
 }
 
-std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
-                                   const std::vector<v1::Node>& nodes, Violations& violations) {
+// False after a violation: GPUs are listed that no node has, or too few.
+bool CheckListedGpus(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                     size_t needed, Violations& violations) {
   std::set<int> present;
-  size_t most = 0;
-  for (const v1::Node& node : nodes) {
-    const std::set<int> own = GpusOf(node);
-    present.insert(own.begin(), own.end());
-    most = std::max(most, own.size());
-  }
+  for (const v1::Node& node : nodes) present.merge(GpusOf(node));
   bool known = true;
   for (const int index : request.gpu_indices) {
     if (present.count(index) > 0) continue;
@@ -99,15 +116,20 @@ std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
                                      *present.rbegin()),
                    request.line);
   }
-  if (!known) return {};
+  if (!known) return false;
+  if (request.gpu_indices.empty() || request.gpu_indices.size() >= needed) return true;
+  violations.Add(
+      request.path + ".ranks",
+      fmt::format("{} ranks{} need {} GPUs, and only {} are listed", needed,
+                  request.nodes > 1 ? " a node" : "", needed, request.gpu_indices.size()),
+      request.line);
+  return false;
+}
+
+std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
+                                   const std::vector<v1::Node>& nodes, Violations& violations) {
   const auto ranks = static_cast<size_t>(request.ranks);
-  if (!request.gpu_indices.empty() && request.gpu_indices.size() < ranks) {
-    violations.Add(request.path + ".ranks",
-                   fmt::format("{} ranks need {} GPUs, and only {} are listed", ranks, ranks,
-                               request.gpu_indices.size()),
-                   request.line);
-    return {};
-  }
+  if (!CheckListedGpus(request, nodes, ranks, violations)) return {};
   if (ranks == 1 && request.policy != v1::PLACEMENT_POLICY_ANY) {
     std::vector<Placement> placements = PlaceOnEachGpu(request, nodes);
     if (placements.empty()) {
@@ -115,10 +137,14 @@ std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
     }
     return placements;
   }
-  const std::vector<int> indices = FirstGpus(request);
+  const std::vector<int> indices = FirstGpus(request, request.ranks);
   std::vector<v1::Node> enough;
-  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(enough),
-               [&](const v1::Node& node) { return HasAll(GpusOf(node), indices); });
+  size_t most = 0;
+  for (const v1::Node& node : nodes) {
+    const std::set<int> own = GpusOf(node);
+    most = std::max(most, own.size());
+    if (HasAll(own, indices)) enough.push_back(node);
+  }
   if (enough.empty()) {
     violations.Add(request.path + (request.schema.collective() ? ".ranks" : ""),
                    fmt::format("{} rank{} on GPUs of one node: the most that any matching node "
@@ -130,8 +156,103 @@ std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
   return PlaceOnNodes(request, enough, indices);
 }
 
-std::vector<Placement> PlaceOnNetwork(const PlacementRequest& request,
-                                      const std::vector<v1::Node>& nodes, Violations& violations) {
+// One job on `count` of the nodes at a time, of which there are enough.
+Placements PlaceOnGroups(const PlacementRequest& request, const std::vector<std::string>& ids,
+                         int count, const std::vector<int>& gpu_indices) {
+  if (request.policy == v1::PLACEMENT_POLICY_ANY) return Listed({{count, ids, gpu_indices}});
+  const bool pairs = request.policy == v1::PLACEMENT_POLICY_PAIRS;
+  const auto size = static_cast<size_t>(count);
+  Placements placements;
+  placements.count =
+      pairs ? PairCount(ids.size()) : static_cast<int64_t>((ids.size() + size - 1) / size);
+  if (placements.count > request.most) return placements;
+  for (NodeIds& group : pairs ? TournamentPairs(ids) : ConsecutiveGroups(ids, size)) {
+    placements.list.push_back({count, std::move(group), gpu_indices});
+  }
+  return placements;
+}
+
+// The nodes that have `gpu_indices`; empty after a violation, if these are fewer than
+// `request.nodes`.
+std::vector<v1::Node> NodesWith(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                                const std::vector<int>& gpu_indices, Violations& violations) {
+  std::vector<v1::Node> enough;
+  std::vector<std::string> found;
+  for (const v1::Node& node : nodes) {
+    const std::set<int> own = GpusOf(node);
+    if (HasAll(own, gpu_indices)) enough.push_back(node);
+    found.push_back(fmt::format("{} has {}", node.description().name(), own.size()));
+  }
+  if (enough.size() >= static_cast<size_t>(request.nodes)) return enough;
+  const size_t each = gpu_indices.size();
+  violations.Add(
+      request.path + ".nodes",
+      fmt::format("{} ranks over {} nodes need {} GPU{} of each, and {} of {} matching nodes "
+                  "{} {}: {}",
+                  request.ranks, request.nodes, each, each == 1 ? "" : "s", enough.size(),
+                  nodes.size(), enough.size() == 1 ? "has" : "have", each == 1 ? "it" : "them",
+                  JoinSome(found)),
+      request.line);
+  return {};
+}
+
+// The largest set of nodes that have the same versions, the first by name if two are.
+std::vector<v1::Node> LargestUniform(const std::vector<v1::Node>& nodes) {
+  std::map<std::string, std::vector<v1::Node>> by_versions;
+  const std::vector<v1::Node>* largest = nullptr;
+  for (const v1::Node& node : nodes) by_versions[GangVersions(node.description())].push_back(node);
+  for (const v1::Node& node : nodes) {
+    const std::vector<v1::Node>& own = by_versions[GangVersions(node.description())];
+    if (largest == nullptr || own.size() > largest->size()) largest = &own;
+  }
+  return largest == nullptr ? std::vector<v1::Node>() : *largest;
+}
+
+bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1::Node>& nodes) {
+  std::map<std::string, std::string> versions;
+  for (const v1::Node& node : nodes) versions[IdOf(node)] = GangVersions(node.description());
+  return std::any_of(placements.begin(), placements.end(), [&](const Placement& placement) {
+    const auto& ids = placement.candidate_node_ids;
+    return std::all_of(ids.begin(), ids.end(),
+                       [&](const auto& id) { return versions[id] == versions[ids.front()]; });
+  });
+}
+
+Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                          Violations& violations) {
+  if (request.ranks % request.nodes != 0) {
+    violations.Add(
+        request.path + ".nodes",
+        fmt::format("{} ranks do not spread evenly over {} nodes", request.ranks, request.nodes),
+        request.line);
+    return {};
+  }
+  if (!PairsFit(request, request.nodes, "nodes", violations)) return {};
+  const int each = request.ranks / request.nodes;
+  if (!CheckListedGpus(request, nodes, static_cast<size_t>(each), violations)) return {};
+  const std::vector<int> indices = FirstGpus(request, each);
+  const std::vector<v1::Node> having = NodesWith(request, nodes, indices, violations);
+  if (having.empty()) return {};
+  const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
+  const std::vector<v1::Node> enough = any ? LargestUniform(having) : having;
+  Placements placements;
+  if (enough.size() >= static_cast<size_t>(request.nodes)) {
+    placements = PlaceOnGroups(request, IdsOf(enough), request.nodes, indices);
+  }
+  const bool uniform = any ? placements.count > 0 : AnyIsUniform(placements.list, enough);
+  if (uniform || placements.count > request.most) return placements;
+  std::vector<const v1::NodeDescription*> all;
+  for (const v1::Node& node : having) all.push_back(&node.description());
+  violations.Add(request.path + ".nodes",
+                 fmt::format("{} nodes with the same software are needed, and {}", request.nodes,
+                             VersionMismatch(all)),
+                 request.line);
+  return {};
+}
+
+Placements PlaceOnNetwork(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                          Violations& violations) {
+  if (!PairsFit(request, request.ranks, "ranks", violations)) return {};
   const auto ranks = static_cast<size_t>(request.ranks);
   if (nodes.size() < ranks) {
     std::vector<std::string> names;
@@ -142,15 +263,7 @@ std::vector<Placement> PlaceOnNetwork(const PlacementRequest& request,
                    request.line);
     return {};
   }
-  const std::vector<std::string> ids = IdsOf(nodes);
-  if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{request.ranks, ids, {}}};
-  std::vector<Placement> placements;
-  for (size_t first = 0; first < ids.size(); first += ranks) {
-    const auto begin =
-        ids.begin() + static_cast<std::ptrdiff_t>(std::min(first, ids.size() - ranks));
-    placements.push_back({request.ranks, {begin, begin + request.ranks}, {}});
-  }
-  return placements;
+  return PlaceOnGroups(request, IdsOf(nodes), request.ranks, {});
 }
 
 }  // namespace
@@ -178,13 +291,16 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
   return eligible;
 }
 
-std::vector<Placement> Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
-                             Violations& violations) {
+Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                 Violations& violations) {
   switch (request.schema.resource()) {
     case v1::RESOURCE_KIND_CPU:
-      return PlaceOnNodes(request, nodes, {});
+      if (!PairsFit(request, 1, "", violations)) return {};
+      return Listed(PlaceOnNodes(request, nodes, {}));
     case v1::RESOURCE_KIND_GPU:
-      return PlaceOnGpus(request, nodes, violations);
+      if (request.nodes > 1) return PlaceOverNodes(request, nodes, violations);
+      if (!PairsFit(request, 1, request.schema.collective() ? "nodes" : "", violations)) return {};
+      return Listed(PlaceOnGpus(request, nodes, violations));
     case v1::RESOURCE_KIND_NETWORK:
       return PlaceOnNetwork(request, nodes, violations);
     default:

@@ -1,6 +1,7 @@
 // Where the cases of one benchmark may run: the placements that become jobs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,13 @@ namespace assay::coordinator {
 struct Placement {
   int node_count = 1;
   std::vector<std::string> candidate_node_ids;
-  std::vector<int> gpu_indices;  // In rank order.
+  std::vector<int> gpu_indices;  // Of each node, in rank order.
+};
+
+struct Placements {
+  std::vector<Placement> list;
+  // How many there are; beyond PlacementRequest::most the list is left empty.
+  int64_t count = 0;
 };
 
 struct PlacementRequest {
@@ -23,6 +30,8 @@ struct PlacementRequest {
   v1::PlacementPolicy policy = v1::PLACEMENT_POLICY_EACH;
   std::vector<int> gpu_indices;  // As the user gave them; empty means all.
   int ranks = 1;
+  int nodes = 1;  // That a GPU collective's ranks spread over.
+  int64_t most = 0;
   // Where faults are reported.
   std::string path;
   int line = 0;
@@ -40,11 +49,17 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
 //   GPU      one rank, EACH: one a GPU.     ANY: one, GPU 0 of any node.
 //            R ranks: GPUs 0..R-1 (or the first R given) of nodes that have them;
 //            EACH: one a node.              ANY: one, on any such node.
+//            over N nodes: as NETWORK, with GPUs 0..R/N-1 (or the first R/N given) of
+//            each of the N. Ranks are numbered node by node.
 //   NETWORK  R nodes, one rank each. EACH: consecutive groups of R by name, the last
 //            group taking the last R nodes, so that every node is covered.
 //                                           ANY: one, on any R nodes.
-// Too few nodes or GPUs is a violation that says how many there are.
-std::vector<Placement> Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
-                             Violations& violations);
+//            PAIRS (of two nodes alone): every pair, in the rounds of a tournament.
+// Too few nodes or GPUs is a violation that says how many there are; so are nodes of
+// which no placement has the same driver, CUDA runtime and NCCL. ANY takes GPU nodes that
+// agree in these; a group of EACH or a pair that does not is placed, and fails with that
+// reason when its turn comes.
+Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                 Violations& violations);
 
 }  // namespace assay::coordinator

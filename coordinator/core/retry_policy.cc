@@ -34,8 +34,10 @@ RetryDecision RetryElsewhere(const storage::LeasedJob& job, const NodeSet& avoid
   return decision;
 }
 
-// The nodes at fault: the one named, else all of the placement.
+// The nodes at fault: the one named, else all of the placement. A node that lost its peer
+// is not: it only noticed.
 NodeSet Culprits(const storage::LeasedJob& job, const v1::Failure& failure) {
+  if (failure.reason() == "PEER_LOST" || failure.reason() == "PEER_TIMEOUT") return {};
   if (!failure.node_id().empty()) return {failure.node_id()};
   return {job.node_ids.begin(), job.node_ids.end()};
 }

@@ -43,8 +43,10 @@ void RunningJobs::Add(LeasedJob job, bool adopted) {
   Entry entry;
   entry.start = clock_.Now();
   entry.adopted = adopted;
-  // An adopted gang passed its start under another process; its agents know the token.
-  entry.gang_started = adopted && job.node_ids.size() > 1;
+  if (job.node_ids.size() > 1) {
+    entry.stage = adopted ? Stage::kAdopted : Stage::kPreparing;
+    if (!adopted) entry.preparing_since = entry.start;
+  }
   for (const std::string& node_id : job.node_ids) {
     Member& member = entry.members[node_id];
     member.assigned = entry.start;
@@ -96,9 +98,11 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
   if (entry == nullptr || entry->members.count(node_id) == 0) return {};
   entry->members[node_id].ready = true;
   // Rank 0 runs on the first node; a token from anyone else is not the gang's.
-  if (node_id == entry->job.node_ids.front() && !entry->gang_started) {
+  const bool started = entry->stage == Stage::kStarted;
+  if (node_id == entry->job.node_ids.front() && !started) {
     entry->rendezvous_token = ready.rendezvous_token();
   }
+  if (!entry->preparing_since) entry->preparing_since = clock_.Now();
   const auto go = [&](const std::string& to) {
     Outbound outbound{to, {}};
     v1::GangGo* message = outbound.message.mutable_gang_go();
@@ -107,16 +111,12 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
     message->set_rendezvous_token(entry->rendezvous_token);
     return outbound;
   };
-  // The first GangGo may have been lost with a connection. After a restart of this
-  // process the token is not known, and the gang's own timeout ends it.
-  if (entry->gang_started) {
-    return entry->rendezvous_token.empty() ? std::vector<Outbound>()
-                                           : std::vector<Outbound>{go(node_id)};
-  }
+  // The first GangGo may have been lost with a connection.
+  if (started) return {go(node_id)};
   const bool all_ready = std::all_of(entry->members.begin(), entry->members.end(),
                                      [](const auto& member) { return member.second.ready; });
   if (!all_ready) return {};
-  entry->gang_started = true;
+  entry->stage = Stage::kStarted;
   std::vector<Outbound> messages;
   for (const std::string& id : entry->job.node_ids) messages.push_back(go(id));
   return messages;
@@ -148,6 +148,17 @@ CaseOutcomes RunningJobs::OutcomesOf(const JobEpoch& job) const {
   return entry == nullptr ? CaseOutcomes() : entry->outcomes;
 }
 
+std::vector<std::string> RunningJobs::SpokenFor(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  std::vector<std::string> nodes;
+  const Entry* entry = FindEntry(job);
+  if (entry == nullptr) return nodes;
+  for (const auto& [node_id, member] : entry->members) {
+    if (member.last_seen) nodes.push_back(node_id);
+  }
+  return nodes;
+}
+
 std::optional<MonotonicTime> RunningJobs::StartOf(const JobEpoch& job) const {
   MutexLock lock(mutex_);
   const Entry* entry = FindEntry(job);
@@ -172,23 +183,47 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
     if (entry.adopted && follower && !member->second.reported) continue;
     const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&
                            member->second.agent_instance_id != agent_instance_id;
-    missing.push_back({{job_id, entry.job.epoch}, restarted, entry.gang_started});
+    const bool begun = entry.members.size() > 1 && entry.stage != Stage::kPreparing;
+    missing.push_back({{job_id, entry.job.epoch}, restarted, begun});
   }
   return missing;
 }
 
-std::vector<RunningJobs::Lost> RunningJobs::LostSince(Duration lease) const {
+std::vector<RunningJobs::Lost> RunningJobs::LostSince(
+    Duration lease, Duration absent,
+    const std::function<bool(const std::string&)>& in_session) const {
   MutexLock lock(mutex_);
   const MonotonicTime now = clock_.Now();
   std::vector<Lost> lost;
   for (const auto& [job_id, entry] : entries_) {
     for (const auto& [node_id, member] : entry.members) {
-      if (member.finished || !member.last_seen || now - *member.last_seen <= lease) continue;
-      lost.push_back({entry.job, node_id});
+      if (member.finished || !member.last_seen) continue;
+      const Duration silence = now - *member.last_seen;
+      const bool idle = entry.stage == Stage::kPreparing && silence > absent;
+      if (silence <= lease && !(idle && !in_session(node_id))) continue;
+      lost.push_back({entry.job, node_id, silence});
       break;
     }
   }
   return lost;
+}
+
+std::vector<RunningJobs::Unprepared> RunningJobs::UnpreparedSince(Duration prepare) const {
+  MutexLock lock(mutex_);
+  const MonotonicTime now = clock_.Now();
+  std::vector<Unprepared> unprepared;
+  for (const auto& [job_id, entry] : entries_) {
+    if (entry.stage == Stage::kStarted || !entry.preparing_since) continue;
+    if (now - *entry.preparing_since <= prepare) continue;
+    Unprepared& one = unprepared.emplace_back(Unprepared{entry.job, {}, false});
+    for (const std::string& node_id : entry.job.node_ids) {
+      const Member& member = entry.members.at(node_id);
+      if (member.ready) continue;
+      if (one.waiting_for.empty()) one.reported = member.reported;
+      one.waiting_for.push_back(node_id);
+    }
+  }
+  return unprepared;
 }
 
 std::vector<LeasedJob> RunningJobs::All() const {

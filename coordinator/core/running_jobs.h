@@ -8,10 +8,15 @@
 //   |    preparing     |                     |  running  |   (jobs on one node begin
 //   +------------------+                     +-----------+    as running)
 //             |                                    |
-//             |  any agent failed or lost, or rank 0's agent finished
+//             |  any agent failed or lost, rank 0's agent finished, or the agents
+//             |  were not ready in time
 //             +----------------> Remove <----------+
+//
+// A gang adopted after a restart of this process may be in either state: it is taken to
+// be running unless its agents say GangReady, which they repeat until GangGo comes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,7 +66,8 @@ class RunningJobs {
   void NoteReported(const std::string& node_id, const std::vector<storage::JobEpoch>& jobs);
 
   // A GangReady: the answer is empty until every agent of the gang is ready, then a
-  // GangGo to each; later repetitions get the GangGo again.
+  // GangGo to each; later repetitions get the GangGo again. GangGo has the token of rank
+  // 0's agent, so an adopted gang that had begun in part never begins as a whole.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
   // An agent finished without failure. True if that ends the attempt: it runs rank 0,
@@ -70,6 +76,9 @@ class RunningJobs {
 
   void NoteOutcome(const v1::CaseResult& result);
   CaseOutcomes OutcomesOf(const storage::JobEpoch& job) const;
+
+  // The nodes of the job whose agents have had a session with this process meanwhile.
+  std::vector<std::string> SpokenFor(const storage::JobEpoch& job) const;
 
   // When the attempt began here.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
@@ -89,12 +98,25 @@ class RunningJobs {
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // Attempts with an agent that no State has spoken for during `lease`, and its node.
+  // Attempts with an agent that no State has spoken for during `lease`, and its node. For
+  // a gang that has not begun, `absent` is enough if `in_session` does not hold: its
+  // other nodes stand idle for it.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
+    Duration silence{0};
   };
-  std::vector<Lost> LostSince(Duration lease) const;
+  std::vector<Lost> LostSince(Duration lease, Duration absent,
+                              const std::function<bool(const std::string&)>& in_session) const;
+
+  // Gangs that have waited longer than `prepare` for agents to be ready.
+  struct Unprepared {
+    storage::LeasedJob job;
+    std::vector<std::string> waiting_for;  // Node ids.
+    // The first of these has spoken of the job: it has it and does not get ready.
+    bool reported = false;
+  };
+  std::vector<Unprepared> UnpreparedSince(Duration prepare) const;
 
   std::vector<storage::LeasedJob> All() const;
 
@@ -109,13 +131,17 @@ class RunningJobs {
     // have its session.
     std::optional<MonotonicTime> last_seen;
   };
+  // Where a gang over several nodes is; kStarted for all other jobs.
+  enum class Stage { kPreparing, kAdopted, kStarted };
   struct Entry {
     storage::LeasedJob job;
     MonotonicTime start;
     bool adopted = false;
+    Stage stage = Stage::kStarted;
+    // Since when its agents are known to wait for its start.
+    std::optional<MonotonicTime> preparing_since;
     std::map<std::string, Member> members;  // By node.
     std::string rendezvous_token;
-    bool gang_started = false;
     CaseOutcomes outcomes;
   };
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "common/log.h"
 #include "common/units.h"
+#include "coordinator/core/text.h"
 #include "coordinator/core/verdict.h"
 
 namespace assay::coordinator {
@@ -110,7 +112,10 @@ Status Scheduler::ClaimOnce(bool& more) {
     if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());
     watchers_.Notify(job.campaign_id);
   }
-  more = static_cast<int>(claimed.size()) == kClaimLimit;
+  // Of jobs on several nodes only the head of a queue was looked at.
+  more = static_cast<int>(claimed.size()) == kClaimLimit ||
+         std::any_of(claimed.begin(), claimed.end(),
+                     [](const LeasedJob& job) { return job.node_ids.size() > 1; });
   return Status::Ok();
 }
 
@@ -137,17 +142,43 @@ Status Scheduler::Sweep() {
     if (environment_.clock.Now() < sweep_after_) return Status::Ok();
   }
   ASSAY_RETURN_IF_ERROR(SweepLost());
+  ASSAY_RETURN_IF_ERROR(SweepUnprepared());
   return SweepExpired();
 }
 
 Status Scheduler::SweepLost() {
-  for (const RunningJobs::Lost& lost : running_.LostSince(options_.lease)) {
+  const auto in_session = [this](const std::string& node_id) { return sessions_.Has(node_id); };
+  for (const RunningJobs::Lost& lost :
+       running_.LostSince(options_.lease, 2 * options_.heartbeat, in_session)) {
     const std::optional<Agent> agent = sessions_.Find(lost.node_id);
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
         lost.job,
-        AgentLost(lost.node_id, fmt::format("the agent of node {} has not spoken of the job for {}",
-                                            agent ? agent->name : lost.node_id,
-                                            FormatDuration(options_.lease)))));
+        AgentLost(lost.node_id,
+                  fmt::format("the agent of node {} has not spoken of the job for {}",
+                              agent ? agent->name : lost.node_id, FormatDuration(lost.silence)))));
+  }
+  return Status::Ok();
+}
+
+// Reservations that never become ready free themselves.
+Status Scheduler::SweepUnprepared() {
+  for (const RunningJobs::Unprepared& one : running_.UnpreparedSince(options_.prepare)) {
+    std::vector<std::string> names;
+    for (const std::string& node_id : one.waiting_for) {
+      const std::optional<Agent> agent = sessions_.Find(node_id);
+      names.push_back(agent ? agent->name : node_id);
+    }
+    v1::Failure failure;
+    failure.set_failure_class(v1::FAILURE_CLASS_NODE);
+    failure.set_reason("GANG_NOT_READY");
+    failure.set_message(fmt::format(
+        "{} of the gang's {} nodes were not ready within {}: {}; node {}", names.size(),
+        one.job.node_ids.size(), FormatDuration(options_.prepare), JoinSome(names),
+        one.reported ? names.front() + " has the job, and its ranks did not start: it may be busy "
+                                       "with a benchmark that somebody started on it"
+                     : names.front() + " did not take the job"));
+    if (!one.waiting_for.empty()) failure.set_node_id(one.waiting_for.front());
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(one.job, failure));
   }
   return Status::Ok();
 }

@@ -43,6 +43,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Fails attempts whose agent or coordinator is gone; not soon after an outage.
   Status Sweep();
   Status SweepLost();
+  Status SweepUnprepared();
   Status SweepExpired();
   Status JudgeAll();
   Status JudgeOne(const std::string& campaign_id);

@@ -223,8 +223,7 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       services_.heartbeats.Submit(node_id, message.state());
       return Status::Ok();
     case v1::AgentMessage::kGangReady:
-      services_.attempts.Ready(node_id, message.gang_ready());
-      return Status::Ok();
+      return services_.attempts.Ready(node_id, message.gang_ready());
     case v1::AgentMessage::kJobFinished:
       return services_.attempts.Finished(node_id, message.job_finished());
     case v1::AgentMessage::kGoingAway:

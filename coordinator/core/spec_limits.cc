@@ -59,7 +59,7 @@ void CheckCampaignFields(const v1::CampaignSpec& spec, Violations& violations) {
     violations.Add("exclusive", "must be node or gpu", LineOf(spec, "exclusive"));
   }
   if (!v1::PlacementPolicy_IsValid(spec.placement())) {
-    violations.Add("placement", "must be each or any", LineOf(spec, "placement"));
+    violations.Add("placement", "must be each, any or pairs", LineOf(spec, "placement"));
   }
   if (spec.benchmarks().empty()) {
     violations.Add("benchmarks", "is empty; a campaign needs at least one benchmark",

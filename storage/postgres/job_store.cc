@@ -34,7 +34,9 @@ void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign
     const NewJob& job = campaign.jobs[i];
     v1::JobSpec spec;
     for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
-    spec.set_counters(job.counters);  // Beside the cases, so that no column is needed.
+    // Beside the cases, so that no column is needed.
+    spec.set_counters(job.counters);
+    spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
     ids.Add(job.job_id);
     benchmarks.Add(job.benchmark);
     versions.Add(static_cast<int64_t>(job.benchmark_version));

@@ -1,0 +1,134 @@
+#include "common/nccl_variables.h"
+
+#include <algorithm>
+
+#include "common/parameter.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMaxValueBytes = 64;
+
+bool IsPlainValue(std::string_view value) {
+  return !value.empty() && value.size() <= kMaxValueBytes &&
+         std::all_of(value.begin(), value.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  std::string_view("_,:^.=+-").find(c) != std::string_view::npos;
+         });
+}
+
+// What was found, cut to a length that a message bears, in printable characters.
+std::string Shown(std::string_view text) {
+  std::string shown;
+  for (const char c : text.substr(0, kMaxValueBytes)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return text.size() > kMaxValueBytes ? shown + "..." : shown;
+}
+
+std::string WhyRefused(std::string_view name) {
+  if (name == "NCCL_HOSTID") return "each agent has its own: see assay-agent --nccl-host-id";
+  if (name == "NCCL_DEBUG" || name == "NCCL_DEBUG_SUBSYS") {
+    return "Assay sets it, and keeps NCCL's log where a job fails";
+  }
+  std::vector<std::string> names;
+  for (const NcclVariable& variable : NcclVariables()) names.emplace_back(variable.name);
+  const std::string closest = ClosestName(name, names);
+  if (!closest.empty()) return "did you mean " + closest + "?";
+  return "allowed are those that choose NCCL's algorithms, transports and resources, for example "
+         "NCCL_ALGO, NCCL_PROTO or NCCL_P2P_DISABLE; none that name files or load plugins";
+}
+
+}  // namespace
+
+// As NCCL's user guide describes them under "Environment Variables".
+const std::vector<NcclVariable>& NcclVariables() {
+  static const std::vector<NcclVariable> variables = {
+      {"NCCL_ALGO", "algorithms to choose from: Ring, Tree, NVLS, ..."},
+      {"NCCL_BUFFSIZE", "bytes of the buffer between two GPUs"},
+      {"NCCL_CGA_CLUSTER_SIZE", "thread blocks of a cluster"},
+      {"NCCL_COLLNET_ENABLE", "reduction in the network"},
+      {"NCCL_CROSS_NIC", "whether rings and trees change network adapters"},
+      {"NCCL_CUMEM_ENABLE", "memory by cuMem"},
+      {"NCCL_CUMEM_HOST_ENABLE", "host memory by cuMem"},
+      {"NCCL_DMABUF_ENABLE", "GPUDirect RDMA by DMA-BUF"},
+      {"NCCL_GRAPH_REGISTER", "registration of buffers in CUDA graphs"},
+      {"NCCL_IB_ADAPTIVE_ROUTING", "adaptive routing of InfiniBand"},
+      {"NCCL_IB_DISABLE", "no InfiniBand or RoCE"},
+      {"NCCL_IB_GID_INDEX", "global id index of RoCE", true},
+      {"NCCL_IB_HCA", "network adapters to use", true},
+      {"NCCL_IB_PCI_RELAXED_ORDERING", "relaxed ordering of PCI writes"},
+      {"NCCL_IB_QPS_PER_CONNECTION", "queue pairs of a connection"},
+      {"NCCL_IB_RETRY_CNT", "retries of InfiniBand"},
+      {"NCCL_IB_SL", "service level of InfiniBand"},
+      {"NCCL_IB_SPLIT_DATA_ON_QPS", "how data divides over queue pairs"},
+      {"NCCL_IB_TC", "traffic class of InfiniBand"},
+      {"NCCL_IB_TIMEOUT", "timeout of InfiniBand"},
+      {"NCCL_IGNORE_CPU_AFFINITY", "affinity from the GPU alone"},
+      {"NCCL_LAUNCH_MODE", "how a group's kernels are launched"},
+      {"NCCL_LOCAL_REGISTER", "registration of buffers that the user registers"},
+      {"NCCL_MAX_CTAS", "most thread blocks"},
+      {"NCCL_MAX_NCHANNELS", "most channels"},
+      {"NCCL_MAX_P2P_NCHANNELS", "most channels of send and receive"},
+      {"NCCL_MIN_CTAS", "fewest thread blocks"},
+      {"NCCL_MIN_NCHANNELS", "fewest channels"},
+      {"NCCL_MIN_P2P_NCHANNELS", "fewest channels of send and receive"},
+      {"NCCL_MNNVL_ENABLE", "NVLink between nodes"},
+      {"NCCL_NCHANNELS_PER_NET_PEER", "channels to a peer over the network"},
+      {"NCCL_NET", "network by name: Socket or IB"},
+      {"NCCL_NET_GDR_LEVEL", "how far GPU and adapter may be apart for GPUDirect RDMA"},
+      {"NCCL_NET_GDR_READ", "GPUDirect RDMA for sending too"},
+      {"NCCL_NSOCKS_PERTHREAD", "sockets of a thread"},
+      {"NCCL_NTHREADS", "threads of a block"},
+      {"NCCL_NVLS_ENABLE", "multicast of NVLink switches"},
+      {"NCCL_NVLS_NCHANNELS", "channels of NVLS"},
+      {"NCCL_P2P_DIRECT_DISABLE", "no direct access within a process"},
+      {"NCCL_P2P_DISABLE", "no transport between GPUs by NVLink or PCIe"},
+      {"NCCL_P2P_LEVEL", "how far GPUs may be apart for it"},
+      {"NCCL_P2P_NET_CHUNKSIZE", "bytes of a piece of send and receive over the network"},
+      {"NCCL_P2P_NVL_CHUNKSIZE", "bytes of a piece of send and receive over NVLink"},
+      {"NCCL_P2P_PCI_CHUNKSIZE", "bytes of a piece of send and receive over PCIe"},
+      {"NCCL_PAT_ENABLE", "the PAT algorithm"},
+      {"NCCL_PROTO", "protocols to choose from: LL, LL128, Simple"},
+      {"NCCL_PXN_DISABLE", "no path through another GPU to its adapter"},
+      {"NCCL_RAS_ENABLE", "the reliability subsystem's thread"},
+      {"NCCL_SHM_DISABLE", "no transport by shared memory"},
+      {"NCCL_SOCKET_FAMILY", "AF_INET or AF_INET6"},
+      {"NCCL_SOCKET_IFNAME", "network interfaces of sockets", true},
+      {"NCCL_SOCKET_NTHREADS", "threads of the socket transport"},
+  };
+  return variables;
+}
+
+const NcclVariable* FindNcclVariable(std::string_view name) {
+  const std::vector<NcclVariable>& all = NcclVariables();
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), name,
+      [](const NcclVariable& one, std::string_view key) { return one.name < key; });
+  return found == all.end() || found->name != name ? nullptr : &*found;
+}
+
+Status CheckNcclVariable(std::string_view name, std::string_view value) {
+  if (FindNcclVariable(name) == nullptr) {
+    return InvalidArgument("\"" + Shown(name) + "\" is no variable of NCCL that a campaign sets; " +
+                           WhyRefused(name));
+  }
+  if (IsPlainValue(value)) return Status::Ok();
+  return InvalidArgument("\"" + Shown(value) + "\" is no value for " + std::string(name) +
+                         ": write 1 to " + std::to_string(kMaxValueBytes) +
+                         " letters, digits or any of _ , : ^ . = + -");
+}
+
+std::map<std::string, std::string> NcclVariablesOf(const char* const* environment) {
+  std::map<std::string, std::string> found;
+  for (const char* const* entry = environment; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    if (FindNcclVariable(name) == nullptr) continue;
+    const std::string_view value = text.substr(equals + 1);
+    found[std::string(name)] = IsPlainValue(value) ? std::string(value) : "?";
+  }
+  return found;
+}
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// Which of NCCL's environment variables a campaign may set. CLI, coordinator, agent and
+// runner share it, so that what one accepts the next does not refuse.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+
+namespace assay {
+
+struct NcclVariable {
+  std::string_view name;
+  // What it sets, one line.
+  std::string_view purpose;
+  // Names things of one host (interfaces, adapters), so ranks may differ in it.
+  bool of_host = false;
+};
+
+// Sorted by name: those that choose among NCCL's own algorithms, transports and
+// resources. None that names a file, loads a plugin or redirects output, for those would
+// let a campaign read, write and run what it likes on a node; not NCCL_DEBUG, which Assay
+// sets, nor NCCL_HOSTID, which is the agent's.
+const std::vector<NcclVariable>& NcclVariables();
+
+// Null if it is not among them.
+const NcclVariable* FindNcclVariable(std::string_view name);
+
+// INVALID_ARGUMENT unless the variable is allowed and the value has 1 to 64 characters of
+// [A-Za-z0-9_,:^.=+-]. The message names neither field nor line.
+Status CheckNcclVariable(std::string_view name, std::string_view value);
+
+// Those of `environment` ("NAME=VALUE" each, ended by a null) that a campaign could have
+// set: the value of one that no campaign could give reads "?".
+std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
+
+}  // namespace assay
