@@ -28,6 +28,7 @@ RULES = [
     ("schema/", {"common", "messages"}),
     ("rpc/", {"common", "schema", "messages", "grpc"}),
     ("http/", {"common", "prometheus"}),
+    ("imports/", {"common", "messages"}),
     ("kernels/runner/", {"common", "schema", "kernels", "messages"}),
     ("kernels/cuda/", {"common", "kernels", "cuda"}),
     ("kernels/nccl/", {"common", "kernels", "cuda", "nccl"}),
@@ -45,11 +46,11 @@ RULES = [
     ("agent/nvml/", {"common", "messages", "agent/core"}),
     ("agent/sim/", {"common", "schema", "messages", "agent/core"}),
     ("agent/", AGENT_MAIN),
-    ("cli/", {"common", "schema", "rpc", "messages", "grpc", "kernels/roofline"}),
+    ("cli/", {"common", "schema", "imports", "rpc", "messages", "grpc", "kernels/roofline"}),
 ]
 
-PARTS = ("common", "schema", "rpc", "http", "kernels", "storage", "coordinator", "agent", "cli",
-         "tests")
+PARTS = ("common", "schema", "rpc", "http", "imports", "kernels", "storage", "coordinator", "agent",
+         "cli", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

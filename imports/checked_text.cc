@@ -1,0 +1,115 @@
+#include "imports/checked_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "common/utf8.h"
+#include "imports/imports.h"
+
+namespace assay::imports {
+namespace {
+
+constexpr size_t kMaxLines = 200'000;
+constexpr double kMaxNumber = 1e15;
+constexpr int64_t kMaxInteger = int64_t{1} << 53;
+
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+// Tabs stand in the output of these programs, other control characters do not.
+bool IsPlainLine(std::string_view line) {
+  while (!line.empty()) {
+    const size_t tab = std::min(line.find('\t'), line.size());
+    if (tab > 0 && !IsPlainText(line.substr(0, tab))) return false;
+    line.remove_prefix(std::min(tab + 1, line.size()));
+  }
+  return true;
+}
+
+}  // namespace
+
+Status FaultAt(size_t line, const std::string& what) {
+  return InvalidArgument("line " + std::to_string(line) + ": " + what, "BAD_FILE");
+}
+
+std::string Quoted(std::string_view text) {
+  constexpr size_t kMost = 60;
+  std::string quoted = "\"";
+  while (!text.empty() && quoted.size() <= kMost) {
+    const std::string_view character = text.substr(0, std::max<size_t>(Utf8Bytes(text), 1));
+    // Escapes of JSON bring in what LinesOf keeps out.
+    quoted += IsPlainText(character) ? character : "?";
+    text.remove_prefix(character.size());
+  }
+  return quoted + (text.empty() ? "\"" : "...\"");
+}
+
+Result<std::vector<std::string_view>> LinesOf(std::string_view text) {
+  if (text.size() > kMaxFileBytes) {
+    return InvalidArgument("the file has more than " + std::to_string(kMaxFileBytes >> 20) +
+                               " MiB, the most that an import reads",
+                           "BAD_FILE");
+  }
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (lines.size() == kMaxLines) {
+      return FaultAt(kMaxLines + 1, "the file has more than " + std::to_string(kMaxLines) +
+                                        " lines, the most that an import reads");
+    }
+    lines.push_back(line);
+    if (!IsPlainLine(line)) {
+      return FaultAt(lines.size(), "expected text in UTF-8 without control characters");
+    }
+  }
+  return lines;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> WordsOf(std::string_view line, size_t most) {
+  std::vector<std::string_view> words;
+  for (line = Trimmed(line); !line.empty() && words.size() <= most; line = Trimmed(line)) {
+    const auto* const end = std::find_if(line.begin(), line.end(), IsBlank);
+    words.push_back(line.substr(0, static_cast<size_t>(end - line.begin())));
+    line.remove_prefix(words.back().size());
+  }
+  return words;
+}
+
+Result<double> NumberOf(std::string_view word, size_t line, const std::string& what) {
+  double number = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || stop != end || !std::isfinite(number) || number < 0 ||
+      number > kMaxNumber) {
+    return FaultAt(line, what + " is " + Quoted(word) + "; expected a number from 0 to 1e15");
+  }
+  return number;
+}
+
+Result<int64_t> IntegerOf(std::string_view word, size_t line, const std::string& what,
+                          int64_t least) {
+  int64_t number = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || stop != end || number < least || number > kMaxInteger) {
+    return FaultAt(line, what + " is " + Quoted(word) + "; expected a whole number from " +
+                             std::to_string(least) + " to 2^53");
+  }
+  return number;
+}
+
+bool IsDigits(std::string_view word) {
+  return !word.empty() &&
+         std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace assay::imports

@@ -1,0 +1,55 @@
+// One run of an nccl-tests program as its output tells it, whatever the output's form.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "imports/imports.h"
+#include "imports/records.h"
+
+namespace assay::imports {
+
+// In or out of place.
+struct NcclTiming {
+  double microseconds = 0;
+  double algorithm_bandwidth = 0;  // GB/s.
+  double bus_bandwidth = 0;        // GB/s.
+  std::optional<double> wrong;     // Elements; none if it was not checked.
+};
+
+struct NcclRow {
+  size_t line = 0;  // Of a text; position in JSON's `results`, from 1.
+  int64_t bytes = 0;
+  std::string type;  // "float".
+  std::string op;    // "sum"; "none" without reduction.
+  int64_t root = -1;
+  NcclTiming out_of_place;
+  NcclTiming in_place;
+};
+
+struct NcclRun {
+  size_t line = 0;      // Where it begins.
+  std::string program;  // "all_reduce_perf"; empty if the output does not say.
+  std::string source;   // "nccl-tests 2.17.6".
+  Machines machines;
+  int64_t warmup_iterations = 0;
+  int64_t iterations = 1;
+  int64_t aggregate = 1;
+  bool graph = false;
+  bool blocking = false;
+  std::vector<NcclRow> rows;
+  double average_bus_bandwidth = 0;
+  int64_t out_of_bounds = 0;
+};
+
+// INVALID_ARGUMENT unless the run's own summary agrees with its rows: what was lost or
+// changed on the way shows there. `digits` are the decimals of the rows' numbers.
+Status CheckSummary(const NcclRun& run, int digits);
+
+// The results of all runs. INVALID_ARGUMENT if the runs are not of the same machines or a
+// test is not one of Assay's collectives.
+Result<Imported> ResultsOf(const std::vector<NcclRun>& runs, const Origin& origin);
+
+}  // namespace assay::imports

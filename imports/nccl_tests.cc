@@ -1,0 +1,15 @@
+#include "imports/checked_text.h"
+#include "imports/imports.h"
+#include "imports/nccl_forms.h"
+
+namespace assay::imports {
+
+Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string_view::npos && text[first] == '{';
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<NcclRun> runs,
+                         json ? ReadNcclJson(text) : ReadNcclText(text));
+  return ResultsOf(runs, origin);
+}
+
+}  // namespace assay::imports

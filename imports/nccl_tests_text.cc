@@ -1,0 +1,305 @@
+// The text of nccl-tests (src/util.cu and src/common.cu of 2.8 to 2.18): comments that
+// begin with "#", a table whose header names its columns, and a summary. What else stands
+// in the stream (NCCL's log, a launcher's messages) is passed over.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "common/utf8.h"
+#include "imports/checked_text.h"
+#include "imports/nccl_forms.h"
+
+namespace assay::imports {
+namespace {
+
+constexpr size_t kMaxColumns = 64;
+constexpr int64_t kMaxRanks = 4096;
+constexpr size_t kMaxGpuName = 100;
+
+// Where a row's words stand.
+struct Columns {
+  size_t words = 0;  // Of a row.
+  size_t size = 0, type = 0;
+  std::optional<size_t> op, root;
+  struct Timing {
+    size_t time = 0, algorithm = 0, bus = 0, wrong = 0;
+  };
+  std::vector<Timing> timings;  // Out of place, in place.
+};
+
+// The word behind `key`, or empty.
+std::string_view WordAfter(std::string_view line, std::string_view key) {
+  const size_t at = line.find(key);
+  if (at == std::string_view::npos) return {};
+  const auto words = WordsOf(line.substr(at + key.size()), 1);
+  return words.empty() ? std::string_view() : words.front();
+}
+
+class TextReader {
+ public:
+  Result<std::vector<NcclRun>> Read(const std::vector<std::string_view>& lines) {
+    for (size_t i = 0; i < lines.size(); ++i) {
+      line_ = i + 1;
+      const std::string_view text = Trimmed(lines[i]);
+      if (text.starts_with('#')) {
+        ASSAY_RETURN_IF_ERROR(Comment(text));
+      } else if (in_table_) {
+        ASSAY_RETURN_IF_ERROR(Row(text));
+      }
+    }
+    if (!runs_.empty() && !complete_) return CutShort("the file ends");
+    if (runs_.empty()) {
+      return FaultAt(1,
+                     "expected the output of nccl-tests, which begins with \"# nThread ...\" or "
+                     "\"# nccl-tests version ...\"; no line does");
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  NcclRun& run() { return runs_.back(); }
+
+  Status CutShort(const std::string& here) const {
+    return FaultAt(line_, here + " before the summary (\"# Avg bus bandwidth\") of the run that " +
+                              "began in line " + std::to_string(runs_.back().line) +
+                              ": the output was cut short");
+  }
+
+  Status Begin(const std::string& source) {
+    if (!runs_.empty() && !complete_) return CutShort("another run begins");
+    runs_.emplace_back().line = line_;
+    run().source = source;
+    complete_ = has_settings_ = has_bounds_ = in_table_ = false;
+    columns_ = {};
+    return Status::Ok();
+  }
+
+  Status Comment(std::string_view text) {
+    const std::vector<std::string_view> words = WordsOf(text, kMaxColumns);
+    if (text.starts_with("# nccl-tests version ")) return Version(text);
+    if (text.starts_with("# nThread ")) return Settings(text);
+    if (runs_.empty() || complete_) return Status::Ok();
+    if (text.starts_with("# Collective test starting:")) {
+      run().program = WordAfter(text, "starting:");
+      return Status::Ok();
+    }
+    if (text.starts_with("# Blocking Enabled")) run().blocking = true;
+    if (words.size() > 2 && words[1] == "Rank" && IsDigits(words[2])) return Rank(text, words);
+    if (words.size() > 2 && words[1] == "size" && words[2] == "count") return Header(words);
+    if (text.starts_with("# Out of bounds values")) return OutOfBounds(text);
+    if (text.starts_with("# Avg bus bandwidth")) return Average(text);
+    return Status::Ok();
+  }
+
+  Status Version(std::string_view text) {
+    const std::string version = VersionOf(WordAfter(text, "version "));
+    if (!version.starts_with("2.")) {
+      return FaultAt(line_, "nccl-tests of version " + Quoted(WordAfter(text, "version ")) +
+                                " is not known; expected 2.x");
+    }
+    ASSAY_RETURN_IF_ERROR(Begin("nccl-tests " + version));
+    if (const std::string_view code = WordAfter(text, "nccl-library="); !code.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(const int64_t number, IntegerOf(code, line_, "nccl-library", 1000));
+      run().machines.nccl = NcclVersionText(number);
+    }
+    return Status::Ok();
+  }
+
+  // "# nThread 1 nGpus 8 minBytes ... warmup iters: 5 iters: 20 agg iters: 1 ... graph: 0".
+  Status Settings(std::string_view text) {
+    // Before 2.17 the output says nothing of versions.
+    if (runs_.empty() || complete_ || has_settings_) ASSAY_RETURN_IF_ERROR(Begin("nccl-tests"));
+    has_settings_ = true;
+    const size_t warmup = text.find("warmup iters:");
+    if (warmup == std::string_view::npos) {
+      return FaultAt(line_, "expected \"warmup iters:\" among the settings of nccl-tests");
+    }
+    const std::string_view rest = text.substr(warmup);
+    ASSAY_ASSIGN_OR_RETURN(
+        run().warmup_iterations,
+        IntegerOf(WordAfter(rest, "warmup iters:"), line_, "the number of warm-up iterations"));
+    ASSAY_ASSIGN_OR_RETURN(run().iterations, Small(rest.substr(13), " iters:", "iters", 1));
+    ASSAY_ASSIGN_OR_RETURN(run().aggregate, Small(rest, "agg iters:", "agg iters", 1));
+    ASSAY_ASSIGN_OR_RETURN(const int64_t graphs, Small(rest, "graph:", "graph", 0));
+    run().graph = graphs > 0;
+    return Status::Ok();
+  }
+
+  // The number behind `key`, or `least` if there is no such key.
+  Result<int64_t> Small(std::string_view text, std::string_view key, const std::string& what,
+                        int64_t least) const {
+    if (text.find(key) == std::string_view::npos) return least;
+    ASSAY_ASSIGN_OR_RETURN(const int64_t number,
+                           IntegerOf(WordAfter(text, key), line_, what, least));
+    constexpr int64_t kMost = 30'000;  // The product of two fits 32 bits.
+    if (number > kMost) {
+      return FaultAt(line_, what + " is more than " + std::to_string(kMost));
+    }
+    return number;
+  }
+
+  // "#  Rank  0 Group  0 Pid  123 on HOST device  0 [0000:04:00] NVIDIA H100 80GB HBM3".
+  Status Rank(std::string_view text, const std::vector<std::string_view>& words) {
+    const auto on = std::find(words.begin(), words.end(), "on");
+    const size_t bus = text.find("] ");
+    if (on == words.end() || on + 1 == words.end() || bus == std::string_view::npos) {
+      return FaultAt(line_, "expected \"# Rank 0 Group 0 Pid 1 on HOST device 0 [BUS] GPU\"");
+    }
+    if (words[3] == "Group" && words[4] != "0") {
+      return FaultAt(line_,
+                     "the ranks are split into groups (NCCL_TESTS_SPLIT); expected one group");
+    }
+    Machines& machines = run().machines;
+    ASSAY_ASSIGN_OR_RETURN(const int64_t rank, IntegerOf(words[2], line_, "the rank"));
+    if (rank != machines.gpus || rank >= kMaxRanks) {
+      return FaultAt(
+          line_, "rank " + std::to_string(rank) + " follows " + std::to_string(machines.gpus) +
+                     " ranks; expected every rank in order, at most " + std::to_string(kMaxRanks));
+    }
+    const std::string_view name = Trimmed(text.substr(bus + 2));
+    if (name.empty() || name.size() > kMaxGpuName || !IsPlainText(name)) {
+      return FaultAt(line_, "expected the name of a GPU behind its bus");
+    }
+    machines.gpus += 1;
+    machines.gpu_names.insert(std::string(name));
+    machines.hosts.insert(std::string(*(on + 1)));
+    return Status::Ok();
+  }
+
+  // "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw ...".
+  Status Header(const std::vector<std::string_view>& words) {
+    Columns columns;
+    if (words.size() > kMaxColumns) {
+      return FaultAt(line_, "the table has more than " + std::to_string(kMaxColumns) + " columns");
+    }
+    for (size_t i = 1; i < words.size(); ++i) {
+      const size_t at = i - 1;  // Rows have no "#".
+      const std::string_view word = words[i];
+      if (word == "size") columns.size = at;
+      if (word == "type") columns.type = at;
+      if (word == "redop") columns.op = at;
+      if (word == "root") columns.root = at;
+      if (word == "time") columns.timings.emplace_back().time = at;
+      if (word == "cputime") {
+        return FaultAt(line_, "the times are the host's (-C 1); expected \"time\"");
+      }
+      if (word == "error") {
+        return FaultAt(line_,
+                       "nccl-tests before 2.11 says how far results are off (\"error\"), not "
+                       "whether they are wrong (\"#wrong\"); it is not imported");
+      }
+      if (columns.timings.empty()) continue;
+      if (word == "algbw") columns.timings.back().algorithm = at;
+      if (word == "busbw") columns.timings.back().bus = at;
+      if (word == "#wrong") columns.timings.back().wrong = at;
+    }
+    // A timestamp is a date and a time.
+    columns.words = words.size() - 1 + (words.back() == "timestamp" ? 1 : 0);
+    const bool full =
+        columns.timings.size() == 2 && columns.type > 0 &&
+        std::all_of(columns.timings.begin(), columns.timings.end(),
+                    [](const Columns::Timing& timing) {
+                      return timing.algorithm > 0 && timing.bus > 0 && timing.wrong > 0;
+                    });
+    if (!full) {
+      return FaultAt(line_,
+                     "expected the columns size, count, type, and twice time, algbw, busbw, "
+                     "#wrong: out of place and in place");
+    }
+    if (run().machines.gpus == 0) {
+      return FaultAt(line_, "the table begins before any \"# Rank\" line");
+    }
+    columns_ = std::move(columns);
+    in_table_ = true;
+    return Status::Ok();
+  }
+
+  Status Row(std::string_view text) {
+    // Anything else in the stream begins otherwise.
+    if (!IsDigits(text.substr(0, text.find_first_of(" \t")))) return Status::Ok();
+    const std::vector<std::string_view> words = WordsOf(text, kMaxColumns);
+    if (words.size() != columns_.words) {
+      return FaultAt(line_, "the row has " + std::to_string(words.size()) +
+                                " words, and the header above wants " +
+                                std::to_string(columns_.words));
+    }
+    NcclRow row;
+    row.line = line_;
+    ASSAY_ASSIGN_OR_RETURN(row.bytes, IntegerOf(words[columns_.size], line_, "size"));
+    row.type = words[columns_.type];
+    if (columns_.op) row.op = words[*columns_.op];
+    if (columns_.root && words[*columns_.root] != "-1") {
+      ASSAY_ASSIGN_OR_RETURN(row.root, IntegerOf(words[*columns_.root], line_, "root"));
+    }
+    ASSAY_ASSIGN_OR_RETURN(row.out_of_place, TimingOf(words, columns_.timings[0]));
+    ASSAY_ASSIGN_OR_RETURN(row.in_place, TimingOf(words, columns_.timings[1]));
+    if (run().rows.size() == kMaxResults) {
+      return FaultAt(line_, "the run has more than " + std::to_string(kMaxResults) + " rows");
+    }
+    run().rows.push_back(std::move(row));
+    return Status::Ok();
+  }
+
+  Result<NcclTiming> TimingOf(const std::vector<std::string_view>& words,
+                              const Columns::Timing& columns) const {
+    NcclTiming timing;
+    ASSAY_ASSIGN_OR_RETURN(timing.microseconds, NumberOf(words[columns.time], line_, "time"));
+    ASSAY_ASSIGN_OR_RETURN(timing.algorithm_bandwidth,
+                           NumberOf(words[columns.algorithm], line_, "algbw"));
+    ASSAY_ASSIGN_OR_RETURN(timing.bus_bandwidth, NumberOf(words[columns.bus], line_, "busbw"));
+    if (words[columns.wrong] != "N/A") {
+      ASSAY_ASSIGN_OR_RETURN(timing.wrong, NumberOf(words[columns.wrong], line_, "#wrong"));
+    }
+    return timing;
+  }
+
+  // "# Out of bounds values : 0 OK".
+  Status OutOfBounds(std::string_view text) {
+    if (!in_table_) return FaultAt(line_, "the run's summary stands before its table");
+    ASSAY_ASSIGN_OR_RETURN(run().out_of_bounds, IntegerOf(WordAfter(text, ":"), line_,
+                                                          "the number of values out of bounds"));
+    has_bounds_ = true;
+    return Status::Ok();
+  }
+
+  // "# Avg bus bandwidth    : 220.921".
+  Status Average(std::string_view text) {
+    if (!in_table_ || !has_bounds_) {
+      return FaultAt(line_, "expected the table and \"# Out of bounds values\" before this line");
+    }
+    ASSAY_ASSIGN_OR_RETURN(run().average_bus_bandwidth,
+                           NumberOf(WordAfter(text, ":"), line_, "the average bus bandwidth"));
+    // Numbers of up to three digits have two decimals, longer ones fewer.
+    const double most = LargestBusBandwidth();
+    ASSAY_RETURN_IF_ERROR(CheckSummary(run(), most < 1000 ? 2 : most < 10'000 ? 1 : 0));
+    complete_ = true;
+    in_table_ = false;
+    return Status::Ok();
+  }
+
+  double LargestBusBandwidth() const {
+    double most = 0;
+    for (const NcclRow& row : runs_.back().rows) {
+      most = std::max({most, row.out_of_place.bus_bandwidth, row.in_place.bus_bandwidth});
+    }
+    return most;
+  }
+
+  size_t line_ = 0;
+  std::vector<NcclRun> runs_;
+  // Of the latest run.
+  bool complete_ = false;
+  bool has_settings_ = false;
+  bool has_bounds_ = false;
+  bool in_table_ = false;
+  Columns columns_;
+};
+
+}  // namespace
+
+Result<std::vector<NcclRun>> ReadNcclText(std::string_view text) {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, LinesOf(text));
+  return TextReader().Read(lines);
+}
+
+}  // namespace assay::imports

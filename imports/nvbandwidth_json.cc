@@ -1,0 +1,127 @@
+// The JSON of nvbandwidth's `-j` (json_output.cpp of 0.5 to 0.10). Its host name is not
+// read.
+#include <array>
+
+#include "imports/checked_json.h"
+#include "imports/checked_text.h"
+#include "imports/nvbandwidth_run.h"
+
+namespace assay::imports {
+namespace {
+
+Status Fault(std::string message) { return InvalidArgument(std::move(message), "BAD_FILE"); }
+
+void ReadMachines(const Json& root, Machines* machines) {
+  if (const auto cuda = root.find("CUDA Runtime Version"); cuda != root.end()) {
+    if (cuda->is_number_integer()) machines->cuda = CudaOf(std::to_string(cuda->get<int64_t>()));
+    if (cuda->is_string()) machines->cuda = CudaOf(cuda->get_ref<const std::string&>());
+  }
+  if (const auto driver = root.find("Driver Version"); driver != root.end()) {
+    if (driver->is_string()) machines->driver = VersionOf(driver->get_ref<const std::string&>());
+  }
+  const auto devices = root.find("GPU Device list");
+  if (devices == root.end() || !devices->is_array()) return;
+  for (const Json& device : *devices) {
+    if (device.is_string()) AddDevice(device.get_ref<const std::string&>(), machines);
+  }
+}
+
+Status ReadCells(const Json& rows, const std::string& where, NvbandwidthMatrix* matrix) {
+  for (const Json& row : rows) {
+    if (!row.is_array() || row.empty() || row.size() > kMaxMatrixColumns ||
+        (matrix->columns > 0 && row.size() != matrix->columns)) {
+      return Fault("`bandwidth_matrix` of " + where + " is no matrix of at most " +
+                   std::to_string(kMaxMatrixColumns) + " columns");
+    }
+    matrix->columns = row.size();
+    for (const Json& value : row) {
+      std::optional<double>& cell = matrix->cells.emplace_back();
+      if (value == "N/A") continue;
+      ASSAY_ASSIGN_OR_RETURN(cell, ToNumber(value, "a cell of " + where));
+    }
+  }
+  return matrix->cells.empty() ? Fault("`bandwidth_matrix` of " + where + " is empty")
+                               : Status::Ok();
+}
+
+// Both directions' tests put three square matrices below each other: each stream's share,
+// and the total, of which alone the sum is.
+Status AddMatrices(const NvbandwidthMatrix& all, const std::string& where, NvbandwidthRun* run) {
+  // Six significant digits; the sum has all of its own.
+  constexpr int kDigits = 6;
+  const size_t square = all.columns * all.columns;
+  const bool three = all.columns > 1 && all.cells.size() == 3 * square;
+  if (!AddsUp(all, 0, kDigits) && !(three && AddsUp(all, 2 * square, kDigits))) {
+    return Fault("the matrix of " + where +
+                 " does not add up to its `sum`: rows are missing or were changed");
+  }
+  if (!three) {
+    run->matrices.push_back(all);
+    return Status::Ok();
+  }
+  const std::string way = all.test.find("read") != std::string::npos ? "_read" : "_write";
+  const std::array<std::string, 3> parts = {way + "1", way + "2", "_total"};
+  for (size_t part = 0; part < parts.size(); ++part) {
+    NvbandwidthMatrix matrix = all;
+    matrix.test += parts[part];
+    const auto begin = all.cells.begin() + static_cast<std::ptrdiff_t>(part * square);
+    matrix.cells.assign(begin, begin + static_cast<std::ptrdiff_t>(square));
+    run->matrices.push_back(std::move(matrix));
+  }
+  return Status::Ok();
+}
+
+Status ReadTest(const Json& test, size_t position, NvbandwidthRun* run) {
+  const std::string where = "test " + std::to_string(position);
+  NvbandwidthMatrix matrix;
+  matrix.line = position;
+  ASSAY_ASSIGN_OR_RETURN(matrix.test, JsonText(test, "name", where));
+  ASSAY_ASSIGN_OR_RETURN(const std::string status, JsonText(test, "status", where));
+  if (!IsTestName(matrix.test)) {
+    return Fault("`name` of " + where + " is " + Quoted(matrix.test) + ", no name of a test");
+  }
+  const std::string named = where + " (" + Quoted(matrix.test) + ")";
+  if (status == "Waived") run->waived.push_back(matrix.test);
+  if (status == "Error") run->failed.push_back(matrix.test);
+  if (status == "Waived" || status == "Error") return Status::Ok();
+  if (status != "Passed") {
+    return Fault("`status` of " + named + " is " + Quoted(status) +
+                 "; expected Passed, Waived or Error");
+  }
+  ASSAY_ASSIGN_OR_RETURN(const std::string description,
+                         JsonText(test, "bandwidth_description", named));
+  const std::optional<bool> latency = IsLatency(description);
+  if (!latency) {
+    return Fault("`bandwidth_description` of " + named + " is " + Quoted(description) +
+                 "; expected it to end with (GB/s) or (ns)");
+  }
+  matrix.latency = *latency;
+  ASSAY_ASSIGN_OR_RETURN(const Json* rows, JsonArray(test, "bandwidth_matrix", named));
+  ASSAY_RETURN_IF_ERROR(ReadCells(*rows, named, &matrix));
+  ASSAY_ASSIGN_OR_RETURN(matrix.sum, JsonNumber(test, "sum", named));
+  return AddMatrices(matrix, named, run);
+}
+
+}  // namespace
+
+Result<NvbandwidthRun> ReadNvbandwidthJson(std::string_view text) {
+  ASSAY_ASSIGN_OR_RETURN(const Json root, ParseJson(text));
+  ASSAY_ASSIGN_OR_RETURN(const Json* body, MemberOf(root, "nvbandwidth", "the file"));
+  ASSAY_ASSIGN_OR_RETURN(const std::string version, JsonText(*body, "version", "`nvbandwidth`"));
+  if (body->contains("error")) {
+    return Fault("nvbandwidth ended with an error: " +
+                 Quoted((*body)["error"].is_string()
+                            ? (*body)["error"].get_ref<const std::string&>()
+                            : "of no text"));
+  }
+  NvbandwidthRun run;
+  ASSAY_ASSIGN_OR_RETURN(run.source, NvbandwidthSource(version));
+  ReadMachines(*body, &run.machines);
+  ASSAY_ASSIGN_OR_RETURN(const Json* tests, JsonArray(*body, "testcases", "`nvbandwidth`"));
+  for (size_t i = 0; i < tests->size(); ++i) {
+    ASSAY_RETURN_IF_ERROR(ReadTest((*tests)[i], i + 1, &run));
+  }
+  return run;
+}
+
+}  // namespace assay::imports

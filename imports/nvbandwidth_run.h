@@ -1,0 +1,60 @@
+// One run of nvbandwidth as its output tells it, whatever the output's form.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+#include "imports/records.h"
+
+namespace assay::imports {
+
+// A test's matrix, row-major: one row of CPU or GPU, or a row a GPU.
+struct NvbandwidthMatrix {
+  size_t line = 0;       // Of a text; position in JSON's `testcases`, from 1.
+  std::string test;      // With what of the test it is: "..._ce_total".
+  bool latency = false;  // Nanoseconds; else GB/s.
+  size_t columns = 0;
+  std::vector<std::optional<double>> cells;  // None: not available.
+  double sum = 0;                            // As the output says.
+};
+
+struct NvbandwidthRun {
+  std::string source;  // "nvbandwidth 0.10.0".
+  Machines machines;
+  std::vector<NvbandwidthMatrix> matrices;
+  std::vector<std::string> waived;  // Tests that this machine cannot run.
+  std::vector<std::string> failed;  // Tests that ended with an error.
+};
+
+// Columns of a matrix; a matrix beyond it is refused.
+inline constexpr size_t kMaxMatrixColumns = 1024;
+
+Result<NvbandwidthRun> ReadNvbandwidthText(std::string_view text);
+Result<NvbandwidthRun> ReadNvbandwidthJson(std::string_view text);
+
+// "nvbandwidth 0.5" of "v0.5". INVALID_ARGUMENT for a version before 0.2 or from 1.0 on.
+Result<std::string> NvbandwidthSource(std::string_view version);
+
+// True for a name as nvbandwidth's tests have: lower-case letters, digits and "_".
+bool IsTestName(std::string_view name);
+
+// Whether a matrix described so is of latencies ("... (ns)") or bandwidths
+// ("... (GB/s)"); none for any other text.
+std::optional<bool> IsLatency(std::string_view description);
+
+// "12.4" of "12040", or of "13.2 (13020)"; empty if unreadable.
+std::string CudaOf(std::string_view text);
+
+// The GPU of "Device 0: NVIDIA A10 (00000000:01:00)", "0: NVIDIA A10 (...): (HOST)" or
+// "Process 0 (HOST): device 0: NVIDIA A10 (...)", and its host; false for other text.
+bool AddDevice(std::string_view text, Machines* machines);
+
+// True if the cells from `begin` on add up to `sum`, which was rounded as they were to
+// `digits` significant digits or, if that is 0, to two decimals.
+bool AddsUp(const NvbandwidthMatrix& matrix, size_t begin, int digits);
+
+}  // namespace assay::imports

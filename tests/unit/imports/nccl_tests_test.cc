@@ -1,0 +1,196 @@
+// nccl-tests' text and JSON as results.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "imports/imports.h"
+#include "tests/unit/imports/files.h"
+
+namespace assay::imports {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// What is refused, with the reason for it.
+std::string Refusal(const std::string& text, const Origin& origin = {}) {
+  const auto read = ReadNcclTests(text, origin);
+  if (read.ok()) return "taken";
+  EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
+  return read.status().message() + read.status().hint();
+}
+
+TEST(NcclTestsTest, TextBecomesResults) {
+  const auto read = ReadNcclTests(kNcclText, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->provenance.imported_from(), "nccl-tests 2.17.6");
+  EXPECT_EQ(read->environment.gpu_model(), "H100");
+  EXPECT_EQ(read->environment.gpu_form_factor(), "SXM");
+  EXPECT_EQ(read->environment.gpu_count(), 4);
+  EXPECT_EQ(read->environment.node_count(), 2);
+  EXPECT_EQ(read->environment.software().nccl(), "2.26.6");
+  EXPECT_FALSE(read->environment.has_driver_version());
+  ASSERT_EQ(read->results.size(), 6U);
+  const v1::CaseResult& last = read->results[5];
+  EXPECT_EQ(last.benchmark(), "all_reduce");
+  EXPECT_EQ(last.outcome(), v1::CASE_OUTCOME_OK);
+  const std::map<std::string, std::string> parameters(last.parameters().begin(),
+                                                      last.parameters().end());
+  EXPECT_EQ(parameters, (std::map<std::string, std::string>{{"aggregate", "1"},
+                                                            {"bytes", "134217728"},
+                                                            {"dtype", "fp32"},
+                                                            {"in_place", "true"},
+                                                            {"launch", "stream"},
+                                                            {"nodes", "2"},
+                                                            {"op", "sum"},
+                                                            {"policy", "nccl_tests"},
+                                                            {"ranks", "4"}}));
+  ASSERT_EQ(last.measurements_size(), 3);
+  EXPECT_EQ(last.measurements(0).metric(), "bus_bandwidth");
+  EXPECT_EQ(last.measurements(0).median(), 165);
+  EXPECT_EQ(last.measurements(0).n(), 1);
+  EXPECT_EQ(last.measurements(0).method().batch(), 20);
+  EXPECT_EQ(last.measurements(1).metric(), "algorithm_bandwidth");
+  EXPECT_EQ(last.measurements(2).unit(), "s");
+  EXPECT_DOUBLE_EQ(last.measurements(2).median(), 1220.2e-6);
+  EXPECT_TRUE(last.verification().passed());
+  EXPECT_EQ(read->results[4].parameters().at("in_place"), "false");
+  EXPECT_EQ(read->results[4].measurements(0).median(), 150);
+}
+
+TEST(NcclTestsTest, HostsUsersAndEnvironmentsAreNotKept) {
+  for (const char* text : {kNcclText, kNcclJson}) {
+    const auto read = ReadNcclTests(text, {});
+    ASSERT_TRUE(read.ok()) << read.status();
+    std::string all = read->environment.DebugString() + read->provenance.DebugString();
+    for (const v1::CaseResult& result : read->results) all += result.DebugString();
+    for (const std::string& note : read->notes) all += note;
+    EXPECT_THAT(all, Not(HasSubstr("secret")));
+    EXPECT_THAT(all, Not(HasSubstr("SECRET")));
+    EXPECT_THAT(all, Not(HasSubstr("mlx5")));
+  }
+}
+
+TEST(NcclTestsTest, WhatTheFileDoesNotSayComesFromTheUser) {
+  Origin origin;
+  origin.gpu = "NVIDIA H100 PCIe";
+  origin.driver = "580.95.05";
+  origin.node = "rack-7";
+  origin.time.emplace().set_seconds(1'767'225'600);
+  const auto read = ReadNcclTests(kNcclText, origin);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->environment.gpu_form_factor(), "PCIe");
+  EXPECT_EQ(read->environment.driver_version(), "580.95.05");
+  EXPECT_EQ(read->provenance.node_names(0), "rack-7");
+  EXPECT_EQ(read->results[0].end_time().seconds(), 1'767'225'600);
+}
+
+TEST(NcclTestsTest, OldOutputsNeedTheNameOfTheirTest) {
+  EXPECT_THAT(Refusal(kOldNcclText), HasSubstr("--collective"));
+  Origin origin;
+  origin.collective = "broadcast";
+  const auto read = ReadNcclTests(kOldNcclText, origin);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->provenance.imported_from(), "nccl-tests");
+  ASSERT_EQ(read->results.size(), 2U);
+  const auto& parameters = read->results[0].parameters();
+  EXPECT_EQ(parameters.at("root"), "1");
+  EXPECT_EQ(parameters.at("dtype"), "bf16");
+  EXPECT_EQ(parameters.at("launch"), "graph");
+  EXPECT_EQ(parameters.at("aggregate"), "4");
+  EXPECT_FALSE(parameters.contains("op"));
+  // Nobody checked (-c 0): no passed verification, and a mark.
+  EXPECT_FALSE(read->results[0].has_verification());
+  EXPECT_THAT(read->results[0].conditions().flags(), ::testing::ElementsAre("unverified"));
+  origin.collective = "all_of_them";
+  EXPECT_THAT(Refusal(kOldNcclText, origin), HasSubstr("all_reduce"));
+}
+
+TEST(NcclTestsTest, JsonBecomesResultsAndWrongOnesFail) {
+  const auto read = ReadNcclTests(kNcclJson, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->provenance.imported_from(), "nccl-tests, JSON version 1");
+  EXPECT_EQ(read->environment.gpu_count(), 4);
+  EXPECT_EQ(read->environment.software().nccl(), "2.28.9");
+  ASSERT_EQ(read->results.size(), 4U);
+  EXPECT_EQ(read->results[0].benchmark(), "all_gather");
+  EXPECT_EQ(read->results[0].measurements(0).median(), 0.0768);
+  EXPECT_EQ(read->results[1].outcome(), v1::CASE_OUTCOME_FAILED);
+  EXPECT_EQ(read->results[1].failure().reason(), "VERIFICATION_FAILED");
+  EXPECT_EQ(read->results[1].measurements_size(), 0);
+  EXPECT_FALSE(read->results[1].verification().passed());
+  EXPECT_THAT(read->results[2].conditions().flags(), ::testing::ElementsAre("unverified"));
+}
+
+TEST(NcclTestsTest, SeveralRunsOfOneMachineAreOneImport) {
+  const std::string second =
+      Replaced(Replaced(kNcclText, "starting: all_reduce_perf", "starting: reduce_scatter_perf"),
+               "NCCL version", "rm -f x; NCCL version");
+  const auto both = ReadNcclTests(kNcclText + second, {});
+  ASSERT_TRUE(both.ok()) << both.status();
+  ASSERT_EQ(both->results.size(), 12U);
+  EXPECT_EQ(both->results[6].benchmark(), "reduce_scatter");
+  std::string other = second;
+  while (other.find("H100") != std::string::npos) other = Replaced(other, "H100", "H200");
+  EXPECT_THAT(Refusal(kNcclText + other), HasSubstr("other ranks, GPUs or versions"));
+}
+
+TEST(NcclTestsTest, CutShortAnywhereItIsRefused) {
+  const std::string text = kNcclText;
+  const size_t complete = text.find("52.95") + 5;
+  for (size_t length = 0; length + 1 < complete; ++length) {
+    EXPECT_NE(Refusal(text.substr(0, length)), "taken") << text.substr(0, length);
+  }
+  EXPECT_THAT(Refusal(text.substr(0, text.find("# Out of"))), HasSubstr("cut short"));
+  const std::string json = kNcclJson;
+  for (size_t length = 0; length < json.size(); ++length) {
+    EXPECT_NE(Refusal(json.substr(0, length)), "taken") << length;
+  }
+  EXPECT_THAT(Refusal(json.substr(0, json.size() / 2)), HasSubstr("cut short"));
+  const size_t summary = json.find(",\"out_of_bounds\"");
+  EXPECT_THAT(Refusal(json.substr(0, summary) + "}"), HasSubstr("cut short"));
+  EXPECT_THAT(Refusal(text.substr(0, text.find("# Out of")) + text), HasSubstr("another run"));
+}
+
+TEST(NcclTestsTest, LostAndChangedRowsAreRefused) {
+  const std::string text = kNcclText;
+  const size_t row = text.find("       32768");
+  std::string lost = text;
+  lost.erase(row, text.find('\n', row) + 1 - row);
+  EXPECT_THAT(Refusal(lost), HasSubstr("rows are missing or were changed"));
+  EXPECT_THAT(Refusal(Replaced(text, "  165.00 ", "  195.00 ")), HasSubstr("rows are missing"));
+  EXPECT_THAT(Refusal(Replaced(text, "165.00       0", "165.00")), HasSubstr("line 19"));
+  EXPECT_THAT(Refusal(Replaced(text, "values : 0 OK", "values : 4 FAILED")),
+              HasSubstr("out of bounds"));
+}
+
+TEST(NcclTestsTest, OtherVersionsAndFormsAreNamed) {
+  const std::string text = kNcclText;
+  EXPECT_THAT(Refusal(Replaced(text, "version 2.17.6", "version 3.0.1")),
+              HasSubstr("line 2: nccl-tests of version \"3.0.1\""));
+  EXPECT_THAT(Refusal(Replaced(text, "#wrong", "error")), HasSubstr("before 2.11"));
+  EXPECT_THAT(Refusal(Replaced(text, "    time ", " cputime ")), HasSubstr("-C 1"));
+  EXPECT_THAT(Refusal(Replaced(text, "  busbw ", "  speed ")), HasSubstr("expected the columns"));
+  EXPECT_THAT(Refusal(Replaced(text, "     float", "   float96")), HasSubstr("float96"));
+  EXPECT_THAT(Refusal(Replaced(text, "Rank  2 Group  0", "Rank  2 Group  1")),
+              HasSubstr("NCCL_TESTS_SPLIT"));
+  EXPECT_THAT(Refusal(Replaced(text, "starting: all_reduce_perf", "starting: hypercube_perf")),
+              HasSubstr("none of Assay's collectives"));
+  EXPECT_THAT(Refusal(Replaced(text, "[0000:05:00] NVIDIA H100", "[0000:05:00] NVIDIA A100")),
+              HasSubstr("--gpu"));
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"version\":1", "\"version\":3")),
+              HasSubstr("expected 1 to 2"));
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"time\":10.0", "\"cpu_time\":10.0")),
+              HasSubstr("-C 1"));
+  EXPECT_THAT(Refusal("hello\n"), HasSubstr("expected the output of nccl-tests"));
+  EXPECT_THAT(Refusal(kNvbandwidthText), HasSubstr("expected the output of nccl-tests"));
+  EXPECT_THAT(Refusal(""), HasSubstr("expected the output of nccl-tests"));
+}
+
+}  // namespace
+}  // namespace assay::imports
