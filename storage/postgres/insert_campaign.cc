@@ -1,0 +1,81 @@
+#include "storage/postgres/insert_campaign.h"
+
+#include <algorithm>
+
+#include "storage/payload.h"
+#include "storage/postgres/sql.h"
+
+namespace assay::storage {
+namespace {
+
+// Jobs are sent in batches of this many, so that no statement grows without bound.
+constexpr size_t kJobsPerInsert = 5000;
+
+void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign, size_t begin,
+                size_t end) {
+  ArrayLiteral ids, benchmarks, versions, resources, cases, counts, worlds, nodes, candidates, gpus,
+      exclusive, timeouts, repetitions, seeds;
+  for (size_t i = begin; i < end; ++i) {
+    const NewJob& job = campaign.jobs[i];
+    v1::JobSpec spec;
+    for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
+    // Beside the cases, so that no column is needed.
+    spec.set_counters(job.counters);
+    spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
+    ids.Add(job.job_id);
+    benchmarks.Add(job.benchmark);
+    versions.Add(static_cast<int64_t>(job.benchmark_version));
+    resources.Add(static_cast<int64_t>(job.resource));
+    cases.Add(HexLiteral(DeterministicBytes(spec)));
+    counts.Add(static_cast<int64_t>(job.cases.size()));
+    worlds.Add(static_cast<int64_t>(job.world_size));
+    nodes.Add(static_cast<int64_t>(job.node_count));
+    candidates.Add(ArrayOf(job.candidate_node_ids));
+    gpus.Add(ArrayOf(job.gpu_indices));
+    exclusive.Add(static_cast<int64_t>(job.exclusive_node ? 1 : 0));
+    timeouts.Add(static_cast<int64_t>(job.timeout.count()));
+    repetitions.Add(static_cast<int64_t>(job.repetition));
+    seeds.Add(static_cast<int64_t>(job.seed));
+  }
+  transaction.exec_params(
+      "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_version, resource, cases,"
+      "  case_count, world_size, node_count, candidate_node_ids, gpu_indices, exclusive_node,"
+      "  timeout_ns, repetition, seed) "
+      "SELECT id, $15, benchmark, version, resource, cases, count, world, nodes,"
+      "  candidates::text[], gpus::int[], exclusive = 1, timeout, repetition, seed "
+      "FROM unnest($1::text[], $2::text[], $3::int[], $4::smallint[], $5::bytea[], $6::int[],"
+      "  $7::int[], $8::int[], $9::text[], $10::text[], $11::int[], $12::bigint[], $13::int[],"
+      "  $14::bigint[]) WITH ORDINALITY AS v(id, benchmark, version, resource, cases, count,"
+      "  world, nodes, candidates, gpus, exclusive, timeout, repetition, seed, position) "
+      "ORDER BY position",
+      ids.Finish(), benchmarks.Finish(), versions.Finish(), resources.Finish(), cases.Finish(),
+      counts.Finish(), worlds.Finish(), nodes.Finish(), candidates.Finish(), gpus.Finish(),
+      exclusive.Finish(), timeouts.Finish(), repetitions.Finish(), seeds.Finish(),
+      campaign.campaign_id);
+}
+
+}  // namespace
+
+Result<std::string> InsertCampaign(pqxx::transaction_base& transaction,
+                                   const NewCampaign& campaign) {
+  const pqxx::result inserted = transaction.exec_params(
+      "INSERT INTO campaign (campaign_id, request_id, name, spec, priority, retries) "
+      "VALUES ($1, $2, $3, $4::bytea, $5, $6) ON CONFLICT DO NOTHING RETURNING 1",
+      campaign.campaign_id, campaign.request_id, campaign.spec.name(),
+      HexLiteral(DeterministicBytes(campaign.spec)), campaign.spec.priority(),
+      campaign.spec.retries());
+  if (inserted.empty()) {
+    const pqxx::result before = transaction.exec_params(
+        "SELECT campaign_id FROM campaign WHERE request_id = $1", campaign.request_id);
+    if (!before.empty()) return before[0][0].as<std::string>();
+    return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+                  "campaign " + campaign.campaign_id + " exists already");
+  }
+  for (size_t begin = 0; begin < campaign.jobs.size(); begin += kJobsPerInsert) {
+    InsertJobs(transaction, campaign, begin,
+               std::min(begin + kJobsPerInsert, campaign.jobs.size()));
+  }
+  return campaign.campaign_id;
+}
+
+}  // namespace assay::storage
