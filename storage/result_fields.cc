@@ -174,6 +174,8 @@ std::vector<ResultField> MakeFields() {
          const v1::Prediction& prediction = Case(r).prediction();
          return prediction.has_efficiency_spec() ? Number(prediction.efficiency_spec()) : Values{};
        }},
+      {"regime", kText, [](R r) { return Text(Case(r).prediction().regime()); }},
+      {"failure", kText, [](R r) { return Text(Case(r).failure().reason()); }},
       {"flag", kText, [](R r) { return List(Case(r).conditions().flags()); }},
       {"time", kNumber,
        [](R r) {

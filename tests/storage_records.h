@@ -77,6 +77,7 @@ inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   }
   result.mutable_verification()->set_passed(true);
   result.mutable_prediction()->set_efficiency_spec(0.72);
+  result.mutable_prediction()->set_regime("compute");
   result.mutable_conditions()->add_flags("throttled");
   result.add_kernels("nvjet_sm90_tst_320x128");
   result.mutable_counters()->set_source("nvml_gpm");

@@ -53,6 +53,8 @@ const std::map<std::string, Column, std::less<>>& Columns() {
       {"agent_version", {Kind::kText, "NULLIF(r.agent_version, '')"}},
       {"price", {Kind::kNumber, "r.price_per_hour"}},
       {"efficiency", {Kind::kNumber, "r.efficiency_spec"}},
+      {"regime", {Kind::kText, "r.regime"}},
+      {"failure", {Kind::kText, "r.failure_reason"}},
       {"flag", {Kind::kTexts, "r.flags"}},
       {"time", {Kind::kNumber, "extract(epoch FROM r.end_time)"}},
   };

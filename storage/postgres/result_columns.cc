@@ -134,6 +134,8 @@ void ResultColumns::AddOrigin(const v1::CaseResult& result) {
   kernels.Add(origin.kernel());
   agent_versions.Add(origin.agent_version());
   flags.Add(ArrayOf(result.conditions().flags()));
+  AddOptional(regimes, !prediction.regime().empty(), prediction.regime());
+  AddOptional(failure_reasons, !result.failure().reason().empty(), result.failure().reason());
 }
 
 void InsertSeries(pqxx::transaction_base& transaction,

@@ -125,6 +125,7 @@ TEST_P(ResultStoreContract, FailedCaseIsKeptWithoutMeasurements) {
   ASSERT_TRUE(Is(Commit({failed})[0], CommitVerdict::kStored, true));
   EXPECT_EQ(Matching("outcome = failed"), 1U);
   EXPECT_EQ(Matching("outcome = ok"), 0U);
+  EXPECT_EQ(Matching("failure = VERIFICATION_FAILED"), 1U);
   EXPECT_EQ(Matching("NOT median > 0"), 1U);
   const auto list = results().List("", {});
   EXPECT_EQ(list->items.at(0).case_result().failure().reason(), "VERIFICATION_FAILED");
@@ -179,17 +180,20 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "gpu.model = *20*",
                           "provider : *",
                           "efficiency > 0",
+                          "regime = compute",
+                          "regime = comp*",
                           "region != eu",
+                          "failure != TIMEOUT",
                           "cuda = 13.0",
                           "gpu.count = 1",
                           "repetition = 0"}) {
     EXPECT_EQ(Matching(yes), 1U) << yes;
   }
-  for (const char* no :
-       {"driver >= 580.105", "driver > 1000", "gpu.model = h200", "price > 2.5",
-        "flag != throttled", "parameters.x : *", "region : *", "time > 2026-01-02",
-        "simulated = true", "primary = false AND metric = tflops", "median < 70",
-        "parameters.m > 10", "cuda < 9", "benchmark = \"' OR '1'='1\"", "node = \"name-of\""}) {
+  for (const char* no : {"driver >= 580.105", "driver > 1000", "gpu.model = h200", "price > 2.5",
+                         "flag != throttled", "parameters.x : *", "regime = memory", "failure : *",
+                         "region : *", "time > 2026-01-02", "simulated = true",
+                         "primary = false AND metric = tflops", "median < 70", "parameters.m > 10",
+                         "cuda < 9", "benchmark = \"' OR '1'='1\"", "node = \"name-of\""}) {
     EXPECT_EQ(Matching(no), 0U) << no;
   }
   EXPECT_EQ(Matching("metric : *"), 2U);
