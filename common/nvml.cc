@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <utility>
 
 #include "common/nvml_library.h"
+#include "common/pci.h"
 
 namespace assay {
 namespace {
@@ -33,20 +32,6 @@ constexpr std::array<std::string_view, 9> kThrottleReasons = {"gpu_idle",
 // nvmlPerfPolicyType_t and our names.
 constexpr std::array<std::pair<int, const char*>, 5> kPolicies = {
     {{0, "power"}, {1, "thermal"}, {2, "sync_boost"}, {3, "board_limit"}, {5, "reliability"}}};
-
-// The kernel's name of a PCI function: "0000:18:00.0".
-std::string SysfsName(const PciInfo& pci) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.0", pci.domain, pci.bus, pci.device);
-  return text.data();
-}
-
-std::optional<int> NumaNode(const PciInfo& pci) {
-  std::ifstream file("/sys/bus/pci/devices/" + SysfsName(pci) + "/numa_node");
-  int node = -1;
-  if (!(file >> node) || node < 0) return std::nullopt;  // -1: the firmware does not say.
-  return node;
-}
 
 template <typename T>
 std::optional<double> Scaled(std::optional<T> value, double factor) {
@@ -131,7 +116,7 @@ NvmlGpu Nvml::Describe(int index) const {
   gpu.name = library.ReadText("nvmlDeviceGetName", nvml.name, device);
   if (const auto pci = library.Read<PciInfo>("nvmlDeviceGetPciInfo", nvml.pci_info, device)) {
     gpu.pci_bus_id = pci->bus_id;
-    gpu.numa_node = NumaNode(*pci);
+    gpu.numa_node = ReadPciPlace(pci->bus_id).numa_node;
   }
   if (const auto memory =
           library.Read<nvml_abi::Memory>("nvmlDeviceGetMemoryInfo", nvml.memory, device)) {
@@ -173,6 +158,7 @@ NvmlGpu Nvml::Describe(int index) const {
   if (const NvLinks links = library.ReadNvLinks(device); links.readable) {
     gpu.nvlinks_active = links.active;
     gpu.nvlinks_to_switch = links.to_switch;
+    gpu.nvlink_bytes_per_second = links.bytes_per_second;
   }
   return gpu;
 }

@@ -36,6 +36,8 @@ struct NvmlGpu {
   // Links that are up, and how many of these lead to an NVSwitch.
   std::optional<int> nvlinks_active;
   int nvlinks_to_switch = 0;
+  // Of one link, one way, in bytes a second.
+  std::optional<int64_t> nvlink_bytes_per_second;
   std::optional<int> numa_node;
 };
 
@@ -86,6 +88,7 @@ struct NvmlLink {
   int gpu_a = 0;
   int gpu_b = 0;     // Greater than gpu_a.
   std::string kind;  // "NV18", "PIX", "PXB", "PHB", "NODE" or "SYS".
+  std::string no_peer_access;  // As WhyNoPeerAccess.
 };
 
 // An open NVML. Thread-safe. Calls take microseconds to a few milliseconds, but may
@@ -131,6 +134,10 @@ class Nvml {
 
   // One entry a pair of GPUs whose connection could be read.
   std::vector<NvmlLink> Links() const;
+
+  // Why neither GPU can read the other's memory: "the chipset does not support it". Empty
+  // if they can or NVML cannot tell.
+  std::string WhyNoPeerAccess(int a, int b) const;
 
   // The number of the GPU with this UUID ("GPU-...").
   std::optional<int> FindByUuid(std::string_view uuid) const;

@@ -53,6 +53,23 @@ struct ViolationTime {  // nvmlViolationTime_t; reference in us, violation in ns
 };
 static_assert(sizeof(ViolationTime) == 16);
 
+struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
+  unsigned field;
+  unsigned scope;
+  int64_t timestamp;
+  int64_t latency_usec;
+  int type;
+  Return code;
+  union {
+    double real;
+    unsigned integer;
+    uint64_t long_integer;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);
+// NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: of each active link, in MB/s, an unsigned int.
+inline constexpr unsigned kFieldNvLinkSpeed = 90;
+
 // nvmlGpmSample_t, counters at one moment.
 using GpmSample = struct GpmSampleOpaque*;
 
@@ -106,6 +123,10 @@ inline constexpr int kTopologyMultiple = 20;
 inline constexpr int kTopologyHostBridge = 30;
 inline constexpr int kTopologyNode = 40;
 inline constexpr int kTopologySystem = 50;
+// nvmlGpuP2PCapsIndex_t; nvmlGpuP2PStatus_t
+inline constexpr int kP2pRead = 0;
+inline constexpr int kP2pOk = 0;
+inline constexpr int kP2pUnknown = 6;
 // NVML_NVLINK_MAX_LINKS
 inline constexpr unsigned kMaxNvLinks = 18;
 
@@ -130,7 +151,9 @@ inline constexpr unsigned kMaxNvLinks = 18;
   X(nvlink_state, "nvmlDeviceGetNvLinkState", (Device, unsigned, int*))                      \
   X(nvlink_remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2", (Device, unsigned, PciInfo*))  \
   X(nvlink_remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType", (Device, unsigned, int*))     \
+  X(field_values, "nvmlDeviceGetFieldValues", (Device, int, FieldValue*))                    \
   X(common_ancestor, "nvmlDeviceGetTopologyCommonAncestor", (Device, Device, int*))          \
+  X(p2p_status, "nvmlDeviceGetP2PStatus", (Device, Device, int, int*))                       \
   X(ecc_mode, "nvmlDeviceGetEccMode", (Device, int*, int*))                                  \
   X(ecc_errors, "nvmlDeviceGetTotalEccErrors", (Device, int, int, uint64_t*))                \
   X(remapped_rows, "nvmlDeviceGetRemappedRows",                                              \

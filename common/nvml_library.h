@@ -19,6 +19,7 @@ struct NvLinks {
   bool readable = false;
   int active = 0;
   int to_switch = 0;
+  std::optional<int64_t> bytes_per_second;  // Of each, one way.
   std::vector<nvml_abi::PciInfo> remote_gpus;
 };
 
@@ -38,6 +39,7 @@ class Nvml::Library {
     using Memory = nvml_abi::Memory;
     using ProcessInfo = nvml_abi::ProcessInfo;
     using ViolationTime = nvml_abi::ViolationTime;
+    using FieldValue = nvml_abi::FieldValue;
     using GpmSample = nvml_abi::GpmSample;
     using GpmSupport = nvml_abi::GpmSupport;
     using GpmMetricsGet = nvml_abi::GpmMetricsGet;

@@ -27,6 +27,27 @@ std::optional<std::string> LinkKind(int topology_level) {
   }
 }
 
+// nvmlGpuP2PStatus_t, for people.
+std::string PeerAccessProblem(int status) {
+  switch (status) {
+    case nvml_abi::kP2pOk:
+    case nvml_abi::kP2pUnknown:
+      return "";
+    case 1:
+      return "the chipset does not support it";
+    case 2:
+      return "the GPU does not support it";
+    case 3:
+      return "the PCIe topology does not support it";
+    case 4:
+      return "the driver's settings disable it";
+    case 5:
+      return "it is not supported";
+    default:
+      return "NVML gives the reason " + std::to_string(status);
+  }
+}
+
 bool SamePlace(const PciInfo& a, const PciInfo& b) {
   return a.domain == b.domain && a.bus == b.bus && a.device == b.device;
 }
@@ -55,6 +76,14 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
       const auto remote =
           Read<PciInfo>("nvmlDeviceGetNvLinkRemotePciInfo", nvml.nvlink_remote_pci, device, link);
       if (remote) links.remote_gpus.push_back(*remote);
+    }
+  }
+  if (links.active > 0) {
+    nvml_abi::FieldValue speed{};
+    speed.field = nvml_abi::kFieldNvLinkSpeed;
+    if (Call("nvmlDeviceGetFieldValues", nvml.field_values, device, 1, &speed) &&
+        speed.code == nvml_abi::kSuccess && speed.value.integer > 0) {
+      links.bytes_per_second = int64_t{speed.value.integer} * 1'000'000;
     }
   }
   return links;
@@ -92,10 +121,23 @@ std::vector<NvmlLink> Nvml::Links() const {
                                                         nodes[b]->device)) {
         kind = LinkKind(*level);
       }
-      if (kind) links.push_back({static_cast<int>(a), static_cast<int>(b), *kind});
+      if (!kind) continue;
+      const auto first = static_cast<int>(a);
+      const auto second = static_cast<int>(b);
+      links.push_back({first, second, *kind, WhyNoPeerAccess(first, second)});
     }
   }
   return links;
+}
+
+std::string Nvml::WhyNoPeerAccess(int a, int b) const {
+  const auto first = library_->Handle(a);
+  const auto second = library_->Handle(b);
+  if (!first || !second || a == b) return "";
+  const auto status =
+      library_->Read<int>("nvmlDeviceGetP2PStatus", library_->functions().p2p_status, *first,
+                          *second, nvml_abi::kP2pRead);
+  return status ? PeerAccessProblem(*status) : "";
 }
 
 }  // namespace assay

@@ -12,6 +12,7 @@
 
 #include "agent/core/cpu_inventory.h"
 #include "common/gpu_model.h"
+#include "common/pci.h"
 
 namespace assay::agent {
 namespace {
@@ -104,7 +105,14 @@ v1::GpuInventory ReadGpu(const Nvml& nvml, int index) {
   // Which instances there are is not read; that there are some sets results apart.
   if (gpu.mig_enabled.value_or(false)) out.set_mig_profile("mixed");
   SetIf(gpu.nvlinks_active, [&](int value) { out.set_nvlinks_active(value); });
+  if (gpu.nvlinks_active) out.set_nvlinks_to_switch(gpu.nvlinks_to_switch);
+  SetIf(gpu.nvlink_bytes_per_second,
+        [&](int64_t value) { out.set_nvlink_bytes_per_second(value); });
   SetIf(gpu.numa_node, [&](int value) { out.set_numa_node(value); });
+  const PciPlace place = ReadPciPlace(gpu.pci_bus_id);
+  out.set_pcie_root_port(place.root_port);
+  out.set_pcie_switch(place.pcie_switch);
+  out.set_cpus(place.cpus);
   return out;
 }
 
@@ -132,6 +140,7 @@ v1::NodeInventory ReadInventory(const Nvml* nvml) {
     out->set_gpu_a(link.gpu_a);
     out->set_gpu_b(link.gpu_b);
     out->set_kind(link.kind);
+    out->set_no_peer_access(link.no_peer_access);
   }
   return inventory;
 }

@@ -87,6 +87,20 @@ Return nvmlDeviceGetNvLinkRemoteDeviceType(Device, unsigned, int* out) {
   return Give(out, kRemoteSwitch);
 }
 
+// GPUs 0 and 7 may not read each other.
+Return nvmlDeviceGetP2PStatus(Device a, Device b, int, int* out) {
+  const bool refused = IndexOf(a) + IndexOf(b) == 7 && (IndexOf(a) == 0 || IndexOf(b) == 0);
+  return Give(out, refused ? 1 : kP2pOk);
+}
+
+Return nvmlDeviceGetFieldValues(Device, int count, FieldValue* out) {
+  for (int i = 0; i < count; ++i) {
+    out[i].code = out[i].field == kFieldNvLinkSpeed ? kSuccess : kNotSupported;
+    out[i].value.integer = 26'562;
+  }
+  return kSuccess;
+}
+
 Return nvmlDeviceGetTopologyCommonAncestor(Device, Device, int* out) {
   return Give(out, kTopologySystem);
 }

@@ -46,7 +46,11 @@ TEST(InventoryTest, ReadsThisHostAndTheFakesGpus) {
   EXPECT_GE(inventory.cpu().threads(), inventory.cpu().cores());
   ASSERT_EQ(inventory.gpus_size(), 8);
   EXPECT_EQ(inventory.gpus(7).model(), "H200");
-  EXPECT_EQ(inventory.gpu_links_size(), 28);
+  ASSERT_EQ(inventory.gpu_links_size(), 28);
+  EXPECT_EQ(inventory.gpu_links(0).no_peer_access(), "");
+  EXPECT_EQ(inventory.gpu_links(6).no_peer_access(), "the chipset does not support it");
+  EXPECT_EQ(inventory.gpus(7).nvlinks_to_switch(), 18);
+  EXPECT_EQ(inventory.gpus(7).nvlink_bytes_per_second(), 26'562'000'000);
   EXPECT_EQ(inventory.driver_version(), "580.95.05");
   EXPECT_EQ(ReadBootId().size(), 36U);
   EXPECT_GT(*AvailableMemory(), 0);

@@ -49,6 +49,16 @@ TEST_F(NvmlTest, SwitchesJoinEveryPair) {
   const std::vector<NvmlLink> links = nvml_->Links();
   ASSERT_THAT(links, SizeIs(28));
   for (const NvmlLink& link : links) EXPECT_EQ(link.kind, "NV18");
+  EXPECT_EQ(nvml_->Describe(2).nvlinks_to_switch, 18);
+  EXPECT_EQ(nvml_->Describe(2).nvlink_bytes_per_second, 26'562'000'000);
+}
+
+TEST_F(NvmlTest, APairWithoutPeerAccessHasAReason) {
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 1), "");
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(7, 0), "the chipset does not support it");
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 0), "");
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 99), "");
+  EXPECT_EQ(nvml_->Links().at(6).no_peer_access, "the chipset does not support it");
 }
 
 TEST_F(NvmlTest, SamplesInUnitsOfTheirNames) {
