@@ -156,6 +156,13 @@ void AddRoofline(const v1::CaseResult& run, Fields& fields) {
                                {"spec_certainty", SpecCertainty(p.spec())}});
 }
 
+// Added later still.
+void AddHostTime(const v1::CaseResult& run, Fields& fields) {
+  const bool known = !run.measurements().empty() && run.measurements(0).method().host_seconds() > 0;
+  fields.emplace_back("host_seconds",
+                      If(known, known ? run.measurements(0).method().host_seconds() : 0));
+}
+
 void AddProfile(const v1::CaseResult& run, Fields& fields) {
   const v1::Counters& c = run.counters();
   fields.insert(
@@ -183,6 +190,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddEnvironment(result.case_result(), fields);
   AddProfile(result.case_result(), fields);
   AddRoofline(result.case_result(), fields);
+  AddHostTime(result.case_result(), fields);
   return fields;
 }
 

@@ -13,6 +13,7 @@
 namespace assay::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -180,7 +181,10 @@ TEST(ResultsCsvTest, HeaderAndRecordsAgree) {
                         "failure_reason,failure_message,metric,unit,direction,n,median,mad,p05,p95,"
                         "ci_low,ci_high"));
   EXPECT_THAT(ResultsCsvHeader(), HasSubstr("driver,cuda,cublas,nccl"));
-  EXPECT_THAT(ResultsCsvHeader(), HasSubstr("ridge_point,regime,spec_certainty"));
+  EXPECT_THAT(ResultsCsvHeader(), HasSubstr("ridge_point,regime,spec_certainty,host_seconds"));
+  v1::StoredResult launched = Gemm("4096", "bf16", 712.25);
+  launched.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_host_seconds(0.25);
+  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25\r\n"));
   const std::string record = ResultsCsv(Gemm("4096", "bf16", 712.25));
   EXPECT_EQ(fields(record), fields(ResultsCsvHeader()));
   EXPECT_THAT(record, HasSubstr("dtype=bf16;fill=random;k=4096;m=4096;n=4096,ok,,,tflops,TFLOP/s,,"
