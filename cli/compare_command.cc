@@ -6,6 +6,7 @@
 #include "cli/compare_view.h"
 #include "cli/context.h"
 #include "cli/fetch_results.h"
+#include "common/filter.h"
 
 namespace assay::cli {
 namespace {
@@ -16,10 +17,13 @@ struct CompareOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// Results of every metric that was published, not of primary ones alone.
-void AddMetrics(std::string& filter) {
-  const std::string metrics = "(" + PublishedMetricsFilter() + ")";
-  filter = filter.empty() ? metrics : "(" + filter + ") AND " + metrics;
+// The filter, and results of every metric that was published, not of primary ones alone.
+// Refuses what cannot be read here, as the user typed it.
+Result<std::string> WithMetrics(const std::string& filter) {
+  ASSAY_ASSIGN_OR_RETURN(const Filter typed, ParseFilter(filter));
+  const std::string metrics = PublishedMetricsFilter();
+  // OR binds tighter than AND, so neither needs parentheses.
+  return typed.kind == Filter::Kind::kAll ? metrics : filter + " AND " + metrics;
 }
 
 void PrintTable(const std::vector<v1::StoredResult>& results, const Comparisons& comparisons) {
@@ -45,7 +49,9 @@ ExitCode Compare(Context& context, const CompareOptions& options) {
   Result<Client> client = Client::ToCoordinator(context.client);
   if (!client.ok()) return Report(client.status());
   ResultsQuery query = options.query;
-  AddMetrics(query.filter);
+  Result<std::string> filter = WithMetrics(query.filter);
+  if (!filter.ok()) return Report(filter.status());
+  query.filter = *std::move(filter);
   const auto results = FetchResults(*client, query);
   if (!results.ok()) return Report(results.status());
   const Comparisons comparisons = CompareWithPublished(*results);

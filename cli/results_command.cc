@@ -8,6 +8,7 @@
 #include "cli/fetch_results.h"
 #include "cli/pages.h"
 #include "cli/results_view.h"
+#include "common/filter.h"
 
 namespace assay::cli {
 namespace {
@@ -17,16 +18,20 @@ struct ResultsOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// The filter with the campaign in it, by id: names are not unique.
+// The filter with the campaign in it, by id: names are not unique. A filter that cannot
+// be read is refused here, where it is what the user typed: the coordinator would count
+// characters of the completed one.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   if (query.campaign.empty()) return query.filter;
+  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseFilter(query.filter));
   v1::GetCampaignRequest request;
   request.set_campaign(query.campaign);
   ASSAY_ASSIGN_OR_RETURN(
       const v1::GetCampaignResponse response,
       client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request));
   const std::string restriction = "campaign = \"" + response.campaign().campaign_id() + "\"";
-  return query.filter.empty() ? restriction : restriction + " AND (" + query.filter + ")";
+  // OR binds tighter than AND, so the filter needs no parentheses.
+  return filter.kind == Filter::Kind::kAll ? restriction : query.filter + " AND " + restriction;
 }
 
 ExitCode Results(Context& context, const ResultsOptions& options) {

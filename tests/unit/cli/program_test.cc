@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/filter.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
 
@@ -251,8 +252,27 @@ TEST_F(ServedTest, FiltersTravelUnchanged) {
   Run({"node", "list", "--filter", "gpu.model = \"H200\""});
   EXPECT_EQ(fake_.last_filter(), "gpu.model = \"H200\"");
   Run({"results", "--campaign", "nightly", "--filter", "a = 1 OR b = 2"});
-  EXPECT_EQ(fake_.last_filter(),
-            "campaign = \"11111111-2222-4333-8444-555555555555\" AND (a = 1 OR b = 2)");
+  const std::string restriction = "campaign = \"11111111-2222-4333-8444-555555555555\"";
+  EXPECT_EQ(fake_.last_filter(), "a = 1 OR b = 2 AND " + restriction);
+  Run({"results", "--campaign", "nightly", "--filter", " "});
+  EXPECT_EQ(fake_.last_filter(), restriction);
+}
+
+TEST_F(ServedTest, CountsCharactersOfAFilterAsTyped) {
+  for (const char* filter : {"a = 1 AND (b", "a = 1) OR (b = 2", "median >"}) {
+    const Status typed = ParseFilter(filter).status();
+    ASSERT_FALSE(typed.ok());
+    const std::string where = typed.message().substr(0, typed.message().find(':'));
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"results", "--campaign", "nightly"},
+          std::vector<std::string>{"compare", "--published"}}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--filter", filter});
+      const ProgramRun run = Run(arguments);
+      EXPECT_EQ(run.exit_code, 2) << filter;
+      EXPECT_THAT(run.err, HasSubstr(where + ":")) << filter;
+    }
+  }
 }
 
 TEST_F(ServedTest, ComparesWithWhatWasPublished) {
@@ -269,7 +289,7 @@ TEST_F(ServedTest, ComparesWithWhatWasPublished) {
   run.mutable_environment()->set_gpu_form_factor("SXM");
   run.mutable_environment()->set_gpu_count(1);
   const ProgramRun unmatched = Run({"compare", "--published", "--filter", "a = 1 OR b = 2"});
-  EXPECT_THAT(fake_.last_filter(), StartsWith("(a = 1 OR b = 2) AND (metric = "));
+  EXPECT_THAT(fake_.last_filter(), StartsWith("a = 1 OR b = 2 AND metric = "));
   EXPECT_EQ(unmatched.exit_code, 0);
   EXPECT_EQ(unmatched.out, "");
   EXPECT_THAT(unmatched.err, HasSubstr("m=4096 n=4096 k=4096 dtype=bf16"));
@@ -277,8 +297,9 @@ TEST_F(ServedTest, ComparesWithWhatWasPublished) {
   (*run.mutable_parameters())["fill"] = "random";
   EXPECT_THAT(Run({"compare", "--published"}).out, HasSubstr("1.000"));
   const ProgramRun json = Run({"compare", "--published", "--campaign", "nightly", "-o", "json"});
+  EXPECT_THAT(fake_.last_filter(), StartsWith("metric = "));
   EXPECT_THAT(fake_.last_filter(),
-              StartsWith("campaign = \"11111111-2222-4333-8444-555555555555\" AND ("));
+              HasSubstr(" AND campaign = \"11111111-2222-4333-8444-555555555555\""));
   EXPECT_EQ(nlohmann::json::parse(json.out)[0]["ratio"], 1);
   EXPECT_THAT(Run({"compare", "--published", "-o", "csv"}).out, StartsWith("time,result_id,"));
 }
