@@ -49,6 +49,9 @@ Registry MakeRegistry() {
   registry.Add(NewLaunchOverhead());
   registry.Add(NewCacheBandwidth());
   registry.Add(NewHostTransfer());
+  registry.Add(NewHostLatency());
+  registry.Add(NewPeerTransfer());
+  registry.Add(NewPeerLatency());
 #endif
 #if ASSAY_HAVE_NCCL
   registry.Add(NewAllReduce());

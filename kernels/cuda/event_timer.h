@@ -31,7 +31,16 @@ class EventTimer {
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
+  // As above, but `before` is enqueued ahead of every sample and of the untimed call, and
+  // is not timed.
+  Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
+                   const std::function<Status()>& before, const std::function<Status()>& iterate,
+                   std::vector<double>* seconds);
+
  private:
+  // Has at least `count` events.
+  Status MakeEvents(int64_t count);
+
   std::vector<cudaEvent_t> events_;
 };
 

@@ -1,91 +1,31 @@
 #include "kernels/cuda/host_memory.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "common/pci.h"
 #include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
+#include "kernels/numa.h"
 
 namespace assay {
 namespace {
 
-// The first line of a file; empty if there is none.
-std::string LineOf(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-// CPUs of a list as Linux writes them: "0-3,8". What is no such list ends it.
-std::vector<int> CpusOf(const std::string& list) {
-  std::vector<int> cpus;
-  std::istringstream text(list);
-  int first = 0;
-  while (text >> first && first >= 0) {
-    int last = first;
-    if (text.peek() == '-') {
-      text.ignore();
-      if (!(text >> last)) break;
-    }
-    last = std::min(last, first + CPU_SETSIZE);
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    if (text.peek() != ',') break;
-    text.ignore();
-  }
-  return cpus;
-}
-
-// CPUs of the NUMA node next to the GPU; empty if the system does not tell.
-std::vector<int> CpusNextTo(int ordinal) {
+// The bus id of the GPU as CUDA spells it; empty if it cannot be asked.
+std::string BusIdOf(int ordinal) {
   std::array<char, 32> bus_id{};
   if (cudaDeviceGetPCIBusId(bus_id.data(), bus_id.size(), ordinal) != cudaSuccess) {
     cudaGetLastError();
-    return {};
+    return "";
   }
-  std::string name = bus_id.data();
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const std::string node = LineOf("/sys/bus/pci/devices/" + name + "/numa_node");
-  if (node.empty() || node.front() == '-') return {};
-  return CpusOf(LineOf("/sys/devices/system/node/node" + node + "/cpulist"));
+  return bus_id.data();
 }
-
-// While it lives, the calling thread runs next to a GPU, and so do the pages that it is
-// the first to touch.
-class RunNextTo {
- public:
-  explicit RunNextTo(int ordinal) {
-    cpu_set_t near;
-    CPU_ZERO(&near);
-    for (const int cpu : CpusNextTo(ordinal)) {
-      if (cpu < CPU_SETSIZE) CPU_SET(cpu, &near);
-    }
-    if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
-    CPU_AND(&near, &near, &before_);
-    moved_ = CPU_COUNT(&near) > 0 && sched_setaffinity(0, sizeof near, &near) == 0;
-  }
-  ~RunNextTo() {
-    if (moved_) sched_setaffinity(0, sizeof before_, &before_);
-  }
-  RunNextTo(const RunNextTo&) = delete;
-  RunNextTo& operator=(const RunNextTo&) = delete;
-
- private:
-  cpu_set_t before_;
-  bool moved_ = false;
-};
 
 Status NoHostMemory(int64_t bytes, bool pinned) {
   NoteMissingDeviceBytes(0);  // It is not the GPU's memory that was short.
@@ -108,10 +48,18 @@ HostMemory::~HostMemory() {
   }
 }
 
-Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal) {
+Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
+                                        const std::string& numa) {
   // Asking first is how a case fails instead of being killed.
   if (bytes > AvailableHostBytes().value_or(bytes)) return NoHostMemory(bytes, pinned);
-  const RunNextTo next_to(ordinal);
+  const NumaTopology topology = ReadNumaTopology();
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<int> node,
+                         ChooseNumaNode(numa, ReadPciPlace(BusIdOf(ordinal)).numa_node, topology));
+  const OnNumaNode on_node(node, topology);
+  if (numa == "remote" && !on_node.bound()) {
+    return Unsupported("numa is remote: this system lets no process choose NUMA node " +
+                       std::to_string(*node));
+  }
   HostMemory memory;
   void* data = nullptr;
   if (pinned) {
@@ -131,7 +79,14 @@ Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal)
   memory.bytes_ = bytes;
   memory.pinned_ = pinned;
   std::memset(data, 0, static_cast<size_t>(bytes));
-  return memory;
+  // What the kernel says, else what was asked for.
+  memory.node_ = NumaNodeOfPage(static_cast<char*>(data) + bytes / 2);
+  if (!memory.node_) memory.node_ = node;
+  if (numa == "remote" && memory.node_ != node) {
+    return Unsupported("numa is remote: the system put the memory on NUMA node " +
+                       std::to_string(*memory.node_) + ", not on " + std::to_string(*node));
+  }
+  return Result<HostMemory>(std::move(memory));
 }
 
 }  // namespace assay

@@ -2,16 +2,17 @@
 // both ways at once.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/byte_pattern.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/host_memory.h"
-#include "kernels/cuda/mismatches.h"
-#include "kernels/cuda/random.cuh"
+#include "kernels/numa.h"
 
 namespace assay {
 namespace {
@@ -19,53 +20,33 @@ namespace {
 constexpr uint64_t kStreamToDevice = 1;
 constexpr uint64_t kStreamToHost = 2;
 
-// Word `index` of what a direction transfers.
-__host__ __device__ uint64_t PatternWord(uint64_t seed, uint64_t pattern, int64_t index) {
-  return RandomBits(seed, pattern, static_cast<uint64_t>(index));
-}
-
-__global__ void FillKernel(uint64_t* data, int64_t words, uint64_t seed, uint64_t pattern) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words; i += step) {
-    data[i] = PatternWord(seed, pattern, i);
-  }
-}
-
-// Byte by byte, since a transfer may end within a word.
-__global__ void CheckKernel(const unsigned char* data, int64_t bytes, uint64_t seed,
-                            uint64_t pattern, Mismatches* mismatches) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < bytes; i += step) {
-    const uint64_t word = PatternWord(seed, pattern, i / 8);
-    if (data[i] != static_cast<unsigned char>(word >> (i % 8 * 8))) Report(mismatches, i);
-  }
-}
+// Up to this size one copy alone is timed, too.
+constexpr int64_t kLatencyBytes = int64_t{64} << 10;
 
 // One direction: its memory at both ends, its stream and its time.
 class Transfer {
  public:
   // `what` completes "cannot allocate ... for ...".
-  static Result<Transfer> Create(bool to_device, int64_t bytes, bool pinned, uint64_t seed,
-                                 int gpu) {
+  static Result<Transfer> Create(bool to_device, int64_t bytes, bool pinned,
+                                 const std::string& numa, uint64_t seed, int gpu) {
     Transfer transfer;
     transfer.to_device_ = to_device;
     transfer.bytes_ = bytes;
-    transfer.seed_ = seed;
+    transfer.pattern_ = {seed, to_device ? kStreamToDevice : kStreamToHost};
     // Whole words: the pattern is made of them.
     const int64_t room = (bytes + 7) / 8 * 8;
     ASSAY_ASSIGN_OR_RETURN(transfer.stream_, CudaStream::Create());
     ASSAY_ASSIGN_OR_RETURN(transfer.device_, DeviceBuffer::Allocate(room, "the GPU's end"));
-    ASSAY_ASSIGN_OR_RETURN(transfer.host_, HostMemory::Allocate(room, pinned, gpu));
+    ASSAY_ASSIGN_OR_RETURN(transfer.host_, HostMemory::Allocate(room, pinned, gpu, numa));
     for (Event& event : transfer.events_) {
       ASSAY_ASSIGN_OR_RETURN(event, Event::Create());
     }
     if (to_device) {
-      for (int64_t i = 0; i < room / 8; ++i) transfer.host_.words()[i] = transfer.Word(i);
+      for (int64_t i = 0; i < room / 8; ++i) transfer.host_.words()[i] = transfer.pattern_.Word(i);
       return Result<Transfer>(std::move(transfer));
     }
-    FillKernel<<<1024, 256, 0, transfer.stream()>>>(transfer.device_.as<uint64_t>(), room / 8, seed,
-                                                    kStreamToHost);
-    ASSAY_CUDA(cudaGetLastError());
+    ASSAY_RETURN_IF_ERROR(
+        FillBytes(transfer.pattern_, transfer.device_.data(), room, transfer.stream()));
     ASSAY_CUDA(cudaStreamSynchronize(transfer.stream()));
     return Result<Transfer>(std::move(transfer));
   }
@@ -108,12 +89,10 @@ class Transfer {
 
   // Compares what arrived, every byte.
   Result<Verdict> Check() const {
-    if (!to_device_) return CheckHost();
-    ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream()));
-    CheckKernel<<<1024, 256, 0, stream()>>>(device_.as<unsigned char>(), bytes_, seed_,
-                                            kStreamToDevice, counter.device());
-    ASSAY_CUDA(cudaGetLastError());
-    return counter.Read(device_.data(), bytes_, 1, stream());
+    Result<Verdict> verdict =
+        to_device_ ? CheckBytes(pattern_, device_.data(), bytes_, stream()) : CheckHost();
+    if (verdict.ok()) verdict->reference = "exact pattern, every byte; " + host_.Place();
+    return verdict;
   }
 
  private:
@@ -135,10 +114,6 @@ class Transfer {
     cudaEvent_t event = nullptr;
   };
 
-  uint64_t Word(int64_t index) const {
-    return PatternWord(seed_, to_device_ ? kStreamToDevice : kStreamToHost, index);
-  }
-
   Status Record(const Event& event) {
     ASSAY_CUDA(cudaEventRecord(event.event, stream()));
     return Status::Ok();
@@ -146,11 +121,10 @@ class Transfer {
 
   Result<Verdict> CheckHost() const {
     Verdict verdict;
-    verdict.reference = "exact pattern, every byte";
     verdict.norm = "mismatches";
     verdict.elements_checked = bytes_;
     for (int64_t begin = 0; begin < bytes_; begin += 8) {
-      const uint64_t expected = Word(begin / 8);
+      const uint64_t expected = pattern_.Word(begin / 8);
       const auto length = static_cast<size_t>(std::min<int64_t>(8, bytes_ - begin));
       if (std::memcmp(&expected, host_.words() + begin / 8, length) == 0) continue;
       if (verdict.error == 0) {
@@ -164,7 +138,7 @@ class Transfer {
 
   bool to_device_ = true;
   int64_t bytes_ = 0;
-  uint64_t seed_ = 0;
+  BytePattern pattern_;
   CudaStream stream_;
   DeviceBuffer device_;
   HostMemory host_;
@@ -177,6 +151,7 @@ class HostTransferCase : public Case {
       : gpu_(context.gpu),
         bytes_(Integer(context.parameters, "bytes")),
         pinned_(Word(context.parameters, "memory") == "pinned"),
+        numa_(Word(context.parameters, "numa")),
         direction_(Word(context.parameters, "direction")),
         seed_(context.seed) {}
 
@@ -185,7 +160,7 @@ class HostTransferCase : public Case {
     for (const bool to_device : {true, false}) {
       if (direction_ == (to_device ? "d2h" : "h2d")) continue;
       ASSAY_ASSIGN_OR_RETURN(Transfer transfer,
-                             Transfer::Create(to_device, bytes_, pinned_, seed_, gpu_));
+                             Transfer::Create(to_device, bytes_, pinned_, numa_, seed_, gpu_));
       transfers_.push_back(std::move(transfer));
     }
     seconds_.resize(transfers_.size());
@@ -216,11 +191,12 @@ class HostTransferCase : public Case {
       }
       seconds->push_back(longest);
     }
-    return Status::Ok();
+    return TimeAlone(samples);
   }
 
   // Bandwidths of the directions; 0 for one that is not there.
   std::vector<double> Observed(const std::string& name) const override {
+    if (name == "latency") return latencies_;
     const bool to_device = name == "h2d_bandwidth";
     if (direction_ == (to_device ? "d2h" : "h2d")) return {};
     std::vector<double> values = to_device ? seconds_.front() : seconds_.back();
@@ -249,6 +225,21 @@ class HostTransferCase : public Case {
     return Status::Ok();
   }
 
+  // What a program sees that waits for each small copy, by the host's clock.
+  Status TimeAlone(int64_t samples) {
+    if (transfers_.size() > 1 || bytes_ > kLatencyBytes) return Status::Ok();
+    Transfer& transfer = transfers_.front();
+    for (int64_t i = 0; i < samples; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      ASSAY_RETURN_IF_ERROR(transfer.Copy());
+      ASSAY_CUDA(cudaStreamSynchronize(transfer.stream()));
+      const std::chrono::duration<double, std::micro> alone =
+          std::chrono::steady_clock::now() - begin;
+      latencies_.push_back(alone.count());
+    }
+    return Status::Ok();
+  }
+
   // `batch` copies each way, all of them begun together.
   Status Iterate(int64_t batch) {
     Transfer& first = transfers_.front();
@@ -268,10 +259,12 @@ class HostTransferCase : public Case {
   const int gpu_;
   const int64_t bytes_;
   const bool pinned_;
+  const std::string numa_;
   const std::string direction_;
   const uint64_t seed_;
   std::vector<Transfer> transfers_;           // To the device, to the host: those there are.
   std::vector<std::vector<double>> seconds_;  // Of a copy, by transfer and sample.
+  std::vector<double> latencies_;             // Microseconds.
 };
 
 class HostTransfer : public Benchmark {
@@ -296,6 +289,7 @@ class HostTransfer : public Benchmark {
          {},
          {},
          {"pinned", "pageable"}},
+        NumaParameter(),
         {"bytes",
          ParameterType::kBytes,
          "of a copy, each way",
@@ -310,6 +304,10 @@ class HostTransfer : public Benchmark {
                       "bytes copied to the device a second", Quantity::kObserved, 1},
                      {"d2h_bandwidth", "GB/s", Direction::kHigherIsBetter,
                       "bytes copied to the host a second", Quantity::kObserved, 1},
+                     {"latency", "us", Direction::kLowerIsBetter,
+                      "one copy alone, from its call until the host knows that it is done; one "
+                      "way and up to 64 KiB",
+                      Quantity::kObserved, 1},
                      TimeMetric()};
     info_.model =
         "an iteration copies bytes one way, or bytes each way; time = bytes / bandwidth of the "

@@ -7,8 +7,7 @@
 #include "kernels/cuda/clocked_case.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/mismatches.h"
-#include "kernels/cuda/random_cycle.cuh"
+#include "kernels/cuda/pointer_chain.cuh"
 #include "kernels/measure/plateau.h"
 
 namespace assay {
@@ -19,53 +18,10 @@ constexpr int64_t kLoads = 16384;
 constexpr int kUnroll = 32;
 static_assert(kLoads % kUnroll == 0);
 constexpr int kThreads = 1024;
-constexpr int64_t kPointerBytes = 8;
 // Up to so many elements, in so many bytes, the host walks the whole cycle as well: it
 // copies all of them.
 constexpr int64_t kHostWalk = 65536;
 constexpr int64_t kHostWalkBytes = int64_t{64} << 20;
-
-// The working set: an element every `stride` bytes, which begins with the address of the
-// next element of the cycle.
-struct Chain {
-  char* base = nullptr;
-  int64_t stride = 0;
-  RandomCycle cycle;
-
-  __host__ __device__ char* Element(int64_t position) const {
-    return base + cycle.At(position) * stride;
-  }
-  __host__ __device__ int64_t bytes() const { return cycle.elements * stride; }
-};
-
-__global__ void BuildKernel(Chain chain) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chain.cycle.elements;
-       i += step) {
-    *reinterpret_cast<char**>(chain.Element(i)) = chain.Element(i + 1);
-  }
-}
-
-// That the cycle's positions are distinct elements (each bit of `seen` is set once), and
-// that each leads to the next: together, one cycle through all of them.
-__global__ void CheckKernel(Chain chain, unsigned* seen, Mismatches* mismatches) {
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chain.cycle.elements;
-       i += step) {
-    const int64_t element = chain.cycle.At(i);
-    const unsigned bit = 1U << (element % 32);
-    const bool again = (atomicOr(seen + element / 32, bit) & bit) != 0;
-    if (again || *reinterpret_cast<char**>(chain.Element(i)) != chain.Element(i + 1)) {
-      Report(mismatches, element);
-    }
-  }
-}
-
-__device__ uint64_t LoadGlobal(uint64_t address) {
-  uint64_t next;
-  asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(next) : "l"(address) : "memory");
-  return next;
-}
 
 __device__ unsigned LoadShared(unsigned address) {
   unsigned next;
@@ -90,7 +46,8 @@ __device__ Address Walk(Address at, Ticks* ticks) {
 // which begins empty, is there when the walk begins, and the L2 partition next to this
 // multiprocessor has the rest. `*end` is where the walk ends, in bytes from the base.
 __global__ void __launch_bounds__(kThreads)
-    GlobalChaseKernel(Chain chain, int64_t warm_bytes, uint64_t start, int64_t* end, Ticks* ticks) {
+    GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
+                      Ticks* ticks) {
   const auto base = reinterpret_cast<uint64_t>(chain.base);
   uint64_t all = 0;
   for (int64_t at = threadIdx.x * chain.stride; at < warm_bytes; at += kThreads * chain.stride) {
@@ -105,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    SharedChaseKernel(Chain chain, uint64_t start, int64_t* end, Ticks* ticks) {
+    SharedChaseKernel(PointerChain chain, uint64_t start, int64_t* end, Ticks* ticks) {
   extern __shared__ __align__(16) char shared[];
   const auto shared_base = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   const auto base = reinterpret_cast<uint64_t>(chain.base);
@@ -118,24 +75,6 @@ __global__ void __launch_bounds__(kThreads)
     const unsigned first = shared_base + static_cast<unsigned>(start - base);
     *end = static_cast<int64_t>(Walk<unsigned, LoadShared>(first, ticks) - shared_base);
   }
-}
-
-// The verdict on the chain's elements and on where the walk ended, in bytes.
-Verdict EndVerdict(int64_t end, int64_t expected, const Mismatches& mismatches, int64_t elements) {
-  Verdict verdict;
-  verdict.reference = "one cycle through every element, and where its walk ends";
-  verdict.norm = "mismatches";
-  verdict.elements_checked = elements + 1;
-  verdict.error = static_cast<double>(mismatches.count) + (end == expected ? 0 : 1);
-  verdict.passed = verdict.error == 0;
-  if (mismatches.count > 0) {
-    verdict.detail =
-        "element " + std::to_string(mismatches.first) + " does not lead to the next of the cycle";
-  } else if (end != expected) {
-    verdict.detail =
-        "the walk ended at byte " + std::to_string(end) + ", should be " + std::to_string(expected);
-  }
-  return verdict;
 }
 
 class PointerChaseCase : public ClockedCase {
@@ -201,31 +140,17 @@ class PointerChaseCase : public ClockedCase {
 
   Result<Verdict> Check(int64_t) override {
     const int64_t elements = chain_.cycle.elements;
-    ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream()));
-    const int64_t words = (elements + 31) / 32;
-    ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer seen,
-                           DeviceBuffer::Allocate(words * 4, "a bit for every element"));
-    ASSAY_CUDA(cudaMemsetAsync(seen.data(), 0, static_cast<size_t>(words) * 4, stream()));
-    CheckKernel<<<BlocksFor(elements), 256, 0, stream()>>>(chain_, seen.as<unsigned>(),
-                                                           counter.device());
-    ASSAY_CUDA(cudaGetLastError());
-    Mismatches mismatches;
+    ASSAY_ASSIGN_OR_RETURN(Mismatches mismatches, CheckChain(chain_, stream()));
     int64_t end = -1;
-    ASSAY_CUDA(cudaMemcpyAsync(&mismatches, counter.device(), sizeof mismatches, cudaMemcpyDefault,
-                               stream()));
     ASSAY_CUDA(cudaMemcpyAsync(&end, end_.data(), sizeof end, cudaMemcpyDefault, stream()));
     ASSAY_CUDA(cudaStreamSynchronize(stream()));
     if (elements <= kHostWalk && chain_.bytes() <= kHostWalkBytes) {
       ASSAY_RETURN_IF_ERROR(WalkOnHost(&mismatches));
     }
-    return EndVerdict(end, chain_.cycle.At(position_) * chain_.stride, mismatches, elements);
+    return ChainVerdict(end, chain_.cycle.At(position_) * chain_.stride, mismatches, elements);
   }
 
  private:
-  static unsigned BlocksFor(int64_t elements) {
-    return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
-  }
-
   // A cycle through the first `bytes` of memory_.
   Status Build(int64_t bytes) {
     chain_.base = memory_.as<char>();
@@ -233,9 +158,7 @@ class PointerChaseCase : public ClockedCase {
     chain_.cycle.window = window_ == 0 ? chain_.cycle.elements : window_ / chain_.stride;
     chain_.cycle.seed = seed();
     position_ = 0;
-    BuildKernel<<<BlocksFor(chain_.cycle.elements), 256, 0, stream()>>>(chain_);
-    ASSAY_CUDA(cudaGetLastError());
-    return Status::Ok();
+    return BuildChain(chain_, stream());
   }
 
   // Follows the addresses themselves, knowing nothing of how they were made.
@@ -310,7 +233,7 @@ class PointerChaseCase : public ClockedCase {
   int64_t bytes_;
   int64_t capacity_ = 0;  // Of level_, where the sweep found it.
   const int64_t window_;
-  Chain chain_;
+  PointerChain chain_;
   DeviceBuffer memory_;
   DeviceBuffer end_;
   int64_t position_ = 0;  // In the cycle: where the coming walk begins.

@@ -1,0 +1,148 @@
+#include "kernels/numa.h"
+
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+namespace {
+
+// Nodes that a mask of memory policies can name here; more than any machine has.
+constexpr int kMaxNodes = 1024;
+constexpr int kMaskBits = 8 * sizeof(unsigned long);
+using NodeMask = std::array<unsigned long, kMaxNodes / kMaskBits>;
+
+// The first line of a file; empty if there is none.
+std::string LineOf(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::vector<int> NumbersIn(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<int> numbers;
+  for (int number = 0; stream >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+bool SetPolicy(int mode, const unsigned long* mask) {
+  return syscall(SYS_set_mempolicy, mode, mask, mask == nullptr ? 0 : kMaxNodes) == 0;
+}
+
+}  // namespace
+
+std::vector<int> ParseCpuList(const std::string& list) {
+  std::vector<int> cpus;
+  std::istringstream text(list);
+  int first = 0;
+  while (text >> first && first >= 0) {
+    int last = first;
+    if (text.peek() == '-') {
+      text.ignore();
+      if (!(text >> last)) break;
+    }
+    last = std::min(last, first + CPU_SETSIZE);
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (text.peek() != ',') break;
+    text.ignore();
+  }
+  return cpus;
+}
+
+NumaTopology ReadNumaTopology(const std::string& sys) {
+  const std::string folder = sys + "/devices/system/node/";
+  NumaTopology topology;
+  // Written as lists of CPUs are.
+  for (const int node : ParseCpuList(LineOf(folder + "has_memory"))) {
+    const std::string own = folder + "node" + std::to_string(node) + "/";
+    topology.distances[node] = NumbersIn(LineOf(own + "distance"));
+    topology.cpus[node] = ParseCpuList(LineOf(own + "cpulist"));
+  }
+  return topology;
+}
+
+ParameterSpec NumaParameter() {
+  return {"numa",
+          ParameterType::kWord,
+          "where the host's memory is. local: on the NUMA node next to the GPU, where the system "
+          "tells it; remote: on the node farthest from it; any: where the system puts it",
+          "local",
+          {},
+          {},
+          {"local", "remote", "any"}};
+}
+
+Result<std::optional<int>> ChooseNumaNode(const std::string& word, std::optional<int> near,
+                                          const NumaTopology& topology) {
+  if (word == "any") return std::optional<int>();
+  const bool known = near && topology.distances.count(*near) > 0;
+  if (word == "local") return known ? near : std::nullopt;
+  if (topology.distances.size() < 2) {
+    return Unsupported("numa is remote: this machine shows one NUMA node");
+  }
+  if (!known) {
+    return Unsupported("numa is remote: the system does not tell on which of its " +
+                       std::to_string(topology.distances.size()) + " NUMA nodes the GPU is");
+  }
+  // In the order of the node's distances, which is that of all nodes.
+  const std::vector<int>& distances = topology.distances.at(*near);
+  int farthest = -1;
+  int best = 0;
+  size_t place = 0;
+  for (const auto& [node, unused] : topology.distances) {
+    const int distance = place < distances.size() ? distances[place] : 0;
+    ++place;
+    if (node == *near || (farthest >= 0 && distance <= best)) continue;
+    farthest = node;
+    best = distance;
+  }
+  return std::optional<int>(farthest);
+}
+
+OnNumaNode::OnNumaNode(std::optional<int> node, const NumaTopology& topology) {
+  CPU_ZERO(&before_);
+  if (!node || *node < 0 || *node >= kMaxNodes) return;
+  cpu_set_t near;
+  CPU_ZERO(&near);
+  const auto cpus = topology.cpus.find(*node);
+  if (cpus != topology.cpus.end()) {
+    for (const int cpu : cpus->second) {
+      if (cpu < CPU_SETSIZE) CPU_SET(cpu, &near);
+    }
+  }
+  if (sched_getaffinity(0, sizeof before_, &before_) == 0) {
+    CPU_AND(&near, &near, &before_);
+    moved_ = CPU_COUNT(&near) > 0 && sched_setaffinity(0, sizeof near, &near) == 0;
+  }
+  NodeMask mask{};
+  mask[static_cast<size_t>(*node / kMaskBits)] = 1UL << (*node % kMaskBits);
+  policy_ = SetPolicy(MPOL_BIND, mask.data());
+}
+
+OnNumaNode::~OnNumaNode() {
+  if (moved_) sched_setaffinity(0, sizeof before_, &before_);
+  if (policy_) SetPolicy(MPOL_DEFAULT, nullptr);
+}
+
+std::optional<int> NumaNodeOfPage(const void* address) {
+  const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t page = reinterpret_cast<uintptr_t>(address) / page_bytes * page_bytes;
+  void* pages[1] = {reinterpret_cast<void*>(page)};
+  int status = -1;
+  // Without target nodes it moves nothing: it tells where the pages are.
+  if (syscall(SYS_move_pages, 0, 1UL, pages, nullptr, &status, 0) != 0 || status < 0) {
+    return std::nullopt;
+  }
+  return status;
+}
+
+}  // namespace assay
