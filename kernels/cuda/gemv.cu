@@ -1,14 +1,20 @@
 // gemv: y = x W' for a few rows of x, as in the decode step of a language model: every
 // weight is read once and used m times, so that the memory is what counts.
 //
-// Several rows of bf16 or fp16 go through the tensor cores (gemv_kernel.cuh); a single one,
-// fp32, and rows that do not begin at 16-byte boundaries, through fused multiply-adds.
+// Several rows of bf16 or fp16 go through the tensor cores, on Hopper by wgmma
+// (gemv_wgmma.cuh), else by mma.sync (gemv_kernel.cuh); a single one, fp32, and rows that do
+// not begin at 16-byte boundaries, through fused multiply-adds.
 //
 // On Hopper iterations overlap as layers of a model do: a kernel loads its first weights,
 // which none writes, while the one before it ends, and waits for that end before it reads
 // x or writes y.
+#include <cstring>
+#include <functional>
+#include <memory>
 #include <string>
-#include <variant>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/dependent_launch.cuh"
@@ -17,6 +23,7 @@
 #include "kernels/cuda/gemm_values.cuh"
 #include "kernels/cuda/gemv_launch.cuh"
 #include "kernels/cuda/gemv_weights.cuh"
+#include "kernels/cuda/gemv_wgmma_launch.cuh"
 #include "kernels/cuda/gpu_case.h"
 
 namespace assay {
@@ -26,27 +33,43 @@ constexpr int kMaxRows = 128;
 // Of the multiply-add kernel: a block's threads share kStripRows rows of W and split k.
 constexpr int kThreads = 128;
 constexpr int kStripRows = 4;
+// Blocks that a multiprocessor should hold, so that enough of W is on its way.
+constexpr int kResident = 4;
 
 template <typename T, int length>
-struct alignas(sizeof(T) * length) Vector {
+struct Vector {
   T element[length];
 };
-
-// Vector at `from` + `at`, zeros from `end` on.
+// A vector as it is loaded. Elements are taken out of it where they are used: on its own, one
+// of 16 bits occupies a whole register, and fewer blocks would be resident.
 template <typename T, int length>
-__device__ Vector<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
+using Packed =
+    std::conditional_t<sizeof(T) * length == 16, uint4,
+                       std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
+
+// Vector at `from` + `at`, zeros from `end` on. `once`: its lines leave the caches before
+// others.
+template <typename T, int length, bool once>
+__device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
   if (at >= end) return {};
-  return *reinterpret_cast<const Vector<T, length>*>(from + at);
+  const auto* packed = reinterpret_cast<const Packed<T, length>*>(from + at);
+  return once ? __ldcs(packed) : *packed;
+}
+
+template <typename T, int length>
+__device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
+  Vector<T, length> vector;
+  memcpy(&vector, &packed, sizeof vector);
+  return vector;
 }
 
 // Block b: x rows of block b % row_blocks, so that blocks that are resident together
 // share W in the L2 cache; strip b / row_blocks of W. `length` elements a load. A thread
 // loads `ahead` vectors of each row of W before it needs the first.
 template <typename T, int length, int rows, int ahead>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResident)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
                   int64_t row_blocks) {
-  using Load = Vector<T, length>;
   constexpr int kStep = kThreads * length;
   const int64_t row0 = blockIdx.x % row_blocks * rows;
   const int64_t column0 = blockIdx.x / row_blocks * kStripRows;
@@ -61,12 +84,12 @@ __global__ void __launch_bounds__(kThreads)
   AllowNext();
   bool waited = false;
   for (int64_t at = int64_t{threadIdx.x} * length; at < k; at += ahead * kStep) {
-    Load weights[ahead][kStripRows];
+    Packed<T, length> weights[ahead][kStripRows];
 #pragma unroll
     for (int step = 0; step < ahead; ++step) {
 #pragma unroll
       for (int j = 0; j < kStripRows; ++j) {
-        weights[step][j] = LoadVector<T, length>(w_row[j], at + step * kStep, k);
+        weights[step][j] = LoadVector<T, length, rows == 1>(w_row[j], at + step * kStep, k);
       }
     }
     if (!waited) WaitForPrevious();
@@ -75,13 +98,15 @@ __global__ void __launch_bounds__(kThreads)
     for (int step = 0; step < ahead; ++step) {
 #pragma unroll
       for (int i = 0; i < rows; ++i) {
-        const Load values = LoadVector<T, length>(x_row[i], at + step * kStep, k);
+        const Vector<T, length> values =
+            Unpack<T, length>(LoadVector<T, length, false>(x_row[i], at + step * kStep, k));
 #pragma unroll
         for (int j = 0; j < kStripRows; ++j) {
+          const Vector<T, length> w_values = Unpack<T, length>(weights[step][j]);
 #pragma unroll
           for (int e = 0; e < length; ++e) {
-            sum[i][j] += static_cast<float>(values.element[e]) *
-                         static_cast<float>(weights[step][j].element[e]);
+            sum[i][j] +=
+                static_cast<float>(values.element[e]) * static_cast<float>(w_values.element[e]);
           }
         }
       }
@@ -126,19 +151,69 @@ Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, bool over
   return launch(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
 }
 
+// Device memory of one rotation set. Not owned.
 template <typename T>
-using DenseLauncher = GemvLauncher<DenseWeights<T>, T>;
+struct GemvOperands {
+  const T* x;
+  const T* w;
+  T* y;
+};
+
+// Enqueues the product of a rotation set.
+using Multiply = std::function<Status(int64_t set, cudaStream_t)>;
 
 template <typename T>
-Result<DenseLauncher<T>> MakeLauncher(const GemmShape& shape, const GpuDevice& device) {
-  const auto make = [&](auto kind) {
-    return DenseLauncher<T>::template Tiled<decltype(kind)>(shape.m, shape.n, shape.k, device);
+Multiply FmaProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                    const GpuDevice& device) {
+  const bool overlap = device.compute_major >= 9;
+  return [=](int64_t set, cudaStream_t stream) {
+    constexpr int kLength = 16 / sizeof(T);
+    const GemvOperands<T>& of = sets[static_cast<size_t>(set)];
+    return shape.k % kLength == 0 ? LaunchFma<T, kLength>(of.x, of.w, of.y, shape, overlap, stream)
+                                  : LaunchFma<T, 1>(of.x, of.w, of.y, shape, overlap, stream);
   };
-  if (shape.m <= 8) return make(GemvShape<1, 1, 1, 8, 4, false>());
-  if (shape.m <= 16) return make(GemvShape<2, 1, 4, 2, 4, true>());
-  if (shape.m <= 32) return make(GemvShape<4, 1, 4, 2, 4, true>());
-  if (shape.m <= 64) return make(GemvShape<8, 1, 8, 1, 4, true>());
-  return make(GemvShape<16, 1, 8, 1, 4, true>());
+}
+
+template <typename T>
+Result<Multiply> TiledProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                              const GpuDevice& device) {
+  using Launcher = GemvLauncher<DenseWeights<T>, T>;
+  const auto make = [&](auto kind) {
+    return Launcher::template Tiled<decltype(kind)>(shape.m, shape.n, shape.k, device);
+  };
+  ASSAY_ASSIGN_OR_RETURN(Launcher made, shape.m <= 8    ? make(GemvShape<1, 1, 1, 8, 4, false>())
+                                        : shape.m <= 16 ? make(GemvShape<2, 1, 4, 2, 4, true>())
+                                        : shape.m <= 32 ? make(GemvShape<4, 1, 4, 2, 4, true>())
+                                        : shape.m <= 64 ? make(GemvShape<8, 1, 8, 1, 4, true>())
+                                                        : make(GemvShape<16, 1, 8, 1, 4, true>()));
+  const auto launcher = std::make_shared<Launcher>(std::move(made));
+  return Multiply([=](int64_t set, cudaStream_t stream) {
+    const GemvOperands<T>& of = sets[static_cast<size_t>(set)];
+    return launcher->Launch({of.w, shape.n, shape.k}, of.x, of.y, stream);
+  });
+}
+
+template <typename T>
+Result<Multiply> WgmmaProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                              const GpuDevice& device) {
+  ASSAY_ASSIGN_OR_RETURN(WgmmaGemv<T> made, WgmmaGemv<T>::Create(shape, device));
+  const auto gemv = std::make_shared<WgmmaGemv<T>>(std::move(made));
+  for (const GemvOperands<T>& of : sets) {
+    ASSAY_RETURN_IF_ERROR(gemv->AddSet(of.x, of.w, of.y));
+  }
+  return Multiply([gemv](int64_t set, cudaStream_t stream) { return gemv->Launch(set, stream); });
+}
+
+template <typename T>
+Result<Multiply> MakeProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                             const GpuDevice& device) {
+  if constexpr (sizeof(T) == 2) {
+    if (shape.m > 1 && shape.k % 8 == 0) {
+      if (device.compute_major == 9) return WgmmaProduct(shape, sets, device);
+      if (device.compute_major >= 8) return TiledProduct(shape, sets, device);
+    }
+  }
+  return FmaProduct(shape, sets, device);
 }
 
 GemmShape ShapeOf(const ParameterMap& parameters) {
@@ -175,6 +250,7 @@ class GemvCase : public GpuCase {
                                        4));
     return WithElementType(dtype_, [this](auto tag) -> Status {
       using T = typename decltype(tag)::Type;
+      std::vector<GemvOperands<T>> operands;
       for (int64_t set = 0; set < sets(); ++set) {
         const int64_t x_count = shape_.m * shape_.k;
         const int64_t w_count = shape_.n * shape_.k;
@@ -182,33 +258,14 @@ class GemvCase : public GpuCase {
                                            set * x_count, stream()));
         ASSAY_RETURN_IF_ERROR(FillElements(Array<T>(set, w_), w_count, zeros(), seed(), kStreamB,
                                            set * w_count, stream()));
+        operands.push_back({Array<T>(set, x_), Array<T>(set, w_), Array<T>(set, y_)});
       }
-      if constexpr (sizeof(T) == 2) {
-        if (shape_.m > 1 && shape_.k % 8 == 0 && device().compute_major >= 8) {
-          ASSAY_ASSIGN_OR_RETURN(launcher_, MakeLauncher<T>(shape_, device()));
-        }
-      }
+      ASSAY_ASSIGN_OR_RETURN(multiply_, MakeProduct(shape_, operands, device()));
       return Status::Ok();
     });
   }
 
-  Status Enqueue(int64_t set) override {
-    return WithElementType(dtype_, [&](auto tag) -> Status {
-      using T = typename decltype(tag)::Type;
-      const T* const x = Array<T>(set, x_);
-      const T* const w = Array<T>(set, w_);
-      T* const y = Array<T>(set, y_);
-      if constexpr (sizeof(T) == 2) {
-        if (const auto* launcher = std::get_if<DenseLauncher<T>>(&launcher_)) {
-          return launcher->Launch({w, shape_.n, shape_.k}, x, y, stream());
-        }
-      }
-      constexpr int kLength = 16 / sizeof(T);
-      const bool overlap = device().compute_major >= 9;
-      return shape_.k % kLength == 0 ? LaunchFma<T, kLength>(x, w, y, shape_, overlap, stream())
-                                     : LaunchFma<T, 1>(x, w, y, shape_, overlap, stream());
-    });
-  }
+  Status Enqueue(int64_t set) override { return multiply_(set, stream()); }
 
   OutputRange Output(int64_t set) override { return {Array<void>(set, y_), shape_.DBytes()}; }
 
@@ -228,8 +285,7 @@ class GemvCase : public GpuCase {
   int x_ = 0;
   int w_ = 0;
   int y_ = 0;
-  // Empty where multiply-adds do the work.
-  std::variant<std::monostate, DenseLauncher<__nv_bfloat16>, DenseLauncher<__half>> launcher_;
+  Multiply multiply_;
 };
 
 class Gemv : public Benchmark {

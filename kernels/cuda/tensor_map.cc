@@ -27,7 +27,8 @@ Result<EncodeTiled> FindEncodeTiled() {
 Result<CUtensorMap> EncodeTensorMap(CUtensorMapDataType type, const void* data,
                                     const std::vector<int64_t>& sizes,
                                     const std::vector<int64_t>& strides,
-                                    const std::vector<int64_t>& box) {
+                                    const std::vector<int64_t>& box,
+                                    CUtensorMapL2promotion promotion) {
   ASSAY_ASSIGN_OR_RETURN(const EncodeTiled encode, FindEncodeTiled());
   const std::vector<cuuint64_t> size(sizes.begin(), sizes.end());
   const std::vector<cuuint64_t> stride(strides.begin(), strides.end());
@@ -37,8 +38,7 @@ Result<CUtensorMap> EncodeTensorMap(CUtensorMapDataType type, const void* data,
   const CUresult result =
       encode(&map, type, static_cast<cuuint32_t>(size.size()), const_cast<void*>(data), size.data(),
              stride.data(), extent.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+             CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::string shape;
   for (const int64_t elements : sizes) {

@@ -14,10 +14,11 @@ namespace assay {
 // a box lies beyond the array arrives as zeros and is not written. `sizes` and `box` are
 // elements in each dimension, that of neighbours in memory first; `strides` are the bytes
 // from one element to the next in every dimension but that first one, multiples of 16.
+// `promotion`: what a miss brings into the L2 cache at least.
 // Unsupported() with a driver older than CUDA 12; INTERNAL for what the driver refuses.
-Result<CUtensorMap> EncodeTensorMap(CUtensorMapDataType type, const void* data,
-                                    const std::vector<int64_t>& sizes,
-                                    const std::vector<int64_t>& strides,
-                                    const std::vector<int64_t>& box);
+Result<CUtensorMap> EncodeTensorMap(
+    CUtensorMapDataType type, const void* data, const std::vector<int64_t>& sizes,
+    const std::vector<int64_t>& strides, const std::vector<int64_t>& box,
+    CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 
 }  // namespace assay

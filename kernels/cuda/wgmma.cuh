@@ -16,6 +16,9 @@ inline constexpr int kAlongK = 0;
 inline constexpr int kAlongColumns = 1;
 
 // The numbers of the sums' operands, which come first.
+#define ASSAY_NUMBERS_4 "%0, %1, %2, %3"
+#define ASSAY_NUMBERS_8 ASSAY_NUMBERS_4 ", %4, %5, %6, %7"
+#define ASSAY_NUMBERS_16 ASSAY_NUMBERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define ASSAY_NUMBERS_32                                                                  \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
   "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -31,11 +34,10 @@ inline constexpr int kAlongColumns = 1;
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, "    \
   "%126, %127"
 
-#define ASSAY_SUMS_8(i)                                                                 \
-  "+f"(d[(i)]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3]), "+f"(d[(i) + 4]), \
-      "+f"(d[(i) + 5]), "+f"(d[(i) + 6]), "+f"(d[(i) + 7])
-#define ASSAY_SUMS_32(i) \
-  ASSAY_SUMS_8(i), ASSAY_SUMS_8((i) + 8), ASSAY_SUMS_8((i) + 16), ASSAY_SUMS_8((i) + 24)
+#define ASSAY_SUMS_4(i) "+f"(d[(i)]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
+#define ASSAY_SUMS_8(i) ASSAY_SUMS_4(i), ASSAY_SUMS_4((i) + 4)
+#define ASSAY_SUMS_16(i) ASSAY_SUMS_8(i), ASSAY_SUMS_8((i) + 8)
+#define ASSAY_SUMS_32(i) ASSAY_SUMS_16(i), ASSAY_SUMS_16((i) + 16)
 #define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
@@ -60,6 +62,19 @@ inline constexpr int kAlongColumns = 1;
 // there are elements of d. a and b are descriptors (SwizzledOperand) of T, fp16 or bf16, in
 // shared memory, a stored along k, b as kLayoutOfB says. Asynchronous: between MatrixFence
 // and MatrixCommit.
+template <typename T, int kLayoutOfB>
+__device__ inline void MultiplyShared(float (&d)[4], uint64_t a, uint64_t b, int add) {
+  ASSAY_WGMMA("8", 4, "6", "%4, %5, p, 1, 1, 0, %7", "l"(a), "l"(b), "r"(add), "n"(kLayoutOfB))
+}
+template <typename T, int kLayoutOfB>
+__device__ inline void MultiplyShared(float (&d)[8], uint64_t a, uint64_t b, int add) {
+  ASSAY_WGMMA("16", 8, "10", "%8, %9, p, 1, 1, 0, %11", "l"(a), "l"(b), "r"(add), "n"(kLayoutOfB))
+}
+template <typename T, int kLayoutOfB>
+__device__ inline void MultiplyShared(float (&d)[16], uint64_t a, uint64_t b, int add) {
+  ASSAY_WGMMA("32", 16, "18", "%16, %17, p, 1, 1, 0, %19", "l"(a), "l"(b), "r"(add),
+              "n"(kLayoutOfB))
+}
 template <typename T, int kLayoutOfB>
 __device__ inline void MultiplyShared(float (&d)[32], uint64_t a, uint64_t b, int add) {
   ASSAY_WGMMA("64", 32, "34", "%32, %33, p, 1, 1, 0, %35", "l"(a), "l"(b), "r"(add),
@@ -93,9 +108,14 @@ __device__ inline void MultiplyRegister(float (&d)[64], const uint32_t* a, uint6
 #undef ASSAY_SUMS_128
 #undef ASSAY_SUMS_64
 #undef ASSAY_SUMS_32
+#undef ASSAY_SUMS_16
 #undef ASSAY_SUMS_8
+#undef ASSAY_SUMS_4
 #undef ASSAY_NUMBERS_128
 #undef ASSAY_NUMBERS_64
 #undef ASSAY_NUMBERS_32
+#undef ASSAY_NUMBERS_16
+#undef ASSAY_NUMBERS_8
+#undef ASSAY_NUMBERS_4
 
 }  // namespace assay::hopper
