@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/fetch_results.h"
 #include "cli/node_view.h"
 #include "cli/pages.h"
 #include "cli/utf8.h"
@@ -52,6 +53,17 @@ ExitCode List(Context& context, const ListOptions& options) {
   return kExitDone;
 }
 
+// What was measured between the node's GPUs, newest first.
+Result<std::vector<v1::StoredResult>> TransfersOf(Client& client, const v1::Node& node) {
+  if (node.description().inventory().gpus_size() < 2) return std::vector<v1::StoredResult>();
+  constexpr int kEnough = 4096;  // Every pair of 16 GPUs in 16 ways.
+  ResultsQuery query;
+  query.filter =
+      "benchmark = \"peer_transfer\" AND node = \"" + node.description().node_id() + "\"";
+  query.limit = kEnough;
+  return FetchResults(client, query);
+}
+
 ExitCode Show(Context& context, const ShowOptions& options) {
   Result<Client> client = Client::ToCoordinator(context.client);
   if (!client.ok()) return Report(client.status());
@@ -67,9 +79,12 @@ ExitCode Show(Context& context, const ShowOptions& options) {
     case OutputFormat::kCsv:
       Print(NodeCsv({response->node()}));
       break;
-    case OutputFormat::kTable:
-      Print(DescribeNode(response->node(), StyleOf(STDOUT_FILENO)));
+    case OutputFormat::kTable: {
+      const auto transfers = TransfersOf(*client, response->node());
+      if (!transfers.ok()) return Report(transfers.status());
+      Print(DescribeNode(response->node(), *transfers, StyleOf(STDOUT_FILENO)));
       break;
+    }
   }
   return kExitDone;
 }

@@ -6,6 +6,7 @@
 #include "cli/field_reader.h"
 #include "cli/format.h"
 #include "cli/output.h"
+#include "cli/topology_view.h"
 #include "cli/utf8.h"
 
 namespace assay::cli {
@@ -220,7 +221,8 @@ std::string NodeCsv(const std::vector<v1::Node>& nodes) {
   return csv;
 }
 
-std::string DescribeNode(const v1::Node& node, const Style& style) {
+std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
+                         const Style& style) {
   const v1::NodeDescription& description = node.description();
   const v1::NodeInventory& inventory = description.inventory();
   std::string text;
@@ -244,6 +246,10 @@ std::string DescribeNode(const v1::Node& node, const Style& style) {
   line("Price", Price(description));
   line("Labels", Labels(description, ", "));
   if (!inventory.gpus().empty()) text += "\n" + GpuTable(inventory, style);
+  for (const std::string& matrix :
+       {TopologyText(inventory, style), MeasuredLinks(inventory, transfers, style)}) {
+    if (!matrix.empty()) text += "\n" + matrix;
+  }
   Table benchmarks({{"BENCHMARK"}, {"CAN RUN"}});
   for (const v1::BenchmarkSchema& schema : description.benchmarks()) {
     const bool supported = schema.unsupported_reason().empty();

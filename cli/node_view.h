@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "assay/v1/node_service.pb.h"
+#include "assay/v1/result_service.pb.h"
 #include "cli/table.h"
 
 namespace assay::cli {
@@ -17,7 +18,8 @@ Table NodeTable(const std::vector<v1::Node>& nodes);
 // One record a node, with a header.
 std::string NodeCsv(const std::vector<v1::Node>& nodes);
 
-// Everything known of one node, for people.
-std::string DescribeNode(const v1::Node& node, const Style& style);
+// Everything known of one node, for people. `transfers`: as MeasuredLinks.
+std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
+                         const Style& style);
 
 }  // namespace assay::cli
