@@ -49,7 +49,7 @@ class LtGemm {
   // reaches its power limit these turns are long: the algorithm that wins a sprint
   // at full clocks was seen 4% behind once power had settled. `next` gives the
   // operands of each run, so that the cache is as cold as in the timed window. Takes
-  // up to 4 s for large shapes; but if this process has tuned the same shape on the
+  // about 2.5 s for large shapes; but if this process has tuned the same shape on the
   // same GPU under the same `conditions` (any words), it takes over that choice.
   // Returns whether it had to time anything.
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
