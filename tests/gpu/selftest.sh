@@ -35,6 +35,12 @@ refuses 2 "multiple of 4" memory_bandwidth bytes=6
 if echo "$selftest" | grep '^all_reduce ' | grep -q 'ok$'; then
   refuses 2 "multiple of 8" all_reduce ranks=2 bytes=12 dtype=float64
 fi
+if echo "$selftest" | grep '^peer_transfer ' | grep -q 'ok$'; then
+  refuses 2 "the ranks are 0 to 1" peer_transfer to=2
+  refuses 3 "are the same GPU" peer_transfer from=1 to=1
+  refuses 2 "multiple of 256" peer_latency bytes=1000
+fi
+refuses 3 "needs 64 GPUs" peer_transfer ranks=64
 refuses 2 "needs layout nt" gemm m=64 n=64 k=64 dtype=fp8_e4m3
 refuses 2 "multiples of 16" gemm m=64 n=64 k=72 dtype=fp8_e5m2 layout=nt
 refuses 2 "multiples of 4" gemm m=64 n=66 k=64 dtype=int8 layout=nt
