@@ -26,7 +26,12 @@ struct RmsNormOp {
     float squares = 0;
 #pragma unroll
     for (int i = 0; i < Piece::kElements; ++i) squares = fmaf(x[i], x[i], squares);
-    return {squares};
+    return {SumLanes<Piece::kLanes>(squares)};
+  }
+
+  template <int kLanes>
+  __device__ static Partial Merge(Partial partial) {
+    return {SumLanes<kLanes>(partial.squares)};
   }
 
   __device__ static Partial Combine(Partial a, Partial b) { return {a.squares + b.squares}; }

@@ -36,7 +36,7 @@ class RowCase : public GpuCase {
  protected:
   // What the variant needs, with the GPU current, and bytes of memory of its own.
   virtual Result<int64_t> PlanVariant() {
-    ASSAY_RETURN_IF_ERROR(program_.Plan(device(), rows_, columns_));
+    ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
     return program_.WorkspaceBytes();
   }
   virtual Status EnqueueVariant(const RowArgs<T>& args, void* workspace) {

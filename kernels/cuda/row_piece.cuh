@@ -6,12 +6,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 
-#include "kernels/cuda/element.cuh"
-#include "kernels/cuda/vector.cuh"
+#include "kernels/cuda/row_vector.cuh"
 
 namespace assay {
 
@@ -23,6 +20,7 @@ class RowPiece {
  public:
   static constexpr int kLength = Vector<T>::kLength;  // Of a vector.
   static constexpr int kElements = kVectors * kLength;
+  static constexpr int kLanes = kGroup < 32 ? kGroup : 32;  // Of a group in one warp.
 
   __device__ RowPiece(int64_t begin, int length, int lane) : length_(length) {
     // A piece without elements has no vector to begin in either.
@@ -49,12 +47,14 @@ class RowPiece {
     return Column(v) >= 0 && Column(v) + kLength <= length_;
   }
 
-  // How many elements belong to the piece and to this thread.
+  // How many elements belong to the piece and to this thread's kLanes neighbouring lanes.
   __device__ int Count() const {
+    const int begin = first_ - static_cast<int>(threadIdx.x) % kLanes * kLength;
     int count = 0;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      count += max(0, min(Column(v) + kLength, length_) - max(Column(v), 0));
+      const int from = begin + v * kGroup * kLength;
+      count += max(0, min(from + kLanes * kLength, length_) - max(from, 0));
     }
     return count;
   }
@@ -74,7 +74,7 @@ class RowPiece {
   // Writes those elements of vector v that belong to the piece.
   __device__ void Store(T* out, int v, const Vector<T>& vector) const {
     if (HasAll(v)) {
-      *reinterpret_cast<Vector<T>*>(out + At(v)) = vector;
+      StoreOnce(out + At(v), vector);
     } else if (!kAligned) {
 #pragma unroll
       for (int i = 0; i < kLength; ++i) {
@@ -89,39 +89,34 @@ class RowPiece {
   int length_;
 };
 
-// Every member of a struct of floats, from lane ^ `mask`. Whole warps call it.
-template <typename Partial>
-__device__ Partial ShuffleXor(Partial partial, int mask) {
-  constexpr int kFloats = sizeof(Partial) / sizeof(float);
-  float values[kFloats];
-  memcpy(values, &partial, sizeof partial);
-#pragma unroll
-  for (int i = 0; i < kFloats; ++i) values[i] = __shfl_xor_sync(0xffffffff, values[i], mask);
-  memcpy(&partial, values, sizeof partial);
-  return partial;
-}
-
-// Combines the partial results of `kLanes` neighbouring lanes, a power of two up to 32:
-// each gets the whole. Whole warps call it.
-template <typename Op, int kLanes>
-__device__ typename Op::Partial CombineLanes(typename Op::Partial partial) {
+// The sum and the maximum over `kLanes` neighbouring lanes, a power of two up to 32: each
+// gets it. Whole warps call them.
+template <int kLanes>
+__device__ float SumLanes(float value) {
 #pragma unroll
   for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-    partial = Op::Combine(partial, ShuffleXor(partial, mask));
+    value += __shfl_xor_sync(0xffffffff, value, mask);
   }
-  return partial;
+  return value;
+}
+template <int kLanes>
+__device__ float MaxLanes(float value) {
+#pragma unroll
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, mask));
+  }
+  return value;
 }
 
-// The same for a block of `kThreads`, a power of two. `scratch` holds a partial result
-// for each warp; no thread may still be reading it.
+// Merges the partial results of the warps of a block of `kThreads`, a power of two.
+// `scratch` holds one for each warp; no thread may still be reading it.
 template <typename Op, int kThreads>
-__device__ typename Op::Partial CombineBlock(typename Op::Partial partial,
-                                             typename Op::Partial* scratch) {
+__device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
+                                           typename Op::Partial* scratch) {
   constexpr int kWarps = kThreads / 32;
-  partial = CombineLanes<Op, 32>(partial);
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = partial;
   __syncthreads();
-  return CombineLanes<Op, kWarps>(scratch[threadIdx.x % kWarps]);
+  return Op::template Merge<kWarps>(scratch[threadIdx.x % kWarps]);
 }
 
 }  // namespace assay

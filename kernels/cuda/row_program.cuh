@@ -1,15 +1,13 @@
-// How rows of one shape are launched on one GPU.
+// How rows of one shape are launched.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
 
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
 #include "kernels/cuda/row_kernels.cuh"
 
 namespace assay {
@@ -17,21 +15,20 @@ namespace assay {
 template <typename Op, typename T>
 class RowProgram {
  public:
-  // Chooses the smallest group that holds a row in registers, or chunks. The GPU is
-  // current.
-  Status Plan(const GpuDevice& device, int64_t rows, int64_t columns) {
+  // Chooses the smallest group that holds a row in registers, or chunks.
+  Status Plan(int64_t rows, int64_t columns) {
     rows_ = rows;
     aligned_ = columns % kLength == 0;
     // Vectors that a row touches at most, wherever it begins.
     vectors_ = (columns + (aligned_ ? 0 : kLength - 1) + kLength - 1) / kLength;
-    ASSAY_RETURN_IF_ERROR((Try<256, 1, 1>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<256, 8, 1>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<256, 32, 1>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<256, 32, 4>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<128, 128, 4>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<256, 256, 4>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<512, 512, 4>(device)));
-    ASSAY_RETURN_IF_ERROR((Try<1024, 1024, 4>(device)));
+    ASSAY_RETURN_IF_ERROR((Try<256, 1, 1>()));
+    ASSAY_RETURN_IF_ERROR((Try<256, 8, 1>()));
+    ASSAY_RETURN_IF_ERROR((Try<256, 32, 1>()));
+    ASSAY_RETURN_IF_ERROR((Try<256, 32, 4>()));
+    ASSAY_RETURN_IF_ERROR((Try<128, 128, 4>()));
+    ASSAY_RETURN_IF_ERROR((Try<256, 256, 4>()));
+    ASSAY_RETURN_IF_ERROR((Try<512, 512, 4>()));
+    ASSAY_RETURN_IF_ERROR((Try<1024, 1024, 4>()));
     if (threads_ != 0) return Status::Ok();
     // Aligned or not, chunks are as long.
     const int64_t blocks = rows * Chunk::Chunks(columns);
@@ -50,7 +47,7 @@ class RowProgram {
 
   Status Enqueue(const RowArgs<T>& args, void* workspace, cudaStream_t stream) const {
     if (kernel_ != nullptr) {
-      kernel_<<<grid_, threads_, shared_bytes_, stream>>>(args);
+      kernel_<<<grid_, threads_, 0, stream>>>(args);
       ASSAY_CUDA(cudaGetLastError());
       return Status::Ok();
     }
@@ -77,17 +74,11 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Takes this kernel if none is chosen yet, a row fits and the GPU has the shared memory.
+  // Takes this kernel if none is chosen yet and a row fits.
   template <int kThreads, int kGroup, int kVectors>
-  Status Try(const GpuDevice& device) {
-    constexpr int64_t kSharedBytes =
-        int64_t{kRowStages} * kThreads * kVectors * static_cast<int64_t>(sizeof(Vector<T>));
-    constexpr int64_t kScratchBytes = 1024;  // At most; static.
-    if (threads_ != 0 || vectors_ > int64_t{kGroup} * kVectors ||
-        kSharedBytes + kScratchBytes > device.shared_bytes_per_block) {
-      return Status::Ok();
-    }
-    constexpr int64_t kBlockRows = kThreads / kGroup * kRowsOfGroup;
+  Status Try() {
+    if (threads_ != 0 || vectors_ > int64_t{kGroup} * kVectors) return Status::Ok();
+    constexpr int64_t kBlockRows = kThreads / kGroup;
     const int64_t blocks = (rows_ + kBlockRows - 1) / kBlockRows;
     if (blocks > std::numeric_limits<int>::max()) {
       return InvalidArgument(std::to_string(rows_) + " rows need more blocks than a launch has " +
@@ -95,12 +86,8 @@ class RowProgram {
     }
     grid_ = static_cast<unsigned>(blocks);
     threads_ = kThreads;
-    shared_bytes_ = kSharedBytes;
     kernel_ = aligned_ ? RowKernel<Op, T, kThreads, kGroup, kVectors, true>
                        : RowKernel<Op, T, kThreads, kGroup, kVectors, false>;
-    ASSAY_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_),
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(kSharedBytes)));
     return Status::Ok();
   }
 
@@ -110,7 +97,6 @@ class RowProgram {
   void (*kernel_)(RowArgs<T>) = nullptr;  // Null: chunks.
   unsigned grid_ = 0;
   unsigned threads_ = 0;
-  size_t shared_bytes_ = 0;
 };
 
 }  // namespace assay

@@ -26,13 +26,14 @@ struct SoftmaxOp {
 
   __device__ static Partial None() { return {-INFINITY, 0}; }
 
-  // Leaves exp(x - the thread's own maximum) in x, so that each is computed once.
+  // Leaves exp(x - the lanes' own maximum) in x, so that each is computed once.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, -INFINITY);
     float most = x[0];
 #pragma unroll
     for (int i = 1; i < Piece::kElements; ++i) most = fmaxf(most, x[i]);
+    most = MaxLanes<Piece::kLanes>(most);
     const float base = Finite(most);
     float sum = 0;
 #pragma unroll
@@ -40,7 +41,13 @@ struct SoftmaxOp {
       x[i] = FastExp2((x[i] - base) * kLog2E);
       sum += x[i];
     }
-    return {most, sum};
+    return {most, SumLanes<Piece::kLanes>(sum)};
+  }
+
+  template <int kLanes>
+  __device__ static Partial Merge(Partial partial) {
+    const float most = MaxLanes<kLanes>(partial.max);
+    return {most, SumLanes<kLanes>(partial.sum * FastExp2((partial.max - Finite(most)) * kLog2E))};
   }
 
   __device__ static Partial Combine(Partial a, Partial b) {
