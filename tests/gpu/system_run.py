@@ -95,7 +95,6 @@ class Stack:
                 return
             if time.monotonic() > deadline:
                 sys.exit(f"{len(connected)} of {count} nodes connected within {seconds} s")
-            time.sleep(0.1)
 
     def campaign(self, text):
         """Submits and watches; the watch's output."""
