@@ -2,6 +2,7 @@
 
 #include "common/digest.h"
 #include "storage/identity.h"
+#include "storage/import.h"
 #include "storage/page_token.h"
 #include "storage/payload.h"
 
@@ -40,7 +41,12 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
     return {held ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
   }
   if (!held) return {CommitVerdict::kStale, false};
-  database_.cases[key] = {hash};
+  Store(row, result);
+  return {CommitVerdict::kStored, true};
+}
+
+void FakeResultStore::Store(FakeDatabase::JobRow& row, const v1::CaseResult& result) {
+  database_.cases[{result.job_id(), result.case_index()}] = {PayloadHash(result)};
   row.revision = database_.next_sequence++;
   bool primary = true;
   for (v1::CaseResult& metric : SplitByMetric(result)) {
@@ -60,7 +66,49 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
     message.set_lineage_id(identity.lineage_id);
     *message.mutable_case_result() = std::move(metric);
   }
-  return {CommitVerdict::kStored, true};
+}
+
+Result<ImportOutcome> FakeResultStore::Import(const ImportedCampaign& imported) {
+  ASSAY_RETURN_IF_ERROR(CheckImport(imported));
+  MutexLock lock(database_.mutex);
+  for (const auto& [id, row] : database_.campaigns) {
+    if (row.request_id == imported.campaign.request_id) return ImportOutcome{id, false};
+  }
+  if (database_.campaigns.contains(imported.campaign.campaign_id)) {
+    return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+                  "campaign " + imported.campaign.campaign_id + " exists already");
+  }
+  StoreEnded(imported);
+  for (const v1::CaseResult& result : imported.results) {
+    Store(database_.jobs.at(result.job_id()), result);
+  }
+  return ImportOutcome{imported.campaign.campaign_id, true};
+}
+
+void FakeResultStore::StoreEnded(const ImportedCampaign& imported) {
+  FakeDatabase::CampaignRow& campaign = database_.campaigns[imported.campaign.campaign_id];
+  campaign.request_id = imported.campaign.request_id;
+  campaign.sequence = database_.next_sequence++;
+  campaign.spec = imported.campaign.spec;
+  campaign.state = v1::CAMPAIGN_STATE_COMPLETED;
+  campaign.verdict = v1::VERDICT_PASSED;
+  campaign.create_time = database_.clock.WallNow();
+  campaign.end_time = campaign.create_time;
+  for (const NewJob& job : imported.campaign.jobs) {
+    FakeDatabase::JobRow& row = database_.jobs[job.job_id];
+    row.job = job;
+    row.campaign_id = imported.campaign.campaign_id;
+    row.sequence = database_.next_sequence++;
+    row.epoch = 1;
+    row.attempts = 1;
+    row.failure = FailureOf(imported, job);
+    row.state = row.failure ? v1::JOB_STATE_FAILED : v1::JOB_STATE_SUCCEEDED;
+    if (row.failure) campaign.verdict = v1::VERDICT_FAILED;
+    row.create_time = campaign.create_time;
+    row.start_time = campaign.create_time;
+    row.end_time = campaign.create_time;
+    campaign.job_ids.push_back(job.job_id);
+  }
 }
 
 Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_text,

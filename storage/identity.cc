@@ -27,6 +27,9 @@ Json HardwareOf(const v1::Environment& environment) {
   }
   if (environment.has_ecc_enabled()) json["ecc_enabled"] = environment.ecc_enabled();
   if (environment.has_clocks_locked()) json["clocks_locked"] = environment.clocks_locked();
+  // How NCCL was told to work is no version of it: results with and without a setting are
+  // not of one lineage. Without any there is no key, as before there were settings.
+  for (const auto& [name, value] : environment.nccl()) json["nccl"][name] = value;
   return json;
 }
 
@@ -57,6 +60,10 @@ Identity IdentityOf(const v1::CaseResult& result, const v1::Measurement& measure
                  {"cache", measurement.method().cache()},
                  {"fill", measurement.method().fill()},
                  {"simulated", result.provenance().simulated()}};
+  // Absent, not empty, so that Assay's own results keep their series.
+  if (const std::string& from = result.provenance().imported_from(); !from.empty()) {
+    series["imported_from"] = from.substr(0, from.find_first_of(" ,"));
+  }
   Identity identity;
   series["environment"] = HardwareOf(result.environment());
   identity.lineage_id = Sha256Hex(Canonical(series));

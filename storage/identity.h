@@ -10,7 +10,8 @@ namespace assay::storage {
 
 // SHA-256, hex, over the canonical JSON (sorted keys, no spaces) of benchmark,
 // version, parameters, metric, unit, direction, measurement lane (cache, fill,
-// simulated) and environment.
+// simulated, and for imported results the program that measured, without its version)
+// and environment.
 // lineage_id leaves out driver and library versions, so that comparing drivers
 // is one GROUP BY; environment_id covers the environment alone.
 struct Identity {

@@ -138,6 +138,8 @@ std::vector<ResultField> MakeFields() {
       {"outcome", kText, [](R r) { return Text(OutcomeName(Case(r).outcome())); }},
       {"primary", kBoolean, [](R r) { return Boolean(r.primary); }},
       {"simulated", kBoolean, [](R r) { return Boolean(Origin(r).simulated()); }},
+      {"imported", kBoolean, [](R r) { return Boolean(!Origin(r).imported_from().empty()); }},
+      {"imported_from", kText, [](R r) { return Text(Origin(r).imported_from()); }},
       {"campaign", kText,
        [](R r) {
          return Values{r.stored.campaign_name(), r.stored.campaign_id()};
@@ -197,6 +199,10 @@ Result<Filter> ParseResultFilter(std::string_view text) {
   ASSAY_RETURN_IF_ERROR(Check(filter));
   const bool all_metrics = Mentions(filter, "metric") || Mentions(filter, "primary");
   if (!Mentions(filter, "simulated")) Require(filter, "simulated", "false");
+  // A campaign is imported as a whole or not at all, so that naming one mixes nothing.
+  const bool any_origin = Mentions(filter, "imported") || Mentions(filter, "imported_from") ||
+                          Mentions(filter, "campaign");
+  if (!any_origin) Require(filter, "imported", "false");
   if (!all_metrics) Require(filter, "primary", "true");
   return filter;
 }

@@ -34,8 +34,9 @@ const std::vector<ResultField>& ResultFields();
 inline constexpr std::string_view kParameterPrefix = "parameters.";
 
 // The filter as stores apply it: parsed, fields and values checked, times turned
-// into seconds since 1970, and results that are simulated or of a secondary metric
-// excluded unless the filter names `simulated`, `metric` or `primary`.
+// into seconds since 1970, and results excluded that are simulated, imported or of a
+// secondary metric, unless the filter names `simulated`; `imported`, `imported_from` or
+// `campaign`; `metric` or `primary`.
 // INVALID_ARGUMENT names an unknown field and lists the known ones.
 Result<Filter> ParseResultFilter(std::string_view text);
 

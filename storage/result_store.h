@@ -22,6 +22,12 @@ struct CommitOutcome {
   bool fresh = false;
 };
 
+struct ImportOutcome {
+  std::string campaign_id;
+  // False: the request_id was seen before, as this campaign, and nothing was stored.
+  bool fresh = false;
+};
+
 // Thread-safe; blocks as JobStore does.
 class ResultStore {
  public:
@@ -31,6 +37,12 @@ class ResultStore {
   // in one statement; outcomes in the order given. Counts the case as done on
   // its job. A case has one result for ever, whatever epoch made it.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) = 0;
+
+  // Stores a campaign that has ended, with its jobs and their results, or nothing, in one
+  // transaction: nobody sees it before it is whole. A job with a failed case has failed,
+  // and with it the campaign's verdict. INVALID_ARGUMENT if a case has no result, two, or
+  // one that cannot be stored; ALREADY_EXISTS if the campaign's id is taken.
+  virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
   // Newest first. `filter` as ListResultsRequest; INVALID_ARGUMENT names an
   // unknown field and lists the known ones. Without samples.

@@ -50,6 +50,13 @@ struct NewCampaign {
   std::vector<NewJob> jobs;  // At least one.
 };
 
+// Results that were measured elsewhere: a campaign that has ended.
+struct ImportedCampaign {
+  NewCampaign campaign;
+  // One for every case of every job, each with its job and epoch 1.
+  std::vector<v1::CaseResult> results;
+};
+
 // One failed attempt, kept on the job so that the next one can go elsewhere.
 struct AttemptFailure {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;

@@ -27,6 +27,8 @@ const std::map<std::string, Column, std::less<>>& Columns() {
         "CASE r.outcome WHEN 1 THEN 'ok' WHEN 2 THEN 'failed' WHEN 3 THEN 'unsupported' END"}},
       {"primary", {Kind::kBoolean, "r.is_primary"}},
       {"simulated", {Kind::kBoolean, "s.simulated"}},
+      {"imported", {Kind::kBoolean, "(r.imported_from IS NOT NULL)"}},
+      {"imported_from", {Kind::kText, "r.imported_from"}},
       {"campaign", {Kind::kTexts, "ARRAY[c.name, c.campaign_id]"}},
       {"job", {Kind::kText, "r.job_id"}},
       {"repetition", {Kind::kNumber, "r.repetition"}},

@@ -136,6 +136,7 @@ void ResultColumns::AddOrigin(const v1::CaseResult& result) {
   flags.Add(ArrayOf(result.conditions().flags()));
   AddOptional(regimes, !prediction.regime().empty(), prediction.regime());
   AddOptional(failure_reasons, !result.failure().reason().empty(), result.failure().reason());
+  AddOptional(origins, !origin.imported_from().empty(), origin.imported_from());
 }
 
 void InsertSeries(pqxx::transaction_base& transaction,

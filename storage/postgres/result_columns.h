@@ -33,7 +33,8 @@ struct ResultColumns {
   ArrayLiteral job_ids, case_indices, result_ids, series_keys, primary, outcomes, gpu_ids;
   ArrayLiteral measurements, counts, medians, mads, p05s, p95s, ci_lows, ci_highs;
   ArrayLiteral efficiencies, prices, start_times, end_times, node_ids, node_names, gpu_uuids;
-  ArrayLiteral providers, regions, kernels, agent_versions, flags, regimes, failure_reasons;
+  ArrayLiteral providers, regions, kernels, agent_versions, flags, regimes, failure_reasons,
+      origins;
   ArrayLiteral sample_result_ids, sample_counts, sample_data;
 
   void Add(const ResultToStore& row);

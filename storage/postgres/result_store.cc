@@ -1,14 +1,17 @@
 #include "storage/postgres/result_store.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "common/digest.h"
 #include "common/log.h"
 #include "storage/identity.h"
+#include "storage/import.h"
 #include "storage/page_token.h"
 #include "storage/payload.h"
 #include "storage/postgres/filter_to_sql.h"
+#include "storage/postgres/insert_campaign.h"
 #include "storage/postgres/result_columns.h"
 #include "storage/postgres/samples.h"
 #include "storage/postgres/sql.h"
@@ -47,28 +50,30 @@ constexpr const char* kInsert =
     "  INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, is_primary,"
     "    repetition, outcome, gpu_id, measurement, n, median, mad, p05, p95, ci_low, ci_high,"
     "    efficiency_spec, price_per_hour, start_time, end_time, node_ids, node_names, gpu_uuids,"
-    "    provider, region, kernel, agent_version, flags, regime, failure_reason)"
+    "    provider, region, kernel, agent_version, flags, regime, failure_reason,"
+    "    imported_from)"
     "  SELECT v.result_id, v.series_key, judged.campaign_id, v.job_id, v.case_index, v.main = 1,"
     "    judged.repetition, v.outcome, v.gpu_id, v.measurement, v.n, v.median, v.mad, v.p05,"
     "    v.p95, v.ci_low, v.ci_high, v.efficiency, v.price, to_timestamp(v.began),"
     "    to_timestamp(v.ended), v.node_ids::text[], v.node_names::text[], v.gpu_uuids::text[],"
     "    v.provider, v.region, v.kernel, v.agent_version, v.flags::text[], v.regime,"
-    "    v.failure_reason"
+    "    v.failure_reason, v.imported_from"
     "  FROM unnest($6::text[], $7::int[], $8::uuid[], $9::bigint[], $10::int[], $11::smallint[],"
     "    $12::text[], $13::bytea[], $14::int[], $15::float8[], $16::float8[], $17::float8[],"
     "    $18::float8[], $19::float8[], $20::float8[], $21::float8[], $22::float8[],"
     "    $23::float8[], $24::float8[], $25::text[], $26::text[], $27::text[], $28::text[],"
-    "    $29::text[], $30::text[], $31::text[], $32::text[], $33::text[], $34::text[])"
+    "    $29::text[], $30::text[], $31::text[], $32::text[], $33::text[], $34::text[],"
+    "    $35::text[])"
     "    WITH ORDINALITY"
     "    AS v(job_id, case_index, result_id, series_key, main, outcome, gpu_id, measurement, n,"
     "         median, mad, p05, p95, ci_low, ci_high, efficiency, price, began, ended, node_ids,"
     "         node_names, gpu_uuids, provider, region, kernel, agent_version, flags, regime,"
-    "         failure_reason, position)"
+    "         failure_reason, imported_from, position)"
     "  JOIN fresh USING (job_id, case_index) JOIN judged USING (job_id, case_index)"
     "  ORDER BY v.position RETURNING result_id),"
     "sampled AS ("
     "  INSERT INTO sample (result_id, n, data)"
-    "  SELECT result_id, n, data FROM unnest($35::uuid[], $36::int[], $37::bytea[])"
+    "  SELECT result_id, n, data FROM unnest($36::uuid[], $37::int[], $38::bytea[])"
     "    AS s(result_id, n, data) JOIN stored USING (result_id)) "
     "SELECT fresh.job_id IS NOT NULL AS stored, judged.job_id IS NOT NULL AS exists,"
     "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
@@ -94,6 +99,39 @@ std::string StoredHash(pqxx::transaction_base& transaction, const v1::CaseResult
       "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
       result.case_index());
   return rows.empty() ? "" : rows[0][0].as<std::string>();
+}
+
+// Makes the rows' series known, and returns their keys by id.
+std::unordered_map<std::string, int64_t> SeriesKeys(pqxx::transaction_base& transaction,
+                                                    const std::vector<const ResultToStore*>& rows) {
+  InsertSeries(transaction, rows);
+  ArrayLiteral ids;
+  for (const ResultToStore* row : rows) ids.Add(row->identity.series_id);
+  std::unordered_map<std::string, int64_t> keys;
+  for (const auto& row : transaction.exec_params(
+           "SELECT series_id, series_key FROM series WHERE series_id = ANY($1::text[])",
+           ids.Finish())) {
+    keys[row[0].as<std::string>()] = row[1].as<int64_t>();
+  }
+  return keys;
+}
+
+// Ends the jobs and the campaign of an import, which its transaction has begun.
+void EndImported(pqxx::transaction_base& transaction, const ImportedCampaign& imported) {
+  v1::Verdict verdict = v1::VERDICT_PASSED;
+  for (const NewJob& job : imported.campaign.jobs) {
+    const std::optional<v1::Failure> failure = FailureOf(imported, job);
+    if (failure) verdict = v1::VERDICT_FAILED;
+    transaction.exec_params(
+        "UPDATE job SET state = $2, failure = NULLIF($3, '')::bytea, end_time = now() "
+        "WHERE job_id = $1",
+        job.job_id, static_cast<int>(failure ? v1::JOB_STATE_FAILED : v1::JOB_STATE_SUCCEEDED),
+        failure ? HexLiteral(DeterministicBytes(*failure)) : "");
+  }
+  transaction.exec_params(
+      "UPDATE campaign SET state = $2, verdict = $3, end_time = now() WHERE campaign_id = $1",
+      imported.campaign.campaign_id, static_cast<int>(v1::CAMPAIGN_STATE_COMPLETED),
+      static_cast<int>(verdict));
 }
 
 }  // namespace
@@ -149,13 +187,14 @@ Result<std::vector<CommitOutcome>> PostgresResultStore::CommitBatch(
     const std::vector<const v1::CaseResult*>& results) {
   Batch batch(results);
   Status status = ResolveSeries(batch);
-  if (status.ok()) status = Insert(batch);
+  const auto insert = [&](pqxx::transaction_base& transaction) {
+    Insert(transaction, batch);
+    return Status::Ok();
+  };
+  if (status.ok()) status = pool_.RunStatement("insert_results", insert);
   if (status.reason() == "NO_PARTITION") {
-    ASSAY_RETURN_IF_ERROR(pool_.Run("create_partitions", [](pqxx::transaction_base& transaction) {
-      transaction.exec("SELECT assay_create_partitions(3)");
-      return Status::Ok();
-    }));
-    status = Insert(batch);
+    ASSAY_RETURN_IF_ERROR(CreatePartitions());
+    status = pool_.RunStatement("insert_results", insert);
   }
   if (status.ok()) return std::move(batch.outcomes);
   if (status.code() != Code::kInvalidArgument) return status;
@@ -187,15 +226,8 @@ Status PostgresResultStore::ResolveSeries(Batch& batch) {
   }
   if (unknown.empty()) return Status::Ok();
   std::unordered_map<std::string, int64_t> keys;
-  ArrayLiteral ids;
-  for (const ResultToStore* row : unknown) ids.Add(row->identity.series_id);
   ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](pqxx::transaction_base& transaction) {
-    InsertSeries(transaction, unknown);
-    for (const auto& row : transaction.exec_params(
-             "SELECT series_id, series_key FROM series WHERE series_id = ANY($1::text[])",
-             ids.Finish())) {
-      keys[row[0].as<std::string>()] = row[1].as<int64_t>();
-    }
+    keys = SeriesKeys(transaction, unknown);
     return Status::Ok();
   }));
   for (ResultToStore& row : batch.rows) {
@@ -208,36 +240,81 @@ Status PostgresResultStore::ResolveSeries(Batch& batch) {
   return Status::Ok();
 }
 
-Status PostgresResultStore::Insert(Batch& batch) {
+void PostgresResultStore::Insert(pqxx::transaction_base& transaction, Batch& batch) {
   CaseColumns cases;
   for (const v1::CaseResult* result : batch.results) cases.Add(*result);
   ResultColumns rows;
   for (const ResultToStore& row : batch.rows) rows.Add(row);
-  return pool_.RunStatement("insert_results", [&](pqxx::transaction_base& transaction) {
-    const pqxx::result stored = transaction.exec_params(
-        kInsert, cases.job_ids.Finish(), cases.epochs.Finish(), cases.case_indices.Finish(),
-        cases.hashes.Finish(), cases.payloads.Finish(), rows.job_ids.Finish(),
-        rows.case_indices.Finish(), rows.result_ids.Finish(), rows.series_keys.Finish(),
-        rows.primary.Finish(), rows.outcomes.Finish(), rows.gpu_ids.Finish(),
-        rows.measurements.Finish(), rows.counts.Finish(), rows.medians.Finish(), rows.mads.Finish(),
-        rows.p05s.Finish(), rows.p95s.Finish(), rows.ci_lows.Finish(), rows.ci_highs.Finish(),
-        rows.efficiencies.Finish(), rows.prices.Finish(), rows.start_times.Finish(),
-        rows.end_times.Finish(), rows.node_ids.Finish(), rows.node_names.Finish(),
-        rows.gpu_uuids.Finish(), rows.providers.Finish(), rows.regions.Finish(),
-        rows.kernels.Finish(), rows.agent_versions.Finish(), rows.flags.Finish(),
-        rows.regimes.Finish(), rows.failure_reasons.Finish(), rows.sample_result_ids.Finish(),
-        rows.sample_counts.Finish(), rows.sample_data.Finish());
-    batch.outcomes.clear();
-    for (size_t i = 0; i < batch.results.size(); ++i) {
-      const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];
-      const v1::CaseResult& result = *batch.results[i];
-      const std::string before = row["hash"].is_null() && row["known"].as<bool>()
-                                     ? StoredHash(transaction, result)
-                                     : row["hash"].as<std::string>("");
-      batch.outcomes.push_back(OutcomeOf(row, before, PayloadHash(result)));
-    }
+  const pqxx::result stored = transaction.exec_params(
+      kInsert, cases.job_ids.Finish(), cases.epochs.Finish(), cases.case_indices.Finish(),
+      cases.hashes.Finish(), cases.payloads.Finish(), rows.job_ids.Finish(),
+      rows.case_indices.Finish(), rows.result_ids.Finish(), rows.series_keys.Finish(),
+      rows.primary.Finish(), rows.outcomes.Finish(), rows.gpu_ids.Finish(),
+      rows.measurements.Finish(), rows.counts.Finish(), rows.medians.Finish(), rows.mads.Finish(),
+      rows.p05s.Finish(), rows.p95s.Finish(), rows.ci_lows.Finish(), rows.ci_highs.Finish(),
+      rows.efficiencies.Finish(), rows.prices.Finish(), rows.start_times.Finish(),
+      rows.end_times.Finish(), rows.node_ids.Finish(), rows.node_names.Finish(),
+      rows.gpu_uuids.Finish(), rows.providers.Finish(), rows.regions.Finish(),
+      rows.kernels.Finish(), rows.agent_versions.Finish(), rows.flags.Finish(),
+      rows.regimes.Finish(), rows.failure_reasons.Finish(), rows.origins.Finish(),
+      rows.sample_result_ids.Finish(), rows.sample_counts.Finish(), rows.sample_data.Finish());
+  batch.outcomes.clear();
+  for (size_t i = 0; i < batch.results.size(); ++i) {
+    const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];
+    const v1::CaseResult& result = *batch.results[i];
+    const std::string before = row["hash"].is_null() && row["known"].as<bool>()
+                                   ? StoredHash(transaction, result)
+                                   : row["hash"].as<std::string>("");
+    batch.outcomes.push_back(OutcomeOf(row, before, PayloadHash(result)));
+  }
+}
+
+Status PostgresResultStore::CreatePartitions() {
+  return pool_.Run("create_partitions", [](pqxx::transaction_base& transaction) {
+    transaction.exec("SELECT assay_create_partitions(3)");
     return Status::Ok();
   });
+}
+
+Result<ImportOutcome> PostgresResultStore::Import(const ImportedCampaign& imported) {
+  ASSAY_RETURN_IF_ERROR(CheckImport(imported));
+  std::vector<const v1::CaseResult*> results;
+  for (const v1::CaseResult& result : imported.results) results.push_back(&result);
+  Batch batch(std::move(results));
+  ImportOutcome outcome;
+  const auto store = [&](pqxx::transaction_base& transaction) -> Status {
+    ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
+    outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
+    if (!outcome.fresh) return Status::Ok();
+    // As if under lease, so that results come in as all others do; nobody sees the jobs
+    // before they have ended.
+    transaction.exec_params(
+        "UPDATE job SET state = 2, epoch = 1, attempts = 1, start_time = now() "
+        "WHERE campaign_id = $1",
+        outcome.campaign_id);
+    std::vector<const ResultToStore*> rows;
+    for (const ResultToStore& row : batch.rows) rows.push_back(&row);
+    // Not remembered: this transaction may still come to nothing.
+    const auto keys = SeriesKeys(transaction, rows);
+    for (ResultToStore& row : batch.rows) {
+      const auto key = keys.find(row.identity.series_id);
+      if (key == keys.end()) return Internal("the series of an imported result was not made");
+      row.series_key = key->second;
+    }
+    Insert(transaction, batch);
+    for (const CommitOutcome& stored : batch.outcomes) {
+      if (!stored.fresh) return Internal("an imported result was not stored");
+    }
+    EndImported(transaction, imported);
+    return Status::Ok();
+  };
+  Status status = pool_.Run("import_results", store);
+  if (status.reason() == "NO_PARTITION") {
+    ASSAY_RETURN_IF_ERROR(CreatePartitions());
+    status = pool_.Run("import_results", store);
+  }
+  if (!status.ok()) return status;
+  return outcome;
 }
 
 Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filter_text,

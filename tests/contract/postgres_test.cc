@@ -11,6 +11,7 @@
 #include "common/private_postgres.h"
 #include "storage/postgres/filter_to_sql.h"
 #include "storage/result_fields.h"
+#include "tests/contract/import_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_store_contract.h"
@@ -102,6 +103,7 @@ class PostgresStores : public Stores {
 
 const StoresFactory kPostgres = [] { return std::make_unique<PostgresStores>(); };
 
+INSTANTIATE_TEST_SUITE_P(Postgres, ImportContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres), NameOfStores);
@@ -166,6 +168,34 @@ TEST(Database, MissingPartitionIsMadeWhenItIsNeeded) {
   EXPECT_TRUE(outcome->front().fresh);
   EXPECT_EQ(stores.Value("SELECT count(*) FROM result_view WHERE gpu_model = 'H200'"), "2");
   EXPECT_EQ(stores.Value("SELECT driver_order FROM result_view LIMIT 1"), "{580,95,5}");
+}
+
+TEST(Database, ImportThatTheDatabaseRefusesLeavesNothing) {
+  PostgresStores stores;
+  ImportedCampaign imported;
+  imported.campaign = MakeCampaign({MakeJob({}, 2)}, "import");
+  LeasedJob lease;
+  lease.job = imported.campaign.jobs[0];
+  lease.epoch = 1;
+  imported.results = {MakeResult(lease, 0), MakeResult(lease, 1)};
+  imported.results[1].mutable_provenance()->set_region("\xff");  // Not UTF-8.
+  EXPECT_EQ(stores.results().Import(imported).status().code(), Code::kInvalidArgument);
+  for (const char* table : {"campaign", "job", "case_result", "result", "sample", "series"}) {
+    EXPECT_EQ(stores.Value(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  }
+  imported.results[1].mutable_provenance()->set_region("eu");
+  for (v1::CaseResult& result : imported.results) {
+    result.mutable_provenance()->set_imported_from("nvbandwidth 0.8");
+  }
+  stores.Execute(
+      "DO $$ DECLARE part regclass; BEGIN FOR part IN SELECT inhrelid FROM pg_inherits WHERE "
+      "inhparent = 'result'::regclass LOOP EXECUTE 'DROP TABLE ' || part; END LOOP; END $$");
+  const auto outcome = stores.results().Import(imported);
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_TRUE(outcome->fresh);
+  EXPECT_EQ(stores.Value("SELECT count(*) FROM result_view WHERE imported AND imported_from = "
+                         "'nvbandwidth 0.8'"),
+            "4");
 }
 
 TEST(Database, ListenerIsToldOfQueuedJobs) {
