@@ -67,8 +67,11 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: of each active link, in MB/s, an unsigned int.
-inline constexpr unsigned kFieldNvLinkSpeed = 90;
+// Of an NVLink, in MB/s, an unsigned int: NVML_FI_DEV_NVLINK_GET_SPEED, whose scope is the
+// link's number, and, of all active links, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which
+// GPUs before Hopper answer instead.
+inline constexpr unsigned kFieldNvLinkSpeed = 164;
+inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 
 // nvmlGpmSample_t, counters at one moment.
 using GpmSample = struct GpmSampleOpaque*;

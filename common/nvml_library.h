@@ -99,6 +99,8 @@ class Nvml::Library {
   const std::optional<std::vector<unsigned>>& selected() const { return selected_; }
 
   NvLinks ReadNvLinks(nvml_abi::Device device);
+  // Of the device's NVLink `link`, which is up, one way, in bytes a second.
+  std::optional<int64_t> ReadNvLinkSpeed(nvml_abi::Device device, unsigned link);
 
   class Gpm;  // Two samples of the performance monitors.
 

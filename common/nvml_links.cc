@@ -68,6 +68,7 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
     links.readable = true;
     if (state != nvml_abi::kEnabled) continue;
     ++links.active;
+    if (!links.bytes_per_second) links.bytes_per_second = ReadNvLinkSpeed(device, link);
     const auto type =
         Read<int>("nvmlDeviceGetNvLinkRemoteDeviceType", nvml.nvlink_remote_type, device, link);
     if (type == nvml_abi::kRemoteSwitch) {
@@ -78,15 +79,22 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
       if (remote) links.remote_gpus.push_back(*remote);
     }
   }
-  if (links.active > 0) {
-    nvml_abi::FieldValue speed{};
-    speed.field = nvml_abi::kFieldNvLinkSpeed;
-    if (Call("nvmlDeviceGetFieldValues", nvml.field_values, device, 1, &speed) &&
-        speed.code == nvml_abi::kSuccess && speed.value.integer > 0) {
-      links.bytes_per_second = int64_t{speed.value.integer} * 1'000'000;
-    }
-  }
   return links;
+}
+
+std::optional<int64_t> Nvml::Library::ReadNvLinkSpeed(Device device, unsigned link) {
+  nvml_abi::FieldValue speeds[2] = {};
+  speeds[0].field = nvml_abi::kFieldNvLinkSpeed;
+  speeds[0].scope = link;
+  speeds[1].field = nvml_abi::kFieldNvLinkSpeedCommon;
+  if (!Call("nvmlDeviceGetFieldValues", functions_.field_values, device, 2, speeds)) {
+    return std::nullopt;
+  }
+  for (const nvml_abi::FieldValue& speed : speeds) {
+    if (speed.code != nvml_abi::kSuccess || speed.value.integer == 0) continue;
+    return int64_t{speed.value.integer} * 1'000'000;
+  }
+  return std::nullopt;
 }
 
 std::vector<NvmlLink> Nvml::Links() const {

@@ -95,7 +95,8 @@ Return nvmlDeviceGetP2PStatus(Device a, Device b, int, int* out) {
 
 Return nvmlDeviceGetFieldValues(Device, int count, FieldValue* out) {
   for (int i = 0; i < count; ++i) {
-    out[i].code = out[i].field == kFieldNvLinkSpeed ? kSuccess : kNotSupported;
+    out[i].code =
+        out[i].field == kFieldNvLinkSpeed && out[i].scope < kMaxNvLinks ? kSuccess : kNotSupported;
     out[i].value.integer = 26'562;
   }
   return kSuccess;
