@@ -16,6 +16,12 @@
 
 namespace assay {
 
+// A connection to another rank.
+struct PeerConnection {
+  int rank = 0;
+  int fd = -1;
+};
+
 // One rank's end. Every operation is called by all ranks, in the same order, by
 // one thread each. UNAVAILABLE (reason PEER_LOST) names the rank whose connection
 // ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) the rank that was waited for; after an
@@ -26,12 +32,21 @@ class Peers {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
+  // Those that this rank has, for a PeerWatch: to every rank at rank 0, to rank 0
+  // elsewhere. They stay open as long as this lives.
+  virtual std::vector<PeerConnection> Connections() const = 0;
+
   // Returns when all ranks have called it.
   virtual Status Barrier(Duration timeout) = 0;
   // Rank 0's `bytes` replace those of the others. At most kMaxFrameBytes.
   virtual Status Broadcast(std::string* bytes, Duration timeout) = 0;
   // At rank 0 everyone's bytes, by rank; elsewhere empty.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
+
+  // PEER_LOST if a connection of this rank has ended, without waiting: what to ask while
+  // waiting for other ranks by other means. Rank 0 sees all ranks, the others rank 0, which
+  // leaves when it sees one lost. Unlike the rest, any thread may call it at any time.
+  virtual Status Check() const = 0;
 };
 
 // Everyone's bytes, by rank, at every rank.

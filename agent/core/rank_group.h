@@ -34,12 +34,13 @@ class RankGroup {
     std::string runner;
     std::string advertise_address;
     v1::JobSpec spec;
-    std::vector<Rank> ranks;     // Those of this node.
-    Duration timeout{0};         // Of the whole job, from Run on.
-    Duration event_patience{0};  // For the rest of an event that has begun.
-    std::string cache_folder;    // As RunnerEnvironment takes it.
-    std::string node_name;       // In messages of a gang over several nodes.
-    std::map<std::string, std::string> nccl;  // GangEnvironment's answer.
+    std::vector<Rank> ranks;                  // Those of this node.
+    Duration timeout{0};                      // Of the whole job, from Run on.
+    Duration event_patience{0};               // For the rest of an event that has begun.
+    std::string cache_folder;                 // As RunnerEnvironment takes it.
+    std::string node_name;                    // In messages of a gang over several nodes.
+    // GangEnvironment's answer.
+    std::map<std::string, std::string> nccl;
     // From Run until every rank here is ready; twice that until Go.
     Duration prepare = std::chrono::seconds(60);
   };
@@ -109,7 +110,9 @@ class RankGroup {
   bool AllGone() const;
   // All ranks may have gone, and what cost them their peer may be said elsewhere.
   bool AwaitsCause() const;
-  bool Spread() const { return options_.spec.node_ids_size() > 1; }
+  bool Spread() const {
+    return static_cast<int>(options_.ranks.size()) < options_.spec.world_size();
+  }
   std::string Where(const RankState& state) const;
   std::string Who(const RankState& state) const;
 

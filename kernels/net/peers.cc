@@ -39,11 +39,20 @@ class TcpPeers : public Peers {
   // `links`: every other rank's connection at rank 0, rank 0's elsewhere.
   TcpPeers(int rank, int world_size, std::map<int, Socket> links)
       : rank_(rank), world_size_(world_size) {
-    for (auto& [peer, socket] : links) links_[peer].socket = std::move(socket);
+    for (auto& [peer, socket] : links) {
+      NoticeSilence(socket);
+      links_[peer].socket = std::move(socket);
+    }
   }
 
   int rank() const override { return rank_; }
   int world_size() const override { return world_size_; }
+
+  std::vector<PeerConnection> Connections() const override {
+    std::vector<PeerConnection> connections;
+    for (const auto& [peer, link] : links_) connections.push_back({peer, link.socket.fd()});
+    return connections;
+  }
 
   Status Barrier(Duration timeout) override {
     ASSAY_RETURN_IF_ERROR(Gather("", timeout).status());
@@ -68,6 +77,17 @@ class TcpPeers : public Peers {
     ASSAY_ASSIGN_OR_RETURN(auto received, ReceiveFromAll(deadline));
     received[0] = std::string(bytes);
     return received;
+  }
+
+  // Frames that wait to be read stay unread.
+  Status Check() const override {
+    for (const auto& [peer, link] : links_) {
+      pollfd entry = {link.socket.fd(), POLLRDHUP, 0};
+      const bool ended = poll(&entry, 1, 0) > 0 &&
+                         (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+      if (ended) return NameRank(peer, PeerLost("the connection ended"));
+    }
+    return Status::Ok();
   }
 
  private:

@@ -57,6 +57,22 @@ Status PeerTimeout(std::string message) {
   return Status(Code::kDeadlineExceeded, "PEER_TIMEOUT", std::move(message));
 }
 
+// Each option is a help and no need: what a kernel refuses it leaves as it was.
+void NoticeSilence(const Socket& socket) {
+  struct Option {
+    int level;
+    int name;
+    int value;
+  };
+  constexpr int kUnansweredMillis = 11'000;  // Data, or 5 s of silence and three probes.
+  for (const Option& option :
+       {Option{SOL_SOCKET, SO_KEEPALIVE, 1}, Option{IPPROTO_TCP, TCP_KEEPIDLE, 5},
+        Option{IPPROTO_TCP, TCP_KEEPINTVL, 2}, Option{IPPROTO_TCP, TCP_KEEPCNT, 3},
+        Option{IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis}}) {
+    setsockopt(socket.fd(), option.level, option.name, &option.value, sizeof option.value);
+  }
+}
+
 Result<Socket> ListenOn(const std::string& host, int* port) {
   ASSAY_ASSIGN_OR_RETURN(const AddressList addresses, Resolve(host, 0, AI_PASSIVE));
   Socket listener = NewSocket(*addresses);

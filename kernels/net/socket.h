@@ -44,6 +44,10 @@ Result<Socket> AcceptWaiting(const Socket& listener);
 // One attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
+// From now on a host that stops answering ends the connection after about ten seconds,
+// though nothing is said on it.
+void NoticeSilence(const Socket& socket);
+
 // Until `fd` is ready for `events` (POLLIN, POLLOUT) or at its end.
 Status WaitFor(int fd, short events, MonotonicTime deadline);
 

@@ -7,17 +7,20 @@
 #include <thread>
 
 #include "common/mutex.h"
+#include "kernels/net/peer_watch.h"
 #include "kernels/runner/convert.h"
 #include "kernels/runner/execute.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
 #include "kernels/runner/gang.h"
 #include "kernels/runner/node_fault.h"
+#include "kernels/runner/version_check.h"
 
 namespace assay {
 namespace {
 
-constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
+// All ranks are ready when they are told to meet.
+constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
 
 void LogError(const Status& status) {
   std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
@@ -86,14 +89,15 @@ class Session {
       return kExitUsage;
     }
     if (const Status met = Meet(); !met.ok()) {
-      LogError(met.WithContext("meeting the other ranks"));
-      return kExitGangLost;
+      return GiveUp(met.WithContext("meeting the other ranks"));
     }
     for (const v1::BenchmarkCase& one : start_.cases()) {
       if (const Status status = RunCase(one); !status.ok()) {
-        LogError(status.WithContext("case " + std::to_string(one.case_index())));
-        return IsNodeFault(status) ? Abort(status) : kExitGangLost;
+        return GiveUp(status.WithContext("case " + std::to_string(one.case_index())));
       }
+    }
+    if (const Status left = Leave(); !left.ok()) {
+      return GiveUp(left.WithContext("leaving the gang"));
     }
     v1::RunnerEvent finished;
     finished.mutable_finished()->set_cases_run(start_.cases_size());
@@ -104,6 +108,11 @@ class Session {
 
  private:
   void Send(const v1::RunnerEvent& event) {
+    MutexLock lock(events_mutex_);
+    SendLocked(event);
+  }
+
+  void SendLocked(const v1::RunnerEvent& event) ASSAY_REQUIRES(events_mutex_) {
     if (!WriteFrame(events_fd_, event.SerializeAsString()).ok()) _exit(kExitStopped);
   }
 
@@ -144,7 +153,16 @@ class Session {
       ASSAY_ASSIGN_OR_RETURN(peers_, JoinPeers(command.rendezvous().token(), start_.rank(),
                                                world_size, kMeetingTimeout));
     }
+    ASSAY_RETURN_IF_ERROR(CheckVersions(*peers_, OwnVersions(benchmark_->Info().resource)));
+    watch_ = std::make_unique<PeerWatch>(peers_->Connections(),
+                                         [this](const Status& lost) { EndNow(lost); });
     return Status::Ok();
+  }
+
+  // From here on the end of a connection is no loss, so nobody leaves before all are done.
+  Status Leave() {
+    watch_.reset();
+    return peers_ == nullptr ? Status::Ok() : peers_->Barrier(kPeerTimeout);
   }
 
   // An error ends the job: the gang is over, or the GPU is not to be used.
@@ -178,19 +196,45 @@ class Session {
     return !fault.ok() && fault.reason() != "GPU_CONTEXT_LOST";
   }
 
-  static bool IsNodeFault(const Status& status) { return status.reason().rfind("GPU_", 0) == 0; }
+  // Who has to act; unspecified if the agent has to find out by the exit code.
+  static v1::FailureClass ClassOf(const std::string& reason) {
+    if (reason == "GPU_CONTEXT_LOST") return v1::FAILURE_CLASS_JOB;
+    if (reason.rfind("GPU_", 0) == 0) return v1::FAILURE_CLASS_NODE;
+    if (reason == "PEER_LOST" || reason == "PEER_TIMEOUT") {
+      return v1::FAILURE_CLASS_INFRASTRUCTURE;
+    }
+    return reason == "VERSION_MISMATCH" ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
+  }
 
-  int Abort(const Status& fault) {
+  static v1::RunnerEvent AbortedBy(const Status& why) {
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-    failure->set_failure_class(fault.reason() == "GPU_CONTEXT_LOST" ? v1::FAILURE_CLASS_JOB
-                                                                    : v1::FAILURE_CLASS_NODE);
-    failure->set_reason(fault.reason());
-    failure->set_message(fault.message());
-    failure->set_evidence(fault.ToString());
+    failure->set_failure_class(ClassOf(why.reason()));
+    failure->set_reason(why.reason());
+    failure->set_message(why.message());
+    // Of a lost rank the evidence is what NCCL wrote to stderr, which the agent has.
+    if (why.reason().rfind("GPU_", 0) == 0) failure->set_evidence(why.ToString());
+    return event;
+  }
+
+  // Says why, and returns the exit code.
+  int GiveUp(const Status& why) {
+    watch_.reset();
+    LogError(why);
+    const v1::FailureClass failure_class = ClassOf(why.reason());
+    if (failure_class == v1::FAILURE_CLASS_UNSPECIFIED) return kExitGangLost;
     commands_.NoMoreNeeded();
-    Send(event);
-    return kExitFailed;
+    Send(AbortedBy(why));
+    return failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE ? kExitGangLost : kExitFailed;
+  }
+
+  // From the watching thread: the others may be waiting on a GPU for ever.
+  [[noreturn]] void EndNow(const Status& lost) {
+    LogError(lost);
+    commands_.NoMoreNeeded();
+    MutexLock lock(events_mutex_);
+    SendLocked(AbortedBy(lost));
+    _exit(kExitGangLost);
   }
 
   Result<CaseReport> Execute(const v1::BenchmarkCase& one) {
@@ -228,7 +272,9 @@ class Session {
   const int events_fd_;
   v1::RunnerStart start_;
   const Benchmark* benchmark_ = nullptr;
+  Mutex events_mutex_;  // Of the frames on `events_fd_`.
   std::unique_ptr<Peers> peers_;
+  std::unique_ptr<PeerWatch> watch_;  // While the ranks run cases.
 };
 
 }  // namespace

@@ -1,0 +1,101 @@
+#include "kernels/runner/version_check.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "common/nccl_variables.h"
+#include "kernels/platform.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMostRanksNamed = 8;
+
+// A line for each, as "NAME\tVALUE".
+std::string Pack(const Versions& versions) {
+  std::string text;
+  for (const auto& [name, value] : versions) text += name + "\t" + value + "\n";
+  return text;
+}
+
+Versions Unpack(const std::string& text) {
+  Versions versions;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const size_t tab = text.find('\t', begin);
+    if (tab < end) versions[text.substr(begin, tab - begin)] = text.substr(tab + 1, end - tab - 1);
+    begin = end + 1;
+  }
+  return versions;
+}
+
+// "rank 1", "ranks 0, 2, 3".
+std::string RankText(const std::vector<size_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (size_t i = 0; i < ranks.size() && i < kMostRanksNamed; ++i) {
+    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]);
+  }
+  const size_t more = ranks.size() - std::min(ranks.size(), kMostRanksNamed);
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+// Which ranks have which value of `name`; empty if all have the same.
+std::string Difference(const std::string& name, const std::vector<Versions>& all) {
+  std::vector<std::pair<std::string, std::vector<size_t>>> ranks_by_value;  // By first rank.
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const auto found = all[rank].find(name);
+    const std::string value = found == all[rank].end() ? "not set" : found->second;
+    auto known = ranks_by_value.begin();
+    while (known != ranks_by_value.end() && known->first != value) ++known;
+    if (known == ranks_by_value.end()) known = ranks_by_value.insert(known, {value, {}});
+    known->second.push_back(rank);
+  }
+  if (ranks_by_value.size() < 2) return "";
+  std::string text = name + " is ";
+  for (size_t i = 0; i < ranks_by_value.size(); ++i) {
+    text += (i == 0 ? "" : " and ") + ranks_by_value[i].first + " at " +
+            RankText(ranks_by_value[i].second);
+  }
+  return text;
+}
+
+}  // namespace
+
+Versions OwnVersions(Resource resource) {
+  Versions versions = {{"assay-runner", ASSAY_VERSION}};
+  if (resource != Resource::kGpu) return versions;
+  const LinkedSoftware software = Software();
+  versions["the CUDA runtime"] = software.cuda_runtime.value_or("unknown");
+  versions["NCCL"] = software.nccl.value_or("unknown");
+  const std::vector<LocalGpu> gpus = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
+  const bool known = !gpus.empty() && !gpus[0].driver_version.empty();
+  versions["the driver"] = known ? gpus[0].driver_version : "unknown";
+  for (const auto& [name, value] : NcclVariablesOf(environ)) {
+    if (!FindNcclVariable(name)->of_host) versions[name] = value;
+  }
+  return versions;
+}
+
+Status CheckVersions(Peers& peers, const Versions& mine) {
+  ASSAY_ASSIGN_OR_RETURN(const auto gathered, AllGather(peers, Pack(mine), kPeerTimeout));
+  std::vector<Versions> all;
+  std::set<std::string> names;
+  for (const std::string& text : gathered) {
+    all.push_back(Unpack(text));
+    for (const auto& [name, value] : all.back()) names.insert(name);
+  }
+  std::string differences;
+  for (const std::string& name : names) {
+    const std::string difference = Difference(name, all);
+    if (!difference.empty()) differences += (differences.empty() ? "" : "; ") + difference;
+  }
+  if (differences.empty()) return Status::Ok();
+  return FailedPrecondition("the ranks have different software: " + differences,
+                            "VERSION_MISMATCH");
+}
+
+}  // namespace assay

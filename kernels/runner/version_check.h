@@ -1,0 +1,26 @@
+// Whether the ranks of a gang have the same software: another driver, another NCCL or
+// another setting of NCCL hangs or fails in ways that name none of them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/status.h"
+#include "kernels/benchmark.h"
+#include "kernels/peers.h"
+
+namespace assay {
+
+// What has to be the same at all ranks, by name: "NCCL" -> "2.28.9".
+using Versions = std::map<std::string, std::string>;
+
+// This process': the runner's version and, for benchmarks on GPUs, those of driver, CUDA
+// runtime and NCCL and the NCCL variables that are set (but those that name things of one
+// host).
+Versions OwnVersions(Resource resource);
+
+// Called by all ranks, which get the same answer: OK, FAILED_PRECONDITION
+// (VERSION_MISMATCH) that says which rank has what, or the loss of a rank.
+Status CheckVersions(Peers& peers, const Versions& mine);
+
+}  // namespace assay
