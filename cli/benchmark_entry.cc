@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/nccl_entry.h"
+
 namespace assay::cli {
 namespace {
 
@@ -133,8 +135,11 @@ void ReadGpus(const YamlNode& value, const std::string& field, FieldReader& read
   }
 }
 
+// Of the entry that was added last.
 void ReadParameters(const YamlNode& parameters, const std::string& field, FieldReader& reader,
-                    v1::BenchmarkMatrix& matrix) {
+                    v1::CampaignSpec& spec) {
+  const int position = spec.benchmarks_size() - 1;
+  v1::BenchmarkMatrix& matrix = *spec.mutable_benchmarks(position);
   if (parameters.kind == YamlNode::Kind::kNull || parameters.faulty) return;
   if (parameters.kind != YamlNode::Kind::kMap) {
     reader.Fault(parameters.at, field,
@@ -148,6 +153,10 @@ void ReadParameters(const YamlNode& parameters, const std::string& field, FieldR
       ReadGpus(entry.value, path, reader, matrix);
     } else if (entry.key == "counters") {
       if (const auto wanted = reader.Boolean(entry.value, path)) matrix.set_counters(*wanted);
+    } else if (entry.key == "nccl") {
+      if (entry.value.faulty) continue;
+      ReadNccl(entry.value, path, "benchmarks[" + std::to_string(position) + "].nccl", reader,
+               *matrix.mutable_nccl(), *spec.mutable_lines());
     } else {
       ReadAxis(entry, path, reader, matrix);
     }
@@ -179,7 +188,7 @@ void ReadEntry(const YamlNode& item, const std::string& field, FieldReader& read
   v1::BenchmarkMatrix* matrix = spec.add_benchmarks();
   matrix->set_benchmark(name);
   matrix->set_line(at.line);
-  if (is_map) ReadParameters(item.entries[0].value, field + "." + name, reader, *matrix);
+  if (is_map) ReadParameters(item.entries[0].value, field + "." + name, reader, spec);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "cli/benchmark_entry.h"
 #include "cli/field_reader.h"
+#include "cli/nccl_entry.h"
 #include "common/limits.h"
 #include "common/subprocess.h"
 #include "common/units.h"
@@ -48,8 +49,8 @@ class CampaignReader {
 
  private:
   static std::vector<std::string> Fields() {
-    return {"name",    "nodes",    "exclusive", "placement",  "repetitions", "timeout",
-            "retries", "priority", "counters",  "benchmarks", "accept"};
+    return {"name",    "nodes",    "exclusive", "placement", "repetitions", "timeout",
+            "retries", "priority", "counters",  "nccl",      "benchmarks",  "accept"};
   }
 
   static bool Given(const YamlNode& root, std::string_view key) {
@@ -71,9 +72,11 @@ class CampaignReader {
       if (choice >= 0)
         spec_.set_exclusive(choice == 0 ? v1::EXCLUSIVITY_NODE : v1::EXCLUSIVITY_GPU);
     } else if (key == "placement") {
-      const int choice = reader_.Choice(value, key, {"each", "any"});
+      const int choice = reader_.Choice(value, key, {"each", "any", "pairs"});
       if (choice >= 0) {
-        spec_.set_placement(choice == 0 ? v1::PLACEMENT_POLICY_EACH : v1::PLACEMENT_POLICY_ANY);
+        spec_.set_placement(choice == 0   ? v1::PLACEMENT_POLICY_EACH
+                            : choice == 1 ? v1::PLACEMENT_POLICY_ANY
+                                          : v1::PLACEMENT_POLICY_PAIRS);
       }
     } else if (key == "repetitions") {
       spec_.set_repetitions(reader_.Integer(value, key, 1, kMaxRepetitions).value_or(1));
@@ -83,6 +86,8 @@ class CampaignReader {
       spec_.set_priority(reader_.Integer(value, key, std::numeric_limits<int>::min()).value_or(0));
     } else if (key == "counters") {
       spec_.set_counters(reader_.Boolean(value, key).value_or(false));
+    } else if (key == "nccl") {
+      ReadNccl(value, key, key, reader_, *spec_.mutable_nccl(), *spec_.mutable_lines());
     } else if (key == "timeout") {
       ReadTimeout(value);
     } else if (key == "benchmarks") {

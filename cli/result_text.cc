@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -98,6 +99,17 @@ std::string GpuText(const v1::Environment& environment) {
   text += environment.gpu_model();
   if (!environment.gpu_form_factor().empty()) text += " " + environment.gpu_form_factor();
   if (!environment.mig_profile().empty()) text += " " + environment.mig_profile();
+  return text;
+}
+
+std::string NcclText(const v1::Environment& environment) {
+  std::string text;
+  // By name: a message's map has no order.
+  const std::map<std::string, std::string> sorted(environment.nccl().begin(),
+                                                  environment.nccl().end());
+  for (const auto& [name, value] : sorted) {
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  }
   return text;
 }
 

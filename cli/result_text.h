@@ -27,4 +27,7 @@ std::string NodesText(const v1::CaseResult& run);
 // "4x H200 SXM".
 std::string GpuText(const v1::Environment& environment);
 
+// NCCL's variables: "NCCL_ALGO=Ring NCCL_PROTO=LL"; empty if none was set.
+std::string NcclText(const v1::Environment& environment);
+
 }  // namespace assay::cli

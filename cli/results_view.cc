@@ -21,6 +21,7 @@ std::string CommonText(const std::vector<v1::StoredResult>& results) {
     std::vector<std::string> parts = {NodesText(run), GpuText(run.environment()),
                                       run.environment().driver_version()};
     if (!parts.back().empty()) parts.back() = "driver " + parts.back();
+    parts.push_back(NcclText(run.environment()));
     std::erase(parts, "");
     return Sanitize(Join(parts));
   };
@@ -29,6 +30,13 @@ std::string CommonText(const std::vector<v1::StoredResult>& results) {
   const bool same = std::all_of(results.begin(), results.end(),
                                 [&](const auto& result) { return place(result) == first; });
   return same ? "All on " + first : "";
+}
+
+// The parameters, then `nccl`: what was asked for stands in one column.
+std::string SettingsText(const v1::CaseResult& run, const std::set<std::string>& varying,
+                         const std::string& nccl) {
+  const std::string parameters = ParametersText(run, varying);
+  return parameters + (parameters.empty() || nccl.empty() ? "" : " ") + Sanitize(nccl);
 }
 
 struct MeasurementCells {
@@ -91,15 +99,15 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
     MeasurementCells cells = CellsOf(run, marks);
     const std::string flags = marks.Flags(run);
     const bool efficient = run.prediction().has_efficiency_spec();
-    table.Add(
-        {FormatTime(run.start_time()), unless_common(NodesText(run)),
-         unless_common(GpuText(run.environment())), run.benchmark(),
-         ParametersText(run, varies == varying.end() ? std::set<std::string>() : varies->second),
-         cells.metric, cells.median, cells.unit, cells.spread,
-         efficient ? FormatFixed(100 * run.prediction().efficiency_spec(), 1) + "%" : "",
-         run.prediction().regime(), unless_common(run.environment().driver_version()),
-         Cell(flags + (flags.empty() || cells.note.empty() ? "" : " ") + cells.note,
-              cells.note.empty() ? Tone::kDoubtful : Tone::kBad)});
+    table.Add({FormatTime(run.start_time()), unless_common(NodesText(run)),
+               unless_common(GpuText(run.environment())), run.benchmark(),
+               SettingsText(run, varies == varying.end() ? std::set<std::string>() : varies->second,
+                            unless_common(NcclText(run.environment()))),
+               cells.metric, cells.median, cells.unit, cells.spread,
+               efficient ? FormatFixed(100 * run.prediction().efficiency_spec(), 1) + "%" : "",
+               run.prediction().regime(), unless_common(run.environment().driver_version()),
+               Cell(flags + (flags.empty() || cells.note.empty() ? "" : " ") + cells.note,
+                    cells.note.empty() ? Tone::kDoubtful : Tone::kBad)});
   }
   const std::string counters = CountersTable(results, varying, style, marks);
   return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) + counters +

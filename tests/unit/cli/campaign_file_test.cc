@@ -127,10 +127,10 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
                    "accept: {}\n"
                    "counters: yes\n"),
             "f:1:1: nam: no such field; did you mean \"name\"? Allowed: name, nodes, exclusive, "
-            "placement, repetitions, timeout, retries, priority, counters, benchmarks, accept\n"
+            "placement, repetitions, timeout, retries, priority, counters, nccl, benchmarks, accept\n"
             "f:1:1: name: is missing; a campaign needs a name, for example \"name: nightly\"\n"
             "f:2:12: exclusive: \"cpu\" is not one of node, gpu\n"
-            "f:3:12: placement: found a list; write one of each, any\n"
+            "f:3:12: placement: found a list; write one of each, any, pairs\n"
             "f:4:14: repetitions: \"0\" is not a whole number from 1 to 1000\n"
             "f:5:10: timeout: \"20\" is not a duration; write for example 250ms, 90s, 20m or "
             "1h30m\n"
@@ -142,6 +142,30 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
             "f:10:9: accept: found a map; write a list of rules, for example \"- "
             "gemm[dtype=bf16].tflops >= 65% of spec\"\n"
             "f:11:11: counters: \"yes\" is not one of true, false\n");
+}
+
+TEST(CampaignFileTest, NcclsVariablesWithTheirLines) {
+  const CampaignFile file = ParseCampaign(
+      "name: a\n"
+      "placement: pairs\n"
+      "nccl:\n"
+      "  NCCL_ALGO: Ring\n"
+      "benchmarks:\n"
+      "  - all_reduce:\n"
+      "      nccl: {NCCL_NTHREADS: 256}\n");
+  EXPECT_EQ(FormatFaults("f", file.faults), "");
+  EXPECT_EQ(file.spec.placement(), v1::PLACEMENT_POLICY_PAIRS);
+  EXPECT_EQ(file.spec.nccl().at("NCCL_ALGO"), "Ring");
+  EXPECT_EQ(file.spec.lines().at("nccl.NCCL_ALGO"), 4);
+  EXPECT_EQ(file.spec.benchmarks(0).nccl().at("NCCL_NTHREADS"), "256");
+  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 7);
+  EXPECT_EQ(file.spec.benchmarks(0).axes_size(), 0);
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: Ring}"), HasSubstr("write NCCL's variables"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {}}"), HasSubstr("found an empty map"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {algo: Ring}}"),
+              HasSubstr("nccl.algo: \"algo\" is not the name of a variable"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: [Ring]}}"), HasSubstr("found a list"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: ''}}"), HasSubstr("is empty"));
 }
 
 TEST(CampaignFileTest, FilesThatAreNoCampaign) {

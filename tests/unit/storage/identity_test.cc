@@ -46,6 +46,19 @@ TEST(Identity, DriverAndLibrariesChangeTheSeriesAndNotTheLineage) {
   EXPECT_EQ(library.lineage_id, before.lineage_id);
 }
 
+TEST(Identity, NcclsSettingsChangeSeriesAndLineage) {
+  const Identity before = Of(Golden());
+  v1::CaseResult result = Golden();
+  (*result.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "Ring";
+  const Identity ring = Of(result);
+  (*result.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "Tree";
+  EXPECT_NE(ring.series_id, before.series_id);
+  EXPECT_NE(ring.lineage_id, before.lineage_id);
+  EXPECT_NE(ring.environment_id, before.environment_id);
+  EXPECT_NE(Of(result).series_id, ring.series_id);
+  EXPECT_NE(ring.environment_json.find(R"("nccl":{"NCCL_ALGO":"Ring"})"), std::string::npos);
+}
+
 TEST(Identity, AbsentIsNotZero) {
   v1::CaseResult zero = Golden();
   zero.mutable_environment()->set_power_limit_watts(0);

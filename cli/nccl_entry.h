@@ -1,0 +1,20 @@
+// `nccl: {NCCL_ALGO: Ring, NCCL_PROTO: LL128}` in a campaign file.
+#pragma once
+
+#include <google/protobuf/map.h>
+
+#include <string>
+
+#include "cli/field_reader.h"
+#include "cli/yaml_tree.h"
+
+namespace assay::cli {
+
+// Adds the variables of the map `value` to `settings`, and their lines to `lines` as
+// "SPEC_FIELD.NAME". Which may be set, and to what, is the coordinator's to say. Faults
+// are reported at `field`.
+void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
+              FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
+              google::protobuf::Map<std::string, int>& lines);
+
+}  // namespace assay::cli
