@@ -1,9 +1,11 @@
 // What the agent says of its hardware, and what it thinks of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "agent/core/backoff.h"
 #include "agent/core/direct_job.h"
+#include "agent/core/gang_environment.h"
 #include "agent/core/inventory.h"
 #include "agent/core/outbox.h"
 #include "agent/core/preflight.h"
@@ -16,6 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 std::shared_ptr<const Nvml> FakeNvml() { return std::move(*Nvml::Open(nullptr, ASSAY_FAKE_NVML)); }
 
@@ -137,6 +141,39 @@ TEST(ResultContextTest, SaysWhatProducedTheResult) {
   EXPECT_EQ(result.provenance().gpu_uuids_size(), 2);
   EXPECT_EQ(result.provenance().price_per_hour(), 2.5);
   EXPECT_EQ(result.conditions().flags_size(), 1);
+}
+
+TEST(GangEnvironmentTest, SeveralNodesHaveHostIdAndInterface) {
+  v1::JobSpec job;
+  job.set_world_size(4);
+  (*job.mutable_nccl())["NCCL_ALGO"] = "Ring";
+  job.add_node_ids("a");
+  job.add_ranks()->set_gpu_index(0);
+  EXPECT_THAT(GangEnvironment(job, "id", "127.0.0.1"), ElementsAre(Pair("NCCL_ALGO", "Ring")));
+  job.add_node_ids("b");
+  EXPECT_THAT(GangEnvironment(job, "id", "127.0.0.1"),
+              ElementsAre(Pair("NCCL_ALGO", "Ring"), Pair("NCCL_HOSTID", "id"),
+                          Pair("NCCL_SOCKET_IFNAME", "=lo")));
+  EXPECT_THAT(GangEnvironment(job, "id", "192.0.2.1"), SizeIs(2)) << "nobody's address";
+  (*job.mutable_nccl())["NCCL_SOCKET_IFNAME"] = "eth7";
+  EXPECT_EQ(GangEnvironment(job, "id", "127.0.0.1").at("NCCL_SOCKET_IFNAME"), "eth7");
+  job.mutable_ranks(0)->set_gpu_index(-1);
+  EXPECT_EQ(GangEnvironment(job, "id", "127.0.0.1").count("NCCL_HOSTID"), 0U);
+}
+
+TEST(GangEnvironmentTest, ResultsRecordWhatWasInForce) {
+  ::setenv("NCCL_NVLS_ENABLE", "0", 1);
+  ::setenv("NCCL_ALGO", "Tree", 1);
+  v1::JobSpec job;
+  job.set_world_size(2);
+  job.add_ranks()->set_gpu_index(0);
+  (*job.mutable_nccl())["NCCL_ALGO"] = "Ring";
+  EXPECT_THAT(EffectiveNccl(job),
+              ElementsAre(Pair("NCCL_ALGO", "Ring"), Pair("NCCL_NVLS_ENABLE", "0")));
+  job.set_world_size(1);
+  EXPECT_THAT(EffectiveNccl(job), IsEmpty());
+  ::unsetenv("NCCL_NVLS_ENABLE");
+  ::unsetenv("NCCL_ALGO");
 }
 
 TEST(ResultContextTest, NamesTheTopology) {

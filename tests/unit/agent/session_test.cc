@@ -204,6 +204,29 @@ TEST_F(SessionTest, GangTokenGoesThroughTheCoordinator) {
   EXPECT_EQ(launcher_.runs[0]->token, "token");
 }
 
+TEST_F(SessionTest, TheNextJobWaitsForRunnersThatAreToldToEnd) {
+  const auto link = GoLive();
+  Deliver(link, Assign("gang", 1));
+  v1::CoordinatorMessage cancel;
+  cancel.mutable_cancel()->set_job_id("gang");
+  cancel.mutable_cancel()->set_epoch(1);
+  Deliver(link, cancel);
+  Deliver(link, Assign("next", 1));
+  EXPECT_THAT(launcher_.runs, SizeIs(1));
+  Finish(launcher_.runs[0]);
+  EXPECT_THAT(launcher_.runs, SizeIs(2));
+}
+
+TEST_F(SessionTest, ForbiddenNcclVariablesAreRefused) {
+  const auto link = GoLive();
+  v1::CoordinatorMessage assign = Assign("job", 1);
+  (*assign.mutable_assign()->mutable_job()->mutable_nccl())["NCCL_TOPO_FILE"] = "x";
+  Deliver(link, assign);
+  EXPECT_THAT(launcher_.runs, SizeIs(0));
+  EXPECT_EQ(Only(link->sent, Kind::kJobFinished)[0].job_finished().failure().reason(),
+            "BAD_ASSIGNMENT");
+}
+
 TEST_F(SessionTest, NonsenseIsAnAnswerNotACrash) {
   const auto link = GoLive();
   v1::CoordinatorMessage unknown = Assign("a", 1);

@@ -79,6 +79,14 @@ class SupervisorTest : public ::testing::Test {
     return Await().failure.value_or(v1::Failure());
   }
 
+  // For another Launch.
+  void Reset() {
+    measuring_told_ = false;
+    measuring_ = {};
+    ready_ = {};
+    finished_ = {};
+  }
+
   TemporaryFolder folder_;
   std::unique_ptr<Supervisor> supervisor_;
   std::vector<v1::CaseResult> results_;
@@ -227,6 +235,53 @@ TEST_F(SupervisorTest, SpreadGangWaitsForGo) {
   EXPECT_FALSE(token.empty());
   job_->Go(token);
   EXPECT_FALSE(Await().failure);
+}
+
+// Rank 0 of two; the other is on another node.
+v1::JobSpec FirstOfTwoNodes(v1::JobSpec spec) {
+  spec.mutable_ranks()->RemoveLast();
+  spec.add_node_ids("node-2");
+  return spec;
+}
+
+TEST_F(SupervisorTest, SpreadGangIsKilledInEachPhase) {
+  for (const char* phase : {"starting", "ready", "measure"}) {
+    SCOPED_TRACE(phase);
+    const bool never_ready = std::string(phase) == "starting";
+    Launch(FirstOfTwoNodes(Job(never_ready ? "gang_silent" : "gang_hang", 2)));
+    if (!never_ready) {
+      const std::string token = ready_.get_future().get();
+      if (std::string(phase) == "measure") {
+        job_->Go(token);
+        measuring_.get_future().wait();
+      }
+    }
+    const auto before = std::chrono::steady_clock::now();
+    job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "the attempt is over"));
+    const v1::Failure failure = Await().failure.value_or(v1::Failure());
+    EXPECT_EQ(failure.reason(), "CANCELLED");
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+    Reset();
+  }
+}
+
+TEST_F(SupervisorTest, ALostPeerWaitsForItsCause) {
+  Launch(FirstOfTwoNodes(Job("gang_peer_lost", 2)));
+  job_->Go(ready_.get_future().get());
+  measuring_.get_future().wait();
+  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "another rank failed"));
+  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), "CANCELLED");
+}
+
+TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
+  Launch(FirstOfTwoNodes(Job("gang_peer_lost", 2)));
+  job_->Go(ready_.get_future().get());
+  const v1::Failure failure = Await().failure.value_or(v1::Failure());
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(failure.reason(), "PEER_LOST");
+  EXPECT_THAT(failure.message(), AllOf(HasSubstr("rank 0 on node"), HasSubstr("rank 1: gone"),
+                                       HasSubstr("last seen in: case 10, measure")));
+  EXPECT_THAT(failure.evidence(), HasSubstr("NCCL WARN"));
 }
 
 TEST_F(SupervisorTest, MissingRunnerIsTheNodesFault) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "tests/unit/coordinator/fleet_records.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 std::vector<v1::Node> Fleet() {
@@ -86,6 +88,129 @@ TEST(ExpandTest, CollectivesAreGroupedByRanks) {
   EXPECT_THAT(expansion->jobs[2].gpu_indices, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(expansion->jobs[2].cases, SizeIs(2));
   EXPECT_EQ(expansion->jobs[2].cases[1].parameters().at("bytes"), "1048576");
+}
+
+// Five nodes with four GPUs each: a to e.
+std::vector<v1::Node> FiveNodes() {
+  std::vector<v1::Node> nodes;
+  for (char id = '1'; id <= '5'; ++id) {
+    nodes.push_back(MakeFleetNode(std::string(1, static_cast<char>('a' + id - '1')), id, 4));
+  }
+  return nodes;
+}
+
+v1::CampaignSpec OverNodes(const std::string& ranks, const std::string& nodes) {
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  AddAxis(*spec.mutable_benchmarks(0), "ranks", {ranks});
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {nodes});
+  return spec;
+}
+
+TEST(ExpandTest, RanksSpreadEvenlyOverNodes) {
+  const auto expansion = ExpandCampaign(OverNodes("4", "2"), FiveNodes());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(3));
+  EXPECT_EQ(expansion->jobs[0].world_size, 4);
+  EXPECT_EQ(expansion->jobs[0].node_count, 2);
+  EXPECT_THAT(expansion->jobs[0].gpu_indices, ElementsAre(0, 1));
+  EXPECT_THAT(expansion->jobs[1].candidate_node_ids, ElementsAre(IdOf('3'), IdOf('4')));
+  EXPECT_THAT(expansion->jobs[2].candidate_node_ids, ElementsAre(IdOf('4'), IdOf('5')));
+}
+
+TEST(ExpandTest, CasesAreGroupedByRanksAndNodes) {
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  AddAxis(*spec.mutable_benchmarks(0), "bytes", {"1KiB", "1MiB"});
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {"1", "2"});
+  AddAxis(*spec.mutable_benchmarks(0), "ranks", {"2", "4"});
+  const auto expansion = ExpandCampaign(spec, FiveNodes());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(4));
+  for (const storage::NewJob& job : expansion->jobs) EXPECT_THAT(job.cases, SizeIs(2));
+  EXPECT_EQ(expansion->jobs[3].node_count, 2);
+  EXPECT_THAT(expansion->jobs[3].candidate_node_ids, SizeIs(5));
+}
+
+TEST(ExpandTest, PairsMeetEachOtherOnceInRoundsOfATournament) {
+  for (size_t count = 2; count <= 9; ++count) {
+    std::vector<v1::Node> nodes;
+    for (size_t i = 0; i < count; ++i) {
+      nodes.push_back(
+          MakeFleetNode(std::string(1, static_cast<char>('a' + i)), static_cast<char>('1' + i), 2));
+    }
+    for (v1::CampaignSpec spec : {MakeSpec("tcp_all_reduce"), OverNodes("4", "2")}) {
+      spec.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+      const auto expansion = ExpandCampaign(spec, nodes);
+      ASSERT_TRUE(expansion.ok()) << expansion.status();
+      ASSERT_EQ(expansion->jobs.size(), count * (count - 1) / 2);
+      std::set<std::vector<std::string>> seen;
+      const size_t round = count / 2;
+      for (size_t first = 0; first < expansion->jobs.size(); first += round) {
+        std::set<std::string> busy;
+        for (size_t i = first; i < first + round; ++i) {
+          const auto& pair = expansion->jobs[i].candidate_node_ids;
+          ASSERT_THAT(pair, SizeIs(2));
+          EXPECT_LT(pair[0], pair[1]);
+          EXPECT_TRUE(seen.insert(pair).second);
+          busy.insert(pair.begin(), pair.end());
+        }
+        EXPECT_EQ(busy.size(), 2 * round) << "a node stands twice in one round";
+      }
+    }
+  }
+}
+
+TEST(ExpandTest, PairsAreCountedBeforeTheyAreMade) {
+  std::vector<v1::Node> nodes;
+  for (int i = 0; i < 200; ++i) {
+    nodes.push_back(MakeFleetNode("node-" + std::to_string(i), '1', 0));
+    nodes.back().mutable_description()->set_node_id("id-" + std::to_string(i));
+  }
+  v1::CampaignSpec spec = MakeSpec("tcp_all_reduce");
+  spec.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+  const auto expansion = ExpandCampaign(spec, nodes);
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_THAT(expansion.status().ToString(), HasSubstr("19900 jobs; the limit is 10000"));
+}
+
+TEST(ExpandTest, AnyTakesNodesWithTheSameVersions) {
+  std::vector<v1::Node> nodes = FiveNodes();
+  for (int i : {0, 3}) {
+    nodes[static_cast<size_t>(i)].mutable_description()->mutable_inventory()->set_driver_version(
+        "570.1");
+  }
+  v1::CampaignSpec spec = OverNodes("4", "2");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  const auto expansion = ExpandCampaign(spec, nodes);
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('2'), IdOf('3'), IdOf('5')));
+}
+
+TEST(ExpandTest, MixedVersionsAreAFaultOnlyIfNoPlacementIsUniform) {
+  std::vector<v1::Node> nodes = FiveNodes();
+  nodes.resize(3);
+  nodes[0].mutable_description()->mutable_inventory()->mutable_software()->set_nccl("2.27.3");
+  EXPECT_TRUE(ExpandCampaign(OverNodes("4", "2"), nodes).ok());  // b and c are alike.
+  nodes.pop_back();
+  const auto expansion = ExpandCampaign(OverNodes("4", "2"), nodes);
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_THAT(expansion.status().ToString(),
+              HasSubstr("2 nodes with the same software are needed, and NCCL is 2.27.3 on a and "
+                        "2.28.9 on b"));
+}
+
+TEST(ExpandTest, NcclSettingsOfTheEntryComeFirstAndReachCollectivesAlone) {
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  *spec.add_benchmarks() = MakeSpec("gemm").benchmarks(0);
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  (*spec.mutable_nccl())["NCCL_ALGO"] = "Ring";
+  (*spec.mutable_nccl())["NCCL_PROTO"] = "Simple";
+  (*spec.mutable_benchmarks(0)->mutable_nccl())["NCCL_ALGO"] = "Tree";
+  const auto expansion = ExpandCampaign(spec, Fleet());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  EXPECT_THAT(expansion->jobs[0].nccl,
+              ElementsAre(Pair("NCCL_ALGO", "Tree"), Pair("NCCL_PROTO", "Simple")));
+  EXPECT_THAT(expansion->jobs[1].nccl, SizeIs(0));
 }
 
 TEST(ExpandTest, NetworkGroupsCoverEveryNode) {
@@ -241,6 +366,60 @@ std::vector<Fault> Faults() {
          AddAxis(First(s), "ranks", {"4"});
        },
        "benchmarks[0].ranks", "4 ranks need 4 nodes, and 3 match: a, b, c"},
+      {"UnevenNodes",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         AddAxis(First(s), "ranks", {"5"});
+         AddAxis(First(s), "nodes", {"2"});
+       },
+       "benchmarks[0].nodes", "5 ranks do not spread evenly over 2 nodes", 4},
+      {"TooFewGpusOfEach",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         AddAxis(First(s), "ranks", {"8"});
+         AddAxis(First(s), "nodes", {"2"});
+       },
+       "benchmarks[0].nodes",
+       "8 ranks over 2 nodes need 4 GPUs of each, and 1 of 2 matching nodes has them: a has 2, b "
+       "has 8",
+       4},
+      {"PairsOfOneNode", [](Spec& s) { s.set_placement(v1::PLACEMENT_POLICY_PAIRS); },
+       "benchmarks[0]", "two nodes at a time, and cpu_gemm runs on one", 4},
+      {"PairsOfThreeRanks",
+       [](Spec& s) {
+         s = MakeSpec("tcp_all_reduce");
+         AddAxis(First(s), "ranks", {"3"});
+         s.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+       },
+       "benchmarks[0].ranks", "runs on 3; set ranks to 2", 4},
+      {"PairsOfOneNodesGpus",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         s.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+       },
+       "benchmarks[0].nodes", "runs on one; set nodes to 2", 4},
+      {"NcclName",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         (*s.mutable_nccl())["NCCL_ALG"] = "Ring";
+         (*s.mutable_lines())["nccl.NCCL_ALG"] = 11;
+       },
+       "nccl.NCCL_ALG", "did you mean NCCL_ALGO?", 11},
+      {"NcclValue",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         (*First(s).mutable_nccl())["NCCL_ALGO"] = "/tmp/x";
+         (*s.mutable_lines())["benchmarks[0].nccl.NCCL_ALGO"] = 12;
+       },
+       "benchmarks[0].nccl.NCCL_ALGO", "is no value for NCCL_ALGO", 12},
+      {"NcclOfNoCollective", [](Spec& s) { (*First(s).mutable_nccl())["NCCL_ALGO"] = "Ring"; },
+       "benchmarks[0].nccl", "cpu_gemm is no collective of GPUs", 4},
+      {"NcclForNothing",
+       [](Spec& s) {
+         (*s.mutable_nccl())["NCCL_ALGO"] = "Ring";
+         (*s.mutable_lines())["nccl"] = 13;
+       },
+       "nccl", "no benchmark of this campaign is a collective of GPUs", 13},
       {"Unsupported",
        [](Spec& s) {
          s = MakeSpec("gemm");

@@ -50,6 +50,9 @@ inline v1::BenchmarkSchema ReduceSchema(const std::string& name, v1::ResourceKin
   schema.set_resource(resource);
   schema.set_collective(true);
   AddParameter(schema, "ranks", v1::PARAMETER_TYPE_INTEGER, 1, 1024)->set_default_value("2");
+  if (resource == v1::RESOURCE_KIND_GPU) {
+    AddParameter(schema, "nodes", v1::PARAMETER_TYPE_INTEGER, 1, 64)->set_default_value("1");
+  }
   AddParameter(schema, "bytes", v1::PARAMETER_TYPE_BYTES, 8, int64_t{8} << 30)
       ->set_default_value("1MiB");
   AddMetric(schema, "bus_bandwidth", "GB/s");
@@ -70,6 +73,8 @@ inline v1::Node MakeFleetNode(const std::string& name, char id_digit, int gpus) 
   description.set_name(name);
   description.set_agent_instance_id("instance-" + digit);
   description.set_agent_version("0.1.0");
+  description.mutable_inventory()->set_driver_version("580.95.05");
+  description.mutable_inventory()->mutable_software()->set_nccl("2.28.9");
   for (int i = 0; i < gpus; ++i) {
     v1::GpuInventory* gpu = description.mutable_inventory()->add_gpus();
     gpu->set_index(i);

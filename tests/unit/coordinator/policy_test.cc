@@ -113,6 +113,12 @@ TEST(RetryPolicyTest, NodeAndInfrastructureGoElsewhere) {
   }
 }
 
+TEST(RetryPolicyTest, WhoLostAPeerIsNotAvoided) {
+  v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
+  lost.set_node_id("a");
+  EXPECT_THAT(DecideRetry(Job({"a", "b"}), lost).avoid_node_ids, ElementsAre());
+}
+
 TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));

@@ -44,6 +44,10 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"flood", {"writes to stderr and fd 3 without end"}},
       {"gang_ok", {"as ok, with `ranks` ranks that check the token", v1::RESOURCE_KIND_NETWORK}},
       {"gang_crash", {"the highest rank dies once the gang has met", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_silent", {"is never ready, until the end of stdin", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_hang", {"as hang, once the gang has met", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_peer_lost",
+       {"rank 0 writes to stderr and gives up: it lost rank 1", v1::RESOURCE_KIND_NETWORK}},
       {"gang_segv",
        {"rank 0 ends as if a peer were lost, then rank 1 by SIGSEGV", v1::RESOURCE_KIND_NETWORK}},
       {"gang_gpu_lost",
@@ -203,7 +207,16 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     GiveUp(v1::FAILURE_CLASS_USER, "CANCELLED");
   } else if (name == "gang_segv" || name == "gang_gpu_lost") {
     FollowRankZero(name, start);
-  } else if (name == "hang" || name == "orphan") {
+  } else if (name == "gang_peer_lost" && start.rank() == 0) {
+    std::fprintf(stderr, "NCCL WARN as if from the library\n");
+    v1::RunnerEvent event;
+    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+    failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+    failure->set_reason("PEER_LOST");
+    failure->set_message("rank 1: gone");
+    Send(event);
+    _exit(4);
+  } else if (name == "hang" || name == "orphan" || name == "gang_hang") {
     if (name == "orphan" && fork() == 0) {
       signal(SIGTERM, SIG_IGN);
       SleepForEver();
@@ -270,6 +283,10 @@ int Serve() {
     return 2;
   }
   if (name == "never_ready") return 7;
+  if (name == "gang_silent") {
+    AwaitEndOfInput();
+    return 5;
+  }
   v1::RunnerEvent ready;
   ready.mutable_ready();
   const bool gang = start.world_size() > 1;
