@@ -6,6 +6,7 @@
 #include "common/filter.h"
 #include "common/log.h"
 #include "coordinator/core/expand.h"
+#include "coordinator/core/imports.h"
 #include "coordinator/core/node_fields.h"
 #include "coordinator/core/text.h"
 
@@ -97,6 +98,23 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name) 
   // With nothing running it is over now, and nothing else will say so.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
+}
+
+Result<v1::ImportResultsResponse> Coordinator::ImportResults(
+    const v1::ImportResultsRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const storage::ImportedCampaign imported, ToImportedCampaign(request));
+  ASSAY_ASSIGN_OR_RETURN(const storage::ImportOutcome outcome,
+                         environment_.results.Import(imported));
+  v1::ImportResultsResponse response;
+  response.set_already_imported(!outcome.fresh);
+  ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(),
+                         environment_.jobs.GetCampaign(outcome.campaign_id));
+  if (outcome.fresh) {
+    Log().info("campaign {} ({}): {} results imported from {}", request.name(), outcome.campaign_id,
+               imported.results.size(), request.provenance().imported_from());
+    environment_.observer.ResultsIngested("imported", static_cast<int>(imported.results.size()));
+  }
+  return response;
 }
 
 Result<std::vector<v1::FleetBenchmark>> Coordinator::ListFleetBenchmarks() {

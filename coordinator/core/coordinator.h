@@ -8,6 +8,7 @@
 
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/node_service.pb.h"
+#include "assay/v1/result_service.pb.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/environment.h"
 #include "coordinator/core/heartbeats.h"
@@ -51,6 +52,8 @@ class Coordinator {
   // As the requests of CampaignService and NodeService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name);
+  // As ResultService.ImportResults: stored as a whole, or not.
+  Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
   // What the connected nodes can run, merged by name.
   Result<std::vector<v1::FleetBenchmark>> ListFleetBenchmarks();
   // By name; nodes that have not been heard of for a lease are disconnected.

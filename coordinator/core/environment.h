@@ -23,7 +23,7 @@ class Observer {
   // What a finished job spent besides measuring: from the agent's receipt to the first
   // runner's start, and all of its duration outside of runners.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
-  // Results that arrived: "stored", "replayed", "stale", "rejected".
+  // Results that arrived: "stored", "replayed", "stale", "rejected", "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
 };
 

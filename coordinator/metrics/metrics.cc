@@ -48,7 +48,7 @@ class Metrics::Impl {
       jobs.Add({{"state", state}});
     }
     for (const char* state : {"connected", "disconnected"}) agents.Add({{"state", state}});
-    for (const char* outcome : {"stored", "replayed", "stale", "rejected"}) {
+    for (const char* outcome : {"stored", "replayed", "stale", "rejected", "imported"}) {
       results.Add({{"outcome", outcome}});
     }
     for (const char* state : {"in_use", "idle", "waiting"}) pool.Add({{"state", state}});

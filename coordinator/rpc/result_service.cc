@@ -31,4 +31,13 @@ grpc::ServerUnaryReactor* ResultServiceImpl::GetResult(grpc::CallbackServerConte
   });
 }
 
+grpc::ServerUnaryReactor* ResultServiceImpl::ImportResults(grpc::CallbackServerContext* context,
+                                                           const v1::ImportResultsRequest* request,
+                                                           v1::ImportResultsResponse* response) {
+  return calls_.Answer(context, "ImportResults", [=, this]() -> Status {
+    ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.ImportResults(*request));
+    return Status::Ok();
+  });
+}
+
 }  // namespace assay::coordinator::rpc

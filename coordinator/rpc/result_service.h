@@ -19,6 +19,9 @@ class ResultServiceImpl : public v1::ResultService::CallbackService {
   grpc::ServerUnaryReactor* GetResult(grpc::CallbackServerContext* context,
                                       const v1::GetResultRequest* request,
                                       v1::GetResultResponse* response) override;
+  grpc::ServerUnaryReactor* ImportResults(grpc::CallbackServerContext* context,
+                                          const v1::ImportResultsRequest* request,
+                                          v1::ImportResultsResponse* response) override;
 
  private:
   Coordinator& coordinator_;
