@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/byte_pattern.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gemm_data.h"
@@ -232,11 +233,34 @@ void TestMemory() {
   if (!refused || allocated) Fail("too much memory");
 }
 
+// What transfers check: a wrong byte anywhere, bytes that never came, another direction's.
+Status TestTransfer() {
+  constexpr int64_t kBytes = 100003;
+  const BytePattern pattern = {kSeed, 1};
+  ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
+  ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer data, DeviceBuffer::Allocate(kBytes + 8, "bytes"));
+  ASSAY_RETURN_IF_ERROR(FillBytes(pattern, data.data(), kBytes, stream.get()));
+  const auto check = [&](const BytePattern& expected) {
+    return CheckBytes(expected, data.data(), kBytes, stream.get());
+  };
+  Expect("bytes: right", check(pattern), true);
+  for (const int64_t at : {int64_t{0}, kBytes / 2 + 1, kBytes - 1}) {
+    unsigned char byte = 0;
+    ASSAY_CUDA(cudaMemcpy(&byte, data.At(at), 1, cudaMemcpyDefault));
+    const Plant plant(data.At(at), {static_cast<unsigned char>(byte ^ 1)});
+    Expect("bytes: a bit of byte " + std::to_string(at), check(pattern), false);
+  }
+  Expect("bytes: of the other direction", check({kSeed, 2}), false);
+  ASSAY_RETURN_IF_ERROR(PlantNan(data.At(kBytes - 3), 3));
+  Expect("bytes: the last three never came", check(pattern), false);
+  return Status::Ok();
+}
+
 }  // namespace
 
 void TestPieces() {
   TestMemory();
-  for (const auto test : {TestStream, TestReduction, TestGemm}) {
+  for (const auto test : {TestStream, TestReduction, TestGemm, TestTransfer}) {
     const Status status = test();
     if (!status.ok()) Fail(status.ToString());
   }
