@@ -57,6 +57,7 @@ double Benchmark::MetricValue(size_t index, const Work& work, double seconds) co
       return work.operations / seconds * metric.scale;
     case Quantity::kSecondsPerOperation:
       return seconds / work.operations * metric.scale;
+    case Quantity::kWireBytes:
     case Quantity::kObserved:
       break;  // Not made from the time.
   }

@@ -40,6 +40,7 @@ enum class Quantity {
   kPayloadBytes,         // Work::payload_bytes a second: algorithm bandwidth.
   kOperations,           // Work::operations a second.
   kSecondsPerOperation,  // The time over Work::operations: latency.
+  kWireBytes,            // CollectiveChoice::wire_bytes a second; absent if unknown.
   kObserved,             // Case::Observed(name): clock cycles, joules.
 };
 
@@ -125,7 +126,29 @@ struct Verdict {
 struct Timing {
   std::string cache = "cold";        // "hot", or "none" where caches are the subject.
   std::string fill = "random";       // Or "zeros".
-  std::string timer = "host_clock";  // Or "events", "graph".
+  std::string timer = "host_clock";  // Or "events", "graph", "nccl_tests".
+};
+
+// What the library behind a collective chose for it.
+struct CollectiveChoice {
+  std::string algorithm;  // As the library names it: "RING", "TREE", "NVLS", "P2P".
+  std::string protocol;   // "SIMPLE", "LL", "LL128"; empty where there is none.
+  int channels = 0;       // 0 if unknown.
+  std::string source;     // Who told: "NCCL profiler".
+  // What links carry for one iteration, a mean over ranks, the protocol's flags included;
+  // 0 if the algorithm does not tell.
+  double wire_bytes = 0;
+};
+
+// How a gang's iterations went on one rank, found out after the timed window.
+struct Diagnosis {
+  // Seconds inside each iteration, by the GPU's clock from just before to just after: those
+  // of a rank that comes late are short, for it waits for nobody.
+  std::vector<double> inside;
+  // Whether no rank can be done before all have begun; else `inside` tells nothing of who
+  // came last.
+  bool mutual = false;
+  std::optional<CollectiveChoice> choice;
 };
 
 // One prepared case on one rank: buffers allocated and filled, code loaded. Used
@@ -173,6 +196,10 @@ class Case {
   // every sample of Run since the case was prepared, in order. The report takes the
   // last ones, those of the timed window; without any it leaves the metric out.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
+
+  // In a gang, after VerifyLast, on all ranks at about the same time: `iterations` more
+  // iterations, of which none counts. Default: nothing to tell.
+  virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
   // Probes the device for a short time (well under a second). Default: nothing.
   virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }

@@ -1,5 +1,6 @@
 // The one list of benchmarks. Adding a benchmark adds its declaration and a line.
 #include <memory>
+#include <utility>
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/net/net.h"
@@ -54,7 +55,7 @@ Registry MakeRegistry() {
   registry.Add(NewPeerLatency());
 #endif
 #if ASSAY_HAVE_NCCL
-  registry.Add(NewAllReduce());
+  for (auto& benchmark : NewCollectives()) registry.Add(std::move(benchmark));
 #endif
   return registry;
 }

@@ -8,13 +8,14 @@
 #include "common/mutex.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
+#include "kernels/nccl/nccl_log.h"
 
 namespace assay {
 namespace {
 
 // ncclCommInitRank blocks for as long as a rank is missing. NCCL's own non-blocking
 // mode would return, but then starts a thread for every collective, in the middle of
-// what is timed. So the call has a thread of its own, which outlives a timeout.
+// what is timed. So the call has a thread of its own, which outlives a lost rank.
 struct Initialization {
   Mutex mutex;
   CondVar changed;
@@ -29,6 +30,9 @@ Status Initialize(const NcclLibrary& nccl, const ncclUniqueId& id, int rank, int
   ASSAY_NCCL(nccl, comm_init_rank(comm, world_size, id, rank));
   return Status::Ok();
 }
+
+// How often a wait looks whether all ranks are still there.
+constexpr std::chrono::milliseconds kLookInterval(50);
 
 Status TimedOut(const std::string& what, Duration timeout) {
   return Status(
@@ -64,6 +68,7 @@ Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gp
   ASSAY_RETURN_IF_ERROR(Agree(peers, loaded.status(), timeout));
   const NcclLibrary& nccl = **loaded;
   ASSAY_ASSIGN_OR_RETURN(const ncclUniqueId id, ShareUniqueId(nccl, peers, timeout));
+  BeginNcclLog();
   const auto state = std::make_shared<Initialization>();
   std::thread([state, &nccl, id, rank = peers.rank(), world_size = peers.world_size(), gpu] {
     ncclComm_t comm = nullptr;
@@ -77,12 +82,15 @@ Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gp
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   MutexLock lock(state->mutex);
   while (!state->done) {
-    if (!state->changed.WaitUntil(state->mutex, deadline)) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline) {
       return TimedOut("ncclCommInitRank of rank " + std::to_string(peers.rank()), timeout);
     }
+    state->changed.WaitUntil(state->mutex, now + kLookInterval);
+    if (!state->done) ASSAY_RETURN_IF_ERROR(peers.Check());
   }
   ASSAY_RETURN_IF_ERROR(state->status);
-  return std::unique_ptr<Communicator>(new Communicator(nccl, state->comm));
+  return std::unique_ptr<Communicator>(new Communicator(nccl, peers, state->comm));
 }
 
 Communicator::~Communicator() {
@@ -95,26 +103,53 @@ void Communicator::Abort() {
   comm_ = nullptr;
 }
 
-Status Communicator::Wait(cudaStream_t stream, Duration timeout) {
+Status Communicator::Group(const std::function<Status()>& calls) const {
+  ASSAY_NCCL(nccl_, group_start());
+  const Status called = calls();
+  const ncclResult_t ended = nccl_.group_end();
+  ASSAY_RETURN_IF_ERROR(called);
+  return NcclStatus(nccl_, ended, "group_end()", __FILE__, __LINE__);
+}
+
+Status Communicator::Wait(cudaStream_t stream, Duration timeout, Polling polling) {
+  return WaitUntilReady([stream] { return cudaStreamQuery(stream); }, "cudaStreamQuery(stream)",
+                        timeout, polling);
+}
+
+Status Communicator::WaitFor(cudaEvent_t event, Duration timeout) {
+  return WaitUntilReady([event] { return cudaEventQuery(event); }, "cudaEventQuery(event)", timeout,
+                        Polling::kSpin);
+}
+
+Status Communicator::Trouble(Duration waited, Duration timeout) const {
+  ncclResult_t failure = ncclSuccess;
+  const ncclResult_t asked = nccl_.comm_get_async_error(comm_, &failure);
+  // A lost rank first: NCCL's own words of it name no rank.
+  ASSAY_RETURN_IF_ERROR(peers_.Check());
+  ASSAY_RETURN_IF_ERROR(NcclStatus(nccl_, asked != ncclSuccess ? asked : failure,
+                                   "comm_get_async_error(comm_, &failure)", __FILE__, __LINE__));
+  return waited < timeout ? Status::Ok() : TimedOut("a collective", timeout);
+}
+
+Status Communicator::WaitUntilReady(const std::function<cudaError_t()>& query, const char* what,
+                                    Duration timeout, Polling polling) {
   if (comm_ == nullptr) return FailedPrecondition("the communicator was aborted");
   const auto begin = std::chrono::steady_clock::now();
+  auto looked = begin;
   for (;;) {
-    const cudaError_t state = cudaStreamQuery(stream);
-    if (state != cudaErrorNotReady) {
-      return CudaStatus(state, "cudaStreamQuery(stream)", __FILE__, __LINE__);
+    const cudaError_t state = query();
+    if (state != cudaErrorNotReady) return CudaStatus(state, what, __FILE__, __LINE__);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked >= kLookInterval) {
+      looked = now;
+      const Status trouble = Trouble(now - begin, timeout);
+      if (!trouble.ok()) {
+        Abort();
+        return trouble;
+      }
     }
-    ncclResult_t failure = ncclSuccess;
-    const ncclResult_t asked = nccl_.comm_get_async_error(comm_, &failure);
-    const Status status = NcclStatus(nccl_, asked != ncclSuccess ? asked : failure,
-                                     "comm_get_async_error(comm_, &failure)", __FILE__, __LINE__);
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    if (status.ok() && waited < timeout) {
-      // The samples' times come from the GPU, so a coarse look costs them nothing.
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-      continue;
-    }
-    Abort();
-    return status.ok() ? TimedOut("a collective", timeout) : status;
+    // Where the samples' times come from the GPU, a coarse look costs them nothing.
+    if (polling == Polling::kSleep) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 

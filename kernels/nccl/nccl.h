@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "kernels/benchmark.h"
 
 namespace assay {
 
-std::unique_ptr<Benchmark> NewAllReduce();
+// all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter and
+// send_recv.
+std::vector<std::unique_ptr<Benchmark>> NewCollectives();
 
 }  // namespace assay

@@ -2,11 +2,27 @@
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/dynamic_library.h"
+#include "kernels/nccl/nccl_log.h"
+#include "kernels/nccl/nccl_profiler.h"
 
 namespace assay {
 namespace {
 
+// Functions that older libraries lack.
+void LoadOptional(const DynamicLibrary& library, NcclLibrary* nccl) {
+  const bool all = library.Load("ncclAlltoAll", &nccl->all_to_all).ok() &&
+                   library.Load("ncclGather", &nccl->gather).ok() &&
+                   library.Load("ncclScatter", &nccl->scatter).ok();
+  if (all) return;
+  nccl->all_to_all = nullptr;
+  nccl->gather = nullptr;
+  nccl->scatter = nullptr;
+}
+
 Result<NcclLibrary> Load() {
+  // NCCL reads the environment once.
+  KeepNcclLog();
+  OfferNcclProfiler();
   ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
                          DynamicLibrary::Open("libnccl.so." + std::to_string(NCCL_MAJOR)));
   NcclLibrary nccl;
@@ -18,7 +34,17 @@ Result<NcclLibrary> Load() {
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommGetAsyncError", &nccl.comm_get_async_error));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommDestroy", &nccl.comm_destroy));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommAbort", &nccl.comm_abort));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclGroupStart", &nccl.group_start));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclGroupEnd", &nccl.group_end));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclAllReduce", &nccl.all_reduce));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclAllGather", &nccl.all_gather));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclReduceScatter", &nccl.reduce_scatter));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclBroadcast", &nccl.broadcast));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclReduce", &nccl.reduce));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclSend", &nccl.send));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclRecv", &nccl.recv));
+  LoadOptional(library, &nccl);
+  nccl.get_version(&nccl.version);
   return nccl;
 }
 
@@ -44,8 +70,8 @@ Result<const NcclLibrary*> LoadNccl() {
 
 std::optional<std::string> NcclVersion() {
   const Result<const NcclLibrary*> nccl = LoadNccl();
-  int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
-  if (!nccl.ok() || (*nccl)->get_version(&version) != ncclSuccess) return std::nullopt;
+  if (!nccl.ok() || (*nccl)->version == 0) return std::nullopt;
+  const int version = (*nccl)->version;
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }

@@ -10,8 +10,15 @@
 
 namespace assay {
 
-// The functions that Assay calls, typed by the library's own header.
+// The functions that Assay calls, typed by the library's own header where that of every
+// NCCL has them.
 struct NcclLibrary {
+  using Exchange = ncclResult_t (*)(const void* input, void* output, size_t count,
+                                    ncclDataType_t type, ncclComm_t comm, cudaStream_t stream);
+  using RootedExchange = ncclResult_t (*)(const void* input, void* output, size_t count,
+                                          ncclDataType_t type, int root, ncclComm_t comm,
+                                          cudaStream_t stream);
+
   decltype(&ncclGetVersion) get_version = nullptr;
   decltype(&ncclGetErrorString) get_error_string = nullptr;
   decltype(&ncclGetLastError) get_last_error = nullptr;
@@ -20,11 +27,24 @@ struct NcclLibrary {
   decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
   decltype(&ncclCommDestroy) comm_destroy = nullptr;
   decltype(&ncclCommAbort) comm_abort = nullptr;
+  decltype(&ncclGroupStart) group_start = nullptr;
+  decltype(&ncclGroupEnd) group_end = nullptr;
   decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclAllGather) all_gather = nullptr;
+  decltype(&ncclReduceScatter) reduce_scatter = nullptr;
+  decltype(&ncclBroadcast) broadcast = nullptr;
+  decltype(&ncclReduce) reduce = nullptr;
+  decltype(&ncclSend) send = nullptr;
+  decltype(&ncclRecv) recv = nullptr;
+  // Since 2.28; null in older ones.
+  Exchange all_to_all = nullptr;
+  RootedExchange gather = nullptr;
+  RootedExchange scatter = nullptr;
+  int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
 };
 
-// The library, loaded by the first caller; lives as long as the program.
-// Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
+// The library, loaded by the first caller, who also sets NCCL's log and profiler up; lives as
+// long as the program. Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
 Result<const NcclLibrary*> LoadNccl();
 
 // "2.28.9"; loads the library. Absent if there is none.

@@ -1,0 +1,173 @@
+// The benchmarks of NCCL's collectives: all_reduce, all_gather and so on, one for each
+// declaration of collective.h.
+#include <utility>
+
+#include "kernels/nccl/collective_case.h"
+#include "kernels/nccl/nccl.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMaxBytes = int64_t{8} << 30;
+constexpr int64_t kMaxRanks = 4096;
+constexpr int64_t kMaxNodes = 64;
+constexpr int64_t kMaxAggregate = 64;
+
+// NCCL's own model of a ring with the LL protocol over NVLink (src/graph/tuning.cc): a
+// start and then each step.
+constexpr double kStartSeconds = 6.6e-6;
+constexpr double kStepSeconds = 0.6e-6;
+
+template <typename Table>
+std::vector<std::string> NamesOf(const Table& table) {
+  std::vector<std::string> names;
+  names.reserve(table.size());
+  for (const auto& entry : table) names.emplace_back(entry.name);
+  return names;
+}
+
+ParameterSpec IntegerSpec(const char* name, const char* description,
+                          std::optional<std::string> usual, int64_t minimum, int64_t maximum) {
+  return {name, ParameterType::kInteger, description, std::move(usual), minimum, maximum, {}};
+}
+
+ParameterSpec WordSpec(const char* name, const char* description, std::vector<std::string> words) {
+  std::string usual = words.front();
+  return {name, ParameterType::kWord, description, std::move(usual), {}, {}, std::move(words)};
+}
+
+std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
+  std::vector<ParameterSpec> specs;
+  specs.push_back(
+      IntegerSpec("ranks", "processes, each with a GPU of its own", std::nullopt, 2, kMaxRanks));
+  specs.push_back(
+      IntegerSpec("nodes", "nodes over which the ranks spread evenly", "1", 1, kMaxNodes));
+  specs.push_back({"bytes",
+                   ParameterType::kBytes,
+                   collective.divided
+                       ? "size of the whole array, of which each rank has a share, rounded down to "
+                         "16 bytes a rank"
+                       : "size of each rank's array, a multiple of the element's size",
+                   "1073741824",
+                   1,
+                   kMaxBytes,
+                   {}});
+  specs.push_back(WordSpec("dtype", "type of the elements", NamesOf(CollectiveTypes())));
+  if (collective.reduces) {
+    specs.push_back(WordSpec("op", "how elements are reduced", NamesOf(CollectiveOps())));
+  }
+  if (collective.rooted) {
+    specs.push_back(
+        IntegerSpec("root", "the rank that sends to all, or gets from all", "0", 0, kMaxRanks - 1));
+  }
+  specs.push_back(
+      {"in_place", ParameterType::kBoolean, "write over the input", "false", {}, {}, {}});
+  specs.push_back(LaunchParameter());
+  specs.push_back(IntegerSpec("aggregate",
+                              "collectives an iteration, each on buffers of its own, in one group",
+                              "1", 1, kMaxAggregate));
+  specs.push_back(
+      WordSpec("policy",
+               "assay: GPU events, the slowest rank's time, cold caches; nccl_tests: the "
+               "host's clock over loops of 20, the mean of ranks, buffers rotating "
+               "through 256 MiB",
+               {"assay", "nccl_tests"}));
+  return specs;
+}
+
+BenchmarkInfo InfoOf(const Collective& collective) {
+  BenchmarkInfo info;
+  info.name = collective.name;
+  info.summary = std::string("NCCL: ") + collective.summary + ", one process a rank";
+  info.resource = Resource::kGpu;
+  info.collective = true;
+  info.parameters = ParametersOf(collective);
+  info.selftest_parameters = {{"ranks", "2"}, {"bytes", "1048580"}};
+  const std::string bus = collective.bus_formula;
+  info.metrics = {
+      {"bus_bandwidth", "GB/s", Direction::kHigherIsBetter,
+       bus + " a second: what the busiest link carries at least", Quantity::kLinkBytes, 1e-9},
+      {"algorithm_bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes a second",
+       Quantity::kPayloadBytes, 1e-9},
+      {"wire_bandwidth", "GB/s", Direction::kHigherIsBetter,
+       bus + " x what NCCL's protocol adds (Simple 1, LL128 128 / 120, LL 2) a second; only where "
+             "NCCL told its algorithm and the network does not reduce",
+       Quantity::kWireBytes, 1e-9},
+      TimeMetric()};
+  info.model = "link bytes = " + bus + "; time = link bytes / NVLink bandwidth + 6.6 us + " +
+               collective.steps_formula + " x 0.6 us";
+  if (collective.divided) {
+    info.model += "; bytes count as nccl-tests does, rounded down to 16 a rank";
+  }
+  return info;
+}
+
+class CollectiveBenchmark : public Benchmark {
+ public:
+  explicit CollectiveBenchmark(CollectiveKind kind)
+      : collective_(CollectiveOf(kind)), info_(InfoOf(collective_)) {}
+
+  const BenchmarkInfo& Info() const override { return info_; }
+
+  std::string UnsupportedReason() const override {
+    if (std::string why = WhyNoGpu(); !why.empty()) return why;
+    const Result<const NcclLibrary*> nccl = LoadNccl();
+    return nccl.ok() ? "" : nccl.status().message();
+  }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
+    ASSAY_RETURN_IF_ERROR(CheckPlaces(parameters, world_size));
+    const int64_t element = CollectiveTypeOf(Word(parameters, "dtype")).bytes;
+    ASSAY_ASSIGN_OR_RETURN(const int64_t count,
+                           CountOf(collective_, Integer(parameters, "bytes"), element, world_size));
+    if (collective_.not_in_place != nullptr && Word(parameters, "in_place") == "true") {
+      return Unsupported(collective_.not_in_place);
+    }
+    Work work;
+    work.payload_bytes = static_cast<double>(Integer(parameters, "aggregate")) *
+                         static_cast<double>(PayloadBytes(collective_, count, element, world_size));
+    work.link_bytes = collective_.bus_factor(world_size) * work.payload_bytes;
+    work.fixed_seconds = kStartSeconds + collective_.steps(world_size) * kStepSeconds;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
+    if (context.peers == nullptr) {
+      return InvalidArgument(info_.name + " needs at least 2 ranks; this run has " +
+                             std::to_string(context.world_size));
+    }
+    auto prepared = std::make_unique<CollectiveCase>(collective_, context);
+    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  Status CheckPlaces(const ParameterMap& parameters, int world_size) const {
+    const int64_t nodes = Integer(parameters, "nodes");
+    if (world_size % nodes != 0) {
+      return InvalidArgument("ranks is " + std::to_string(world_size) +
+                             "; it must be a multiple of nodes, " + std::to_string(nodes));
+    }
+    if (!collective_.rooted) return Status::Ok();
+    const int64_t root = Integer(parameters, "root");
+    if (root < world_size) return Status::Ok();
+    return InvalidArgument("root is " + std::to_string(root) + "; the ranks are 0 to " +
+                           std::to_string(world_size - 1));
+  }
+
+  const Collective& collective_;
+  const BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Benchmark>> NewCollectives() {
+  std::vector<std::unique_ptr<Benchmark>> benchmarks;
+  for (const Collective& collective : Collectives()) {
+    benchmarks.push_back(std::make_unique<CollectiveBenchmark>(collective.kind));
+  }
+  return benchmarks;
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+// The calls of NCCL that make up one collective.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "common/status.h"
+#include "kernels/nccl/collective.h"
+#include "kernels/nccl/communicator.h"
+
+namespace assay {
+
+// One collective on buffers of one rank. A rank without an input or output passes any
+// pointer to GPU memory.
+struct CollectiveCall {
+  CollectivePlace place;
+  const void* input = nullptr;
+  void* output = nullptr;
+  ncclDataType_t type = ncclFloat;
+  int64_t element_bytes = 4;
+  ncclRedOp_t op = ncclSum;
+};
+
+// Enqueues the collective on `stream`; may be captured and grouped.
+Status EnqueueCollective(const Communicator& communicator, CollectiveKind kind,
+                         const CollectiveCall& call, cudaStream_t stream);
+
+}  // namespace assay

@@ -1,0 +1,397 @@
+#include "kernels/nccl/collective_case.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "kernels/cuda/cuda_check.h"
+#include "kernels/nccl/collective_calls.h"
+#include "kernels/nccl/event_pairs.h"
+#include "kernels/nccl/nccl_profiler.h"
+#include "kernels/nccl/rank_numbers.h"
+
+namespace assay {
+namespace {
+
+// A whole L2 line, so that no line belongs to two buffers.
+constexpr int64_t kAlignment = 128;
+// What the ceiling is probed with: on an H200, bandwidth grows until about 2 GiB.
+constexpr int64_t kProbeBytes = int64_t{2} << 30;
+constexpr int64_t kProbeSamples = 5;
+// A graph replays at least this long, so that launching it costs nothing beside it, unless
+// that takes more than kMaxReplays iterations.
+constexpr double kReplaySeconds = 1e-3;
+constexpr int64_t kMaxReplays = 64;
+// Of one graph, for it takes host and device memory; smaller buffers than this rotates
+// through stay in the L2 cache, and the result says so.
+constexpr int64_t kMaxGraphIterations = 1024;
+// Of a loop of nccl-tests (-n), and what its buffers rotate through (-e 256M).
+constexpr int64_t kNcclTestsIterations = 20;
+constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
+// Iterations ahead of those whose ranks are compared, until all ranks are in step.
+constexpr int64_t kDiagnosisLead = 8;
+
+}  // namespace
+
+CollectiveCase::CollectiveCase(const Collective& collective, const RunContext& context)
+    : collective_(collective),
+      type_(CollectiveTypeOf(Word(context.parameters, "dtype"))),
+      op_(CollectiveOpOf(collective.reduces ? Word(context.parameters, "op") : "sum")),
+      aggregate_(Integer(context.parameters, "aggregate")),
+      in_place_(Word(context.parameters, "in_place") == "true"),
+      graph_mode_(Word(context.parameters, "launch") == "graph"),
+      as_nccl_tests_(Word(context.parameters, "policy") == "nccl_tests"),
+      gpu_(context.gpu),
+      nodes_(static_cast<int>(Integer(context.parameters, "nodes"))),
+      peers_(*context.peers) {
+  reduced_ = {type_.type, op_.op, context.seed, context.world_size};
+  moved_ = {context.seed, type_.bytes};
+  place_.ranks = context.world_size;
+  place_.rank = context.rank;
+  place_.root = collective.rooted ? static_cast<int>(Integer(context.parameters, "root")) : 0;
+  const auto count =
+      CountOf(collective, Integer(context.parameters, "bytes"), type_.bytes, place_.ranks);
+  place_.count = count.ok() ? *count : 0;
+}
+
+CollectiveCase::~CollectiveCase() {
+  // Destroying it would call into the communicator, which is gone.
+  if (communicator_ != nullptr && communicator_->aborted()) captured_.release();
+}
+
+Status CollectiveCase::Prepare() {
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, CheckHardware(), kPeerTimeout));
+  const Result<Rotation> plan = PlanOnThisRank();
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, plan.status(), kPeerTimeout));
+  // The set is part of the pattern, so all ranks rotate alike.
+  ASSAY_ASSIGN_OR_RETURN(const int64_t sets, LeastOfRanks(peers_, plan->sets()));
+  rotation_ = Rotation(sets);
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateAndFill(), kPeerTimeout));
+  ASSAY_ASSIGN_OR_RETURN(communicator_, Communicator::Connect(peers_, gpu_, kPeerTimeout));
+  return graph_mode_ ? CaptureGraph() : Status::Ok();
+}
+
+Status CollectiveCase::CheckHardware() {
+  ASSAY_ASSIGN_OR_RETURN(device_, UseGpu(gpu_));
+  ASSAY_ASSIGN_OR_RETURN(const NcclLibrary* const nccl, LoadNccl());
+  return CheckType(type_, collective_.reduces, *nccl, device_);
+}
+
+Result<Rotation> CollectiveCase::PlanOnThisRank() {
+  const int64_t input = collective_.input_count(place_);
+  const int64_t output = collective_.output_count(place_);
+  if (in_place_) {
+    const int64_t both = std::max(collective_.input_at(place_) + input,
+                                  output == 0 ? 0 : collective_.output_at(place_) + output);
+    input_stride_ = AlignUp(BytesOfElements(both), kAlignment);
+  } else {
+    input_stride_ = AlignUp(BytesOfElements(input), kAlignment);
+    output_stride_ = AlignUp(BytesOfElements(output), kAlignment);
+  }
+  const int64_t set_bytes = aggregate_ * (input_stride_ + output_stride_);
+  ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
+  const std::string what = std::to_string(aggregate_) + " times input and output of " +
+                           ApproximateBytes(input_stride_ + output_stride_);
+  ASSAY_ASSIGN_OR_RETURN(const Rotation plan, PlanRotation(!as_nccl_tests_, set_bytes,
+                                                           device_.l2_bytes, available, what));
+  if (!as_nccl_tests_) return plan;
+  // nccl-tests shifts by the larger of input and output, and begins anew with each loop.
+  const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
+  const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
+  return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));
+}
+
+Status CollectiveCase::AllocateAndFill() {
+  ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::Create());
+  const int64_t pieces = rotation_.sets() * aggregate_;
+  ASSAY_ASSIGN_OR_RETURN(
+      memory_, DeviceBuffer::Allocate(pieces * (input_stride_ + output_stride_), "the buffers"));
+  for (int64_t set = 0; set < rotation_.sets(); ++set) ASSAY_RETURN_IF_ERROR(Fill(set));
+  ASSAY_CUDA(cudaStreamSynchronize(stream_.get()));
+  return Status::Ok();
+}
+
+CollectiveCase::Buffers CollectiveCase::BuffersOf(int64_t set, int64_t piece) const {
+  const int64_t number = set * aggregate_ + piece;
+  const int64_t outputs = rotation_.sets() * aggregate_ * input_stride_;
+  char* const input = static_cast<char*>(memory_.At(number * input_stride_));
+  char* const output = static_cast<char*>(memory_.At(outputs + number * output_stride_));
+  Buffers buffers;
+  buffers.first = number * place_.count * (collective_.divided ? place_.ranks : 1);
+  if (in_place_) {
+    buffers.input = input + BytesOfElements(collective_.input_at(place_));
+    buffers.output = input + BytesOfElements(collective_.output_at(place_));
+  } else {
+    // NCCL wants no pointer to nothing.
+    buffers.input = input_stride_ > 0 ? input : output;
+    buffers.output = output_stride_ > 0 ? output : input;
+  }
+  return buffers;
+}
+
+Status CollectiveCase::Fill(int64_t set) {
+  const int64_t count = collective_.input_count(place_);
+  for (int64_t piece = 0; piece < (count > 0 ? aggregate_ : 0); ++piece) {
+    const Buffers buffers = BuffersOf(set, piece);
+    ASSAY_RETURN_IF_ERROR(collective_.reduces
+                              ? FillReduceInput(reduced_, place_.rank, buffers.first, count,
+                                                buffers.input, stream_.get())
+                              : FillMoveInput(moved_, place_.rank, buffers.first, count,
+                                              buffers.input, stream_.get()));
+  }
+  return Status::Ok();
+}
+
+Status CollectiveCase::Poison(int64_t set) {
+  const auto bytes = static_cast<size_t>(BytesOfElements(collective_.output_count(place_)));
+  for (int64_t piece = 0; piece < (bytes > 0 ? aggregate_ : 0); ++piece) {
+    ASSAY_CUDA(cudaMemsetAsync(BuffersOf(set, piece).output, 0xff, bytes, stream_.get()));
+  }
+  return in_place_ ? Fill(set) : Status::Ok();
+}
+
+Status CollectiveCase::Enqueue(int64_t set) {
+  const auto enqueue = [&](int64_t piece) {
+    const Buffers buffers = BuffersOf(set, piece);
+    const CollectiveCall call = {place_,         buffers.input,
+                                 buffers.output, static_cast<ncclDataType_t>(type_.nccl),
+                                 type_.bytes,    op_.nccl};
+    return EnqueueCollective(*communicator_, collective_.kind, call, stream_.get());
+  };
+  if (aggregate_ == 1) return enqueue(0);
+  return communicator_->Group([&]() -> Status {
+    for (int64_t piece = 0; piece < aggregate_; ++piece) ASSAY_RETURN_IF_ERROR(enqueue(piece));
+    return Status::Ok();
+  });
+}
+
+Status CollectiveCase::Iterate() {
+  ASSAY_RETURN_IF_ERROR(queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout));
+  ASSAY_RETURN_IF_ERROR(BeforeIteration(stream_.get()));
+  last_set_ = rotation_.Next();
+  return Enqueue(last_set_);
+}
+
+Status CollectiveCase::Launch() {
+  if (captured_ == nullptr) return Iterate();
+  ASSAY_RETURN_IF_ERROR(queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout));
+  last_set_ = captured_last_;
+  return captured_->Launch(stream_.get());
+}
+
+int64_t CollectiveCase::LastSetAfter(int64_t iterations) const {
+  return captured_ != nullptr ? captured_last_ : rotation_.After(iterations);
+}
+
+int64_t CollectiveCase::BatchGranularity() const {
+  return as_nccl_tests_ ? kNcclTestsIterations : launches_;
+}
+
+Status CollectiveCase::Wait(Communicator::Polling polling) {
+  return communicator_->Wait(stream_.get(), kPeerTimeout, polling);
+}
+
+Status CollectiveCase::CaptureGraph() {
+  std::vector<double> seconds;
+  // Also connects the ranks and loads the kernels, which a capture must not do.
+  const Status timed = timer_.Time(
+      stream_.get(), 1, 1, [this] { return Iterate(); }, [this] { return Wait(); }, &seconds);
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, timed, kPeerTimeout));
+  const double fitting = std::ceil(kReplaySeconds / std::max(seconds.front(), 1e-9));
+  ASSAY_ASSIGN_OR_RETURN(
+      const int64_t least,
+      LeastOfRanks(peers_, std::clamp<int64_t>(static_cast<int64_t>(std::min(fitting, 1e9)), 1,
+                                               kMaxReplays)));
+  const int64_t sets = rotation_.sets();
+  launches_ = sets >= kMaxGraphIterations ? kMaxGraphIterations : (least + sets - 1) / sets * sets;
+  // Each set once, so that what was replayed can be checked.
+  if (!Repeatable()) launches_ = std::min(sets, kMaxGraphIterations);
+  if (as_nccl_tests_) launches_ = kNcclTestsIterations;
+  auto captured = CudaGraph::Capture(stream_.get(), [this]() -> Status {
+    for (int64_t i = 0; i < launches_; ++i) {
+      ASSAY_RETURN_IF_ERROR(BeforeIteration(stream_.get()));
+      ASSAY_RETURN_IF_ERROR(Enqueue(rotation_.Next()));
+    }
+    return Status::Ok();
+  });
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, captured.status(), kPeerTimeout));
+  captured_last_ = rotation_.last();
+  captured_ = std::make_unique<CudaGraph>(std::move(captured).value());
+  return Status::Ok();
+}
+
+Timing CollectiveCase::HowTimed() const {
+  const int64_t used =
+      captured_ != nullptr ? std::min(rotation_.sets(), launches_) : rotation_.sets();
+  const bool cold = used * aggregate_ * (input_stride_ + output_stride_) >= 2 * device_.l2_bytes;
+  const char* const clock = graph_mode_ ? "graph" : "events";
+  return {cold ? "cold" : "hot", "random", as_nccl_tests_ ? "nccl_tests" : clock};
+}
+
+Result<Verdict> CollectiveCase::Verify() {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  // A replay that meets a set twice reduces its own results.
+  const bool as_it_is = !Repeatable() && launches_ > rotation_.sets();
+  const int64_t set = as_it_is ? rotation_.After(1) : LastSetAfter(launches_);
+  ASSAY_RETURN_IF_ERROR(Poison(set));
+  ASSAY_RETURN_IF_ERROR(as_it_is ? Iterate() : Launch());
+  return Check(set);
+}
+
+Status CollectiveCase::Run(int64_t samples, int64_t batch, std::vector<double>* seconds) {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  const int64_t launches = batch / launches_;
+  if (as_nccl_tests_) {
+    return TimeAsNcclTests(samples, std::max<int64_t>(batch / kNcclTestsIterations, 1), seconds);
+  }
+  // The timer adds an untimed launch, in which ranks also wait for the latest.
+  if (Repeatable()) {
+    ASSAY_RETURN_IF_ERROR(Poison(LastSetAfter((samples * launches + 1) * launches_)));
+  }
+  const size_t before = seconds->size();
+  ASSAY_RETURN_IF_ERROR(timer_.Time(
+      stream_.get(), samples, launches, [this] { return Launch(); }, [this] { return Wait(); },
+      seconds));
+  for (size_t i = before; i < seconds->size(); ++i) {
+    (*seconds)[i] /= static_cast<double>(launches_);
+  }
+  return Status::Ok();
+}
+
+Status CollectiveCase::TimeAsNcclTests(int64_t samples, int64_t loops,
+                                       std::vector<double>* seconds) {
+  const int64_t launches = kNcclTestsIterations / launches_;
+  if (Repeatable()) {
+    ASSAY_RETURN_IF_ERROR(Poison(LastSetAfter(samples * loops * (launches + 1) * launches_)));
+  }
+  std::vector<double> mine;
+  const auto loop = [&]() -> Status {
+    // After it all ranks begin together, but for what the collective lets them differ.
+    ASSAY_RETURN_IF_ERROR(Launch());
+    ASSAY_RETURN_IF_ERROR(Wait(Communicator::Polling::kSpin));
+    const auto begin = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < launches; ++i) ASSAY_RETURN_IF_ERROR(Launch());
+    ASSAY_RETURN_IF_ERROR(Wait(Communicator::Polling::kSpin));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    mine.back() += took.count() / static_cast<double>(loops * kNcclTestsIterations);
+    return Status::Ok();
+  };
+  const auto all_loops = [&]() -> Status {
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      mine.push_back(0);
+      for (int64_t i = 0; i < loops; ++i) ASSAY_RETURN_IF_ERROR(loop());
+    }
+    return Status::Ok();
+  };
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, all_loops(), kPeerTimeout));
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<double> mean, MeanOfRanks(peers_, mine));
+  seconds->insert(seconds->end(), mean.begin(), mean.end());
+  return Status::Ok();
+}
+
+Result<Verdict> CollectiveCase::VerifyLast() {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  if (Repeatable()) return Check(last_set_);
+  ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
+  verdict.reference += ", after filling the buffer again";
+  return verdict;
+}
+
+Result<Verdict> CollectiveCase::CheckBlock(const OutputBlock& block, const Buffers& buffers) {
+  const void* data = static_cast<const char*>(buffers.output) + BytesOfElements(block.first);
+  const int64_t first = buffers.first + block.source_first;
+  if (block.source == kAllRanks) {
+    return CheckReduction(reduced_, first, block.count, data, stream_.get());
+  }
+  return CheckMoved(moved_, block.source, first, block.count, data, stream_.get());
+}
+
+Result<Verdict> CollectiveCase::Check(int64_t set) {
+  ASSAY_RETURN_IF_ERROR(Wait());
+  Verdict all;
+  all.passed = true;
+  all.reference = "exact pattern, every element";
+  all.norm = "mismatches";
+  for (int64_t piece = 0; piece < aggregate_; ++piece) {
+    const Buffers buffers = BuffersOf(set, piece);
+    for (const OutputBlock& block : collective_.output(place_)) {
+      ASSAY_ASSIGN_OR_RETURN(const Verdict one, CheckBlock(block, buffers));
+      all.reference = one.reference;
+      all.error += one.error;
+      all.elements_checked += one.elements_checked;
+      if (one.passed) continue;
+      all.passed = false;
+      if (!all.detail.empty()) continue;
+      all.detail = "from element " + std::to_string(block.first) + " on, " + one.detail;
+      if (aggregate_ > 1) all.detail = "collective " + std::to_string(piece) + ": " + all.detail;
+    }
+  }
+  return all;
+}
+
+OutputRange CollectiveCase::LastOutput() {
+  return {BuffersOf(last_set_, 0).output, BytesOfElements(collective_.output_count(place_))};
+}
+
+Status CollectiveCase::TimeInside(int64_t iterations, std::vector<double>* seconds) {
+  EventPairs events;
+  for (int64_t i = 0; i < kDiagnosisLead; ++i) ASSAY_RETURN_IF_ERROR(Iterate());
+  for (int64_t i = 0; i < iterations; ++i) {
+    ASSAY_RETURN_IF_ERROR(queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout));
+    ASSAY_RETURN_IF_ERROR(BeforeIteration(stream_.get()));
+    ASSAY_RETURN_IF_ERROR(events.Record(stream_.get()));
+    ASSAY_RETURN_IF_ERROR(Enqueue(rotation_.Next()));
+    ASSAY_RETURN_IF_ERROR(events.Record(stream_.get()));
+  }
+  ASSAY_RETURN_IF_ERROR(Wait());
+  return events.Read(seconds);
+}
+
+Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  Diagnosis diagnosis;
+  diagnosis.mutual = collective_.mutual;
+  StartNcclProfiler();
+  const Status timed = TimeInside(iterations, &diagnosis.inside);
+  const std::optional<NcclChoice> choice = StopNcclProfiler();
+  ASSAY_RETURN_IF_ERROR(timed);
+  if (!choice) return diagnosis;
+  diagnosis.choice = {choice->algorithm, choice->protocol, choice->channels, "NCCL profiler", 0};
+  const int64_t payload =
+      aggregate_ * PayloadBytes(collective_, place_.count, type_.bytes, place_.ranks);
+  diagnosis.choice->wire_bytes =
+      static_cast<double>(payload) *
+      WireFactor(collective_, choice->algorithm, choice->protocol, place_.ranks);
+  return diagnosis;
+}
+
+// The bus bandwidth of a large all-reduce, whatever the collective: what the links give.
+Result<Ceilings> CollectiveCase::MeasureCeilings() {
+  if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
+  ASSAY_ASSIGN_OR_RETURN(const int64_t least, LeastOfRanks(peers_, available));
+  if (least < kProbeBytes) return Ceilings();
+  auto buffer = DeviceBuffer::Allocate(kProbeBytes, "the all-reduce probe");
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, buffer.status(), kPeerTimeout));
+  ASSAY_CUDA(cudaMemsetAsync(buffer->data(), 0, kProbeBytes, stream_.get()));
+  std::vector<double> seconds;
+  CollectiveCall call;
+  call.place = place_;
+  call.place.count = kProbeBytes / call.element_bytes;
+  call.input = call.output = buffer->data();
+  const auto reduce = [&] {
+    return EnqueueCollective(*communicator_, CollectiveKind::kAllReduce, call, stream_.get());
+  };
+  ASSAY_RETURN_IF_ERROR(timer_.Time(
+      stream_.get(), kProbeSamples, 1, reduce, [this] { return Wait(); }, &seconds));
+  Ceilings ceilings;
+  ceilings.link_bytes = CollectiveOf(CollectiveKind::kAllReduce).bus_factor(place_.ranks) *
+                        static_cast<double>(kProbeBytes) /
+                        *std::min_element(seconds.begin(), seconds.end());
+  return ceilings;
+}
+
+}  // namespace assay

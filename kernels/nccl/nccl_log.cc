@@ -1,0 +1,76 @@
+#include "kernels/nccl/nccl_log.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace assay {
+namespace {
+
+// A file without a name: nothing remains of it, however the process ends.
+std::atomic<int> log_fd{-1};
+std::atomic<off_t> log_begin{0};
+
+// Of this much at the end, warnings are looked for.
+constexpr off_t kMaxRead = 4 << 20;
+
+std::string ReadFrom(int fd, off_t begin) {
+  const off_t end = lseek(fd, 0, SEEK_END);
+  begin = std::max(begin, end - kMaxRead);
+  std::string text(static_cast<size_t>(std::max<off_t>(end - begin, 0)), '\0');
+  const ssize_t got = pread(fd, text.data(), text.size(), begin);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return text;
+}
+
+// The last `max_bytes` of `text`, in whole lines.
+std::string Tail(const std::string& text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  const size_t line = text.find('\n', text.size() - max_bytes);
+  return line == std::string::npos ? "" : text.substr(line + 1);
+}
+
+}  // namespace
+
+void KeepNcclLog() {
+  if (std::getenv("NCCL_DEBUG") != nullptr || log_fd >= 0) return;
+  const int fd = memfd_create("nccl.log", MFD_CLOEXEC);
+  if (fd < 0) return;  // A run without a log is still a run.
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  setenv("NCCL_DEBUG", "INFO", 1);
+  setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV,NET", 1);
+  setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
+  log_fd = fd;
+}
+
+void BeginNcclLog() {
+  const int fd = log_fd;
+  if (fd < 0) return;
+  const off_t end = lseek(fd, 0, SEEK_END);
+  // NCCL goes on writing where it is; what came before gives its memory back.
+  if (end > 0) fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
+  log_begin = end;
+}
+
+std::string NcclLogTail(size_t max_bytes) {
+  const int fd = log_fd;
+  if (fd < 0) return "";
+  const std::string text = ReadFrom(fd, log_begin);
+  std::string warnings;
+  std::string rest;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    (line.find(" WARN ") != std::string::npos ? warnings : rest) += line + "\n";
+  }
+  // What failed first is what matters, so of too many warnings the first ones stay.
+  if (warnings.size() > max_bytes) warnings.resize(max_bytes);
+  return warnings + Tail(rest, max_bytes - warnings.size());
+}
+
+}  // namespace assay
