@@ -19,11 +19,12 @@ struct KnownFlag {
   std::string_view meaning;
 };
 
-constexpr std::array<KnownFlag, 12> kKnown = {{
+constexpr std::array<KnownFlag, 14> kKnown = {{
     {"busy_host", 'B', "the host had more load than hardware threads"},
     {"gpu_processes", 'P', "other processes were on the GPU before the job"},
     {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},
     {"hot_cache", 'H', "every iteration found its inputs in the cache"},
+    {"imported", 'I', "another program measured it, and Assay read its output"},
     {"noisy", 'N', "the confidence interval was still wide when the time was over"},
     {"recalled_spec", 'R', "the GPU's spec sheet was not checked against the vendor's"},
     {"shared_gpu", 'S', "other processes were on the GPU"},
@@ -31,6 +32,7 @@ constexpr std::array<KnownFlag, 12> kKnown = {{
     {"throttled", 'T', "heat, power or a fault held the clocks down"},
     {"throttled_before", 'C', "the clocks were held down before the job"},
     {"unsettled", 'U', "times or power had not settled when timing began"},
+    {"unverified", 'V', "the program's output does not say that results were checked"},
     {"zeros", 'Z', "all inputs were zero, which takes less power than data"},
 }};
 
@@ -58,6 +60,7 @@ std::string Marks::Flags(const v1::CaseResult& run) {
     if (method.stop_reason() == "time_budget") text += Flag("noisy");
   }
   if (SpecCertainty(run.prediction().spec()) == "recalled") text += Flag("recalled_spec");
+  if (!run.provenance().imported_from().empty()) text += Flag("imported");
   if (run.provenance().simulated()) text += Flag("simulated");
   return text;
 }

@@ -181,6 +181,11 @@ void AddProfile(const v1::CaseResult& run, Fields& fields) {
        {"achieved_occupancy", If(c.has_achieved_occupancy(), c.achieved_occupancy())}});
 }
 
+// And later.
+void AddOrigin(const v1::CaseResult& run, Fields& fields) {
+  fields.emplace_back("imported_from", run.provenance().imported_from());
+}
+
 Fields AllFields(const v1::StoredResult& result) {
   Fields fields;
   AddIdentity(result, fields);
@@ -191,6 +196,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddProfile(result.case_result(), fields);
   AddRoofline(result.case_result(), fields);
   AddHostTime(result.case_result(), fields);
+  AddOrigin(result.case_result(), fields);
   return fields;
 }
 

@@ -56,7 +56,10 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
     cells.metric = measurement.metric();
     cells.median = median.number;
     cells.unit = median.unit;
-    cells.spread = FormatPercent(measurement.mad(), measurement.median());
+    // Of a single number nobody knows the spread.
+    if (measurement.n() != 1) {
+      cells.spread = FormatPercent(measurement.mad(), measurement.median());
+    }
     return cells;
   }
   const bool unsupported = run.outcome() == v1::CASE_OUTCOME_UNSUPPORTED;

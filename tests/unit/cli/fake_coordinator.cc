@@ -152,6 +152,30 @@ struct FakeCoordinator::Results final : v1::ResultService::Service {
     return grpc::Status::OK;
   }
 
+  // What came in is what ListResults gives from now on. A second import is known already.
+  grpc::Status ImportResults(grpc::ServerContext*, const v1::ImportResultsRequest* request,
+                             v1::ImportResultsResponse* response) override {
+    const std::lock_guard lock(fake.mutex_);
+    if (!fake.import_error.ok()) return rpc::ToGrpc(fake.import_error);
+    response->set_already_imported(fake.last_import_.request_id() == request->request_id());
+    fake.last_import_ = *request;
+    if (!response->already_imported()) {
+      v1::Campaign& campaign = fake.campaigns.emplace_back();
+      campaign.set_campaign_id("c-import");
+      campaign.set_name(request->name());
+      fake.results.clear();
+      for (const v1::CaseResult& sent : request->results()) {
+        v1::StoredResult stored;
+        *stored.mutable_case_result() = sent;
+        *stored.mutable_case_result()->mutable_environment() = request->environment();
+        *stored.mutable_case_result()->mutable_provenance() = request->provenance();
+        fake.results.insert(fake.results.begin(), stored);  // Newest first.
+      }
+    }
+    *response->mutable_campaign() = fake.campaigns.back();
+    return grpc::Status::OK;
+  }
+
   FakeCoordinator& fake;
 };
 
@@ -209,6 +233,11 @@ v1::CreateCampaignRequest FakeCoordinator::last_create() const {
 std::string FakeCoordinator::last_filter() const {
   const std::lock_guard lock(mutex_);
   return last_filter_;
+}
+
+v1::ImportResultsRequest FakeCoordinator::last_import() const {
+  const std::lock_guard lock(mutex_);
+  return last_import_;
 }
 
 v1::RunJobRequest FakeCoordinator::last_run() const {

@@ -39,6 +39,7 @@ class FakeCoordinator {
   std::vector<v1::StoredResult> results;
   v1::ListFleetBenchmarksResponse benchmarks;
   Status create_error;
+  Status import_error;
   // Streamed by WatchCampaign, one list a call in turn; after its list a call
   // breaks with UNAVAILABLE unless it was the last.
   std::deque<std::vector<v1::WatchCampaignResponse>> watches;
@@ -51,6 +52,7 @@ class FakeCoordinator {
   v1::CreateCampaignRequest last_create() const;
   std::string last_filter() const;
   v1::RunJobRequest last_run() const;
+  v1::ImportResultsRequest last_import() const;
   int create_calls() const;
   // Blocks until a watch has sent its whole list and hangs.
   void AwaitHangingWatch();
@@ -66,6 +68,7 @@ class FakeCoordinator {
   v1::CreateCampaignRequest last_create_;
   std::string last_filter_;
   v1::RunJobRequest last_run_;
+  v1::ImportResultsRequest last_import_;
   int create_calls_ = 0;
   bool hanging_ = false;
   bool stopping_ = false;

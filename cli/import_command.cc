@@ -1,0 +1,208 @@
+// assay import nccl-tests | nvbandwidth FILE
+#include <google/protobuf/util/time_util.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/fetch_results.h"
+#include "cli/field_reader.h"
+#include "cli/utf8.h"
+#include "common/digest.h"
+#include "imports/imports.h"
+
+namespace assay::cli {
+namespace {
+
+using Reader = Result<imports::Imported> (*)(std::string_view, const imports::Origin&);
+
+struct ImportOptions {
+  // "nccl-tests" or "nvbandwidth", and what reads it.
+  std::string program;
+  Reader read = nullptr;
+  std::string file;
+  std::string name;
+  std::string time;
+  imports::Origin origin;
+  bool dry_run = false;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+// The whole file, or standard input for "-"; no more than an import reads.
+Result<std::string> ReadInput(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(
+      path == "-" ? nullptr : std::fopen(path.c_str(), "rb"),
+      [](std::FILE* file) { return file == nullptr ? 0 : std::fclose(file); });
+  std::FILE* const file = path == "-" ? stdin : opened.get();
+  const auto unreadable = [&] {
+    return InvalidArgument("cannot read " + path + ": " + std::strerror(errno), "FILE_UNREADABLE");
+  };
+  if (file == nullptr) return unreadable();
+  std::string text;
+  std::array<char, 65536> part{};
+  while (text.size() <= imports::kMaxFileBytes) {
+    const size_t count = std::fread(part.data(), 1, part.size(), file);
+    text.append(part.data(), count);
+    if (count < part.size()) break;
+  }
+  if (std::ferror(file) != 0) return unreadable();
+  return text;
+}
+
+// "import: log.txt" of "/tmp/log.txt".
+std::string NameOf(const ImportOptions& options) {
+  if (!options.name.empty()) return options.name;
+  if (options.file == "-") return "import: standard input";
+  return "import: " + options.file.substr(options.file.rfind('/') + 1);
+}
+
+// The same for the same file under the same name, so that it is stored once.
+std::string RequestId(const ImportOptions& options, const std::string& name,
+                      const std::string& text) {
+  std::string id =
+      Sha256Hex(Sha256Hex(options.program) + Sha256Hex(name) + Sha256Hex(text)).substr(0, 32);
+  for (const size_t hyphen : {8, 13, 18, 23}) id.insert(hyphen, "-");
+  return id;
+}
+
+v1::ImportResultsRequest RequestOf(const ImportOptions& options, const imports::Imported& imported,
+                                   const std::string& text) {
+  v1::ImportResultsRequest request;
+  request.set_name(NameOf(options));
+  request.set_request_id(RequestId(options, request.name(), text));
+  *request.mutable_environment() = imported.environment;
+  *request.mutable_provenance() = imported.provenance;
+  for (const v1::CaseResult& result : imported.results) *request.add_results() = result;
+  return request;
+}
+
+// The primary metric of each, as if stored.
+std::vector<v1::StoredResult> Preview(const v1::ImportResultsRequest& request) {
+  std::vector<v1::StoredResult> results;
+  for (const v1::CaseResult& sent : request.results()) {
+    v1::StoredResult& stored = results.emplace_back();
+    stored.set_campaign_name(request.name());
+    v1::CaseResult* const result = stored.mutable_case_result();
+    *result = sent;
+    *result->mutable_environment() = request.environment();
+    *result->mutable_provenance() = request.provenance();
+    if (result->measurements_size() > 1) {
+      result->mutable_measurements()->DeleteSubrange(1, result->measurements_size() - 1);
+    }
+  }
+  return results;
+}
+
+// What was done, where a table's readers see it and a program's input is not disturbed.
+void Say(const ImportOptions& options, const std::string& text) {
+  const bool table = options.format == OutputFormat::kTable;
+  const Style style = StyleOf(table ? STDOUT_FILENO : STDERR_FILENO);
+  const std::string wrapped = Wrap(text, style.width, 2) + "\n";
+  table ? Print(wrapped) : PrintError(wrapped);
+}
+
+std::string Counted(const v1::ImportResultsRequest& request) {
+  const int count = request.results_size();
+  const auto failed = std::count_if(
+      request.results().begin(), request.results().end(),
+      [](const v1::CaseResult& result) { return result.outcome() == v1::CASE_OUTCOME_FAILED; });
+  return std::to_string(count) + (count == 1 ? " result of " : " results of ") +
+         Sanitize(request.provenance().imported_from()) +
+         (failed == 0 ? "" : ", of which " + std::to_string(failed) + " failed verification");
+}
+
+ExitCode Store(Context& context, const ImportOptions& options,
+               const v1::ImportResultsRequest& request) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  constexpr std::chrono::seconds kPatience{60};
+  const Result<v1::ImportResultsResponse> response =
+      client->Call(&v1::ResultService::Stub::ImportResults, client->results(), request, kPatience);
+  if (!response.ok()) return Report(response.status());
+  const v1::Campaign& campaign = response->campaign();
+  ResultsQuery query;
+  query.campaign = campaign.campaign_id();
+  Result<std::vector<v1::StoredResult>> stored = FetchResults(*client, query);
+  if (!stored.ok()) return Report(stored.status());
+  // In the order of the file.
+  std::reverse(stored->begin(), stored->end());
+  PrintResults(*stored, options.format);
+  const std::string where =
+      "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
+  Say(options, response->already_imported()
+                   ? "Already imported as " + where +
+                         "; nothing was stored. --name NAME imports "
+                         "the file again under another name."
+                   : "Imported " + Counted(request) + " as " + where + ".");
+  return kExitDone;
+}
+
+ExitCode Import(Context& context, const ImportOptions& given) {
+  ImportOptions options = given;
+  if (!options.time.empty()) {
+    google::protobuf::Timestamp& time = options.origin.time.emplace();
+    if (!google::protobuf::util::TimeUtil::FromString(options.time, &time)) {
+      return Report(InvalidArgument("--time " + Quote(options.time) +
+                                    " is no time such as 2026-01-31T08:00:00Z"));
+    }
+  }
+  const Result<std::string> text = ReadInput(options.file);
+  if (!text.ok()) return Report(text.status());
+  const Result<imports::Imported> imported = options.read(*text, options.origin);
+  if (!imported.ok()) return Report(imported.status().WithContext(options.file));
+  for (const std::string& note : imported->notes) {
+    PrintError(Wrap(Sanitize(options.file + ": " + note), StyleOf(STDERR_FILENO).width, 2) + "\n");
+  }
+  const v1::ImportResultsRequest request = RequestOf(options, *imported, *text);
+  if (!options.dry_run) return Store(context, options, request);
+  PrintResults(Preview(request), options.format);
+  Say(options, Sanitize(options.file) + ": " + Counted(request) + ". Nothing was stored.");
+  return kExitDone;
+}
+
+void AddProgram(CLI::App& import, Context& context, const std::string& program,
+                const std::string& summary, Reader read) {
+  CLI::App* command = import.add_subcommand(program, summary);
+  auto options = std::make_shared<ImportOptions>();
+  options->program = program;
+  options->read = read;
+  command->add_option("file", options->file, "Output of " + program + "; - for standard input")
+      ->required();
+  command->add_option("--name", options->name,
+                      "Of the campaign that holds the results; \"import: FILE\" if not given");
+  command->add_option("--node", options->origin.node,
+                      "Name of the node that it ran on; host names in the file are not kept");
+  command->add_option("--gpu", options->origin.gpu,
+                      "Product, where the file does not name it: \"NVIDIA H100 80GB HBM3\"");
+  command->add_option("--driver", options->origin.driver,
+                      "Version of the driver, where the file does not name it");
+  command->add_option("--time", options->time, "When it ran: 2026-01-31T08:00:00Z");
+  if (program == "nccl-tests") {
+    command->add_option("--collective", options->origin.collective,
+                        "What was tested, for outputs before 2.17: all_reduce, all_gather, ...");
+  }
+  command->add_flag("--dry-run", options->dry_run, "Read and show the results; store nothing");
+  AddOutputOption(*command, options->format);
+  OnRun(*command, context, options, Import);
+}
+
+}  // namespace
+
+void AddImportCommand(CLI::App& app, Context& context) {
+  CLI::App* import = app.add_subcommand("import", "Store what other programs measured");
+  import->require_subcommand(1);
+  AddProgram(*import, context, "nccl-tests", "The output of all_reduce_perf and its like, or -J",
+             imports::ReadNcclTests);
+  AddProgram(*import, context, "nvbandwidth", "The output of nvbandwidth, or -j",
+             imports::ReadNvbandwidth);
+}
+
+}  // namespace assay::cli

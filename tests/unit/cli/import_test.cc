@@ -1,0 +1,125 @@
+// assay import: the real program, its files and what it sends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/digest.h"
+#include "tests/temporary_folder.h"
+#include "tests/unit/cli/fake_coordinator.h"
+#include "tests/unit/imports/files.h"
+
+namespace assay::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Nothing listens there.
+constexpr char kNobody[] = "127.0.0.1:1";
+
+class ImportTest : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& text) const {
+    const std::string path = folder_.path() + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  TemporaryFolder folder_;
+  FakeCoordinator coordinator_;
+};
+
+TEST_F(ImportTest, StoresAndShowsWhatWasStored) {
+  coordinator_.Start();
+  const std::string file = Write("log.txt", imports::kNcclText);
+  const std::vector<std::string> arguments = {"import", "nccl-tests", file,       "--node",
+                                              "rack-7", "--driver",   "580.95.05"};
+  const ProgramRun run = RunAssay(arguments, coordinator_.address());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const v1::ImportResultsRequest sent = coordinator_.last_import();
+  EXPECT_EQ(sent.name(), "import: log.txt");
+  EXPECT_TRUE(IsUuid(sent.request_id()));
+  EXPECT_EQ(sent.provenance().imported_from(), "nccl-tests 2.17.6");
+  EXPECT_EQ(sent.provenance().node_names(0), "rack-7");
+  EXPECT_EQ(sent.environment().driver_version(), "580.95.05");
+  EXPECT_EQ(sent.results_size(), 6);
+  EXPECT_THAT(sent.DebugString(), Not(HasSubstr("secret")));
+  EXPECT_THAT(coordinator_.last_filter(), HasSubstr("campaign = \"c-import\""));
+  EXPECT_THAT(run.out, HasSubstr("bus_bandwidth"));
+  EXPECT_THAT(run.out, HasSubstr("I  imported: another program measured it"));
+  EXPECT_THAT(run.out, HasSubstr("Imported 6 results of nccl-tests 2.17.6 as campaign"));
+  // In the order of the file.
+  EXPECT_LT(run.out.find(" 8B"), run.out.find("32KiB"));
+
+  const ProgramRun again = RunAssay(arguments, coordinator_.address());
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_THAT(again.out, HasSubstr("Already imported as campaign import: log.txt (c-import)"));
+  std::vector<std::string> renamed = arguments;
+  renamed.insert(renamed.end(), {"--name", "again"});
+  EXPECT_THAT(RunAssay(renamed, coordinator_.address()).out, HasSubstr("Imported 6 results"));
+  EXPECT_NE(coordinator_.last_import().request_id(), sent.request_id());
+}
+
+TEST_F(ImportTest, DryRunNeedsNoCoordinator) {
+  const std::string file = Write("bandwidth.json", imports::kNvbandwidthJson);
+  const ProgramRun run = RunAssay({"import", "nvbandwidth", file, "--dry-run"}, kNobody);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("peer_transfer"));
+  EXPECT_THAT(run.out, HasSubstr("Nothing was stored."));
+  EXPECT_THAT(run.out, HasSubstr("V  unverified"));
+  EXPECT_THAT(run.err, HasSubstr("waived by nvbandwidth: all_to_one_read_ce"));
+  const ProgramRun json =
+      RunAssay({"import", "nvbandwidth", file, "--dry-run", "-o", "json"}, kNobody);
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_EQ(nlohmann::json::parse(json.out).size(), 7U);
+  EXPECT_THAT(json.err, HasSubstr("Nothing was stored."));
+  const ProgramRun csv = RunAssay(
+      {"import", "nvbandwidth", file, "--dry-run", "-o", "csv", "--time", "2026-01-31T08:00:00Z"},
+      kNobody);
+  EXPECT_THAT(csv.out, HasSubstr("2026-01-31T08:00:00Z"));
+  EXPECT_THAT(csv.out, HasSubstr("nvbandwidth 0.8"));
+}
+
+TEST_F(ImportTest, BadFilesAreRefusedWithTheirLine) {
+  coordinator_.Start();
+  const std::string text = imports::kNcclText;
+  const std::string cut = Write("cut.txt", text.substr(0, text.find("# Out of")));
+  const ProgramRun run = RunAssay({"import", "nccl-tests", cut}, coordinator_.address());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("cut.txt: line "));
+  EXPECT_EQ(coordinator_.last_import().results_size(), 0);
+  const std::string big = Write("big.txt", std::string((16 << 20) + 100, '\n'));
+  EXPECT_THAT(RunAssay({"import", "nvbandwidth", big}, kNobody).err, HasSubstr("16 MiB"));
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"import"},
+           {"import", "iperf3", cut},
+           {"import", "nccl-tests"},
+           {"import", "nccl-tests", folder_.path() + "/none"},
+           {"import", "nccl-tests", folder_.path()},
+           {"import", "nccl-tests", "/dev/zero"},
+           {"import", "nccl-tests", "/dev/null"},
+           {"import", "nvbandwidth", cut},
+           {"import", "nccl-tests", cut, "--time", "yesterday"}}) {
+    const ProgramRun refused = RunAssay(arguments, kNobody);
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    EXPECT_EQ(refused.out, "");
+  }
+}
+
+TEST_F(ImportTest, WhatTheCoordinatorSaysIsSaid) {
+  const std::string file = Write("log.txt", imports::kNcclText);
+  EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, kNobody).exit_code, 3);
+  coordinator_.import_error =
+      InvalidArgument("the import has a fault", "BAD_IMPORT")
+          .WithViolations({{"name", "must be UTF-8 of at most 200 bytes", 0}});
+  coordinator_.Start();
+  const ProgramRun run = RunAssay({"import", "nccl-tests", file}, coordinator_.address());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("name: must be UTF-8"));
+}
+
+}  // namespace
+}  // namespace assay::cli
