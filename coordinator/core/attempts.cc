@@ -87,7 +87,7 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
   v1::CoordinatorMessage message;
   *message.mutable_assign() = MakeAssign(job, node_id, options_.lease,
                                          [this](const std::string& id) { return NameOf(id); });
-  running_.NoteAssigned(EpochOf(job), node_id, agent->instance_id);
+  running_.NoteAssigned(EpochOf(job), node_id, agent->instance_id, agent->name);
   sessions_.Send(node_id, std::move(message));
 }
 
@@ -212,8 +212,8 @@ v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) con
   if (failure.reason() != "PEER_LOST" && failure.reason() != "PEER_TIMEOUT") return failure;
   for (const std::string& node_id : running_.SpokenFor(EpochOf(job))) {
     if (sessions_.Has(node_id)) continue;
-    failure.set_message(fmt::format("the agent of node {} is gone; on node {}, {}", node_id,
-                                    NameOf(failure.node_id()), failure.message()));
+    failure.set_message(fmt::format("the agent of node {} is gone; {}",
+                                    running_.NameOf(EpochOf(job), node_id), failure.message()));
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);
     failure.set_reason("AGENT_LOST");
     failure.set_node_id(node_id);

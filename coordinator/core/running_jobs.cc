@@ -69,7 +69,7 @@ void RunningJobs::Remove(const JobEpoch& job) {
 }
 
 void RunningJobs::NoteAssigned(const JobEpoch& job, const std::string& node_id,
-                               const std::string& agent_instance_id) {
+                               const std::string& agent_instance_id, const std::string& name) {
   MutexLock lock(mutex_);
   Entry* entry = FindEntry(job);
   if (entry == nullptr) return;
@@ -77,6 +77,16 @@ void RunningJobs::NoteAssigned(const JobEpoch& job, const std::string& node_id,
   if (member == entry->members.end()) return;
   member->second.assigned = clock_.Now();
   member->second.agent_instance_id = agent_instance_id;
+  member->second.name = name;
+}
+
+std::string RunningJobs::NameOf(const JobEpoch& job, const std::string& node_id) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  if (entry == nullptr) return node_id;
+  const auto member = entry->members.find(node_id);
+  if (member == entry->members.end() || member->second.name.empty()) return node_id;
+  return member->second.name;
 }
 
 void RunningJobs::NoteReported(const std::string& node_id, const std::vector<JobEpoch>& jobs) {
@@ -215,7 +225,9 @@ std::vector<RunningJobs::Unprepared> RunningJobs::UnpreparedSince(Duration prepa
   for (const auto& [job_id, entry] : entries_) {
     if (entry.stage == Stage::kStarted || !entry.preparing_since) continue;
     if (now - *entry.preparing_since <= prepare) continue;
-    Unprepared& one = unprepared.emplace_back(Unprepared{entry.job, {}, false});
+    Unprepared& one = unprepared.emplace_back();
+    one.job = entry.job;
+    one.adopted = entry.stage == Stage::kAdopted;
     for (const std::string& node_id : entry.job.node_ids) {
       const Member& member = entry.members.at(node_id);
       if (member.ready) continue;

@@ -58,9 +58,13 @@ class RunningJobs {
 
   void Remove(const storage::JobEpoch& job);
 
-  // Notes that an Assign went to the agent process `agent_instance_id` on this node.
+  // Notes that an Assign went to the agent process `agent_instance_id` on this node, which
+  // people call `name`.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
-                    const std::string& agent_instance_id);
+                    const std::string& agent_instance_id, const std::string& name);
+
+  // The node's name, also when it has left; its id if this process assigned it nothing.
+  std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
   // A State from `node_id` that lists these jobs.
   void NoteReported(const std::string& node_id, const std::vector<storage::JobEpoch>& jobs);
@@ -113,6 +117,8 @@ class RunningJobs {
   struct Unprepared {
     storage::LeasedJob job;
     std::vector<std::string> waiting_for;  // Node ids.
+    // The others may have begun, as a process before this one told them to.
+    bool adopted = false;
     // The first of these has spoken of the job: it has it and does not get ready.
     bool reported = false;
   };
@@ -126,6 +132,7 @@ class RunningJobs {
     bool ready = false;
     bool reported = false;
     std::string agent_instance_id;  // Empty until known.
+    std::string name;               // As well.
     MonotonicTime assigned;
     // Absent for an adopted job's node that has not spoken yet: another coordinator may
     // have its session.

@@ -150,12 +150,11 @@ Status Scheduler::SweepLost() {
   const auto in_session = [this](const std::string& node_id) { return sessions_.Has(node_id); };
   for (const RunningJobs::Lost& lost :
        running_.LostSince(options_.lease, 2 * options_.heartbeat, in_session)) {
-    const std::optional<Agent> agent = sessions_.Find(lost.node_id);
+    const std::string name = running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id);
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
         lost.job,
-        AgentLost(lost.node_id,
-                  fmt::format("the agent of node {} has not spoken of the job for {}",
-                              agent ? agent->name : lost.node_id, FormatDuration(lost.silence)))));
+        AgentLost(lost.node_id, fmt::format("the agent of node {} has not spoken of the job for {}",
+                                            name, FormatDuration(lost.silence)))));
   }
   return Status::Ok();
 }
@@ -163,21 +162,29 @@ Status Scheduler::SweepLost() {
 // Reservations that never become ready free themselves.
 Status Scheduler::SweepUnprepared() {
   for (const RunningJobs::Unprepared& one : running_.UnpreparedSince(options_.prepare)) {
+    const storage::JobEpoch epoch{one.job.job.job_id, one.job.epoch};
     std::vector<std::string> names;
     for (const std::string& node_id : one.waiting_for) {
-      const std::optional<Agent> agent = sessions_.Find(node_id);
-      names.push_back(agent ? agent->name : node_id);
+      names.push_back(running_.NameOf(epoch, node_id));
     }
     v1::Failure failure;
-    failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-    failure.set_reason("GANG_NOT_READY");
-    failure.set_message(fmt::format(
-        "{} of the gang's {} nodes were not ready within {}: {}; node {}", names.size(),
-        one.job.node_ids.size(), FormatDuration(options_.prepare), JoinSome(names),
-        one.reported ? names.front() + " has the job, and its ranks did not start: it may be busy "
-                                       "with a benchmark that somebody started on it"
-                     : names.front() + " did not take the job"));
-    if (!one.waiting_for.empty()) failure.set_node_id(one.waiting_for.front());
+    const std::string waited = fmt::format(
+        "{} of the gang's {} nodes did not say within {} that they are ready: {}", names.size(),
+        one.job.node_ids.size(), FormatDuration(options_.prepare), JoinSome(names));
+    if (one.adopted || names.empty()) {
+      failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+      failure.set_reason("GANG_NOT_STARTED");
+      failure.set_message(
+          "the coordinator changed while the gang began, and not all heard of it; " + waited);
+    } else {
+      failure.set_failure_class(v1::FAILURE_CLASS_NODE);
+      failure.set_reason("GANG_NOT_READY");
+      failure.set_node_id(one.waiting_for.front());
+      failure.set_message(waited + "; " + names.front() +
+                          (one.reported ? " has the job, and its ranks did not start: it may be "
+                                          "busy with a benchmark that somebody started on it"
+                                        : " did not take the job"));
+    }
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(one.job, failure));
   }
   return Status::Ok();

@@ -324,7 +324,7 @@ TEST_F(SessionTest, ALostPeerIsBlamedOnTheAgentThatIsGone) {
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.reason(), "AGENT_LOST");
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
-  EXPECT_THAT(failure.message(), HasSubstr("rank 0 on node a"));
+  EXPECT_THAT(failure.message(), HasSubstr("the agent of node b is gone; rank 0 on node a"));
 }
 
 TEST_F(SessionTest, AGangThatWaitsIsStartedByTheNextCoordinator) {
@@ -364,6 +364,8 @@ TEST_F(SessionTest, AGangThatBeganInPartEndsAfterARestart) {
   }
   EXPECT_EQ(b2->Count(Kind::kGangGo), 0);
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
+  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().reason(),
+            "GANG_NOT_STARTED");
   EXPECT_NE(a2->Last(Kind::kCancel), nullptr);
 }
 
