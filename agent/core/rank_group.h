@@ -42,7 +42,7 @@ class RankGroup {
     // GangEnvironment's answer.
     std::map<std::string, std::string> nccl;
     // From Run until every rank here is ready; twice that until Go.
-    Duration prepare = std::chrono::seconds(60);
+    Duration prepare{0};
   };
 
   // `events.finished` is not called here. `events` outlives this.

@@ -121,6 +121,7 @@ class SupervisedJob : public LaunchedJob {
     options.event_patience = options_.event_patience;
     options.cache_folder = options_.cache_folder;
     options.node_name = node_->description().name();
+    options.prepare = options_.prepare;
     options.nccl = GangEnvironment(spec_, HostId(), options_.advertise_address);
     size_t next_gpu = 0;
     for (const v1::RankPlacement& rank : spec_.ranks()) {

@@ -18,6 +18,8 @@ struct SupervisorOptions {
   Duration event_patience = std::chrono::seconds(10);
   std::string cache_folder;  // As RunnerEnvironment takes it.
   std::string nccl_host_id;  // As GangEnvironment takes it; empty: the node's id.
+  // How long ranks may take to be ready; a gang waits twice that for its start.
+  Duration prepare = std::chrono::seconds(60);
 };
 
 // Each launched job has a thread of its own. Thread-safe; outlives its jobs.

@@ -26,14 +26,19 @@ class SupervisorTest : public ::testing::Test {
  protected:
   SupervisorTest() : supervisor_(MakeSupervisor(ASSAY_FAKE_RUNNER)) {}
 
-  std::unique_ptr<Supervisor> MakeSupervisor(const std::string& runner) {
+  std::unique_ptr<Supervisor> MakeSupervisor(const std::string& runner,
+                                             Duration prepare = std::chrono::seconds(60)) {
     v1::NodeDescription node;
     node.set_node_id("node-1");
     node.set_provider("lab");
     node.mutable_inventory()->mutable_cpu()->set_model("Some CPU");
-    return std::make_unique<Supervisor>(
-        SupervisorOptions{runner, "127.0.0.1", std::chrono::milliseconds(200)},
-        std::make_shared<Node>(node), std::make_shared<Preflight>(nullptr, folder_.path()));
+    SupervisorOptions options;
+    options.runner = runner;
+    options.advertise_address = "127.0.0.1";
+    options.event_patience = std::chrono::milliseconds(200);
+    options.prepare = prepare;
+    return std::make_unique<Supervisor>(options, std::make_shared<Node>(node),
+                                        std::make_shared<Preflight>(nullptr, folder_.path()));
   }
 
   static v1::JobSpec Job(const std::string& benchmark, int ranks = 1) {
@@ -263,6 +268,20 @@ TEST_F(SupervisorTest, SpreadGangIsKilledInEachPhase) {
     EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
     Reset();
   }
+}
+
+TEST_F(SupervisorTest, RanksThatAreNeverReadyEndSoon) {
+  supervisor_ = MakeSupervisor(ASSAY_FAKE_RUNNER, 300ms);
+  const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_silent", 2)));
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.reason(), "RUNNER_NOT_READY");
+}
+
+TEST_F(SupervisorTest, AGangThatIsNeverStartedEndsSoon) {
+  supervisor_ = MakeSupervisor(ASSAY_FAKE_RUNNER, 1s);
+  const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_ok", 2)));
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
 }
 
 TEST_F(SupervisorTest, ALostPeerWaitsForItsCause) {
