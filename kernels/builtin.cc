@@ -24,6 +24,7 @@ Registry MakeRegistry() {
   registry.Add(NewCpuMemoryBandwidth());
   registry.Add(NewCpuVectorSum());
   registry.Add(NewTcpAllReduce());
+  registry.Add(NewTcpBandwidth());
 #if ASSAY_HAVE_CUDA
   registry.Add(NewAttention());
   registry.Add(NewGemm());

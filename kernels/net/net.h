@@ -7,6 +7,8 @@
 
 namespace assay {
 
+// Streams of bytes between two nodes over TCP.
+std::unique_ptr<Benchmark> NewTcpBandwidth();
 // Ring all-reduce of fp32 over TCP.
 std::unique_ptr<Benchmark> NewTcpAllReduce();
 

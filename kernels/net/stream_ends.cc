@@ -1,0 +1,295 @@
+#include "kernels/net/stream_ends.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace assay {
+namespace {
+
+Status NameStream(size_t stream, const Status& error) {
+  return error.WithContext("stream " + std::to_string(stream));
+}
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+Status StreamThreads::Start(size_t streams, const std::function<Status(size_t)>& body) {
+  statuses_.assign(streams, Status::Ok());
+  try {
+    for (size_t i = 0; i < streams; ++i) {
+      threads_.emplace_back([this, body, i] { statuses_[i] = body(i); });
+    }
+  } catch (const std::system_error& error) {
+    return Status(Code::kResourceExhausted, "OUT_OF_THREADS",
+                  "cannot start a thread for each of " + std::to_string(streams) +
+                      " streams: " + error.what());
+  }
+  return Status::Ok();
+}
+
+Status StreamThreads::Join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  for (const Status& status : statuses_) ASSAY_RETURN_IF_ERROR(status);
+  return Status::Ok();
+}
+
+SendingEnd::SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets) {
+  for (Socket& socket : sockets) {
+    const int number = first_stream + static_cast<int>(streams_.size());
+    streams_.push_back({std::move(socket), StreamPattern(seed, number), 0, 0, 0});
+  }
+}
+
+Status SendingEnd::Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough) {
+  const auto block = static_cast<int64_t>(kStreamBlockBytes);
+  const int64_t blocks = (bytes + block - 1) / block;  // Of a message; the last may be shorter.
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> failed{false};
+  StreamThreads threads;
+  const Status started = threads.Start(streams_.size(), [&](size_t i) -> Status {
+    Stream& stream = streams_[i];
+    // Every transfer begins with a new block.
+    stream.offset = 0;
+    stream.sent = 0;
+    for (;;) {
+      const int64_t mine = next.fetch_add(1, std::memory_order_relaxed);
+      const bool counts = mine < iterations * blocks;
+      if (failed || (!counts && (enough == nullptr || *enough))) return Status::Ok();
+      const int64_t begin = mine % blocks * block;
+      const Status sent = SendOn(stream, static_cast<size_t>(std::min(block, bytes - begin)));
+      if (sent.ok()) continue;
+      failed = true;
+      Shutdown();
+      return NameStream(i, sent);
+    }
+  });
+  if (!started.ok()) {
+    failed = true;
+    Shutdown();
+  }
+  const Status sent = threads.Join();
+  return started.ok() ? sent : started;
+}
+
+Status SendingEnd::SendOn(Stream& stream, size_t bytes) {
+  while (bytes > 0) {
+    if (stream.offset == 0) ++stream.block;
+    const size_t size = std::min(bytes, kStreamBlockBytes - stream.offset);
+    const char* const data = stream.pattern.Block(stream.block - 1) + stream.offset;
+    ASSAY_RETURN_IF_ERROR(SendAll(stream.socket, data, size, Clock::Real().Now() + kStreamStall));
+    stream.offset = (stream.offset + size) % kStreamBlockBytes;
+    stream.sent += static_cast<int64_t>(size);
+    bytes -= size;
+  }
+  return Status::Ok();
+}
+
+std::vector<int64_t> SendingEnd::Sent() const {
+  std::vector<int64_t> sent;
+  for (const Stream& stream : streams_) sent.push_back(stream.sent);
+  return sent;
+}
+
+std::optional<int64_t> SendingEnd::Retransmits() const {
+  int64_t total = 0;
+  for (const Stream& stream : streams_) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (getsockopt(stream.socket.fd(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+      return std::nullopt;
+    }
+    total += info.tcpi_total_retrans;
+  }
+  return total;
+}
+
+void SendingEnd::Shutdown() {
+  for (const Stream& stream : streams_) shutdown(stream.socket.fd(), SHUT_RDWR);
+}
+
+Arrivals::Arrivals(int64_t lead_bytes, int64_t sample_bytes, int64_t samples)
+    : lead_bytes_(lead_bytes),
+      sample_bytes_(sample_bytes),
+      samples_(samples),
+      begin_(std::chrono::steady_clock::now()) {
+  marks_.reserve(static_cast<size_t>(samples) + 1);
+}
+
+void Arrivals::Add(size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double now = SecondsSince(begin_);
+  const auto before = static_cast<double>(total_);
+  total_ += static_cast<int64_t>(bytes);
+  for (auto passed = static_cast<int64_t>(marks_.size()); passed <= samples_; ++passed) {
+    const int64_t mark = lead_bytes_ + passed * sample_bytes_;
+    if (mark > total_) break;
+    const double part = (static_cast<double>(mark) - before) / static_cast<double>(bytes);
+    marks_.push_back(last_ + (now - last_) * part);
+  }
+  last_ = now;
+  if (static_cast<int64_t>(marks_.size()) == samples_ + 1) complete_ = true;
+}
+
+std::chrono::steady_clock::time_point Arrivals::last() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return begin_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                      std::chrono::duration<double>(last_));
+}
+
+std::vector<double> Arrivals::Seconds() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<double> seconds;
+  for (size_t i = 1; i < marks_.size(); ++i) seconds.push_back(marks_[i] - marks_[i - 1]);
+  return seconds;
+}
+
+ReceivingEnd::ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets) {
+  for (Socket& socket : sockets) {
+    const int number = first_stream + static_cast<int>(streams_.size());
+    streams_.push_back({std::move(socket),
+                        StreamPattern(seed, number),
+                        std::vector<char>(kStreamBlockBytes),
+                        0,
+                        0,
+                        0,
+                        0,
+                        {}});
+  }
+}
+
+ReceivingEnd::~ReceivingEnd() {
+  Abort();
+  if (wake_ >= 0) close(wake_);
+}
+
+Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples,
+                           bool every_byte) {
+  if (wake_ >= 0) close(wake_);
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_ < 0) return Internal(std::string("eventfd: ") + std::strerror(errno));
+  every_byte_ = every_byte;
+  arrivals_ = std::make_unique<Arrivals>(lead_bytes, sample_bytes, samples);
+  announced_ = false;
+  enough_ = false;
+  for (Stream& stream : streams_) {
+    if (stream.offset > 0) ++stream.block;
+    stream.first_block = stream.block;
+    stream.offset = 0;
+    stream.received = 0;
+    stream.mismatches = {};
+    std::fill(stream.buffer.begin(), stream.buffer.end(), '\xff');
+  }
+  const Status started = threads_.Start(streams_.size(), [this](size_t i) -> Status {
+    const Status received = ReceiveOn(streams_[i], i);
+    if (received.ok()) return received;
+    enough_ = true;
+    Announce(true);
+    return NameStream(i, received);
+  });
+  if (!started.ok()) Abort();
+  return started;
+}
+
+Status ReceivingEnd::ReceiveOn(Stream& stream, size_t index) {
+  for (;;) {
+    // Asked before reading: what was announced has all been sent.
+    const bool announced = announced_.load(std::memory_order_acquire);
+    if (aborted_) return Status::Ok();
+    ASSAY_ASSIGN_OR_RETURN(const size_t got,
+                           ReceiveSome(stream.socket, stream.buffer.data() + stream.offset,
+                                       kStreamBlockBytes - stream.offset));
+    if (got == 0) {
+      if (announced && stream.received == sent_[index]) return Status::Ok();
+      ASSAY_RETURN_IF_ERROR(Wait(stream, announced));
+      continue;
+    }
+    arrivals_->Add(got);
+    if (arrivals_->complete()) enough_ = true;
+    stream.received += static_cast<int64_t>(got);
+    const size_t begin = stream.offset;
+    stream.offset += got;
+    if (every_byte_) {
+      stream.mismatches.Add(
+          stream.pattern.Compare(stream.buffer.data(), begin, stream.offset, stream.block));
+    }
+    if (stream.offset < kStreamBlockBytes) continue;
+    if (!every_byte_) {
+      stream.mismatches.Add(stream.pattern.Sample(stream.buffer.data(), stream.block));
+    }
+    stream.offset = 0;
+    ++stream.block;
+  }
+}
+
+Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
+  const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
+  pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
+  if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
+  // A stream alone may have nothing to do: the others take the blocks.
+  const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
+  return announced || all_silent ? PeerTimeout("nothing came for 30 s") : Status::Ok();
+}
+
+void ReceivingEnd::Announce(bool aborted) {
+  if (aborted) {
+    aborted_ = true;
+    Shutdown();
+  }
+  announced_.store(true, std::memory_order_release);
+  const uint64_t one = 1;
+  // An eventfd that was never read from takes it.
+  if (write(wake_, &one, sizeof one) < 0) Shutdown();
+}
+
+Status ReceivingEnd::Finish(const std::vector<int64_t>& sent) {
+  if (sent.size() != streams_.size()) {
+    Abort();
+    return Internal("the other rank told of " + std::to_string(sent.size()) +
+                        " streams instead of " + std::to_string(streams_.size()),
+                    "BAD_MESSAGE");
+  }
+  sent_ = sent;
+  Announce(false);
+  ASSAY_RETURN_IF_ERROR(threads_.Join());
+  if (!arrivals_->complete()) return Internal("the other rank sent too few bytes", "BAD_MESSAGE");
+  return Status::Ok();
+}
+
+void ReceivingEnd::Abort() {
+  if (wake_ >= 0) Announce(true);
+  const Status ended = threads_.Join();
+  static_cast<void>(ended);  // What it was given up for is known to the caller.
+}
+
+void ReceivingEnd::Shutdown() {
+  for (const Stream& stream : streams_) shutdown(stream.socket.fd(), SHUT_RDWR);
+}
+
+StreamMismatches ReceivingEnd::Check() {
+  StreamMismatches all;
+  for (Stream& stream : streams_) {
+    all.Add(stream.mismatches);
+    // The buffer: the beginning of this block, and behind it the end of the one before.
+    all.Add(stream.pattern.Compare(stream.buffer.data(), 0, stream.offset, stream.block));
+    if (stream.block == stream.first_block) continue;
+    all.Add(stream.pattern.Compare(stream.buffer.data(), stream.offset, kStreamBlockBytes,
+                                   stream.block - 1));
+  }
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,283 @@
+// tcp_bandwidth: what TCP carries between two nodes, one way or both ways at once, over one
+// connection or several.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/net/net.h"
+#include "kernels/net/pair.h"
+#include "kernels/net/stream_ends.h"
+
+namespace assay {
+namespace {
+
+// How long a rank that only receives waits for the other to have sent everything. A
+// connection that stalls ends the transfer long before.
+constexpr Duration kTransferTimeout = std::chrono::hours(24);
+
+template <typename Number>
+std::string Pack(const std::vector<Number>& numbers) {
+  std::string bytes(numbers.size() * sizeof(Number), '\0');
+  if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+template <typename Number>
+std::vector<Number> Unpack(const std::string& bytes) {
+  std::vector<Number> numbers(bytes.size() / sizeof(Number));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(Number));
+  return numbers;
+}
+
+// What a rank tells the other after a transfer: one number for the segments that it sent
+// again (negative if unknown), then its times as a receiver.
+struct Account {
+  double retransmits = -1;
+  std::vector<double> seconds;
+
+  std::string ToBytes() const {
+    std::vector<double> numbers = {retransmits};
+    numbers.insert(numbers.end(), seconds.begin(), seconds.end());
+    return Pack(numbers);
+  }
+  static Account Of(const std::string& bytes) {
+    const auto numbers = Unpack<double>(bytes);
+    if (numbers.empty()) return {};
+    return {numbers[0], {numbers.begin() + 1, numbers.end()}};
+  }
+};
+
+class TcpBandwidthCase : public Case {
+ public:
+  explicit TcpBandwidthCase(const RunContext& context)
+      : rank_(context.rank),
+        bytes_(Integer(context.parameters, "bytes")),
+        forward_(Word(context.parameters, "direction") != "reverse"),
+        backward_(Word(context.parameters, "direction") != "unidirectional"),
+        peers_(*context.peers) {}
+
+  // Connections of forward streams come first.
+  Status Connect(const RunContext& context) {
+    const auto streams = static_cast<int>(Integer(context.parameters, "streams"));
+    const int ways = forward_ && backward_ ? 2 : 1;
+    ASSAY_ASSIGN_OR_RETURN(
+        auto sockets, ConnectPair(peers_, context.advertise_address, ways * streams, kPeerTimeout));
+    const auto take = [&](int first) {
+      const auto begin = std::make_move_iterator(sockets.begin() + first);
+      return std::vector<Socket>(begin, begin + streams);
+    };
+    for (const bool to_rank_1 : {true, false}) {
+      if (!(to_rank_1 ? forward_ : backward_)) continue;
+      const int first = to_rank_1 || !forward_ ? 0 : streams;
+      if (to_rank_1 == (rank_ == 0)) {
+        sender_.emplace(context.seed, first, take(first));
+      } else {
+        receiver_ = std::make_unique<ReceivingEnd>(context.seed, first, take(first));
+      }
+    }
+    return Status::Ok();
+  }
+
+  // The same memory every time, in the CPU's cache.
+  Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
+  // Far above what one call takes, and what a network card gathers.
+  double MinSampleSeconds() const override { return 5e-3; }
+  int64_t LeadIterations() const override { return 1; }
+
+  void AdjustRule(MeasureRule* rule) const override {
+    // A connection finds its rate within round trips, and loses it again.
+    rule->min_warmup_seconds = 0.5;
+    rule->settle_window_seconds = 0.25;
+    rule->min_seconds = 2;
+  }
+
+  Result<Verdict> Verify() override {
+    ASSAY_RETURN_IF_ERROR(Transfer({.lead = 0, .samples = 1, .batch = 1, .every_byte = true}));
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    const auto before = sender_ ? sender_->Retransmits() : 0;
+    ASSAY_RETURN_IF_ERROR(Transfer({.lead = LeadIterations(), .samples = samples, .batch = batch}));
+    Account mine;
+    const auto after = sender_ ? sender_->Retransmits() : 0;
+    if (before && after) mine.retransmits = static_cast<double>(*after - *before);
+    if (receiver_) mine.seconds = receiver_->Seconds();
+    ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(peers_, mine.ToBytes(), kPeerTimeout));
+    const Account accounts[2] = {Account::Of(all[0]), Account::Of(all[1])};
+    const auto& to_rank_1 = accounts[1].seconds;
+    const auto& to_rank_0 = accounts[0].seconds;
+    const auto count = static_cast<size_t>(samples);
+    if ((forward_ && to_rank_1.size() != count) || (backward_ && to_rank_0.size() != count)) {
+      return Internal("the other rank sent another number of times", "BAD_MESSAGE");
+    }
+    const auto iterations = static_cast<double>(batch);
+    for (size_t i = 0; i < count; ++i) {
+      const double forward = forward_ ? to_rank_1[i] / iterations : 0;
+      const double backward = backward_ ? to_rank_0[i] / iterations : 0;
+      if (forward_) forward_seconds_.push_back(forward);
+      if (backward_) backward_seconds_.push_back(backward);
+      seconds->push_back(std::max(forward, backward));
+    }
+    if (accounts[0].retransmits < 0 || accounts[1].retransmits < 0) return Status::Ok();
+    const double again = accounts[0].retransmits + accounts[1].retransmits;
+    retransmits_.insert(retransmits_.end(), count,
+                        again / static_cast<double>(LeadIterations() + samples * batch));
+    return Status::Ok();
+  }
+
+  std::vector<double> Observed(const std::string& name) const override {
+    if (name == "retransmits") return retransmits_;
+    std::vector<double> values = name == "forward_bandwidth" ? forward_seconds_ : backward_seconds_;
+    for (double& value : values) value = static_cast<double>(bytes_) / value * 1e-9;
+    return values;
+  }
+
+  Result<Verdict> VerifyLast() override {
+    Verdict verdict;
+    verdict.reference =
+        "exact pattern: every byte before timing; of timed blocks a sample of each, and every "
+        "byte of each stream's last";
+    verdict.norm = "mismatches";
+    if (receiver_) {
+      const StreamMismatches found = receiver_->Check();
+      verdict.elements_checked = found.checked;
+      verdict.error = static_cast<double>(found.wrong);
+      verdict.detail = found.first;
+    }
+    verdict.passed = verdict.error == 0;
+    return verdict;
+  }
+
+ private:
+  struct Order {
+    int64_t lead = 0;
+    int64_t samples = 1;
+    int64_t batch = 1;
+    bool every_byte = false;
+  };
+
+  // On both ranks. Each way goes on until the other is through with what counts, so that
+  // both are loaded all the time.
+  Status Transfer(const Order& order) {
+    Status mine;
+    if (receiver_) {
+      mine = receiver_->Start(order.lead * bytes_, order.batch * bytes_, order.samples,
+                              order.every_byte);
+    }
+    // From here on both send, so that nobody waits for a rank that cannot.
+    const Status agreed = Agree(peers_, mine, kPeerTimeout);
+    if (!agreed.ok()) return GiveUp(agreed);
+    std::vector<int64_t> sent;
+    if (sender_) {
+      const std::atomic<bool>* const enough = receiver_ ? &receiver_->enough() : nullptr;
+      mine = sender_->Send(order.lead + order.samples * order.batch, bytes_, enough);
+      sent = sender_->Sent();
+    }
+    const auto all = AllGather(peers_, Pack(sent), kTransferTimeout);
+    if (!all.ok()) return GiveUp(all.status());
+    if (receiver_) {
+      const auto theirs = Unpack<int64_t>((*all)[rank_ == 0 ? 1 : 0]);
+      const Status received = receiver_->Finish(theirs);
+      if (mine.ok()) mine = received;
+    }
+    return Agree(peers_, mine, kPeerTimeout);
+  }
+
+  Status GiveUp(const Status& why) {
+    if (sender_) sender_->Shutdown();
+    if (receiver_) receiver_->Abort();
+    return why;
+  }
+
+  const int rank_;
+  const int64_t bytes_;
+  const bool forward_;   // From rank 0 to rank 1.
+  const bool backward_;  // From rank 1 to rank 0.
+  Peers& peers_;
+  std::optional<SendingEnd> sender_;
+  std::unique_ptr<ReceivingEnd> receiver_;
+  std::vector<double> forward_seconds_;  // Of an iteration, by sample.
+  std::vector<double> backward_seconds_;
+  std::vector<double> retransmits_;
+};
+
+class TcpBandwidth : public Benchmark {
+ public:
+  TcpBandwidth() {
+    info_.name = "tcp_bandwidth";
+    info_.summary = "what TCP carries between two nodes, over one connection or several";
+    info_.resource = Resource::kNetwork;
+    info_.collective = true;
+    info_.parameters = {
+        {"ranks", ParameterType::kInteger, "nodes: rank 0 and rank 1", "2", 2, 2, {}},
+        {"direction",
+         ParameterType::kWord,
+         "unidirectional: rank 0 sends to rank 1; reverse: rank 1 sends; bidirectional: both at "
+         "the same time",
+         "unidirectional",
+         {},
+         {},
+         {"unidirectional", "reverse", "bidirectional"}},
+        {"streams",
+         ParameterType::kInteger,
+         "TCP connections each way, each with a thread at either end",
+         "1",
+         1,
+         64,
+         {}},
+        {"bytes",
+         ParameterType::kBytes,
+         "of a message each way, all streams together",
+         "67108864",
+         1,
+         int64_t{1} << 36,
+         {}}};
+    info_.metrics = {
+        {"bandwidth", "GB/s", Direction::kHigherIsBetter,
+         "payload received a second, both ways together", Quantity::kPayloadBytes, 1e-9},
+        {"bit_rate", "Gbit/s", Direction::kHigherIsBetter, "the same in bits",
+         Quantity::kPayloadBytes, 8e-9},
+        {"forward_bandwidth", "GB/s", Direction::kHigherIsBetter,
+         "payload that rank 1 receives a second", Quantity::kObserved, 1},
+        {"backward_bandwidth", "GB/s", Direction::kHigherIsBetter,
+         "payload that rank 0 receives a second", Quantity::kObserved, 1},
+        {"retransmits", "segments", Direction::kLowerIsBetter,
+         "segments sent again, of an iteration, as the kernel counts them (TCP_INFO)",
+         Quantity::kObserved, 1},
+        TimeMetric()};
+    info_.model =
+        "messages follow each other without a pause; time = bytes / bandwidth of the path. "
+        "Payload only: with an MTU of 1500 headers take 5 percent of an Ethernet's rate";
+    info_.selftest_parameters = {
+        {"direction", "bidirectional"}, {"streams", "3"}, {"bytes", "1000003"}};
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int /*world_size*/) const override {
+    const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
+    Work work;
+    work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
+    work.link_bytes = bytes;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    auto prepared = std::make_unique<TcpBandwidthCase>(context);
+    ASSAY_RETURN_IF_ERROR(prepared->Connect(context));
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewTcpBandwidth() { return std::make_unique<TcpBandwidth>(); }
+
+}  // namespace assay
