@@ -25,9 +25,16 @@ struct Initialization {
 };
 
 Status Initialize(const NcclLibrary& nccl, const ncclUniqueId& id, int rank, int world_size,
-                  int gpu, ncclComm_t* comm) {
+                  int gpu, int ctas, ncclComm_t* comm) {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu).status());
-  ASSAY_NCCL(nccl, comm_init_rank(comm, world_size, id, rank));
+  if (ctas == 0) {
+    ASSAY_NCCL(nccl, comm_init_rank(comm, world_size, id, rank));
+    return Status::Ok();
+  }
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.minCTAs = ctas;
+  config.maxCTAs = ctas;
+  ASSAY_NCCL(nccl, comm_init_rank_config(comm, world_size, id, rank, &config));
   return Status::Ok();
 }
 
@@ -62,17 +69,17 @@ Result<ncclUniqueId> ShareUniqueId(const NcclLibrary& nccl, Peers& peers, Durati
 
 }  // namespace
 
-Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gpu,
-                                                            Duration timeout) {
+Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gpu, Duration timeout,
+                                                            int ctas) {
   const Result<const NcclLibrary*> loaded = LoadNccl();
   ASSAY_RETURN_IF_ERROR(Agree(peers, loaded.status(), timeout));
   const NcclLibrary& nccl = **loaded;
   ASSAY_ASSIGN_OR_RETURN(const ncclUniqueId id, ShareUniqueId(nccl, peers, timeout));
   BeginNcclLog();
   const auto state = std::make_shared<Initialization>();
-  std::thread([state, &nccl, id, rank = peers.rank(), world_size = peers.world_size(), gpu] {
+  std::thread([state, &nccl, id, rank = peers.rank(), world_size = peers.world_size(), gpu, ctas] {
     ncclComm_t comm = nullptr;
-    const Status status = Initialize(nccl, id, rank, world_size, gpu, &comm);
+    const Status status = Initialize(nccl, id, rank, world_size, gpu, ctas, &comm);
     MutexLock lock(state->mutex);
     state->done = true;
     state->status = status;

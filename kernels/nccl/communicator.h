@@ -32,8 +32,10 @@ class Communicator {
   ~Communicator();
 
   // Called by all ranks at once, each with its GPU current: rank 0's unique id goes to the
-  // others through `peers`, which outlives the communicator, then NCCL connects them.
-  static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout);
+  // others through `peers`, which outlives the communicator, then NCCL connects them. Its
+  // kernels take `ctas` thread blocks, each on a multiprocessor; 0: as many as NCCL likes.
+  static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
+                                                       int ctas = 0);
 
   ncclComm_t get() const { return comm_; }
   const NcclLibrary& nccl() const { return nccl_; }

@@ -31,6 +31,7 @@ Result<NcclLibrary> Load() {
   ASSAY_RETURN_IF_ERROR(library.Load("ncclGetLastError", &nccl.get_last_error));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclGetUniqueId", &nccl.get_unique_id));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommInitRank", &nccl.comm_init_rank));
+  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommInitRankConfig", &nccl.comm_init_rank_config));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommGetAsyncError", &nccl.comm_get_async_error));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommDestroy", &nccl.comm_destroy));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclCommAbort", &nccl.comm_abort));
