@@ -39,6 +39,15 @@ std::string SettingsText(const v1::CaseResult& run, const std::set<std::string>&
   return parameters + (parameters.empty() || nccl.empty() ? "" : " ") + Sanitize(nccl);
 }
 
+std::string Numbered(const std::string& note) { return note.empty() ? "" : "[" + note + "]"; }
+
+std::string SlowRankText(const v1::SlowRank& slow) {
+  const Quantity wait = FormatQuantity(slow.others_wait_seconds(), "s");
+  return Sanitize("rank " + std::to_string(slow.rank()) + " (GPU " +
+                  std::to_string(slow.gpu_index()) + " of " + slow.node_name() +
+                  ") comes last: the others wait " + wait.ToString() + " for it");
+}
+
 struct MeasurementCells {
   std::string metric;
   Cell median;
@@ -60,6 +69,7 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
     if (measurement.n() != 1) {
       cells.spread = FormatPercent(measurement.mad(), measurement.median());
     }
+    if (run.has_slow_rank()) cells.note = Numbered(marks.Note(SlowRankText(run.slow_rank())));
     return cells;
   }
   const bool unsupported = run.outcome() == v1::CASE_OUTCOME_UNSUPPORTED;
@@ -67,10 +77,7 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
   const v1::Failure& failure = run.failure();
   std::string why = failure.reason();
   if (!failure.message().empty()) why += (why.empty() ? "" : ": ") + failure.message();
-  if (const std::string number = marks.Note(Sanitize(why.empty() ? "no reason given" : why));
-      !number.empty()) {
-    cells.note = "[" + number + "]";
-  }
+  cells.note = Numbered(marks.Note(Sanitize(why.empty() ? "no reason given" : why)));
   return cells;
 }
 

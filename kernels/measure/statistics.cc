@@ -54,4 +54,12 @@ Summary Summarize(std::vector<double> samples) {
   return summary;
 }
 
+Summary Scaled(Summary summary, double factor) {
+  for (double* value : {&summary.median, &summary.mad, &summary.p05, &summary.p95, &summary.ci_low,
+                        &summary.ci_high}) {
+    *value *= factor;
+  }
+  return summary;
+}
+
 }  // namespace assay

@@ -24,6 +24,9 @@ struct Summary {
   double RelativeNoise() const;
 };
 
+// That of the samples times `factor`, which is positive.
+Summary Scaled(Summary summary, double factor);
+
 // Order does not matter. All zero if there are no samples.
 Summary Summarize(std::vector<double> samples);
 

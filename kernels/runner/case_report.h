@@ -10,6 +10,7 @@
 #include "kernels/measure/statistics.h"
 #include "kernels/platform.h"
 #include "kernels/roofline/prediction.h"
+#include "kernels/runner/rank_times.h"
 
 namespace assay {
 
@@ -49,6 +50,7 @@ struct CaseReport {
   WindowConditions conditions;
   std::vector<std::string> kernels;  // Names of an iteration's GPU kernels.
   std::optional<CounterReport> counters;
+  GangReport gang;  // Empty without a gang.
   // Why this process can run no further case, although this one was timed and verified:
   // what watched it afterwards broke the GPU's context. OK otherwise.
   Status aftermath;

@@ -124,6 +124,35 @@ void Fill(const CounterReport& counters, v1::Counters* message) {
   if (counters.achieved_occupancy) message->set_achieved_occupancy(*counters.achieved_occupancy);
 }
 
+void Fill(const GangReport& gang, v1::CaseResult* result) {
+  const auto place = [&gang](int rank) { return gang.places[static_cast<size_t>(rank)]; };
+  for (const RankTimes& times : gang.times) {
+    v1::RankTimes* const message = result->add_rank_times();
+    message->set_rank(times.rank);
+    message->set_median(times.median);
+    message->set_p05(times.p05);
+    message->set_p95(times.p95);
+    message->set_n(static_cast<int32_t>(times.n));
+    message->set_node_name(place(times.rank).host);
+    message->set_gpu_index(place(times.rank).gpu_index);
+    message->set_wait(times.wait);
+  }
+  if (gang.slow) {
+    v1::SlowRank* const message = result->mutable_slow_rank();
+    message->set_rank(gang.slow->rank);
+    message->set_node_name(place(gang.slow->rank).host);
+    message->set_gpu_index(place(gang.slow->rank).gpu_index);
+    message->set_others_wait_seconds(gang.slow->others_wait_seconds);
+  }
+  if (gang.choice) {
+    v1::Collective* const message = result->mutable_collective();
+    message->set_algorithm(gang.choice->algorithm);
+    message->set_protocol(gang.choice->protocol);
+    message->set_channels(gang.choice->channels);
+    message->set_source(gang.choice->source);
+  }
+}
+
 void Fill(const WindowConditions& conditions, v1::Conditions* message) {
   if (conditions.sm_clock_mhz) message->set_sm_clock_mhz(*conditions.sm_clock_mhz);
   if (conditions.memory_clock_mhz) message->set_memory_clock_mhz(*conditions.memory_clock_mhz);
@@ -199,6 +228,7 @@ v1::CaseResult ToMessage(const CaseReport& report) {
     Fill(report.conditions, result.mutable_conditions());
     result.mutable_kernels()->Add(report.kernels.begin(), report.kernels.end());
     if (report.counters) Fill(*report.counters, result.mutable_counters());
+    Fill(report.gang, &result);
   }
   Fill(report.environment, result.mutable_environment());
   Fill(report.start_time, result.mutable_start_time());

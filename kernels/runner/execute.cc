@@ -99,9 +99,32 @@ class Execution {
     if (!options_.measure) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(MeasureCase());
     ASSAY_RETURN_IF_ERROR(Check(&Case::VerifyLast, "after timing"));
+    if (context_.peers != nullptr) ASSAY_RETURN_IF_ERROR(DiagnoseGang());
     if (context_.rank == 0) Profile();
     if (context_.rank == 0) MakePrediction();
     return Status::Ok();
+  }
+
+  // What goes wrong on one rank is known to all: they go on together or not at all.
+  Status DiagnoseGang() {
+    ASSAY_ASSIGN_OR_RETURN(report_.gang, DiagnoseRanks(*case_, context_, median_seconds_));
+    if (report_.gang.choice && report_.gang.choice->wire_bytes > 0) AddWireMetrics();
+    return Status::Ok();
+  }
+
+  // A wire bandwidth is the primary metric, a bandwidth of the link, in another unit.
+  void AddWireMetrics() {
+    if (report_.metrics.empty() || work_.link_bytes <= 0) return;
+    const auto& declared = benchmark_.Info().metrics;
+    for (auto metric = declared.begin(); metric != declared.end(); ++metric) {
+      if (metric->quantity != Quantity::kWireBytes) continue;
+      const double factor = report_.gang.choice->wire_bytes / work_.link_bytes;
+      report_.metrics.insert(
+          report_.metrics.begin() +
+              std::min<std::ptrdiff_t>(metric - declared.begin(),
+                                       static_cast<std::ptrdiff_t>(report_.metrics.size())),
+          {*metric, Scaled(report_.metrics.front().summary, factor), {}});
+    }
   }
 
   // Nothing here fails the case: it has been timed and verified.
@@ -218,6 +241,7 @@ class Execution {
       std::vector<double> values = metrics[i].quantity == Quantity::kObserved
                                        ? ObservedInWindow(metrics[i].name, seconds.size())
                                        : ValuesOf(i, seconds);
+      if (metrics[i].quantity == Quantity::kWireBytes) continue;  // Known later, if at all.
       if (values.empty()) continue;  // Nothing was observed: absent, not zero.
       ReportedMetric reported = {metrics[i], Summarize(values), {}};
       if (i == 0) reported.samples = std::move(values);

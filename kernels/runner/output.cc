@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/units.h"
+#include "kernels/runner/gang_output.h"
 #include "kernels/runner/json.h"
 
 namespace assay {
@@ -244,7 +245,7 @@ std::string ReportAsTable(const CaseReport& report) {
                    static_cast<long long>(verdict.elements_checked), verdict.reference.c_str());
   }
   text += PredictionLines(report.prediction) + ConditionsLine(report.conditions);
-  text += KernelsLine(report.kernels);
+  text += GangLines(report.gang) + KernelsLine(report.kernels);
   return report.counters ? text + CounterLines(*report.counters) : text;
 }
 
@@ -266,6 +267,7 @@ std::string ReportAsJson(const CaseReport& report) {
   json.Add("prediction", PredictionJson(report.prediction));
   json.Add("conditions", ConditionsJson(report.conditions));
   json.Add("kernels", report.kernels);
+  AddGang(report.gang, &json);
   if (report.counters) json.Add("counters", CountersJson(*report.counters));
   return json.Add("environment", EnvironmentJson(report.environment)).ToString() + "\n";
 }

@@ -1,0 +1,65 @@
+// A gang of processes for tests: the caller is rank 0, the others are forked from it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// How many GPUs there are, found out by another process: this one still has to fork.
+inline int GpuCount() {
+  const pid_t child = fork();
+  if (child == 0) {
+    int count = 0;
+    _exit(cudaGetDeviceCount(&count) == cudaSuccess ? count : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+// Runs `body` on `ranks` ranks, each a process of its own with GPU number `rank`, and waits
+// for all. True if all returned true. Before CUDA is used, for it does not survive a fork.
+inline bool OnRanks(int ranks, const std::function<bool(const RunContext&)>& body) {
+  constexpr Duration kMeeting = std::chrono::seconds(30);
+  const auto rendezvous = ListenForPeers("127.0.0.1");
+  if (!rendezvous.ok()) return false;
+  RunContext context;
+  context.world_size = ranks;
+  std::vector<pid_t> children;
+  for (int rank = 1; rank < ranks; ++rank) {
+    const pid_t child = fork();
+    if (child < 0) return false;
+    if (child > 0) {
+      children.push_back(child);
+      continue;
+    }
+    const auto peers = JoinPeers((*rendezvous)->token(), rank, ranks, kMeeting);
+    context.rank = context.gpu = rank;
+    if (peers.ok()) context.peers = peers->get();
+    const bool passed = peers.ok() && body(context);
+    std::fflush(stdout);
+    _exit(passed ? 0 : 1);
+  }
+  const auto peers = (*rendezvous)->Accept(ranks, kMeeting);
+  if (peers.ok()) context.peers = peers->get();
+  bool passed = peers.ok() && body(context);
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    passed = passed && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return passed;
+}
+
+}  // namespace assay
