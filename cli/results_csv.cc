@@ -163,6 +163,18 @@ void AddHostTime(const v1::CaseResult& run, Fields& fields) {
                       If(known, known ? run.measurements(0).method().host_seconds() : 0));
 }
 
+// What the machine's times of other sizes predict.
+void AddLinkModel(const v1::CaseResult& run, Fields& fields) {
+  const bool known = run.prediction().has_link_model();
+  const v1::LinkModel& model = run.prediction().link_model();
+  fields.insert(fields.end(), {{"model_seconds", If(known, model.predicted_seconds())},
+                               {"model_latency_seconds", If(known, model.latency_seconds())},
+                               {"model_bandwidth", If(known, model.bandwidth())},
+                               {"model_knee_bytes", If(known, model.knee_bytes())},
+                               {"model_error", If(known, model.error())},
+                               {"model_sizes", If(known, model.points())}});
+}
+
 void AddProfile(const v1::CaseResult& run, Fields& fields) {
   const v1::Counters& c = run.counters();
   fields.insert(
@@ -196,6 +208,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddProfile(result.case_result(), fields);
   AddRoofline(result.case_result(), fields);
   AddHostTime(result.case_result(), fields);
+  AddLinkModel(result.case_result(), fields);
   AddOrigin(result.case_result(), fields);
   return fields;
 }
