@@ -24,7 +24,7 @@ constexpr int64_t kAlignment = 256;
 // Up to this size one copy alone is timed, too.
 constexpr int64_t kLatencyBytes = int64_t{64} << 10;
 // A GPU that waits longer for the other gives up.
-constexpr uint64_t kMeetingNanoseconds = 10'000'000'000;
+constexpr uint64_t kMeetingNanoseconds = 5'000'000'000;
 
 constexpr int kThreads = 512;
 constexpr int kBlocksPerSm = 4;
