@@ -13,6 +13,7 @@
 #if ASSAY_HAVE_NCCL
 #include "kernels/nccl/nccl.h"
 #include "kernels/nccl/nccl_library.h"
+#include "kernels/nccl/nccl_log.h"
 #endif
 
 namespace assay {
@@ -76,6 +77,15 @@ std::unique_ptr<GpuPlatform> MakeGpuPlatform() {
 const Registry& BuiltinBenchmarks() {
   static const Registry registry = MakeRegistry();
   return registry;
+}
+
+std::string LibraryLog() {
+#if ASSAY_HAVE_NCCL
+  constexpr size_t kMaxBytes = size_t{16} << 10;
+  return NcclLogTail(kMaxBytes);
+#else
+  return "";
+#endif
 }
 
 GpuPlatform* Gpu() {

@@ -87,7 +87,7 @@ struct GpuTrouble {
   // What the last request of this process for GPU memory that was refused lacked; 0: none
   // was. Of a gang's ranks, only the one that was refused has one.
   int64_t missing_bytes = 0;
-  std::string evidence;         // Of all these, for people; empty if nothing was found.
+  std::string evidence;  // Of all these, for people; empty if nothing was found.
 };
 
 // Implemented once for CUDA. Thread-safe.
@@ -125,6 +125,10 @@ class GpuPlatform {
     return NotFound("this platform has no monitors", "NO_PROFILER");
   }
 };
+
+// What the libraries of this build wrote about the running gang: NCCL's warnings, then the
+// end of its log, at most 16 KiB. Empty without any. Thread-safe.
+std::string LibraryLog();
 
 // The GPU platform of this build, made on first use; null if built without CUDA.
 GpuPlatform* Gpu();

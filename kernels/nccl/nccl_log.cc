@@ -26,6 +26,8 @@ std::string ReadFrom(int fd, off_t begin) {
   std::string text(static_cast<size_t>(std::max<off_t>(end - begin, 0)), '\0');
   const ssize_t got = pread(fd, text.data(), text.size(), begin);
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  // For people, and for messages that carry nothing but UTF-8.
+  for (char& c : text) c = (c >= ' ' && c <= '~') || c == '\n' ? c : '?';
   return text;
 }
 

@@ -38,7 +38,8 @@ struct ReportedEnvironment {
 
 struct CaseReport {
   Outcome outcome = Outcome::kFailed;
-  Status error;  // Why the outcome is not kOk.
+  Status error;             // Why the outcome is not kOk.
+  std::string library_log;  // Of a gang that failed: LibraryLog().
   std::string benchmark;
   int version = 0;
   ParameterMap parameters;

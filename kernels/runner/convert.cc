@@ -216,6 +216,10 @@ v1::CaseResult ToMessage(const CaseReport& report) {
       break;
   }
   if (!report.error.ok()) Fill(report.error, report.outcome, result.mutable_failure());
+  if (!report.library_log.empty()) {
+    result.mutable_failure()->mutable_evidence()->append("\nNCCL's log, rank 0:\n" +
+                                                         report.library_log);
+  }
   for (const auto& [name, value] : report.parameters) (*result.mutable_parameters())[name] = value;
   result.set_benchmark(report.benchmark);
   result.set_benchmark_version(report.version);

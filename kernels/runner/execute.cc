@@ -87,6 +87,9 @@ class Execution {
                       : IsUnsupported(status) ? Outcome::kUnsupported
                                               : Outcome::kFailed;
     if (!status.ok()) report_.metrics.clear();
+    if (report_.outcome == Outcome::kFailed && context_.peers != nullptr) {
+      report_.library_log = LibraryLog();
+    }
     return status;
   }
 

@@ -6,9 +6,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "kernels/platform.h"
-#include "kernels/runner/gang.h"
-
 namespace assay {
 namespace {
 

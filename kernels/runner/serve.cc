@@ -8,6 +8,7 @@
 
 #include "common/mutex.h"
 #include "kernels/net/peer_watch.h"
+#include "kernels/platform.h"
 #include "kernels/runner/convert.h"
 #include "kernels/runner/execute.h"
 #include "kernels/runner/exit_codes.h"
@@ -24,6 +25,13 @@ constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
 
 void LogError(const Status& status) {
   std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
+}
+
+// With what NCCL wrote, for the agent keeps this process' stderr as evidence.
+void LogGangError(const Status& status) {
+  LogError(status);
+  const std::string log = LibraryLog();
+  if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
 // The agent's commands, read by a thread of its own so that the end of the stream
@@ -212,7 +220,7 @@ class Session {
     failure->set_failure_class(ClassOf(why.reason()));
     failure->set_reason(why.reason());
     failure->set_message(why.message());
-    // Of a lost rank the evidence is what NCCL wrote to stderr, which the agent has.
+    // Of a lost rank the evidence is NCCL's log on stderr, which the agent has.
     if (why.reason().rfind("GPU_", 0) == 0) failure->set_evidence(why.ToString());
     return event;
   }
@@ -220,7 +228,7 @@ class Session {
   // Says why, and returns the exit code.
   int GiveUp(const Status& why) {
     watch_.reset();
-    LogError(why);
+    LogGangError(why);
     const v1::FailureClass failure_class = ClassOf(why.reason());
     if (failure_class == v1::FAILURE_CLASS_UNSPECIFIED) return kExitGangLost;
     commands_.NoMoreNeeded();
@@ -230,7 +238,7 @@ class Session {
 
   // From the watching thread: the others may be waiting on a GPU for ever.
   [[noreturn]] void EndNow(const Status& lost) {
-    LogError(lost);
+    LogGangError(lost);
     commands_.NoMoreNeeded();
     MutexLock lock(events_mutex_);
     SendLocked(AbortedBy(lost));

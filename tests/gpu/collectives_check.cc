@@ -11,7 +11,6 @@
 #include <cstdlib>
 
 #include "kernels/nccl/collective_case.h"
-#include "kernels/registry.h"
 #include "tests/gpu/rank_processes.h"
 
 namespace assay {
@@ -58,13 +57,13 @@ bool TestCase(RunContext context, const Collective& collective, ParameterMap giv
   given["ranks"] = std::to_string(context.world_size);
   std::string what = collective.name;
   for (const auto& [name, value] : given) what += " " + name + "=" + value;
-  const auto benchmark = BuiltinBenchmarks().Find(collective.name);
-  const auto parameters = CanonicalParameters((*benchmark)->Info().parameters, given);
+  const auto benchmark = CollectiveNamed(collective.name);
+  const auto parameters = CanonicalParameters(benchmark->Info().parameters, given);
   if (!parameters.ok()) return Passed(context, what, parameters.status(), true);
   context.parameters = *parameters;
   context.seed = 7;
   const auto begin = std::chrono::steady_clock::now();
-  const auto prepared = (*benchmark)->Prepare(context);
+  const auto prepared = benchmark->Prepare(context);
   if (!prepared.ok() && IsUnsupported(prepared.status())) {
     if (context.rank == 0) {
       std::printf("skip %s: %s\n", what.c_str(), prepared.status().message().c_str());
