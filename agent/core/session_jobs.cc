@@ -108,7 +108,10 @@ JobEvents Session::EventsOf(const JobId& id) {
 }
 
 void Session::OnPhase(const JobId& id, const std::string& phase) {
-  if (AssignedJob* job = Find(id.first, id.second)) job->phase = phase;
+  AssignedJob* job = Find(id.first, id.second);
+  if (job == nullptr) return;
+  job->phase = phase;
+  Log().debug("job {} epoch {} is in phase {}", id.first, id.second, phase);
 }
 
 void Session::OnGangReady(const JobId& id, std::string token) {
