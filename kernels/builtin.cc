@@ -58,6 +58,8 @@ Registry MakeRegistry() {
 #endif
 #if ASSAY_HAVE_NCCL
   for (auto& benchmark : NewCollectives()) registry.Add(std::move(benchmark));
+  registry.Add(NewRingAllReduce());
+  registry.Add(NewOverlap());
 #endif
   return registry;
 }

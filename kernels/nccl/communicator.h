@@ -44,6 +44,9 @@ class Communicator {
   // After an error of Wait: nothing of NCCL's is to be called any more, and graphs that
   // captured its calls are not to be destroyed.
   bool aborted() const { return comm_ == nullptr; }
+  // Ends its kernels on this GPU, whatever they wait for: for a gang with several
+  // communicators, when another one was aborted.
+  void Abort();
 
   // Makes `calls` of NCCL between ncclGroupStart and ncclGroupEnd, which is called whatever
   // they return.
@@ -62,7 +65,6 @@ class Communicator {
                         Duration timeout, Polling polling);
   // What speaks against waiting any longer.
   Status Trouble(Duration waited, Duration timeout) const;
-  void Abort();
 
   const NcclLibrary& nccl_;
   Peers& peers_;

@@ -44,4 +44,13 @@ Result<std::vector<double>> MeanOfRanks(Peers& peers, const std::vector<double>&
   return mean;
 }
 
+Result<std::vector<double>> LargestOfRanks(Peers& peers, const std::vector<double>& mine) {
+  ASSAY_ASSIGN_OR_RETURN(const auto all, NumbersOfRanks(peers, mine));
+  std::vector<double> largest = mine;
+  for (const auto& theirs : all) {
+    for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], theirs[i]);
+  }
+  return largest;
+}
+
 }  // namespace assay

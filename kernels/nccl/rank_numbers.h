@@ -15,4 +15,7 @@ Result<int64_t> LeastOfRanks(Peers& peers, int64_t mine);
 // Number by number the mean of all ranks', at every rank; all give as many.
 Result<std::vector<double>> MeanOfRanks(Peers& peers, const std::vector<double>& mine);
 
+// Number by number the largest of all ranks', at every rank; all give as many.
+Result<std::vector<double>> LargestOfRanks(Peers& peers, const std::vector<double>& mine);
+
 }  // namespace assay

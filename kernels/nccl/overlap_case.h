@@ -1,0 +1,139 @@
+// Matrix multiplications and a collective, each alone and both at once, as a case.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/benchmark.h"
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/gemm_data.h"
+#include "kernels/cuda/gpu_case.h"
+#include "kernels/cuda/lt_gemm.h"
+#include "kernels/nccl/collective.h"
+#include "kernels/nccl/communicator.h"
+#include "kernels/nccl/launch_queue.h"
+#include "kernels/nccl/move_pattern.h"
+#include "kernels/nccl/reduce_pattern.h"
+#include "kernels/nccl/stream_order.h"
+
+namespace assay {
+
+// What overlap multiplies: D = A B', B stored as n x k, as layers keep their weights.
+GemmShape OverlapShapeOf(const ParameterMap& parameters);
+const Collective& OverlapCollectiveOf(const ParameterMap& parameters);
+// Elements are bf16, as gradients and activations are.
+inline constexpr int64_t kOverlapElementBytes = 2;
+
+// One iteration's times in seconds, each the slowest rank's.
+struct OverlapTimes {
+  double gemm_alone = 0;
+  double collective_alone = 0;
+  // From the common start to each one's own end.
+  double gemm_beside = 0;
+  double collective_beside = 0;
+
+  double together() const;  // Until both have ended.
+  // (gemm_alone + collective_alone - together) / the shorter of the two: 1 if the shorter is
+  // hidden altogether, 0 if one might as well follow the other, below 0 if that were faster.
+  double overlap_fraction() const;
+};
+
+// An iteration is three phases: the multiplications alone, the collective alone, both on two
+// streams. The shorter one is repeated, so that both last about as long alone. All ranks meet,
+// untimed, before the collective begins.
+class OverlapCase : public Case {
+ public:
+  // The context's parameters have passed the benchmark's WorkOf; it has peers.
+  explicit OverlapCase(const RunContext& context);
+  ~OverlapCase() override;
+
+  // To be called once, before anything else, by all ranks.
+  Status Prepare();
+
+  Timing HowTimed() const override;
+  int64_t LeadIterations() const override { return 1; }
+  void AdjustRule(MeasureRule* rule) const override;
+  Result<Verdict> Verify() override;
+  // Seconds are those of both together.
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
+  Result<Verdict> VerifyLast() override { return Check(); }
+  std::vector<double> Observed(const std::string& name) const override;
+  // What NCCL chose for the collective: its channels are the multiprocessors that it takes.
+  Result<Diagnosis> Diagnose(int64_t iterations) override;
+
+  // What each side writes: what a test spoils to see VerifyLast fail.
+  OutputRange GemmOutput() const { return {d_.data(), d_.bytes()}; }
+  OutputRange CollectiveOutput() const { return {output_.data(), OutputBytes()}; }
+
+ private:
+  enum Mark { kGemmBegin, kGemmEnd, kBegin, kEnd, kBothBegin, kBothGemmEnd, kBothEnd, kMarks };
+  struct Span {
+    Mark begin;
+    Mark end;
+  };
+  // In the order of OverlapTimes.
+  static constexpr std::array<Span, 4> kSpans = {
+      {{kGemmBegin, kGemmEnd}, {kBegin, kEnd}, {kBothBegin, kBothGemmEnd}, {kBothBegin, kBothEnd}}};
+  // Events of one iteration by Mark. Not owned.
+  using Marks = const cudaEvent_t*;
+
+  Status AllocateOnThisRank();
+  Status FillInputs();
+  // Seconds of one multiplication and of one collective on this rank.
+  Result<std::vector<double>> TimeOneOfEach();
+  // Decides how often each is repeated, given these times.
+  void Balance(double gemm, double collective);
+  Result<double> TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue);
+  Status MakeEvents(int64_t iterations);
+  int64_t OutputBytes() const { return collective_.output_count(place_) * kOverlapElementBytes; }
+  GemmOperands Operands() const { return {a_.data(), b_.data(), d_.data()}; }
+  GemmInputs Inputs() const { return {seed_, false, 0, 0}; }
+
+  Status EnqueueGemms(int64_t count);
+  Status EnqueueCollectives(int64_t count);
+  // All ranks wait for one another on the collective's stream.
+  Status Meet();
+  Status EnqueueAlone(Marks marks);
+  Status EnqueueTogether(Marks marks);
+  Status EnqueueIterations(int64_t iterations);
+  // For each sample the seconds of each of kSpans on this rank.
+  Result<std::vector<double>> TimeIterations(int64_t samples, int64_t batch);
+  Status Poison();
+  Status Wait();
+  Result<Verdict> Check();
+  Result<Verdict> CheckCollective();
+
+  const GemmShape shape_;
+  const Collective& collective_;
+  const int ctas_;
+  const uint64_t seed_;
+  const int gpu_;
+  Peers& peers_;
+  CollectivePlace place_;
+  ReducePattern reduced_;
+  MovePattern moved_;
+  GpuDevice device_;
+  CudaStream gemm_stream_;
+  UrgentStream stream_;  // The collective's: its kernels wait for no whole wave of the GEMM's.
+  OrderEvent order_;
+  DeviceBuffer a_;
+  DeviceBuffer b_;
+  DeviceBuffer d_;
+  DeviceBuffer input_;
+  DeviceBuffer output_;
+  DeviceBuffer meeting_;
+  std::unique_ptr<LtGemm> gemm_;
+  std::unique_ptr<Communicator> communicator_;
+  LaunchQueue gemm_queue_;
+  LaunchQueue queue_;
+  int64_t gemms_ = 1;
+  int64_t collectives_ = 1;
+  std::vector<cudaEvent_t> events_;  // kMarks an iteration.
+  std::vector<OverlapTimes> times_;  // One for each sample.
+};
+
+}  // namespace assay

@@ -1,0 +1,294 @@
+#include "kernels/nccl/ring_case.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cuda/cuda_check.h"
+#include "kernels/nccl/rank_numbers.h"
+#include "kernels/nccl/reduce_pattern.h"
+#include "kernels/nccl/ring_kernels.h"
+
+namespace assay {
+namespace {
+
+// A whole L2 line, so that no line belongs to two buffers.
+constexpr int64_t kAlignment = 128;
+// Of a sum: it keeps up with the links, and leaves most multiprocessors to NCCL.
+constexpr int kSumBlocks = 64;
+constexpr int64_t kReferenceSamples = 9;
+// A message takes about 20 us beside its bytes: on an H200 smaller ones than this lose more
+// by that than they win by being added while others arrive, and two of a step suffice.
+constexpr int64_t kMessageBytes = int64_t{32} << 20;
+constexpr int64_t kMostMessages = 2;
+
+}  // namespace
+
+int MessagesPerStep(int64_t bytes, int ranks) {
+  const int64_t chunk = bytes / kRings / ranks;
+  return static_cast<int>(std::clamp<int64_t>(chunk / kMessageBytes, 1, kMostMessages));
+}
+
+RingCase::RingCase(const RunContext& context)
+    : dtype_(Word(context.parameters, "dtype")),
+      type_(CollectiveTypeOf(dtype_)),
+      bytes_(Integer(context.parameters, "bytes")),
+      count_(bytes_ / type_.bytes),
+      messages_(Integer(context.parameters, "chunks") != 0
+                    ? static_cast<int>(Integer(context.parameters, "chunks"))
+                    : MessagesPerStep(bytes_, context.world_size)),
+      in_place_(Word(context.parameters, "in_place") == "true"),
+      seed_(context.seed),
+      gpu_(context.gpu),
+      peers_(*context.peers) {
+  for (int i = 0; i < kRings; ++i) {
+    Ring& ring = rings_[static_cast<size_t>(i)];
+    ring.place = {context.world_size, context.rank, i % 2 == 0 ? 1 : -1};
+    ring.piece = PartOf({0, count_}, i, kRings, Granule());
+  }
+}
+
+RingCase::~RingCase() {
+  const auto aborted = [](const Ring& ring) {
+    return ring.communicator != nullptr && ring.communicator->aborted();
+  };
+  if (!std::any_of(rings_.begin(), rings_.end(), aborted)) return;
+  // Kernels of the other rings wait for ever, too.
+  for (Ring& ring : rings_) {
+    if (ring.communicator != nullptr) ring.communicator->Abort();
+  }
+}
+
+Status RingCase::Prepare() {
+  int64_t sets = 0;
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, PlanOnThisRank(&sets), kPeerTimeout));
+  // The set is part of the pattern, so all ranks rotate alike.
+  ASSAY_ASSIGN_OR_RETURN(sets, LeastOfRanks(peers_, sets));
+  rotation_ = Rotation(sets);
+  ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateOnThisRank(), kPeerTimeout));
+  for (Ring& ring : rings_) {
+    ASSAY_ASSIGN_OR_RETURN(ring.communicator, Communicator::Connect(peers_, gpu_, kPeerTimeout));
+  }
+  return Status::Ok();
+}
+
+Status RingCase::PlanOnThisRank(int64_t* sets) {
+  ASSAY_ASSIGN_OR_RETURN(device_, UseGpu(gpu_));
+  ASSAY_ASSIGN_OR_RETURN(const NcclLibrary* const nccl, LoadNccl());
+  ASSAY_RETURN_IF_ERROR(CheckType(type_, true, *nccl, device_));
+  for (const Ring& ring : rings_) {
+    for (int chunk = 0; chunk < ring.place.ranks; ++chunk) {
+      chunk_bytes_ = std::max(chunk_bytes_, ChunkOf(ring, chunk).count * type_.bytes);
+    }
+  }
+  chunk_bytes_ = AlignUp(chunk_bytes_, kAlignment);
+  set_bytes_ = AlignUp(bytes_, kAlignment) * (in_place_ ? 1 : 2);
+  // The reference and what is received come first.
+  const int64_t beside = AlignUp(bytes_, kAlignment) + kRings * chunk_bytes_;
+  ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
+  ASSAY_ASSIGN_OR_RETURN(
+      const Rotation plan,
+      PlanRotation(true, set_bytes_, device_.l2_bytes, std::max<int64_t>(available - beside, 0),
+                   "input and output of " + ApproximateBytes(set_bytes_) + " beside " +
+                       ApproximateBytes(beside) + " for NCCL's result and messages"));
+  *sets = plan.sets();
+  return Status::Ok();
+}
+
+Status RingCase::AllocateOnThisRank() {
+  ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::Create());
+  ASSAY_ASSIGN_OR_RETURN(begin_, OrderEvent::Create());
+  ASSAY_ASSIGN_OR_RETURN(memory_,
+                         DeviceBuffer::Allocate(rotation_.sets() * set_bytes_, "the buffers"));
+  ASSAY_ASSIGN_OR_RETURN(received_,
+                         DeviceBuffer::Allocate(kRings * chunk_bytes_, "received chunks"));
+  ASSAY_ASSIGN_OR_RETURN(reference_, DeviceBuffer::Allocate(bytes_, "NCCL's result"));
+  for (Ring& ring : rings_) {
+    ring.received = received_.At((&ring - rings_.data()) * chunk_bytes_);
+    ASSAY_ASSIGN_OR_RETURN(ring.messages, UrgentStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(ring.sums, CudaStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(ring.done, OrderEvent::Create());
+    for (int i = 0; i < messages_; ++i) {
+      ASSAY_ASSIGN_OR_RETURN(OrderEvent arrived, OrderEvent::Create());
+      ring.arrived.push_back(std::move(arrived));
+      ASSAY_ASSIGN_OR_RETURN(OrderEvent added, OrderEvent::Create());
+      ring.added.push_back(std::move(added));
+    }
+  }
+  for (int64_t set = 0; set < rotation_.sets(); ++set) {
+    ASSAY_RETURN_IF_ERROR(FillRandomInput(set));
+  }
+  ASSAY_CUDA(cudaStreamSynchronize(stream_.get()));
+  return Status::Ok();
+}
+
+Timing RingCase::HowTimed() const {
+  const bool cold = rotation_.sets() * set_bytes_ >= 2 * device_.l2_bytes;
+  return {cold ? "cold" : "hot", "random", "events"};
+}
+
+Status RingCase::FillRandomInput(int64_t set) {
+  const auto sequence = static_cast<uint64_t>(peers_.rank()) + 1;
+  return FillRandom(dtype_, seed_, sequence, set * count_, count_, InputOf(set), stream_.get());
+}
+
+Status RingCase::Poison(int64_t set) {
+  if (in_place_) return Status::Ok();
+  ASSAY_CUDA(cudaMemsetAsync(OutputOf(set), 0xff, static_cast<size_t>(bytes_), stream_.get()));
+  return Status::Ok();
+}
+
+Status RingCase::Iterate() {
+  last_set_ = rotation_.Next();
+  return Enqueue(last_set_);
+}
+
+Status RingCase::Enqueue(int64_t set) {
+  ASSAY_RETURN_IF_ERROR(begin_.Record(stream_.get()));
+  for (const Ring& ring : rings_) ASSAY_RETURN_IF_ERROR(begin_.Await(ring.messages.get()));
+  for (int step = 0; step < rings_.front().place.steps(); ++step) {
+    for (int message = 0; message < messages_; ++message) {
+      for (Ring& ring : rings_) {
+        ASSAY_RETURN_IF_ERROR(EnqueueMessage(&ring, step, message, set));
+      }
+    }
+  }
+  for (const Ring& ring : rings_) {
+    ASSAY_RETURN_IF_ERROR(ring.done.Order(ring.messages.get(), stream_.get()));
+  }
+  return Status::Ok();
+}
+
+// While a message is under way, the one before it is added: sums take a stream of their own.
+// The next step sends a sum on as soon as it is made, which is also when its message's place
+// is free for the next one.
+Status RingCase::EnqueueMessage(Ring* ring, int step, int message, int64_t set) {
+  const RingStep now = RingStepOf(ring->place, step);
+  const bool sends_a_sum = step > 0 && step < ring->place.ranks;
+  const OrderEvent& arrived = ring->arrived[static_cast<size_t>(message)];
+  const OrderEvent& added = ring->added[static_cast<size_t>(message)];
+  const Piece chunk = ChunkOf(*ring, now.receive);
+  const Piece receive = PartOf(chunk, message, messages_, Granule());
+  const Piece send = PartOf(ChunkOf(*ring, now.send), message, messages_, Granule());
+  void* const from = ElementAt(step == 0 ? InputOf(set) : OutputOf(set), send.first);
+  void* const result = ElementAt(OutputOf(set), receive.first);
+  void* const place = ElementAt(ring->received, receive.first - chunk.first);
+  cudaStream_t messages = ring->messages.get();
+  if (sends_a_sum) ASSAY_RETURN_IF_ERROR(added.Await(messages));
+  ASSAY_RETURN_IF_ERROR(ring->queue.MakeRoom(*ring->communicator, messages, kPeerTimeout));
+  ASSAY_RETURN_IF_ERROR(
+      Exchange(*ring, from, send.count, now.reduces ? place : result, receive.count));
+  if (!now.reduces) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(arrived.Order(messages, ring->sums.get()));
+  if (receive.count > 0) {
+    ASSAY_RETURN_IF_ERROR(EnqueueAdd(dtype_, ElementAt(InputOf(set), receive.first), place, result,
+                                     receive.count, kSumBlocks, ring->sums.get()));
+  }
+  return added.Record(ring->sums.get());
+}
+
+Status RingCase::Exchange(const Ring& ring, const void* from, int64_t send_count, void* to,
+                          int64_t receive_count) {
+  const Communicator& communicator = *ring.communicator;
+  const auto type = static_cast<ncclDataType_t>(type_.nccl);
+  return communicator.Group([&]() -> Status {
+    // Sender and receiver cut alike, so both leave an empty message out.
+    if (send_count > 0) {
+      ASSAY_NCCL(communicator.nccl(),
+                 send(from, static_cast<size_t>(send_count), type, ring.place.next(),
+                      communicator.get(), ring.messages.get()));
+    }
+    if (receive_count > 0) {
+      ASSAY_NCCL(communicator.nccl(),
+                 recv(to, static_cast<size_t>(receive_count), type, ring.place.previous(),
+                      communicator.get(), ring.messages.get()));
+    }
+    return Status::Ok();
+  });
+}
+
+Status RingCase::EnqueueReference(int64_t set) {
+  const Communicator& communicator = *rings_.front().communicator;
+  ASSAY_NCCL(communicator.nccl(),
+             all_reduce(InputOf(set), reference_.data(), static_cast<size_t>(count_),
+                        static_cast<ncclDataType_t>(type_.nccl), ncclSum, communicator.get(),
+                        stream_.get()));
+  return Status::Ok();
+}
+
+Status RingCase::Wait() { return rings_.front().communicator->Wait(stream_.get(), kPeerTimeout); }
+
+Status RingCase::Run(int64_t samples, int64_t batch, std::vector<double>* seconds) {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  // The timer adds an untimed iteration, in which ranks also wait for the latest.
+  ASSAY_RETURN_IF_ERROR(Poison(rotation_.After(samples * batch + 1)));
+  return timer_.Time(
+      stream_.get(), samples, batch, [this] { return Iterate(); }, [this] { return Wait(); },
+      seconds);
+}
+
+Result<Verdict> RingCase::Verify() {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  const int64_t set = rotation_.After(1);
+  ASSAY_ASSIGN_OR_RETURN(Verdict pattern, CheckPattern(set));
+  ASSAY_RETURN_IF_ERROR(FillRandomInput(set));
+  ASSAY_CUDA(cudaMemsetAsync(received_.data(), 0xff, static_cast<size_t>(received_.bytes()),
+                             stream_.get()));
+  ASSAY_RETURN_IF_ERROR(Poison(set));
+  if (in_place_) ASSAY_RETURN_IF_ERROR(EnqueueReference(set));
+  ASSAY_RETURN_IF_ERROR(Enqueue(set));
+  last_set_ = set;
+  ASSAY_ASSIGN_OR_RETURN(Verdict random, CheckRandom(set));
+  // Both were found out: in a gang another rank may fail only one of them.
+  if (!pattern.passed) return pattern;
+  random.reference += "; and before, of whole numbers, every element exactly";
+  random.elements_checked += pattern.elements_checked;
+  return random;
+}
+
+// Sums of small whole numbers are exact in any order, and known without NCCL.
+Result<Verdict> RingCase::CheckPattern(int64_t set) {
+  const ReducePattern pattern = {type_.type, ReduceOp::kSum, seed_, peers_.world_size()};
+  const int64_t first = set * count_;
+  ASSAY_RETURN_IF_ERROR(
+      FillReduceInput(pattern, peers_.rank(), first, count_, InputOf(set), stream_.get()));
+  ASSAY_RETURN_IF_ERROR(Poison(set));
+  ASSAY_RETURN_IF_ERROR(Enqueue(set));
+  ASSAY_RETURN_IF_ERROR(Wait());
+  return CheckReduction(pattern, first, count_, OutputOf(set), stream_.get());
+}
+
+// In place the input is gone, and NCCL's result must have been made before.
+Result<Verdict> RingCase::CheckRandom(int64_t set) {
+  if (!in_place_) {
+    ASSAY_CUDA(
+        cudaMemsetAsync(reference_.data(), 0xff, static_cast<size_t>(bytes_), stream_.get()));
+    ASSAY_RETURN_IF_ERROR(EnqueueReference(set));
+  }
+  ASSAY_RETURN_IF_ERROR(Wait());
+  return CompareSums(dtype_, OutputOf(set), reference_.data(), count_, peers_.world_size(),
+                     stream_.get());
+}
+
+Result<Verdict> RingCase::VerifyLast() {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  if (!in_place_) return CheckRandom(last_set_);
+  // Reducing its own results over and over, it leaves every type's range.
+  ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
+  verdict.reference += ", after filling the buffer again";
+  return verdict;
+}
+
+Result<Ceilings> RingCase::MeasureCeilings() {
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  std::vector<double> seconds;
+  ASSAY_RETURN_IF_ERROR(timer_.Time(
+      stream_.get(), kReferenceSamples, 1, [this] { return EnqueueReference(rotation_.Next()); },
+      [this] { return Wait(); }, &seconds));
+  const double ranks = peers_.world_size();
+  Ceilings ceilings;
+  ceilings.link_bytes = 2 * (ranks - 1) / ranks * static_cast<double>(bytes_) /
+                        *std::min_element(seconds.begin(), seconds.end());
+  return ceilings;
+}
+
+}  // namespace assay

@@ -1,0 +1,196 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/random.cuh"
+#include "kernels/cuda/vector.cuh"
+#include "kernels/nccl/ring_kernels.h"
+
+namespace assay {
+namespace {
+
+constexpr int kThreads = 512;
+// Vectors of each input that a thread has under way: with few blocks it takes that many to
+// keep the memory busy.
+constexpr int kUnroll = 4;
+
+template <typename T>
+struct Type {
+  using Element = T;
+};
+
+// Calls `body` with the Type that `dtype` names.
+template <typename Body>
+auto WithSumType(const std::string& dtype, const Body& body) {
+  if (dtype == "bf16") return body(Type<__nv_bfloat16>());
+  if (dtype == "fp16") return body(Type<__half>());
+  if (dtype == "fp64") return body(Type<double>());
+  return body(Type<float>());
+}
+
+__device__ float Sum(float a, float b) { return a + b; }
+__device__ double Sum(double a, double b) { return a + b; }
+__device__ __half Sum(__half a, __half b) {
+  return __float2half_rn(__half2float(a) + __half2float(b));
+}
+__device__ __nv_bfloat16 Sum(__nv_bfloat16 a, __nv_bfloat16 b) {
+  return __float2bfloat16_rn(__bfloat162float(a) + __bfloat162float(b));
+}
+
+__device__ double Wide(double value) { return value; }
+__device__ double Wide(float value) { return static_cast<double>(value); }
+__device__ double Wide(__half value) { return static_cast<double>(__half2float(value)); }
+__device__ double Wide(__nv_bfloat16 value) { return static_cast<double>(__bfloat162float(value)); }
+
+__device__ void Store(float value, float* to) { *to = value; }
+__device__ void Store(float value, double* to) { *to = static_cast<double>(value); }
+__device__ void Store(float value, __half* to) { *to = __float2half_rn(value); }
+__device__ void Store(float value, __nv_bfloat16* to) { *to = __float2bfloat16_rn(value); }
+
+// The pointers are not __restrict__: `out` may be one of the inputs. Every thread reads all
+// its vectors before it writes one, and writes only where it has read.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    AddKernel(const T* a, const T* b, T* out, int64_t count) {
+  const int64_t vectors = count / Vector<T>::kLength;
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  const int64_t mine = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (int64_t i = mine; i < vectors; i += kUnroll * step) {
+    Vector<T> x[kUnroll];
+    Vector<T> y[kUnroll];
+#pragma unroll
+    for (int j = 0; j < kUnroll; ++j) {
+      const int64_t at = i + j * step;
+      if (at >= vectors) continue;
+      x[j] = reinterpret_cast<const Vector<T>*>(a)[at];
+      y[j] = reinterpret_cast<const Vector<T>*>(b)[at];
+    }
+#pragma unroll
+    for (int j = 0; j < kUnroll; ++j) {
+      const int64_t at = i + j * step;
+      if (at >= vectors) continue;
+#pragma unroll
+      for (int e = 0; e < Vector<T>::kLength; ++e) {
+        x[j].element[e] = Sum(x[j].element[e], y[j].element[e]);
+      }
+      reinterpret_cast<Vector<T>*>(out)[at] = x[j];
+    }
+  }
+  const int64_t tail = vectors * Vector<T>::kLength + mine;
+  if (tail < count) out[tail] = Sum(a[tail], b[tail]);
+}
+
+template <typename T>
+__global__ void FillKernel(uint64_t seed, uint64_t sequence, int64_t first, int64_t count,
+                           T* data) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    Store(NearNormal(RandomBits(seed, sequence, static_cast<uint64_t>(first + i))), data + i);
+  }
+}
+
+// In device memory while CompareKernel adds to it.
+struct Differences {
+  unsigned long long largest = 0;  // Bits of a double, which order as positive doubles do.
+  unsigned long long wrong = 0;
+  unsigned long long first = ~0ULL;
+};
+
+template <typename T>
+__global__ void CompareKernel(const T* sums, const T* reference, int64_t count, double typical,
+                              double tolerance, Differences* differences) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  double largest = 0;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    const double expected = Wide(reference[i]);
+    double difference = fabs(Wide(sums[i]) - expected) / fmax(fabs(expected), typical);
+    // NaN, also from a reference that is none of the sums' range.
+    if (!(difference < INFINITY)) difference = INFINITY;
+    largest = fmax(largest, difference);
+    if (difference <= tolerance) continue;
+    atomicAdd(&differences->wrong, 1ULL);
+    atomicMin(&differences->first, static_cast<unsigned long long>(i));
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    largest = fmax(largest, __shfl_down_sync(0xffffffff, largest, offset));
+  }
+  if (threadIdx.x % 32 == 0) {
+    atomicMax(&differences->largest,
+              static_cast<unsigned long long>(__double_as_longlong(largest)));
+  }
+}
+
+unsigned BlocksFor(int64_t threads, int64_t at_most) {
+  return static_cast<unsigned>(
+      std::clamp<int64_t>((threads + kThreads - 1) / kThreads, 1, at_most));
+}
+
+}  // namespace
+
+Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
+                  int blocks, cudaStream_t stream) {
+  WithSumType(dtype, [&](auto type) {
+    using T = typename decltype(type)::Element;
+    const unsigned grid = BlocksFor(count / Vector<T>::kLength, blocks);
+    AddKernel<<<grid, kThreads, 0, stream>>>(static_cast<const T*>(a), static_cast<const T*>(b),
+                                             static_cast<T*>(out), count);
+  });
+  ASSAY_CUDA(cudaGetLastError());
+  return Status::Ok();
+}
+
+Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
+                  int64_t count, void* data, cudaStream_t stream) {
+  WithSumType(dtype, [&](auto type) {
+    using T = typename decltype(type)::Element;
+    FillKernel<<<BlocksFor(count, 4096), kThreads, 0, stream>>>(seed, sequence, first, count,
+                                                                static_cast<T*>(data));
+  });
+  ASSAY_CUDA(cudaGetLastError());
+  return Status::Ok();
+}
+
+double SumTolerance(const std::string& dtype) {
+  constexpr double kRoundings = 16;
+  if (dtype == "bf16") return kRoundings / (1 << 8);
+  if (dtype == "fp16") return kRoundings / (1 << 11);
+  if (dtype == "fp64") return kRoundings / static_cast<double>(int64_t{1} << 53);
+  return kRoundings / (1 << 24);
+}
+
+Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
+                            int64_t count, int ranks, cudaStream_t stream) {
+  const double tolerance = SumTolerance(dtype);
+  ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
+                         DeviceBuffer::Allocate(sizeof(Differences), "the comparison"));
+  Differences found;
+  ASSAY_CUDA(cudaMemcpyAsync(buffer.data(), &found, sizeof found, cudaMemcpyHostToDevice, stream));
+  WithSumType(dtype, [&](auto type) {
+    using T = typename decltype(type)::Element;
+    CompareKernel<<<BlocksFor(count, 2048), kThreads, 0, stream>>>(
+        static_cast<const T*>(sums), static_cast<const T*>(reference), count, std::sqrt(ranks),
+        tolerance, buffer.as<Differences>());
+  });
+  ASSAY_CUDA(cudaGetLastError());
+  ASSAY_CUDA(cudaMemcpyAsync(&found, buffer.data(), sizeof found, cudaMemcpyDeviceToHost, stream));
+  ASSAY_CUDA(cudaStreamSynchronize(stream));
+  Verdict verdict;
+  verdict.reference = "NCCL's all_reduce of the same random input, every element";
+  verdict.norm = "max_abs";
+  std::memcpy(&verdict.error, &found.largest, sizeof verdict.error);
+  verdict.tolerance = tolerance;
+  verdict.elements_checked = count;
+  verdict.passed = found.wrong == 0 && verdict.error <= tolerance;
+  if (!verdict.passed) {
+    verdict.detail = std::to_string(found.wrong) + " elements differ, the first is element " +
+                     std::to_string(found.first);
+  }
+  return verdict;
+}
+
+}  // namespace assay
