@@ -257,7 +257,10 @@ TEST(RunnerProtocol, ALostRankEndsTheJobWithoutFinished) {
   EXPECT_TRUE(second.Next().has_ready());
   EXPECT_TRUE(second.NextOfAnyKind().has_case_started());  // The gang has met.
   second.Signal(SIGKILL);
-  EXPECT_EQ(first.Next().kind_case(), v1::RunnerEvent::KIND_NOT_SET);
+  const v1::RunnerEvent last = first.Next();
+  EXPECT_EQ(last.aborted().failure().failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(last.aborted().failure().reason(), "PEER_LOST");
+  EXPECT_NE(last.aborted().failure().message().find("rank 1"), std::string::npos);
   EXPECT_EQ(first.Wait().code, kExitGangLost);
 }
 
