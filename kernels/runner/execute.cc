@@ -110,7 +110,10 @@ class Execution {
 
   // What goes wrong on one rank is known to all: they go on together or not at all.
   Status DiagnoseGang() {
-    ASSAY_ASSIGN_OR_RETURN(report_.gang, DiagnoseRanks(*case_, context_, median_seconds_));
+    const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
+    const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
+    const RankPlace place = PlaceOf(context_, gpu != nullptr ? gpu->uuid : "");
+    ASSAY_ASSIGN_OR_RETURN(report_.gang, DiagnoseRanks(*case_, context_, place, median_seconds_));
     if (report_.gang.choice && report_.gang.choice->wire_bytes > 0) AddWireMetrics();
     return Status::Ok();
   }

@@ -6,17 +6,14 @@
 #include <charconv>
 #include <cstring>
 
+#include "common/nvml.h"
+
 namespace assay {
 namespace {
 
 constexpr double kSeconds = 1;
 constexpr int64_t kLeastIterations = 16;
 constexpr int64_t kMostIterations = 64;
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 // "GPU HOST\n", then the seconds.
 std::string Pack(const RankPlace& place, const std::vector<double>& seconds) {
@@ -55,13 +52,23 @@ Result<int64_t> ShareIterations(Peers& peers, double iteration_seconds) {
 
 }  // namespace
 
-Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context,
+RankPlace PlaceOf(const RunContext& context, const std::string& gpu_uuid) {
+  RankPlace place;
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) == 0) place.host = name;
+  place.gpu_index = context.gpu;
+  if (gpu_uuid.empty()) return place;
+  const auto nvml = Nvml::Open(nullptr);
+  if (nvml.ok()) place.gpu_index = (*nvml)->FindByUuid(gpu_uuid).value_or(context.gpu);
+  return place;
+}
+
+Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds) {
   Peers& peers = *context.peers;
   ASSAY_ASSIGN_OR_RETURN(const int64_t iterations, ShareIterations(peers, iteration_seconds));
   const auto mine = prepared.Diagnose(iterations);
   ASSAY_RETURN_IF_ERROR(Agree(peers, mine.status(), kPeerTimeout));
-  const RankPlace place = {HostName(), context.gpu};
   ASSAY_ASSIGN_OR_RETURN(const auto all, peers.Gather(Pack(place, mine->inside), kPeerTimeout));
   GangReport report;
   if (context.rank != 0) return report;

@@ -49,12 +49,13 @@ struct Counts {
 };
 
 Status CountRuns(DelayedCase* one, const RunContext& context, int64_t nanoseconds, Counts* counts) {
+  const RankPlace place = {"localhost", context.rank};
   for (int run = 0; run < kRuns; ++run) {
     const int slow = run % context.world_size;
     one->Delay(context.rank == slow ? nanoseconds : 0);
-    ASSAY_ASSIGN_OR_RETURN(const GangReport delayed, DiagnoseRanks(*one, context, 1e-3));
+    ASSAY_ASSIGN_OR_RETURN(const GangReport delayed, DiagnoseRanks(*one, context, place, 1e-3));
     one->Delay(0);
-    ASSAY_ASSIGN_OR_RETURN(const GangReport even, DiagnoseRanks(*one, context, 1e-3));
+    ASSAY_ASSIGN_OR_RETURN(const GangReport even, DiagnoseRanks(*one, context, place, 1e-3));
     counts->named += delayed.slow && delayed.slow->rank == slow ? 1 : 0;
     counts->wrong += delayed.slow && delayed.slow->rank != slow ? 1 : 0;
     counts->false_alarms += even.slow ? 1 : 0;
