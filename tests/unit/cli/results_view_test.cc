@@ -194,7 +194,7 @@ TEST(ResultsCsvTest, HeaderAndRecordsAgree) {
   model->set_bandwidth(2e9);
   model->set_points(7);
   launched.mutable_case_result()->mutable_provenance()->set_imported_from("nccl-tests 2.17.6");
-  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,0.5,0,2000000000,0,0,7,nccl-tests 2.17.6\r\n"));
+  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,0.5,0,2e+09,0,0,7,nccl-tests 2.17.6\r\n"));
   const std::string record = ResultsCsv(Gemm("4096", "bf16", 712.25));
   EXPECT_EQ(fields(record), fields(ResultsCsvHeader()));
   EXPECT_THAT(record, HasSubstr("dtype=bf16;fill=random;k=4096;m=4096;n=4096,ok,,,tflops,TFLOP/s,,"
