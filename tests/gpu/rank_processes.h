@@ -62,9 +62,13 @@ inline bool OnRanks(int ranks, const std::function<bool(const RunContext&)>& bod
     std::fflush(stdout);
     _exit(passed ? 0 : 1);
   }
-  const auto peers = (*rendezvous)->Accept(ranks, kMeeting);
-  if (peers.ok()) context.peers = peers->get();
-  bool passed = peers.ok() && body(context);
+  bool passed = false;
+  {
+    const auto peers = (*rendezvous)->Accept(ranks, kMeeting);
+    if (peers.ok()) context.peers = peers->get();
+    passed = peers.ok() && body(context);
+    // Its end tells ranks that still wait for a lost one that the gang is over.
+  }
   for (const pid_t child : children) {
     int status = 0;
     waitpid(child, &status, 0);
