@@ -69,6 +69,7 @@ class Stack:
             if line.strip().startswith("Coordinator:"):
                 self.address = line.split()[1]
             if line.startswith("Stop it"):
+                self.await_nodes(1)
                 return self
         sys.exit(f"system_run: assay up ended with exit code {self.process.wait()}")
 
