@@ -18,8 +18,13 @@ constexpr int kSumBlocks = 64;
 constexpr int64_t kReferenceSamples = 9;
 // A message takes about 20 us beside its bytes: on an H200 smaller ones than this lose more
 // by that than they win by being added while others arrive, and two of a step suffice.
-constexpr int64_t kMessageBytes = int64_t{32} << 20;
+constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
+
+// NCCL spreads its channels over all ranks before it gives a message more than one, and two
+// messages under way leave most of the links idle: with as many channels as it can have,
+// a message between four ranks gets 16 instead of 8.
+int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
 }  // namespace
 
@@ -40,21 +45,25 @@ RingCase::RingCase(const RunContext& context)
       seed_(context.seed),
       gpu_(context.gpu),
       peers_(*context.peers) {
-  for (int i = 0; i < kRings; ++i) {
-    Ring& ring = rings_[static_cast<size_t>(i)];
-    ring.place = {context.world_size, context.rank, i % 2 == 0 ? 1 : -1};
-    ring.piece = PartOf({0, count_}, i, kRings, Granule());
+  int number = 0;
+  for (Lane& lane : lanes_) {
+    int direction = 1;
+    for (Ring& ring : lane.rings) {
+      ring.place = {context.world_size, context.rank, direction};
+      ring.piece = PartOf({0, count_}, number++, kRings, Granule());
+      direction = -direction;
+    }
   }
 }
 
 RingCase::~RingCase() {
-  const auto aborted = [](const Ring& ring) {
-    return ring.communicator != nullptr && ring.communicator->aborted();
+  const auto aborted = [](const Lane& lane) {
+    return lane.communicator != nullptr && lane.communicator->aborted();
   };
-  if (!std::any_of(rings_.begin(), rings_.end(), aborted)) return;
-  // Kernels of the other rings wait for ever, too.
-  for (Ring& ring : rings_) {
-    if (ring.communicator != nullptr) ring.communicator->Abort();
+  if (!std::any_of(lanes_.begin(), lanes_.end(), aborted)) return;
+  // Kernels of the other communicators wait for ever, too.
+  for (Lane& lane : lanes_) {
+    if (lane.communicator != nullptr) lane.communicator->Abort();
   }
 }
 
@@ -65,8 +74,10 @@ Status RingCase::Prepare() {
   ASSAY_ASSIGN_OR_RETURN(sets, LeastOfRanks(peers_, sets));
   rotation_ = Rotation(sets);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateOnThisRank(), kPeerTimeout));
-  for (Ring& ring : rings_) {
-    ASSAY_ASSIGN_OR_RETURN(ring.communicator, Communicator::Connect(peers_, gpu_, kPeerTimeout));
+  ASSAY_ASSIGN_OR_RETURN(const NcclLibrary* const nccl, LoadNccl());
+  for (Lane& lane : lanes_) {
+    ASSAY_ASSIGN_OR_RETURN(lane.communicator,
+                           Communicator::Connect(peers_, gpu_, kPeerTimeout, CtasOf(*nccl)));
   }
   return Status::Ok();
 }
@@ -75,9 +86,11 @@ Status RingCase::PlanOnThisRank(int64_t* sets) {
   ASSAY_ASSIGN_OR_RETURN(device_, UseGpu(gpu_));
   ASSAY_ASSIGN_OR_RETURN(const NcclLibrary* const nccl, LoadNccl());
   ASSAY_RETURN_IF_ERROR(CheckType(type_, true, *nccl, device_));
-  for (const Ring& ring : rings_) {
-    for (int chunk = 0; chunk < ring.place.ranks; ++chunk) {
-      chunk_bytes_ = std::max(chunk_bytes_, ChunkOf(ring, chunk).count * type_.bytes);
+  for (const Lane& lane : lanes_) {
+    for (const Ring& ring : lane.rings) {
+      for (int chunk = 0; chunk < ring.place.ranks; ++chunk) {
+        chunk_bytes_ = std::max(chunk_bytes_, ChunkOf(ring, chunk).count * type_.bytes);
+      }
     }
   }
   chunk_bytes_ = AlignUp(chunk_bytes_, kAlignment);
@@ -102,16 +115,17 @@ Status RingCase::AllocateOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(received_,
                          DeviceBuffer::Allocate(kRings * chunk_bytes_, "received chunks"));
   ASSAY_ASSIGN_OR_RETURN(reference_, DeviceBuffer::Allocate(bytes_, "NCCL's result"));
-  for (Ring& ring : rings_) {
-    ring.received = received_.At((&ring - rings_.data()) * chunk_bytes_);
-    ASSAY_ASSIGN_OR_RETURN(ring.messages, UrgentStream::Create());
-    ASSAY_ASSIGN_OR_RETURN(ring.sums, CudaStream::Create());
-    ASSAY_ASSIGN_OR_RETURN(ring.done, OrderEvent::Create());
+  int64_t number = 0;
+  for (Lane& lane : lanes_) {
+    for (Ring& ring : lane.rings) ring.received = received_.At(number++ * chunk_bytes_);
+    ASSAY_ASSIGN_OR_RETURN(lane.messages, UrgentStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(lane.sums, CudaStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(lane.done, OrderEvent::Create());
     for (int i = 0; i < messages_; ++i) {
       ASSAY_ASSIGN_OR_RETURN(OrderEvent arrived, OrderEvent::Create());
-      ring.arrived.push_back(std::move(arrived));
+      lane.arrived.push_back(std::move(arrived));
       ASSAY_ASSIGN_OR_RETURN(OrderEvent added, OrderEvent::Create());
-      ring.added.push_back(std::move(added));
+      lane.added.push_back(std::move(added));
     }
   }
   for (int64_t set = 0; set < rotation_.sets(); ++set) {
@@ -144,16 +158,17 @@ Status RingCase::Iterate() {
 
 Status RingCase::Enqueue(int64_t set) {
   ASSAY_RETURN_IF_ERROR(begin_.Record(stream_.get()));
-  for (const Ring& ring : rings_) ASSAY_RETURN_IF_ERROR(begin_.Await(ring.messages.get()));
-  for (int step = 0; step < rings_.front().place.steps(); ++step) {
+  for (const Lane& lane : lanes_) ASSAY_RETURN_IF_ERROR(begin_.Await(lane.messages.get()));
+  const int steps = lanes_.front().rings.front().place.steps();
+  for (int step = 0; step < steps; ++step) {
     for (int message = 0; message < messages_; ++message) {
-      for (Ring& ring : rings_) {
-        ASSAY_RETURN_IF_ERROR(EnqueueMessage(&ring, step, message, set));
+      for (Lane& lane : lanes_) {
+        ASSAY_RETURN_IF_ERROR(EnqueueMessages(&lane, step, message, set));
       }
     }
   }
-  for (const Ring& ring : rings_) {
-    ASSAY_RETURN_IF_ERROR(ring.done.Order(ring.messages.get(), stream_.get()));
+  for (const Lane& lane : lanes_) {
+    ASSAY_RETURN_IF_ERROR(lane.done.Order(lane.messages.get(), stream_.get()));
   }
   return Status::Ok();
 }
@@ -161,53 +176,62 @@ Status RingCase::Enqueue(int64_t set) {
 // While a message is under way, the one before it is added: sums take a stream of their own.
 // The next step sends a sum on as soon as it is made, which is also when its message's place
 // is free for the next one.
-Status RingCase::EnqueueMessage(Ring* ring, int step, int message, int64_t set) {
-  const RingStep now = RingStepOf(ring->place, step);
-  const bool sends_a_sum = step > 0 && step < ring->place.ranks;
-  const OrderEvent& arrived = ring->arrived[static_cast<size_t>(message)];
-  const OrderEvent& added = ring->added[static_cast<size_t>(message)];
-  const Piece chunk = ChunkOf(*ring, now.receive);
-  const Piece receive = PartOf(chunk, message, messages_, Granule());
-  const Piece send = PartOf(ChunkOf(*ring, now.send), message, messages_, Granule());
-  void* const from = ElementAt(step == 0 ? InputOf(set) : OutputOf(set), send.first);
-  void* const result = ElementAt(OutputOf(set), receive.first);
-  void* const place = ElementAt(ring->received, receive.first - chunk.first);
-  cudaStream_t messages = ring->messages.get();
-  if (sends_a_sum) ASSAY_RETURN_IF_ERROR(added.Await(messages));
-  ASSAY_RETURN_IF_ERROR(ring->queue.MakeRoom(*ring->communicator, messages, kPeerTimeout));
-  ASSAY_RETURN_IF_ERROR(
-      Exchange(*ring, from, send.count, now.reduces ? place : result, receive.count));
-  if (!now.reduces) return Status::Ok();
-  ASSAY_RETURN_IF_ERROR(arrived.Order(messages, ring->sums.get()));
-  if (receive.count > 0) {
-    ASSAY_RETURN_IF_ERROR(EnqueueAdd(dtype_, ElementAt(InputOf(set), receive.first), place, result,
-                                     receive.count, kSumBlocks, ring->sums.get()));
-  }
-  return added.Record(ring->sums.get());
-}
-
-Status RingCase::Exchange(const Ring& ring, const void* from, int64_t send_count, void* to,
-                          int64_t receive_count) {
-  const Communicator& communicator = *ring.communicator;
-  const auto type = static_cast<ncclDataType_t>(type_.nccl);
-  return communicator.Group([&]() -> Status {
-    // Sender and receiver cut alike, so both leave an empty message out.
-    if (send_count > 0) {
-      ASSAY_NCCL(communicator.nccl(),
-                 send(from, static_cast<size_t>(send_count), type, ring.place.next(),
-                      communicator.get(), ring.messages.get()));
-    }
-    if (receive_count > 0) {
-      ASSAY_NCCL(communicator.nccl(),
-                 recv(to, static_cast<size_t>(receive_count), type, ring.place.previous(),
-                      communicator.get(), ring.messages.get()));
+Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
+  const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
+  const OrderEvent& arrived = lane->arrived[static_cast<size_t>(message)];
+  const OrderEvent& added = lane->added[static_cast<size_t>(message)];
+  cudaStream_t messages = lane->messages.get();
+  if (step > 0 && step <= rounds) ASSAY_RETURN_IF_ERROR(added.Await(messages));
+  ASSAY_RETURN_IF_ERROR(lane->queue.MakeRoom(*lane->communicator, messages, kPeerTimeout));
+  const auto exchange = [&]() -> Status {
+    for (const Ring& ring : lane->rings) {
+      ASSAY_RETURN_IF_ERROR(SendAndReceive(*lane, ring, step, message, set));
     }
     return Status::Ok();
-  });
+  };
+  ASSAY_RETURN_IF_ERROR(lane->communicator->Group(exchange));
+  if (step >= rounds) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(arrived.Order(messages, lane->sums.get()));
+  for (const Ring& ring : lane->rings) {
+    ASSAY_RETURN_IF_ERROR(EnqueueSum(*lane, ring, step, message, set));
+  }
+  return added.Record(lane->sums.get());
+}
+
+// Sender and receiver cut alike, so both leave an empty message out.
+Status RingCase::SendAndReceive(const Lane& lane, const Ring& ring, int step, int message,
+                                int64_t set) {
+  const RingStep now = RingStepOf(ring.place, step);
+  const Communicator& communicator = *lane.communicator;
+  const auto type = static_cast<ncclDataType_t>(type_.nccl);
+  if (const Piece piece = MessageOf(ring, now.send, message); piece.count > 0) {
+    const void* from = ElementAt(step == 0 ? InputOf(set) : OutputOf(set), piece.first);
+    ASSAY_NCCL(communicator.nccl(),
+               send(from, static_cast<size_t>(piece.count), type, ring.place.next(),
+                    communicator.get(), lane.messages.get()));
+  }
+  if (const Piece piece = MessageOf(ring, now.receive, message); piece.count > 0) {
+    void* const to =
+        now.reduces ? PlaceOf(ring, now.receive, piece) : ElementAt(OutputOf(set), piece.first);
+    ASSAY_NCCL(communicator.nccl(),
+               recv(to, static_cast<size_t>(piece.count), type, ring.place.previous(),
+                    communicator.get(), lane.messages.get()));
+  }
+  return Status::Ok();
+}
+
+Status RingCase::EnqueueSum(const Lane& lane, const Ring& ring, int step, int message,
+                            int64_t set) {
+  const RingStep now = RingStepOf(ring.place, step);
+  const Piece piece = MessageOf(ring, now.receive, message);
+  if (piece.count == 0) return Status::Ok();
+  return EnqueueAdd(dtype_, ElementAt(InputOf(set), piece.first), PlaceOf(ring, now.receive, piece),
+                    ElementAt(OutputOf(set), piece.first), piece.count, kSumBlocks,
+                    lane.sums.get());
 }
 
 Status RingCase::EnqueueReference(int64_t set) {
-  const Communicator& communicator = *rings_.front().communicator;
+  const Communicator& communicator = *lanes_.front().communicator;
   ASSAY_NCCL(communicator.nccl(),
              all_reduce(InputOf(set), reference_.data(), static_cast<size_t>(count_),
                         static_cast<ncclDataType_t>(type_.nccl), ncclSum, communicator.get(),
@@ -215,7 +239,7 @@ Status RingCase::EnqueueReference(int64_t set) {
   return Status::Ok();
 }
 
-Status RingCase::Wait() { return rings_.front().communicator->Wait(stream_.get(), kPeerTimeout); }
+Status RingCase::Wait() { return lanes_.front().communicator->Wait(stream_.get(), kPeerTimeout); }
 
 Status RingCase::Run(int64_t samples, int64_t batch, std::vector<double>* seconds) {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

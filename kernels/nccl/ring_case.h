@@ -21,10 +21,11 @@
 
 namespace assay {
 
-// Rings that share the array evenly, every other one running the other way round. NCCL lets
-// the messages of one communicator follow one another: while one ring's next message is being
-// started, the other's is on the links.
-inline constexpr int kRings = 2;
+// Rings that share the array evenly: each of kLanes communicators has one in either direction.
+// NCCL carries both directions' messages at once, and lets those of the next step follow:
+// while one communicator's next messages are being started, the other's are on the links.
+inline constexpr int kLanes = 2;
+inline constexpr int kRings = 2 * kLanes;
 
 // Messages of a step that ring_all_reduce chooses for arrays of `bytes` on `ranks` ranks.
 int MessagesPerStep(int64_t bytes, int ranks);
@@ -53,9 +54,13 @@ class RingCase : public Case {
   // One ring's part.
   struct Ring {
     RingPlace place;
-    Piece piece;  // Of the array.
-    std::unique_ptr<Communicator> communicator;
+    Piece piece;               // Of the array.
     void* received = nullptr;  // A chunk: where messages wait to be added.
+  };
+  // Two rings in step.
+  struct Lane {
+    std::array<Ring, 2> rings;
+    std::unique_ptr<Communicator> communicator;
     UrgentStream messages;
     CudaStream sums;
     std::vector<OrderEvent> arrived;  // One for each message of a step.
@@ -78,6 +83,13 @@ class RingCase : public Case {
   Piece ChunkOf(const Ring& ring, int chunk) const {
     return PartOf(ring.piece, chunk, ring.place.ranks, Granule());
   }
+  Piece MessageOf(const Ring& ring, int chunk, int message) const {
+    return PartOf(ChunkOf(ring, chunk), message, messages_, Granule());
+  }
+  // Where `piece` of `chunk`, once received, waits to be added.
+  void* PlaceOf(const Ring& ring, int chunk, const Piece& piece) const {
+    return ElementAt(ring.received, piece.first - ChunkOf(ring, chunk).first);
+  }
 
   Status FillRandomInput(int64_t set);
   // 0xff bytes, which no right output has, where results and messages will be.
@@ -85,10 +97,11 @@ class RingCase : public Case {
   // One all-reduce, of the next set.
   Status Iterate();
   Status Enqueue(int64_t set);
-  // Message `message` of `step`, and the sum that it is for.
-  Status EnqueueMessage(Ring* ring, int step, int message, int64_t set);
-  Status Exchange(const Ring& ring, const void* from, int64_t send_count, void* to,
-                  int64_t receive_count);
+  // Message `message` of `step` in both directions, and the sums that they are for.
+  Status EnqueueMessages(Lane* lane, int step, int message, int64_t set);
+  // Both of one ring's, to be grouped with the other's.
+  Status SendAndReceive(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
+  Status EnqueueSum(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   // NCCL's result of the same input into reference_.
   Status EnqueueReference(int64_t set);
   Result<Verdict> CheckPattern(int64_t set);
@@ -115,7 +128,7 @@ class RingCase : public Case {
   Rotation rotation_;
   int64_t last_set_ = 0;
   EventTimer timer_;
-  std::array<Ring, kRings> rings_;
+  std::array<Lane, kLanes> lanes_;
 };
 
 }  // namespace assay
