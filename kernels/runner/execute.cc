@@ -101,6 +101,7 @@ class Execution {
     ASSAY_RETURN_IF_ERROR(Check(&Case::Verify, "before timing"));
     if (!options_.measure) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(MeasureCase());
+    Phase("verify");
     ASSAY_RETURN_IF_ERROR(Check(&Case::VerifyLast, "after timing"));
     if (context_.peers != nullptr) ASSAY_RETURN_IF_ERROR(DiagnoseGang());
     if (context_.rank == 0) Profile();

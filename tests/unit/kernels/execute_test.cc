@@ -161,7 +161,7 @@ TEST(Execute, ReportsAMeasuredCase) {
   options.on_phase = [&](const std::string& phase) { phases.push_back(phase); };
   const CaseReport report = Execute(Fault::kNone, options);
   EXPECT_EQ(report.outcome, Outcome::kOk);
-  EXPECT_THAT(phases, ElementsAre("verify", "warm_up", "measure"));
+  EXPECT_THAT(phases, ElementsAre("verify", "warm_up", "measure", "verify"));
   EXPECT_EQ(report.version, 3);
   ASSERT_EQ(report.metrics.size(), 3u);  // Nothing was observed of the fourth.
   EXPECT_DOUBLE_EQ(report.metrics[0].summary.median, 2.0);
