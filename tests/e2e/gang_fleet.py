@@ -1,0 +1,169 @@
+"""A fleet of agents in namespaces of their own, whose gangs can be held in any phase."""
+
+import contextlib
+import glob
+import os
+import re
+import signal
+
+import harness
+from harness import Fleet, eventually
+from namespaces import HOST_ADDRESS, Network
+
+# Waits before it serves while there is a gate, as the process that then becomes the runner.
+GATED_RUNNER = """#!/bin/sh
+if [ "$1" = serve ] && [ -p {gate} ]; then
+  echo $$ > {held}
+  read -r _ < {gate}
+fi
+exec {runner} "$@"
+"""
+
+
+class Gate:
+    """Holds the runner that a node starts next; a pipe, so that nothing polls."""
+
+    def __init__(self, fleet, name):
+        self._gate, self._held = fleet.path(f"{name}.gate"), fleet.path(f"{name}.held")
+        self.runner = fleet.path(f"{name}.runner")
+        with open(self.runner, "w", encoding="ascii") as script:
+            script.write(GATED_RUNNER.format(gate=self._gate, held=self._held,
+                                             runner=harness.RUNNER))
+        os.chmod(self.runner, 0o755)
+
+    def close(self):
+        self.open()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._held)
+        os.mkfifo(self._gate)
+
+    def open(self):
+        passed = f"{self._gate}.open"
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(self._gate, passed)
+            # Without a reader there is nobody to let through.
+            with contextlib.suppress(OSError):
+                os.close(os.open(passed, os.O_WRONLY | os.O_NONBLOCK))
+            os.unlink(passed)
+
+    def held(self):
+        """The process that waits, or 0."""
+        with contextlib.suppress(FileNotFoundError):
+            with open(self._held, encoding="ascii") as file:
+                return int(file.read().strip() or 0)
+        return 0
+
+
+class GangFleet(Fleet):
+    """`count` agents, g1 and on, of a coordinator at HOST_ADDRESS. Use after `enter`."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.names = [f"g{number}" for number in range(1, count + 1)]
+        self.cli_options = ["--insecure"]
+        self.network = None
+        self.agents, self.gates = {}, {}
+        self._marks = {}
+        self._footprints = {}
+
+    def start(self, *options):
+        self.network = Network(self.names)
+        super().start("--log-level", "debug", *options)
+        for name in self.names:
+            self.gates[name] = Gate(self, name)
+            self.start_agent(name)
+        for name in self.names:
+            self.await_node(name)
+        return self
+
+    def new_coordinator(self, name, *options, grpc=f"{HOST_ADDRESS}:0", http="127.0.0.1:0"):
+        return super().new_coordinator(name, "--insecure", *options, grpc=grpc, http=http)
+
+    def start_agent(self, name):
+        """Starts the node's agent; as after a crash if it had one."""
+        self.agents[name] = self.add(name, [
+            *self.network.inside(name), os.path.join(harness.BUILD, "bin", "assay-agent"),
+            "--data", self.path(f"{name}.data"), "--name", name, "--insecure",
+            "--runner", self.gates[name].runner, "--log-level", "debug",
+            "--coordinator", self.coordinator.addresses["grpc"],
+            "--listen", f"{self.network.addresses[name]}:0", "--http", "127.0.0.1:0",
+            "--advertise-address", self.network.addresses[name]], ready=True).start()
+
+    def repair(self):
+        """Everything up again, whatever a test did."""
+        for name in self.names:
+            self.network.plug(name, True)
+            self.gates[name].open()
+        for pids in self.network.processes().values():
+            for pid in pids:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGCONT)
+        if not self.coordinator.running():
+            self.restart_coordinator("--log-level", "debug")
+        for name in self.names:
+            if not self.agents[name].running():
+                self.start_agent(name)
+        for name in self.names:
+            self.await_node(name)
+
+    def mark_logs(self):
+        """From here on `said` looks."""
+        self._marks = {path: os.path.getsize(path) for path in glob.glob(self.path("*.log"))}
+
+    def said(self, pattern, *names):
+        """The first match in the logs of these agents since the mark; None if there is none."""
+        return self._search(pattern, [self.path(f"{name}.log") for name in names])
+
+    def coordinator_said(self, pattern):
+        return self._search(pattern, sorted(glob.glob(self.path("coordinator*.log"))))
+
+    def _search(self, pattern, paths):
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8",
+                                                              errors="replace") as file:
+                file.seek(self._marks.get(path, 0))
+                match = re.search(pattern, file.read(), re.DOTALL)
+                if match:
+                    return match
+        return None
+
+    def runners(self):
+        """Processes in the namespaces that are not agents, as (node, process id)."""
+        agents = {agent.pid for agent in self.agents.values()}
+        return [(name, pid) for name, pids in self.network.processes().items()
+                for pid in pids if pid not in agents]
+
+    def spooled(self):
+        """Files of results that no coordinator has acknowledged."""
+        return [path for name in self.names
+                for path in glob.glob(self.path(f"{name}.data", "spool", "*.result"))]
+
+    def expect_no_growth(self, descriptors=0, kibibytes=32768):
+        """Against the first call that saw the same process."""
+        for process in (self.coordinator, *self.agents.values()):
+            first = self._footprints.setdefault(process.pid, _footprint(process.pid))
+
+            def returned(first=first, pid=process.pid):
+                now = _footprint(pid)
+                return now[0] <= first[0] + descriptors and now[1] <= first[1] + kibibytes
+            try:
+                eventually(returned, 15)
+            except AssertionError as error:
+                raise AssertionError(
+                    f"{process.name} had {first[0]} descriptors and {first[1]} KiB, and now "
+                    f"{_footprint(process.pid)}: {_open_files(process.pid)}") from error
+
+
+def _footprint(pid):
+    """Open descriptors, and resident KiB."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        resident = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+    return len(os.listdir(f"/proc/{pid}/fd")), resident
+
+
+def _open_files(pid):
+    files = []
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            files.append(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    return sorted(files)

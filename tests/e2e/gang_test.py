@@ -1,0 +1,366 @@
+"""Gangs that lose a rank, a node, the network or the coordinator, in every phase.
+
+Agents in network namespaces of their own run tcp_all_reduce; something is killed by a real
+signal as soon as the gang is in the phase wanted. After each kill the attempt has ended with
+the failure that tells what died, and nothing is left of it: no runner, no allocation, no
+result but those of whole attempts, no descriptor, no memory.
+
+    gang_test.py                        each phase once, three ranks
+    gang_test.py --kills 200 --seed 1   so many drawn ones, two to eight ranks (label slow)
+"""
+
+import argparse
+import collections
+import dataclasses
+import os
+import random
+import re
+import signal
+import sys
+import time
+import traceback
+import unittest
+
+import namespaces
+from gang_fleet import GangFleet
+from harness import eventually
+
+# In the order in which a gang goes through them; "final" is the verification after timing.
+PHASES = ("prepare", "ready", "rendezvous", "verify", "warm_up", "measure", "final")
+# A runner or an agent killed, a runner stopped as one whose host swaps to death (or whose
+# rank never comes), a node's cable pulled, the coordinator killed and started again.
+KINDS = ("runner", "agent", "stop", "partition", "coordinator")
+
+GANG = """
+name: gang
+placement: any
+retries: {retries}
+timeout: {timeout}s
+benchmarks:
+  - tcp_all_reduce: {{ranks: {ranks}, bytes: 4MiB}}
+"""
+PROBE = """
+name: probe
+benchmarks:
+  - cpu_vector_sum: {elements: 1000}
+"""
+
+# What a runner that is stopped costs: a minute before it is ready, half a minute at the
+# rendezvous, and the job's timeout later, when it may as well be slow.
+PREPARE_TIMEOUT = 60
+STOP_TIMEOUT = {"prepare": 120, "rendezvous": 45}
+LATER_STOP_TIMEOUT = 15
+# The end of the attempt, in seconds from the kill, on a machine that is busy: a second or
+# three for the cause to be told, two heartbeats or a lease for an agent, ten seconds for a
+# host that fell silent.
+BOUNDS = {"runner": 20, "agent": 25, "stop": 65, "partition": 30, "coordinator": 150}
+
+
+@dataclasses.dataclass
+class Trial:
+    phase: str
+    kind: str
+    ranks: int = 3
+    victim: int = 1  # Rank.
+    retries: int = 3
+
+    def __str__(self):
+        return (f"{self.kind} at {self.phase}, rank {self.victim} of {self.ranks}, "
+                f"{self.retries} retries")
+
+
+# Reasons with which the attempt may end, and the class that belongs to each.
+CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
+           "RUNNER_NOT_READY": "NODE", "GANG_NOT_READY": "NODE",
+           "PEER_LOST": "INFRASTRUCTURE", "PEER_TIMEOUT": "INFRASTRUCTURE",
+           "GANG_NOT_STARTED": "INFRASTRUCTURE", "LEASE_LOST": "INFRASTRUCTURE"}
+REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
+           "stop": {"TIMEOUT", "PEER_TIMEOUT"}, "partition": {"AGENT_LOST"},
+           "coordinator": {"GANG_NOT_STARTED"}}
+
+
+class Run:
+    """One trial on a fleet."""
+
+    def __init__(self, fleet, trial):
+        self.fleet, self.trial = fleet, trial
+        self.campaign = self.job = None
+        self.members, self.pids = [], []  # By rank.
+
+    def run(self):
+        """Seconds from the kill to the end of the attempt; AssertionError."""
+        self.fleet.mark_logs()
+        self._begin()
+        self._reach()
+        killed = time.monotonic()
+        self._kill()
+        self._await_end_of_attempt()
+        took = time.monotonic() - killed
+        self.fleet.repair()
+        self._expect_policy()
+        self._expect_nothing_left()
+        return took
+
+    @property
+    def victim(self):
+        return self.members[self.trial.victim]
+
+    def _begin(self):
+        fleet, trial = self.fleet, self.trial
+        for gate in fleet.gates.values():
+            gate.close()
+        timeout = 120
+        if trial.kind == "stop":
+            timeout = STOP_TIMEOUT.get(trial.phase, LATER_STOP_TIMEOUT)
+        self.campaign = fleet.submit(
+            GANG.format(ranks=trial.ranks, retries=trial.retries, timeout=timeout))
+        eventually(lambda: sum(gate.held() > 0 for gate in fleet.gates.values()) == trial.ranks,
+                   30, f"{trial.ranks} runners at their gates", 0.01)
+        (self.job, nodes), = fleet.postgres.rows(
+            f"SELECT job_id, array_to_string(node_ids, ' ') FROM job "
+            f"WHERE campaign_id = '{self.campaign}'")
+        names = dict(fleet.postgres.rows("SELECT node_id, name FROM node"))
+        self.members = [names[node] for node in nodes.split()]
+        self.pids = [fleet.gates[name].held() for name in self.members]
+
+    def _reach(self):
+        """Lets the gang go to the phase, and holds it there where that can be."""
+        gates = self.fleet.gates
+        phase = self.trial.phase
+        if phase == "prepare":
+            return
+        if phase == "ready":
+            gates[self.victim].open()
+            self._await_phase("ready", self.victim)
+            return
+        if phase == "rendezvous":
+            # One that is ready and then stopped never comes.
+            late = self._late()
+            gates[self.members[late]].open()
+            self._await_phase("ready", self.members[late])
+            os.kill(self.pids[late], signal.SIGSTOP)
+        for gate in gates.values():
+            gate.open()
+        if phase == "rendezvous":
+            self._await_phase("rendezvous", self.victim)
+        elif phase == "final":
+            self._await_phase("measure.*in phase verify", self.members[0])
+        else:
+            self._await_phase(phase, self.members[0])
+
+    def _late(self):
+        if self.trial.kind == "stop":
+            return self.trial.victim
+        return (self.trial.victim + 1) % self.trial.ranks
+
+    def _await_phase(self, phase, node):
+        eventually(
+            lambda: self.fleet.said(f"{self.job} epoch 1 is in phase {phase}\n", node),
+            60, f"phase {phase} on {node}", 0.002)
+
+    def _kill(self):
+        fleet, kind = self.fleet, self.trial.kind
+        if kind == "runner":
+            os.kill(self.pids[self.trial.victim], signal.SIGKILL)
+        elif kind == "stop":
+            os.kill(self.pids[self.trial.victim], signal.SIGSTOP)
+        elif kind == "agent":
+            fleet.agents[self.victim].kill()
+        elif kind == "partition":
+            fleet.network.plug(self.victim, False)
+        else:
+            fleet.coordinator.kill()
+            fleet.repair()
+        if self.trial.phase == "prepare" and kind == "stop":
+            for gate in fleet.gates.values():
+                gate.open()
+
+    def _await_end_of_attempt(self):
+        """With the failure that the kill calls for."""
+        trial = self.trial
+        bound = BOUNDS[trial.kind]
+        reasons = set(REASONS[trial.kind])
+        if trial.phase in ("prepare", "ready") and trial.kind == "stop":
+            bound += PREPARE_TIMEOUT
+            reasons |= {"RUNNER_NOT_READY", "GANG_NOT_READY"}
+        if trial.kind == "coordinator":
+            self._await_adoption(bound, reasons)
+            return
+        match = eventually(
+            lambda: self.fleet.coordinator_said(
+                rf"job {self.job} epoch 1 failed \((\w+)\): ([^\n]*)") or self._succeeded(),
+            bound, f"the end of the attempt ({trial})")
+        if match is True:
+            # The last phase may be over before the signal arrives.
+            assert trial.phase == "final", f"the attempt succeeded: {trial}"
+            return
+        reason, message = match.groups()
+        assert reason in reasons, f"{trial}: {reason}: {message}"
+        assert self._tells_where(reason, message), f"{trial}: {reason}: {message}"
+        self._expect_record(reason)
+
+    def _succeeded(self):
+        state = self.fleet.postgres.value(f"SELECT state FROM job WHERE job_id = '{self.job}'")
+        return state == "3"
+
+    def _tells_where(self, reason, message):
+        """The node or the rank; of a job that took too long, what it was at."""
+        if reason == "TIMEOUT":
+            return "last seen in: " in message
+        return re.search(rf"\b(node {self.victim}|rank {self.trial.victim})\b", message)
+
+    def _expect_record(self, reason):
+        """The failure as it is stored: by the job's class, at the node at fault."""
+        record = self.fleet.postgres.rows(
+            f"SELECT failures->0->>'class', failures->0->>'reason' FROM job "
+            f"WHERE job_id = '{self.job}' AND jsonb_array_length(failures) > 0")
+        if self.trial.retries == 0:
+            failure = self.fleet.jobs(self.campaign)[0]["failure"]
+            assert failure["failure_class"] == f"FAILURE_CLASS_{CLASSES[reason]}", failure
+            assert failure["reason"] == reason, failure
+        else:
+            assert record and record[0][1] == reason, record
+
+    def _await_adoption(self, bound, reasons):
+        """A coordinator that is killed costs a gang nothing, or an attempt that never began."""
+        for gate in self.fleet.gates.values():
+            gate.open()
+        for pid in self.pids:
+            _continue(pid)
+        ended = self.fleet.await_end(self.campaign, bound)
+        assert ended["jobs"]["succeeded"] == 1, ended
+        failures = self.fleet.postgres.rows(
+            "SELECT f->>'reason' FROM job, jsonb_array_elements(failures) f "
+            f"WHERE job_id = '{self.job}'")
+        assert {failure[0] for failure in failures} <= reasons, failures
+
+    def _expect_policy(self):
+        """Tried again until it succeeds if it may be, else failed."""
+        ended = self.fleet.await_end(self.campaign, 180)
+        jobs = ended["jobs"]
+        results = self.fleet.postgres.rows(
+            "SELECT case_index, count(*) FROM result "
+            f"WHERE campaign_id = '{self.campaign}' AND is_primary GROUP BY 1")
+        if jobs.get("succeeded"):
+            assert len(results) == 1 and results[0][1] == "1", results
+            return
+        assert self.trial.retries == 0, (str(self.trial), self.fleet.jobs(self.campaign))
+        # Rank 0 may have sent its whole result before another was killed.
+        assert len(results) <= (1 if self.trial.phase == "final" else 0), results
+
+    def _expect_nothing_left(self):
+        fleet = self.fleet
+        eventually(lambda: fleet.postgres.value("SELECT count(*) FROM allocation") == "0", 15,
+                   "the end of every allocation")
+        eventually(lambda: not fleet.runners(), 15, "the end of every runner")
+        eventually(lambda: not fleet.spooled(), 15, "the delivery of every result")
+        self._expect_free_nodes()
+        fleet.expect_no_growth()
+
+    def _expect_free_nodes(self):
+        """Each takes a job at once."""
+        fleet = self.fleet
+        fleet.mark_logs()
+        probe = fleet.submit(PROBE)
+        for name in fleet.names:
+            eventually(lambda name=name: fleet.said("is in phase verify", name), 20,
+                       f"a job on {name}")
+        fleet.cli("campaign", "cancel", probe)
+        fleet.await_end(probe)
+        eventually(lambda: not fleet.runners(), 15, "the end of the probes' runners")
+        assert fleet.postgres.value("SELECT count(*) FROM allocation") == "0"
+
+
+def _continue(pid):
+    try:
+        os.kill(pid, signal.SIGCONT)
+    except ProcessLookupError:
+        pass
+
+
+class GangTest(unittest.TestCase):
+    """Each phase once, and each kind."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = GangFleet(4)
+        cls.enterClassContext(cls.fleet)
+        cls.fleet.start()
+
+    def expect(self, *arguments, **options):
+        Run(self.fleet, Trial(*arguments, **options)).run()
+
+    def test_runner_killed_before_it_is_ready(self):
+        self.expect("prepare", "runner")
+
+    def test_agent_killed_when_ready(self):
+        self.expect("ready", "agent")
+
+    def test_coordinator_killed_when_ready(self):
+        self.expect("ready", "coordinator")
+
+    def test_runner_killed_at_the_rendezvous(self):
+        self.expect("rendezvous", "runner", victim=0)
+
+    def test_peer_that_never_comes(self):
+        self.expect("rendezvous", "stop", retries=0)
+
+    def test_agent_killed_while_verifying(self):
+        self.expect("verify", "agent", victim=2)
+
+    def test_node_cut_off_while_warming_up(self):
+        self.expect("warm_up", "partition")
+
+    def test_runner_killed_while_measuring(self):
+        self.expect("measure", "runner", victim=2)
+
+    def test_runner_killed_in_the_final_verification(self):
+        self.expect("final", "runner", retries=0)
+
+
+def draw(random_source, nodes):
+    ranks = random_source.randint(2, nodes)
+    # Few are stopped: each takes the timeout of its job.
+    kind = random_source.choices(KINDS, weights=(40, 25, 6, 15, 14))[0]
+    phase = random_source.choice(PHASES)
+    retries = 3 if kind == "coordinator" else random_source.choice((0, 3))
+    return Trial(phase, kind, ranks, random_source.randrange(ranks), retries)
+
+
+def campaign_of_kills(kills, seed, nodes):
+    """Whether all went as they should."""
+    print(f"{kills} kills, seed {seed}, {nodes} nodes", flush=True)
+    source, done, failed = random.Random(seed), collections.Counter(), 0
+    with GangFleet(nodes) as fleet:
+        fleet.start()
+        for number in range(1, kills + 1):
+            trial = draw(source, nodes)
+            try:
+                took = Run(fleet, trial).run()
+                done[trial.phase, trial.kind] += 1
+                print(f"{number}: {trial}: ended in {took:.1f} s", flush=True)
+            except (AssertionError, OSError):
+                failed += 1
+                print(f"{number}: {trial}: FAILED\n{traceback.format_exc()}", flush=True)
+                fleet.repair()
+    print(f"{'':12}" + "".join(f"{kind:>12}" for kind in KINDS))
+    for phase in PHASES:
+        print(f"{phase:12}" + "".join(f"{done[phase, kind]:12}" for kind in KINDS))
+    print(f"{sum(done.values())} of {kills} as they should be, {failed} not", flush=True)
+    return failed == 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--nodes", type=int, default=8)
+    options, others = parser.parse_known_args()
+    namespaces.enter()
+    if options.kills:
+        sys.exit(0 if campaign_of_kills(options.kills, options.seed, options.nodes) else 1)
+    unittest.main(argv=[sys.argv[0], *others], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

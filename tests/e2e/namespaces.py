@@ -1,0 +1,95 @@
+"""Nodes of their own on one machine: a network namespace each, joined by a bridge.
+
+The test itself runs in a private network and mount namespace (`enter`), so that nothing
+it does to links or to /run is seen outside, and the kernel takes all of it away when the
+last process has ended, however it ended. Root is not needed where users may have
+namespaces of their own.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+
+# What ctest takes for "skipped" (SKIP_RETURN_CODE).
+SKIPPED = 77
+HOST_ADDRESS = "10.213.0.1"
+_INSIDE = "ASSAY_TEST_INSIDE_NAMESPACES"
+_BRIDGE = "assay0"
+
+
+def enter():
+    """Starts this program again inside; returns there. Exits 77 where that is not allowed."""
+    if os.environ.get(_INSIDE):
+        # Over all of /run: `ip netns` keeps its names there, and so would ours.
+        _run("mount", "-t", "tmpfs", "tmpfs", "/run")
+        _run("ip", "link", "set", "lo", "up")
+        return
+    for program in ("ip", "unshare", "mount"):
+        if not shutil.which(program):
+            _skip(f"there is no program `{program}`")
+    unshare = ["unshare", "--net", "--mount"]
+    if os.geteuid() != 0:
+        unshare += ["--user", "--map-current-user", "--keep-caps"]
+    probe = ("mount -t tmpfs tmpfs /run && ip link add v0 type bridge && ip netns add probe && "
+             "ip netns exec probe true")
+    tried = subprocess.run([*unshare, "sh", "-c", probe], capture_output=True, text=True,
+                           check=False)
+    if tried.returncode:
+        _skip(f"network namespaces are not allowed here: {tried.stderr.strip()}")
+    os.environ[_INSIDE] = "1"
+    os.execvp(unshare[0], [*unshare, sys.executable, *sys.argv])
+
+
+def _skip(reason):
+    print(f"skipped: {reason}", flush=True)
+    sys.exit(SKIPPED)
+
+
+def _run(*command):
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise AssertionError(f"{' '.join(command)}: {run.stderr.strip()}")
+
+
+class Network:
+    """A namespace for each of `names` (at most 12 characters), reached from HOST_ADDRESS."""
+
+    def __init__(self, names):
+        self.addresses = {}
+        _run("ip", "link", "add", _BRIDGE, "type", "bridge")
+        _run("ip", "addr", "add", f"{HOST_ADDRESS}/24", "dev", _BRIDGE)
+        _run("ip", "link", "set", _BRIDGE, "up")
+        for number, name in enumerate(names, 11):
+            address = f"10.213.0.{number}"
+            _run("ip", "netns", "add", name)
+            _run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
+            _run("ip", "link", "set", name, "master", _BRIDGE, "up")
+            _run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+            _run("ip", "-n", name, "link", "set", "lo", "up")
+            _run("ip", "-n", name, "link", "set", "eth0", "up")
+            self.addresses[name] = address
+        self._inodes = {os.stat(f"/run/netns/{name}").st_ino: name for name in names}
+
+    @staticmethod
+    def inside(name):
+        """What to put before a command so that it runs, as the same process, in `name`."""
+        return ["ip", "netns", "exec", name]
+
+    @staticmethod
+    def plug(name, connected):
+        """The cable of `name`, in or out."""
+        _run("ip", "link", "set", name, "up" if connected else "down")
+
+    def processes(self):
+        """Process ids by namespace."""
+        found = {name: set() for name in self.addresses}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            with contextlib.suppress(OSError):
+                name = self._inodes.get(os.stat(f"/proc/{entry}/ns/net").st_ino)
+                if name:
+                    found[name].add(int(entry))
+        return found
