@@ -35,10 +35,10 @@ std::string ToJson(const google::protobuf::Message& message) {
   return json;
 }
 
-std::string JsonArray::Add(const google::protobuf::Message& message) {
+std::string JsonArray::AddText(const std::string& json) {
   const std::string separator = empty_ ? "[\n" : ",\n";
   empty_ = false;
-  return separator + ToJson(message);
+  return separator + json;
 }
 
 void Print(std::string_view text) {

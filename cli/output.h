@@ -26,7 +26,9 @@ std::string ToJson(const google::protobuf::Message& message);
 class JsonArray {
  public:
   // "[", or "," before every further message.
-  std::string Add(const google::protobuf::Message& message);
+  std::string Add(const google::protobuf::Message& message) { return AddText(ToJson(message)); }
+  // The same for a value that is JSON already.
+  std::string AddText(const std::string& json);
   std::string Finish() const { return empty_ ? "[]\n" : "\n]\n"; }
 
  private:

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "cli/utf8.h"
 #include "kernels/roofline/spec_sheet.h"
+#include "schema/interval.h"
 
 namespace assay::cli {
 namespace {
 
 // Most distinct notes explained below a table.
 constexpr size_t kMostNotes = 20;
+
+// From this uncertainty on, two such results tell nothing of a difference of 5%.
+constexpr double kNoisy = 0.025;
 
 struct KnownFlag {
   std::string_view flag;
@@ -25,7 +30,7 @@ constexpr std::array<KnownFlag, 14> kKnown = {{
     {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},
     {"hot_cache", 'H', "every iteration found its inputs in the cache"},
     {"imported", 'I', "another program measured it, and Assay read its output"},
-    {"noisy", 'N', "the confidence interval was still wide when the time was over"},
+    {"noisy", 'N', "the median is known to no better than 2.5%"},
     {"recalled_spec", 'R', "the GPU's spec sheet was not checked against the vendor's"},
     {"shared_gpu", 'S', "other processes were on the GPU"},
     {"simulated", 'M', "no hardware was measured"},
@@ -40,6 +45,13 @@ const KnownFlag* Find(const std::string& flag) {
   const auto* const found = std::find_if(
       kKnown.begin(), kKnown.end(), [&](const KnownFlag& known) { return known.flag == flag; });
   return found == kKnown.end() ? nullptr : found;
+}
+
+// By the width of the interval, whatever ended the timing. Without an interval: whether the
+// time was over before there were enough samples.
+bool IsNoisy(const v1::Measurement& measurement) {
+  const std::optional<double> uncertainty = schema::Uncertainty(measurement);
+  return uncertainty ? *uncertainty > kNoisy : measurement.method().stop_reason() == "time_budget";
 }
 
 }  // namespace
@@ -57,7 +69,7 @@ std::string Marks::Flags(const v1::CaseResult& run) {
     if (method.cache() == "hot") text += Flag("hot_cache");
     if (method.fill() == "zeros") text += Flag("zeros");
     if (method.timer() == "graph") text += Flag("graph");
-    if (method.stop_reason() == "time_budget") text += Flag("noisy");
+    if (IsNoisy(run.measurements(0))) text += Flag("noisy");
   }
   if (SpecCertainty(run.prediction().spec()) == "recalled") text += Flag("recalled_spec");
   if (!run.provenance().imported_from().empty()) text += Flag("imported");

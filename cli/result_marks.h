@@ -18,8 +18,9 @@ std::string SpecCertainty(const std::string& spec);
 class Marks {
  public:
   // The letters of everything that `run` must not be taken for: the flags of its
-  // conditions, a hot cache, zeros as inputs, replays of a graph, an interval that
-  // stayed wide, a recalled spec sheet, an import, a simulation. "TH"; empty without any.
+  // conditions, a hot cache, zeros as inputs, replays of a graph, a wide
+  // interval of the median, a recalled spec sheet, an import, a simulation. "TH"; empty without
+  // any.
   std::string Flags(const v1::CaseResult& run);
 
   // "1", "2", ... Empty when there are too many to explain.

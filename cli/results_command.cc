@@ -45,7 +45,10 @@ ExitCode Results(Context& context, const ResultsOptions& options) {
 
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format) {
   if (format == OutputFormat::kJson) {
-    Print(ToJsonArray(results));
+    JsonArray array;
+    std::string json;
+    for (const v1::StoredResult& result : results) json += array.AddText(ResultJson(result));
+    Print(json + array.Finish());
   } else if (format == OutputFormat::kCsv) {
     std::string csv = ResultsCsvHeader();
     for (const v1::StoredResult& result : results) csv += ResultsCsv(result);
@@ -81,6 +84,9 @@ void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
 
 void AddResultsCommand(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("results", "Query stored results");
+  command->footer(
+      "In the table, ±% is half of the median's 95% confidence interval, in percent of the median: "
+      "empty below six samples. Letters under FLAGS are explained below the table.");
   auto options = std::make_shared<ResultsOptions>();
   AddQueryOptions(*command, options->query);
   AddOutputOption(*command, options->format);

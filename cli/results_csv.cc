@@ -8,6 +8,7 @@
 #include "cli/result_marks.h"
 #include "cli/result_text.h"
 #include "cli/results_view.h"
+#include "schema/interval.h"
 
 namespace assay::cli {
 namespace {
@@ -61,6 +62,9 @@ void AddMeasurement(const v1::CaseResult& run, Fields& fields) {
   const bool measured = !run.measurements().empty();
   const v1::Measurement m = measured ? run.measurements(0) : v1::Measurement();
   const auto number = [measured](double value) { return measured ? FormatExact(value) : ""; };
+  const auto bound = [&m](double value) {
+    return schema::HasInterval(m) ? FormatExact(value) : "";
+  };
   const char* direction = m.direction() == v1::DIRECTION_HIGHER_IS_BETTER  ? "higher"
                           : m.direction() == v1::DIRECTION_LOWER_IS_BETTER ? "lower"
                                                                            : "";
@@ -72,8 +76,8 @@ void AddMeasurement(const v1::CaseResult& run, Fields& fields) {
                                {"mad", number(m.mad())},
                                {"p05", number(m.p05())},
                                {"p95", number(m.p95())},
-                               {"ci_low", number(m.ci_low())},
-                               {"ci_high", number(m.ci_high())},
+                               {"ci_low", bound(m.ci_low())},
+                               {"ci_high", bound(m.ci_high())},
                                {"cache", m.method().cache()},
                                {"fill", m.method().fill()},
                                {"timer", m.method().timer()},

@@ -1,15 +1,18 @@
 #include "cli/results_view.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "cli/counters_view.h"
 #include "cli/field_reader.h"
 #include "cli/format.h"
+#include "cli/output.h"
 #include "cli/result_marks.h"
 #include "cli/result_text.h"
 #include "cli/utf8.h"
+#include "schema/interval.h"
 
 namespace assay::cli {
 namespace {
@@ -65,9 +68,8 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
     cells.metric = measurement.metric();
     cells.median = median.number;
     cells.unit = median.unit;
-    // Of a single number nobody knows the spread.
-    if (measurement.n() != 1) {
-      cells.spread = FormatPercent(measurement.mad(), measurement.median());
+    if (const auto uncertainty = schema::Uncertainty(measurement)) {
+      cells.spread = FormatPercent(*uncertainty, 1);
     }
     if (run.has_slow_rank()) cells.note = Numbered(marks.Note(SlowRankText(run.slow_rank())));
     return cells;
@@ -122,6 +124,21 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
   const std::string counters = CountersTable(results, varying, style, marks);
   return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) + counters +
          marks.Legend(style.width);
+}
+
+std::string ResultJson(const v1::StoredResult& result) {
+  const std::string text = ToJson(result);
+  const auto& measured = result.case_result().measurements();
+  if (std::all_of(measured.begin(), measured.end(), schema::HasInterval)) return text;
+  // A message writes a number that it lacks as 0, which would be an interval.
+  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.contains("case_result")) return text;
+  for (auto& measurement : json["case_result"]["measurements"]) {
+    if (measurement.value("n", 0) >= schema::kLeastSamplesOfInterval) continue;
+    measurement.erase("ci_low");
+    measurement.erase("ci_high");
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace assay::cli

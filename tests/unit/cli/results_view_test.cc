@@ -34,6 +34,8 @@ v1::StoredResult Gemm(const std::string& m, const std::string& dtype, double tfl
   measurement.set_n(30);
   measurement.set_median(tflops);
   measurement.set_mad(tflops / 200);
+  measurement.set_ci_low(tflops * 0.998);
+  measurement.set_ci_high(tflops * 1.008);
   run.mutable_prediction()->set_efficiency_spec(0.72);
   run.mutable_provenance()->add_node_names("node-a");
   run.mutable_environment()->set_gpu_model("H200");
@@ -145,7 +147,7 @@ TEST(MarksTest, EveryWayToBeTakenForSomethingElse) {
   method.set_cache("hot");
   method.set_fill("zeros");
   method.set_timer("graph");
-  method.set_stop_reason("time_budget");
+  run.mutable_measurements(0)->set_ci_high(800);
   run.mutable_provenance()->set_simulated(true);
   Marks marks;
   EXPECT_EQ(marks.Flags(run), "TSBUHZGNM");
@@ -156,6 +158,42 @@ TEST(MarksTest, EveryWayToBeTakenForSomethingElse) {
   run.mutable_conditions()->add_flags("tsunami");
   run.mutable_conditions()->add_flags("sun");
   EXPECT_EQ(marks.Flags(run), "TSBUADHZGNM");
+}
+
+TEST(MarksTest, NoisyIsWhatHasAWideIntervalWhateverEndedTheTiming) {
+  v1::StoredResult result = Gemm("4096", "bf16", 700);
+  v1::Measurement& measurement = *result.mutable_case_result()->mutable_measurements(0);
+  measurement.mutable_method()->set_stop_reason("noise_stable");
+  measurement.set_ci_low(690);
+  measurement.set_ci_high(724);
+  EXPECT_EQ(Marks().Flags(result.case_result()), "");
+  measurement.set_ci_high(726);
+  EXPECT_EQ(Marks().Flags(result.case_result()), "N");
+  // The time was over, and the median is known well.
+  measurement.set_ci_high(701);
+  measurement.mutable_method()->set_stop_reason("time_budget");
+  EXPECT_EQ(Marks().Flags(result.case_result()), "");
+  // The time was over with too few samples to know.
+  measurement.set_n(5);
+  EXPECT_EQ(Marks().Flags(result.case_result()), "N");
+}
+
+TEST(ResultsTest, BelowSixSamplesThereIsNoInterval) {
+  v1::StoredResult result = Gemm("4096", "bf16", 700);
+  v1::Measurement& measurement = *result.mutable_case_result()->mutable_measurements(0);
+  measurement.set_ci_low(693);
+  measurement.set_ci_high(721);
+  measurement.set_n(6);
+  EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("TFLOP/s  2.00"));
+  EXPECT_THAT(ResultsCsv(result), HasSubstr(",693,721,"));
+  EXPECT_THAT(ResultJson(result), HasSubstr("\"ci_low\":693"));
+  measurement.set_n(5);
+  EXPECT_THAT(ResultsTable({result}, {}), Not(HasSubstr("±%")));
+  EXPECT_THAT(ResultsCsv(result), Not(HasSubstr("693")));
+  const std::string json = ResultJson(result);
+  EXPECT_THAT(json, Not(HasSubstr("ci_")));
+  EXPECT_THAT(json, HasSubstr("\"median\":700"));
+  EXPECT_THAT(json, Not(HasSubstr("\n")));
 }
 
 TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
