@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/field_reader.h"
+#include "cli/format.h"
 #include "cli/utf8.h"
 #include "kernels/roofline/prediction.h"
 #include "kernels/roofline/published.h"
@@ -19,6 +20,27 @@ std::string RecalledSheets() {
   return Join(names);
 }
 
+// A row a published figure of `benchmark`; empty without any.
+std::string PublishedTable(const std::string& benchmark, const Style& style) {
+  Table table({{"PUBLISHED ON"},
+               {"CASE"},
+               {"METRIC"},
+               {"VALUE", Align::kRight},
+               {"SOFTWARE", Align::kLeft, 1},
+               {"NOTE", Align::kLeft, 2}});
+  bool any = false;
+  for (const PublishedFigure& figure : PublishedFigures()) {
+    if (figure.benchmark != benchmark) continue;
+    any = true;
+    std::string parameters = figure.case_text;
+    std::replace(parameters.begin(), parameters.end(), ';', ' ');
+    table.Add({(figure.gpu_count > 1 ? std::to_string(figure.gpu_count) + "x " : "") + figure.gpu,
+               parameters, figure.metric, FormatQuantity(figure.value, figure.unit).ToString(),
+               figure.software, figure.note});
+  }
+  return any ? table.Render(style) : "";
+}
+
 }  // namespace
 
 std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style) {
@@ -32,17 +54,12 @@ std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style) 
     text += line("Sheets not yet checked against the vendor's, whose results are marked R:  " +
                  RecalledSheets());
   }
-  const auto& figures = PublishedFigures();
-  const auto published = std::count_if(
-      figures.begin(), figures.end(),
-      [&](const PublishedFigure& figure) { return figure.benchmark == schema.name(); });
-  if (published > 0) {
-    text += line("Published:  " + std::to_string(published) +
-                 (published == 1 ? " figure" : " figures") +
-                 ", to compare with by: assay compare --published --filter 'benchmark=\"" +
-                 schema.name() + "\"'");
-  }
-  return text;
+  const std::string published = PublishedTable(schema.name(), style);
+  if (published.empty()) return text;
+  return text + "\n" + published +
+         line("Compare results with these by: assay compare --published --filter 'benchmark=\"" +
+              schema.name() + "\"'") +
+         "\n";
 }
 
 }  // namespace assay::cli

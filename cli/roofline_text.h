@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// How the benchmark's times are predicted, which spec sheets are yet to be checked, and
-// how many published figures there are to compare with; whole lines.
+// How the benchmark's times are predicted, which spec sheets are yet to be checked, and the
+// published figures that its results can be compared with; whole lines.
 std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style);
 
 }  // namespace assay::cli
