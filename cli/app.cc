@@ -132,6 +132,7 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddRunCommand(*app, context);
   AddResultsCommand(*app, context);
   AddCompareCommand(*app, context);
+  AddPairsCommand(*app, context);
   AddImportCommand(*app, context);
   AddVersionCommand(*app);
   AddCompletionCommand(*app);

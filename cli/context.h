@@ -36,6 +36,7 @@ void AddNodeCommands(CLI::App& app, Context& context);
 void AddBenchmarkCommands(CLI::App& app, Context& context);
 void AddResultsCommand(CLI::App& app, Context& context);
 void AddCompareCommand(CLI::App& app, Context& context);
+void AddPairsCommand(CLI::App& app, Context& context);
 void AddImportCommand(CLI::App& app, Context& context);
 void AddRunCommand(CLI::App& app, Context& context);
 void AddUpCommand(CLI::App& app, Context& context);

@@ -1,0 +1,84 @@
+// assay pairs
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/context.h"
+#include "cli/fetch_results.h"
+#include "cli/pages.h"
+#include "cli/pairs_view.h"
+
+namespace assay::cli {
+namespace {
+
+struct PairsOptions {
+  std::string campaign;
+  std::string metric;
+  double threshold = 10;  // Percent.
+  OutputFormat format = OutputFormat::kTable;
+};
+
+Result<std::vector<v1::Job>> JobsOf(Client& client, const std::string& campaign) {
+  v1::ListJobsRequest request;
+  request.set_campaign(campaign);
+  return CollectPages<v1::Job>(client, &v1::CampaignService::Stub::ListJobs, client.campaigns(),
+                               request, kNoLimit,
+                               [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
+}
+
+void PrintPairsTable(const std::vector<PairCase>& cases, const std::vector<v1::Job>& jobs) {
+  if (cases.empty()) {
+    PrintError("The campaign has no results on two nodes; `placement: pairs` measures them.\n");
+  }
+  Print(PairsText(cases, StyleOf(STDOUT_FILENO)));
+  const auto waiting = std::count_if(jobs.begin(), jobs.end(), [](const v1::Job& job) {
+    return job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING;
+  });
+  if (waiting > 0) PrintError(std::to_string(waiting) + " jobs are still to be done.\n");
+}
+
+ExitCode Pairs(Context& context, const PairsOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  ResultsQuery query;
+  query.campaign = options.campaign;
+  if (!options.metric.empty()) query.filter = "metric = \"" + options.metric + "\"";
+  const auto results = FetchResults(*client, query);
+  if (!results.ok()) return Report(results.status());
+  const auto jobs = JobsOf(*client, options.campaign);
+  if (!jobs.ok()) return Report(jobs.status());
+  const std::vector<PairCase> cases = PairCases(*results, *jobs, options.threshold / 100);
+  switch (options.format) {
+    case OutputFormat::kJson:
+      Print(PairsJson(cases));
+      break;
+    case OutputFormat::kCsv:
+      Print(PairsCsv(cases));
+      break;
+    case OutputFormat::kTable:
+      PrintPairsTable(cases, *jobs);
+      break;
+  }
+  return std::any_of(cases.begin(), cases.end(), AnyBad) ? kExitFailed : kExitDone;
+}
+
+}  // namespace
+
+void AddPairsCommand(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "pairs", "Show what every two nodes reached together, and which node or link is bad");
+  auto options = std::make_shared<PairsOptions>();
+  command->add_option("campaign", options->campaign, "Id, or name (the newest of that name)")
+      ->required();
+  command->add_option("--metric", options->metric, "Instead of the benchmark's primary metric");
+  command
+      ->add_option("--threshold", options->threshold,
+                   "By how many percent a bad node or link is worse than the others (10)")
+      ->check(CLI::Range(1.0, 90.0).description(""))
+      ->type_name("PERCENT");
+  AddOutputOption(*command, options->format);
+  OnRun(*command, context, options, Pairs);
+}
+
+}  // namespace assay::cli
