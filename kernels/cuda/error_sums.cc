@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "common/number_text.h"
+
 namespace assay {
 
 Result<ErrorAccumulator> ErrorAccumulator::Create(cudaStream_t stream) {
@@ -30,7 +32,7 @@ Result<Verdict> ErrorAccumulator::Read(int64_t elements, const ErrorLimits& limi
   if (!none_bad) {
     verdict.detail = "element " + std::to_string(sums.first_bad) + " is wrong";
   } else if (!verdict.passed) {
-    verdict.detail = "||out - ref|| / ||ref|| is " + std::to_string(verdict.error);
+    verdict.detail = "||out - ref|| / ||ref|| is " + NumberText(verdict.error);
   }
   return verdict;
 }

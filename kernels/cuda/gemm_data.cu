@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/number_text.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gemm_check.cuh"
@@ -284,8 +285,8 @@ class Checker {
         if (!(error <= limits_.element * std::max(std::fabs(reference), limits_.typical)) &&
             verdict.detail.empty()) {
           verdict.detail = "(" + std::to_string(product * m + rows[i]) + ", " +
-                           std::to_string(columns[j]) + ") is " + std::to_string(actual) +
-                           ", should be " + std::to_string(reference);
+                           std::to_string(columns[j]) + ") is " + NumberText(actual, 9) +
+                           ", should be " + NumberText(reference, 9);
         }
         error_squared += error * error;
         reference_squared += reference * reference;
@@ -294,7 +295,7 @@ class Checker {
     verdict.error = error_squared == 0 ? 0 : std::sqrt(error_squared / reference_squared);
     verdict.passed = verdict.detail.empty() && verdict.error <= limits_.tolerance;
     if (!verdict.passed && verdict.detail.empty()) {
-      verdict.detail = "||D - ref|| / ||ref|| is " + std::to_string(verdict.error);
+      verdict.detail = "||D - ref|| / ||ref|| is " + NumberText(verdict.error);
     }
     Add(verdict, "D, sampled");
     return Status::Ok();

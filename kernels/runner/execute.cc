@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "common/number_text.h"
 #include "kernels/runner/ceiling_store.h"
 #include "kernels/runner/gang.h"
 #include "kernels/runner/link_model_store.h"
@@ -61,9 +62,9 @@ ReportedEnvironment EnvironmentOf(const BenchmarkInfo& info, const RunContext& c
 
 Status VerificationFailed(const Verdict& verdict, const char* when) {
   return Status(Code::kDataLoss, "VERIFICATION_FAILED",
-                std::string(when) + ": " + verdict.detail + "; error " +
-                    std::to_string(verdict.error) + " (" + verdict.norm + "), tolerance " +
-                    std::to_string(verdict.tolerance) + ", reference: " + verdict.reference);
+                std::string(when) + ": " + verdict.detail + "; error " + NumberText(verdict.error) +
+                    " (" + verdict.norm + "), tolerance " + NumberText(verdict.tolerance) +
+                    ", reference: " + verdict.reference);
 }
 
 // One execution: fills `report_` as it goes.

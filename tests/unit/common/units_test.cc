@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "common/number_text.h"
+
 namespace assay {
 namespace {
 
@@ -31,6 +35,13 @@ TEST(FormatBytes, IsTheInverseOfParse) {
   }
   EXPECT_EQ(FormatBytes(int64_t{1} << 30), "1GiB");
   EXPECT_EQ(FormatBytes(1000'000), "1MB");
+}
+
+TEST(NumberText, KeepsTheDigitsOfSmallNumbers) {
+  EXPECT_EQ(NumberText(6.1035e-5), "6.104e-05");
+  EXPECT_EQ(NumberText(0.25), "0.25");
+  EXPECT_EQ(NumberText(123456.789, 9), "123456.789");
+  EXPECT_EQ(NumberText(std::nan("")), "nan");
 }
 
 TEST(ParseDuration, ReadsCompoundTimesAndNeedsUnits) {

@@ -194,6 +194,7 @@ TEST(Execute, WrongOutputsFailBeforeAndAfterTiming) {
     EXPECT_EQ(report.outcome, Outcome::kFailed);
     EXPECT_EQ(report.error.reason(), "VERIFICATION_FAILED");
     EXPECT_THAT(report.error.message(), HasSubstr("element 3 is 4, should be 5"));
+    EXPECT_THAT(report.error.message(), HasSubstr("tolerance 1e-06"));
     EXPECT_TRUE(report.metrics.empty());
     EXPECT_FALSE(report.verification->passed);
   }
