@@ -116,7 +116,7 @@ struct Verdict {
   std::string reference;  // "fp64 on host, 64 rows".
   double error = 0;       // In `norm`; NaN never passes.
   double tolerance = 0;
-  std::string norm = "relative_l2";  // Or "max_abs", "mismatches".
+  std::string norm = "relative_l2";  // Or "worst_row", "max_abs", "mismatches".
   int64_t elements_checked = 0;
   // Where it first went wrong: "element 17 is 3, should be 2". Empty if it passed.
   std::string detail;

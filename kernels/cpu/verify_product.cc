@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/number_text.h"
 #include "kernels/random.h"
 
 namespace assay {
@@ -25,6 +26,15 @@ std::vector<double> Times(int64_t rows, int64_t columns, const T* matrix,
   return product;
 }
 
+template <typename T>
+double SumOfSquares(const T* data, int64_t elements) {
+  double sum = 0;
+  for (int64_t i = 0; i < elements; ++i) {
+    sum += static_cast<double>(data[i]) * static_cast<double>(data[i]);
+  }
+  return sum;
+}
+
 }  // namespace
 
 template <typename T>
@@ -34,29 +44,34 @@ Verdict VerifyProduct(int64_t m, int64_t n, int64_t k, const T* a, const T* b, c
   for (size_t j = 0; j < signs.size(); ++j) signs[j] = (RandomAt(seed, j) & 1) != 0 ? 1 : -1;
   const std::vector<double> got = Times(m, n, c, signs);
   const std::vector<double> expected = Times(m, k, a, Times(k, n, b, signs));
-  double difference = 0;
-  double norm = 0;
-  double worst = -1;
+  const double depth = std::sqrt(static_cast<double>(k));
+  const double b_norm = std::sqrt(SumOfSquares(b, k * n));
+  double worst = 0;
   int64_t worst_row = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    const double off = got[i] - expected[i];
-    difference += off * off;
-    norm += expected[i] * expected[i];
-    if (std::fabs(off) > worst || std::isnan(off)) {
-      worst = std::isnan(off) ? std::numeric_limits<double>::infinity() : std::fabs(off);
-      worst_row = static_cast<int64_t>(i);
-    }
+  for (int64_t i = 0; i < m; ++i) {
+    const auto row = static_cast<size_t>(i);
+    const double off = std::fabs(got[row] - expected[row]);
+    if (off == 0) continue;  // A row of zeros has no size to divide by.
+    const double size = std::sqrt(SumOfSquares(a + i * k, k)) * b_norm / depth;
+    const double error = std::isnan(off) ? std::numeric_limits<double>::infinity() : off / size;
+    if (error <= worst) continue;
+    worst = error;
+    worst_row = i;
   }
   Verdict verdict;
   verdict.reference = "fp64 product with a vector of random signs, all rows";
-  verdict.error = std::sqrt(difference / norm);
-  verdict.tolerance = 8 * static_cast<double>(std::numeric_limits<T>::epsilon()) / 2 *
-                      std::sqrt(static_cast<double>(k));
+  verdict.norm = "worst_row";
+  verdict.error = worst;
+  const double roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
+  const double reference_roundoff = std::numeric_limits<double>::epsilon() / 2;
+  verdict.tolerance =
+      4 * (roundoff * depth + reference_roundoff * std::sqrt(static_cast<double>(n)));
   verdict.elements_checked = m * n;
-  verdict.passed = verdict.error <= verdict.tolerance;  // False for NaN.
+  verdict.passed = verdict.error <= verdict.tolerance;
   if (!verdict.passed) {
-    verdict.detail = "row " + std::to_string(worst_row) + " of the product is off by " +
-                     std::to_string(worst) + " in its signed sum";
+    const auto row = static_cast<size_t>(worst_row);
+    verdict.detail = "row " + std::to_string(worst_row) + " of the product has a signed sum of " +
+                     NumberText(got[row], 9) + ", should be " + NumberText(expected[row], 9);
   }
   return verdict;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 
@@ -155,6 +156,50 @@ void ProductFaultsAreFound() {
 TEST(VerifyProduct, PlantedFaultsAreFound) {
   ProductFaultsAreFound<float>();
   ProductFaultsAreFound<double>();
+}
+
+// One element in a tall product, off by so little that the norm over all rows hides it.
+TEST(VerifyProduct, AFaultInOneRowOfManyIsFound) {
+  constexpr int64_t kM = 8192, kN = 2, kK = 64;
+  std::vector<float> a(kM * kK), b(kK * kN), c(kM * kN);
+  FillUniform(a.data(), kM * kK, 1);
+  FillUniform(b.data(), kK * kN, 2);
+  for (size_t i = 0; i < kM; ++i) {
+    for (size_t j = 0; j < kN; ++j) {
+      double sum = 0;
+      for (size_t k = 0; k < kK; ++k) sum += double{a[i * kK + k]} * double{b[k * kN + j]};
+      c[i * kN + j] = static_cast<float>(sum);
+    }
+  }
+  const auto verify = [&] {
+    return VerifyProduct<float>(kM, kN, kK, a.data(), b.data(), c.data(), 3);
+  };
+  EXPECT_TRUE(verify().passed) << verify().error;
+  const auto worst = std::max_element(c.begin(), c.end());
+  *worst *= 1 + 1e-4F;
+  double square = 0;
+  for (const float element : c) square += double{element} * double{element};
+  // What one norm of all would tolerate: 8 u sqrt(k).
+  EXPECT_LT(1e-4 * double{*worst} / std::sqrt(square), 8 * std::ldexp(1, -24) * std::sqrt(kK));
+  const Verdict verdict = verify();
+  EXPECT_FALSE(verdict.passed) << verdict.error << " <= " << verdict.tolerance;
+  EXPECT_THAT(verdict.detail, HasSubstr("row " + std::to_string((worst - c.begin()) / kN)));
+}
+
+// Where k is small beside n, the reference rounds more than the product does.
+TEST(VerifyProduct, RoundingOfTheReferenceIsNoFault) {
+  constexpr int64_t kM = 16, kN = 65536;
+  std::vector<double> a(kM), b(kN), c(kM * kN);
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    FillUniform(a.data(), kM, seed);
+    FillUniform(b.data(), kN, seed + 100);
+    for (size_t i = 0; i < kM; ++i) {
+      for (size_t j = 0; j < kN; ++j) c[i * kN + j] = a[i] * b[j];
+    }
+    const Verdict verdict =
+        VerifyProduct<double>(kM, kN, 1, a.data(), b.data(), c.data(), seed + 200);
+    EXPECT_TRUE(verdict.passed) << verdict.error << " > " << verdict.tolerance;
+  }
 }
 
 TEST(Stream, PlantedFaultsAreFound) {
