@@ -37,7 +37,6 @@ class Engine {
 
   Status WarmUp() {
     const MonotonicTime begin = clock_.Now();
-    std::vector<std::vector<double>> readings;
     for (;;) {
       // The first window is one iteration, since nothing is known of its length.
       const int64_t samples = windows_.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
@@ -46,14 +45,14 @@ class Engine {
       times_.warmup_iterations += samples * times_.batch;
       iteration_seconds_ = MedianOf(window);
       windows_.push_back(iteration_seconds_);
-      readings.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
+      readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin);
       const int64_t batch = BatchFor(iteration_seconds_);
       // A new batch needs another window; noise must not ask for one for ever.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
-      times_.settled = rule_.max_warmup_seconds <= 0 || (SettledInWarmUp() && Settled(readings));
+      times_.settled = rule_.max_warmup_seconds <= 0 || (SettledInWarmUp() && ReadingsAgree(3));
       const bool may_end = times_.settled && times_.warmup_seconds >= rule_.min_warmup_seconds;
       if (rebatched || (!may_end && times_.warmup_seconds < rule_.max_warmup_seconds)) continue;
       return Status::Ok();
@@ -74,7 +73,9 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
-    if (!times_.settled && windows_.size() < kSettleWindows) times_.settled = SettledInWindow();
+    if (!times_.settled && windows_.size() < kSettleWindows) {
+      times_.settled = SettledInWindow() && ReadingsAgree(2);
+    }
     iterations += static_cast<int64_t>(times_.seconds.size()) * times_.batch;
     times_.host_seconds = elapsed / static_cast<double>(iterations);
     return Status::Ok();
@@ -139,7 +140,8 @@ class Engine {
 
   // Of iterations so long that the warm-up's bound leaves no three windows to compare,
   // the timed samples tell: their consecutive thirds are the windows. Where there are
-  // not even three, the warm-up's last iterations come before them.
+  // not even three, the warm-up's last iterations come before them. Readings are of the
+  // warm-up alone, and the first of so few still rises.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -158,13 +160,16 @@ class Engine {
     return Agree(medians);
   }
 
-  // As SettledInWarmUp, for each reading; one that comes and goes has not settled.
-  bool Settled(const std::vector<std::vector<double>>& readings) const {
-    const auto& last = readings.back();
+  // Each reading after the warm-up's last `windows` windows, or all if there were fewer;
+  // one that comes and goes has not settled.
+  bool ReadingsAgree(size_t windows) const {
+    const auto& last = readings_.back();
+    const auto first =
+        readings_.end() - static_cast<std::ptrdiff_t>(std::min(windows, readings_.size()));
     for (size_t i = 0; i < last.size(); ++i) {
       double low = last[i];
       double high = last[i];
-      for (auto window = readings.end() - 3; window != readings.end(); ++window) {
+      for (auto window = first; window != readings_.end(); ++window) {
         if (window->size() != last.size()) return false;
         low = std::min(low, (*window)[i]);
         high = std::max(high, (*window)[i]);
@@ -209,7 +214,8 @@ class Engine {
   const int64_t granularity_;  // Of the batch.
   double min_sample_seconds_ = 0;
   double iteration_seconds_ = 1;
-  std::vector<double> windows_;  // Medians of the warm-up's.
+  std::vector<double> windows_;                // Medians of the warm-up's.
+  std::vector<std::vector<double>> readings_;  // After each of them.
   MeasuredTimes times_;
   std::vector<NoiseAt> noise_;
 };

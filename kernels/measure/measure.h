@@ -76,7 +76,8 @@ struct MeasuredTimes {
   int64_t warmup_iterations = 0;
   // Times and readings had settled when the warm-up ended, or the rule wants no warm-up;
   // else its bound ended it. Where iterations are so long that the bound left fewer than
-  // three windows to compare, the timed samples tell instead: their consecutive thirds.
+  // three windows to compare, the timed samples tell instead, their consecutive thirds, and
+  // the readings after the last two windows.
   bool settled = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;

@@ -94,6 +94,20 @@ TEST(Measure, LongIterationsSettleByTheirSamples) {
   }
 }
 
+// Iterations of a second and a half: two readings before the window.
+TEST(Measure, ReadingsCountForLongIterationsToo) {
+  for (const double second_reading : {610.0, 690.0}) {
+    VirtualDevice device([](int64_t) { return 1.5; });
+    MeasureHooks hooks;
+    hooks.readings = [&] {
+      return std::vector<double>{device.iterations == 1 ? 600 : second_reading};
+    };
+    const auto times = Measure(device, MeasureRule(), device.clock, hooks);
+    ASSERT_TRUE(times.ok());
+    EXPECT_EQ(times->settled, second_reading < 620);
+  }
+}
+
 TEST(Measure, StationaryNoiseStopsWhenItHasStabilised) {
   VirtualDevice device(Noisy(10e-3, 0.2));
   const auto times = Measure(device, MeasureRule(), device.clock);
