@@ -18,6 +18,12 @@ std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
   return 16 * transfers * 128 / 130 / 8;
 }
 
+// Without tensor cores for fp64 a matrix product in it runs on the lanes.
+std::string ColumnOf(const GpuSpec& spec, const Work& work) {
+  const bool lacks = work.peak == "fp64_tensor" && spec.flops.count("fp64_tensor") == 0;
+  return lacks ? "fp64_vector" : work.peak;
+}
+
 std::optional<double> Efficiency(const Work& work, const Peaks& peaks, double seconds) {
   const auto ideal = Ideal(work, peaks);
   if (!ideal || seconds <= 0) return std::nullopt;
@@ -61,7 +67,7 @@ std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks) {
 
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work) {
   Peaks peaks;
-  const auto column = spec.flops.find(work.peak);
+  const auto column = spec.flops.find(ColumnOf(spec, work));
   if (column != spec.flops.end()) peaks.flops = column->second;
   peaks.bytes = spec.memory_bytes_per_second;
   peaks.link_bytes = work.link == "pcie" ? PcieBytesPerSecond(spec) : spec.nvlink_bytes_per_second;
@@ -70,7 +76,7 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work) {
 
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz) {
   Peaks peaks = SheetPeaks(spec, work);
-  const auto rate = FlopsPerClock(spec.name, work.peak);
+  const auto rate = FlopsPerClock(spec.name, ColumnOf(spec, work));
   peaks.flops.reset();
   if (rate && spec.sm_count && mhz > 0) peaks.flops = *rate * *spec.sm_count * mhz * 1e6;
   return peaks;

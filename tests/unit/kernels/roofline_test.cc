@@ -126,6 +126,19 @@ TEST(Prediction, ComputeBoundGemm) {
   EXPECT_EQ(prediction.spec, "H200 SXM");
 }
 
+TEST(Prediction, Fp64WithoutTensorCoresRunsOnTheLanes) {
+  Work work = Gemm(4096);
+  work.peak = "fp64_tensor";
+  Evidence evidence;
+  evidence.spec = SheetNamed("RTX 4090");
+  evidence.sm_clock_mhz = 2520;
+  const Prediction prediction = Predict(work, evidence, 0.2);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, work.flops / 1.3e12);
+  EXPECT_TRUE(prediction.efficiency_clock);
+  evidence.spec = SheetNamed("H200 SXM");
+  EXPECT_DOUBLE_EQ(*Predict(work, evidence, 0.01).predicted_seconds, work.flops / 67e12);
+}
+
 TEST(Prediction, SheetClocksReproduceTheSheet) {
   // The clock that each sheet's peak assumes gives that peak back.
   const GpuSpec* const h100 = FindSpec("NVIDIA H100 80GB HBM3", 80 * kGiB);
