@@ -26,6 +26,7 @@ Registry MakeRegistry() {
   registry.Add(NewCpuVectorSum());
   registry.Add(NewTcpAllReduce());
   registry.Add(NewTcpBandwidth());
+  registry.Add(NewTcpLatency());
 #if ASSAY_HAVE_CUDA
   registry.Add(NewAttention());
   registry.Add(NewGemm());

@@ -9,6 +9,8 @@ namespace assay {
 
 // Streams of bytes between two nodes over TCP.
 std::unique_ptr<Benchmark> NewTcpBandwidth();
+// A message there and back.
+std::unique_ptr<Benchmark> NewTcpLatency();
 // Ring all-reduce of fp32 over TCP.
 std::unique_ptr<Benchmark> NewTcpAllReduce();
 

@@ -206,14 +206,12 @@ Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t sam
 
 Status ReceivingEnd::ReceiveOn(Stream& stream, size_t index) {
   for (;;) {
-    // Asked before reading: what was announced has all been sent.
     const bool announced = announced_.load(std::memory_order_acquire);
-    if (aborted_) return Status::Ok();
+    if (aborted_ || (announced && stream.received == sent_[index])) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(const size_t got,
                            ReceiveSome(stream.socket, stream.buffer.data() + stream.offset,
                                        kStreamBlockBytes - stream.offset));
     if (got == 0) {
-      if (announced && stream.received == sent_[index]) return Status::Ok();
       ASSAY_RETURN_IF_ERROR(Wait(stream, announced));
       continue;
     }

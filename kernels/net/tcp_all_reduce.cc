@@ -1,4 +1,5 @@
-// tcp_all_reduce: a ring all-reduce of fp32 between nodes, over TCP.
+// tcp_all_reduce: a ring all-reduce of fp32 between nodes, over TCP. With several streams,
+// each is a ring of its own that reduces its part of the array on a thread of its own.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/thread_team.h"
 #include "kernels/net/all_reduce_pattern.h"
 #include "kernels/net/net.h"
 #include "kernels/net/ring.h"
@@ -18,12 +20,15 @@ constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 
 class TcpAllReduceCase : public Case {
  public:
-  TcpAllReduceCase(const RunContext& context, std::vector<float> in, Ring ring)
+  // `team` has a thread for each of `rings`; null for one ring.
+  TcpAllReduceCase(const RunContext& context, std::vector<float> in, std::vector<Ring> rings,
+                   std::unique_ptr<ThreadTeam> team)
       : seed_(context.seed),
         world_size_(context.world_size),
         in_(std::move(in)),
         out_(in_.size(), kPoison),
-        ring_(std::move(ring)) {}
+        rings_(std::move(rings)),
+        team_(std::move(team)) {}
 
   Timing HowTimed() const override { return {"hot", "random", "host_clock"}; }
 
@@ -39,7 +44,8 @@ class TcpAllReduceCase : public Case {
     // One element a page, so that what the timed iterations skip is found.
     for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
     // A few elements untimed: after it all ranks are there.
-    ASSAY_RETURN_IF_ERROR(Iterate(std::min(in_.size(), static_cast<size_t>(world_size_))));
+    const size_t few = static_cast<size_t>(world_size_) * rings_.size();
+    ASSAY_RETURN_IF_ERROR(Iterate(std::min(in_.size(), few)));
     for (int64_t sample = 0; sample < samples; ++sample) {
       const auto begin = std::chrono::steady_clock::now();
       for (int64_t i = 0; i < batch; ++i) ASSAY_RETURN_IF_ERROR(Iterate(in_.size()));
@@ -55,14 +61,24 @@ class TcpAllReduceCase : public Case {
 
  private:
   Status Iterate(size_t elements) {
-    return ring_.AllReduce(in_.data(), out_.data(), static_cast<int64_t>(elements));
+    const auto count = static_cast<int64_t>(elements);
+    if (team_ == nullptr) return rings_[0].AllReduce(in_.data(), out_.data(), count);
+    std::vector<Status> statuses(rings_.size());
+    team_->Run([&](int stream) {
+      const auto [begin, end] = team_->Share(count, stream);
+      const auto i = static_cast<size_t>(stream);
+      statuses[i] = rings_[i].AllReduce(in_.data() + begin, out_.data() + begin, end - begin);
+    });
+    for (const Status& status : statuses) ASSAY_RETURN_IF_ERROR(status);
+    return Status::Ok();
   }
 
   const uint64_t seed_;
   const int world_size_;
   const std::vector<float> in_;
   std::vector<float> out_;
-  Ring ring_;
+  std::vector<Ring> rings_;
+  const std::unique_ptr<ThreadTeam> team_;
 };
 
 class TcpAllReduce : public Benchmark {
@@ -82,15 +98,27 @@ class TcpAllReduce : public Benchmark {
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
     const int64_t elements = Integer(context.parameters, "bytes") / 4;
-    const Status memory = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
-    ASSAY_RETURN_IF_ERROR(Agree(*context.peers, memory, kPeerTimeout));
+    const int64_t streams = Integer(context.parameters, "streams");
+    Status mine = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
+    std::unique_ptr<ThreadTeam> team;
+    if (streams > 1 && mine.ok()) {
+      auto started = ThreadTeam::Start(static_cast<int>(streams));
+      mine = started.status();
+      if (started.ok()) team = *std::move(started);
+    }
+    ASSAY_RETURN_IF_ERROR(Agree(*context.peers, mine, kPeerTimeout));
     std::vector<float> in(static_cast<size_t>(elements));
     for (int64_t i = 0; i < elements; ++i) {
       in[static_cast<size_t>(i)] = AllReduceInput(context.seed, context.rank, i);
     }
-    ASSAY_ASSIGN_OR_RETURN(Ring ring,
-                           Ring::Connect(*context.peers, context.advertise_address, kPeerTimeout));
-    return std::unique_ptr<Case>(new TcpAllReduceCase(context, std::move(in), std::move(ring)));
+    std::vector<Ring> rings;
+    for (int64_t i = 0; i < streams; ++i) {
+      ASSAY_ASSIGN_OR_RETURN(
+          Ring ring, Ring::Connect(*context.peers, context.advertise_address, kPeerTimeout));
+      rings.push_back(std::move(ring));
+    }
+    return std::unique_ptr<Case>(
+        new TcpAllReduceCase(context, std::move(in), std::move(rings), std::move(team)));
   }
 
  private:
@@ -110,6 +138,13 @@ class TcpAllReduce : public Benchmark {
          4,
          int64_t{4} << 30,
          {}},
+        {"streams",
+         ParameterType::kInteger,
+         "rings of TCP connections, each with a thread on every rank",
+         "1",
+         1,
+         64,
+         {}},
     };
     info.metrics = {{"bus_bandwidth", "GB/s", Direction::kHigherIsBetter,
                      "algorithm bandwidth times 2 (n - 1) / n: what each link carries one way",
@@ -120,7 +155,7 @@ class TcpAllReduce : public Benchmark {
     info.model =
         "every rank sends and receives 2 (n - 1) / n times the array; a sample is the time of the "
         "slowest rank";
-    info.selftest_parameters = {{"bytes", "100004"}};
+    info.selftest_parameters = {{"bytes", "100004"}, {"streams", "2"}};
     return info;
   }
 };

@@ -1,0 +1,218 @@
+// tcp_latency: how long a message between two nodes takes there and back over TCP.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/net/net.h"
+#include "kernels/net/pair.h"
+#include "kernels/random.h"
+
+namespace assay {
+namespace {
+
+constexpr int kStallSeconds = 30;
+// What a round trip poisons of its buffer: little enough not to be seen in its time.
+constexpr size_t kPoisonedBytes = 64;
+
+class TcpLatencyCase : public Case {
+ public:
+  TcpLatencyCase(const RunContext& context, Socket socket)
+      : rank_(context.rank),
+        seed_(context.seed),
+        spins_(Word(context.parameters, "wait") == "spin"),
+        message_(static_cast<size_t>(Integer(context.parameters, "bytes"))),
+        received_(message_.size()),
+        socket_(std::move(socket)) {
+    for (size_t i = 0; i < message_.size(); ++i)
+      message_[i] = static_cast<char>(RandomAt(seed_, i));
+  }
+
+  // A receive that sleeps is one call, as programs make it, and no poll() before it.
+  Status Prepare() {
+    const int flags = fcntl(socket_.fd(), F_GETFL);
+    const timeval stall = {kStallSeconds, 0};
+    if (flags < 0 || fcntl(socket_.fd(), F_SETFL, flags & ~O_NONBLOCK) != 0 ||
+        setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVTIMEO, &stall, sizeof stall) != 0 ||
+        setsockopt(socket_.fd(), SOL_SOCKET, SO_SNDTIMEO, &stall, sizeof stall) != 0) {
+      return Internal(std::string("cannot set up the connection: ") + std::strerror(errno));
+    }
+    return Status::Ok();
+  }
+
+  Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
+  double MinSampleSeconds() const override { return 1e-6; }
+  // Round trips are timed one by one, where they take 10 us, for the sake of the slowest.
+  void AdjustRule(MeasureRule* rule) const override {
+    rule->min_seconds = 0.1;
+    rule->max_samples = 10'000;
+  }
+
+  Result<Verdict> Verify() override {
+    Poison(received_.size());
+    ASSAY_RETURN_IF_ERROR(RoundTrip());
+    return VerifyLast();
+  }
+
+  // Rank 0's clock counts; the times of rank 1, which answers, say nothing.
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    Poison(received_.size());
+    // After the first all ranks are there.
+    ASSAY_RETURN_IF_ERROR(RoundTrip());
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int64_t i = 0; i < batch; ++i) ASSAY_RETURN_IF_ERROR(RoundTrip());
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      seconds->push_back(rank_ == 0 ? took.count() / static_cast<double>(batch) : 0);
+    }
+    if (rank_ == 0) AddTail({seconds->end() - samples, seconds->end()});
+    return Status::Ok();
+  }
+
+  std::vector<double> Observed(const std::string& /*name*/) const override { return tails_; }
+
+  Result<Verdict> VerifyLast() override {
+    Verdict verdict;
+    verdict.reference = "the exact message, every byte, at either end";
+    verdict.norm = "mismatches";
+    verdict.elements_checked = static_cast<int64_t>(message_.size());
+    for (size_t i = 0; i < message_.size(); ++i) {
+      if (received_[i] == message_[i]) continue;
+      if (verdict.error == 0) verdict.detail = "byte " + std::to_string(i) + " is wrong";
+      ++verdict.error;
+    }
+    verdict.passed = verdict.error == 0;
+    return verdict;
+  }
+
+ private:
+  // Not what comes, whatever comes first.
+  void Poison(size_t bytes) {
+    std::memset(received_.data(), ~message_[0], std::min(received_.size(), bytes));
+  }
+
+  // Rank 0's message goes to rank 1, which sends back what it received.
+  Status RoundTrip() {
+    Poison(kPoisonedBytes);
+    if (rank_ == 0) ASSAY_RETURN_IF_ERROR(Send(message_));
+    ASSAY_RETURN_IF_ERROR(Receive());
+    return rank_ == 0 ? Status::Ok() : Send(received_);
+  }
+
+  Status Send(const std::vector<char>& bytes) {
+    for (size_t sent = 0; sent < bytes.size();) {
+      const ssize_t now =
+          send(socket_.fd(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (now < 0) ASSAY_RETURN_IF_ERROR(Failed());
+      sent += static_cast<size_t>(std::max<ssize_t>(now, 0));
+    }
+    return Status::Ok();
+  }
+
+  Status Receive() {
+    const auto begin = std::chrono::steady_clock::now();
+    const int flags = spins_ ? MSG_DONTWAIT : MSG_WAITALL;
+    for (size_t got = 0; got < received_.size();) {
+      const ssize_t now = recv(socket_.fd(), received_.data() + got, received_.size() - got, flags);
+      if (now == 0) return PeerLost("the connection was closed");
+      if (now > 0) {
+        got += static_cast<size_t>(now);
+        continue;
+      }
+      const bool nothing_yet = spins_ && (errno == EAGAIN || errno == EWOULDBLOCK);
+      if (!nothing_yet) {
+        ASSAY_RETURN_IF_ERROR(Failed());
+      } else if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(kStallSeconds)) {
+        return PeerTimeout("nothing came for 30 s");
+      }
+    }
+    return Status::Ok();
+  }
+
+  // Of a call that returned -1: OK if a signal came in between.
+  static Status Failed() {
+    if (errno == EINTR) return Status::Ok();
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return PeerTimeout("nothing moved for 30 s");
+    return PeerLost(std::strerror(errno));
+  }
+
+  // The 99th percentile of these times, once for each of them.
+  void AddTail(std::vector<double> seconds) {
+    const size_t rank = (seconds.size() * 99 + 99) / 100 - 1;
+    std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(rank),
+                     seconds.end());
+    tails_.insert(tails_.end(), seconds.size(), seconds[rank] * 1e6);
+  }
+
+  const int rank_;
+  const uint64_t seed_;
+  const bool spins_;
+  std::vector<char> message_;
+  std::vector<char> received_;
+  Socket socket_;
+  std::vector<double> tails_;  // Microseconds, one a sample.
+};
+
+class TcpLatency : public Benchmark {
+ public:
+  TcpLatency() {
+    info_.name = "tcp_latency";
+    info_.summary = "a message between two nodes over TCP, there and back";
+    info_.resource = Resource::kNetwork;
+    info_.collective = true;
+    info_.parameters = {
+        {"ranks", ParameterType::kInteger, "nodes: rank 0 and rank 1", "2", 2, 2, {}},
+        {"bytes", ParameterType::kBytes, "of the message", "1", 1, 1 << 20, {}},
+        {"wait",
+         ParameterType::kWord,
+         "how both ends wait for a message: sleep (the system wakes them) or spin (a CPU asks "
+         "again and again)",
+         "sleep",
+         {},
+         {},
+         {"sleep", "spin"}}};
+    info_.metrics = {
+        {"round_trip", "us", Direction::kLowerIsBetter,
+         "from sending a message until the answer is there", Quantity::kSeconds, 1e6},
+        {"round_trip_p99", "us", Direction::kLowerIsBetter,
+         "the 99th percentile of round trips within 50 ms or so", Quantity::kObserved, 1},
+        TimeMetric()};
+    info_.model =
+        "a round trip takes the network's latency and the bytes over its bandwidth, twice, and "
+        "with wait=sleep waking a thread at either end";
+    info_.selftest_parameters = {{"bytes", "1001"}};
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int /*world_size*/) const override {
+    Work work;
+    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes"));
+    work.link_bytes = work.payload_bytes;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    ASSAY_ASSIGN_OR_RETURN(auto sockets,
+                           ConnectPair(*context.peers, context.advertise_address, 1, kPeerTimeout));
+    auto prepared = std::make_unique<TcpLatencyCase>(context, std::move(sockets[0]));
+    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewTcpLatency() { return std::make_unique<TcpLatency>(); }
+
+}  // namespace assay
