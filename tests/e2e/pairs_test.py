@@ -1,0 +1,91 @@
+"""A bad node and a bad link, planted between agents in network namespaces, are named.
+
+The kernel's traffic control gives every node the same rate, and a planted one less.
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+
+import namespaces
+from gang_fleet import GangFleet
+
+CAMPAIGN = """
+name: {name}
+placement: pairs
+benchmarks:
+  - tcp_bandwidth: {{streams: {streams}, bytes: 1MiB}}
+"""
+RATE = "320mbit"
+BAD_RATE = "160mbit"
+
+
+def tc(name, *arguments, inside=False):
+    place = namespaces.Network.inside(name) if inside else []
+    subprocess.run([*place, "tc", *arguments], capture_output=True, text=True, check=True)
+
+
+def shape(fleet):
+    """Every node sends and receives at RATE; what the filters pick goes at BAD_RATE."""
+    for name in fleet.names:
+        for device, inside in (("eth0", True), (name, False)):
+            tc(name, "qdisc", "add", "dev", device, "root", "handle", "1:", "htb", "default", "1",
+               inside=inside)
+            for number, rate in (("1", RATE), ("2", BAD_RATE)):
+                tc(name, "class", "add", "dev", device, "parent", "1:", "classid", f"1:{number}",
+                   "htb", "rate", rate, "quantum", "60000", inside=inside)
+
+
+def set_node_rate(name, rate):
+    for device, inside in (("eth0", True), (name, False)):
+        tc(name, "class", "change", "dev", device, "parent", "1:", "classid", "1:1", "htb",
+           "rate", rate, "quantum", "60000", inside=inside)
+
+
+def slow_link(fleet, sender, receiver):
+    tc(sender, "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "u32", "match",
+       "ip", "dst", fleet.network.addresses[receiver], "flowid", "1:2", inside=True)
+
+
+class PairsTest(unittest.TestCase):
+    def measure(self, fleet, name, streams=1):
+        campaign = fleet.submit(CAMPAIGN.format(name=name, streams=streams))
+        ended = fleet.await_end(campaign, 120)
+        self.assertEqual(ended["jobs"]["succeeded"], 6, ended)
+        return campaign
+
+    def test_a_bad_node_and_a_bad_link_are_named(self):
+        with GangFleet(4) as fleet:
+            fleet.start()
+            shape(fleet)
+            set_node_rate("g3", BAD_RATE)
+            self.measure(fleet, "bad-node")
+            run = fleet.cli("pairs", "bad-node", code=1)
+            self.assertRegex(run.stdout, r"\nnode g3: (4[5-9]|5[0-5])% below the others "
+                                         r"on all of its 3 links\n$")
+
+            set_node_rate("g3", RATE)
+            slow_link(fleet, "g1", "g4")
+            self.measure(fleet, "bad-link", streams=4)
+            run = fleet.cli("pairs", "bad-link", code=1)
+            self.assertRegex(run.stdout, r"\nlink g1-g4: (4[5-9]|5[0-5])% below what both nodes "
+                                         r"reach elsewhere\n$")
+            case, = json.loads(fleet.cli("pairs", "bad-link", "-o", "json", code=1).stdout)
+            self.assertEqual(case["bad_nodes"], [])
+            self.assertEqual([(link["from"], link["to"]) for link in case["bad_links"]],
+                             [("g1", "g4")])
+            self.assertEqual(len(case["pairs"]), 6)
+            csv = fleet.cli("pairs", "bad-link", "-o", "csv", code=1).stdout
+            self.assertEqual(len(csv.splitlines()), 7)
+
+
+if __name__ == "__main__":
+    namespaces.enter()
+    probe = subprocess.run("ip link add t0 type veth peer name t1 && tc qdisc add dev t0 root htb && "
+                           "ip link del t0", shell=True, capture_output=True, text=True,
+                           check=False)
+    if probe.returncode:
+        print(f"skipped: this kernel's traffic control has no htb: {probe.stderr.strip()}")
+        sys.exit(namespaces.SKIPPED)
+    unittest.main()
