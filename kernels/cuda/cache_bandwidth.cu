@@ -354,7 +354,7 @@ class CacheBandwidth : public Benchmark {
     work.payload_bytes = static_cast<double>(PassesOf(bytes)) * static_cast<double>(bytes);
     if (level == Level::kMemory) work.bytes = work.payload_bytes;
     work.traffic = "read";
-    work.fixed_seconds = kLaunchSeconds;
+    work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }
 

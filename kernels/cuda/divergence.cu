@@ -147,7 +147,7 @@ class Divergence : public Benchmark {
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     Work work;
     work.operations = static_cast<double>(kSteps * Integer(parameters, "threads"));
-    work.fixed_seconds = kLaunchSeconds;
+    work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }
 

@@ -53,7 +53,7 @@ GemmType GemmTypeOf(const std::string& word) {
   return kDtypes.front().type;
 }
 
-Result<Work> GemmWork(const GemmShape& shape) {
+Result<Work> GemmWork(const GemmShape& shape, const ParameterMap& parameters) {
   ASSAY_RETURN_IF_ERROR(CheckGemmShape(shape));
   Work work;
   work.flops = shape.Flops();
@@ -61,7 +61,7 @@ Result<Work> GemmWork(const GemmShape& shape) {
   // A few rows by a large matrix, or the other way round, is nearly all reading.
   if (static_cast<double>(shape.DBytes()) < 0.1 * work.bytes) work.traffic = "read";
   work.peak = DtypeOf(shape.type).peak;
-  work.fixed_seconds = kLaunchSeconds;
+  work.fixed_seconds = LaunchSeconds(parameters);
   return work;
 }
 

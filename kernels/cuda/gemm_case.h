@@ -17,9 +17,10 @@ ParameterSpec GemmDtypeParameter();
 // The type that a word of GemmDtypeParameter names.
 GemmType GemmTypeOf(const std::string& dtype);
 
-// FLOPs, bytes and the column of the peak of one multiplication. INVALID_ARGUMENT if
+// FLOPs, bytes, the column of the peak and the launch of one multiplication, of which
+// `parameters` say whether it is from a graph. INVALID_ARGUMENT if
 // cuBLASLt does not take the shape.
-Result<Work> GemmWork(const GemmShape& shape);
+Result<Work> GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 
 // A, B and D in each set of the rotation, multiplied by a tuned LtGemm.
 class GemmCase : public GpuCase {

@@ -49,6 +49,10 @@ ParameterSpec LaunchParameter() {
                        {"stream", "graph"});
 }
 
+double LaunchSeconds(const ParameterMap& parameters) {
+  return IsWord(parameters, "launch", "graph") ? 0.6e-6 : 2.5e-6;
+}
+
 ParameterSpec DtypeParameter(const std::vector<std::string>& words) {
   return WordParameter("dtype", "type of the elements", words);
 }

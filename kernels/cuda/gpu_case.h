@@ -32,9 +32,10 @@ ParameterSpec LaunchParameter();                        // "launch": stream (def
 // A kWord parameter "dtype" of `words`, the first of them the default.
 ParameterSpec DtypeParameter(const std::vector<std::string>& words);
 
-// What a kernel launch costs at least in a stream that is kept full, in seconds:
-// Work::fixed_seconds of most GPU benchmarks.
-inline constexpr double kLaunchSeconds = 2.5e-6;
+// What a kernel takes beside its work at least, in seconds: Work::fixed_seconds of most GPU
+// benchmarks. From a stream that is kept full 2.5 us, a launch of a kernel that does little;
+// in a graph (`launch: graph`) 0.6 us, from one empty kernel to the next, on an H200.
+double LaunchSeconds(const ParameterMap& parameters);
 
 // An instantiated graph. Owned.
 class CudaGraph {

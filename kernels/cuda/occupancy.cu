@@ -250,7 +250,7 @@ class Occupancy : public Benchmark {
     work.bytes = static_cast<double>(bytes);
     work.operations = static_cast<double>(bytes / kRowBytes);
     work.traffic = "read";
-    work.fixed_seconds = kLaunchSeconds;
+    work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }
 

@@ -210,7 +210,7 @@ class Sustained : public Benchmark {
   std::string UnsupportedReason() const override { return WhyNoCublasLt(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    return GemmWork(ShapeOf(parameters));
+    return GemmWork(ShapeOf(parameters), parameters);
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
