@@ -29,7 +29,8 @@ def iperf3(server_prefix, client_prefix, address, streams):
     """GB/s that the server received."""
     port = str(harness.free_port())
     with subprocess.Popen([*server_prefix, "iperf3", "-s", "-1", "-p", port, "--forceflush"],
-                          stdout=subprocess.PIPE, text=True) as server:
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as server:
         try:
             while "listening" not in server.stdout.readline():
                 pass
