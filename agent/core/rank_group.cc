@@ -89,7 +89,8 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
 bool RankGroup::SpawnAll() {
   for (const Rank& rank : options_.ranks) {
     auto process = RankProcess::Spawn(
-        {options_.runner, "serve", RunnerEnvironment(rank.gpu_uuid, options_.cache_folder, options_.nccl)});
+        {options_.runner, "serve",
+         RunnerEnvironment(rank.gpu_uuid, options_.cache_folder, options_.nccl)});
     if (!process.ok()) {
       Fail(MakeFailure(
           v1::FAILURE_CLASS_NODE, "RUNNER_SPAWN_FAILED",
@@ -183,8 +184,7 @@ void RankGroup::Suspect(Telling telling, v1::Failure failure) {
     failure_ = std::move(failure);
     telling_ = telling;
   }
-  const Duration grace =
-      telling_ == Telling::kLostPeer && Spread() ? kSpreadTellGrace : kTellGrace;
+  const Duration grace = telling_ == Telling::kLostPeer && Spread() ? kSpreadTellGrace : kTellGrace;
   const MonotonicTime end = std::chrono::steady_clock::now() + grace;
   suspicion_ends_ = suspicion_ends_ ? std::min(*suspicion_ends_, end) : end;
 }
@@ -269,12 +269,15 @@ Status RankGroup::OnAborted(RankState* state, const v1::Failure& failure) {
   }
   state->aborted = true;
   const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
-  v1::Failure mine = MakeFailure(
-      failure.failure_class(), failure.reason(),
-      Who(*state) + ": " + failure.message() + (lost_peer ? Where(*state) : ""),
-      failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
+  v1::Failure mine =
+      MakeFailure(failure.failure_class(), failure.reason(),
+                  Who(*state) + ": " + failure.message() + (lost_peer ? Where(*state) : ""),
+                  failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
   if (lost_peer) {
-    Suspect(Telling::kLostPeer, std::move(mine));
+    // Those that have been waited for in vain are named once; the ranks that lose this one
+    // by its leaving wait longer.
+    const bool late = failure.reason() == "PEER_TIMEOUT";
+    Suspect(late ? Telling::kLatePeer : Telling::kLostPeer, std::move(mine));
   } else {
     Fail(std::move(mine), Telling::kAborted);
   }

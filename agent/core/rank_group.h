@@ -34,11 +34,11 @@ class RankGroup {
     std::string runner;
     std::string advertise_address;
     v1::JobSpec spec;
-    std::vector<Rank> ranks;                  // Those of this node.
-    Duration timeout{0};                      // Of the whole job, from Run on.
-    Duration event_patience{0};               // For the rest of an event that has begun.
-    std::string cache_folder;                 // As RunnerEnvironment takes it.
-    std::string node_name;                    // In messages of a gang over several nodes.
+    std::vector<Rank> ranks;     // Those of this node.
+    Duration timeout{0};         // Of the whole job, from Run on.
+    Duration event_patience{0};  // For the rest of an event that has begun.
+    std::string cache_folder;    // As RunnerEnvironment takes it.
+    std::string node_name;       // In messages of a gang over several nodes.
     // GangEnvironment's answer.
     std::map<std::string, std::string> nccl;
     // From Run until every rank here is ready; twice that until Go.
@@ -77,6 +77,7 @@ class RankGroup {
   // peers fail with it, in any order.
   enum class Telling {
     kLostPeer,    // A runner ended because another rank had.
+    kLatePeer,    // It waited for another in vain, and knows for which.
     kExit,        // It ended otherwise, without a word on fd 3,
     kSignal,      // or by a signal, which its peers would not have sent.
     kAborted,     // It said why, with evidence.

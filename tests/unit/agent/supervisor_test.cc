@@ -303,6 +303,15 @@ TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
   EXPECT_THAT(failure.evidence(), HasSubstr("NCCL WARN"));
 }
 
+TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
+  Launch(FirstOfTwoNodes(Job("gang_peer_late", 2)));
+  job_->Go(ready_.get_future().get());
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), "PEER_TIMEOUT");
+  // Before those who lost this rank by its leaving: they wait for three seconds.
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 2500ms);
+}
+
 TEST_F(SupervisorTest, MissingRunnerIsTheNodesFault) {
   supervisor_ = MakeSupervisor("/nonexistent/assay-runner");
   const v1::Failure failure = FailureOf(Job("ok"));

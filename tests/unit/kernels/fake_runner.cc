@@ -48,6 +48,7 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"gang_hang", {"as hang, once the gang has met", v1::RESOURCE_KIND_NETWORK}},
       {"gang_peer_lost",
        {"rank 0 writes to stderr and gives up: it lost rank 1", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_peer_late", {"a gang whose rank 1 never comes", v1::RESOURCE_KIND_NETWORK}},
       {"gang_segv",
        {"rank 0 ends as if a peer were lost, then rank 1 by SIGSEGV", v1::RESOURCE_KIND_NETWORK}},
       {"gang_gpu_lost",
@@ -207,12 +208,12 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     GiveUp(v1::FAILURE_CLASS_USER, "CANCELLED");
   } else if (name == "gang_segv" || name == "gang_gpu_lost") {
     FollowRankZero(name, start);
-  } else if (name == "gang_peer_lost" && start.rank() == 0) {
+  } else if ((name == "gang_peer_lost" || name == "gang_peer_late") && start.rank() == 0) {
     std::fprintf(stderr, "NCCL WARN as if from the library\n");
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
     failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-    failure->set_reason("PEER_LOST");
+    failure->set_reason(name == "gang_peer_lost" ? "PEER_LOST" : "PEER_TIMEOUT");
     failure->set_message("rank 1: gone");
     Send(event);
     _exit(4);
