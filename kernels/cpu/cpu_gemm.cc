@@ -32,8 +32,14 @@ class CpuGemmCase : public Case {
         sets_(Sets(cache_)) {}
 
   Status Allocate() {
+    ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
     const auto sets = static_cast<double>(sets_);
-    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(sets * SetBytes()));
+    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(sets * SetBytes(), [&](double available) {
+      const double side = std::sqrt(available / sets / 3 / sizeof(T));
+      const std::string most = std::to_string(static_cast<int64_t>(side));
+      const bool hot_fits = sets_ > 1 && SetBytes() <= available;
+      return "m, n and k of " + most + " would fit" + (hot_fits ? "; so would cache: hot" : "");
+    }));
     ASSAY_ASSIGN_OR_RETURN(a_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.m, shape_.k)));
     ASSAY_ASSIGN_OR_RETURN(b_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.k, shape_.n)));
     ASSAY_ASSIGN_OR_RETURN(c_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.m, shape_.n)));
@@ -70,7 +76,8 @@ class CpuGemmCase : public Case {
     Ceilings ceilings = ProbeCpu(threads_, std::is_same_v<T, double>);
     const T one = 1;
     T product = 0;
-    ceilings.fixed_seconds = MedianSecondsOf([&] { BlasGemm(1, 1, 1, &one, &one, &product); });
+    ceilings.fixed_seconds =
+        MedianSecondsOf([&] { BlasGemm(1, 1, 1, &one, &one, &product); }, MinSampleSeconds());
     return ceilings;
   }
 
@@ -170,7 +177,7 @@ class CpuGemm : public Benchmark {
         {"dtype", ParameterType::kWord, "type of the elements", "fp32", {}, {}, {"fp32", "fp64"}},
         {"threads",
          ParameterType::kInteger,
-         "threads; 0: all CPUs of the process",
+         "threads; 0: all CPUs of the process; at most four times as many",
          "0",
          0,
          4096,

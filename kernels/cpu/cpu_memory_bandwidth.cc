@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/number_text.h"
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
@@ -24,6 +26,12 @@ int64_t ArrayBytes(const ParameterMap& parameters) {
   return std::max(kLeast, 4 * Cpu().last_level_cache_bytes.value_or(0));
 }
 
+// Of all the arrays that the loop reads and writes.
+double TouchedBytes(StreamOp op, double elements) {
+  const bool two_arrays = op == StreamOp::kCopy || op == StreamOp::kScale;
+  return elements * 8 * (two_arrays ? 2 : 3);
+}
+
 class CpuStreamCase : public Case {
  public:
   explicit CpuStreamCase(const RunContext& context)
@@ -33,8 +41,13 @@ class CpuStreamCase : public Case {
         threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
 
   Status Allocate() {
+    ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
     ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
-    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(elements_) * 8 * 3));
+    ASSAY_RETURN_IF_ERROR(
+        CheckMemoryFor(static_cast<double>(elements_) * 8 * 3, [](double available) {
+          return "three arrays of " + ApproximateBytes(static_cast<int64_t>(available) / 3) +
+                 " would fit";
+        }));
     for (HostBuffer<double>* array : {&out_, &b_, &c_}) {
       ASSAY_ASSIGN_OR_RETURN(*array, HostBuffer<double>::Allocate(elements_));
     }
@@ -51,8 +64,8 @@ class CpuStreamCase : public Case {
   }
 
   Timing HowTimed() const override {
-    const int64_t cache = Cpu().last_level_cache_bytes.value_or(0);
-    return {elements_ * 8 >= 2 * cache ? "cold" : "hot", "random", "host_clock"};
+    const bool hot = StaysInCpuCaches(TouchedBytes(op_, static_cast<double>(elements_)));
+    return {hot ? "hot" : "cold", "random", "host_clock"};
   }
 
   double MinSampleSeconds() const override { return 1e-3; }
@@ -94,7 +107,8 @@ class CpuStreamCase : public Case {
 
   Result<Ceilings> MeasureCeilings() override {
     Ceilings ceilings = ProbeCpu(threads_, true);
-    ceilings.fixed_seconds = MedianSecondsOf([this] { team_->Run([](int) {}); });
+    ceilings.fixed_seconds =
+        MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
     return ceilings;
   }
 
@@ -131,7 +145,7 @@ class CpuMemoryBandwidth : public Benchmark {
     const auto elements = static_cast<double>(ArrayBytes(parameters) / 8);
     const StreamOp op = StreamOpOf(Word(parameters, "op"));
     Work work;
-    work.bytes = elements * 8 * (op == StreamOp::kCopy || op == StreamOp::kScale ? 2 : 3);
+    work.bytes = TouchedBytes(op, elements);
     if (op == StreamOp::kScale || op == StreamOp::kAdd) work.flops = elements;
     if (op == StreamOp::kTriad) work.flops = 2 * elements;
     work.peak = "fp64_vector";
@@ -169,7 +183,7 @@ class CpuMemoryBandwidth : public Benchmark {
          {}},
         {"threads",
          ParameterType::kInteger,
-         "threads; 0: all CPUs of the process",
+         "threads; 0: all CPUs of the process; at most four times as many",
          "0",
          0,
          4096,

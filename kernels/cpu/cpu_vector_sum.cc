@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
@@ -25,8 +26,13 @@ class CpuVectorSumCase : public Case {
         threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
 
   Status Allocate() {
+    ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
     ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
-    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(static_cast<double>(elements_) * sizeof(double)));
+    ASSAY_RETURN_IF_ERROR(
+        CheckMemoryFor(static_cast<double>(elements_) * sizeof(double), [](double available) {
+          const double most = available / sizeof(double);
+          return std::to_string(static_cast<int64_t>(most)) + " elements would fit";
+        }));
     ASSAY_ASSIGN_OR_RETURN(x_, HostBuffer<double>::Allocate(elements_));
     partial_.resize(static_cast<size_t>(threads_) * kPadding);
     team_->Run([this](int worker) {
@@ -37,9 +43,8 @@ class CpuVectorSumCase : public Case {
   }
 
   Timing HowTimed() const override {
-    const int64_t cache = Cpu().last_level_cache_bytes.value_or(0);
-    const bool cold = elements_ * static_cast<int64_t>(sizeof(double)) >= 2 * cache;
-    return {cold ? "cold" : "hot", "random", "host_clock"};
+    const bool hot = StaysInCpuCaches(static_cast<double>(elements_) * sizeof(double));
+    return {hot ? "hot" : "cold", "random", "host_clock"};
   }
 
   double MinSampleSeconds() const override { return 1e-3; }
@@ -80,7 +85,8 @@ class CpuVectorSumCase : public Case {
 
   Result<Ceilings> MeasureCeilings() override {
     Ceilings ceilings = ProbeCpu(threads_, true);
-    ceilings.fixed_seconds = MedianSecondsOf([this] { team_->Run([](int) {}); });
+    ceilings.fixed_seconds =
+        MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
     return ceilings;
   }
 
@@ -159,7 +165,7 @@ class CpuVectorSum : public Benchmark {
          {}},
         {"threads",
          ParameterType::kInteger,
-         "threads; 0: all CPUs of the process",
+         "threads; 0: all CPUs of the process; at most four times as many",
          "0",
          0,
          4096,

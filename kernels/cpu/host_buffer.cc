@@ -5,6 +5,7 @@
 #include <atomic>
 #include <optional>
 
+#include "common/number_text.h"
 #include "common/units.h"
 #include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
@@ -44,13 +45,13 @@ HostBuffer<T>::~HostBuffer() {
   if (mapping_ != nullptr) munmap(mapping_, mapped_bytes_);
 }
 
-Status CheckMemoryFor(double bytes) {
+Status CheckMemoryFor(double bytes, const std::function<std::string(double)>& what_fits) {
   const std::optional<int64_t> available = AvailableHostBytes();
   if (!available || bytes <= static_cast<double>(*available)) return Status::Ok();
-  constexpr int64_t kMebi = 1024 * 1024;
-  return OutOfMemory("the case needs " + std::to_string(static_cast<int64_t>(bytes / kMebi)) +
-                     " MiB of host memory; " + std::to_string(*available / kMebi) +
-                     " MiB are available");
+  const Status refused =
+      OutOfMemory("the case needs " + ApproximateBytes(static_cast<int64_t>(bytes)) +
+                  " of host memory; " + ApproximateBytes(*available) + " are available");
+  return what_fits ? refused.WithHint(what_fits(static_cast<double>(*available))) : refused;
 }
 
 template <typename T>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -44,8 +45,10 @@ class HostBuffer {
 };
 
 // OUT_OF_MEMORY if `bytes` are more than the machine or its control group has
-// left: asking first is how a benchmark fails instead of being killed.
-Status CheckMemoryFor(double bytes);
+// left: asking first is how a benchmark fails instead of being killed. `what_fits` makes
+// the hint from the bytes that are available.
+Status CheckMemoryFor(double bytes,
+                      const std::function<std::string(double available)>& what_fits = {});
 
 // Uniform in [-1, 1), the same for the same seed everywhere.
 template <typename T>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/host_buffer.h"
+#include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/platform.h"
 
@@ -131,14 +132,20 @@ std::optional<double> ProbeMemory(ThreadTeam* team) {
 
 }  // namespace
 
-double MedianSecondsOf(const std::function<void()>& iterate) {
-  constexpr int kUntimed = 5;
-  constexpr int kCalls = 101;
-  for (int i = 0; i < kUntimed; ++i) iterate();
+double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds) {
+  constexpr int64_t kMostCalls = 1 << 20;
+  int64_t batch = 1;
+  const auto time_batch = [&] {
+    return SecondsOf([&] {
+      for (int64_t i = 0; i < batch; ++i) iterate();
+    });
+  };
+  time_batch();  // What only the first call takes.
+  while (time_batch() < min_sample_seconds && batch < kMostCalls) batch *= 2;
   std::vector<double> seconds;
-  for (int i = 0; i < kCalls; ++i) seconds.push_back(SecondsOf(iterate));
-  std::nth_element(seconds.begin(), seconds.begin() + kCalls / 2, seconds.end());
-  return seconds[kCalls / 2];
+  TimeByHostClock(101, batch, iterate, &seconds);
+  std::nth_element(seconds.begin(), seconds.begin() + 50, seconds.end());
+  return seconds[50];
 }
 
 Ceilings ProbeCpu(int threads, bool fp64) {

@@ -13,8 +13,9 @@ namespace assay {
 // little memory, too few threads) is absent.
 Ceilings ProbeCpu(int threads, bool fp64);
 
-// What `iterate` takes, in seconds: the median of a hundred calls after a few more. Of an
-// iteration that does nothing it is Ceilings::fixed_seconds.
-double MedianSecondsOf(const std::function<void()>& iterate);
+// What `iterate` takes, in seconds, as a case is timed: in batches that last about
+// `min_sample_seconds`, so that reading the clock is no part of it; the median of a hundred
+// batches. Of an iteration that does nothing it is Ceilings::fixed_seconds.
+double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds);
 
 }  // namespace assay

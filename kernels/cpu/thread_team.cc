@@ -77,4 +77,12 @@ int ThreadCount(int64_t requested) {
   return requested > 0 ? static_cast<int>(requested) : Cpu().threads;
 }
 
+Status CheckThreadCount(int threads) {
+  const int most = 4 * Cpu().threads;
+  if (threads <= most) return Status::Ok();
+  return InvalidArgument("threads is " + std::to_string(threads) + "; it must be at most " +
+                         std::to_string(most) + " here, four for each of the " +
+                         std::to_string(Cpu().threads) + " that this process may run at once");
+}
+
 }  // namespace assay

@@ -45,4 +45,8 @@ class ThreadTeam {
 // `requested`, or all CPUs that this process may use if it is 0.
 int ThreadCount(int64_t requested);
 
+// INVALID_ARGUMENT for more than four threads for each that the hardware runs at once: what
+// is measured then is how they take turns, and the host is busy with nothing else.
+Status CheckThreadCount(int threads);
+
 }  // namespace assay

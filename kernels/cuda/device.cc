@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
@@ -77,16 +76,6 @@ Result<int64_t> AvailableDeviceBytes() {
 void NoteMissingDeviceBytes(int64_t bytes) { missing_bytes = bytes; }
 void NoteMissingDeviceBytes() { NoteMissingDeviceBytes(kReserveBytes); }
 int64_t TakeMissingDeviceBytes() { return missing_bytes.exchange(0); }
-
-std::string ApproximateBytes(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
-}
 
 Result<DeviceBuffer> DeviceBuffer::Allocate(int64_t bytes, const std::string& purpose) {
   DeviceBuffer buffer;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "common/number_text.h"
 #include "common/status.h"
 
 namespace assay {
@@ -42,9 +43,6 @@ void NoteMissingDeviceBytes(int64_t bytes);
 void NoteMissingDeviceBytes();
 // What the last refused request lacked, and forgets it; 0 if none was refused since.
 int64_t TakeMissingDeviceBytes();
-
-// "12.5 GiB": for people, rounded.
-std::string ApproximateBytes(int64_t bytes);
 
 // Memory of the GPU that is current at allocation. Owned, released on destruction;
 // the contents are undefined.

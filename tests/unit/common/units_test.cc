@@ -44,6 +44,11 @@ TEST(NumberText, KeepsTheDigitsOfSmallNumbers) {
   EXPECT_EQ(NumberText(std::nan("")), "nan");
 }
 
+TEST(ApproximateBytes, IsOneDigitOfTheLargestUnit) {
+  EXPECT_EQ(ApproximateBytes(1023), "1023 B");
+  EXPECT_EQ(ApproximateBytes(3 << 29), "1.5 GiB");
+}
+
 TEST(ParseDuration, ReadsCompoundTimesAndNeedsUnits) {
   EXPECT_EQ(*ParseDuration("250ms"), 250ms);
   EXPECT_EQ(*ParseDuration("1h30m"), 90min);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
@@ -65,7 +66,54 @@ TEST(CpuGemm, TooLargeForTheMachineIsAnError) {
   const auto gemm = NewCpuGemm();
   if (!gemm->UnsupportedReason().empty()) GTEST_SKIP() << gemm->UnsupportedReason();
   EXPECT_EQ(CheckMemoryFor(1e18).reason(), "OUT_OF_MEMORY");
-  EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("MiB are available"));
+  EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("needs 888.2 PiB"));
+  EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("iB are available"));
+  if (CheckMemoryFor(200e9).ok()) GTEST_SKIP() << "this machine has memory for the largest";
+  auto parameters = CanonicalParameters(
+      gemm->Info().parameters, {{"m", "65536"}, {"n", "65536"}, {"k", "65536"}, {"dtype", "fp64"}});
+  RunContext context;
+  context.parameters = *parameters;
+  const auto sum = NewCpuVectorSum();
+  parameters = CanonicalParameters(sum->Info().parameters, {{"elements", "68719476736"}});
+  RunContext large;
+  large.parameters = *parameters;
+  for (const auto& refused : {gemm->Prepare(context).status(), sum->Prepare(large).status()}) {
+    EXPECT_EQ(refused.reason(), "OUT_OF_MEMORY");
+    EXPECT_THAT(refused.hint(), HasSubstr("would fit"));
+  }
+}
+
+TEST(ThreadCount, MoreThanFourForEachCpuAreRefused) {
+  const int most = 4 * Cpu().threads;
+  EXPECT_TRUE(CheckThreadCount(most).ok());
+  for (const auto& benchmark : {NewCpuGemm(), NewCpuMemoryBandwidth(), NewCpuVectorSum()}) {
+    if (!benchmark->UnsupportedReason().empty()) continue;
+    const auto parameters =
+        CanonicalParameters(benchmark->Info().parameters, {{"threads", std::to_string(most + 1)}});
+    if (!parameters.ok()) continue;  // More than 1024 CPUs.
+    RunContext context;
+    context.parameters = *parameters;
+    const Status refused = benchmark->Prepare(context).status();
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+    EXPECT_THAT(refused.message(), HasSubstr("at most " + std::to_string(most)));
+  }
+}
+
+// Between one array and all that triad touches: neither may say otherwise than the other.
+TEST(CpuMemoryBandwidth, HotIsWhatAnIterationTouches) {
+  const int64_t cache = Cpu().last_level_cache_bytes.value_or(0);
+  if (cache == 0) GTEST_SKIP() << "the caches of this machine are not known";
+  const auto benchmark = NewCpuMemoryBandwidth();
+  for (const auto& [op, cold] : {std::pair{"copy", false}, std::pair{"triad", true}}) {
+    const std::string bytes = std::to_string(cache * 5 / 6 / 8 * 8);
+    RunContext context;
+    context.parameters = *CanonicalParameters(benchmark->Info().parameters,
+                                              {{"op", op}, {"bytes", bytes}, {"threads", "1"}});
+    const auto prepared = benchmark->Prepare(context);
+    if (!prepared.ok()) GTEST_SKIP() << prepared.status();
+    EXPECT_EQ((*prepared)->HowTimed().cache, cold ? "cold" : "hot") << op;
+    EXPECT_EQ(StaysInCpuCaches(benchmark->WorkOf(context.parameters, 1)->bytes), !cold) << op;
+  }
 }
 
 TEST(CpuMemoryBandwidth, EveryOpOddSizes) {
@@ -238,6 +286,14 @@ TEST(Probe, CeilingsArePositive) {
   const Ceilings ceilings = ProbeCpu(1, false);
   EXPECT_GT(ceilings.flops.value_or(0), 1e8);
   EXPECT_GT(ceilings.bytes.value_or(0), 1e7);
+}
+
+TEST(Probe, ShortIterationsAreTimedInBatches) {
+  int64_t calls = 0;
+  const double seconds = MedianSecondsOf([&] { ++calls; }, 20e-6);
+  EXPECT_GT(calls, 101 * 100);
+  EXPECT_LT(seconds, 200e-9);
+  EXPECT_GT(seconds, 0);
 }
 
 TEST(FillUniform, IsReproducibleAndInRange) {
