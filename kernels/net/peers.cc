@@ -213,7 +213,9 @@ Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int
                                          Duration timeout) {
   ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point, MeetingPoint::Parse(token));
   std::map<int, Socket> links;
-  ASSAY_ASSIGN_OR_RETURN(links[0], ConnectAndGreet(point, rank, Clock::Real().Now() + timeout));
+  auto link = ConnectAndGreet(point, rank, Clock::Real().Now() + timeout);
+  if (!link.ok()) return NameRank(0, link.status());
+  links[0] = std::move(*link);
   return std::unique_ptr<Peers>(new TcpPeers(rank, world_size, std::move(links)));
 }
 
