@@ -4,8 +4,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "common/parameter.h"
+#include "schema/interval.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
@@ -35,6 +37,13 @@ Values OfMeasurement(const Record& record, const std::string& (v1::Measurement::
 Values OfMethod(const Record& record, const std::string& (v1::Method::*get)() const) {
   const auto& measurements = record.stored.case_result().measurements();
   return measurements.empty() ? Values{} : Text((measurements[0].method().*get)());
+}
+
+Values Uncertain(const Record& record) {
+  const auto& measurements = record.stored.case_result().measurements();
+  if (measurements.empty()) return {};
+  const std::optional<double> uncertainty = schema::Uncertainty(measurements[0]);
+  return uncertainty ? Number(*uncertainty) : Values{};
 }
 
 const v1::CaseResult& Case(const Record& record) { return record.stored.case_result(); }
@@ -80,9 +89,27 @@ Status CheckNumber(Filter& restriction) {
   return Status::Ok();
 }
 
-Status CheckTyped(Filter& restriction, FieldType type) {
+bool IsEquality(const Filter& restriction) {
+  return restriction.comparator == Comparator::kEqual ||
+         restriction.comparator == Comparator::kNotEqual;
+}
+
+Status CheckWord(const Filter& restriction, const std::vector<std::string>& words) {
+  const std::string& value = restriction.value;
+  const bool pattern = value.starts_with('*') || value.ends_with('*');
+  if (words.empty() || !IsEquality(restriction) || pattern) return Status::Ok();
+  if (std::find(words.begin(), words.end(), value) != words.end()) return Status::Ok();
+  std::string known;
+  for (const std::string& word : words) known += (known.empty() ? "" : ", ") + word;
+  const std::string closest = ClosestName(value, words);
+  Status error = BadValue(restriction, "one of " + known);
+  return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
+}
+
+Status CheckTyped(Filter& restriction, const ResultField& field) {
+  const FieldType type = field.type;
   if (restriction.comparator == Comparator::kHas && restriction.value == "*") return Status::Ok();
-  if (type == FieldType::kText) return Status::Ok();
+  if (type == FieldType::kText) return CheckWord(restriction, field.words);
   if (restriction.comparator == Comparator::kHas) {
     return InvalidArgument(
         "filter: `" + restriction.field + "` is not text; `:` takes only * there", "BAD_FILTER");
@@ -94,9 +121,7 @@ Status CheckTyped(Filter& restriction, FieldType type) {
     return Status::Ok();
   }
   if (type == FieldType::kNumber) return CheckNumber(restriction);
-  const bool equality = restriction.comparator == Comparator::kEqual ||
-                        restriction.comparator == Comparator::kNotEqual;
-  if (!equality || (restriction.value != "true" && restriction.value != "false")) {
+  if (!IsEquality(restriction) || (restriction.value != "true" && restriction.value != "false")) {
     return BadValue(restriction, "= or != and true or false");
   }
   return Status::Ok();
@@ -107,7 +132,7 @@ Status Check(Filter& filter) {
   if (filter.kind != Filter::Kind::kRestriction) return Status::Ok();
   if (filter.field.starts_with(kParameterPrefix)) return Status::Ok();
   for (const ResultField& field : ResultFields()) {
-    if (field.name == filter.field) return CheckTyped(filter, field.type);
+    if (field.name == filter.field) return CheckTyped(filter, field);
   }
   return UnknownField(filter.field);
 }
@@ -135,7 +160,15 @@ std::vector<ResultField> MakeFields() {
       {"unit", kText, [](R r) { return OfMeasurement(r, &v1::Measurement::unit); }},
       {"median", kNumber, [](R r) { return Measured(r, &v1::Measurement::median); }},
       {"mad", kNumber, [](R r) { return Measured(r, &v1::Measurement::mad); }},
-      {"outcome", kText, [](R r) { return Text(OutcomeName(Case(r).outcome())); }},
+      {"uncertainty", kNumber, Uncertain},
+      {"stop_reason",
+       kText,
+       [](R r) { return OfMethod(r, &v1::Method::stop_reason); },
+       {"confidence", "noise_stable", "time_budget", "max_samples"}},
+      {"outcome",
+       kText,
+       [](R r) { return Text(OutcomeName(Case(r).outcome())); },
+       {"ok", "failed", "unsupported"}},
       {"primary", kBoolean, [](R r) { return Boolean(r.primary); }},
       {"simulated", kBoolean, [](R r) { return Boolean(Origin(r).simulated()); }},
       {"imported", kBoolean, [](R r) { return Boolean(!Origin(r).imported_from().empty()); }},
@@ -148,7 +181,10 @@ std::vector<ResultField> MakeFields() {
       {"repetition", kNumber, [](R r) { return Number(r.stored.repetition()); }},
       {"series", kText, [](R r) { return Text(r.stored.series_id()); }},
       {"lineage", kText, [](R r) { return Text(r.stored.lineage_id()); }},
-      {"cache", kText, [](R r) { return OfMethod(r, &v1::Method::cache); }},
+      {"cache",
+       kText,
+       [](R r) { return OfMethod(r, &v1::Method::cache); },
+       {"cold", "hot", "none"}},
       {"fill", kText, [](R r) { return OfMethod(r, &v1::Method::fill); }},
       {"gpu.model", kText, [](R r) { return Text(Hardware(r).gpu_model()); }},
       {"gpu.form_factor", kText, [](R r) { return Text(Hardware(r).gpu_form_factor()); }},
@@ -176,7 +212,10 @@ std::vector<ResultField> MakeFields() {
          const v1::Prediction& prediction = Case(r).prediction();
          return prediction.has_efficiency_spec() ? Number(prediction.efficiency_spec()) : Values{};
        }},
-      {"regime", kText, [](R r) { return Text(Case(r).prediction().regime()); }},
+      {"regime",
+       kText,
+       [](R r) { return Text(Case(r).prediction().regime()); },
+       {"launch", "memory", "cache", "compute", "link"}},
       {"failure", kText, [](R r) { return Text(Case(r).failure().reason()); }},
       {"flag", kText, [](R r) { return List(Case(r).conditions().flags()); }},
       {"time", kNumber,

@@ -19,6 +19,9 @@ struct ResultField {
   FieldType type = FieldType::kText;
   // Of the field's values in a result; none where it has no value.
   std::vector<std::string> (*values)(const struct ResultRecord& record);
+  // All that a text field may say, where that is known; else empty. Only these may be
+  // compared with by = and !=, so that a misspelt one is not a result of no matches.
+  std::vector<std::string> words = {};
 };
 
 // A stored result and what its message does not say.

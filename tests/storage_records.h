@@ -66,9 +66,12 @@ inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
     measurement->set_metric(metric);
     measurement->set_unit(metric == std::string("time") ? "s" : "TFLOP/s");
     measurement->set_direction(v1::DIRECTION_HIGHER_IS_BETTER);
-    measurement->set_n(3);
+    measurement->set_n(8);
     measurement->set_median(712.5);
     measurement->set_mad(1.25);
+    measurement->set_ci_low(712.5 - 14.25);
+    measurement->set_ci_high(712.5 + 14.25);
+    measurement->mutable_method()->set_stop_reason("confidence");
     measurement->mutable_method()->set_cache("cold");
     measurement->mutable_method()->set_fill("random");
   }

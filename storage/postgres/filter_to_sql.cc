@@ -22,6 +22,11 @@ const std::map<std::string, Column, std::less<>>& Columns() {
       {"unit", {Kind::kText, "NULLIF(s.unit, '')"}},
       {"median", {Kind::kNumber, "r.median"}},
       {"mad", {Kind::kNumber, "r.mad"}},
+      {"uncertainty",
+       {Kind::kNumber,
+        "CASE WHEN r.n >= 6 AND r.median <> 0 THEN (r.ci_high - r.ci_low) / 2 / abs(r.median) "
+        "END"}},
+      {"stop_reason", {Kind::kText, "r.stop_reason"}},
       {"outcome",
        {Kind::kText,
         "CASE r.outcome WHEN 1 THEN 'ok' WHEN 2 THEN 'failed' WHEN 3 THEN 'unsupported' END"}},

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/digest.h"
+#include "schema/interval.h"
 #include "storage/payload.h"
 #include "storage/postgres/samples.h"
 #include "storage/timestamps.h"
@@ -113,8 +114,11 @@ void ResultColumns::AddMeasurement(const v1::CaseResult& result, const std::stri
   AddOptional(mads, measured, measurement.mad());
   AddOptional(p05s, measured, measurement.p05());
   AddOptional(p95s, measured, measurement.p95());
-  AddOptional(ci_lows, measured, measurement.ci_low());
-  AddOptional(ci_highs, measured, measurement.ci_high());
+  const bool interval = schema::HasInterval(measurement);
+  AddOptional(ci_lows, interval, measurement.ci_low());
+  AddOptional(ci_highs, interval, measurement.ci_high());
+  const std::string& stop_reason = measurement.method().stop_reason();
+  AddOptional(stop_reasons, !stop_reason.empty(), stop_reason);
 }
 
 void ResultColumns::AddOrigin(const v1::CaseResult& result) {

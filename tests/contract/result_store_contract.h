@@ -182,6 +182,11 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "efficiency > 0",
                           "regime = compute",
                           "regime = comp*",
+                          "stop_reason = confidence",
+                          "stop_reason != time_budget",
+                          "uncertainty : *",
+                          "uncertainty = 0.02",
+                          "uncertainty > 0.0025 AND uncertainty < 0.025",
                           "region != eu",
                           "failure != TIMEOUT",
                           "cuda = 13.0",
@@ -189,11 +194,12 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "repetition = 0"}) {
     EXPECT_EQ(Matching(yes), 1U) << yes;
   }
-  for (const char* no : {"driver >= 580.105", "driver > 1000", "gpu.model = h200", "price > 2.5",
-                         "flag != throttled", "parameters.x : *", "regime = memory", "failure : *",
-                         "region : *", "time > 2026-01-02", "simulated = true",
-                         "primary = false AND metric = tflops", "median < 70", "parameters.m > 10",
-                         "cuda < 9", "benchmark = \"' OR '1'='1\"", "node = \"name-of\""}) {
+  for (const char* no :
+       {"driver >= 580.105", "driver > 1000", "gpu.model = h200", "price > 2.5",
+        "flag != throttled", "parameters.x : *", "regime = memory", "stop_reason = max_samples",
+        "uncertainty > 0.025", "failure : *", "region : *", "time > 2026-01-02", "simulated = true",
+        "primary = false AND metric = tflops", "median < 70", "parameters.m > 10", "cuda < 9",
+        "benchmark = \"' OR '1'='1\"", "node = \"name-of\""}) {
     EXPECT_EQ(Matching(no), 0U) << no;
   }
   EXPECT_EQ(Matching("metric : *"), 2U);
@@ -202,8 +208,9 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
 
 TEST_P(ResultStoreContract, HostileFiltersAreRefusedOrMatchNothing) {
   Commit({MakeResult(Running())});
-  for (const char* bad : {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
-                          "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe"}) {
+  for (const char* bad :
+       {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
+        "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe", "regime = bogus"}) {
     EXPECT_EQ(results().List(bad, {}).status().code(), Code::kInvalidArgument) << bad;
   }
   for (const char* harmless :

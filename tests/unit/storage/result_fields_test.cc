@@ -31,6 +31,24 @@ TEST(ResultFilter, ChecksValuesByType) {
   }
 }
 
+TEST(ResultFilter, RefusesWordsThatNoResultSays) {
+  for (const auto& [bad, allowed] :
+       {std::pair("outcome = oops", "one of ok, failed, unsupported"),
+        {"outcome != OK", "one of ok"},
+        {"benchmark = x AND NOT regime = bogus", "one of launch, memory, cache, compute, link"},
+        {"cache = warm", "one of cold, hot, none"},
+        {"stop_reason = noise", "one of confidence, noise_stable, time_budget, max_samples"}}) {
+    const Status error = ParseResultFilter(bad).status();
+    EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
+    EXPECT_THAT(error.message(), HasSubstr(allowed));
+  }
+  EXPECT_THAT(ParseResultFilter("regime = memry").status().hint(), HasSubstr("`memory`"));
+  for (const char* good : {"outcome = ok", "regime : *", "regime = comp*", "regime : lau",
+                           "regime = *", "stop_reason != confidence", "uncertainty > 2.5e-2"}) {
+    EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
+  }
+}
+
 TEST(ParseTime, ReadsDatesAndTimesOnly) {
   EXPECT_EQ(SecondsSince1970(*ParseTime("2026-01-01")), 1'767'225'600);
   EXPECT_EQ(SecondsSince1970(*ParseTime("2026-01-01T00:01Z")), 1'767'225'660);
