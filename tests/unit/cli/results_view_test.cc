@@ -103,16 +103,16 @@ TEST(ResultsTableTest, ShapesAndSizesAreWrittenForPeople) {
 TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {
   v1::StoredResult hot = Gemm("1024", "bf16", 500);
   hot.mutable_case_result()->mutable_conditions()->add_flags("throttled");
-  hot.mutable_case_result()->mutable_conditions()->add_flags("tepid");
+  hot.mutable_case_result()->mutable_conditions()->add_flags("dusty");
   hot.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_cache("hot");
   v1::StoredResult unsupported = Failed("UNSUPPORTED");
   unsupported.mutable_case_result()->set_outcome(v1::CASE_OUTCOME_UNSUPPORTED);
   const std::string text = ResultsTable(
       {hot, Failed("VERIFICATION_FAILED"), Failed("VERIFICATION_FAILED"), unsupported}, {});
   EXPECT_THAT(text, HasSubstr("FAILED"));
-  EXPECT_THAT(text, HasSubstr("TEH\n"));
-  EXPECT_THAT(text, HasSubstr("H  hot_cache: every iteration found its inputs in the cache\n"
-                              "E  tepid\n"
+  EXPECT_THAT(text, HasSubstr("TDH\n"));
+  EXPECT_THAT(text, HasSubstr("D  dusty\n"
+                              "H  hot_cache: every iteration found its inputs in the cache\n"
                               "T  throttled: heat, power or a fault held the clocks down\n"
                               "[1] VERIFICATION_FAILED: error 0.3, tolerance 0.01\n"
                               "[2] UNSUPPORTED: error 0.3, tolerance 0.01\n"));
