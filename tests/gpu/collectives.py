@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""Collectives and links of one machine's GPUs, against NCCL called directly.
+
+Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
+examples/collectives.yaml entry by entry. After each entry the same cases run as
+gpu_reference_nccl calls them: nccl-tests' loop on the same GPUs. Entries with `nodes: 2`
+run on two further agents, each with half of the GPUs, which NCCL takes for two machines.
+Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is missed
+or a case failed, 77 with fewer than two GPUs.
+
+    collectives.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
+                   [--seconds N]
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+from single_gpu import Campaigns, entries, number, parameters
+from system_run import Stack
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Observed beside the primary metric, and shown beside it.
+BESIDE = {"overlap": ("gemm_slowdown", "collective_slowdown")}
+NCCL = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
+        "gather", "scatter", "send_recv")
+MIB = 1 << 20
+LARGE = 0.01           # From 1 MiB on: at most this much slower than the reference.
+SMALL = 0.03           # Below: this, or the reference's own spread if it is wider.
+RING_BYTES, RING, RING_STRETCH = 256 * MIB, 0.75, 0.90
+PEER = 0.02
+
+
+class Reference:
+    """gpu_reference_nccl of one rank count, or gpu_reference_peer; runs while it is asked."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.answers = {}
+        self.process = None
+        self.running = None
+
+    def ask(self, program, command):
+        """`program`: the program and its arguments."""
+        key = " ".join((*program, command))
+        if key not in self.answers:
+            self.start(program)
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+            self.answers[key] = json.loads(self.process.stdout.readline())
+        return self.answers[key]
+
+    def start(self, program):
+        if program != self.running:
+            self.stop()
+            self.process = subprocess.Popen(
+                [os.path.join(self.folder, program[0]), *program[1:]], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True)
+            self.running = program
+
+    def stop(self):
+        """Frees the GPUs: idle contexts would be other processes to the next case."""
+        if self.process:
+            self.process.stdin.close()
+            self.process.wait(timeout=60)
+        self.process, self.running = None, None
+
+
+class Agent:
+    """A further agent with some of the GPUs; a context manager."""
+
+    def __init__(self, programs, coordinator, name, gpus):
+        self.folder = tempfile.mkdtemp(prefix="assay-", dir="/var/tmp")
+        self.process = subprocess.Popen(
+            [os.path.join(programs, "assay-agent"), "--data", self.folder, "--coordinator",
+             coordinator, "--listen", "", "--http", "", "--name", name,
+             "--gpus", ",".join(map(str, gpus)), "--advertise-address", "127.0.0.1",
+             "--label", "half=yes"], stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(timeout=60)
+
+
+def connected(stack):
+    listed = json.loads(stack.run("node", "list", "-o", "json"))
+    return [node for node in listed if node.get("state") == "NODE_STATE_CONNECTED"]
+
+
+def fitted(entry, gpus):
+    """The entry without the rank counts that this machine has no GPUs for; "" if none is left."""
+    found = re.search(r"ranks: (\[[^]]*\]|\d+)", entry)
+    if not found:
+        return entry
+    kept = [count for count in map(int, re.findall(r"\d+", found.group(1))) if count <= gpus]
+    return entry.replace(found.group(0), f"ranks: {kept}", 1) if kept else ""
+
+
+def reference_of(row):
+    """Program and command that measure the same; None for what no reference knows."""
+    given = parameters(row)
+    if row["outcome"] != "ok":
+        return None
+    if row["benchmark"] == "peer_transfer":
+        if given["engine"] != "copy":
+            return None
+        return ("gpu_reference_peer",), " ".join(
+            (given["from"], given["to"], given["bytes"], given["mode"], given["direction"]))
+    plain = (row["benchmark"] in NCCL and given["nodes"] == "1" and given["aggregate"] == "1" and
+             given["launch"] == "stream" and given.get("op", "sum") == "sum" and
+             given.get("root", "0") == "0")
+    if not plain:
+        return None
+    place = "in" if given["in_place"] == "true" else "out"
+    return (("gpu_reference_nccl", given["ranks"]),
+            f"{row['benchmark']} {given['bytes']} {given['dtype']} {place}")
+
+
+class Line:
+    """One result beside the reference's."""
+
+    def __init__(self, row, seconds, answer):
+        self.row, self.ours = row, seconds
+        self.given = parameters(row)
+        self.bytes = int(self.given["bytes"])
+        self.theirs = answer["seconds"]
+        self.spread = (answer["high"] - answer["low"]) / self.theirs
+        self.ratio = self.theirs / self.ours
+        if row["benchmark"] == "peer_transfer":
+            self.allowed = PEER
+        else:
+            self.allowed = LARGE if self.bytes >= MIB else max(SMALL, self.spread)
+
+    def missed(self):
+        return self.ratio < 1 - self.allowed
+
+    def how(self):
+        """What the other columns do not say."""
+        if self.row["benchmark"] == "peer_transfer":
+            return " ".join((f"{self.given['from']} to {self.given['to']}", self.given["mode"],
+                             self.given["direction"]))
+        return self.given["policy"]
+
+    def text(self):
+        return (f"| {self.row['benchmark']} | {self.given['ranks']} | {size(self.bytes)} | "
+                f"{self.how()} | {self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
+                f"{self.spread:.1%} | {number(self.row['median'])} | {self.ratio:.3f} | "
+                f"{1 - self.allowed:.3f} | {'MISSED' if self.missed() else 'met'} |")
+
+
+def size(value):
+    for unit, name in ((1 << 30, "GiB"), (MIB, "MiB"), (1 << 10, "KiB")):
+        if value >= unit:
+            return f"{value / unit:.4g} {name}"
+    return f"{value} B"
+
+
+def ring_lines(campaigns):
+    """Our ring against NCCL's all-reduce of the same size, dtype and ranks."""
+    lines, missed = [], 0
+    for row in campaigns.rows:
+        if row["benchmark"] != "ring_all_reduce" or row["outcome"] != "ok":
+            continue
+        given = parameters(row)
+        other = next((one for one in campaigns.rows if one["benchmark"] == "all_reduce" and
+                      one["outcome"] == "ok" and
+                      all(parameters(one).get(name) == given[name]
+                          for name in ("ranks", "bytes", "dtype")) and
+                      parameters(one).get("nodes", "1") == "1" and
+                      parameters(one).get("policy", "assay") == "assay"), None)
+        if other is None:
+            continue
+        ratio = campaigns.seconds(other) / campaigns.seconds(row)
+        judged = int(given["bytes"]) >= RING_BYTES
+        verdict = "" if not judged else "MISSED" if ratio < RING else (
+            "stretch met" if ratio >= RING_STRETCH else "met")
+        missed += verdict == "MISSED"
+        lines.append(f"| {given['ranks']} | {size(int(given['bytes']))} | "
+                     f"{number(row['median'])} | {number(other['median'])} | {ratio:.3f} | "
+                     f"{verdict} |")
+    return lines, missed
+
+
+def model_lines(campaigns):
+    """The model behind the last result of each collective and rank count."""
+    last = {}
+    for row in campaigns.rows:
+        given = parameters(row)
+        if row.get("model_sizes") and given.get("policy", "assay") == "assay":
+            last[row["benchmark"], given["ranks"], given.get("nodes", "1")] = row
+    return [f"| {name}{'' if nodes == '1' else f' over {nodes} nodes'} | {ranks} | "
+            f"{row['model_sizes']} | {float(row['model_latency_seconds']) * 1e6:.2f} | "
+            f"{float(row['model_bandwidth']) * 1e-9:.1f} | "
+            f"{size(round(float(row['model_knee_bytes'])))} | {float(row['model_error']):.0%} |"
+            for (name, ranks, nodes), row in last.items()]
+
+
+def other_lines(campaigns, judged, beside):
+    """Every result that no table above shows."""
+    shown = {id(one.row) for one in judged}
+    lines = []
+    for row in campaigns.rows:
+        given = parameters(row)
+        same = "from" in given and given["from"] == given["to"]
+        if id(row) in shown or row["benchmark"] == "ring_all_reduce" or same:
+            continue
+        what = row["parameters"].replace(";", " ")
+        value = (f"{number(row['median'])} {row['unit']} | {number(campaigns.seconds(row))} s"
+                 if row["outcome"] == "ok" else f"{row['outcome']}: {row['failure_message']} |")
+        value = value.replace(" |", beside.get(campaigns.key(row), "") + " |", 1)
+        lines.append(f"| {row['benchmark']} | {what} | {value} | "
+                     f"{row['flags'].replace(';', ' ')} |")
+    return lines
+
+
+def report(campaigns, judged, beside, left_out, command):
+    first = next(row for row in campaigns.rows if row.get("gpu_model"))
+    rings, _ = ring_lines(campaigns)
+    lines = [f"# Collectives and links of {first['gpu_model']} GPUs", "",
+             f"{first['time'][:10]}, driver {first['driver']}, CUDA {first['cuda']}, NCCL "
+             f"{first.get('nccl', '')}. One run of `{command}`.", "",
+             "## Against NCCL and peer copies called directly", "",
+             "Times in us: ours is the median over samples of the slowest rank, the reference's "
+             "the median over loops of 20 calls of the mean over ranks (nccl-tests' loop); spread "
+             "is the reference's from its 5th to its 95th percentile. The ratio is the "
+             "reference's time over ours; the bar is 1% from 1 MiB on, below it 3% or the spread, "
+             "and 2% for peer copies. GB/s is the bus bandwidth.", "",
+             "| benchmark | ranks | bytes | | ours | reference | spread | GB/s | ratio | bar | |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    lines += [one.text() for one in judged]
+    lines += ["", "## Our ring against NCCL's all-reduce", "",
+              "| ranks | bytes | ring, bus GB/s | NCCL, bus GB/s | ratio | bar 0.75 (0.90) |",
+              "|---|---|---|---|---|---|"] + rings
+    lines += ["", "## The alpha-beta model", "",
+              "Of all other sizes of the same collective and ranks: latency, bandwidth of the "
+              "payload, the knee between them, the median error of the fit.", "",
+              "| collective | ranks | sizes | latency us | GB/s | knee | error |",
+              "|---|---|---|---|---|---|---|"] + model_lines(campaigns)
+    lines += ["", "## Links, overlap, gangs over two agents", "",
+              "| benchmark | parameters | result | time | flags |", "|---|---|---|---|---|"]
+    lines += other_lines(campaigns, judged, beside)
+    if left_out:
+        lines += ["", "Left out for want of time:", ""] + [entry.strip() for entry in left_out]
+    return "\n".join(lines) + "\n"
+
+
+def beside_of(campaigns, name, benchmark):
+    """Text of the metrics that are shown beside the primary one, by result."""
+    texts = {}
+    for metric in BESIDE.get(benchmark, ()):
+        listed = campaigns.stack.run("results", "--campaign", name, "--filter",
+                                     f'metric="{metric}"', "-o", "csv", "-n", "0")
+        for row in csv.DictReader(io.StringIO(listed)):
+            key = campaigns.key(row)
+            texts[key] = texts.get(key, "") + f", {metric} {number(row['median'])}"
+    return texts
+
+
+def run_entry(campaigns, head, entry, name, nodes):
+    head = re.sub(r"(?m)^name: .*$", f"name: {name}", head)
+    head = re.sub(r"(?m)^nodes: .*$", f"nodes: '{nodes}'", head)
+    before = len(campaigns.rows)
+    campaigns.run(name, head + "\nbenchmarks:\n" + entry)
+    return campaigns.rows[before:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", help="folder of assay, assay-coordinator, ...")
+    parser.add_argument("references", help="folder of gpu_reference_nccl and gpu_reference_peer")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/collectives.yaml"))
+    parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="begin no entry after this time; the report names what is left out")
+    arguments = parser.parse_args()
+    deadline = time.monotonic() + arguments.seconds
+    os.makedirs(arguments.out, exist_ok=True)
+    head, listed = entries(arguments.campaign)
+    judged, beside, left_out = [], {}, []
+    with Stack(arguments.programs, None) as stack:
+        node = connected(stack)[0]["description"]
+        gpus = len(node["inventory"].get("gpus", []))
+        if gpus < 2:
+            print(f"skipped: this node has {gpus} GPUs, and a collective needs two")
+            return 77
+        campaigns, reference = Campaigns(stack), Reference(arguments.references)
+        chosen = [(index, fitted(entry, gpus)) for index, entry in enumerate(listed)
+                  if not arguments.only or any(word in entry for word in arguments.only)]
+        for index, entry in chosen:
+            if not entry or "nodes: 2" in entry:
+                continue
+            if time.monotonic() > deadline:
+                left_out.append(entry)
+                continue
+            rows = run_entry(campaigns, head, entry, f"collectives-{index:02}",
+                             f'name = "{node["name"]}"')
+            beside.update(beside_of(campaigns, f"collectives-{index:02}",
+                                    entry.split()[1].rstrip(":")))
+            for row in sorted(rows, key=lambda one: int(parameters(one).get("ranks", 0))):
+                known = reference_of(row)
+                if known:
+                    judged.append(Line(row, campaigns.seconds(row), reference.ask(*known)))
+            reference.stop()
+        gangs = [(index, entry) for index, entry in chosen if entry and "nodes: 2" in entry]
+        if gangs:
+            half = gpus // 2
+            with Agent(arguments.programs, stack.address, "half-0", range(half)), \
+                    Agent(arguments.programs, stack.address, "half-1", range(half, 2 * half)):
+                stack.await_nodes(3)
+                for index, entry in gangs:
+                    if time.monotonic() > deadline:
+                        left_out.append(entry)
+                        continue
+                    run_entry(campaigns, head, entry, f"collectives-{index:02}",
+                              'label.half = "yes"')
+        with open(os.path.join(arguments.out, "results.csv"), "w") as file:
+            file.write(stack.run("results", "-o", "csv", "-n", "0"))
+        print(stack.run("node", "show", node["name"]))
+    with open(os.path.join(arguments.out, "references.json"), "w") as file:
+        json.dump(reference.answers, file, indent=1)
+    text = report(campaigns, judged, beside, left_out,
+                  "tests/gpu/collectives.py PROGRAMS REFERENCES --out DIR")
+    with open(os.path.join(arguments.out, "report.md"), "w") as file:
+        file.write(text)
+    print(text)
+    for row in campaigns.failed:
+        print(f"FAILED {row['benchmark']} {row['parameters']}: {row['failure_message']}")
+    missed = sum(one.missed() for one in judged) + ring_lines(campaigns)[1]
+    print(f"{len(judged)} comparisons, {missed} missed; {len(campaigns.rows)} results, "
+          f"{len(campaigns.failed)} failed")
+    return 1 if missed or campaigns.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
