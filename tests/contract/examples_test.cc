@@ -1,0 +1,142 @@
+// Every campaign in examples/ is one that a fleet able to run everything would accept: read
+// by the CLI's parser and expanded by the coordinator against what assay-runner declares.
+//
+// A runner without CUDA or NCCL does not declare their benchmarks. Of those the names and
+// element types are checked here, and everything where such a runner is built; the
+// environment variable ASSAY_EXAMPLES_RUNNER names another runner than the build's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/v1/runner.pb.h"
+#include "cli/campaign_file.h"
+#include "common/subprocess.h"
+#include "coordinator/core/expand.h"
+#include "kernels/runner/frame_io.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kNodes = 4;
+constexpr int kGpusOfANode = 8;
+
+// What benchmarks of GPUs call element types, all of them taken together.
+const std::set<std::string>& ElementTypes() {
+  static const std::set<std::string> words = {"fp64",     "fp32",     "tf32",  "bf16",  "fp16",
+                                              "fp8_e4m3", "fp8_e5m2", "int8",  "uint8", "int32",
+                                              "uint32",   "int64",    "uint64"};
+  return words;
+}
+
+v1::RunnerDescription Described() {
+  const char* const other = std::getenv("ASSAY_EXAMPLES_RUNNER");
+  auto events = MakePipe();
+  SubprocessOptions options;
+  options.argv = {other != nullptr ? other : ASSAY_RUNNER, "describe"};
+  options.descriptors = {{2, 2}, {3, events->write.get()}};
+  auto process = Subprocess::Spawn(options);
+  EXPECT_TRUE(process.ok()) << process.status();
+  events->write.Close();
+  FrameReader reader(events->read.get());
+  const auto frame = reader.Read();
+  v1::RunnerEvent event;
+  EXPECT_TRUE(frame.ok() && frame->has_value() && event.ParseFromString(**frame));
+  EXPECT_TRUE(event.has_description());
+  return event.description();
+}
+
+// Nodes that can run whatever `runner` declares.
+std::vector<v1::Node> Fleet(const v1::RunnerDescription& runner) {
+  std::vector<v1::Node> nodes;
+  for (int i = 0; i < kNodes; ++i) {
+    v1::Node& node = nodes.emplace_back();
+    node.set_state(v1::NODE_STATE_CONNECTED);
+    v1::NodeDescription& description = *node.mutable_description();
+    description.set_node_id("00000000-0000-4000-8000-00000000000" + std::to_string(i));
+    description.set_name("node-" + std::to_string(i));
+    for (int index = 0; index < kGpusOfANode; ++index) {
+      v1::GpuInventory* gpu = description.mutable_inventory()->add_gpus();
+      gpu->set_index(index);
+      gpu->set_model("H200");
+      gpu->set_uuid("GPU-" + std::to_string(i) + std::to_string(index));
+    }
+    *description.mutable_benchmarks() = runner.benchmarks();
+    for (v1::BenchmarkSchema& schema : *description.mutable_benchmarks()) {
+      schema.clear_unsupported_reason();
+    }
+  }
+  return nodes;
+}
+
+std::string Catalogue() {
+  std::ifstream file(ASSAY_SOURCE "/docs/benchmarks.md");
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void CheckUndeclared(const v1::BenchmarkMatrix& matrix, const std::string& catalogue) {
+  EXPECT_THAT(catalogue, HasSubstr("`" + matrix.benchmark() + "`"));
+  for (const v1::ParameterAxis& axis : matrix.axes()) {
+    if (axis.name() != "dtype") continue;
+    for (const std::string& word : axis.list().values()) {
+      EXPECT_TRUE(ElementTypes().count(word) > 0) << matrix.benchmark() << ": dtype " << word;
+    }
+  }
+}
+
+// The benchmarks of `spec` that the runner declares, with the rules about them. Checks of
+// the others what can be without their schemas.
+v1::CampaignSpec Declared(const v1::CampaignSpec& spec, const std::set<std::string>& names) {
+  static const std::string catalogue = Catalogue();
+  v1::CampaignSpec declared = spec;
+  declared.clear_benchmarks();
+  declared.clear_accept();
+  for (const v1::BenchmarkMatrix& matrix : spec.benchmarks()) {
+    if (names.count(matrix.benchmark()) > 0) {
+      *declared.add_benchmarks() = matrix;
+    } else {
+      CheckUndeclared(matrix, catalogue);
+    }
+  }
+  for (const v1::AcceptRule& rule : spec.accept()) {
+    if (names.count(rule.text().substr(0, rule.text().find_first_of("[."))) > 0) {
+      *declared.add_accept() = rule;
+    }
+  }
+  // Without a collective left there is nothing that the variables are for.
+  if (declared.benchmarks_size() < spec.benchmarks_size()) declared.clear_nccl();
+  return declared;
+}
+
+TEST(ExamplesTest, AFleetThatCanRunEverythingAcceptsThem) {
+  const v1::RunnerDescription runner = Described();
+  std::set<std::string> names;
+  for (const v1::BenchmarkSchema& schema : runner.benchmarks()) names.insert(schema.name());
+  const std::vector<v1::Node> fleet = Fleet(runner);
+  int examples = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_SOURCE "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    SCOPED_TRACE(entry.path());
+    ++examples;
+    const Result<cli::CampaignFile> file = cli::ReadCampaignFile(entry.path());
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE(file->faults.empty());
+    const v1::CampaignSpec spec = Declared(file->spec, names);
+    if (spec.benchmarks().empty()) continue;
+    const auto expansion = coordinator::ExpandCampaign(spec, fleet);
+    EXPECT_TRUE(expansion.ok()) << expansion.status();
+  }
+  EXPECT_GE(examples, 20);
+}
+
+}  // namespace
+}  // namespace assay
