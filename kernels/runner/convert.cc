@@ -58,8 +58,10 @@ void Fill(const CaseReport& report, const ReportedMetric& metric, v1::Measuremen
   message->set_mad(metric.summary.mad);
   message->set_p05(metric.summary.p05);
   message->set_p95(metric.summary.p95);
-  message->set_ci_low(metric.summary.ci_low);
-  message->set_ci_high(metric.summary.ci_high);
+  if (metric.summary.HasInterval()) {
+    message->set_ci_low(metric.summary.ci_low);
+    message->set_ci_high(metric.summary.ci_high);
+  }
   message->mutable_samples()->Add(metric.samples.begin(), metric.samples.end());
   v1::Method* method = message->mutable_method();
   method->set_cache(report.timing.cache);

@@ -114,9 +114,12 @@ std::string MetricLines(const CaseReport& report) {
   std::string text;
   for (const ReportedMetric& metric : report.metrics) {
     const Summary& summary = metric.summary;
-    text += Format("  %-16s %.6g %s   95%% CI %.6g to %.6g, p05 %.6g, p95 %.6g\n",
-                   metric.metric.name.c_str(), summary.median, metric.metric.unit.c_str(),
-                   summary.ci_low, summary.ci_high, summary.p05, summary.p95);
+    text += Format("  %-16s %.6g %s   ", metric.metric.name.c_str(), summary.median,
+                   metric.metric.unit.c_str());
+    text += summary.HasInterval()
+                ? Format("95%% CI %.6g to %.6g", summary.ci_low, summary.ci_high)
+                : Format("no CI from %lld samples", static_cast<long long>(summary.n));
+    text += Format(", p05 %.6g, p95 %.6g\n", summary.p05, summary.p95);
   }
   const MeasuredTimes& times = report.times;
   if (report.metrics.empty()) return text;
@@ -132,8 +135,10 @@ std::string MetricJson(const ReportedMetric& metric) {
   json.Add("metric", metric.metric.name).Add("unit", metric.metric.unit);
   json.Add("n", static_cast<double>(metric.summary.n)).Add("median", metric.summary.median);
   json.Add("mad", metric.summary.mad).Add("p05", metric.summary.p05);
-  json.Add("p95", metric.summary.p95).Add("ci_low", metric.summary.ci_low);
-  json.Add("ci_high", metric.summary.ci_high);
+  json.Add("p95", metric.summary.p95);
+  if (metric.summary.HasInterval()) {
+    json.Add("ci_low", metric.summary.ci_low).Add("ci_high", metric.summary.ci_high);
+  }
   if (!metric.samples.empty()) json.Add("samples", metric.samples);
   return json.ToString();
 }
