@@ -24,7 +24,9 @@ struct KnownFlag {
   std::string_view meaning;
 };
 
-constexpr std::array<KnownFlag, 14> kKnown = {{
+constexpr std::array<KnownFlag, 15> kKnown = {{
+    {"above_ceiling", 'E',
+     "faster than its measured ceiling: that was disturbed, or caches helped"},
     {"busy_host", 'B', "the host had more load than hardware threads"},
     {"gpu_processes", 'P', "other processes were on the GPU before the job"},
     {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/number_text.h"
+#include "kernels/cpu/caches.h"
 #include "kernels/runner/ceiling_store.h"
 #include "kernels/runner/gang.h"
 #include "kernels/runner/link_model_store.h"
@@ -270,6 +271,12 @@ class Execution {
     evidence.ceilings = ceilings_;
     if (!on_gpu) evidence.in_cache = StaysInCache();
     report_.prediction = Predict(work_, evidence, median_seconds_);
+    // Nothing outruns a ceiling: it was probed while others used the machine, or what it
+    // bounds came from a cache.
+    constexpr double kAbove = 1.1;
+    if (report_.prediction.efficiency_measured.value_or(0) > kAbove) {
+      report_.conditions.flags.push_back("above_ceiling");
+    }
     UseLinkModel();
   }
 
@@ -286,10 +293,9 @@ class Execution {
     store.Add(machine_, series, {bytes, median_seconds_});
   }
 
-  // As benchmarks on CPUs say "cold": from twice the last-level cache on.
+  // As benchmarks on CPUs say "hot"; they may also be told to rotate past the caches.
   bool StaysInCache() const {
-    const auto cache = static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
-    return report_.timing.cache == "hot" && work_.bytes < 2 * cache;
+    return report_.timing.cache == "hot" && StaysInCpuCaches(work_.bytes);
   }
 
   // Those that the case measured itself come first. A broken context measures none.

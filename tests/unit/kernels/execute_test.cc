@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <new>
@@ -16,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 // What a fake case does on the rank that misbehaves.
 enum class Fault {
@@ -32,8 +34,8 @@ enum class Fault {
 
 class FakeCase : public Case {
  public:
-  FakeCase(Fault fault, const RunContext& context, VirtualClock* clock)
-      : fault_(fault), rank_(context.rank), clock_(clock) {}
+  FakeCase(Fault fault, const RunContext& context, VirtualClock* clock, const Ceilings& ceilings)
+      : fault_(fault), rank_(context.rank), clock_(clock), ceilings_(ceilings) {}
 
   Timing HowTimed() const override { return {"cold", "random", "events"}; }
   Result<Verdict> Verify() override { return Judge(fault_ == Fault::kWrongAtFirst); }
@@ -56,6 +58,8 @@ class FakeCase : public Case {
     ++runs_;
     return Status::Ok();
   }
+
+  Result<Ceilings> MeasureCeilings() override { return ceilings_; }
 
   std::vector<double> Observed(const std::string& name) const override {
     return name == "runs" ? observed_ : std::vector<double>();
@@ -80,6 +84,7 @@ class FakeCase : public Case {
   const Fault fault_;
   const int rank_;
   VirtualClock* const clock_;
+  const Ceilings ceilings_;
   int64_t ran_ = 0;
   int runs_ = 0;
   std::vector<double> observed_;
@@ -110,10 +115,11 @@ class FakeBenchmark : public Benchmark {
     if (fault == Fault::kUnsupported) return Unsupported("needs two moons");
     if (fault == Fault::kOutOfMemory) return OutOfMemory("GPU 0 has 3 MiB left");
     if (fault == Fault::kThrowsBadAlloc) throw std::bad_alloc();
-    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock));
+    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock, ceilings));
   }
 
   mutable VirtualClock clock;
+  Ceilings ceilings;
 
  private:
   const Fault fault_;
@@ -178,6 +184,21 @@ TEST(Execute, ReportsAMeasuredCase) {
   EXPECT_TRUE(report.conditions.load_average);
   EXPECT_EQ(report.environment.topology, "none");
   EXPECT_GT(report.end_time, report.start_time);
+}
+
+TEST(Execute, WhatOutrunsItsCeilingIsFlagged) {
+  FakeBenchmark benchmark(Fault::kNone, 0, false);  // 2 GFLOP/s.
+  RunContext context;
+  context.clock = &benchmark.clock;
+  for (const double ceiling : {1.9e9, 1.25e9}) {
+    benchmark.ceilings.flops = ceiling;
+    const auto report = ExecuteCase(benchmark, context, {});
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_DOUBLE_EQ(*report->prediction.efficiency_measured, 2e9 / ceiling);
+    const auto& flags = report->conditions.flags;
+    const auto times = std::count(flags.begin(), flags.end(), "above_ceiling");
+    EXPECT_EQ(times, ceiling < 1.8e9 ? 1 : 0);
+  }
 }
 
 TEST(Execute, VerifyOnlyMeasuresNothing) {
@@ -270,6 +291,16 @@ TEST(Output, TableAndJsonSayTheSame) {
   const CaseReport failed = Execute(Fault::kNanError);
   EXPECT_THAT(ReportAsJson(failed), HasSubstr("\"error\":null"));
   EXPECT_THAT(ReportAsTable(failed), HasSubstr("failed"));
+}
+
+TEST(Output, FewSamplesHaveNoInterval) {
+  CaseReport report = Execute(Fault::kNone);
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("95% CI 2 to 2"));
+  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"ci_low\""));
+  report.metrics[0].summary = Summarize({1, 2, 3, 4, 5});
+  report.metrics.resize(1);
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("no CI from 5 samples, p05"));
+  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("\"ci_")));
 }
 
 TEST(Json, EscapesAndNumbers) {
