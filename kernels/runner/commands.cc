@@ -152,7 +152,8 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
     return kExitGangLost;
   }
   std::fputs((options->json ? ReportAsJson(*report) : ReportAsTable(*report)).c_str(), stdout);
-  if (report->outcome == Outcome::kUnsupported) {
+  // The table says it; JSON may go where nobody reads it at once.
+  if (options->json && report->outcome == Outcome::kUnsupported) {
     std::fprintf(stderr, "assay-runner: unsupported here: %s\n", report->error.message().c_str());
   }
   return ExitCodeOf(*report);
