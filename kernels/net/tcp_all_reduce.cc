@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ class TcpAllReduceCase : public Case {
         rings_(std::move(rings)),
         team_(std::move(team)) {}
 
-  Timing HowTimed() const override { return {"hot", "random", "host_clock"}; }
+  Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
 
   double MinSampleSeconds() const override { return 100e-6; }
 
@@ -90,8 +91,13 @@ class TcpAllReduce : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
     const auto n = static_cast<double>(world_size);
+    const int64_t bytes = Integer(parameters, "bytes");
+    if (bytes % 4 != 0) {
+      return InvalidArgument("bytes is " + std::to_string(bytes) +
+                             "; it must be a multiple of 4, the size of an fp32");
+    }
     Work work;
-    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes") / 4 * 4);
+    work.payload_bytes = static_cast<double>(bytes);
     work.link_bytes = 2 * (n - 1) / n * work.payload_bytes;
     return work;
   }
@@ -133,7 +139,7 @@ class TcpAllReduce : public Benchmark {
         {"ranks", ParameterType::kInteger, "nodes taking part", "2", 2, 64, {}},
         {"bytes",
          ParameterType::kBytes,
-         "size of the array on each rank, whole fp32 elements",
+         "size of the array on each rank, a multiple of 4",
          "16777216",
          4,
          int64_t{4} << 30,

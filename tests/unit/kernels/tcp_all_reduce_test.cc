@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/net/all_reduce_pattern.h"
+#include "kernels/net/net.h"
 #include "kernels/net/ring.h"
 #include "tests/unit/kernels/gang.h"
 
@@ -78,6 +79,14 @@ TEST(Ring, SilentRankIsATimeout) {
     std::string done = "done";
     EXPECT_TRUE(peers->Broadcast(&done, 20s).ok());
   });
+}
+
+TEST(TcpAllReduce, WantsWholeElements) {
+  const auto benchmark = NewTcpAllReduce();
+  EXPECT_EQ(benchmark->WorkOf({{"bytes", "8"}}, 2)->payload_bytes, 8);
+  const auto odd = benchmark->WorkOf({{"bytes", "5"}}, 2);
+  EXPECT_EQ(odd.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(odd.status().message(), HasSubstr("multiple of 4"));
 }
 
 TEST(AllReducePattern, SumsAreExactInFp32) {
