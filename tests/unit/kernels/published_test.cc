@@ -34,6 +34,7 @@ TEST(Published, EveryRowCanBeMatched) {
     // Rates in the unit that the benchmarks have, times in seconds.
     EXPECT_TRUE(ValueIn(figure, figure.metric == "time"             ? "s"
                                 : figure.metric == "tflops"         ? "TFLOP/s"
+                                : figure.metric == "launch_time"    ? "us"
                                 : figure.metric == "latency_cycles" ? "cycles"
                                                                     : "GB/s"))
         << figure.unit;
