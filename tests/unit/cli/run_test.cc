@@ -36,8 +36,8 @@ TEST(RunTest, OnAnAgent) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "cpu_gemm: measure\n");
   EXPECT_EQ(run.out,
-            "BENCHMARK  PARAMETERS  METRIC  MEDIAN  UNIT       ±%\n"
-            "cpu_gemm   m=512       gflops   123.5  GFLOP/s  0.00\n");
+            "BENCHMARK  PARAMETERS  METRIC  MEDIAN  UNIT\n"
+            "cpu_gemm   m=512       gflops   123.5  GFLOP/s\n");
   EXPECT_EQ(agent.last_run().parameters().at("m"), "512");
   EXPECT_THAT(agent.last_run().gpu_indices(), testing::ElementsAre(0, 2));
   EXPECT_TRUE(agent.last_run().counters());
