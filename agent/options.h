@@ -23,7 +23,7 @@ struct AgentOptions {
   std::optional<double> price_per_hour;
   std::string runner;
   std::string advertise_address;
-  std::string nccl_host_id;  // Empty: the node's id.
+  std::string nccl_host_id;       // Empty: the node's id.
   std::vector<std::string> gpus;  // Numbers or UUIDs; empty: all of the node's.
   rpc::TlsFiles tls;
   bool insecure = false;

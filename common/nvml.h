@@ -86,8 +86,8 @@ struct NvmlProcess {
 // How two GPUs reach each other, as `nvidia-smi topo -m` names it.
 struct NvmlLink {
   int gpu_a = 0;
-  int gpu_b = 0;     // Greater than gpu_a.
-  std::string kind;  // "NV18", "PIX", "PXB", "PHB", "NODE" or "SYS".
+  int gpu_b = 0;               // Greater than gpu_a.
+  std::string kind;            // "NV18", "PIX", "PXB", "PHB", "NODE" or "SYS".
   std::string no_peer_access;  // As WhyNoPeerAccess.
 };
 
