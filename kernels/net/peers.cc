@@ -193,9 +193,11 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 }
 
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
-  ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(peers, EncodeStatus(mine), timeout));
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    const Status status = DecodeStatus(all[rank]);
+  const auto all = AllGather(peers, EncodeStatus(mine), timeout);
+  // A rank that waited in vain knows more than that the others cannot be reached.
+  if (!all.ok()) return mine.reason() == "PEER_TIMEOUT" ? mine : all.status();
+  for (size_t rank = 0; rank < all->size(); ++rank) {
+    const Status status = DecodeStatus((*all)[rank]);
     if (!status.ok()) return NameRank(static_cast<int>(rank), status);
   }
   return Status::Ok();

@@ -172,12 +172,12 @@ ReceivingEnd::ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> 
 }
 
 ReceivingEnd::~ReceivingEnd() {
-  Abort();
+  static_cast<void>(Abort());
   if (wake_ >= 0) close(wake_);
 }
 
 Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples,
-                           bool every_byte) {
+                           bool every_byte, std::function<void()> on_stall) {
   if (wake_ >= 0) close(wake_);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) return Internal(std::string("eventfd: ") + std::strerror(errno));
@@ -193,14 +193,16 @@ Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t sam
     stream.mismatches = {};
     std::fill(stream.buffer.begin(), stream.buffer.end(), '\xff');
   }
-  const Status started = threads_.Start(streams_.size(), [this](size_t i) -> Status {
+  const auto body = [this, on_stall = std::move(on_stall)](size_t i) -> Status {
     const Status received = ReceiveOn(streams_[i], i);
     if (received.ok()) return received;
     enough_ = true;
     Announce(true);
+    if (on_stall && received.reason() == "PEER_TIMEOUT") on_stall();
     return NameStream(i, received);
-  });
-  if (!started.ok()) Abort();
+  };
+  const Status started = threads_.Start(streams_.size(), body);
+  if (!started.ok()) static_cast<void>(Abort());  // `started` says why.
   return started;
 }
 
@@ -255,7 +257,7 @@ void ReceivingEnd::Announce(bool aborted) {
 
 Status ReceivingEnd::Finish(const std::vector<int64_t>& sent) {
   if (sent.size() != streams_.size()) {
-    Abort();
+    static_cast<void>(Abort());  // The message is what is wrong.
     return Internal("the other rank told of " + std::to_string(sent.size()) +
                         " streams instead of " + std::to_string(streams_.size()),
                     "BAD_MESSAGE");
@@ -267,10 +269,9 @@ Status ReceivingEnd::Finish(const std::vector<int64_t>& sent) {
   return Status::Ok();
 }
 
-void ReceivingEnd::Abort() {
+Status ReceivingEnd::Abort() {
   if (wake_ >= 0) Announce(true);
-  const Status ended = threads_.Join();
-  static_cast<void>(ended);  // What it was given up for is known to the caller.
+  return threads_.Join();
 }
 
 void ReceivingEnd::Shutdown() {

@@ -109,16 +109,19 @@ class ReceivingEnd {
   ~ReceivingEnd();
 
   // Begins to receive, on threads of its own; compares every byte if `every_byte`, else a
-  // sample of each block. Finish or Abort follows.
-  Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
+  // sample of each block. Finish or Abort follows. `on_stall` is called on such a thread when
+  // nothing has come for kStreamStall; it may be empty.
+  Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte,
+               std::function<void()> on_stall = {});
 
   // True once everything that counts has come, or cannot come any more.
   const std::atomic<bool>& enough() const { return enough_; }
 
   // Waits for `sent` bytes on each stream. After an error the connections are shut down.
   Status Finish(const std::vector<int64_t>& sent);
-  // Gives up: what comes after that is an error at either end.
-  void Abort();
+  // Gives up: what comes after that is an error at either end. Returns what had gone wrong on
+  // a stream before.
+  Status Abort();
 
   // Of the last Start that was finished.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }

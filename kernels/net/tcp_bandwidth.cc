@@ -1,5 +1,7 @@
 // tcp_bandwidth: what TCP carries between two nodes, one way or both ways at once, over one
 // connection or several.
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -14,8 +16,8 @@
 namespace assay {
 namespace {
 
-// How long a rank that only receives waits for the other to have sent everything. A
-// connection that stalls ends the transfer long before.
+// How long a rank that only receives waits for the other to have sent everything. Streams
+// that stall end the transfer long before: then the ranks' own connection is closed too.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 
 template <typename Number>
@@ -166,7 +168,7 @@ class TcpBandwidthCase : public Case {
     Status mine;
     if (receiver_) {
       mine = receiver_->Start(order.lead * bytes_, order.batch * bytes_, order.samples,
-                              order.every_byte);
+                              order.every_byte, [this] { LeavePeers(); });
     }
     // From here on both send, so that nobody waits for a rank that cannot.
     const Status agreed = Agree(peers_, mine, kPeerTimeout);
@@ -177,8 +179,8 @@ class TcpBandwidthCase : public Case {
       mine = sender_->Send(order.lead + order.samples * order.batch, bytes_, enough);
       sent = sender_->Sent();
     }
-    const auto all = AllGather(peers_, Pack(sent), kTransferTimeout);
-    if (!all.ok()) return GiveUp(all.status());
+    const auto all = AllGather(peers_, Pack(sent), mine.ok() ? kTransferTimeout : kStreamStall);
+    if (!all.ok()) return GiveUp(mine.ok() ? all.status() : mine);
     if (receiver_) {
       const auto theirs = Unpack<int64_t>((*all)[rank_ == 0 ? 1 : 0]);
       const Status received = receiver_->Finish(theirs);
@@ -189,8 +191,18 @@ class TcpBandwidthCase : public Case {
 
   Status GiveUp(const Status& why) {
     if (sender_) sender_->Shutdown();
-    if (receiver_) receiver_->Abort();
-    return why;
+    const Status stream = receiver_ ? receiver_->Abort() : Status::Ok();
+    // A stall comes before all that follows from it.
+    const Status& first = stream.reason() == "PEER_TIMEOUT" ? stream : why;
+    if (first.reason() != "PEER_TIMEOUT") return first;
+    return first.WithContext("transfer with rank " + std::to_string(1 - rank_));
+  }
+
+  // A rank that is frozen keeps its connections: nobody waits for it any longer.
+  void LeavePeers() const {
+    for (const PeerConnection& connection : peers_.Connections()) {
+      shutdown(connection.fd, SHUT_RDWR);
+    }
   }
 
   const int rank_;
