@@ -180,7 +180,10 @@ class TcpBandwidthCase : public Case {
       sent = sender_->Sent();
     }
     const auto all = AllGather(peers_, Pack(sent), mine.ok() ? kTransferTimeout : kStreamStall);
-    if (!all.ok()) return GiveUp(mine.ok() ? all.status() : mine);
+    if (!all.ok()) {
+      LeavePeers();
+      return GiveUp(mine.ok() ? all.status() : mine);
+    }
     if (receiver_) {
       const auto theirs = Unpack<int64_t>((*all)[rank_ == 0 ? 1 : 0]);
       const Status received = receiver_->Finish(theirs);
