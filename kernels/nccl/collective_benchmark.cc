@@ -111,8 +111,7 @@ class CollectiveBenchmark : public Benchmark {
 
   std::string UnsupportedReason() const override {
     if (std::string why = WhyNoGpu(); !why.empty()) return why;
-    const Result<const NcclLibrary*> nccl = LoadNccl();
-    return nccl.ok() ? "" : nccl.status().message();
+    return WhyNoNccl();
   }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {

@@ -69,6 +69,11 @@ Result<const NcclLibrary*> LoadNccl() {
   return &*loaded;
 }
 
+std::string WhyNoNccl() {
+  const Result<const NcclLibrary*> nccl = LoadNccl();
+  return nccl.ok() ? "" : nccl.status().message();
+}
+
 std::optional<std::string> NcclVersion() {
   const Result<const NcclLibrary*> nccl = LoadNccl();
   if (!nccl.ok() || (*nccl)->version == 0) return std::nullopt;

@@ -48,6 +48,9 @@ struct NcclLibrary {
 // long as the program. Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
 Result<const NcclLibrary*> LoadNccl();
 
+// Empty if LoadNccl works, else why not: a benchmark's UnsupportedReason.
+std::string WhyNoNccl();
+
 // "2.28.9"; loads the library. Absent if there is none.
 std::optional<std::string> NcclVersion();
 

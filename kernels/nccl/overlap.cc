@@ -89,8 +89,7 @@ class Overlap : public Benchmark {
 
   std::string UnsupportedReason() const override {
     if (std::string why = WhyNoCublasLt(); !why.empty()) return why;
-    const Result<const NcclLibrary*> nccl = LoadNccl();
-    return nccl.ok() ? "" : nccl.status().message();
+    return WhyNoNccl();
   }
 
   // No amounts: how many multiplications and collectives an iteration has is found out on
