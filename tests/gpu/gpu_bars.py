@@ -49,6 +49,15 @@ def bars(only, ranks):
     return chosen
 
 
+# What a measurement is good for at best: the interval at which it stops, of the median.
+RESOLUTION = 0.005
+
+
+def is_parity(ratio, least, spread):
+    """Is what the same call of the same library falls short by within what can be told?"""
+    return least - ratio <= max(spread, RESOLUTION)
+
+
 def table(values):
     """Text and whether a bar is missed, of (bar, our values, the reference's values)."""
     lines = [f"{'benchmark':<28} {'assay':>10} {'torch':>10} {'spread':>7} {'ratio':>7} {'bar':>5}"]
@@ -57,7 +66,7 @@ def table(values):
         ours, theirs = map(statistics.median, sides)
         spread = (max(sides[1]) - min(sides[1])) / theirs
         short = ours / theirs < bar.least
-        parity = short and bar.same_call and bar.least - ours / theirs <= spread
+        parity = short and bar.same_call and is_parity(ours / theirs, bar.least, spread)
         missed = missed or (short and not parity)
         verdict = "  parity" if parity else "  MISSED" if short else ""
         lines.append(f"{bar.name:<28} {ours:>10.2f} {theirs:>10.2f} {spread:>7.2%} "

@@ -21,12 +21,11 @@ import statistics
 import subprocess
 import sys
 
+from gpu_bars import is_parity
 from single_gpu_bars import all_bars
 from system_run import Stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What a measurement is good for at best: the interval at which it stops, of the median.
-RESOLUTION = 0.005
 SMALL = 1e-3  # Metrics below this are printed with an exponent.
 
 
@@ -180,8 +179,7 @@ class Judged:
         if not self.bar.least:
             return ""
         if self.ratio < self.bar.least:
-            parity = (self.bar.same_call and
-                      self.bar.least - self.ratio <= max(self.spread, RESOLUTION))
+            parity = self.bar.same_call and is_parity(self.ratio, self.bar.least, self.spread)
             return "parity" if parity else "MISSED"
         return "stretch met" if self.bar.stretch and self.ratio >= self.bar.stretch else "met"
 
