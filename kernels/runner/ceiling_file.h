@@ -1,11 +1,10 @@
-// The file in which measured ceilings of one GPU outlive the process.
+// The text in which measured ceilings of one GPU outlive the process, in a cache file.
 #pragma once
 
 #include <map>
 #include <string>
 
 #include "common/clock.h"
-#include "common/status.h"
 
 namespace assay {
 
@@ -33,11 +32,5 @@ std::string CeilingFileText(const CeilingOwner& owner, const CeilingMap& ceiling
 // What CeilingFileText wrote for the same owner. Empty for every other text: of another
 // owner, cut off, changed by hand.
 CeilingMap ParseCeilingFile(const CeilingOwner& owner, const std::string& text);
-
-// The text of a regular file of at most 64 KiB; empty if there is none.
-std::string ReadCeilingFile(const std::string& path);
-
-// Replaces the file at once: readers see the old one or the new one.
-Status WriteCeilingFile(const std::string& path, const std::string& text);
 
 }  // namespace assay

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "kernels/runner/cache_file.h"
+
 namespace assay {
 namespace {
 
@@ -70,7 +72,7 @@ std::optional<double> CeilingStore::Find(const LocalGpu& gpu, const std::string&
   if (absent_[CeilingFileText(owner, {})].count(kind) > 0) return std::nullopt;
   const std::string path = PathOf(gpu);
   if (!path.empty() && Fresh(gpu).count(kind) == 0) {
-    Fresh(gpu).merge(ParseCeilingFile(owner, ReadCeilingFile(path)));
+    Fresh(gpu).merge(ParseCeilingFile(owner, ReadCacheFile(path)));
   }
   CeilingMap& ceilings = Fresh(gpu);
   if (const auto found = ceilings.find(kind); found != ceilings.end()) {
@@ -80,8 +82,7 @@ std::optional<double> CeilingStore::Find(const LocalGpu& gpu, const std::string&
   if (!measured) return std::nullopt;
   ceilings[kind] = {*measured, clock_->WallNow()};
   if (path.empty()) return measured;
-  if (const Status status = WriteCeilingFile(path, CeilingFileText(owner, ceilings));
-      !status.ok()) {
+  if (const Status status = WriteCacheFile(path, CeilingFileText(owner, ceilings)); !status.ok()) {
     std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
   }
   return measured;

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "kernels/runner/ceiling_file.h"
+#include "kernels/runner/cache_file.h"
 
 namespace assay {
 namespace {
@@ -75,7 +75,7 @@ void LinkModelStore::Add(const std::string& machine, const std::string& series,
   Forget(&points);
   const std::string path = PathOf(owner);
   if (path.empty()) return;
-  if (const Status status = WriteCeilingFile(path, FileText(owner, points)); !status.ok()) {
+  if (const Status status = WriteCacheFile(path, FileText(owner, points)); !status.ok()) {
     std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
   }
 }
@@ -83,7 +83,7 @@ void LinkModelStore::Add(const std::string& machine, const std::string& series,
 LinkModelStore::Points& LinkModelStore::Known(const std::string& machine) {
   const auto [entry, added] = known_.try_emplace(machine);
   if (added && !PathOf(machine).empty()) {
-    entry->second = ParseFile(machine, ReadCeilingFile(PathOf(machine)));
+    entry->second = ParseFile(machine, ReadCacheFile(PathOf(machine)));
   }
   Forget(&entry->second);
   return entry->second;

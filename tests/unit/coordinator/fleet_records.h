@@ -94,6 +94,11 @@ inline v1::Node MakeFleetNode(const std::string& name, char id_digit, int gpus) 
   return node;
 }
 
+// Node b with eight GPUs, a with two, c with none.
+inline std::vector<v1::Node> ThreeNodes() {
+  return {MakeFleetNode("b", '2', 8), MakeFleetNode("a", '1', 2), MakeFleetNode("c", '3', 0)};
+}
+
 // Adds an axis with a list of values.
 inline void AddAxis(v1::BenchmarkMatrix& matrix, const std::string& name,
                     const std::vector<std::string>& values, int line = 0) {

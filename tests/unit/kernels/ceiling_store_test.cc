@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/runner/cache_file.h"
 #include "tests/temporary_folder.h"
 
 namespace assay {
@@ -162,7 +163,7 @@ TEST_F(CeilingStoreTest, AClockSetBackTrustsNothing) {
 
 TEST_F(CeilingStoreTest, DamagedFilesAreMeasuredAnew) {
   ASSERT_EQ(ProbesOfNewStore(Copy()), 1u);
-  const std::string good = ReadCeilingFile(File());
+  const std::string good = ReadCacheFile(File());
   ASSERT_FALSE(good.empty());
   for (size_t size = 0; size < good.size(); ++size) {
     Write(good.substr(0, size));
