@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/nccl_variables.h"
+
 namespace assay::cli {
 namespace {
 
@@ -37,6 +39,11 @@ void ReadNccl(const YamlNode& value, const std::string& field, const std::string
     } else if (reader.IsText(entry.value, path, "a value, for example Ring")) {
       if (entry.value.text.empty()) {
         reader.Fault(entry.value.at, path, "is empty; give a value, or leave the line out");
+        continue;
+      }
+      const Status sound = CheckNcclVariable(entry.key, entry.value.text);
+      if (!sound.ok()) {
+        reader.Fault(entry.value.at, path, sound.message());
         continue;
       }
       settings[entry.key] = entry.value.text;

@@ -11,8 +11,9 @@
 namespace assay::cli {
 
 // Adds the variables of the map `value` to `settings`, and their lines to `lines` as
-// "SPEC_FIELD.NAME". Which may be set, and to what, is the coordinator's to say. Faults
-// are reported at `field`.
+// "SPEC_FIELD.NAME". Variables and values are judged as the coordinator judges them, whose
+// word is the last; what contradicts each other is for it alone. Faults are reported at
+// `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/nccl_values.h"
 #include "common/status.h"
 
 namespace assay {
@@ -15,6 +16,7 @@ struct NcclVariable {
   std::string_view name;
   // What it sets, one line.
   std::string_view purpose;
+  NcclValues values;
   // Names things of one host (interfaces, adapters), so ranks may differ in it.
   bool of_host = false;
 };
@@ -28,12 +30,14 @@ const std::vector<NcclVariable>& NcclVariables();
 // Null if it is not among them.
 const NcclVariable* FindNcclVariable(std::string_view name);
 
-// INVALID_ARGUMENT unless the variable is allowed and the value has 1 to 64 characters of
-// [A-Za-z0-9_,:^.=+-]. The message names neither field nor line.
+// INVALID_ARGUMENT unless the variable is allowed and the value is one that NCCL takes for
+// it, in 1 to 256 characters of [A-Za-z0-9_,:;^.=+-]. The message names variable and value
+// and says what would be right; it names neither field nor line.
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
 // Those of `environment` ("NAME=VALUE" each, ended by a null) that a campaign could have
-// set: the value of one that no campaign could give reads "?".
+// set, whatever NCCL makes of their values; one in other characters than a campaign's
+// reads "?".
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 
 }  // namespace assay

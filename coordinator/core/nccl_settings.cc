@@ -37,6 +37,16 @@ void CheckEach(const v1::CampaignSpec& spec, const Settings& settings, const std
   }
 }
 
+NcclSettings Merged(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix) {
+  NcclSettings settings(matrix.nccl().begin(), matrix.nccl().end());
+  settings.insert(spec.nccl().begin(), spec.nccl().end());  // Those not set yet.
+  return settings;
+}
+
+Status CheckTogether(const v1::CampaignSpec& spec) {
+  return CheckNcclTogether(NcclSettings(spec.nccl().begin(), spec.nccl().end()));
+}
+
 }  // namespace
 
 void CheckNcclOf(const v1::CampaignSpec& spec,
@@ -45,6 +55,8 @@ void CheckNcclOf(const v1::CampaignSpec& spec,
   if (spec.nccl().empty()) return;
   const int line = LineOf(spec, "nccl");
   CheckEach(spec, spec.nccl(), "nccl", line, violations);
+  const Status together = CheckTogether(spec);
+  if (!together.ok()) violations.Add("nccl", together.message(), line);
   const bool used = std::any_of(spec.benchmarks().begin(), spec.benchmarks().end(),
                                 [&](const v1::BenchmarkMatrix& matrix) {
                                   const auto schema = schemas.find(matrix.benchmark());
@@ -67,14 +79,14 @@ void CheckNcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix
         matrix.line());
   }
   CheckEach(spec, matrix.nccl(), path + ".nccl", matrix.line(), violations);
+  if (!CheckTogether(spec).ok()) return;  // Said where the campaign's own stand.
+  const Status together = CheckNcclTogether(Merged(spec, matrix));
+  if (!together.ok()) violations.Add(path + ".nccl", together.message(), matrix.line());
 }
 
 NcclSettings NcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                     const v1::BenchmarkSchema& schema) {
-  if (!UsesNccl(schema)) return {};
-  NcclSettings settings(matrix.nccl().begin(), matrix.nccl().end());
-  settings.insert(spec.nccl().begin(), spec.nccl().end());  // Those not set yet.
-  return settings;
+  return UsesNccl(schema) ? Merged(spec, matrix) : NcclSettings();
 }
 
 }  // namespace assay::coordinator

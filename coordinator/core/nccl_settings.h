@@ -12,12 +12,13 @@ namespace assay::coordinator {
 
 using NcclSettings = std::map<std::string, std::string>;
 
-// Judges the campaign's own settings: each variable and value, and whether any benchmark
-// of the campaign is a collective of GPUs. `schemas` are the fleet's, by name.
+// Judges the campaign's own settings: each variable and value, whether they contradict each
+// other, and whether any benchmark of the campaign is a collective of GPUs. `schemas` are
+// the fleet's, by name.
 void CheckNcclOf(const v1::CampaignSpec& spec,
                  const std::map<std::string, v1::BenchmarkSchema>& schemas, Violations& violations);
 
-// Judges those of the entry `matrix` at `path`.
+// Judges those of the entry `matrix` at `path`, also together with the campaign's.
 void CheckNcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                  const v1::BenchmarkSchema& schema, const std::string& path,
                  Violations& violations);

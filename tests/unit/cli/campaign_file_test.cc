@@ -167,6 +167,10 @@ TEST(CampaignFileTest, NcclsVariablesWithTheirLines) {
               HasSubstr("nccl.algo: \"algo\" is not the name of a variable"));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: [Ring]}}"), HasSubstr("found a list"));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: ''}}"), HasSubstr("is empty"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALG: Ring}}"), HasSubstr("mean NCCL_ALGO?"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_IB_DISABLE: true}}"),
+              HasSubstr("\"true\" is no value for NCCL_IB_DISABLE: write 0 or 1; NCCL would read "
+                        "it as 0"));
 }
 
 TEST(CampaignFileTest, FilesThatAreNoCampaign) {

@@ -168,6 +168,30 @@ std::vector<Fault> Faults() {
          (*s.mutable_lines())["benchmarks[0].nccl.NCCL_ALGO"] = 12;
        },
        "benchmarks[0].nccl.NCCL_ALGO", "is no value for NCCL_ALGO", 12},
+      {"NcclValueOfAnotherKind",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         (*s.mutable_nccl())["NCCL_BUFFSIZE"] = "4MiB";
+         (*s.mutable_lines())["nccl.NCCL_BUFFSIZE"] = 11;
+       },
+       "nccl.NCCL_BUFFSIZE", "\"4MiB\" is no value for NCCL_BUFFSIZE: write an integer of bytes",
+       11},
+      {"NcclContradiction",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         (*s.mutable_nccl())["NCCL_MIN_NCHANNELS"] = "8";
+         (*s.mutable_nccl())["NCCL_MAX_NCHANNELS"] = "4";
+         (*First(s).mutable_nccl())["NCCL_ALGO"] = "Ring";
+         (*s.mutable_lines())["nccl"] = 10;
+       },
+       "nccl", "NCCL_MIN_NCHANNELS is 8 and NCCL_MAX_NCHANNELS is 4", 10},
+      {"NcclContradictionOfEntryAndCampaign",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         (*s.mutable_nccl())["NCCL_MIN_CTAS"] = "8";
+         (*First(s).mutable_nccl())["NCCL_MAX_CTAS"] = "4";
+       },
+       "benchmarks[0].nccl", "NCCL_MIN_CTAS is 8 and NCCL_MAX_CTAS is 4", 4},
       {"NcclOfNoCollective", [](Spec& s) { (*First(s).mutable_nccl())["NCCL_ALGO"] = "Ring"; },
        "benchmarks[0].nccl", "cpu_gemm is no collective of GPUs", 4},
       {"NcclForNothing",
