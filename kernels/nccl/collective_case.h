@@ -66,6 +66,8 @@ class CollectiveCase : public Case {
   Result<Rotation> PlanOnThisRank();
   Status AllocateAndFill();
   Status CaptureGraph();
+  // Of the next `iterations`, on all ranks.
+  Result<std::unique_ptr<CudaGraph>> Capture(int64_t iterations);
   int64_t BytesOfElements(int64_t count) const { return count * type_.bytes; }
   Buffers BuffersOf(int64_t set, int64_t piece) const;
   // The inputs of all collectives of `set`.
@@ -113,8 +115,11 @@ class CollectiveCase : public Case {
   int64_t launches_ = 1;       // Iterations of a launch.
   int64_t last_set_ = 0;       // Of the latest launch.
   int64_t captured_last_ = 0;  // Of a replay.
-  // Goes before the communicator that it captured, or stays for ever if that was aborted.
+  int64_t verified_set_ = 0;
+  // Graphs go before the communicator that they captured, or stay for ever if that was aborted.
   std::unique_ptr<CudaGraph> captured_;
+  // One iteration to verify where a replay cannot be, else null.
+  std::unique_ptr<CudaGraph> verified_;
 };
 
 }  // namespace assay

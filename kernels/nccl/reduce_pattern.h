@@ -30,15 +30,17 @@ enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 int64_t BytesOf(ReduceType type);
 bool IsFloating(ReduceType type);
 
-// What a case reduces. Element i of rank r is, for sum, min, max and avg, a whole number
-// from 0 to limit / world_size, a function of seed, r and i, where limit is 127, or 16 and 8
-// in fp8 e4m3 and e5m2; with more ranks than limit it is 0 on all but at most 8 ranks. For
-// prod it is 1 or 2, at most two ranks having a 2. Any order of reduction then gives the
-// same, exact result.
+// What a case reduces: whole numbers, a function of seed, rank and element, whose reduction
+// is the same in any order (reduce_values.cuh has them; limit is 2^20, or what the type holds
+// exactly).
 //
-// An average of floating-point numbers is exact if world_size is a power of two; else NCCL
-// rounds 1 / n and each product with it, and n + 2 roundings are allowed for. Of integers it
-// is the sum's quotient without the remainder.
+// - sum: 0 to limit / world_size; with more ranks than limit 0 on all but at most 8 ranks.
+// - prod: 1, or 2 on at most two ranks.
+// - min, max: 0 to limit, one rank's the least or largest.
+// - avg: 0, but on at most two ranks limit / 4 to limit / 2. Of floating-point numbers it is
+//   exact where world_size is a power of two; else NCCL rounds 1 / n, each product with it and
+//   the sum, and 4 roundings are allowed for. Of integers it is the sum's quotient without the
+//   remainder.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;

@@ -99,6 +99,7 @@ bool TestCollective(const RunContext& context, const Collective& collective) {
   const std::vector<ParameterMap> variants = {
       {{"bytes", "67108864"}, {"dtype", "bf16"}, {"launch", "graph"}},
       {{"bytes", "65536"}, {"in_place", "true"}, {"launch", "graph"}},
+      {{"bytes", "67108864"}, {"in_place", "true"}, {"launch", "graph"}, {"policy", "nccl_tests"}},
       {{"bytes", "65536"}, {"aggregate", "4"}, {"dtype", "fp8_e4m3"}},
       {{"bytes", "65536"}, {"policy", "nccl_tests"}, {"dtype", "int64"}},
   };
