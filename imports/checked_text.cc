@@ -29,7 +29,17 @@ bool IsPlainLine(std::string_view line) {
 }  // namespace
 
 Status FaultAt(size_t line, const std::string& what) {
-  return InvalidArgument("line " + std::to_string(line) + ": " + what, "BAD_FILE");
+  return FaultAt("line " + std::to_string(line), what);
+}
+
+Status FaultAt(const std::string& where, const std::string& what) {
+  return InvalidArgument(where + ": " + what, "BAD_FILE");
+}
+
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
 }
 
 std::string Quoted(std::string_view text) {
@@ -93,6 +103,22 @@ Result<double> NumberOf(std::string_view word, size_t line, const std::string& w
     return FaultAt(line, what + " is " + Quoted(word) + "; expected a number from 0 to 1e15");
   }
   return number;
+}
+
+Result<Printed> PrintedOf(std::string_view word, size_t line, const std::string& what) {
+  Printed printed;
+  ASSAY_ASSIGN_OR_RETURN(printed.value, NumberOf(word, line, what));
+  const size_t mantissa = std::min(word.find_first_of("eE"), word.size());
+  int exponent = 0;
+  if (mantissa < word.size()) {
+    std::string_view digits = word.substr(mantissa + 1);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  }
+  const size_t point = std::min(word.find('.'), mantissa);
+  const auto decimals = static_cast<int>(mantissa - std::min(point + 1, mantissa));
+  printed.error = 0.5 * std::pow(10.0, exponent - decimals);
+  return printed;
 }
 
 Result<int64_t> IntegerOf(std::string_view word, size_t line, const std::string& what,

@@ -1,108 +1,36 @@
 #include "imports/nccl_run.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
 
 #include "imports/checked_text.h"
+#include "imports/nccl_row.h"
+#include "imports/nccl_words.h"
 
 namespace assay::imports {
 namespace {
 
 // Of the way from a row of nccl-tests to a result: raised when it changes.
-constexpr int kVersion = 1;
-
-struct Collective {
-  std::string_view program;
-  std::string_view benchmark;
-  bool reduces = false;
-  bool rooted = false;
-};
-constexpr std::array<Collective, 9> kCollectives = {{
-    {"all_gather_perf", "all_gather"},
-    {"all_reduce_perf", "all_reduce", true},
-    {"alltoall_perf", "all_to_all"},
-    {"broadcast_perf", "broadcast", false, true},
-    {"gather_perf", "gather", false, true},
-    {"reduce_perf", "reduce", true, true},
-    {"reduce_scatter_perf", "reduce_scatter", true},
-    {"scatter_perf", "scatter", false, true},
-    {"sendrecv_perf", "send_recv"},
-}};
-
-struct TypeWord {
-  std::string_view theirs;
-  std::string_view ours;
-};
-constexpr std::array<TypeWord, 14> kTypes = {{{"bfloat16", "bf16"},
-                                              {"double", "fp64"},
-                                              {"f8e4m3", "fp8_e4m3"},
-                                              {"f8e5m2", "fp8_e5m2"},
-                                              {"float", "fp32"},
-                                              {"fp8_e4m3", "fp8_e4m3"},
-                                              {"fp8_e5m2", "fp8_e5m2"},
-                                              {"half", "fp16"},
-                                              {"int32", "int32"},
-                                              {"int64", "int64"},
-                                              {"int8", "int8"},
-                                              {"uint32", "uint32"},
-                                              {"uint64", "uint64"},
-                                              {"uint8", "uint8"}}};
-constexpr std::array<std::string_view, 6> kOps = {"sum", "prod", "max", "min", "avg", "mulsum"};
-
-std::string CollectiveNames() {
-  std::string names;
-  for (const Collective& one : kCollectives) {
-    names += (names.empty() ? "" : ", ") + std::string(one.benchmark);
-  }
-  return names;
-}
-
-// By the program's name in the output ("broadcast_perf_mpi" is built with MPI), or else by
-// the benchmark's name that the user gave.
-Result<const Collective*> CollectiveOf(const NcclRun& run, const std::string& given) {
-  std::string_view program = run.program;
-  if (program.ends_with("_mpi")) program.remove_suffix(4);
-  for (const Collective& one : kCollectives) {
-    if (program.empty() ? one.benchmark == given : one.program == program) return &one;
-  }
-  if (!program.empty()) {
-    return FaultAt(run.line, "the test " + Quoted(run.program) +
-                                 " is none of Assay's collectives: " + CollectiveNames());
-  }
-  if (!given.empty()) {
-    return InvalidArgument("--collective " + Quoted(given) + " is none of " + CollectiveNames());
-  }
-  return FaultAt(run.line, "the output does not name its test, as nccl-tests does since 2.17")
-      .WithHint("say which it was: --collective all_reduce");
-}
-
-Result<std::string_view> TypeOf(const NcclRow& row) {
-  for (const TypeWord& word : kTypes) {
-    if (word.theirs == row.type) return word.ours;
-  }
-  return FaultAt(row.line, "type " + Quoted(row.type) + " is none of nccl-tests' types");
-}
+constexpr int kVersion = 2;
 
 Status AddParameters(const NcclRun& run, const Collective& collective, const NcclRow& row,
                      bool in_place, v1::CaseResult* result) {
   auto& parameters = *result->mutable_parameters();
-  ASSAY_ASSIGN_OR_RETURN(const std::string_view type, TypeOf(row));
+  ASSAY_ASSIGN_OR_RETURN(const ElementType* type, TypeOf(row));
   parameters["ranks"] = std::to_string(run.machines.gpus);
   parameters["nodes"] = std::to_string(std::max<size_t>(1, run.machines.hosts.size()));
   parameters["bytes"] = std::to_string(row.bytes);
-  parameters["dtype"] = type;
+  parameters["dtype"] = type->ours;
   if (collective.reduces) {
-    if (std::find(kOps.begin(), kOps.end(), row.op) == kOps.end()) {
-      return FaultAt(row.line, "redop " + Quoted(row.op) + " is none of nccl-tests' reductions");
+    if (!IsReduction(row.op)) {
+      return FaultAt(row.where, "redop " + Quoted(row.op) + " is none of nccl-tests' reductions");
     }
     parameters["op"] = row.op;
   }
   if (collective.rooted) {
     if (row.root < 0 || row.root >= run.machines.gpus) {
-      return FaultAt(row.line, "root " + std::to_string(row.root) + " is none of the " +
-                                   std::to_string(run.machines.gpus) + " ranks");
+      return FaultAt(row.where, "root " + std::to_string(row.root) + " is none of the " +
+                                    std::to_string(run.machines.gpus) + " ranks");
     }
     parameters["root"] = std::to_string(row.root);
   }
@@ -110,7 +38,8 @@ Status AddParameters(const NcclRun& run, const Collective& collective, const Ncc
   parameters["launch"] = run.graph ? "graph" : "stream";
   parameters["aggregate"] = std::to_string(run.aggregate);
   parameters["policy"] = "nccl_tests";
-  if (run.blocking) parameters["blocking"] = "true";
+  if (!run.blocking.empty()) parameters["blocking"] = run.blocking;
+  if (run.unalign > 0) parameters["unalign"] = std::to_string(run.unalign);
   return Status::Ok();
 }
 
@@ -126,15 +55,19 @@ void AddVerification(const NcclTiming& timing, v1::CaseResult* result) {
   verification->set_norm("wrong_elements");
 }
 
-void AddTimes(const NcclRun& run, const NcclTiming& timing, v1::CaseResult* result) {
+void AddTimes(const NcclRun& run, const NcclBandwidths& bandwidths, const NcclTiming& timing,
+              v1::CaseResult* result) {
   constexpr auto kHigher = v1::DIRECTION_HIGHER_IS_BETTER;
   const int batch = static_cast<int>(run.iterations * run.aggregate);
   // nccl-tests reads the host's clock around all iterations.
-  AddMeasurement("bus_bandwidth", "GB/s", kHigher, timing.bus_bandwidth, "host_clock", batch,
-                 result);
-  AddMeasurement("algorithm_bandwidth", "GB/s", kHigher, timing.algorithm_bandwidth, "host_clock",
-                 batch, result);
-  AddMeasurement("time", "s", v1::DIRECTION_LOWER_IS_BETTER, timing.microseconds * 1e-6,
+  if (bandwidths.bus) {
+    AddMeasurement("bus_bandwidth", "GB/s", kHigher, *bandwidths.bus, "host_clock", batch, result);
+  }
+  if (bandwidths.algorithm) {
+    AddMeasurement("algorithm_bandwidth", "GB/s", kHigher, *bandwidths.algorithm, "host_clock",
+                   batch, result);
+  }
+  AddMeasurement("time", "s", v1::DIRECTION_LOWER_IS_BETTER, timing.microseconds.value * 1e-6,
                  "host_clock", batch, result);
   for (v1::Measurement& measurement : *result->mutable_measurements()) {
     measurement.mutable_method()->set_warmup_iterations(run.warmup_iterations);
@@ -142,7 +75,7 @@ void AddTimes(const NcclRun& run, const NcclTiming& timing, v1::CaseResult* resu
 }
 
 Result<v1::CaseResult> ResultOf(const NcclRun& run, const Collective& collective,
-                                const NcclRow& row, bool in_place) {
+                                const NcclRow& row, bool in_place, int* computed) {
   const NcclTiming& timing = in_place ? row.in_place : row.out_of_place;
   v1::CaseResult result;
   result.set_benchmark(std::string(collective.benchmark));
@@ -158,7 +91,9 @@ Result<v1::CaseResult> ResultOf(const NcclRun& run, const Collective& collective
     return result;
   }
   result.set_outcome(v1::CASE_OUTCOME_OK);
-  AddTimes(run, timing, &result);
+  const NcclBandwidths bandwidths = BandwidthsOf(row, timing, collective, run.machines.gpus);
+  *computed += bandwidths.computed ? 1 : 0;
+  AddTimes(run, bandwidths, timing, &result);
   return result;
 }
 
@@ -175,18 +110,23 @@ Status CheckSameMachines(const NcclRun& first, const NcclRun& run) {
 
 }  // namespace
 
-Status CheckSummary(const NcclRun& run, int digits) {
+Status CheckSummary(const NcclRun& run) {
   if (run.rows.empty()) return FaultAt(run.line, "this run has no rows of results");
   double sum = 0;
+  double error = 0;
   bool wrong = false;
   for (const NcclRow& row : run.rows) {
-    sum += row.out_of_place.bus_bandwidth + row.in_place.bus_bandwidth;
+    for (const NcclTiming* timing : {&row.out_of_place, &row.in_place}) {
+      sum += timing->bus_bandwidth.value;
+      error += timing->bus_bandwidth.error;
+    }
     wrong |= row.out_of_place.wrong.value_or(0) > 0 || row.in_place.wrong.value_or(0) > 0;
   }
-  const double mean = sum / (2.0 * static_cast<double>(run.rows.size()));
+  const double numbers = 2.0 * static_cast<double>(run.rows.size());
+  const double mean = sum / numbers;
   // Half of the rows' last digit each, and six digits of the summary (%g).
   const double tolerance =
-      0.51 * std::pow(10, -digits) + 2e-4 * std::max(mean, run.average_bus_bandwidth);
+      1.02 * error / numbers + 2e-4 * std::max(mean, run.average_bus_bandwidth);
   if (std::abs(mean - run.average_bus_bandwidth) > tolerance) {
     return FaultAt(run.line, "the mean of this run's bus bandwidths is " + std::to_string(mean) +
                                  " GB/s, and its summary says " +
@@ -203,21 +143,44 @@ Status CheckSummary(const NcclRun& run, int digits) {
 Result<Imported> ResultsOf(const std::vector<NcclRun>& runs, const Origin& origin) {
   if (runs.empty()) return InvalidArgument("the file has no run of nccl-tests", "BAD_FILE");
   Imported imported;
+  Machines machines = runs.front().machines;
+  int computed = 0;
+  int empty = 0;
   for (const NcclRun& run : runs) {
     ASSAY_RETURN_IF_ERROR(CheckSameMachines(runs.front(), run));
+    machines.AddClock(run.machines.began);
+    machines.AddClock(run.machines.ended);
     ASSAY_ASSIGN_OR_RETURN(const Collective* collective, CollectiveOf(run, origin.collective));
     for (const NcclRow& row : run.rows) {
+      ASSAY_RETURN_IF_ERROR(CheckRow(row, *collective, run.machines.gpus));
+      empty += row.bytes == 0 ? 1 : 0;
+      if (row.bytes == 0) continue;
       if (imported.results.size() + 2 > kMaxResults) {
-        return FaultAt(row.line, "the file has more than " + std::to_string(kMaxResults) +
-                                     " results, the most that an import takes");
+        return FaultAt(row.where, "the file has more than " + std::to_string(kMaxResults) +
+                                      " results, the most that an import takes");
       }
       for (const bool in_place : {false, true}) {
-        ASSAY_ASSIGN_OR_RETURN(v1::CaseResult result, ResultOf(run, *collective, row, in_place));
+        ASSAY_ASSIGN_OR_RETURN(v1::CaseResult result,
+                               ResultOf(run, *collective, row, in_place, &computed));
         imported.results.push_back(std::move(result));
       }
     }
   }
-  ASSAY_RETURN_IF_ERROR(Describe(runs.front().machines, runs.front().source, origin, &imported));
+  if (imported.results.empty()) {
+    return InvalidArgument(
+        "no row of the file moves a byte: its sizes are below one element a rank", "BAD_FILE");
+  }
+  if (empty > 0) {
+    imported.notes.push_back("left out, as they move no bytes (sizes below one element a rank): " +
+                             std::to_string(empty) + (empty == 1 ? " row" : " rows"));
+  }
+  if (computed > 0) {
+    imported.notes.push_back(
+        "bandwidths computed from bytes and time, as they are printed with "
+        "fewer than three digits: of " +
+        std::to_string(computed) + (computed == 1 ? " result" : " results"));
+  }
+  ASSAY_RETURN_IF_ERROR(Describe(machines, runs.front().source, origin, &imported));
   return imported;
 }
 

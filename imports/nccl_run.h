@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "imports/checked_text.h"
 #include "imports/imports.h"
 #include "imports/records.h"
 
@@ -13,17 +14,18 @@ namespace assay::imports {
 
 // In or out of place.
 struct NcclTiming {
-  double microseconds = 0;
-  double algorithm_bandwidth = 0;  // GB/s.
-  double bus_bandwidth = 0;        // GB/s.
-  std::optional<double> wrong;     // Elements; none if it was not checked.
+  Printed microseconds;
+  Printed algorithm_bandwidth;  // GB/s.
+  Printed bus_bandwidth;        // GB/s.
+  std::optional<double> wrong;  // Elements; none if it was not checked.
 };
 
 struct NcclRow {
-  size_t line = 0;  // Of a text; position in JSON's `results`, from 1.
+  std::string where;  // "line 17" of a text, "result 3" of a JSON.
   int64_t bytes = 0;
-  std::string type;  // "float".
-  std::string op;    // "sum"; "none" without reduction.
+  int64_t count = 0;  // Elements, as the program counts them.
+  std::string type;   // "float".
+  std::string op;     // "sum"; "none" without reduction.
   int64_t root = -1;
   NcclTiming out_of_place;
   NcclTiming in_place;
@@ -38,15 +40,16 @@ struct NcclRun {
   int64_t iterations = 1;
   int64_t aggregate = 1;
   bool graph = false;
-  bool blocking = false;
+  std::string blocking;  // "true", or "no_barrier" (-z 2); empty without -z.
+  int64_t unalign = 0;   // -u.
   std::vector<NcclRow> rows;
   double average_bus_bandwidth = 0;
   int64_t out_of_bounds = 0;
 };
 
 // INVALID_ARGUMENT unless the run's own summary agrees with its rows: what was lost or
-// changed on the way shows there. `digits` are the decimals of the rows' numbers.
-Status CheckSummary(const NcclRun& run, int digits);
+// changed on the way shows there.
+Status CheckSummary(const NcclRun& run);
 
 // The results of all runs. INVALID_ARGUMENT if the runs are not of the same machines or a
 // test is not one of Assay's collectives.

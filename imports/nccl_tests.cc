@@ -5,6 +5,7 @@
 namespace assay::imports {
 
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin) {
+  text = WithoutByteOrderMark(text);
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';
   ASSAY_ASSIGN_OR_RETURN(const std::vector<NcclRun> runs,

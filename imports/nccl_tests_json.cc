@@ -26,6 +26,13 @@ Result<std::string> ProgramOf(const Json& root) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// Without zone, and so of no use but to hold the user's --time against.
+std::optional<int64_t> ClockOf(const Json& root, const std::string& name) {
+  const auto found = root.find(name);
+  if (found == root.end() || !found->is_string()) return std::nullopt;
+  return ClockSeconds(found->get_ref<const std::string&>());
+}
+
 Result<int64_t> SmallNumber(const Json& config, const std::string& name, int64_t least) {
   ASSAY_ASSIGN_OR_RETURN(const int64_t number, JsonInteger(config, name, "`config`", least));
   if (number > kMaxIterations) {
@@ -43,7 +50,8 @@ Status ReadConfig(const Json& root, NcclRun* run) {
   run->graph = graphs > 0;
   ASSAY_ASSIGN_OR_RETURN(const Json* blocking,
                          MemberOf(*config, "blocking_collectives", "`config`"));
-  run->blocking = *blocking == true || *blocking == "true";  // nccl-tests writes the text.
+  // nccl-tests writes the text, and -z 1 and -z 2 alike.
+  if (*blocking == true || *blocking == "true") run->blocking = "true";
   ASSAY_ASSIGN_OR_RETURN(const int64_t threads, SmallNumber(*config, "nthreads", 1));
   ASSAY_ASSIGN_OR_RETURN(const int64_t gpus, SmallNumber(*config, "ngpus", 1));
   // One entry a process, of its first rank alone.
@@ -76,9 +84,13 @@ Result<NcclTiming> ReadTiming(const Json& row, const std::string& name, const st
     return Fault(place + " has the host's times (-C 1); expected `time`");
   }
   NcclTiming timing;
-  ASSAY_ASSIGN_OR_RETURN(timing.microseconds, JsonNumber(*found, "time", place));
-  ASSAY_ASSIGN_OR_RETURN(timing.algorithm_bandwidth, JsonNumber(*found, "alg_bw", place));
-  ASSAY_ASSIGN_OR_RETURN(timing.bus_bandwidth, JsonNumber(*found, "bus_bw", place));
+  constexpr double kError = 0.5e-6;  // Written with six decimals.
+  ASSAY_ASSIGN_OR_RETURN(const double time, JsonNumber(*found, "time", place));
+  ASSAY_ASSIGN_OR_RETURN(const double algorithm, JsonNumber(*found, "alg_bw", place));
+  ASSAY_ASSIGN_OR_RETURN(const double bus, JsonNumber(*found, "bus_bw", place));
+  timing.microseconds = {time, kError};
+  timing.algorithm_bandwidth = {algorithm, kError};
+  timing.bus_bandwidth = {bus, kError};
   ASSAY_ASSIGN_OR_RETURN(const Json* wrong, MemberOf(*found, "nwrong", place));
   if (!wrong->is_null()) {
     ASSAY_ASSIGN_OR_RETURN(timing.wrong, ToNumber(*wrong, "`nwrong` of " + place));
@@ -89,8 +101,9 @@ Result<NcclTiming> ReadTiming(const Json& row, const std::string& name, const st
 Result<NcclRow> ReadRow(const Json& json, size_t position) {
   const std::string where = "result " + std::to_string(position);
   NcclRow row;
-  row.line = position;
+  row.where = where;
   ASSAY_ASSIGN_OR_RETURN(row.bytes, JsonInteger(json, "size", where));
+  ASSAY_ASSIGN_OR_RETURN(row.count, JsonInteger(json, "count", where));
   ASSAY_ASSIGN_OR_RETURN(row.type, JsonText(json, "type", where));
   ASSAY_ASSIGN_OR_RETURN(row.op, JsonText(json, "redop", where));
   ASSAY_ASSIGN_OR_RETURN(row.root, JsonInteger(json, "root", where, -1));
@@ -113,7 +126,7 @@ Status ReadSummary(const Json& root, NcclRun* run) {
       JsonNumber(average, old_member ? "bandwidith" : "bandwidth", "`" + name + "`"));
   ASSAY_ASSIGN_OR_RETURN(run->out_of_bounds,
                          JsonInteger(root["out_of_bounds"], "count", "`out_of_bounds`"));
-  return CheckSummary(*run, 6);
+  return CheckSummary(*run);
 }
 
 }  // namespace
@@ -132,6 +145,8 @@ Result<std::vector<NcclRun>> ReadNcclJson(std::string_view text) {
   ASSAY_ASSIGN_OR_RETURN(run.program, ProgramOf(root));
   ASSAY_ASSIGN_OR_RETURN(const int64_t nccl, JsonInteger(root, "nccl_version", "the file", 1000));
   run.machines.nccl = NcclVersionText(nccl);
+  run.machines.AddClock(ClockOf(root, "start_time"));
+  run.machines.AddClock(ClockOf(root, "end_time"));
   ASSAY_RETURN_IF_ERROR(ReadConfig(root, &run));
   ASSAY_ASSIGN_OR_RETURN(const Json* rows, JsonArray(root, "results", "the file"));
   if (rows->size() > kMaxResults) {

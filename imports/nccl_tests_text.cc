@@ -2,8 +2,6 @@
 // begin with "#", a table whose header names its columns, and a summary. What else stands
 // in the stream (NCCL's log, a launcher's messages) is passed over.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "common/utf8.h"
 #include "imports/checked_text.h"
@@ -19,8 +17,9 @@ constexpr size_t kMaxGpuName = 100;
 // Where a row's words stand.
 struct Columns {
   size_t words = 0;  // Of a row.
-  size_t size = 0, type = 0;
+  size_t size = 0, count = 0, type = 0;
   std::optional<size_t> op, root;
+  bool timestamp = false;  // A row ends with a date and a time.
   struct Timing {
     size_t time = 0, algorithm = 0, bus = 0, wrong = 0;
   };
@@ -83,7 +82,9 @@ class TextReader {
       run().program = WordAfter(text, "starting:");
       return Status::Ok();
     }
-    if (text.starts_with("# Blocking Enabled")) run().blocking = true;
+    if (text.starts_with("# Blocking Enabled")) {
+      run().blocking = text.find("no barrier") == std::string_view::npos ? "true" : "no_barrier";
+    }
     if (words.size() > 2 && words[1] == "Rank" && IsDigits(words[2])) return Rank(text, words);
     if (words.size() > 2 && words[1] == "size" && words[2] == "count") return Header(words);
     if (text.starts_with("# Out of bounds values")) return OutOfBounds(text);
@@ -122,6 +123,7 @@ class TextReader {
     ASSAY_ASSIGN_OR_RETURN(run().aggregate, Small(rest, "agg iters:", "agg iters", 1));
     ASSAY_ASSIGN_OR_RETURN(const int64_t graphs, Small(rest, "graph:", "graph", 0));
     run().graph = graphs > 0;
+    ASSAY_ASSIGN_OR_RETURN(run().unalign, Small(rest, "unalign:", "unalign", 0));
     return Status::Ok();
   }
 
@@ -176,6 +178,7 @@ class TextReader {
       const size_t at = i - 1;  // Rows have no "#".
       const std::string_view word = words[i];
       if (word == "size") columns.size = at;
+      if (word == "count") columns.count = at;
       if (word == "type") columns.type = at;
       if (word == "redop") columns.op = at;
       if (word == "root") columns.root = at;
@@ -193,8 +196,8 @@ class TextReader {
       if (word == "busbw") columns.timings.back().bus = at;
       if (word == "#wrong") columns.timings.back().wrong = at;
     }
-    // A timestamp is a date and a time.
-    columns.words = words.size() - 1 + (words.back() == "timestamp" ? 1 : 0);
+    columns.timestamp = words.back() == "timestamp";
+    columns.words = words.size() - 1 + (columns.timestamp ? 1 : 0);
     const bool full =
         columns.timings.size() == 2 && columns.type > 0 &&
         std::all_of(columns.timings.begin(), columns.timings.end(),
@@ -217,15 +220,21 @@ class TextReader {
   Status Row(std::string_view text) {
     // Anything else in the stream begins otherwise.
     if (!IsDigits(text.substr(0, text.find_first_of(" \t")))) return Status::Ok();
-    const std::vector<std::string_view> words = WordsOf(text, kMaxColumns);
+    std::vector<std::string_view> words = WordsOf(text, kMaxColumns);
+    // Older gather and scatter print no reduction, not even "none"; the root follows.
+    if (words.size() + 1 == columns_.words && columns_.op && *columns_.op < words.size() &&
+        IsDigits(words[*columns_.op])) {
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(*columns_.op), "none");
+    }
     if (words.size() != columns_.words) {
       return FaultAt(line_, "the row has " + std::to_string(words.size()) +
                                 " words, and the header above wants " +
                                 std::to_string(columns_.words));
     }
     NcclRow row;
-    row.line = line_;
+    row.where = "line " + std::to_string(line_);
     ASSAY_ASSIGN_OR_RETURN(row.bytes, IntegerOf(words[columns_.size], line_, "size"));
+    ASSAY_ASSIGN_OR_RETURN(row.count, IntegerOf(words[columns_.count], line_, "count"));
     row.type = words[columns_.type];
     if (columns_.op) row.op = words[*columns_.op];
     if (columns_.root && words[*columns_.root] != "-1") {
@@ -233,6 +242,10 @@ class TextReader {
     }
     ASSAY_ASSIGN_OR_RETURN(row.out_of_place, TimingOf(words, columns_.timings[0]));
     ASSAY_ASSIGN_OR_RETURN(row.in_place, TimingOf(words, columns_.timings[1]));
+    if (columns_.timestamp) {
+      const std::string_view date = words[words.size() - 2];
+      run().machines.AddClock(ClockSeconds(text.substr(text.rfind(date))));
+    }
     if (run().rows.size() == kMaxResults) {
       return FaultAt(line_, "the run has more than " + std::to_string(kMaxResults) + " rows");
     }
@@ -243,10 +256,10 @@ class TextReader {
   Result<NcclTiming> TimingOf(const std::vector<std::string_view>& words,
                               const Columns::Timing& columns) const {
     NcclTiming timing;
-    ASSAY_ASSIGN_OR_RETURN(timing.microseconds, NumberOf(words[columns.time], line_, "time"));
+    ASSAY_ASSIGN_OR_RETURN(timing.microseconds, PrintedOf(words[columns.time], line_, "time"));
     ASSAY_ASSIGN_OR_RETURN(timing.algorithm_bandwidth,
-                           NumberOf(words[columns.algorithm], line_, "algbw"));
-    ASSAY_ASSIGN_OR_RETURN(timing.bus_bandwidth, NumberOf(words[columns.bus], line_, "busbw"));
+                           PrintedOf(words[columns.algorithm], line_, "algbw"));
+    ASSAY_ASSIGN_OR_RETURN(timing.bus_bandwidth, PrintedOf(words[columns.bus], line_, "busbw"));
     if (words[columns.wrong] != "N/A") {
       ASSAY_ASSIGN_OR_RETURN(timing.wrong, NumberOf(words[columns.wrong], line_, "#wrong"));
     }
@@ -269,20 +282,10 @@ class TextReader {
     }
     ASSAY_ASSIGN_OR_RETURN(run().average_bus_bandwidth,
                            NumberOf(WordAfter(text, ":"), line_, "the average bus bandwidth"));
-    // Numbers of up to three digits have two decimals, longer ones fewer.
-    const double most = LargestBusBandwidth();
-    ASSAY_RETURN_IF_ERROR(CheckSummary(run(), most < 1000 ? 2 : most < 10'000 ? 1 : 0));
+    ASSAY_RETURN_IF_ERROR(CheckSummary(run()));
     complete_ = true;
     in_table_ = false;
     return Status::Ok();
-  }
-
-  double LargestBusBandwidth() const {
-    double most = 0;
-    for (const NcclRow& row : runs_.back().rows) {
-      most = std::max({most, row.out_of_place.bus_bandwidth, row.in_place.bus_bandwidth});
-    }
-    return most;
   }
 
   size_t line_ = 0;

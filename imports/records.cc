@@ -1,5 +1,7 @@
 #include "imports/records.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
 
 #include "common/gpu_model.h"
@@ -14,10 +16,76 @@ std::string MigProfile(const std::string& name) {
   return mig == std::string::npos ? "" : name.substr(mig + 5);
 }
 
+// What is stored of a GPU's name.
+bool SameGpu(const std::string& a, const std::string& b) {
+  const GpuModel first = ParseGpuName(a);
+  const GpuModel second = ParseGpuName(b);
+  return first.model == second.model && first.form_factor == second.form_factor &&
+         MigProfile(a) == MigProfile(b);
+}
+
+Status Contradiction(const std::string& option, const std::string& given, const std::string& told) {
+  return InvalidArgument(option + " " + Quoted(given) + " contradicts the file, which says " + told)
+      .WithHint("leave " + option + " out, or correct it: what the file says counts");
+}
+
+// Zones are at most 14 hours from UTC.
+bool IsWithin(const google::protobuf::Timestamp& time, const Machines& machines) {
+  constexpr int64_t kZone = 14 * 3600;
+  return time.seconds() >= *machines.began - kZone && time.seconds() <= *machines.ended + kZone;
+}
+
+std::string ClockText(int64_t seconds) {
+  google::protobuf::Timestamp time;
+  time.set_seconds(seconds);
+  std::string text = google::protobuf::util::TimeUtil::ToString(time);
+  return text.replace(text.find('T'), 1, " ").substr(0, 19);
+}
+
+Status CheckOrigin(const Machines& machines, const Origin& origin) {
+  const std::set<std::string>& gpus = machines.gpu_names;
+  if (!origin.gpu.empty() && !gpus.empty() &&
+      std::none_of(gpus.begin(), gpus.end(),
+                   [&](const std::string& gpu) { return SameGpu(gpu, origin.gpu); })) {
+    return Contradiction(
+        "--gpu", origin.gpu,
+        Quoted(*gpus.begin()) +
+            (gpus.size() == 1 ? "" : " and " + std::to_string(gpus.size() - 1) + " more"));
+  }
+  if (!origin.driver.empty() && !machines.driver.empty() && origin.driver != machines.driver) {
+    return Contradiction("--driver", origin.driver, machines.driver);
+  }
+  if (origin.time && machines.began && !IsWithin(*origin.time, machines)) {
+    return Contradiction("--time", google::protobuf::util::TimeUtil::ToString(*origin.time),
+                         ClockText(*machines.began) + " on a clock of some zone");
+  }
+  return Status::Ok();
+}
+
 }  // namespace
+
+void Machines::AddClock(std::optional<int64_t> seconds) {
+  if (!seconds) return;
+  began = std::min(began.value_or(*seconds), *seconds);
+  ended = std::max(ended.value_or(*seconds), *seconds);
+}
+
+std::optional<int64_t> ClockSeconds(std::string_view text) {
+  constexpr std::string_view kForm = "0000-00-00 00:00:00";
+  if (text.size() != kForm.size()) return std::nullopt;
+  for (size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == '0' ? !IsDigits(text.substr(i, 1)) : text[i] != kForm[i]) return std::nullopt;
+  }
+  google::protobuf::Timestamp time;
+  const std::string utc =
+      std::string(text.substr(0, 10)) + "T" + std::string(text.substr(11)) + "Z";
+  if (!google::protobuf::util::TimeUtil::FromString(utc, &time)) return std::nullopt;
+  return time.seconds();
+}
 
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported) {
+  ASSAY_RETURN_IF_ERROR(CheckOrigin(machines, origin));
   std::string gpu = origin.gpu;
   if (gpu.empty()) {
     if (machines.gpu_names.size() != 1) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "imports/imports.h"
 
@@ -18,10 +20,21 @@ struct Machines {
   std::string driver;  // Empty if unknown, as those below.
   std::string cuda;
   std::string nccl;
+  // First and last time that it tells, as ClockSeconds.
+  std::optional<int64_t> began;
+  std::optional<int64_t> ended;
+
+  // One more of those times.
+  void AddClock(std::optional<int64_t> seconds);
 };
 
-// Environment and provenance of a file by `source` ("nccl-tests 2.17.6"), what `origin`
-// says winning over what the file says. INVALID_ARGUMENT if neither names one GPU.
+// "2026-01-31 08:00:00", on a clock whose zone is not told, as seconds since 1970 if it were
+// UTC; none for any other text.
+std::optional<int64_t> ClockSeconds(std::string_view text);
+
+// Environment and provenance of a file by `source` ("nccl-tests 2.17.6"), with what `origin`
+// says and the file does not. INVALID_ARGUMENT if they contradict each other, or if neither
+// names one GPU.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 

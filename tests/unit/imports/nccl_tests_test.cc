@@ -1,5 +1,6 @@
 // nccl-tests' text and JSON as results.
 #include <gmock/gmock.h>
+#include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
 
 #include "imports/imports.h"
@@ -78,16 +79,80 @@ TEST(NcclTestsTest, HostsUsersAndEnvironmentsAreNotKept) {
 
 TEST(NcclTestsTest, WhatTheFileDoesNotSayComesFromTheUser) {
   Origin origin;
-  origin.gpu = "NVIDIA H100 PCIe";
+  origin.gpu = "H100 SXM";  // As the file says, in other words.
   origin.driver = "580.95.05";
   origin.node = "rack-7";
   origin.time.emplace().set_seconds(1'767'225'600);
   const auto read = ReadNcclTests(kNcclText, origin);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->environment.gpu_form_factor(), "PCIe");
+  EXPECT_EQ(read->environment.gpu_form_factor(), "SXM");
   EXPECT_EQ(read->environment.driver_version(), "580.95.05");
   EXPECT_EQ(read->provenance.node_names(0), "rack-7");
   EXPECT_EQ(read->results[0].end_time().seconds(), 1'767'225'600);
+}
+
+TEST(NcclTestsTest, WhatContradictsTheFileIsRefused) {
+  Origin origin;
+  origin.collective = "all_gather";
+  EXPECT_THAT(Refusal(kNcclText, origin),
+              HasSubstr("line 2: the output is of \"all_reduce_perf\", and --collective says "
+                        "all_gather"));
+  origin.collective = "all_reduce";
+  EXPECT_EQ(Refusal(kNcclText, origin), "taken");
+  origin.collective = "allreduce";
+  EXPECT_THAT(Refusal(kNcclText, origin), HasSubstr("is none of all_gather, all_reduce"));
+  origin = {};
+  origin.gpu = "NVIDIA H100 PCIe";
+  EXPECT_THAT(Refusal(kNcclText, origin),
+              HasSubstr("--gpu \"NVIDIA H100 PCIe\" contradicts the file, which says \"NVIDIA H100 "
+                        "80GB HBM3\""));
+  // One of two kinds, but none else.
+  const std::string mixed =
+      Replaced(kNcclText, "[0000:05:00] NVIDIA H100 80GB HBM3", "[0000:05:00] NVIDIA H200");
+  EXPECT_THAT(Refusal(mixed), HasSubstr("GPUs of 2 kinds"));
+  EXPECT_THAT(Refusal(mixed, origin), HasSubstr("and 1 more"));
+  origin.gpu = "NVIDIA H200";
+  EXPECT_EQ(Refusal(mixed, origin), "taken");
+}
+
+TEST(NcclTestsTest, TheTimeIsHeldAgainstTheFilesClocks) {
+  Origin origin;
+  google::protobuf::Timestamp& time = origin.time.emplace();
+  const auto at = [&](const char* text) {
+    EXPECT_TRUE(google::protobuf::util::TimeUtil::FromString(text, &time));
+    return origin;
+  };
+  // Whatever the zone: the file's clock says 08:00:00 to 08:00:02.
+  EXPECT_EQ(Refusal(kNcclJson, at("2026-01-31T20:00:00Z")), "taken");
+  EXPECT_THAT(Refusal(kNcclJson, at("2026-02-02T08:00:00Z")),
+              HasSubstr("contradicts the file, which says 2026-01-31 08:00:00"));
+  // A row's timestamp.
+  origin.collective = "broadcast";
+  EXPECT_THAT(Refusal(kOldNcclText, at("2024-05-02T12:00:00Z")), HasSubstr("2024-05-01 12:00:00"));
+  EXPECT_EQ(Refusal(kOldNcclText, at("2024-05-01T04:00:00Z")), "taken");
+  // A file without clocks.
+  origin.collective = "";
+  EXPECT_EQ(Refusal(kNcclText, at("1999-01-01T00:00:00Z")), "taken");
+}
+
+TEST(NcclTestsTest, KindsOfBlockingAndMisalignmentAreSeriesOfTheirOwn) {
+  const auto parameters = [](const std::string& text) {
+    const auto read = ReadNcclTests(text, {});
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? read->results[0].parameters() : v1::CaseResult().parameters();
+  };
+  const std::string barrier =
+      Replaced(kNcclText, "# Using devices",
+               "# Blocking Enabled: wait for completion and barrier after each collective \n# "
+               "Using devices");
+  EXPECT_EQ(parameters(barrier).at("blocking"), "true");
+  EXPECT_EQ(parameters(Replaced(barrier, "completion and barrier after each collective",
+                                "completion after each collective (no barrier)"))
+                .at("blocking"),
+            "no_barrier");
+  EXPECT_EQ(parameters(Replaced(kNcclText, "graph: 0", "graph: 0 unalign: 4")).at("unalign"), "4");
+  EXPECT_FALSE(
+      parameters(Replaced(kNcclText, "graph: 0", "graph: 0 unalign: 0")).contains("unalign"));
 }
 
 TEST(NcclTestsTest, OldOutputsNeedTheNameOfTheirTest) {
@@ -128,13 +193,23 @@ TEST(NcclTestsTest, JsonBecomesResultsAndWrongOnesFail) {
 }
 
 TEST(NcclTestsTest, SeveralRunsOfOneMachineAreOneImport) {
-  const std::string second =
-      Replaced(Replaced(kNcclText, "starting: all_reduce_perf", "starting: reduce_scatter_perf"),
-               "NCCL version", "rm -f x; NCCL version");
+  // The same ring, half as far: 1.0 instead of 1.5 times the algorithm bandwidth.
+  std::string second = Replaced(kNcclText, "starting: all_reduce_perf", "starting: reduce_perf");
+  second = Replaced(second, "NCCL version", "rm -f x; NCCL version");
+  for (const auto& [from, to] : {std::pair("1.20  ", "0.80  "),
+                                 {"1.50  ", "1.00  "},
+                                 {"150.00 ", "100.00 "},
+                                 {"165.00 ", "110.00 "},
+                                 {"bandwidth    : 52.95", "bandwidth    : 35.30"}}) {
+    second = Replaced(second, from, to);
+  }
+  for (size_t at = 0; (at = second.find("      -1", at)) != std::string::npos; ++at) {
+    second.replace(at, 8, "       0");
+  }
   const auto both = ReadNcclTests(kNcclText + second, {});
   ASSERT_TRUE(both.ok()) << both.status();
   ASSERT_EQ(both->results.size(), 12U);
-  EXPECT_EQ(both->results[6].benchmark(), "reduce_scatter");
+  EXPECT_EQ(both->results[6].benchmark(), "reduce");
   std::string other = second;
   while (other.find("H100") != std::string::npos) other = Replaced(other, "H100", "H200");
   EXPECT_THAT(Refusal(kNcclText + other), HasSubstr("other ranks, GPUs or versions"));
