@@ -202,6 +202,11 @@ void AddOrigin(const v1::CaseResult& run, Fields& fields) {
   fields.emplace_back("imported_from", run.provenance().imported_from());
 }
 
+// NCCL's variables; its version stands beside those of the other libraries.
+void AddNcclVariables(const v1::CaseResult& run, Fields& fields) {
+  fields.emplace_back("nccl_variables", NcclText(run.environment()));
+}
+
 Fields AllFields(const v1::StoredResult& result) {
   Fields fields;
   AddIdentity(result, fields);
@@ -214,6 +219,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddHostTime(result.case_result(), fields);
   AddLinkModel(result.case_result(), fields);
   AddOrigin(result.case_result(), fields);
+  AddNcclVariables(result.case_result(), fields);
   return fields;
 }
 

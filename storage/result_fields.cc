@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "common/nccl_variables.h"
 #include "common/parameter.h"
 #include "schema/interval.h"
 #include "storage/timestamps.h"
@@ -63,7 +64,29 @@ Status BadValue(const Filter& restriction, const std::string& expected) {
                          "BAD_FILTER");
 }
 
+constexpr std::string_view kNcclPrefix = "nccl.";
+
+std::string InUpperCase(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper;
+}
+
+Status UnknownVariable(std::string_view field) {
+  const std::string name = InUpperCase(field.substr(kNcclPrefix.size()));
+  std::vector<std::string> names;
+  for (const NcclVariable& variable : NcclVariables()) names.emplace_back(variable.name);
+  const std::string closest = ClosestName(name, names);
+  Status error = InvalidArgument(
+      "filter: results record no variable `" + name.substr(0, 80) +
+          "` of NCCL; after `nccl.` goes one that a campaign may set, for example nccl.NCCL_ALGO",
+      "UNKNOWN_FIELD");
+  return closest.empty() ? error : error.WithHint("did you mean `nccl." + closest + "`?");
+}
+
 Status UnknownField(const std::string& field) {
+  if (field.starts_with(kNcclPrefix)) return UnknownVariable(field);
   std::vector<std::string> names;
   std::string known;
   for (const ResultField& one : ResultFields()) {
@@ -71,9 +94,10 @@ Status UnknownField(const std::string& field) {
     known += std::string(one.name) + ", ";
   }
   const std::string closest = ClosestName(field, names);
-  Status error = InvalidArgument("filter: results have no field `" + field.substr(0, 80) +
-                                     "`; the fields are " + known + "parameters.NAME",
-                                 "UNKNOWN_FIELD");
+  Status error =
+      InvalidArgument("filter: results have no field `" + field.substr(0, 80) +
+                          "`; the fields are " + known + "parameters.NAME and nccl.NCCL_NAME",
+                      "UNKNOWN_FIELD");
   return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
 }
 
@@ -131,6 +155,7 @@ Status Check(Filter& filter) {
   for (Filter& child : filter.children) ASSAY_RETURN_IF_ERROR(Check(child));
   if (filter.kind != Filter::Kind::kRestriction) return Status::Ok();
   if (filter.field.starts_with(kParameterPrefix)) return Status::Ok();
+  if (NcclVariableOf(filter.field)) return Status::Ok();
   for (const ResultField& field : ResultFields()) {
     if (field.name == filter.field) return CheckTyped(filter, field);
   }
@@ -233,6 +258,12 @@ const std::vector<ResultField>& ResultFields() {
   return fields;
 }
 
+std::optional<std::string> NcclVariableOf(std::string_view field) {
+  if (!field.starts_with(kNcclPrefix)) return std::nullopt;
+  std::string name = InUpperCase(field.substr(kNcclPrefix.size()));
+  return FindNcclVariable(name) == nullptr ? std::nullopt : std::optional(std::move(name));
+}
+
 Result<Filter> ParseResultFilter(std::string_view text) {
   ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
   ASSAY_RETURN_IF_ERROR(Check(filter));
@@ -252,6 +283,11 @@ Result<bool> MatchesResult(const Filter& filter, const ResultRecord& record) {
       const auto& parameters = Case(record).parameters();
       const auto it = parameters.find(name.substr(kParameterPrefix.size()));
       return it == parameters.end() ? Values{} : Values{it->second};
+    }
+    if (const std::optional<std::string> variable = NcclVariableOf(name)) {
+      const auto& settings = Hardware(record).nccl();
+      const auto it = settings.find(*variable);
+      return it == settings.end() ? Values{} : Values{it->second};
     }
     for (const ResultField& field : ResultFields()) {
       if (field.name == name) return field.values(record);

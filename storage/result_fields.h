@@ -2,6 +2,7 @@
 // ResultStore, so that all read a filter alike.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,11 +31,17 @@ struct ResultRecord {
   bool primary = true;  // The first metric of its case, or a case without metrics.
 };
 
-// All fields but "parameters.NAME", which every NAME makes one of.
+// All fields but "parameters.NAME", which every NAME makes one of, and "nccl.NAME", which
+// every variable of common/nccl_variables.h does.
 const std::vector<ResultField>& ResultFields();
 
 // Prefix of the fields of the benchmark's parameters.
 inline constexpr std::string_view kParameterPrefix = "parameters.";
+
+// "NCCL_ALGO" of the field "nccl.nccl_algo", as a filter has it: fields are in lower case
+// and NCCL's variables in upper. Nullopt for other fields, also if there is no such
+// variable.
+std::optional<std::string> NcclVariableOf(std::string_view field);
 
 // The filter as stores apply it: parsed, fields and values checked, times turned
 // into seconds since 1970, and results excluded that are simulated, imported or of a

@@ -1,6 +1,7 @@
 #include "storage/postgres/filter_to_sql.h"
 
 #include <map>
+#include <optional>
 
 #include "storage/result_fields.h"
 
@@ -133,6 +134,9 @@ class Translator {
     if (field.starts_with(kParameterPrefix)) {
       const std::string name = Bind(field.substr(kParameterPrefix.size()));
       return Column{Column::Kind::kText, "(s.parameters ->> " + name + ")"};
+    }
+    if (const std::optional<std::string> variable = NcclVariableOf(field)) {
+      return Column{Column::Kind::kText, "(e.content -> 'nccl' ->> " + Bind(*variable) + ")"};
     }
     const auto it = Columns().find(field);
     if (it == Columns().end()) {

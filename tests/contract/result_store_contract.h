@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "tests/contract/stores.h"
@@ -206,11 +207,51 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
   EXPECT_EQ(Matching("metric = time"), 1U);
 }
 
+TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
+  const LeasedJob job = Running(3);
+  v1::CaseResult ring = MakeResult(job);
+  (*ring.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "Ring";
+  (*ring.mutable_environment()->mutable_nccl())["NCCL_MAX_NCHANNELS"] = "8";
+  v1::CaseResult excluded = MakeResult(job, 1);
+  *excluded.mutable_parameters() = ring.parameters();
+  (*excluded.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "^Tree";
+  v1::CaseResult unset = MakeResult(job, 2);
+  *unset.mutable_parameters() = ring.parameters();
+  Commit({ring, excluded, unset});
+  for (const auto& [filter, count] : {std::pair("nccl.NCCL_ALGO = Ring", 1U),
+                                      {"nccl.nccl_algo = Ring", 1U},
+                                      {"nccl.NCCL_ALGO = ring", 0U},
+                                      {"nccl.NCCL_ALGO = \"^Tree\"", 1U},
+                                      {"nccl.NCCL_ALGO : Tree", 1U},
+                                      {"nccl.NCCL_ALGO = R*", 1U},
+                                      {"nccl.NCCL_ALGO : *", 2U},
+                                      {"NOT nccl.NCCL_ALGO : *", 1U},
+                                      {"nccl.NCCL_ALGO != Ring", 2U},
+                                      {"nccl.NCCL_MAX_NCHANNELS > 4", 1U},
+                                      {"nccl.NCCL_MAX_NCHANNELS >= 10", 0U},
+                                      {"nccl.NCCL_PROTO : *", 0U}}) {
+    EXPECT_EQ(Matching(filter), count) << filter;
+  }
+  const Status unknown = results().List("nccl.NCCL_ALG = Ring", {}).status();
+  EXPECT_EQ(unknown.reason(), "UNKNOWN_FIELD");
+  EXPECT_EQ(unknown.hint(), "did you mean `nccl.NCCL_ALGO`?");
+  std::set<std::string> series;
+  std::set<std::string> lineages;
+  const auto all = results().List("", {});
+  ASSERT_TRUE(all.ok()) << all.status();
+  for (const v1::StoredResult& one : all->items) {
+    series.insert(one.series_id());
+    lineages.insert(one.lineage_id());
+  }
+  EXPECT_EQ(series.size(), 3U);
+  EXPECT_EQ(lineages.size(), 3U);
+}
+
 TEST_P(ResultStoreContract, HostileFiltersAreRefusedOrMatchNothing) {
   Commit({MakeResult(Running())});
-  for (const char* bad :
-       {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
-        "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe", "regime = bogus"}) {
+  for (const char* bad : {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
+                          "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe",
+                          "regime = bogus", "nccl.x' = 1", "nccl. = 1", "nccl.LD_PRELOAD : *"}) {
     EXPECT_EQ(results().List(bad, {}).status().code(), Code::kInvalidArgument) << bad;
   }
   for (const char* harmless :

@@ -17,6 +17,11 @@ TEST(ResultFilter, NamesUnknownFieldsAndListsTheKnown) {
   EXPECT_THAT(error.message(), HasSubstr("gpu.modle"));
   EXPECT_THAT(error.message(), HasSubstr("driver"));
   EXPECT_THAT(error.hint(), HasSubstr("gpu.model"));
+  EXPECT_THAT(error.message(), HasSubstr("parameters.NAME and nccl.NCCL_NAME"));
+  const Status variable = ParseResultFilter("nccl.NCCL_PROTOS = LL").status();
+  EXPECT_EQ(variable.reason(), "UNKNOWN_FIELD");
+  EXPECT_THAT(variable.message(), HasSubstr("no variable `NCCL_PROTOS` of NCCL"));
+  EXPECT_THAT(variable.hint(), HasSubstr("nccl.NCCL_PROTO`"));
 }
 
 TEST(ResultFilter, ChecksValuesByType) {
