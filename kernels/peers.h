@@ -3,7 +3,8 @@
 //
 // Rank 0 listens and hands its token to the others by way of the agent; all then
 // connect. The token is HOST:PORT/NONCE: a connection that does not present the
-// nonce is dropped, whatever it sends.
+// nonce is dropped, whatever it sends. Each rank connects twice: for messages, and for
+// heartbeats alone, which a PeerWatch sends and hears whatever the rank is doing.
 #pragma once
 
 #include <memory>
@@ -32,9 +33,9 @@ class Peers {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // Those that this rank has, for a PeerWatch: to every rank at rank 0, to rank 0
-  // elsewhere. They stay open as long as this lives.
-  virtual std::vector<PeerConnection> Connections() const = 0;
+  // The connections for a PeerWatch: to every rank at rank 0, to rank 0 elsewhere. Nothing is
+  // sent on them without one. They stay open as long as this lives.
+  virtual std::vector<PeerConnection> Heartbeats() const = 0;
 
   // Returns when all ranks have called it.
   virtual Status Barrier(Duration timeout) = 0;

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/units.h"
@@ -15,17 +18,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kMagic[] = "assay-rank/1 ";
+// A greeting is PURPOSE/VERSION NONCE RANK, without blanks around the nonce. Its size and the
+// place of the version stay the same in every version, so that each can tell the others'.
+// Version 2 brought the connections for heartbeats.
+constexpr char kVersion = '2';
+constexpr std::string_view kMessagesMagic = "assay-rank/2 ";
+constexpr std::string_view kHeartbeatsMagic = "assay-beat/2 ";
+constexpr size_t kMagicSize = kMessagesMagic.size();
+constexpr size_t kVersionAt = kMagicSize - 2;
+static_assert(kHeartbeatsMagic.size() == kMagicSize && kMessagesMagic[kVersionAt] == kVersion &&
+              kHeartbeatsMagic[kVersionAt] == kVersion);
 constexpr size_t kNonceSize = 32;
 constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
-constexpr size_t kGreetingSize = sizeof kMagic - 1 + kNonceSize + kRankSize;
+constexpr size_t kGreetingSize = kMagicSize + kNonceSize + kRankSize;
 // Connections that have not greeted yet; beyond it the oldest is dropped.
 constexpr size_t kMaxPending = 64;
 constexpr char kWelcome = 'w';
 
-std::string Greeting(const std::string& nonce, int rank) {
-  const std::string digits = std::to_string(rank);
-  return kMagic + nonce + std::string(kRankSize - digits.size(), '0') + digits;
+std::string Greeting(const std::string& nonce, const Caller& caller) {
+  const std::string digits = std::to_string(caller.rank);
+  const bool messages = caller.purpose == Purpose::kMessages;
+  return std::string(messages ? kMessagesMagic : kHeartbeatsMagic) + nonce +
+         std::string(kRankSize - digits.size(), '0') + digits;
 }
 
 // Takes the same time wherever the texts differ.
@@ -53,13 +67,22 @@ bool Advance(Pending* pending) {
   return true;
 }
 
-// The rank that a whole greeting names, -1 if it is not one of ours.
-int RankOf(const std::string& said, const std::string& nonce) {
-  const size_t prefix = kGreetingSize - kRankSize;
-  const auto rank = ParseInteger(said.substr(prefix));
-  if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return -1;
-  const int value = static_cast<int>(*rank);
-  return SameSecret(said, Greeting(nonce, value)) ? value : -1;
+// Who says this whole greeting; nullopt if it is not one of ours, VERSION_MISMATCH if it is
+// but for its version.
+Result<std::optional<Caller>> CallerOf(std::string said, const std::string& nonce) {
+  const auto rank = ParseInteger(said.substr(kGreetingSize - kRankSize));
+  if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::optional<Caller>();
+  const char version = std::exchange(said[kVersionAt], kVersion);
+  for (const Purpose purpose : kPurposes) {
+    const Caller caller = {static_cast<int>(*rank), purpose};
+    if (!SameSecret(said, Greeting(nonce, caller))) continue;
+    if (version == kVersion) return std::optional<Caller>(caller);
+    return FailedPrecondition("rank " + std::to_string(*rank) + " greets in version " + version +
+                                  " of the ranks' protocol, this rank in version " + kVersion +
+                                  ": install the same assay-runner on all nodes",
+                              "VERSION_MISMATCH");
+  }
+  return std::optional<Caller>();
 }
 
 void AcceptAllWaiting(const Socket& listener, std::vector<Pending>* pending) {
@@ -97,16 +120,17 @@ Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
   return MeetingPoint{address->host, address->port, text.substr(slash + 1)};
 }
 
-Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
-                                          std::set<int> ranks, MonotonicTime deadline) {
-  std::map<int, Socket> arrived;
+Result<std::map<Caller, Socket>> AcceptCallers(const Socket& listener, const std::string& nonce,
+                                               std::set<Caller> callers, MonotonicTime deadline) {
+  std::map<Caller, Socket> arrived;
   std::vector<Pending> pending;
-  while (!ranks.empty()) {
+  while (!callers.empty()) {
     std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}};
     for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
     poll(entries.data(), entries.size(), PollMillis(deadline));
     if (Clock::Real().Now() >= deadline) {
-      return PeerTimeout("rank " + std::to_string(*ranks.begin()) + " did not connect in time");
+      return PeerTimeout("rank " + std::to_string(callers.begin()->rank) +
+                         " did not connect in time");
     }
     std::vector<Pending> still_pending;
     for (size_t i = 0; i < pending.size(); ++i) {
@@ -116,11 +140,11 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
         still_pending.push_back(std::move(one));
         continue;
       }
-      const int rank = RankOf(one.said, nonce);
-      if (ranks.count(rank) == 0) continue;
+      ASSAY_ASSIGN_OR_RETURN(const std::optional<Caller> caller, CallerOf(one.said, nonce));
+      if (!caller || callers.count(*caller) == 0) continue;
       if (!SendAll(one.socket, &kWelcome, 1, deadline).ok()) continue;
-      ranks.erase(rank);
-      arrived.emplace(rank, std::move(one.socket));
+      callers.erase(*caller);
+      arrived.emplace(*caller, std::move(one.socket));
     }
     pending = std::move(still_pending);
     if (entries[0].revents != 0) AcceptAllWaiting(listener, &pending);
@@ -128,23 +152,38 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
   return arrived;
 }
 
-Result<Socket> ConnectAndGreet(const MeetingPoint& point, int rank, MonotonicTime deadline) {
-  const std::string greeting = Greeting(point.nonce, rank);
-  Status last;
+Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
+                                          const std::set<int>& ranks, MonotonicTime deadline) {
+  std::set<Caller> callers;
+  for (const int rank : ranks) callers.insert({rank, Purpose::kMessages});
+  ASSAY_ASSIGN_OR_RETURN(auto accepted,
+                         AcceptCallers(listener, nonce, std::move(callers), deadline));
+  std::map<int, Socket> arrived;
+  for (auto& [caller, socket] : accepted) arrived.emplace(caller.rank, std::move(socket));
+  return arrived;
+}
+
+Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
+                               MonotonicTime deadline) {
+  const std::string greeting = Greeting(point.nonce, caller);
+  std::string why;  // It failed the last time.
   for (Duration pause = 1ms;; pause = std::min<Duration>(2 * pause, 200ms)) {
     auto socket = ConnectTo(point.host, point.port, deadline);
-    last = socket.status();
+    Status last = socket.status();
     if (socket.ok()) {
       last = SendAll(*socket, greeting.data(), greeting.size(), deadline);
       char answer = 0;
       if (last.ok()) last = ReceiveAll(*socket, &answer, 1, deadline);
       if (last.ok() && answer == kWelcome) return std::move(socket).value();
     }
+    if (!last.ok()) why = ": " + last.message();
+    // As by a rank 0 before version 2, which knows no other version.
+    if (last.reason() == "PEER_LOST") why += "; is its assay-runner of another version?";
     if (Clock::Real().Now() + pause >= deadline) break;
     std::this_thread::sleep_for(pause);
   }
   return PeerTimeout(HostPort{point.host, point.port}.ToString() + " did not welcome rank " +
-                     std::to_string(rank) + " in time" + (last.ok() ? "" : ": " + last.message()));
+                     std::to_string(caller.rank) + " in time" + why);
 }
 
 }  // namespace assay

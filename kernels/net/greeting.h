@@ -1,7 +1,9 @@
-// How ranks of one gang recognise each other: whoever connects says the gang's
-// nonce and its own rank first. Anything else is dropped without an answer.
+// How ranks of one gang recognise each other: whoever connects says first what the
+// connection is for, the gang's nonce and its own rank. Anything else is dropped without
+// an answer.
 #pragma once
 
+#include <compare>
 #include <map>
 #include <set>
 #include <string>
@@ -27,13 +29,31 @@ struct MeetingPoint {
   static Result<MeetingPoint> Parse(const std::string& text);
 };
 
-// Waits until each of `ranks` has connected to `listener` and greeted. Strangers,
-// wrong nonces and repeated ranks are dropped; a silent connection holds nobody up.
-// The error names the lowest rank that is missing.
-Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
-                                          std::set<int> ranks, MonotonicTime deadline);
+// What a connection carries.
+enum class Purpose { kMessages, kHeartbeats };
+inline constexpr Purpose kPurposes[] = {Purpose::kMessages, Purpose::kHeartbeats};
 
-// Connects and greets as `rank`; tries again until `deadline`.
-Result<Socket> ConnectAndGreet(const MeetingPoint& point, int rank, MonotonicTime deadline);
+// Who connects, and for what.
+struct Caller {
+  int rank = 0;
+  Purpose purpose = Purpose::kMessages;
+
+  friend auto operator<=>(const Caller&, const Caller&) = default;
+};
+
+// Waits until each of `callers` has connected to `listener` and greeted. Strangers,
+// wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
+// The error names the lowest rank that is missing, or that of the gang's nonce which greets
+// in another version of this protocol (VERSION_MISMATCH).
+Result<std::map<Caller, Socket>> AcceptCallers(const Socket& listener, const std::string& nonce,
+                                               std::set<Caller> callers, MonotonicTime deadline);
+
+// As AcceptCallers, one connection for messages from each of `ranks`.
+Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
+                                          const std::set<int>& ranks, MonotonicTime deadline);
+
+// Connects and greets; tries again until `deadline`.
+Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
+                               MonotonicTime deadline);
 
 }  // namespace assay

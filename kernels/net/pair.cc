@@ -28,7 +28,7 @@ Result<std::vector<Socket>> Connect(const MeetingPoint& point, int connections,
                                     MonotonicTime deadline) {
   std::vector<Socket> sockets;
   for (int i = 0; i < connections; ++i) {
-    auto socket = ConnectAndGreet(point, i, deadline);
+    auto socket = ConnectAndGreet(point, {i, Purpose::kMessages}, deadline);
     if (!socket.ok()) return socket.status().WithContext("connection to rank 0");
     sockets.push_back(*std::move(socket));
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,14 +10,19 @@
 #include <string>
 #include <utility>
 
+#include "common/units.h"
 #include "kernels/net/socket.h"
 
 namespace assay {
 
-PeerWatch::PeerWatch(std::vector<PeerConnection> connections, OnLost on_lost)
-    : connections_(std::move(connections)), on_lost_(std::move(on_lost)) {
+PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_lost,
+                     const HeartbeatRule& rule)
+    : rule_(rule), on_lost_(std::move(on_lost)) {
+  for (const PeerConnection& one : connections) {
+    watched_.push_back({one.rank, one.fd, rule.first_patience});
+  }
   // Without a pipe there is no watch, and a loss is noticed when the ranks speak next.
-  if (connections_.empty() || pipe2(stop_, O_CLOEXEC) != 0) return;
+  if (watched_.empty() || pipe2(stop_, O_CLOEXEC) != 0) return;
   thread_ = std::thread([this] { Watch(); });
 }
 
@@ -27,19 +33,60 @@ PeerWatch::~PeerWatch() {
 }
 
 void PeerWatch::Watch() {
-  std::vector<pollfd> entries = {{stop_[0], POLLIN, 0}};
-  // Only the end: what the ranks say to one another is for others to read.
-  for (const PeerConnection& one : connections_) entries.push_back({one.fd, POLLRDHUP, 0});
+  MonotonicTime next_beat = Clock::Real().Now();
+  std::vector<pollfd> entries;
   for (;;) {
-    if (poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) return;
+    entries.assign(1, {stop_[0], POLLIN, 0});
+    // Only the end: beats wait until the next of this rank, so that it wakes once for all.
+    for (const Watched& one : watched_) entries.push_back({one.ended ? -1 : one.fd, POLLRDHUP, 0});
+    if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) return;
     if (entries[0].revents != 0) return;
-    for (size_t i = 0; i < connections_.size(); ++i) {
-      if (entries[i + 1].revents == 0) continue;
-      on_lost_(PeerLost("rank " + std::to_string(connections_[i].rank) +
-                        ": its connection ended while the gang ran"));
-      return;
+    for (size_t i = 0; i < watched_.size(); ++i) {
+      watched_[i].ended = watched_[i].ended || entries[i + 1].revents != 0;
+    }
+    if (const MonotonicTime now = Clock::Real().Now(); now >= next_beat) {
+      next_beat = now + rule_.interval;
+      Beat();
+      // Last, so that nobody is blamed before all is heard that came while this rank was stopped.
+      Listen();
+    }
+    if (const Status lost = Lost(); !lost.ok()) return on_lost_(lost);
+  }
+}
+
+void PeerWatch::Beat() {
+  for (Watched& one : watched_) {
+    if (one.ended) continue;
+    // One that does not fit is not missed: the other rank has many to read. Of a connection
+    // that has ended poll() tells.
+    const char beat = 'b';
+    static_cast<void>(send(one.fd, &beat, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
+    ++one.silent;
+  }
+}
+
+void PeerWatch::Listen() {
+  char beats[256];  // As of minutes; more are as good as one.
+  for (Watched& one : watched_) {
+    if (one.ended || recv(one.fd, beats, sizeof beats, MSG_DONTWAIT) <= 0) continue;
+    one.silent = 0;
+    one.patience = rule_.patience;
+  }
+}
+
+Status PeerWatch::Lost() const {
+  for (const Watched& one : watched_) {
+    const std::string rank = "rank " + std::to_string(one.rank);
+    if (one.ended && report_ends_) {
+      return PeerLost(rank + ": its connection ended while the gang ran");
+    }
+    if (!one.ended && one.silent > one.patience) {
+      return PeerTimeout(rank + " has not answered for " +
+                         FormatDuration(one.patience * rule_.interval) +
+                         ": its process is stopped, or its host hangs");
     }
   }
+  return Status::Ok();
 }
 
 }  // namespace assay

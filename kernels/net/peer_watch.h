@@ -1,35 +1,72 @@
-// Notices at once when a rank of the gang dies, whatever this one is doing: the thread
-// that runs the case may be waiting for a GPU that waits for the dead one.
+// Notices when a rank of the gang dies or freezes, whatever this one is doing: the thread
+// that runs the case may be waiting for a GPU that waits for the lost one.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/status.h"
 #include "kernels/peers.h"
 
 namespace assay {
 
-// Watches connections from a thread of its own until it is destroyed. A host that stops
-// answering is noticed by the connection's keepalive, after about ten seconds.
+// How often ranks say that they live, and how long one may be silent. Counted in this rank's
+// own beats, so that the time for which it was stopped itself, or its host asleep, counts for
+// one of them.
+struct HeartbeatRule {
+  Duration interval = std::chrono::seconds(1);
+  // Longer than a busy host leaves a thread without a processor, or than it takes to page one
+  // in again; shorter than anyone waits for a measurement that will not come.
+  int patience = 15;
+  // The same for a rank's first beat.
+  int first_patience = patience;
+};
+
+// Watches the connections for heartbeats, and sends them, from a thread of its own until it is
+// destroyed. A host that stops answering is noticed by the connection's end, after about ten
+// seconds, a process that is stopped while its kernel answers by its silence.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, with PEER_LOST naming the rank. May end the
-  // process.
+  // Called once, on the watching thread, with PEER_TIMEOUT naming the rank that is silent, or
+  // PEER_LOST that whose connection ended. May end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
-  // `connections` stay open until it is destroyed.
-  PeerWatch(std::vector<PeerConnection> connections, OnLost on_lost);
+  // `connections` are those of Peers::Heartbeats and stay open until this is destroyed.
+  PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_lost,
+            const HeartbeatRule& rule = {});
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
- private:
-  void Watch();
+  // Whether a connection that ends is a loss, as it is while ranks wait for each other by other
+  // means than messages. False at first. While ranks only exchange messages they notice an end
+  // by those, and may leave before the others have read their last.
+  void ReportEnds(bool report) { report_ends_ = report; }
 
-  const std::vector<PeerConnection> connections_;
+ private:
+  struct Watched {
+    int rank;
+    int fd;
+    int patience;
+    int silent = 0;  // Beats of this rank since the other's last.
+    bool ended = false;
+  };
+
+  void Watch();
+  // Sends a beat to every rank and counts it.
+  void Beat();
+  // Takes what has come.
+  void Listen();
+  // The first rank that is lost.
+  Status Lost() const;
+
+  const HeartbeatRule rule_;
   const OnLost on_lost_;
+  std::vector<Watched> watched_;  // The thread's alone once it runs.
+  std::atomic<bool> report_ends_{false};
   int stop_[2] = {-1, -1};  // A pipe: its end is the sign to stop.
   std::thread thread_;
 };

@@ -14,10 +14,11 @@
 namespace assay {
 namespace {
 
-// A connection to one other rank, carrying frames.
+// The connections to one other rank.
 struct Link {
-  Socket socket;
+  Socket socket;  // Carries frames.
   FrameDecoder decoder;
+  Socket heartbeats;
 };
 
 Status NameRank(int rank, const Status& error) {
@@ -36,21 +37,22 @@ Result<std::optional<std::string>> Poll(Link* link) {
 
 class TcpPeers : public Peers {
  public:
-  // `links`: every other rank's connection at rank 0, rank 0's elsewhere.
-  TcpPeers(int rank, int world_size, std::map<int, Socket> links)
+  // `sockets`: those of every other rank at rank 0, rank 0's elsewhere.
+  TcpPeers(int rank, int world_size, std::map<Caller, Socket> sockets)
       : rank_(rank), world_size_(world_size) {
-    for (auto& [peer, socket] : links) {
+    for (auto& [peer, socket] : sockets) {
       NoticeSilence(socket);
-      links_[peer].socket = std::move(socket);
+      Link& link = links_[peer.rank];
+      (peer.purpose == Purpose::kMessages ? link.socket : link.heartbeats) = std::move(socket);
     }
   }
 
   int rank() const override { return rank_; }
   int world_size() const override { return world_size_; }
 
-  std::vector<PeerConnection> Connections() const override {
+  std::vector<PeerConnection> Heartbeats() const override {
     std::vector<PeerConnection> connections;
-    for (const auto& [peer, link] : links_) connections.push_back({peer, link.socket.fd()});
+    for (const auto& [peer, link] : links_) connections.push_back({peer, link.heartbeats.fd()});
     return connections;
   }
 
@@ -142,11 +144,14 @@ class TcpRendezvous : public Rendezvous {
   const std::string& token() const override { return token_; }
 
   Result<std::unique_ptr<Peers>> Accept(int world_size, Duration timeout) override {
-    std::set<int> ranks;
-    for (int rank = 1; rank < world_size; ++rank) ranks.insert(rank);
-    ASSAY_ASSIGN_OR_RETURN(auto links,
-                           AcceptRanks(listener_, nonce_, ranks, Clock::Real().Now() + timeout));
-    return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(links)));
+    std::set<Caller> callers;
+    for (int rank = 1; rank < world_size; ++rank) {
+      for (const Purpose purpose : kPurposes) callers.insert({rank, purpose});
+    }
+    const MonotonicTime deadline = Clock::Real().Now() + timeout;
+    ASSAY_ASSIGN_OR_RETURN(auto sockets,
+                           AcceptCallers(listener_, nonce_, std::move(callers), deadline));
+    return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(sockets)));
   }
 
  private:
@@ -214,11 +219,14 @@ Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address) {
 Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
                                          Duration timeout) {
   ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point, MeetingPoint::Parse(token));
-  std::map<int, Socket> links;
-  auto link = ConnectAndGreet(point, rank, Clock::Real().Now() + timeout);
-  if (!link.ok()) return NameRank(0, link.status());
-  links[0] = std::move(*link);
-  return std::unique_ptr<Peers>(new TcpPeers(rank, world_size, std::move(links)));
+  const MonotonicTime deadline = Clock::Real().Now() + timeout;
+  std::map<Caller, Socket> sockets;
+  for (const Purpose purpose : kPurposes) {
+    auto socket = ConnectAndGreet(point, {rank, purpose}, deadline);
+    if (!socket.ok()) return NameRank(0, socket.status());
+    sockets[{0, purpose}] = std::move(*socket);
+  }
+  return std::unique_ptr<Peers>(new TcpPeers(rank, world_size, std::move(sockets)));
 }
 
 }  // namespace assay

@@ -45,9 +45,10 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
   ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point,
                          MeetingPoint::Parse(points[static_cast<size_t>(next)]));
   const MonotonicTime deadline = Clock::Real().Now() + timeout;
+  const Caller me = {peers.rank(), Purpose::kMessages};
   // Everybody connects while accepting: one after the other would wait in a circle.
-  auto connected = std::async(std::launch::async,
-                              [&] { return ConnectAndGreet(point, peers.rank(), deadline); });
+  auto connected =
+      std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
   auto to_next = connected.get();
   const Status met = accepted.ok() ? to_next.status() : accepted.status();

@@ -177,7 +177,7 @@ ReceivingEnd::~ReceivingEnd() {
 }
 
 Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples,
-                           bool every_byte, std::function<void()> on_stall) {
+                           bool every_byte) {
   if (wake_ >= 0) close(wake_);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) return Internal(std::string("eventfd: ") + std::strerror(errno));
@@ -193,12 +193,11 @@ Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t sam
     stream.mismatches = {};
     std::fill(stream.buffer.begin(), stream.buffer.end(), '\xff');
   }
-  const auto body = [this, on_stall = std::move(on_stall)](size_t i) -> Status {
+  const auto body = [this](size_t i) -> Status {
     const Status received = ReceiveOn(streams_[i], i);
     if (received.ok()) return received;
     enough_ = true;
     Announce(true);
-    if (on_stall && received.reason() == "PEER_TIMEOUT") on_stall();
     return NameStream(i, received);
   };
   const Status started = threads_.Start(streams_.size(), body);

@@ -109,10 +109,8 @@ class ReceivingEnd {
   ~ReceivingEnd();
 
   // Begins to receive, on threads of its own; compares every byte if `every_byte`, else a
-  // sample of each block. Finish or Abort follows. `on_stall` is called on such a thread when
-  // nothing has come for kStreamStall; it may be empty.
-  Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte,
-               std::function<void()> on_stall = {});
+  // sample of each block. Finish or Abort follows.
+  Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
 
   // True once everything that counts has come, or cannot come any more.
   const std::atomic<bool>& enough() const { return enough_; }

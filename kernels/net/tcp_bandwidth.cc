@@ -1,7 +1,5 @@
 // tcp_bandwidth: what TCP carries between two nodes, one way or both ways at once, over one
 // connection or several.
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -17,7 +15,7 @@ namespace assay {
 namespace {
 
 // How long a rank that only receives waits for the other to have sent everything. Streams
-// that stall end the transfer long before: then the ranks' own connection is closed too.
+// that stall end the transfer long before, and so does a rank whose heartbeats stop.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 
 template <typename Number>
@@ -168,7 +166,7 @@ class TcpBandwidthCase : public Case {
     Status mine;
     if (receiver_) {
       mine = receiver_->Start(order.lead * bytes_, order.batch * bytes_, order.samples,
-                              order.every_byte, [this] { LeavePeers(); });
+                              order.every_byte);
     }
     // From here on both send, so that nobody waits for a rank that cannot.
     const Status agreed = Agree(peers_, mine, kPeerTimeout);
@@ -180,10 +178,7 @@ class TcpBandwidthCase : public Case {
       sent = sender_->Sent();
     }
     const auto all = AllGather(peers_, Pack(sent), mine.ok() ? kTransferTimeout : kStreamStall);
-    if (!all.ok()) {
-      LeavePeers();
-      return GiveUp(mine.ok() ? all.status() : mine);
-    }
+    if (!all.ok()) return GiveUp(mine.ok() ? all.status() : mine);
     if (receiver_) {
       const auto theirs = Unpack<int64_t>((*all)[rank_ == 0 ? 1 : 0]);
       const Status received = receiver_->Finish(theirs);
@@ -199,13 +194,6 @@ class TcpBandwidthCase : public Case {
     const Status& first = stream.reason() == "PEER_TIMEOUT" ? stream : why;
     if (first.reason() != "PEER_TIMEOUT") return first;
     return first.WithContext("transfer with rank " + std::to_string(1 - rank_));
-  }
-
-  // A rank that is frozen keeps its connections: nobody waits for it any longer.
-  void LeavePeers() const {
-    for (const PeerConnection& connection : peers_.Connections()) {
-      shutdown(connection.fd, SHUT_RDWR);
-    }
   }
 
   const int rank_;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "common/units.h"
+#include "kernels/net/peer_watch.h"
 #include "kernels/runner/execute.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/local_gang.h"
@@ -78,6 +80,19 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
   return options;
 }
 
+// A collective over several nodes has a runner on each of them.
+Status CheckOneNode(const RunOptions& options) {
+  const auto nodes = options.parameters.find("nodes");
+  const BenchmarkInfo& info = options.benchmark->Info();
+  if (!info.collective || nodes == options.parameters.end() || nodes->second == "1") {
+    return Status::Ok();
+  }
+  return InvalidArgument(info.name + " over " + nodes->second +
+                             " nodes is no job for one runner: it needs agents on them, and a "
+                             "campaign on their coordinator",
+                         "SEVERAL_NODES");
+}
+
 int WorldSizeOf(const Benchmark& benchmark, const ParameterMap& parameters) {
   return benchmark.Info().collective ? static_cast<int>(Integer(parameters, "ranks")) : 1;
 }
@@ -139,6 +154,7 @@ int ExitCodeOf(const CaseReport& report) {
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments) {
   const auto options = ParseRun(registry, arguments);
   if (!options.ok()) return Refuse(options.status());
+  if (const Status here = CheckOneNode(*options); !here.ok()) return Refuse(here);
   ExecuteOptions execute;
   execute.counters = options->counters;
   if (isatty(STDERR_FILENO) != 0) {
@@ -211,6 +227,10 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   Status status = peers.status();
   if (peers.ok()) {
     context.peers = peers->get();
+    // It only tells rank 0 that this one lives: rank 0 may be stopped at its terminal.
+    HeartbeatRule rule;
+    rule.patience = rule.first_patience = std::numeric_limits<int>::max();
+    const PeerWatch watch(context.peers->Heartbeats(), {}, rule);
     const auto report = ExecuteCase(*options->benchmark, context, execute);
     if (report.ok()) return ExitCodeOf(*report);
     status = report.status();

@@ -1,14 +1,17 @@
 #include "kernels/runner/local_gang.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "common/subprocess.h"
+#include "kernels/net/peer_watch.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
 
@@ -36,6 +39,7 @@ Result<Child> StartChild(const std::vector<std::string>& arguments) {
 class SpawnedGang : public LocalGang {
  public:
   ~SpawnedGang() override {
+    watch_.reset();
     peers_.reset();
     for (Child& child : children_) child.input.Close();
     for (Child& child : children_) child.process.Wait(kLeavingTimeout);
@@ -52,14 +56,23 @@ class SpawnedGang : public LocalGang {
       ASSAY_RETURN_IF_ERROR(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
     ASSAY_ASSIGN_OR_RETURN(peers_, rendezvous->Accept(order.world_size, kMeetingTimeout));
+    watch_ = std::make_unique<PeerWatch>(peers_->Heartbeats(),
+                                         [this](const Status& lost) { KillAll(lost); });
     return Status::Ok();
   }
 
   Peers& peers() override { return *peers_; }
 
  private:
+  // This process then loses its peers, wherever it waits for them.
+  void KillAll(const Status& lost) {
+    std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());
+    for (Child& child : children_) child.process.Signal(SIGKILL);
+  }
+
   std::vector<Child> children_;
   std::unique_ptr<Peers> peers_;
+  std::unique_ptr<PeerWatch> watch_;
 };
 
 }  // namespace

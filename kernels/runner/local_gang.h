@@ -22,7 +22,8 @@ struct RankOrder {
 };
 
 // The children, and the way to them. Children end by themselves when this process
-// does, however it ends: their stdin closes.
+// does, however it ends: their stdin closes. When one freezes all are killed, so that this
+// process loses its peers instead of waiting.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.

@@ -161,16 +161,23 @@ class Session {
       ASSAY_ASSIGN_OR_RETURN(peers_, JoinPeers(command.rendezvous().token(), start_.rank(),
                                                world_size, kMeetingTimeout));
     }
+    HeartbeatRule rule;
+    // Rank 0 beats only when all have come.
+    if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
+    watch_ = std::make_unique<PeerWatch>(
+        peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
     ASSAY_RETURN_IF_ERROR(CheckVersions(*peers_, OwnVersions(benchmark_->Info().resource)));
-    watch_ = std::make_unique<PeerWatch>(peers_->Connections(),
-                                         [this](const Status& lost) { EndNow(lost); });
+    watch_->ReportEnds(true);
     return Status::Ok();
   }
 
   // From here on the end of a connection is no loss, so nobody leaves before all are done.
   Status Leave() {
+    if (peers_ == nullptr) return Status::Ok();
+    watch_->ReportEnds(false);
+    const Status left = peers_->Barrier(kPeerTimeout);
     watch_.reset();
-    return peers_ == nullptr ? Status::Ok() : peers_->Barrier(kPeerTimeout);
+    return left;
   }
 
   // An error ends the job: the gang is over, or the GPU is not to be used.
@@ -282,7 +289,7 @@ class Session {
   const Benchmark* benchmark_ = nullptr;
   Mutex events_mutex_;  // Of the frames on `events_fd_`.
   std::unique_ptr<Peers> peers_;
-  std::unique_ptr<PeerWatch> watch_;  // While the ranks run cases.
+  std::unique_ptr<PeerWatch> watch_;  // From the rendezvous on.
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ result but those of whole attempts, no descriptor, no memory.
 
     gang_test.py                        each phase once, three ranks
     gang_test.py --kills 200 --seed 1   so many drawn ones, two to eight ranks (label slow)
+    gang_test.py --kills 20 --kind stop the same of one kind
 """
 
 import argparse
@@ -45,15 +46,14 @@ benchmarks:
   - cpu_vector_sum: {elements: 1000}
 """
 
-# What a runner that is stopped costs: a minute before it is ready, half a minute at the
-# rendezvous, and the job's timeout later, when it may as well be slow.
-PREPARE_TIMEOUT = 60
-STOP_TIMEOUT = {"prepare": 120, "ready": 45, "rendezvous": 45}
-LATER_STOP_TIMEOUT = 15
+TIMEOUT = 120  # Of a job, in seconds: longer than any kill may take to be noticed.
+# What a runner that is stopped before the ranks have met costs: a minute before it is ready,
+# then half a minute at the rendezvous or the job's timeout. (timeout, bound)
+EARLY_STOPS = {"prepare": (TIMEOUT, 125), "ready": (45, 65), "rendezvous": (45, 65)}
 # The end of the attempt, in seconds from the kill, on a machine that is busy: a second or
 # three for the cause to be told, two heartbeats or a lease for an agent, ten seconds for a
-# host that fell silent.
-BOUNDS = {"runner": 20, "agent": 25, "stop": 65, "partition": 30, "coordinator": 150}
+# host that fell silent, fifteen of a rank's heartbeats for one that is stopped.
+BOUNDS = {"runner": 20, "agent": 25, "stop": 40, "partition": 30, "coordinator": 150}
 
 
 @dataclasses.dataclass
@@ -63,6 +63,11 @@ class Trial:
     ranks: int = 3
     victim: int = 1  # Rank.
     retries: int = 3
+
+    @property
+    def early_stop(self):
+        """Before the ranks have met and hear each other's heartbeats."""
+        return self.kind == "stop" and self.phase in EARLY_STOPS
 
     def __str__(self):
         return (f"{self.kind} at {self.phase}, rank {self.victim} of {self.ranks}, "
@@ -75,8 +80,11 @@ CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
            "PEER_LOST": "INFRASTRUCTURE", "PEER_TIMEOUT": "INFRASTRUCTURE",
            "GANG_NOT_STARTED": "INFRASTRUCTURE", "LEASE_LOST": "INFRASTRUCTURE"}
 REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
-           "stop": {"TIMEOUT", "PEER_TIMEOUT"}, "partition": {"AGENT_LOST"},
+           "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"},
            "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "AGENT_LOST"}}
+EARLY_STOP_REASONS = {"prepare": {"RUNNER_NOT_READY", "GANG_NOT_READY"},
+                      "ready": {"TIMEOUT", "PEER_TIMEOUT"},
+                      "rendezvous": {"TIMEOUT", "PEER_TIMEOUT"}}
 
 
 class Run:
@@ -109,9 +117,7 @@ class Run:
         fleet, trial = self.fleet, self.trial
         for gate in fleet.gates.values():
             gate.close()
-        timeout = 120
-        if trial.kind == "stop":
-            timeout = STOP_TIMEOUT.get(trial.phase, LATER_STOP_TIMEOUT)
+        timeout = EARLY_STOPS[trial.phase][0] if trial.early_stop else TIMEOUT
         self.campaign = fleet.submit(
             GANG.format(ranks=trial.ranks, retries=trial.retries, timeout=timeout))
         eventually(lambda: sum(gate.held() > 0 for gate in fleet.gates.values()) == trial.ranks,
@@ -178,11 +184,9 @@ class Run:
     def _await_end_of_attempt(self):
         """With the failure that the kill calls for."""
         trial = self.trial
-        bound = BOUNDS[trial.kind]
-        reasons = set(REASONS[trial.kind])
-        if trial.phase == "prepare" and trial.kind == "stop":
-            bound += PREPARE_TIMEOUT
-            reasons = {"RUNNER_NOT_READY", "GANG_NOT_READY"}
+        bound, reasons = BOUNDS[trial.kind], REASONS[trial.kind]
+        if trial.early_stop:
+            bound, reasons = EARLY_STOPS[trial.phase][1], EARLY_STOP_REASONS[trial.phase]
         if trial.kind == "coordinator":
             self._await_adoption(bound, reasons)
             return
@@ -204,9 +208,12 @@ class Run:
         return state == "3"
 
     def _tells_where(self, reason, message):
-        """The node or the rank; of a job that took too long, what it was at."""
+        """The node or the rank; of a job that took too long, what it was at; of a rank that is
+        frozen, that its heartbeats ended."""
         if reason == "TIMEOUT":
             return "last seen in: " in message
+        if self.trial.kind == "stop" and not self.trial.early_stop:
+            return f"rank {self.trial.victim} has not answered for 15s" in message
         return re.search(rf"\b({self.victim}|rank {self.trial.victim})\b", message)
 
     def _expect_record(self, reason):
@@ -315,27 +322,30 @@ class GangTest(unittest.TestCase):
     def test_runner_killed_while_measuring(self):
         self.expect("measure", "runner", victim=2)
 
+    def test_rank_frozen_while_measuring(self):
+        self.expect("measure", "stop")
+
     def test_runner_killed_in_the_final_verification(self):
         self.expect("final", "runner", retries=0)
 
 
-def draw(random_source, nodes):
+def draw(random_source, nodes, kind=None):
     ranks = random_source.randint(2, nodes)
-    # Few are stopped: each takes the timeout of its job.
-    kind = random_source.choices(KINDS, weights=(40, 25, 6, 15, 14))[0]
+    # Few are stopped: each takes longest to be noticed.
+    kind = kind or random_source.choices(KINDS, weights=(40, 25, 6, 15, 14))[0]
     phase = random_source.choice(PHASES)
     retries = 3 if kind == "coordinator" else random_source.choice((0, 3))
     return Trial(phase, kind, ranks, random_source.randrange(ranks), retries)
 
 
-def campaign_of_kills(kills, seed, nodes):
+def campaign_of_kills(kills, seed, nodes, kind):
     """Whether all went as they should."""
     print(f"{kills} kills, seed {seed}, {nodes} nodes", flush=True)
     source, done, failed = random.Random(seed), collections.Counter(), 0
     with GangFleet(nodes) as fleet:
         fleet.start()
         for number in range(1, kills + 1):
-            trial = draw(source, nodes)
+            trial = draw(source, nodes, kind)
             try:
                 took = Run(fleet, trial).run()
                 done[trial.phase, trial.kind] += 1
@@ -356,10 +366,12 @@ def main():
     parser.add_argument("--kills", type=int)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--nodes", type=int, default=8)
+    parser.add_argument("--kind", choices=KINDS)
     options, others = parser.parse_known_args()
     namespaces.enter()
     if options.kills:
-        sys.exit(0 if campaign_of_kills(options.kills, options.seed, options.nodes) else 1)
+        whole = campaign_of_kills(options.kills, options.seed, options.nodes, options.kind)
+        sys.exit(0 if whole else 1)
     unittest.main(argv=[sys.argv[0], *others], verbosity=2)
 
 

@@ -1,8 +1,12 @@
 // What ends a gang: ranks of different software, and ranks that die.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <future>
+#include <limits>
 
 #include "kernels/net/peer_watch.h"
 #include "kernels/runner/version_check.h"
@@ -13,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+
+constexpr int kNever = std::numeric_limits<int>::max();
 
 TEST(VersionCheck, SameVersionsPass) {
   RunGang(3, [](std::unique_ptr<Peers> peers) {
@@ -42,8 +48,9 @@ TEST(PeerWatch, NamesTheRankThatDies) {
       return;  // Its connection ends.
     }
     std::promise<std::string> lost;
-    const PeerWatch watch(peers->Connections(),
-                          [&](const Status& status) { lost.set_value(status.ToString()); });
+    PeerWatch watch(peers->Heartbeats(),
+                    [&](const Status& status) { lost.set_value(status.ToString()); });
+    watch.ReportEnds(true);
     if (peers->rank() == 0) {
       watched.set_value();
       EXPECT_THAT(lost.get_future().get(), HasSubstr("rank 2"));
@@ -57,12 +64,87 @@ TEST(PeerWatch, IsQuietWhileRanksSpeakAndWhenItEnds) {
   RunGang(2, [](std::unique_ptr<Peers> peers) {
     bool lost = false;
     {
-      const PeerWatch watch(peers->Connections(), [&](const Status&) { lost = true; });
+      PeerWatch watch(peers->Heartbeats(), [&](const Status&) { lost = true; });
+      watch.ReportEnds(true);
       for (int round = 0; round < 100; ++round) ASSERT_TRUE(peers->Barrier(10s).ok());
+      watch.ReportEnds(false);
+      EXPECT_TRUE(peers->Barrier(10s).ok());
     }
     EXPECT_FALSE(lost);
+  });
+}
+
+TEST(PeerWatch, NamesTheRankThatIsSilentAndNoOther) {
+  std::promise<void> reported;
+  const std::shared_future<void> done = reported.get_future().share();
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    if (peers->rank() != 0) {
+      // Both keep their connections; rank 2 beats on none.
+      const auto mine = peers->rank() == 1 ? peers->Heartbeats() : std::vector<PeerConnection>();
+      const PeerWatch watch(mine, [](const Status&) {}, {.interval = 1ms, .patience = kNever});
+      done.wait();
+      return;
+    }
+    std::promise<Status> lost;
+    const PeerWatch watch(peers->Heartbeats(),
+                          [&](const Status& status) { lost.set_value(status); },
+                          {.interval = 10ms, .patience = 30});
+    const Status status = lost.get_future().get();
+    EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+    EXPECT_EQ(status.message(),
+              "rank 2 has not answered for 300ms: its process is stopped, or its host hangs");
+    reported.set_value();
+  });
+}
+
+// As when rank 0 still waits for others to come.
+TEST(PeerWatch, WaitsLongerForTheFirstBeat) {
+  RunGang(2, [](std::unique_ptr<Peers> peers) {
+    std::promise<Status> lost;
+    const PeerWatch watch(peers->rank() == 0 ? std::vector<PeerConnection>() : peers->Heartbeats(),
+                          [&](const Status& status) { lost.set_value(status); },
+                          {.interval = 2ms, .patience = 1, .first_patience = 20});
+    if (peers->rank() == 1) {
+      EXPECT_THAT(lost.get_future().get().message(), HasSubstr("has not answered for 40ms"));
+    }
     EXPECT_TRUE(peers->Barrier(10s).ok());
   });
+}
+
+// A process that is stopped, and goes on as if nothing had been.
+TEST(PeerWatch, StoppedRankIsNoticedAndBlamesNobodyItself) {
+  const auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto peers = JoinPeers((*rendezvous)->token(), 1, 2, 20s);
+    if (!peers.ok()) _exit(1);
+    std::promise<void> lost;
+    const PeerWatch watch((*peers)->Heartbeats(), [&](const Status&) { lost.set_value(); },
+                          {.interval = 10ms, .patience = 15});
+    if (!(*peers)->Barrier(20s).ok()) _exit(2);
+    // Some beats long: what it blames rank 0 for, it does at the first.
+    _exit(lost.get_future().wait_for(100ms) == std::future_status::timeout ? 0 : 3);
+  }
+  const auto peers = (*rendezvous)->Accept(2, 20s);
+  ASSERT_TRUE(peers.ok()) << peers.status();
+  {
+    std::promise<Status> lost;
+    const PeerWatch watch((*peers)->Heartbeats(),
+                          [&](const Status& status) { lost.set_value(status); },
+                          {.interval = 10ms, .patience = 30});
+    kill(child, SIGSTOP);
+    const Status status = lost.get_future().get();
+    EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+    EXPECT_THAT(status.message(), HasSubstr("rank 1 has not answered"));
+  }
+  const PeerWatch watch((*peers)->Heartbeats(), {}, {.interval = 1ms, .patience = kNever});
+  kill(child, SIGCONT);
+  EXPECT_TRUE((*peers)->Barrier(20s).ok());
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
+#include <future>
 
 #include "kernels/net/greeting.h"
 #include "tests/unit/kernels/gang.h"
@@ -107,7 +109,7 @@ TEST(Peers, StrangersAndGarbageAreDropped) {
     ASSERT_TRUE(stranger.ok()) << stranger.status();
     std::string garbage;
     if (i % 3 == 1) garbage = std::string(1000, '\xff');
-    if (i % 3 == 2) garbage = "assay-rank/1 " + std::string(32, '0') + "00000001";
+    if (i % 3 == 2) garbage = "assay-rank/2 " + std::string(32, '0') + "00000001";
     EXPECT_TRUE(SendAll(*stranger, garbage.data(), garbage.size(), soon).ok());
     strangers.push_back(std::move(*stranger));
   }
@@ -128,6 +130,49 @@ TEST(Peers, MissingRankIsNamed) {
   const auto peers = (*rendezvous)->Accept(3, 20ms);
   EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
+}
+
+TEST(Peers, ARankHasComeWhenBothOfItsConnectionsHave) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  const auto point = MeetingPoint::Parse((*rendezvous)->token());
+  auto one = std::async(std::launch::async, [&] {
+    return ConnectAndGreet(*point, {1, Purpose::kHeartbeats}, Clock::Real().Now() + 5s);
+  });
+  const auto peers = (*rendezvous)->Accept(2, 100ms);
+  EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
+  EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
+  EXPECT_TRUE(one.get().ok());
+}
+
+TEST(Peers, ARankOfAnotherVersionIsNamed) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  const auto point = MeetingPoint::Parse((*rendezvous)->token());
+  const MonotonicTime soon = Clock::Real().Now() + 5s;
+  const auto older = ConnectTo(point->host, point->port, soon);
+  ASSERT_TRUE(older.ok()) << older.status();
+  const std::string greeting = "assay-rank/1 " + point->nonce + "00000002";
+  ASSERT_TRUE(SendAll(*older, greeting.data(), greeting.size(), soon).ok());
+  const auto peers = (*rendezvous)->Accept(3, 5s);
+  EXPECT_EQ(peers.status().reason(), "VERSION_MISMATCH");
+  EXPECT_THAT(peers.status().message(), HasSubstr("rank 2 greets in version 1"));
+}
+
+// A rank 0 of an older version takes it for a stranger.
+TEST(Peers, ARankThatIsNotWelcomeAsksForTheVersion) {
+  int port = 0;
+  auto listener = ListenOn("127.0.0.1", &port);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  auto joined = std::async(std::launch::async, [port] {
+    return JoinPeers(MeetingPoint{"127.0.0.1", port, std::string(32, 'a')}.ToString(), 1, 2, 100ms);
+  });
+  while (joined.wait_for(0s) != std::future_status::ready) {
+    pollfd entry = {listener->fd(), POLLIN, 0};
+    poll(&entry, 1, 10);
+    EXPECT_TRUE(AcceptWaiting(*listener).ok());  // And the connection is closed.
+  }
+  EXPECT_THAT(joined.get().status().message(), HasSubstr("of another version?"));
 }
 
 TEST(Peers, BadTokensAreRefusedWithoutRepeatingThem) {

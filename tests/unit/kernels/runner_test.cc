@@ -133,6 +133,15 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
   }
 }
 
+TEST(RunnerCommandLine, SeveralNodesAreNoJobForOneRunner) {
+  if (Invoke({"list"}).output.find("all_reduce ") == std::string::npos) {
+    GTEST_SKIP() << "no benchmark of this build has the parameter `nodes`";
+  }
+  const CommandOutput output = Invoke({"run", "all_gather", "ranks=4", "nodes=2"});
+  EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
+  EXPECT_THAT(output.output, HasSubstr("needs agents on them, and a campaign"));
+}
+
 TEST(RunnerCommandLine, SaysEachThingOnceAndSizesAsPeopleWriteThem) {
   EXPECT_EQ(Invoke({"run", "cpu_gemm", "dtype=bf17"}).output,
             "assay-runner: invalid parameters: dtype: \"bf17\" is not one of fp32, fp64\n");
