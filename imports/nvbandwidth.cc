@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -12,18 +11,10 @@ namespace assay::imports {
 namespace {
 
 // Of the way from a cell of nvbandwidth to a result: raised when it changes.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-// "device_to_device_memcpy_read_ce" of "..._ce_total".
-std::string_view WithoutPart(std::string_view test) {
-  for (const std::string_view part : {"_read1", "_read2", "_write1", "_write2", "_total"}) {
-    if (test.ends_with(part)) return test.substr(0, test.size() - part.size());
-  }
-  return test;
 }
 
 enum class Kind { kHost, kPeer, kLocal, kUnknown };
@@ -40,12 +31,12 @@ Kind KindOf(std::string_view test) {
 
 // "copy" (engines), "sm" or "tma": who copies.
 Result<std::string> EngineOf(const NvbandwidthMatrix& matrix) {
-  const std::string_view test = WithoutPart(matrix.test);
+  const std::string_view test = matrix.test;
   if (test.ends_with("_ce")) return std::string("copy");
   if (test.ends_with("_sm")) return std::string("sm");
   if (test.ends_with("_tma")) return std::string("tma");
-  return FaultAt(matrix.line, "test " + Quoted(matrix.test) +
-                                  " ends neither with _ce, _sm nor _tma; it is not known");
+  return FaultAt(matrix.where, "test " + Quoted(matrix.test) +
+                                   " ends neither with _ce, _sm nor _tma; it is not known");
 }
 
 Status AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
@@ -59,25 +50,65 @@ Status AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t col
                             : Contains(matrix.test, "_to_host") ? "d2h"
                                                                 : "";
   if (!parameters["direction"].empty()) return Status::Ok();
-  return FaultAt(matrix.line, "test " + Quoted(matrix.test) + " is not known");
+  return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known");
 }
 
-// The row's GPU runs the copy: read tests copy from the column's GPU, write tests to it
-// (nvbandwidth's descriptions of its tests; the arrows in its tables point both ways).
-void AddPeerParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
-                       v1::CaseResult* result) {
+// Whether the test's copy, of two the first, goes to the GPU of the row. Read tests copy to
+// it, and so does a load for its latency; write tests copy from it. But tests of both ways that
+// tell them apart hand over the buffers of the read test for the write test, too, within a node
+// (DeviceToDeviceBidirWriteCE and ...SM in testcases_ce.cpp and testcases_sm.cpp), and not
+// between nodes (multinode_testcases.cpp). The arrows in nvbandwidth's tables point both ways.
+bool FirstGoesToRow(const NvbandwidthMatrix& matrix) {
+  if (matrix.latency || Contains(matrix.test, "read")) return true;
+  return !matrix.first.empty() && !matrix.test.starts_with("multinode");
+}
+
+// `from` and `to` as of Assay's own peer_transfer: of both ways, the first.
+Status AddPeerParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
+                         v1::CaseResult* result) {
   auto& parameters = *result->mutable_parameters();
-  const bool read = Contains(matrix.test, "read");
-  if (matrix.cells.size() == matrix.columns && matrix.columns > 1) {
+  const size_t rows = matrix.cells.size() / matrix.columns;
+  if (rows == 1 && matrix.columns == 1) {
+    // Of all GPUs at once: nothing tells them apart.
+  } else if (rows == 1) {
     parameters["gpu"] = std::to_string(column);
+  } else if (matrix.columns == 1 && Contains(matrix.test, "bisect")) {
+    parameters["gpu"] = std::to_string(row);
+  } else if (rows == matrix.columns) {
+    const bool to_row = FirstGoesToRow(matrix);
+    parameters["from"] = std::to_string(to_row ? column : row);
+    parameters["to"] = std::to_string(to_row ? row : column);
   } else {
-    parameters["from"] = std::to_string(read ? column : row);
-    parameters["to"] = std::to_string(read ? row : column);
+    return FaultAt(matrix.where, "the matrix of test " + Quoted(matrix.test) + " has " +
+                                     std::to_string(rows) + " rows and " +
+                                     std::to_string(matrix.columns) +
+                                     " columns; expected as many, or one row");
   }
-  if (matrix.latency) return;
-  parameters["mode"] = read ? "read" : "write";
-  parameters["direction"] =
-      Contains(matrix.test, "bidirectional") ? "bidirectional" : "unidirectional";
+  if (matrix.latency) return Status::Ok();
+  parameters["mode"] = Contains(matrix.test, "read") ? "read" : "write";
+  parameters["direction"] = IsBidirectional(matrix.test) ? "bidirectional" : "unidirectional";
+  return Status::Ok();
+}
+
+// Called as peer_transfer and host_transfer call them.
+void AddNumbers(const NvbandwidthMatrix& matrix, size_t cell, v1::CaseResult* result) {
+  const double value = *matrix.cells[cell];
+  if (matrix.latency) {
+    AddMeasurement("latency", "us", v1::DIRECTION_LOWER_IS_BETTER, value / 1000, "events", 1,
+                   result);
+    return;
+  }
+  const auto add = [&](const char* metric, double number) {
+    AddMeasurement(metric, "GB/s", v1::DIRECTION_HIGHER_IS_BETTER, number, "events", 1, result);
+  };
+  // Before both ways were told apart, copy engines were timed one way, with the other busy,
+  // and kernels both ways together (the descriptions in testcase.h).
+  const bool one_way =
+      IsBidirectional(matrix.test) && matrix.first.empty() && matrix.test.ends_with("_ce");
+  add(one_way ? "forward_bandwidth" : "bandwidth", value);
+  if (matrix.first.empty()) return;
+  add("forward_bandwidth", *matrix.first[cell]);
+  add("backward_bandwidth", *matrix.second[cell]);
 }
 
 Result<v1::CaseResult> ResultOf(const NvbandwidthMatrix& matrix, size_t cell) {
@@ -91,22 +122,23 @@ Result<v1::CaseResult> ResultOf(const NvbandwidthMatrix& matrix, size_t cell) {
   ASSAY_ASSIGN_OR_RETURN((*result.mutable_parameters())["engine"], EngineOf(matrix));
   (*result.mutable_parameters())["test"] = matrix.test;
   (*result.mutable_parameters())["policy"] = "nvbandwidth";
-  if (host) {
-    ASSAY_RETURN_IF_ERROR(AddHostParameters(matrix, row, column, &result));
-  } else {
-    AddPeerParameters(matrix, row, column, &result);
-  }
+  ASSAY_RETURN_IF_ERROR(host ? AddHostParameters(matrix, row, column, &result)
+                             : AddPeerParameters(matrix, row, column, &result));
   // What it checks of its copies, its output does not say.
   result.mutable_conditions()->add_flags("unverified");
-  const double value = *matrix.cells[cell];
-  if (matrix.latency) {
-    AddMeasurement("latency", "us", v1::DIRECTION_LOWER_IS_BETTER, value / 1000, "events", 1,
-                   &result);
-  } else {
-    AddMeasurement("bandwidth", "GB/s", v1::DIRECTION_HIGHER_IS_BETTER, value, "events", 1,
-                   &result);
-  }
+  AddNumbers(matrix, cell, &result);
   return result;
+}
+
+// The most that printing has changed it.
+double RoundingError(double number, Rounding rounding) {
+  return rounding == Rounding::kTwoDecimals ? 0.0051 : 1e-5 * number;
+}
+
+// Nothing was moved, or it is printed with no digit left.
+bool IsZero(const NvbandwidthMatrix& matrix, size_t cell) {
+  return *matrix.cells[cell] == 0 ||
+         (!matrix.first.empty() && (*matrix.first[cell] == 0 || *matrix.second[cell] == 0));
 }
 
 std::string NamesOf(const std::vector<std::string>& names) {
@@ -144,7 +176,7 @@ bool IsTestName(std::string_view name) {
 
 std::optional<bool> IsLatency(std::string_view description) {
   description = Trimmed(description);
-  if (description.ends_with("(GB/s)")) return false;
+  if (description.ends_with("(GB/s)") || description.ends_with(" CE BW")) return false;
   if (description.ends_with("(ns)")) return true;
   return std::nullopt;
 }
@@ -184,24 +216,50 @@ bool AddDevice(std::string_view text, Machines* machines) {
   return true;
 }
 
-bool AddsUp(const NvbandwidthMatrix& matrix, size_t begin, int digits) {
+bool AddsUp(const NvbandwidthMatrix& matrix, Rounding rounding) {
   double sum = 0;
   double tolerance = 0.0051;
-  for (size_t i = begin; i < matrix.cells.size(); ++i) {
-    if (!matrix.cells[i]) continue;
-    sum += *matrix.cells[i];
-    tolerance += digits == 0 ? 0.0051 : *matrix.cells[i] * std::pow(10, 1 - digits);
+  for (const std::optional<double>& cell : matrix.cells) {
+    if (!cell) continue;
+    sum += *cell;
+    tolerance += RoundingError(*cell, rounding);
   }
   return std::abs(sum - matrix.sum) <= tolerance;
 }
 
+Result<NvbandwidthMatrix> WithWays(NvbandwidthMatrix total, NvbandwidthMatrix::Cells first,
+                                   NvbandwidthMatrix::Cells second, Rounding rounding) {
+  bool same = first.size() == total.cells.size() && second.size() == total.cells.size();
+  for (size_t i = 0; same && i < first.size(); ++i) {
+    const std::optional<double>& whole = total.cells[i];
+    same = first[i].has_value() == whole.has_value() && second[i].has_value() == whole.has_value();
+    if (!same || !whole) continue;
+    const double tolerance = RoundingError(*first[i], rounding) +
+                             RoundingError(*second[i], rounding) + RoundingError(*whole, rounding);
+    same = std::abs(*first[i] + *second[i] - *whole) <= tolerance;
+  }
+  if (!same) {
+    return FaultAt(total.where, "the total of test " + Quoted(total.test) +
+                                    " is not the sum of its both ways: cells were changed");
+  }
+  total.first = std::move(first);
+  total.second = std::move(second);
+  return total;
+}
+
+bool IsBidirectional(std::string_view test) {
+  return Contains(test, "bidirectional") && KindOf(test) == Kind::kPeer;
+}
+
 Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
+  text = WithoutByteOrderMark(text);
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';
   ASSAY_ASSIGN_OR_RETURN(NvbandwidthRun run,
                          json ? ReadNvbandwidthJson(text) : ReadNvbandwidthText(text));
   Imported imported;
   std::vector<std::string> local;
+  std::vector<std::string> zero;
   size_t columns = 0;
   for (const NvbandwidthMatrix& matrix : run.matrices) {
     columns = std::max(columns, matrix.columns);
@@ -209,13 +267,17 @@ Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
     if (kind == Kind::kLocal) local.push_back(matrix.test);
     if (kind == Kind::kLocal) continue;
     if (kind == Kind::kUnknown) {
-      return FaultAt(matrix.line, "test " + Quoted(matrix.test) + " is not known");
+      return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known");
     }
     for (size_t cell = 0; cell < matrix.cells.size(); ++cell) {
       if (!matrix.cells[cell]) continue;
+      if (IsZero(matrix, cell)) {
+        if (zero.empty() || zero.back() != matrix.test) zero.push_back(matrix.test);
+        continue;
+      }
       if (imported.results.size() == kMaxResults) {
-        return FaultAt(matrix.line, "the file has more than " + std::to_string(kMaxResults) +
-                                        " results, the most that an import takes");
+        return FaultAt(matrix.where, "the file has more than " + std::to_string(kMaxResults) +
+                                         " results, the most that an import takes");
       }
       ASSAY_ASSIGN_OR_RETURN(v1::CaseResult result, ResultOf(matrix, cell));
       imported.results.push_back(std::move(result));
@@ -223,6 +285,7 @@ Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
   }
   AddNote("waived by nvbandwidth", run.waived, &imported);
   AddNote("ended with an error, and so without numbers", run.failed, &imported);
+  AddNote("left out, as they are printed as 0: numbers of", zero, &imported);
   AddNote("left out, as Assay has no benchmark that counts their bytes alike", local, &imported);
   if (imported.results.empty()) {
     return InvalidArgument("the file has no test of nvbandwidth with numbers to import",

@@ -1,6 +1,6 @@
 // The JSON of nvbandwidth's `-j` (json_output.cpp of 0.5 to 0.10). Its host name is not
 // read.
-#include <array>
+#include <utility>
 
 #include "imports/checked_json.h"
 #include "imports/checked_text.h"
@@ -44,37 +44,32 @@ Status ReadCells(const Json& rows, const std::string& where, NvbandwidthMatrix* 
                                : Status::Ok();
 }
 
-// Both directions' tests put three square matrices below each other: each stream's share,
-// and the total, of which alone the sum is.
-Status AddMatrices(const NvbandwidthMatrix& all, const std::string& where, NvbandwidthRun* run) {
-  // Six significant digits; the sum has all of its own.
-  constexpr int kDigits = 6;
-  const size_t square = all.columns * all.columns;
-  const bool three = all.columns > 1 && all.cells.size() == 3 * square;
-  if (!AddsUp(all, 0, kDigits) && !(three && AddsUp(all, 2 * square, kDigits))) {
+// Tests of both ways put three square matrices below each other: each way, and the total, of
+// which alone the sum is.
+Status AddMatrix(NvbandwidthMatrix matrix, const std::string& where, NvbandwidthRun* run) {
+  constexpr Rounding kRounding = Rounding::kSixDigits;
+  const auto square = static_cast<std::ptrdiff_t>(matrix.columns * matrix.columns);
+  const auto begin = matrix.cells.begin();
+  const bool ways = IsBidirectional(matrix.test) && matrix.columns > 1 &&
+                    matrix.cells.end() - begin == 3 * square;
+  if (ways) {
+    NvbandwidthMatrix total = matrix;
+    total.cells.assign(begin + 2 * square, matrix.cells.end());
+    ASSAY_ASSIGN_OR_RETURN(matrix, WithWays(std::move(total), {begin, begin + square},
+                                            {begin + square, begin + 2 * square}, kRounding));
+  }
+  if (!AddsUp(matrix, kRounding)) {
     return Fault("the matrix of " + where +
                  " does not add up to its `sum`: rows are missing or were changed");
   }
-  if (!three) {
-    run->matrices.push_back(all);
-    return Status::Ok();
-  }
-  const std::string way = all.test.find("read") != std::string::npos ? "_read" : "_write";
-  const std::array<std::string, 3> parts = {way + "1", way + "2", "_total"};
-  for (size_t part = 0; part < parts.size(); ++part) {
-    NvbandwidthMatrix matrix = all;
-    matrix.test += parts[part];
-    const auto begin = all.cells.begin() + static_cast<std::ptrdiff_t>(part * square);
-    matrix.cells.assign(begin, begin + static_cast<std::ptrdiff_t>(square));
-    run->matrices.push_back(std::move(matrix));
-  }
+  run->matrices.push_back(std::move(matrix));
   return Status::Ok();
 }
 
 Status ReadTest(const Json& test, size_t position, NvbandwidthRun* run) {
   const std::string where = "test " + std::to_string(position);
   NvbandwidthMatrix matrix;
-  matrix.line = position;
+  matrix.where = where;
   ASSAY_ASSIGN_OR_RETURN(matrix.test, JsonText(test, "name", where));
   ASSAY_ASSIGN_OR_RETURN(const std::string status, JsonText(test, "status", where));
   if (!IsTestName(matrix.test)) {
@@ -99,7 +94,7 @@ Status ReadTest(const Json& test, size_t position, NvbandwidthRun* run) {
   ASSAY_ASSIGN_OR_RETURN(const Json* rows, JsonArray(test, "bandwidth_matrix", named));
   ASSAY_RETURN_IF_ERROR(ReadCells(*rows, named, &matrix));
   ASSAY_ASSIGN_OR_RETURN(matrix.sum, JsonNumber(test, "sum", named));
-  return AddMatrices(matrix, named, run);
+  return AddMatrix(std::move(matrix), named, run);
 }
 
 }  // namespace

@@ -14,12 +14,18 @@ namespace assay::imports {
 
 // A test's matrix, row-major: one row of CPU or GPU, or a row a GPU.
 struct NvbandwidthMatrix {
-  size_t line = 0;       // Of a text; position in JSON's `testcases`, from 1.
-  std::string test;      // With what of the test it is: "..._ce_total".
+  using Cells = std::vector<std::optional<double>>;  // None: not available.
+
+  std::string where;     // "line 12" of a text, "test 3" of a JSON.
+  std::string test;      // "device_to_device_memcpy_read_ce".
   bool latency = false;  // Nanoseconds; else GB/s.
   size_t columns = 0;
-  std::vector<std::optional<double>> cells;  // None: not available.
-  double sum = 0;                            // As the output says.
+  Cells cells;
+  // Tests of both ways since 0.5 tell them apart: the first copy of each pair and the one
+  // back, whose sums `cells` are. Else empty.
+  Cells first;
+  Cells second;
+  double sum = 0;  // As the output says.
 };
 
 struct NvbandwidthRun {
@@ -42,8 +48,8 @@ Result<std::string> NvbandwidthSource(std::string_view version);
 // True for a name as nvbandwidth's tests have: lower-case letters, digits and "_".
 bool IsTestName(std::string_view name);
 
-// Whether a matrix described so is of latencies ("... (ns)") or bandwidths
-// ("... (GB/s)"); none for any other text.
+// Whether a matrix described so is of latencies ("... (ns)") or bandwidths ("... (GB/s)",
+// or the bisection's "... CE BW"); none for any other text.
 std::optional<bool> IsLatency(std::string_view description);
 
 // "12.4" of "12040", or of "13.2 (13020)"; empty if unreadable.
@@ -53,8 +59,18 @@ std::string CudaOf(std::string_view text);
 // "Process 0 (HOST): device 0: NVIDIA A10 (...)", and its host; false for other text.
 bool AddDevice(std::string_view text, Machines* machines);
 
-// True if the cells from `begin` on add up to `sum`, which was rounded as they were to
-// `digits` significant digits or, if that is 0, to two decimals.
-bool AddsUp(const NvbandwidthMatrix& matrix, size_t begin, int digits);
+// Whether the numbers of an output have two decimals (texts) or six significant digits, with
+// all of them for sums (JSON).
+enum class Rounding { kTwoDecimals, kSixDigits };
+
+// True if the cells add up to `sum`, as they were rounded.
+bool AddsUp(const NvbandwidthMatrix& matrix, Rounding rounding);
+
+// `total` with both ways. INVALID_ARGUMENT unless they are of one shape and each pair adds up.
+Result<NvbandwidthMatrix> WithWays(NvbandwidthMatrix total, NvbandwidthMatrix::Cells first,
+                                   NvbandwidthMatrix::Cells second, Rounding rounding);
+
+// True for tests of both ways between two GPUs.
+bool IsBidirectional(std::string_view test);
 
 }  // namespace assay::imports

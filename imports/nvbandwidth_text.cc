@@ -52,7 +52,7 @@ class TextReader {
     if (text.starts_with("ERROR") || text.starts_with("Error")) return End(&run_.failed);
     if (const std::optional<bool> latency = IsLatency(text); latency) {
       matrix_ = {};
-      matrix_.line = line_;
+      matrix_.where = "line " + std::to_string(line_);
       matrix_.latency = *latency;
       state_ = State::kHead;
     }
@@ -87,11 +87,13 @@ class TextReader {
     }
     test_ = name;
     ended_ = false;
+    ways_.clear();
     return Status::Ok();
   }
 
   Status End(std::vector<std::string>* names) {
     // Of a test that has printed its matrix already, the line tells nothing.
+    if (!ended_ && !ways_.empty()) return CheckEnded("the test ends");
     if (!ended_) names->push_back(test_);
     ended_ = true;
     return Status::Ok();
@@ -118,9 +120,11 @@ class TextReader {
   Status Row(std::string_view text) {
     if (text.empty()) return Status::Ok();
     if (text.starts_with("SUM ")) return Sum(text);
-    const std::vector<std::string_view> words = WordsOf(text, kMaxMatrixColumns + 1);
+    const std::vector<std::string_view> words = RowWords(text);
     const size_t row = matrix_.cells.size() / matrix_.columns;
-    if (words[0] != std::to_string(row) || row >= std::max<size_t>(matrix_.columns, 8)) {
+    const size_t most =
+        matrix_.columns == 1 ? kMaxMatrixColumns : std::max<size_t>(matrix_.columns, 8);
+    if (words[0] != std::to_string(row) || row >= most) {
       return FaultAt(line_,
                      "expected row " + std::to_string(row) + " of the matrix, or its \"SUM\"");
     }
@@ -137,24 +141,55 @@ class TextReader {
     return Status::Ok();
   }
 
+  // The row's number and its cells. A bisection's rows are called by both ends, "0->4", which
+  // may be padded.
+  static std::vector<std::string_view> RowWords(std::string_view text) {
+    const size_t arrow = text.find("->");
+    if (arrow == std::string_view::npos) return WordsOf(text, kMaxMatrixColumns + 1);
+    std::vector<std::string_view> words = WordsOf(text.substr(arrow + 2), kMaxMatrixColumns + 1);
+    if (words.empty()) words.emplace_back();
+    words.front() = Trimmed(text.substr(0, arrow));
+    return words;
+  }
+
+  // "SUM TEST 389.15"; of both ways, "SUM TEST_read1 389.15", "_read2" and "_total".
   Status Sum(std::string_view text) {
     const std::vector<std::string_view> words = WordsOf(text, 3);
     if (words.size() != 3 || !words[1].starts_with(test_)) {
       return FaultAt(line_, "expected \"SUM " + test_ + " NUMBER\"");
     }
     ASSAY_ASSIGN_OR_RETURN(matrix_.sum, NumberOf(words[2], line_, "the sum"));
-    matrix_.test = words[1];
-    if (!IsTestName(matrix_.test)) return FaultAt(line_, "expected the name of a test");
+    matrix_.test = test_;
     if (matrix_.cells.empty()) return FaultAt(line_, "the matrix has no rows");
-    if (!AddsUp(matrix_, 0, 0)) {
+    if (!AddsUp(matrix_, Rounding::kTwoDecimals)) {
       return FaultAt(line_, "the matrix does not add up to the sum " + Quoted(words[2]) +
                                 ": rows are missing or were changed");
     }
-    // Tests of both directions have three matrices, and the total comes last.
-    ended_ = matrix_.test == test_ || words[1].ends_with("_total");
-    run_.matrices.push_back(std::move(matrix_));
-    matrix_ = {};
     state_ = State::kBetween;
+    return Finish(words[1].substr(test_.size()));
+  }
+
+  // The matrix, of which part of the test `part` says: "", "_read1", "_write2", "_total".
+  Status Finish(std::string_view part) {
+    const bool last = part.empty() || part == "_total";
+    const std::string number = std::to_string(ways_.size() + 1);
+    const bool next =
+        last ? ways_.size() == (part.empty() ? 0 : 2)
+             : ways_.size() < 2 && (part == "_read" + number || part == "_write" + number);
+    if (!next || ended_) {
+      return FaultAt(line_, "expected one matrix of test " + Quoted(test_) +
+                                ", or those of read1 or write1, read2 or write2, and the total");
+    }
+    if (!last) {
+      ways_.push_back(std::move(matrix_.cells));
+      return Status::Ok();
+    }
+    ended_ = true;
+    if (!ways_.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(matrix_, WithWays(std::move(matrix_), std::move(ways_[0]),
+                                               std::move(ways_[1]), Rounding::kTwoDecimals));
+    }
+    run_.matrices.push_back(std::move(matrix_));
     return Status::Ok();
   }
 
@@ -164,6 +199,7 @@ class TextReader {
   std::string test_;  // The latest; empty before the first.
   bool ended_ = false;
   NvbandwidthMatrix matrix_;
+  std::vector<NvbandwidthMatrix::Cells> ways_;  // Of the test, before its total.
 };
 
 }  // namespace

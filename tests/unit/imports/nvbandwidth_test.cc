@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <sstream>
+
 #include "imports/imports.h"
 #include "tests/unit/imports/files.h"
 
@@ -25,7 +28,7 @@ std::string Refusal(const std::string& text) {
   return read.status().message() + read.status().hint();
 }
 
-// "peer_transfer 0>1 read unidirectional copy bandwidth 391.1".
+// "peer_transfer 0>1 read unidirectional copy bandwidth 391.1", and further metrics.
 std::string Summary(const v1::CaseResult& result) {
   const auto of = [&](const char* name) {
     const auto found = result.parameters().find(name);
@@ -35,9 +38,12 @@ std::string Summary(const v1::CaseResult& result) {
   text +=
       result.parameters().contains("from") ? " " + of("from") + ">" + of("to") : " gpu" + of("gpu");
   text += " " + of("mode") + " " + of("direction") + " " + of("engine");
-  std::ostringstream number;
-  number << result.measurements(0).median();
-  return text + " " + result.measurements(0).metric() + " " + number.str();
+  for (const v1::Measurement& one : result.measurements()) {
+    std::ostringstream number;
+    number << one.median();
+    text += " " + one.metric() + " " + number.str();
+  }
+  return text;
 }
 
 std::vector<std::string> Summaries(const Imported& imported) {
@@ -54,24 +60,23 @@ TEST(NvbandwidthTest, TextBecomesResults) {
   EXPECT_EQ(read->environment.gpu_count(), 2);
   EXPECT_EQ(read->environment.driver_version(), "570.124.06");
   EXPECT_EQ(read->environment.software().cuda_runtime(), "12.8");
-  // A read test copies from the column's GPU to the row's, a write test the other way.
+  // A read test copies from the column's GPU to the row's, a write test the other way, and
+  // one of both ways first as a read test.
   EXPECT_THAT(Summaries(*read),
               ElementsAre("host_transfer gpu0 - h2d copy bandwidth 55.3",
                           "host_transfer gpu1 - h2d copy bandwidth 55.31",
                           "peer_transfer 1>0 read unidirectional copy bandwidth 391.1",
                           "peer_transfer 0>1 read unidirectional copy bandwidth 392.2",
-                          "peer_transfer 0>1 write bidirectional sm bandwidth 380",
-                          "peer_transfer 1>0 write bidirectional sm bandwidth 381",
-                          "peer_transfer 0>1 write bidirectional sm bandwidth 370",
-                          "peer_transfer 1>0 write bidirectional sm bandwidth 371",
-                          "peer_transfer 0>1 write bidirectional sm bandwidth 750",
-                          "peer_transfer 1>0 write bidirectional sm bandwidth 752",
+                          "peer_transfer 1>0 write bidirectional sm bandwidth 750 "
+                          "forward_bandwidth 380 backward_bandwidth 370",
+                          "peer_transfer 0>1 write bidirectional sm bandwidth 752 "
+                          "forward_bandwidth 381 backward_bandwidth 371",
                           "host_transfer gpu0 - - sm latency 0.65",
                           "host_transfer gpu1 - - sm latency 0.66"));
-  EXPECT_EQ(read->results[9].parameters().at("test"),
-            "device_to_device_bidirectional_memcpy_write_sm_total");
-  EXPECT_EQ(read->results[10].measurements(0).unit(), "us");
-  EXPECT_EQ(read->results[10].measurements(0).direction(), v1::DIRECTION_LOWER_IS_BETTER);
+  EXPECT_EQ(read->results[5].parameters().at("test"),
+            "device_to_device_bidirectional_memcpy_write_sm");
+  EXPECT_EQ(read->results[6].measurements(0).unit(), "us");
+  EXPECT_EQ(read->results[6].measurements(0).direction(), v1::DIRECTION_LOWER_IS_BETTER);
   EXPECT_THAT(read->results[0].conditions().flags(), ElementsAre("unverified"));
   EXPECT_THAT(read->notes, ElementsAre("waived by nvbandwidth: all_to_one_write_ce",
                                        HasSubstr("device_local_copy")));
@@ -85,14 +90,12 @@ TEST(NvbandwidthTest, JsonBecomesResults) {
   EXPECT_EQ(read->environment.gpu_count(), 2);
   EXPECT_THAT(Summaries(*read),
               ElementsAre("host_transfer gpu0 - d2h copy bandwidth 12.3964",
-                          "peer_transfer 1>0 read bidirectional copy bandwidth 10",
-                          "peer_transfer 0>1 read bidirectional copy bandwidth 11",
-                          "peer_transfer 1>0 read bidirectional copy bandwidth 20",
-                          "peer_transfer 0>1 read bidirectional copy bandwidth 21",
-                          "peer_transfer 1>0 read bidirectional copy bandwidth 30",
-                          "peer_transfer 0>1 read bidirectional copy bandwidth 32"));
-  EXPECT_EQ(read->results[6].parameters().at("test"),
-            "device_to_device_bidirectional_memcpy_read_ce_total");
+                          "peer_transfer 1>0 read bidirectional copy bandwidth 30 "
+                          "forward_bandwidth 10 backward_bandwidth 20",
+                          "peer_transfer 0>1 read bidirectional copy bandwidth 32 "
+                          "forward_bandwidth 11 backward_bandwidth 21"));
+  EXPECT_EQ(read->results[2].parameters().at("test"),
+            "device_to_device_bidirectional_memcpy_read_ce");
 }
 
 TEST(NvbandwidthTest, HostNamesAreNotKept) {
@@ -125,7 +128,7 @@ TEST(NvbandwidthTest, CutShortWithinATestItIsRefused) {
     const auto read = ReadNvbandwidth(text.substr(0, length), {});
     if (!read.ok()) continue;
     const size_t count = read->results.size();
-    EXPECT_TRUE(count == 2 || count == 4 || count == 10 || count == 12) << length;
+    EXPECT_TRUE(count == 2 || count == 4 || count == 6 || count == 8) << length;
     for (size_t i = 0; i < count; ++i) {
       EXPECT_EQ(read->results[i].DebugString(), whole->results[i].DebugString()) << length;
     }
@@ -152,6 +155,139 @@ TEST(NvbandwidthTest, LostAndChangedCellsAreRefused) {
               HasSubstr("does not add up"));
   EXPECT_THAT(Refusal(Replaced(kNvbandwidthJson, "\"N/A\", \"10\"", "\"10\"")),
               HasSubstr("no matrix"));
+}
+
+// A test of `matrices`, each a description, a part of the name, and two numbers.
+struct Part {
+  const char* description;
+  const char* name;
+  double upper;  // Of row 0, column 1.
+  double lower;
+};
+
+std::string OneTest(const std::string& test, const std::vector<Part>& parts) {
+  std::string text =
+      "nvbandwidth Version: v0.8\nDevice 0: NVIDIA H200 (00000000:1b:00)\n"
+      "Device 1: NVIDIA H200 (00000000:43:00)\nRunning " +
+      test + ".\n";
+  char matrix[400];
+  for (const Part& part : parts) {
+    std::snprintf(matrix, sizeof(matrix),
+                  "%s bandwidth (GB/s)\n           0         1\n 0       N/A%10.2f\n"
+                  " 1%10.2f       N/A\n\nSUM %s%s %.2f\n\n",
+                  part.description, part.upper, part.lower, test.c_str(), part.name,
+                  part.upper + part.lower);
+    text += matrix;
+  }
+  return text;
+}
+
+TEST(NvbandwidthTest, BothWaysGoWhereTheTestSendsThem) {
+  const auto of = [](const std::string& test, const std::vector<Part>& parts) {
+    const auto read = ReadNvbandwidth(OneTest(test, parts), {});
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? Summaries(*read) : std::vector<std::string>();
+  };
+  const std::vector<Part> reads = {{"memcpy CE CPU(row) <-> GPU(column) Read1", "_read1", 10, 11},
+                                   {"memcpy CE CPU(row) <-> GPU(column) Read2", "_read2", 20, 21},
+                                   {"memcpy CE CPU(row) <-> GPU(column) Total", "_total", 30, 32}};
+  std::vector<Part> writes = reads;  // Some versions call them so, too.
+  writes[0].name = "_write1";
+  writes[1].name = "_write2";
+  const std::string numbers = " bandwidth 30 forward_bandwidth 10 backward_bandwidth 20";
+  EXPECT_EQ(of("device_to_device_bidirectional_memcpy_read_ce", reads)[0],
+            "peer_transfer 1>0 read bidirectional copy" + numbers);
+  EXPECT_EQ(of("device_to_device_bidirectional_memcpy_write_ce", writes)[0],
+            "peer_transfer 1>0 write bidirectional copy" + numbers);
+  EXPECT_EQ(of("multinode_device_to_device_bidirectional_memcpy_read_sm", reads)[0],
+            "peer_transfer 1>0 read bidirectional sm" + numbers);
+  EXPECT_EQ(of("multinode_device_to_device_bidirectional_memcpy_write_sm", writes)[0],
+            "peer_transfer 0>1 write bidirectional sm" + numbers);
+  // Before 0.5 one matrix: of copy engines one way, of kernels both.
+  const std::vector<Part> one = {{"memcpy GPU(row) <-> GPU(column)", "", 40, 41}};
+  EXPECT_THAT(of("device_to_device_bidirectional_memcpy_read_ce", one),
+              ElementsAre("peer_transfer 1>0 read bidirectional copy forward_bandwidth 40",
+                          "peer_transfer 0>1 read bidirectional copy forward_bandwidth 41"));
+  EXPECT_EQ(of("device_to_device_bidirectional_memcpy_write_ce", one)[0],
+            "peer_transfer 0>1 write bidirectional copy forward_bandwidth 40");
+  EXPECT_EQ(of("device_to_device_bidirectional_memcpy_write_sm", one)[0],
+            "peer_transfer 0>1 write bidirectional sm bandwidth 40");
+  // The row's GPU loads from the column's.
+  const std::string latency =
+      Replaced(OneTest("device_to_device_latency_sm",
+                       {{"Latency SM GPU(row) <-> GPU(column)", "", 700, 710}}),
+               "bandwidth (GB/s)", "(ns)");
+  const auto read = ReadNvbandwidth(latency, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(Summaries(*read)[0], "peer_transfer 1>0 - - sm latency 0.7");
+}
+
+TEST(NvbandwidthTest, WaysThatDoNotMakeTheTotalAreRefused) {
+  const std::string test = "device_to_device_bidirectional_memcpy_read_sm";
+  const Part first = {"a <-> b Read1", "_read1", 10, 11};
+  const Part second = {"a <-> b Read2", "_read2", 20, 21};
+  const Part total = {"a <-> b Total", "_total", 30, 32};
+  EXPECT_EQ(Refusal(OneTest(test, {first, second, total})), "taken");
+  EXPECT_THAT(Refusal(OneTest(test, {second, first, total})), HasSubstr("expected one matrix"));
+  EXPECT_THAT(Refusal(OneTest(test, {first, total})), HasSubstr("expected one matrix"));
+  EXPECT_THAT(Refusal(OneTest(test, {total})), HasSubstr("expected one matrix"));
+  EXPECT_THAT(Refusal(OneTest(test, {first, second, total, total})), HasSubstr("expected one"));
+  Part other = second;
+  other.upper = 20.5;
+  EXPECT_THAT(Refusal(OneTest(test, {first, other, total})),
+              HasSubstr("is not the sum of its both ways"));
+  const std::string waived = OneTest(test, {first, second}) + "Waived: \n";
+  EXPECT_THAT(Refusal(waived), HasSubstr("cut short"));
+  EXPECT_THAT(Refusal(Replaced(kNvbandwidthJson, "[ [ \"N/A\", \"10\" ]", "[ [ \"N/A\", \"9\" ]")),
+              HasSubstr("is not the sum of its both ways"));
+}
+
+TEST(NvbandwidthTest, BisectionsAndTestsOfAllGpusHaveNoPair) {
+  const std::string head = "nvbandwidth Version: v0.8\nDevice 0: NVIDIA H200 (00000000:1b:00)\n";
+  const std::string bisection =
+      head +
+      "Running multinode_bisect_write_ce.\n"
+      "Bisect benchmarking, simultaneous write CE BW\n"
+      "               0\n"
+      " 0-> 2    300.00\n 1-> 3    301.00\n 2-> 0    302.00\n 3-> 1    303.00\n\n"
+      "SUM multinode_bisect_write_ce 1206.00\n\n";
+  const auto read = ReadNvbandwidth(bisection, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->results.size(), 4U);
+  EXPECT_EQ(Summaries(*read)[3], "peer_transfer gpu3 write unidirectional copy bandwidth 303");
+  EXPECT_THAT(Refusal(Replaced(bisection, " 1-> 3", " 2-> 3")), HasSubstr("expected row 1"));
+  const auto all = ReadNvbandwidth(
+      head +
+          "Running multinode_device_to_device_broadcast_all_to_all_sm.\n"
+          "multicast SM All -> All Gpus total bandwidth (GB/s)\n           0\n 0    600.00\n\n"
+          "SUM multinode_device_to_device_broadcast_all_to_all_sm 600.00\n",
+      {});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_FALSE(all->results[0].parameters().contains("from"));
+  EXPECT_FALSE(all->results[0].parameters().contains("gpu"));
+}
+
+TEST(NvbandwidthTest, NumbersPrintedAsZeroAreNoResults) {
+  std::string text = Replaced(kNvbandwidthText, "     55.31", "      0.00");
+  text = Replaced(text, "memcpy_ce 110.61", "memcpy_ce 55.30");
+  const auto read = ReadNvbandwidth(text, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->results.size(), 7U);
+  EXPECT_THAT(read->notes, testing::Contains(HasSubstr("printed as 0: numbers of: host_to_dev")));
+}
+
+TEST(NvbandwidthTest, WhatContradictsTheFileIsRefused) {
+  const auto refusal = [](const Origin& origin) {
+    const auto read = ReadNvbandwidth(kNvbandwidthText, origin);
+    return read.ok() ? "taken" : read.status().message();
+  };
+  Origin origin;
+  origin.driver = "570.124.06";
+  origin.gpu = "NVIDIA H200";
+  EXPECT_EQ(refusal(origin), "taken");
+  origin.driver = "580.95.05";
+  EXPECT_THAT(refusal(origin),
+              HasSubstr("--driver \"580.95.05\" contradicts the file, which says 570.124.06"));
 }
 
 TEST(NvbandwidthTest, OtherVersionsAndFormsAreNamed) {
