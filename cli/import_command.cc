@@ -15,6 +15,8 @@
 #include "cli/context.h"
 #include "cli/fetch_results.h"
 #include "cli/field_reader.h"
+#include "cli/format.h"
+#include "cli/result_text.h"
 #include "cli/utf8.h"
 #include "common/digest.h"
 #include "imports/imports.h"
@@ -84,21 +86,70 @@ v1::ImportResultsRequest RequestOf(const ImportOptions& options, const imports::
   return request;
 }
 
-// The primary metric of each, as if stored.
+// As if stored, every metric of each.
 std::vector<v1::StoredResult> Preview(const v1::ImportResultsRequest& request) {
   std::vector<v1::StoredResult> results;
   for (const v1::CaseResult& sent : request.results()) {
-    v1::StoredResult& stored = results.emplace_back();
-    stored.set_campaign_name(request.name());
-    v1::CaseResult* const result = stored.mutable_case_result();
-    *result = sent;
-    *result->mutable_environment() = request.environment();
-    *result->mutable_provenance() = request.provenance();
-    if (result->measurements_size() > 1) {
-      result->mutable_measurements()->DeleteSubrange(1, result->measurements_size() - 1);
+    for (int i = 0; i < std::max(1, sent.measurements_size()); ++i) {
+      v1::StoredResult& stored = results.emplace_back();
+      stored.set_campaign_name(request.name());
+      v1::CaseResult* const result = stored.mutable_case_result();
+      *result = sent;
+      *result->mutable_environment() = request.environment();
+      *result->mutable_provenance() = request.provenance();
+      result->clear_measurements();
+      if (!sent.measurements().empty()) *result->add_measurements() = sent.measurements(i);
     }
   }
   return results;
+}
+
+// What is stored with every result, a line each, and which option tells what is missing.
+std::string ConditionsText(const v1::ImportResultsRequest& request) {
+  const v1::Environment& environment = request.environment();
+  const v1::CaseResult& first = request.results(0);
+  v1::CaseResult place;
+  *place.mutable_provenance() = request.provenance();
+  const auto or_none = [](std::string text, const char* option = "") {
+    if (!text.empty()) return Sanitize(text);
+    return std::string("not told") + (*option == '\0' ? "" : " (" + std::string(option) + ")");
+  };
+  const std::string nodes = environment.node_count() > 1
+                                ? " on " + std::to_string(environment.node_count()) + " nodes"
+                                : "";
+  return "Campaign " + Sanitize(request.name()) + ", every result with\n  program  " +
+         Sanitize(request.provenance().imported_from()) + "\n  GPUs     " +
+         Sanitize(GpuText(environment)) + nodes + "\n  node     " +
+         or_none(NodesText(place), "--node") + "\n  driver   " +
+         or_none(environment.driver_version(), "--driver") + "\n  CUDA     " +
+         or_none(environment.software().cuda_runtime()) + "\n  NCCL     " +
+         or_none(environment.software().nccl()) + "\n  time     " +
+         or_none(FormatTimeExact(first.end_time()), "--time") + "\n";
+}
+
+// What the file was first imported as: the options given now that it differs from.
+std::vector<std::string> NotApplied(const ImportOptions& options,
+                                    const v1::ImportResultsRequest& request,
+                                    const v1::CaseResult& stored) {
+  std::vector<std::string> differing;
+  const auto compare = [&](const char* option, const std::string& given, const std::string& now,
+                           const std::string& then) {
+    if (given.empty() || now == then) return;
+    differing.push_back(std::string(option) + " " + Quote(given) + " (it has " +
+                        (then.empty() ? "none" : Quote(then)) + ")");
+  };
+  v1::CaseResult sent = request.results(0);
+  *sent.mutable_environment() = request.environment();
+  *sent.mutable_provenance() = request.provenance();
+  const imports::Origin& origin = options.origin;
+  compare("--node", origin.node, NodesText(sent), NodesText(stored));
+  compare("--gpu", origin.gpu, GpuText(sent.environment()), GpuText(stored.environment()));
+  compare("--driver", origin.driver, sent.environment().driver_version(),
+          stored.environment().driver_version());
+  compare("--time", options.time, FormatTimeExact(sent.end_time()),
+          FormatTimeExact(stored.end_time()));
+  compare("--collective", origin.collective, sent.benchmark(), stored.benchmark());
+  return differing;
 }
 
 // What was done, where a table's readers see it and a program's input is not disturbed.
@@ -134,13 +185,25 @@ ExitCode Store(Context& context, const ImportOptions& options,
   if (!stored.ok()) return Report(stored.status());
   // In the order of the file.
   std::reverse(stored->begin(), stored->end());
-  PrintResults(*stored, options.format);
   const std::string where =
       "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
+  if (response->already_imported() && !stored->empty()) {
+    const std::vector<std::string> differing =
+        NotApplied(options, request, stored->front().case_result());
+    if (!differing.empty()) {
+      return Report(Status(Code::kAlreadyExists, "IMPORTED_OTHERWISE",
+                           "already imported as " + where +
+                               ", which stands as first imported: nothing was stored, and what is "
+                               "given now was not applied: " +
+                               Join(differing))
+                        .WithHint("--name NAME imports the file again under another name"));
+    }
+  }
+  PrintResults(*stored, options.format);
   Say(options, response->already_imported()
                    ? "Already imported as " + where +
-                         "; nothing was stored. --name NAME imports "
-                         "the file again under another name."
+                         ", which stands as first imported; nothing was stored. --name NAME "
+                         "imports the file again under another name."
                    : "Imported " + Counted(request) + " as " + where + ".");
   return kExitDone;
 }
@@ -163,6 +226,7 @@ ExitCode Import(Context& context, const ImportOptions& given) {
   }
   const v1::ImportResultsRequest request = RequestOf(options, *imported, *text);
   if (!options.dry_run) return Store(context, options, request);
+  if (options.format == OutputFormat::kTable) Print(ConditionsText(request) + "\n");
   PrintResults(Preview(request), options.format);
   Say(options, Sanitize(options.file) + ": " + Counted(request) + ". Nothing was stored.");
   return kExitDone;
@@ -181,7 +245,7 @@ void AddProgram(CLI::App& import, Context& context, const std::string& program,
   command->add_option("--node", options->origin.node,
                       "Name of the node that it ran on; host names in the file are not kept");
   command->add_option("--gpu", options->origin.gpu,
-                      "Product, where the file does not name it: \"NVIDIA H100 80GB HBM3\"");
+                      "Product, where the file does not name one: \"NVIDIA H100 80GB HBM3\"");
   command->add_option("--driver", options->origin.driver,
                       "Version of the driver, where the file does not name it");
   command->add_option("--time", options->time, "When it ran: 2026-01-31T08:00:00Z");
@@ -189,7 +253,9 @@ void AddProgram(CLI::App& import, Context& context, const std::string& program,
     command->add_option("--collective", options->origin.collective,
                         "What was tested, for outputs before 2.17: all_reduce, all_gather, ...");
   }
-  command->add_flag("--dry-run", options->dry_run, "Read and show the results; store nothing");
+  command->add_flag(
+      "--dry-run", options->dry_run,
+      "Show what would be stored, of every metric, and its conditions; store nothing");
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Import);
 }

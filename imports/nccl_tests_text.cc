@@ -40,6 +40,10 @@ class TextReader {
     for (size_t i = 0; i < lines.size(); ++i) {
       line_ = i + 1;
       const std::string_view text = Trimmed(lines[i]);
+      if (text.starts_with("{\"version\"") &&
+          text.find("\"nccl_version\"") != std::string_view::npos) {
+        return FaultAt(line_, "the JSON of another run begins; import it as a file of its own");
+      }
       if (text.starts_with('#')) {
         ASSAY_RETURN_IF_ERROR(Comment(text));
       } else if (in_table_) {

@@ -39,6 +39,9 @@ class TextReader {
     const std::string_view key = text.substr(0, colon);
     const std::string_view value = text.substr(std::min(colon + 2, text.size()));
     if (key == "nvbandwidth Version") return Version(value);
+    if (text.starts_with("\"nvbandwidth\"")) {
+      return FaultAt(line_, "the JSON of another run begins; import it as a file of its own");
+    }
     if (run_.source.empty()) return Status::Ok();
     if (key == "CUDA Runtime Version") run_.machines.cuda = CudaOf(value);
     if (key == "Driver Version") run_.machines.driver = VersionOf(Trimmed(value));

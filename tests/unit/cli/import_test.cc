@@ -16,6 +16,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// On one line, however narrow the terminal was.
+std::string Unwrapped(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const char plain = c == '\n' ? ' ' : c;
+    if (plain != ' ' || !line.ends_with(' ')) line += plain;
+  }
+  return line;
+}
+
 // Nothing listens there.
 constexpr char kNobody[] = "127.0.0.1:1";
 
@@ -56,10 +66,64 @@ TEST_F(ImportTest, StoresAndShowsWhatWasStored) {
   const ProgramRun again = RunAssay(arguments, coordinator_.address());
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_THAT(again.out, HasSubstr("Already imported as campaign import: log.txt (c-import)"));
+  // Options that are not given change nothing.
+  EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, coordinator_.address()).exit_code, 0);
   std::vector<std::string> renamed = arguments;
   renamed.insert(renamed.end(), {"--name", "again"});
   EXPECT_THAT(RunAssay(renamed, coordinator_.address()).out, HasSubstr("Imported 6 results"));
   EXPECT_NE(coordinator_.last_import().request_id(), sent.request_id());
+}
+
+TEST_F(ImportTest, OptionsThatWereNotAppliedAreSaid) {
+  coordinator_.Start();
+  const std::string file = Write("log.txt", imports::kOldNcclText);
+  const std::vector<std::string> first = {"import",       "nccl-tests", file,
+                                          "--collective", "broadcast",  "--driver",
+                                          "580.1",        "--time",     "2024-05-01T12:00:00Z"};
+  ASSERT_EQ(RunAssay(first, coordinator_.address()).exit_code, 0);
+  EXPECT_EQ(RunAssay(first, coordinator_.address()).exit_code, 0);
+  const ProgramRun other =
+      RunAssay({"import", "nccl-tests", file, "--collective", "reduce", "--driver", "580.2",
+                "--node", "a", "--time", "2024-05-01T13:00:00Z"},
+               coordinator_.address());
+  EXPECT_EQ(other.exit_code, 2) << "a reduction was not printed";
+  const ProgramRun again =
+      RunAssay({"import", "nccl-tests", file, "--collective", "broadcast", "--driver", "580.2",
+                "--node", "a", "--time", "2024-05-01T13:00:00Z"},
+               coordinator_.address());
+  EXPECT_EQ(again.exit_code, 4);
+  EXPECT_EQ(again.out, "");
+  for (const char* part : {"already imported as campaign import: log.txt (c-import)", "--node",
+                           "it has none", "--driver", "580.2", "580.1", "--time", "--name NAME"}) {
+    EXPECT_THAT(Unwrapped(again.err), HasSubstr(part));
+  }
+  EXPECT_THAT(Unwrapped(again.err), Not(HasSubstr("--collective")));
+}
+
+TEST_F(ImportTest, OptionsOfTheOtherProgramAreUnknown) {
+  const std::string file = Write("bandwidth.json", imports::kNvbandwidthJson);
+  const ProgramRun run =
+      RunAssay({"import", "nvbandwidth", file, "--collective", "all_reduce", "--dry-run"}, kNobody);
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--collective"));
+  const ProgramRun driver =
+      RunAssay({"import", "nvbandwidth", file, "--driver", "580.1", "--dry-run"}, kNobody);
+  EXPECT_EQ(driver.exit_code, 2);
+  EXPECT_THAT(Unwrapped(driver.err), HasSubstr("contradicts the file, which says 565.02"));
+}
+
+TEST_F(ImportTest, DryRunShowsConditionsAndEveryMetric) {
+  const std::string file = Write("log.txt", imports::kNcclText);
+  const ProgramRun run =
+      RunAssay({"import", "nccl-tests", file, "--dry-run", "--node", "rack-7"}, kNobody);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  for (const char* line :
+       {"Campaign import: log.txt", "program  nccl-tests 2.17.6", "GPUs     4x H100 SXM on 2 nodes",
+        "node     rack-7", "driver   not told (--driver)", "CUDA     not told\n", "NCCL     2.26.6",
+        "time     not told (--time)", "algorithm_bandwidth"}) {
+    EXPECT_THAT(run.out, HasSubstr(line));
+  }
+  EXPECT_THAT(Unwrapped(run.err), HasSubstr("bandwidths computed from bytes and time"));
 }
 
 TEST_F(ImportTest, DryRunNeedsNoCoordinator) {
@@ -73,6 +137,7 @@ TEST_F(ImportTest, DryRunNeedsNoCoordinator) {
   const ProgramRun json =
       RunAssay({"import", "nvbandwidth", file, "--dry-run", "-o", "json"}, kNobody);
   ASSERT_EQ(json.exit_code, 0) << json.err;
+  // One result each way of the device, two pairs with three metrics.
   EXPECT_EQ(nlohmann::json::parse(json.out).size(), 7U);
   EXPECT_THAT(json.err, HasSubstr("Nothing was stored."));
   const ProgramRun csv = RunAssay(

@@ -154,7 +154,7 @@ void Mutate(const std::string& good, Result<Imported> (*read)(std::string_view, 
     ASSERT_LE(result->results.size(), kMaxResults);
     for (const v1::CaseResult& one : result->results) {
       for (const v1::Measurement& measurement : one.measurements()) {
-        ASSERT_TRUE(std::isfinite(measurement.median()) && measurement.median() >= 0);
+        ASSERT_TRUE(std::isfinite(measurement.median()) && measurement.median() > 0);
       }
       for (const auto& [name, value] : one.parameters()) ASSERT_TRUE(IsPlainText(value)) << name;
     }
