@@ -1,13 +1,21 @@
 // PairCases: results and failed jobs, sorted into matrices.
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
+#include "cli/pair_fit.h"
 #include "cli/pairs_view.h"
+#include "cli/result_marks.h"
 #include "cli/result_text.h"
+#include "schema/interval.h"
 
 namespace assay::cli {
 namespace {
+
+// Half of a 95% interval, in standard errors.
+constexpr double kHalfInterval = 1.96;
 
 using Names = std::pair<std::string, std::string>;
 
@@ -22,104 +30,271 @@ struct CaseKey {
 
   auto Tie() const { return std::tie(benchmark, version, parameters, nccl, metric, unit); }
   bool operator<(const CaseKey& other) const { return Tie() < other.Tie(); }
+  // Failed results have no metric.
+  bool SameCase(const CaseKey& other) const {
+    return std::tie(benchmark, version, parameters, nccl) ==
+           std::tie(other.benchmark, other.version, other.parameters, other.nccl);
+  }
 };
 
 struct Measured {
   std::vector<double> medians;
-  std::vector<double> errors;  // Relative.
+  std::vector<std::optional<double>> errors;          // Standard errors of the medians.
+  std::optional<std::pair<double, double>> interval;  // Of the last.
+  std::set<std::string> flags;
+  std::vector<std::string> job_ids;
+};
+
+struct FailedCase {
+  CaseKey key;
+  Names names;
+  bool one_way = false;
+  bool unsupported = false;
+  std::string reason;
+  std::string job_id;
 };
 
 struct CaseData {
   std::string text;
   bool higher_is_better = true;
-  bool directed = false;
   std::map<Names, Measured> values;
 };
 
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
+struct Sorted {
+  std::map<CaseKey, CaseData> cases;
+  std::vector<FailedCase> failures;
+};
 
-// Of a metric of one direction or the other, from rank 0 to rank 1 or back; 0 for both.
+// From rank 0 to rank 1 or back; 0 for both.
 int DirectionOf(const v1::CaseResult& run) {
-  const std::string& metric = run.measurements(0).metric();
-  if (metric == "forward_bandwidth") return 1;
-  if (metric == "backward_bandwidth") return -1;
+  if (!run.measurements().empty()) {
+    const std::string& metric = run.measurements(0).metric();
+    if (metric == "forward_bandwidth") return 1;
+    if (metric == "backward_bandwidth") return -1;
+  }
   const auto direction = run.parameters().find("direction");
   if (direction == run.parameters().end()) return 0;
   return direction->second == "unidirectional" ? 1 : direction->second == "reverse" ? -1 : 0;
 }
 
-void AddResult(const v1::CaseResult& run, std::map<CaseKey, CaseData>& cases) {
-  const auto& names = run.provenance().node_names();
-  if (run.outcome() != v1::CASE_OUTCOME_OK || run.measurements().empty()) return;
-  if (names.size() != 2 || names[0] == names[1]) return;
-  const v1::Measurement& measured = run.measurements(0);
-  if (!(measured.median() > 0)) return;
-  const int direction = DirectionOf(run);
-  v1::CaseResult common = run;
-  CaseKey key = {run.benchmark(),   run.benchmark_version(), "", NcclText(run.environment()),
-                 measured.metric(), measured.unit()};
-  if (direction != 0) {
-    common.mutable_parameters()->erase("direction");
-    // Those of the two ways are one matrix.
-    if (measured.metric() == "backward_bandwidth") key.metric = "forward_bandwidth";
-  }
-  key.parameters = ParametersCsv(common);
-  CaseData& data = cases[key];
-  data.text = ParametersText(common) + (key.nccl.empty() ? "" : " " + key.nccl);
-  data.higher_is_better = measured.direction() != v1::DIRECTION_LOWER_IS_BETTER;
-  data.directed = direction != 0;
-  Measured& pair =
-      data.values[direction < 0 ? Names(names[1], names[0]) : Names(names[0], names[1])];
-  pair.medians.push_back(measured.median());
-  // A 95% confidence interval is 1.96 standard errors to either side.
-  pair.errors.push_back((measured.ci_high() - measured.ci_low()) / (2 * 1.96 * measured.median()));
-}
-
-std::string WhyFailed(const v1::Job& job) {
-  const v1::Failure& failure = job.failure();
+std::string WhyFailed(const v1::Failure& failure) {
+  if (failure.reason().empty() && failure.message().empty()) return "no reason given";
   return failure.reason() + (failure.message().empty() ? "" : ": " + failure.message());
 }
 
-// Pairs whose job failed, by benchmark.
-std::map<std::string, std::map<Names, std::string>> FailuresOf(const std::vector<v1::Job>& jobs) {
-  std::map<std::string, std::map<Names, std::string>> failures;
-  for (const v1::Job& job : jobs) {
-    if (job.state() != v1::JOB_STATE_FAILED || job.node_names_size() != 2) continue;
-    const auto [a, b] = std::minmax(job.node_names(0), job.node_names(1));
-    failures[job.benchmark()][{a, b}] = WhyFailed(job);
+void AddValue(const v1::StoredResult& result, Measured& pair) {
+  const v1::CaseResult& run = result.case_result();
+  const v1::Measurement& measured = run.measurements(0);
+  pair.medians.push_back(measured.median());
+  pair.interval.reset();
+  pair.errors.emplace_back();
+  if (schema::HasInterval(measured)) {
+    pair.interval.emplace(measured.ci_low(), measured.ci_high());
+    pair.errors.back() = (measured.ci_high() - measured.ci_low()) / 2 / kHalfInterval;
   }
-  return failures;
+  for (const std::string& flag : DoubtsOf(run)) pair.flags.insert(flag);
+  pair.job_ids.push_back(run.job_id());
 }
 
-PairCase Numbered(const CaseKey& key, const CaseData& data,
-                  const std::map<Names, std::string>& failures) {
+void AddResult(const v1::StoredResult& result, Sorted& sorted) {
+  const v1::CaseResult& run = result.case_result();
+  const auto& names = run.provenance().node_names();
+  if (names.size() != 2 || names[0] == names[1]) return;
+  const bool measured = run.outcome() == v1::CASE_OUTCOME_OK && !run.measurements().empty();
+  if (measured && !(run.measurements(0).median() >= 0)) return;
+  const int direction = DirectionOf(run);
+  v1::CaseResult common = run;
+  if (direction != 0) common.mutable_parameters()->erase("direction");
+  CaseKey key = {run.benchmark(),
+                 run.benchmark_version(),
+                 ParametersCsv(common),
+                 NcclText(run.environment()),
+                 "",
+                 ""};
+  const Names way = direction < 0 ? Names(names[1], names[0]) : Names(names[0], names[1]);
+  if (!measured) {
+    const bool unsupported = run.outcome() == v1::CASE_OUTCOME_UNSUPPORTED;
+    sorted.failures.push_back(
+        {key, way, direction != 0, unsupported, WhyFailed(run.failure()), run.job_id()});
+    return;
+  }
+  key.metric = run.measurements(0).metric();
+  key.unit = run.measurements(0).unit();
+  // Those of the two ways are one matrix.
+  if (key.metric == "backward_bandwidth") key.metric = "forward_bandwidth";
+  CaseData& data = sorted.cases[key];
+  data.text = ParametersText(common) + (key.nccl.empty() ? "" : " " + key.nccl);
+  data.higher_is_better = run.measurements(0).direction() != v1::DIRECTION_LOWER_IS_BETTER;
+  AddValue(result, data.values[way]);
+}
+
+// Failed jobs as failures of every case of their benchmark, but for jobs of which a failed
+// case tells more.
+void AddJob(const v1::Job& job, Sorted& sorted) {
+  if (job.state() != v1::JOB_STATE_FAILED || job.node_names_size() != 2) return;
+  const bool told =
+      std::any_of(sorted.failures.begin(), sorted.failures.end(),
+                  [&](const FailedCase& failed) { return failed.job_id == job.job_id(); });
+  if (told && !job.job_id().empty()) return;
+  FailedCase failed;
+  failed.names = {job.node_names(0), job.node_names(1)};
+  failed.reason = WhyFailed(job.failure());
+  failed.job_id = job.job_id();
+  std::set<CaseKey> keys;
+  for (const auto& [key, data] : sorted.cases) {
+    if (key.benchmark == job.benchmark()) keys.insert(key);
+  }
+  // A benchmark that failed on every pair is a case without values.
+  if (keys.empty()) keys.insert({job.benchmark(), 0, "", "", "", ""});
+  for (const CaseKey& key : keys) {
+    failed.key = key;
+    sorted.failures.push_back(failed);
+  }
+}
+
+// The median over repetitions, and its error: of the repetitions' own, or of their spread if
+// that is wider.
+PairCell CellOf(const Measured& measured, size_t from, size_t to) {
+  PairCell cell;
+  const auto count = static_cast<double>(measured.medians.size());
+  cell.value = {from, to, MedianOf(measured.medians), std::nullopt};
+  cell.repetitions = static_cast<int>(measured.medians.size());
+  cell.flags.assign(measured.flags.begin(), measured.flags.end());
+  cell.job_ids = measured.job_ids;
+  std::vector<double> known;
+  for (const auto& error : measured.errors) {
+    if (error) known.push_back(*error);
+  }
+  if (!known.empty()) cell.value.error = MedianOf(known);
+  if (measured.medians.size() == 1) {
+    cell.interval = measured.interval;
+    return cell;
+  }
+  double mean = 0;
+  for (const double median : measured.medians) mean += median / count;
+  double squares = 0;
+  for (const double median : measured.medians) squares += (median - mean) * (median - mean);
+  const double spread = std::sqrt(squares / (count - 1) / count);
+  cell.value.error = std::max(spread, cell.value.error.value_or(0) / std::sqrt(count));
+  cell.interval.emplace(std::max(0.0, cell.value.value - kHalfInterval * *cell.value.error),
+                        cell.value.value + kHalfInterval * *cell.value.error);
+  return cell;
+}
+
+// The part of a failure that this matrix has no value for; absent if it has been said of it.
+std::optional<PairFailure> FailureOf(const PairCase& measured, const FailedCase& failed,
+                                     size_t from, size_t to) {
+  const auto find = [&](size_t a, size_t b) {
+    return std::find_if(measured.cells.begin(), measured.cells.end(), [&](const PairCell& cell) {
+      return cell.value.from == a && cell.value.to == b;
+    });
+  };
+  const auto forth = find(from, to);
+  const auto back = find(to, from);
+  const auto end = measured.cells.end();
+  PairFailure found{from, to, failed.one_way, PairFailureKind::kFailed, failed.reason};
+  if (failed.unsupported) found.kind = PairFailureKind::kUnsupported;
+  const bool both_ways = measured.analysis.both_ways;
+  if (!failed.one_way && both_ways && (forth == end) != (back == end)) {
+    // A job of both directions that got through one.
+    found.one_way = true;
+    if (forth != end) std::swap(found.from, found.to);
+    return found;
+  }
+  // Only where directions are apart is one of them a cell.
+  if (!both_ways) found.one_way = false;
+  const bool has_value = failed.one_way && both_ways ? forth != end : forth != end || back != end;
+  if (!found.one_way && found.from > found.to) std::swap(found.from, found.to);
+  if (!has_value) return found;
+  if (failed.unsupported) return std::nullopt;
+  // The failed job's own value: then another of its cases failed.
+  for (const auto& cell : {forth, back}) {
+    if (cell == end) continue;
+    const auto& jobs = cell->job_ids;
+    if (!failed.job_id.empty() && std::count(jobs.begin(), jobs.end(), failed.job_id) > 0) {
+      return std::nullopt;
+    }
+  }
+  found.kind = PairFailureKind::kRepetition;
+  return found;
+}
+
+void AddMissing(PairCase& measured) {
+  std::set<std::pair<size_t, size_t>> known;
+  const auto add = [&](size_t from, size_t to, bool one_way) {
+    known.insert({from, to});
+    if (!one_way) known.insert({to, from});
+  };
+  for (const PairCell& cell : measured.cells) {
+    add(cell.value.from, cell.value.to, measured.analysis.both_ways);
+  }
+  for (const PairFailure& failure : measured.failures) {
+    add(failure.from, failure.to, failure.one_way);
+  }
+  for (size_t a = 0; a < measured.nodes.size(); ++a) {
+    for (size_t b = 0; b < measured.nodes.size(); ++b) {
+      const bool counts = a < b || (a != b && measured.analysis.both_ways);
+      if (counts && known.count({a, b}) == 0) measured.missing.emplace_back(a, b);
+    }
+  }
+}
+
+// Failures and values of pairs, both directions being one.
+std::vector<PairOutcome> OutcomesOf(const PairCase& measured) {
+  std::map<std::pair<size_t, size_t>, bool> dead;
+  for (const PairFailure& failure : measured.failures) {
+    if (failure.kind == PairFailureKind::kFailed)
+      dead[std::minmax(failure.from, failure.to)] = true;
+  }
+  for (const PairCell& cell : measured.cells) {
+    dead[std::minmax(cell.value.from, cell.value.to)] = false;
+  }
+  std::vector<PairOutcome> outcomes;
+  for (const auto& [pair, is_dead] : dead) outcomes.push_back({pair.first, pair.second, is_dead});
+  return outcomes;
+}
+
+PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted,
+                  double threshold) {
   PairCase measured;
   measured.benchmark = key.benchmark;
   measured.parameters = data.text;
   measured.metric = key.metric;
   measured.unit = key.unit;
   measured.higher_is_better = data.higher_is_better;
-  measured.directed = data.directed;
+  measured.threshold = threshold;
   std::set<std::string> names;
   for (const auto& [pair, values] : data.values) names.insert({pair.first, pair.second});
-  for (const auto& [pair, why] : failures) names.insert({pair.first, pair.second});
+  for (const FailedCase& failed : sorted.failures) {
+    if (failed.key.SameCase(key)) names.insert({failed.names.first, failed.names.second});
+  }
   measured.nodes.assign(names.begin(), names.end());
   const auto number = [&](const std::string& name) {
     return static_cast<size_t>(std::distance(names.begin(), names.find(name)));
   };
-  for (const auto& [pair, values] : data.values) {
-    measured.values.push_back({number(pair.first), number(pair.second), MedianOf(values.medians),
-                               MedianOf(values.errors)});
+  std::vector<PairValue> values;
+  for (const auto& [pair, value] : data.values) {
+    measured.cells.push_back(CellOf(value, number(pair.first), number(pair.second)));
+    values.push_back(measured.cells.back().value);
   }
-  for (const auto& [pair, why] : failures) {
-    const bool has_value =
-        data.values.count(pair) + data.values.count({pair.second, pair.first}) > 0;
-    if (!has_value) measured.failures[{number(pair.first), number(pair.second)}] = why;
+  measured.analysis = AnalyzePairs(names.size(), values, {measured.higher_is_better, threshold});
+  // Retries of one pair that failed alike are one failure.
+  std::set<std::tuple<size_t, size_t, bool, PairFailureKind>> said;
+  for (const FailedCase& failed : sorted.failures) {
+    if (!failed.key.SameCase(key)) continue;
+    const auto failure =
+        FailureOf(measured, failed, number(failed.names.first), number(failed.names.second));
+    if (!failure) continue;
+    if (!said.insert({failure->from, failure->to, failure->one_way, failure->kind}).second)
+      continue;
+    measured.failures.push_back(*failure);
   }
+  std::sort(measured.failures.begin(), measured.failures.end(),
+            [](const PairFailure& a, const PairFailure& b) {
+              return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+            });
+  AddMissing(measured);
+  measured.dead = DeadNodes(OutcomesOf(measured));
   return measured;
 }
 
@@ -127,24 +302,42 @@ PairCase Numbered(const CaseKey& key, const CaseData& data,
 
 std::vector<PairCase> PairCases(const std::vector<v1::StoredResult>& results,
                                 const std::vector<v1::Job>& jobs, double threshold) {
-  std::map<CaseKey, CaseData> cases;
-  for (const v1::StoredResult& result : results) AddResult(result.case_result(), cases);
-  auto failures = FailuresOf(jobs);
-  // A benchmark that failed on every pair is a case without values.
-  for (const auto& [benchmark, pairs] : failures) {
-    const bool measured = std::any_of(cases.begin(), cases.end(), [&](const auto& one) {
-      return one.first.benchmark == benchmark;
-    });
-    if (!measured) cases[{benchmark, 0, "", "", "", ""}] = {};
+  Sorted sorted;
+  for (const v1::StoredResult& result : results) AddResult(result, sorted);
+  for (const v1::Job& job : jobs) AddJob(job, sorted);
+  for (const FailedCase& failed : sorted.failures) {
+    const bool known = std::any_of(sorted.cases.begin(), sorted.cases.end(),
+                                   [&](const auto& one) { return one.first.SameCase(failed.key); });
+    if (!known) sorted.cases[failed.key].text = failed.key.parameters;
   }
   std::vector<PairCase> found;
-  for (const auto& [key, data] : cases) {
-    found.push_back(Numbered(key, data, failures[key.benchmark]));
-    PairCase& last = found.back();
-    last.analysis =
-        AnalyzePairs(last.nodes.size(), last.values, {last.higher_is_better, threshold});
+  for (const auto& [key, data] : sorted.cases) {
+    found.push_back(Numbered(key, data, sorted, threshold));
   }
   return found;
+}
+
+Status CheckPairMetric(const std::vector<v1::StoredResult>& results, const std::string& campaign,
+                       const std::string& metric) {
+  std::map<std::string, std::set<std::string>> metrics;
+  for (const v1::StoredResult& result : results) {
+    const v1::CaseResult& run = result.case_result();
+    if (run.measurements().empty() || run.provenance().node_names_size() != 2) continue;
+    if (run.measurements(0).metric() == metric) return Status::Ok();
+    metrics[run.benchmark()].insert(run.measurements(0).metric());
+  }
+  if (metrics.empty()) return Status::Ok();
+  std::vector<Violation> violations;
+  for (const auto& [benchmark, names] : metrics) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "has " : ", ") + name;
+    violations.push_back({benchmark, text});
+  }
+  return InvalidArgument("no result on two nodes of campaign \"" + campaign +
+                             "\" has the metric \"" + metric + "\"",
+                         "UNKNOWN_METRIC")
+      .WithViolations(std::move(violations))
+      .WithHint("without --metric, each benchmark's primary metric is shown");
 }
 
 }  // namespace assay::cli

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
-#include <utility>
+
+#include "cli/pair_fit.h"
 
 namespace assay::cli {
 namespace {
@@ -16,300 +16,317 @@ constexpr size_t kMinLinks = 3;
 // the worst of many, and the noise is itself estimated from few.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
+// The median's standard error is pi / 2 of the mean's, in squares.
+constexpr double kMedianError = 1.2533;
+// From this part of the other's deviation on, a side or direction is taken to be bad too:
+// half-way between fine and as bad, where both mistakes are as likely.
+constexpr double kAlike = 0.5;
 
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+using Pair = std::pair<size_t, size_t>;
+
+// By the deficit, so that the worst comes first; those alike stay in order.
+template <typename Bad>
+void SortWorstFirst(std::vector<Bad>& bad) {
+  std::stable_sort(bad.begin(), bad.end(),
+                   [](const Bad& a, const Bad& b) { return a.deficit > b.deficit; });
 }
 
-// One equation of the model. A slot is a node, or one of its two sides.
-struct Term {
-  size_t first;
-  size_t second;
-  double log;  // Higher is better.
-  double residual;
-  double relative_error;
-};
-
-class Polish {
- public:
-  // Slots from `second_side` on are those of receiving; none if it is `slots`.
-  Polish(size_t slots, size_t second_side, std::vector<Term> terms)
-      : second_side_(second_side), effects_(slots, 0), terms_(std::move(terms)), of_(slots) {
-    for (size_t i = 0; i < terms_.size(); ++i) {
-      of_[terms_[i].first].push_back(i);
-      of_[terms_[i].second].push_back(i);
-    }
+// Whether most pairs were measured in both directions.
+bool MostlyBothWays(const std::map<Pair, PairValue>& values) {
+  size_t both = 0;
+  size_t one = 0;
+  for (const auto& [pair, value] : values) {
+    const bool back = values.count({pair.second, pair.first}) > 0;
+    if (!back) ++one;
+    if (back && pair.first < pair.second) ++both;
   }
-
-  // Sweeps of medians end where no effect alone can be bettered, which need not be the best
-  // fit: the best of several beginnings counts.
-  void Fit() {
-    std::vector<double> logs;
-    for (const Term& term : terms_) logs.push_back(term.log);
-    std::sort(logs.begin(), logs.end());
-    double least = std::numeric_limits<double>::infinity();
-    std::vector<double> best;
-    double best_mu = 0;
-    for (const size_t quarter : {3, 2, 1}) {
-      Sweep(logs[(logs.size() - 1) * quarter / 4]);
-      const double cost = Cost();
-      if (cost >= least - kStill) continue;
-      least = cost;
-      best = effects_;
-      best_mu = mu_;
-    }
-    effects_ = best;
-    mu_ = best_mu;
-    for (Term& term : terms_) {
-      term.residual = term.log - mu_ - effects_[term.first] - effects_[term.second];
-    }
-    // Effects are relative to the median node.
-    Centre(0, second_side_);
-    Centre(second_side_, effects_.size());
-  }
-
-  // Relative standard deviation: of what the model leaves, by the median so that bad links
-  // do not count, or of the measurements themselves.
-  double Noise() const {
-    std::vector<double> left;
-    std::vector<double> own;
-    for (const Term& term : terms_) {
-      left.push_back(std::abs(term.residual));
-      own.push_back(term.relative_error);
-    }
-    std::sort(left.begin(), left.end());
-    const size_t sides = second_side_ < effects_.size() ? 2 : 1;
-    const size_t fitted = effects_.size() - sides + 1;
-    // A fit by medians goes through about as many terms as it has effects; those tell
-    // nothing of the noise. Where next to no others are left, one bad link would be half of
-    // them, and a correction by their number has to do.
-    constexpr size_t kFew = 4;
-    double correction = 1;
-    if (left.size() >= fitted + kFew) {
-      left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(fitted - 1));
-    } else {
-      const size_t free = left.size() > fitted ? left.size() - fitted : 1;
-      correction = std::sqrt(static_cast<double>(left.size()) / static_cast<double>(free));
-    }
-    return std::max(1.4826 * MedianOf(left) * correction, MedianOf(own));
-  }
-
-  double effect(size_t slot) const { return effects_[slot]; }
-  // Without what the fit took off for the sake of few and small effects.
-  double WholeEffect(size_t slot) const {
-    std::vector<double> residuals;
-    for (const size_t i : of_[slot]) residuals.push_back(terms_[i].residual);
-    return effects_[slot] + MedianOf(std::move(residuals));
-  }
-  size_t count(size_t slot) const { return of_[slot].size(); }
-  const std::vector<Term>& terms() const { return terms_; }
-  const std::vector<size_t>& of(size_t slot) const { return of_[slot]; }
-
- private:
-  static constexpr double kStill = 1e-9;
-
-  // What the fit makes small: the sum of what links and nodes deviate by. So one bad node
-  // explains more than all of its links, and one bad link more than two nodes.
-  double Cost() const {
-    double cost = 0;
-    for (const Term& term : terms_) cost += std::abs(term.residual);
-    for (const double effect : effects_) cost += std::abs(effect);
-    return cost;
-  }
-
-  void Sweep(double mu) {
-    mu_ = mu;
-    std::fill(effects_.begin(), effects_.end(), 0);
-    for (Term& term : terms_) term.residual = term.log - mu;
-    constexpr int kSweeps = 100;
-    double moved = std::numeric_limits<double>::infinity();
-    for (int sweep = 0; sweep < kSweeps && moved > kStill; ++sweep) {
-      moved = 0;
-      for (size_t slot = 0; slot < effects_.size(); ++slot) {
-        const double step = Step(slot);
-        effects_[slot] += step;
-        for (const size_t term : of_[slot]) terms_[term].residual -= step;
-        moved = std::max(moved, std::abs(step));
-      }
-      std::vector<double> residuals;
-      for (const Term& term : terms_) residuals.push_back(term.residual);
-      const double step = MedianOf(std::move(residuals));
-      mu_ += step;
-      for (Term& term : terms_) term.residual -= step;
-      moved = std::max(moved, std::abs(step));
-    }
-  }
-
-  // What makes the cost least by this effect alone: a median of the residuals and of what
-  // the effect itself costs; of several, the one that leaves the smallest effect.
-  double Step(size_t slot) const {
-    if (of_[slot].empty()) return 0;
-    std::vector<double> residuals = {-effects_[slot]};
-    for (const size_t i : of_[slot]) residuals.push_back(terms_[i].residual);
-    std::sort(residuals.begin(), residuals.end());
-    const size_t n = residuals.size();
-    return std::clamp(-effects_[slot], residuals[(n - 1) / 2], residuals[n / 2]);
-  }
-
-  void Centre(size_t begin, size_t end) {
-    std::vector<double> measured;
-    for (size_t slot = begin; slot < end; ++slot) {
-      if (!of_[slot].empty()) measured.push_back(effects_[slot]);
-    }
-    const double middle = MedianOf(measured);
-    for (size_t slot = begin; slot < end; ++slot) effects_[slot] -= middle;
-  }
-
-  const size_t second_side_;
-  double mu_ = 0;
-  std::vector<double> effects_;
-  std::vector<Term> terms_;
-  std::vector<std::vector<size_t>> of_;  // Terms of each slot.
-};
+  return both > one;
+}
 
 class Analysis {
  public:
   Analysis(size_t nodes, const std::vector<PairValue>& values, const PairRule& rule)
-      : nodes_(nodes),
-        rule_(rule),
-        bar_(rule.higher_is_better ? -std::log1p(-rule.threshold) : std::log1p(rule.threshold)) {
+      : nodes_(nodes), rule_(rule), given_(values) {
     for (const PairValue& value : values) values_[{value.from, value.to}] = value;
-    result_.both_ways =
-        !values_.empty() && std::all_of(values_.begin(), values_.end(), [&](auto& one) {
-          return values_.count({one.first.second, one.first.first}) > 0;
-        });
+    result_.both_ways = MostlyBothWays(values_);
+    double sum = 0;
+    bool any_zero = false;
+    for (const auto& [pair, value] : values_) {
+      sum += value.value;
+      any_zero = any_zero || value.value == 0;
+    }
+    result_.additive = !rule.higher_is_better && any_zero;
+    if (result_.additive && sum > 0) scale_ = sum / static_cast<double>(values_.size());
+    bar_ = result_.additive        ? rule.threshold
+           : rule.higher_is_better ? -std::log1p(-rule.threshold)
+                                   : std::log1p(rule.threshold);
   }
 
-  PairAnalysis Run(const std::vector<PairValue>& values) {
+  PairAnalysis Run() {
     std::set<size_t> seen;
     for (const auto& [pair, value] : values_) seen.insert({pair.first, pair.second});
     if (seen.size() < kMinNodes) return result_;
     result_.judged = true;
-    Polish polish(result_.both_ways ? 2 * nodes_ : nodes_, nodes_, Terms());
-    polish.Fit();
-    result_.noise = polish.Noise();
-    for (size_t node = 0; node < nodes_; ++node) JudgeNode(polish, node);
-    JudgeLinks(polish);
-    Expect(polish, values);
-    const auto worse = [](const auto& a, const auto& b) { return a.deficit > b.deficit; };
-    std::stable_sort(result_.nodes.begin(), result_.nodes.end(), worse);
-    std::stable_sort(result_.links.begin(), result_.links.end(), worse);
+    std::vector<PairTerm> terms = Terms();
+    const PairFit fit(result_.both_ways ? 2 * nodes_ : nodes_, nodes_, std::move(terms));
+    const double noise = fit.Noise();
+    SetLimits(fit, noise);
+    for (size_t node = 0; node < nodes_; ++node) JudgeNode(fit, noise, node);
+    JudgeLinks(fit, noise);
+    JudgeZeros(fit);
+    for (const PairValue& value : given_) {
+      result_.expected.push_back(
+          fit.terms().empty() ? 0 : ValueOf(fit.Expected(value.from, SecondSlot(value.to))));
+    }
+    SortWorstFirst(result_.nodes);
+    SortWorstFirst(result_.links);
+    SortWorstFirst(result_.doubtful_nodes);
+    SortWorstFirst(result_.doubtful_links);
     return result_;
   }
 
  private:
-  double LogOf(const PairValue& value) const {
-    return (rule_.higher_is_better ? 1 : -1) * std::log(value.value);
+  // Higher is better; differences of scores are what the model is of.
+  double ScoreOf(double value) const {
+    if (result_.additive) return -value / scale_;
+    return (rule_.higher_is_better ? 1 : -1) * std::log(value);
+  }
+  double ValueOf(double score) const {
+    if (result_.additive) return std::max(0.0, -score * scale_);
+    return std::exp(rule_.higher_is_better ? score : -score);
+  }
+  std::optional<double> ScoreError(const PairValue& value) const {
+    if (!value.error) return std::nullopt;
+    return *value.error / (result_.additive ? scale_ : value.value);
   }
 
-  // How much worse a logarithm below zero is.
-  double Deficit(double log) const {
-    return rule_.higher_is_better ? -std::expm1(log) : std::expm1(-log);
+  // How much worse a score below zero is.
+  double Deficit(double score) const {
+    if (result_.additive) return -score * scale_;
+    return rule_.higher_is_better ? -std::expm1(score) : std::expm1(-score);
   }
 
-  // Two directions of which not all are there become one.
-  std::vector<Term> Terms() const {
-    std::vector<Term> terms;
+  // What `residual` is in errors of the value itself, which are relative to the value that was
+  // measured and not to the one expected.
+  double Distance(double residual) const {
+    if (result_.additive) return -residual;
+    return rule_.higher_is_better ? std::expm1(-residual) : -std::expm1(residual);
+  }
+
+  bool IsNothing(const PairValue& value) const {
+    return rule_.higher_is_better && value.value == 0;
+  }
+
+  size_t SecondSlot(size_t node) const { return result_.both_ways ? nodes_ + node : node; }
+
+  // Two directions where few have both become one.
+  std::vector<PairTerm> Terms() const {
+    std::vector<PairTerm> terms;
     for (const auto& [pair, value] : values_) {
+      if (IsNothing(value)) continue;
       const auto [a, b] = pair;
-      if (result_.both_ways) {
-        terms.push_back({a, nodes_ + b, LogOf(value), 0, value.relative_error});
-        continue;
-      }
+      PairTerm term{a, SecondSlot(b), ScoreOf(value.value), ScoreError(value)};
       const auto back = values_.find({b, a});
-      if (back == values_.end()) {
-        terms.push_back({a, b, LogOf(value), 0, value.relative_error});
-      } else if (a < b) {
-        terms.push_back({a, b, (LogOf(value) + LogOf(back->second)) / 2, 0,
-                         std::max(value.relative_error, back->second.relative_error)});
+      const bool merge = !result_.both_ways && back != values_.end() && !IsNothing(back->second);
+      if (merge) {
+        if (a > b) continue;
+        term.score = (term.score + ScoreOf(back->second.value)) / 2;
+        const auto error = ScoreError(back->second);
+        if (term.error && error) term.error = std::max(*term.error, *error);
+        if (!error) term.error.reset();
       }
+      terms.push_back(term);
     }
     return terms;
   }
 
-  bool IsBad(const Polish& polish, size_t slot) const {
-    const auto links = static_cast<double>(polish.count(slot));
-    if (links < kMinLinks) return false;
-    // The median's standard error is pi / 2 of the mean's, in squares.
-    const double error = 1.2533 * result_.noise / std::sqrt(links);
-    return -polish.effect(slot) >= std::max(bar_, kNodeErrors * error);
+  void SetLimits(const PairFit& fit, double noise) {
+    const auto most = static_cast<double>(std::max<size_t>(nodes_ - 1, 1));
+    const double node = std::max(bar_, kNodeErrors * kMedianError * noise / std::sqrt(most));
+    const double link = std::max(bar_, kLinkErrors * noise);
+    result_.noise = result_.additive ? noise * scale_ : noise;
+    result_.node_limit = Deficit(-node);
+    result_.link_limit = Deficit(-link);
+    size_t known = 0;
+    for (const PairTerm& term : fit.terms()) known += term.error ? 1 : 0;
+    // Where errors are known of few, they are taken to be alike, and what the model leaves
+    // tells them.
+    errors_known_ = 2 * known > fit.terms().size();
   }
 
-  void JudgeNode(const Polish& polish, size_t node) {
-    std::vector<size_t> slots = {node};
-    if (result_.both_ways) slots.push_back(nodes_ + node);
-    if (polish.count(node) < kMinLinks) {
-      if (polish.count(node) > 0) result_.unjudged_nodes.push_back(node);
-      return;
+  // Whether the slot's own values, apart from the noise of all, bear out its effect.
+  bool IsCertain(const PairFit& fit, size_t slot) const {
+    std::vector<double> errors;
+    for (const size_t i : fit.of(slot)) {
+      if (fit.terms()[i].error) errors.push_back(*fit.terms()[i].error);
     }
-    std::vector<size_t> bad;
-    for (const size_t slot : slots) {
-      if (IsBad(polish, slot)) bad.push_back(slot);
-    }
-    if (bad.empty()) return;
+    const size_t links = fit.count(slot);
+    if (errors_known_ && 2 * errors.size() <= links) return false;
+    const double error = kMedianError * MedianOf(errors) / std::sqrt(static_cast<double>(links));
+    return -fit.effect(slot) >= kNodeErrors * error;
+  }
+
+  bool IsCertain(const PairTerm& term) const {
+    if (!term.error) return !errors_known_;
+    return Distance(term.residual) >= kLinkErrors * *term.error;
+  }
+
+  bool IsLow(const PairFit& fit, double noise, size_t slot) const {
+    const auto links = static_cast<double>(fit.count(slot));
+    if (links < kMinLinks) return false;
+    return -fit.effect(slot) >=
+           std::max(bar_, kNodeErrors * kMedianError * noise / std::sqrt(links));
+  }
+
+  BadNode Describe(const PairFit& fit, size_t node, const std::vector<size_t>& slots) const {
     BadNode found;
     found.node = node;
-    if (bad.size() < slots.size()) {
-      found.side = bad[0] == node ? NodeSide::kSending : NodeSide::kReceiving;
+    if (result_.both_ways && slots.size() == 1) {
+      found.side = slots[0] == node ? NodeSide::kSending : NodeSide::kReceiving;
     }
     double effect = 0;
     std::set<size_t> links;
     std::set<size_t> bad_links;
-    for (const size_t slot : bad) {
-      effect += polish.WholeEffect(slot) / static_cast<double>(bad.size());
-      for (const size_t i : polish.of(slot)) {
-        const Term& term = polish.terms()[i];
+    for (const size_t slot : slots) {
+      effect += fit.WholeEffect(slot) / static_cast<double>(slots.size());
+      for (const size_t i : fit.of(slot)) {
+        const PairTerm& term = fit.terms()[i];
         const size_t other = (term.first == slot ? term.second : term.first) % nodes_;
         links.insert(other);
-        if (-(term.residual + polish.effect(slot)) >= bar_) bad_links.insert(other);
+        if (-(term.residual + fit.effect(slot)) >= bar_) bad_links.insert(other);
       }
     }
     found.deficit = Deficit(effect);
     found.links = links.size();
     found.bad_links = bad_links.size();
-    result_.nodes.push_back(found);
+    return found;
   }
 
-  void JudgeLinks(const Polish& polish) {
-    std::map<std::pair<size_t, size_t>, double> bad;
-    for (const Term& term : polish.terms()) {
-      if (-term.residual < std::max(bar_, kLinkErrors * result_.noise)) continue;
-      // Of nodes with few links, the link is all that is known.
-      if (polish.count(term.first) < kMinLinks || polish.count(term.second) < kMinLinks) continue;
-      bad[{term.first, term.second % nodes_}] = term.residual;
+  void JudgeNode(const PairFit& fit, double noise, size_t node) {
+    std::vector<size_t> slots;
+    size_t measured = 0;
+    for (const size_t slot : std::set<size_t>{node, SecondSlot(node)}) {
+      measured += fit.count(slot);
+      if (fit.count(slot) >= kMinLinks) slots.push_back(slot);
     }
-    for (const auto& [pair, residual] : bad) {
-      const auto back = bad.find({pair.second, pair.first});
-      if (back == bad.end()) {
-        result_.links.push_back({pair.first, pair.second, result_.both_ways, Deficit(residual)});
-      } else if (pair.first < pair.second) {
-        const double mean = (residual + back->second) / 2;
-        result_.links.push_back({pair.first, pair.second, false, Deficit(mean)});
+    if (slots.empty()) {
+      if (measured > 0) result_.unjudged_nodes.push_back(node);
+      return;
+    }
+    std::vector<size_t> bad;
+    std::vector<size_t> doubtful;
+    for (const size_t slot : slots) {
+      if (IsLow(fit, noise, slot)) (IsCertain(fit, slot) ? bad : doubtful).push_back(slot);
+      const BadNode described = Describe(fit, node, {slot});
+      if (!result_.last_node || described.deficit > result_.last_node->deficit) {
+        result_.last_node = described;
       }
     }
+    auto& named = bad.empty() ? result_.doubtful_nodes : result_.nodes;
+    const std::vector<size_t>& found = bad.empty() ? doubtful : bad;
+    if (found.empty()) return;
+    // A side that is as bad but for the noise is not fine.
+    const bool both = std::all_of(slots.begin(), slots.end(), [&](size_t slot) {
+      return fit.effect(slot) <= kAlike * fit.effect(found[0]);
+    });
+    named.push_back(Describe(fit, node, both ? slots : found));
   }
 
-  void Expect(const Polish& polish, const std::vector<PairValue>& values) {
-    std::map<std::pair<size_t, size_t>, double> logs;
-    for (const Term& term : polish.terms()) {
-      const double log = term.log - term.residual;
-      logs[{term.first, term.second % nodes_}] = log;
-      if (!result_.both_ways) logs[{term.second, term.first}] = log;
+  // Of nodes with few links, the link is all that is known.
+  void JudgeLinks(const PairFit& fit, double noise) {
+    std::map<Pair, double> all;
+    std::set<Pair> bad;
+    std::set<Pair> doubtful;
+    for (const PairTerm& term : fit.terms()) {
+      const Pair pair = {term.first, term.second % nodes_};
+      all[pair] = term.residual;
+      if (fit.count(term.first) < kMinLinks || fit.count(term.second) < kMinLinks) continue;
+      const double deficit = Deficit(term.residual);
+      if (!result_.last_link || deficit > result_.last_link->deficit) {
+        result_.last_link = BadLink{pair.first, pair.second, result_.both_ways, deficit};
+      }
+      if (-term.residual < std::max(bar_, kLinkErrors * noise)) continue;
+      (IsCertain(term) ? bad : doubtful).insert(pair);
     }
-    for (const PairValue& value : values) {
-      const double log = logs[{value.from, value.to}];
-      result_.expected.push_back(std::exp(rule_.higher_is_better ? log : -log));
+    for (const Pair& pair : bad) doubtful.erase({pair.second, pair.first});
+    result_.links = LinksOf(bad, all);
+    result_.doubtful_links = LinksOf(doubtful, all);
+  }
+
+  // Both directions of a link as one, if the other is as bad but for the noise.
+  std::vector<BadLink> LinksOf(const std::set<Pair>& pairs,
+                               const std::map<Pair, double>& residuals) const {
+    std::vector<BadLink> links;
+    for (const Pair& pair : pairs) {
+      const Pair turned = {pair.second, pair.first};
+      const double residual = residuals.at(pair);
+      const auto back = residuals.find(turned);
+      const bool both =
+          back != residuals.end() && (pairs.count(turned) > 0 || back->second <= kAlike * residual);
+      if (!both) {
+        links.push_back({pair.first, pair.second, result_.both_ways, Deficit(residual)});
+      } else if (pair < turned || pairs.count(turned) == 0) {
+        const auto [a, b] = std::minmax(pair.first, pair.second);
+        links.push_back({a, b, false, Deficit((residual + back->second) / 2)});
+      }
     }
+    return links;
+  }
+
+  // Whether nothing was expected but for the value's own error.
+  bool IsCertainlyNothing(const PairFit& fit, const PairValue& value) const {
+    if (!value.error) return !errors_known_;
+    if (fit.terms().empty()) return true;
+    return ValueOf(fit.Expected(value.from, SecondSlot(value.to))) >= kLinkErrors * *value.error;
+  }
+
+  // Pairs that carry nothing: as bad as can be, whatever the noise.
+  void JudgeZeros(const PairFit& fit) {
+    std::vector<PairOutcome> outcomes;
+    std::vector<PairValue> zeros;
+    for (const auto& [pair, value] : values_) {
+      const auto back = values_.find({pair.second, pair.first});
+      const bool merge = !result_.both_ways && back != values_.end();
+      if (merge && pair.first > pair.second) continue;
+      const bool nothing = IsNothing(value) && (!merge || IsNothing(back->second));
+      outcomes.push_back({pair.first, SecondSlot(pair.second), nothing});
+      if (IsNothing(value)) zeros.push_back(value);
+    }
+    std::map<size_t, DeadNode> dead;  // By slot.
+    for (const DeadNode& one : DeadNodes(outcomes)) dead[one.node] = one;
+    for (size_t node = 0; node < nodes_; ++node) JudgeDeadNode(dead, node);
+    for (const PairValue& value : zeros) {
+      if (dead.count(value.from) + dead.count(SecondSlot(value.to)) > 0) continue;
+      const auto back = values_.find({value.to, value.from});
+      const bool both = back != values_.end() && IsNothing(back->second);
+      if (both && result_.both_ways && value.from > value.to) continue;
+      const bool one_way = back != values_.end() && !both;
+      (IsCertainlyNothing(fit, value) ? result_.links : result_.doubtful_links)
+          .push_back({value.from, value.to, one_way, 1});
+    }
+  }
+
+  void JudgeDeadNode(const std::map<size_t, DeadNode>& dead, size_t node) {
+    const auto sends = dead.find(node);
+    const auto gets = dead.find(SecondSlot(node));
+    if (sends == dead.end() && gets == dead.end()) return;
+    const DeadNode& one = sends != dead.end() ? sends->second : gets->second;
+    NodeSide side = NodeSide::kBoth;
+    if (gets == dead.end()) side = NodeSide::kSending;
+    if (sends == dead.end()) side = NodeSide::kReceiving;
+    // Nothing at all says more than little.
+    std::erase_if(result_.nodes, [&](const BadNode& bad) { return bad.node == node; });
+    std::erase(result_.unjudged_nodes, node);
+    result_.nodes.push_back({node, side, 1, one.dead, one.pairs});
   }
 
   const size_t nodes_;
   const PairRule rule_;
-  const double bar_;  // The threshold as a logarithm.
-  std::map<std::pair<size_t, size_t>, PairValue> values_;
+  const std::vector<PairValue>& given_;
+  double bar_ = 0;    // The threshold as a difference of scores.
+  double scale_ = 1;  // Of an additive model: the unit of scores.
+  bool errors_known_ = false;
+  std::map<Pair, PairValue> values_;
   PairAnalysis result_;
 };
 
@@ -317,7 +334,39 @@ class Analysis {
 
 PairAnalysis AnalyzePairs(size_t nodes, const std::vector<PairValue>& values,
                           const PairRule& rule) {
-  return Analysis(nodes, values, rule).Run(values);
+  return Analysis(nodes, values, rule).Run();
+}
+
+std::vector<DeadNode> DeadNodes(const std::vector<PairOutcome>& outcomes) {
+  std::vector<DeadNode> found;
+  if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& one) { return one.dead; })) {
+    return found;
+  }
+  std::set<size_t> named;
+  const auto count = [&](bool all) {
+    std::map<size_t, DeadNode> counts;
+    for (const PairOutcome& one : outcomes) {
+      if (!all && named.count(one.first) + named.count(one.second) > 0) continue;
+      for (const size_t node : {one.first, one.second}) {
+        counts[node].node = node;
+        counts[node].dead += one.dead ? 1 : 0;
+        ++counts[node].pairs;
+      }
+    }
+    return counts;
+  };
+  std::map<size_t, DeadNode> whole = count(true);
+  while (true) {
+    std::optional<DeadNode> worst;
+    for (const auto& [node, left] : count(false)) {
+      const bool explains =
+          left.dead == left.pairs ? left.dead >= 2 : left.dead >= 3 && 2 * left.dead > left.pairs;
+      if (explains && (!worst || left.dead > worst->dead)) worst = left;
+    }
+    if (!worst) return found;
+    named.insert(worst->node);
+    found.push_back(whole[worst->node]);
+  }
 }
 
 }  // namespace assay::cli

@@ -38,13 +38,38 @@ void PrintPairsTable(const std::vector<PairCase>& cases, const std::vector<v1::J
   if (waiting > 0) PrintError(std::to_string(waiting) + " jobs are still to be done.\n");
 }
 
+// As a value in a filter.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+// What is to be shown, and cases that failed. An error if no result has the metric.
+Result<std::vector<v1::StoredResult>> ResultsOf(Client& client, const PairsOptions& options) {
+  ResultsQuery query;
+  query.campaign = options.campaign;
+  if (options.metric.empty()) return FetchResults(client, query);
+  // A case that failed has no metric.
+  query.filter = "metric = " + Quoted(options.metric) + " OR outcome != \"ok\"";
+  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::StoredResult> results, FetchResults(client, query));
+  const bool any = std::any_of(results.begin(), results.end(), [](const auto& result) {
+    return !result.case_result().measurements().empty();
+  });
+  if (any) return results;
+  query.filter = "primary = true OR primary = false";
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> all, FetchResults(client, query));
+  ASSAY_RETURN_IF_ERROR(CheckPairMetric(all, options.campaign, options.metric));
+  return results;
+}
+
 ExitCode Pairs(Context& context, const PairsOptions& options) {
   Result<Client> client = Client::ToCoordinator(context.client);
   if (!client.ok()) return Report(client.status());
-  ResultsQuery query;
-  query.campaign = options.campaign;
-  if (!options.metric.empty()) query.filter = "metric = \"" + options.metric + "\"";
-  const auto results = FetchResults(*client, query);
+  const auto results = ResultsOf(*client, options);
   if (!results.ok()) return Report(results.status());
   const auto jobs = JobsOf(*client, options.campaign);
   if (!jobs.ok()) return Report(jobs.status());

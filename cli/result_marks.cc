@@ -63,19 +63,24 @@ std::string SpecCertainty(const std::string& spec) {
   return sheet == nullptr ? "" : sheet->certainty;
 }
 
-std::string Marks::Flags(const v1::CaseResult& run) {
-  std::string text;
-  for (const std::string& flag : run.conditions().flags()) text += Flag(Sanitize(flag));
+std::vector<std::string> DoubtsOf(const v1::CaseResult& run) {
+  std::vector<std::string> doubts(run.conditions().flags().begin(), run.conditions().flags().end());
   if (!run.measurements().empty()) {
     const v1::Method& method = run.measurements(0).method();
-    if (method.cache() == "hot") text += Flag("hot_cache");
-    if (method.fill() == "zeros") text += Flag("zeros");
-    if (method.timer() == "graph") text += Flag("graph");
-    if (IsNoisy(run.measurements(0))) text += Flag("noisy");
+    if (method.cache() == "hot") doubts.emplace_back("hot_cache");
+    if (method.fill() == "zeros") doubts.emplace_back("zeros");
+    if (method.timer() == "graph") doubts.emplace_back("graph");
+    if (IsNoisy(run.measurements(0))) doubts.emplace_back("noisy");
   }
-  if (SpecCertainty(run.prediction().spec()) == "recalled") text += Flag("recalled_spec");
-  if (!run.provenance().imported_from().empty()) text += Flag("imported");
-  if (run.provenance().simulated()) text += Flag("simulated");
+  if (SpecCertainty(run.prediction().spec()) == "recalled") doubts.emplace_back("recalled_spec");
+  if (!run.provenance().imported_from().empty()) doubts.emplace_back("imported");
+  if (run.provenance().simulated()) doubts.emplace_back("simulated");
+  return doubts;
+}
+
+std::string Marks::Letters(const std::vector<std::string>& flags) {
+  std::string text;
+  for (const std::string& flag : flags) text += Flag(Sanitize(flag));
   return text;
 }
 

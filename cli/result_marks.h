@@ -14,14 +14,19 @@ namespace assay::cli {
 // sheet, empty.
 std::string SpecCertainty(const std::string& spec);
 
+// Everything that `run` must not be taken for, by name: the flags of its conditions, then
+// "hot_cache", "zeros", "graph", "noisy" (a wide interval of the median), "recalled_spec",
+// "imported", "simulated".
+std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
+
 // Of one table: the same doubt has the same letter, the same text the same number.
 class Marks {
  public:
-  // The letters of everything that `run` must not be taken for: the flags of its
-  // conditions, a hot cache, zeros as inputs, replays of a graph, a wide
-  // interval of the median, a recalled spec sheet, an import, a simulation. "TH"; empty without
-  // any.
-  std::string Flags(const v1::CaseResult& run);
+  // The letters of DoubtsOf(run): "TH"; empty without any.
+  std::string Flags(const v1::CaseResult& run) { return Letters(DoubtsOf(run)); }
+
+  // A letter each of `flags`, in their order.
+  std::string Letters(const std::vector<std::string>& flags);
 
   // "1", "2", ... Empty when there are too many to explain.
   std::string Note(const std::string& text);

@@ -4,44 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+#include <tuple>
+
+#include "tests/unit/cli/pair_fleet.h"
 
 namespace assay::cli {
 namespace {
-
-// A fleet whose links carry the least of what sender, receiver and link can.
-struct Fleet {
-  explicit Fleet(size_t nodes, uint64_t seed = 1, double noise = 0.02)
-      : nodes(nodes), send(nodes, 10), receive(nodes, 10), random(seed), normal(0, noise) {}
-
-  void SetNode(size_t node, double rate) { send[node] = receive[node] = rate; }
-
-  std::vector<PairValue> Measure(bool both_ways = false) {
-    std::vector<PairValue> values;
-    for (size_t from = 0; from < nodes; ++from) {
-      for (size_t to = 0; to < nodes; ++to) {
-        if (from == to || (!both_ways && from > to)) continue;
-        double rate = std::min(send[from], receive[to]);
-        if (from == link_from && to == link_to) rate = std::min(rate, link);
-        if (both_ways && !one_way && from == link_to && to == link_from)
-          rate = std::min(rate, link);
-        values.push_back({from, to, rate * std::exp(normal(random)), 0});
-      }
-    }
-    std::shuffle(values.begin(), values.end(), random);
-    return values;
-  }
-
-  size_t nodes;
-  std::vector<double> send;
-  std::vector<double> receive;
-  size_t link_from = 0;
-  size_t link_to = 0;
-  double link = 1e9;
-  bool one_way = false;
-  std::mt19937_64 random;
-  std::normal_distribution<double> normal;
-};
 
 constexpr PairRule kRule;
 
@@ -51,7 +19,7 @@ TEST_P(BadNodeOf, IsNamed) {
   const auto [nodes, bad, noise] = GetParam();
   int links = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    Fleet fleet(nodes, seed, noise);
+    PairFleet fleet(nodes, seed, noise);
     fleet.SetNode(bad, 5.7);
     const PairAnalysis found = AnalyzePairs(nodes, fleet.Measure(), kRule);
     ASSERT_TRUE(found.judged);
@@ -73,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Any, BadNodeOf,
 TEST(PairModel, NamesABadLink) {
   for (const size_t nodes : {5U, 8U}) {
     for (uint64_t seed = 0; seed < 100; ++seed) {
-      Fleet fleet(nodes, seed);
+      PairFleet fleet(nodes, seed);
       fleet.link_from = 0;
       fleet.link_to = 3;
       fleet.link = 6.9;
@@ -91,7 +59,7 @@ TEST(PairModel, NamesABadLink) {
 TEST(PairModel, NamesABadLinkOfFourNodesNearlyAlways) {
   int named = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    Fleet fleet(4, seed);
+    PairFleet fleet(4, seed);
     fleet.link_from = 0;
     fleet.link_to = 3;
     fleet.link = 6.9;
@@ -104,7 +72,7 @@ TEST(PairModel, NamesABadLinkOfFourNodesNearlyAlways) {
 
 TEST(PairModel, TellsABadNodeAndABadLinkApart) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    Fleet fleet(8, seed);
+    PairFleet fleet(8, seed);
     fleet.SetNode(6, 7);
     fleet.link_from = 1;
     fleet.link_to = 4;
@@ -120,7 +88,7 @@ TEST(PairModel, TellsABadNodeAndABadLinkApart) {
 }
 
 TEST(PairModel, NamesTwoBadNodesOfEight) {
-  Fleet fleet(8);
+  PairFleet fleet(8);
   fleet.SetNode(1, 7);
   fleet.SetNode(5, 4);
   const PairAnalysis found = AnalyzePairs(8, fleet.Measure(), kRule);
@@ -131,7 +99,7 @@ TEST(PairModel, NamesTwoBadNodesOfEight) {
 }
 
 TEST(PairModel, BothWaysTellSendingFromReceiving) {
-  Fleet fleet(5);
+  PairFleet fleet(5);
   fleet.send[1] = 5;
   fleet.SetNode(4, 6);
   const PairAnalysis found = AnalyzePairs(5, fleet.Measure(true), kRule);
@@ -146,7 +114,7 @@ TEST(PairModel, BothWaysTellSendingFromReceiving) {
 
 TEST(PairModel, BothWaysTellALinksDirection) {
   for (const bool one_way : {false, true}) {
-    Fleet fleet(6);
+    PairFleet fleet(6);
     fleet.link_from = 4;
     fleet.link_to = 2;
     fleet.link = 3;
@@ -165,7 +133,7 @@ TEST(PairModel, NoiseAloneIsNoAlarm) {
     for (const bool both_ways : {false, true}) {
       int alarms = 0;
       for (uint64_t seed = 0; seed < 1000; ++seed) {
-        Fleet fleet(nodes, seed);
+        PairFleet fleet(nodes, seed);
         const PairAnalysis found = AnalyzePairs(nodes, fleet.Measure(both_ways), kRule);
         if (!found.nodes.empty() || !found.links.empty()) ++alarms;
       }
@@ -177,7 +145,7 @@ TEST(PairModel, NoiseAloneIsNoAlarm) {
 TEST(PairModel, LoudNoiseRaisesTheBar) {
   int alarms = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed) {
-    Fleet fleet(8, seed, 0.1);
+    PairFleet fleet(8, seed, 0.1);
     const PairAnalysis found = AnalyzePairs(8, fleet.Measure(), kRule);
     EXPECT_GT(found.noise, 0.03) << seed;
     if (!found.nodes.empty() || !found.links.empty()) ++alarms;
@@ -186,18 +154,18 @@ TEST(PairModel, LoudNoiseRaisesTheBar) {
 }
 
 TEST(PairModel, ErrorsOfTheMeasurementsCountAsNoise) {
-  Fleet fleet(6, 1, 0);
+  PairFleet fleet(6, 1, 0);
   fleet.link_from = 0;
   fleet.link_to = 1;
   fleet.link = 8;
   std::vector<PairValue> values = fleet.Measure();
   EXPECT_EQ(AnalyzePairs(6, values, kRule).links.size(), 1U);
-  for (PairValue& value : values) value.relative_error = 0.1;
+  for (PairValue& value : values) value.error = 0.1 * value.value;
   EXPECT_TRUE(AnalyzePairs(6, values, kRule).links.empty());
 }
 
 TEST(PairModel, LatenciesAreBadWhenTheyAreHigh) {
-  Fleet fleet(6);
+  PairFleet fleet(6);
   std::vector<PairValue> values = fleet.Measure();
   for (PairValue& value : values) {
     if (value.from == 3 || value.to == 3) value.value *= 1.5;
@@ -211,7 +179,7 @@ TEST(PairModel, LatenciesAreBadWhenTheyAreHigh) {
 }
 
 TEST(PairModel, PairsMayBeMissing) {
-  Fleet fleet(8);
+  PairFleet fleet(8);
   fleet.SetNode(2, 5);
   std::vector<PairValue> values = fleet.Measure();
   values.erase(std::remove_if(values.begin(), values.end(),
@@ -230,7 +198,7 @@ TEST(PairModel, PairsMayBeMissing) {
 }
 
 TEST(PairModel, ExpectsWhatNodesReachElsewhere) {
-  Fleet fleet(5, 1, 0);
+  PairFleet fleet(5, 1, 0);
   fleet.SetNode(1, 5);
   fleet.link_from = 2;
   fleet.link_to = 3;
@@ -244,7 +212,7 @@ TEST(PairModel, ExpectsWhatNodesReachElsewhere) {
 }
 
 TEST(PairModel, ThreeNodesAreNotJudged) {
-  Fleet fleet(3);
+  PairFleet fleet(3);
   fleet.SetNode(0, 1);
   const PairAnalysis found = AnalyzePairs(3, fleet.Measure(), kRule);
   EXPECT_FALSE(found.judged);

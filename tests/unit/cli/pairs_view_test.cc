@@ -29,6 +29,7 @@ v1::StoredResult ResultOf(const std::string& from, const std::string& to, double
   measured.set_unit("GB/s");
   measured.set_direction(v1::DIRECTION_HIGHER_IS_BETTER);
   measured.set_median(median);
+  measured.set_n(100);
   measured.set_ci_low(median * 0.99);
   measured.set_ci_high(median * 1.01);
   return stored;
@@ -64,14 +65,21 @@ TEST(PairsViewTest, NamesABadNodeBelowItsMatrix) {
     return a == "c" || b == "c" ? 0.285 : 0.5;
   });
   const auto cases = PairCases(results, {}, kThreshold);
-  EXPECT_EQ(PairsText(cases, {}),
-            "tcp_bandwidth 64MiB: bandwidth in GB/s between row and column\n"
-            "NODE       a       b       c       d\n"
-            "a          -  0.5000  0.2850  0.5000\n"
-            "b     0.5000       -  0.2850  0.5000\n"
-            "c     0.2850  0.2850       -  0.2850\n"
-            "d     0.5000  0.5000  0.2850       -\n"
-            "node c: 43% below the others on all of its 3 links\n");
+  EXPECT_EQ(
+      PairsText(cases, {}),
+      "tcp_bandwidth 64MiB: bandwidth in GB/s between row and column\n"
+      "NODE       a        b        c        d\n"
+      "a          -   0.5000   0.2850!  0.5000\n"
+      "b     0.5000        -   0.2850!  0.5000\n"
+      "c     0.2850!  0.2850!       -   0.2850!\n"
+      "d     0.5000   0.5000   0.2850!       -\n"
+      "node c: 43% below the others on all of its 3 links\n"
+      "\n"
+      "!  of a node or link that is named\n"
+      "\n"
+      "To look at, the likeliest first:\n"
+      "  node c: its cable, switch port and network card, and what else runs on it: it is bad "
+      "with the others, and they are fine without it\n");
   EXPECT_TRUE(AnyBad(cases[0]));
 }
 
@@ -89,7 +97,8 @@ TEST(PairsViewTest, SaysThatNothingStandsOut) {
   const auto cases = PairCases(results, {}, kThreshold);
   ASSERT_EQ(PairFindings(cases[0]).size(), 1U);
   EXPECT_THAT(PairFindings(cases[0])[0],
-              HasSubstr("No node and no link stands out: 6 pairs of 4 nodes lie within"));
+              HasSubstr("No node and no link stands out: 6 pairs of 4 nodes. Last are node a, 2.0% "
+                        "below the median node, and link "));
   EXPECT_FALSE(AnyBad(cases[0]));
 }
 
@@ -108,7 +117,8 @@ TEST(PairsViewTest, BothDirectionsAreOneMatrix) {
   ASSERT_EQ(cases.size(), 1U);
   EXPECT_THAT(PairsText(cases, {}), HasSubstr("bandwidth in GB/s from row to column"));
   EXPECT_THAT(PairFindings(cases[0]),
-              ElementsAre("node d: 60% below the others when it sends, on all of its 3 links"));
+              ElementsAre(HasSubstr("node d: 60% below the others when it sends, on all of its 3 "
+                                    "links")));
 }
 
 TEST(PairsViewTest, FewNodesAreNotJudged) {
@@ -126,10 +136,11 @@ TEST(PairsViewTest, FailedPairsAreNamed) {
   auto results = EveryPair("abcd", [](const std::string&, const std::string&) { return 0.5; });
   results.erase(results.begin());  // a-b.
   const auto link = PairCases(results, {FailedJob("a", "b"), FailedJob("c", "d")}, kThreshold);
-  // Of c and d there is a value: a repetition that worked.
   EXPECT_THAT(PairFindings(link[0]),
               testing::Contains("link a-b: failed: PEER_LOST: rank 1 is gone"));
-  EXPECT_EQ(link[0].failures.size(), 1U);
+  // Of c and d there is a value: a repetition that worked.
+  EXPECT_THAT(PairFindings(link[0]),
+              testing::Contains("link c-d: one of its jobs failed: PEER_LOST: rank 1 is gone"));
   EXPECT_THAT(PairsText(link, {}), HasSubstr("a          -  failed  0.5000  0.5000\n"));
   EXPECT_TRUE(AnyBad(link[0]));
 
@@ -150,8 +161,8 @@ TEST(PairsViewTest, RepetitionsCountByTheirMedianAndOtherResultsNot) {
   results.push_back(alone);
   const auto cases = PairCases(results, {}, kThreshold);
   ASSERT_EQ(cases.size(), 1U);
-  ASSERT_EQ(cases[0].values.size(), 1U);
-  EXPECT_DOUBLE_EQ(cases[0].values[0].value, 0.5);
+  ASSERT_EQ(cases[0].cells.size(), 1U);
+  EXPECT_DOUBLE_EQ(cases[0].cells[0].value.value, 0.5);
   EXPECT_THAT(PairCases({}, {}, kThreshold), IsEmpty());
 }
 
@@ -163,7 +174,7 @@ TEST(PairsViewTest, CsvAndJsonCarryEverything) {
   const auto cases = PairCases(results, {FailedJob("c", "d")}, kThreshold);
   const std::string csv = PairsCsv(cases);
   EXPECT_THAT(csv, HasSubstr("tcp_bandwidth,64MiB,bandwidth,GB/s,a,b,0.5,"));
-  EXPECT_THAT(csv, HasSubstr("GB/s,c,d,,,,PEER_LOST: rank 1 is gone\r\n"));
+  EXPECT_THAT(csv, HasSubstr("GB/s,c,d,,,,PEER_LOST: rank 1 is gone,,,,failed,\r\n"));
   const auto json = nlohmann::json::parse(PairsJson(cases));
   ASSERT_EQ(json.size(), 1U);
   EXPECT_EQ(json[0]["nodes"].size(), 4U);
