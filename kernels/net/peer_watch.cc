@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "common/units.h"
+#include "common/number_text.h"
 #include "kernels/net/socket.h"
 
 namespace assay {
@@ -81,9 +81,9 @@ Status PeerWatch::Lost() const {
       return PeerLost(rank + ": its connection ended while the gang ran");
     }
     if (!one.ended && one.silent > one.patience) {
-      return PeerTimeout(rank + " has not answered for " +
-                         FormatDuration(one.patience * rule_.interval) +
-                         ": its process is stopped, or its host hangs");
+      const std::chrono::duration<double> silence = one.patience * rule_.interval;
+      return PeerTimeout(rank + " has not answered for " + NumberText(silence.count()) +
+                         " s: its process is stopped, or its host hangs");
     }
   }
   return Status::Ok();

@@ -213,7 +213,7 @@ class Run:
         if reason == "TIMEOUT":
             return "last seen in: " in message
         if self.trial.kind == "stop" and not self.trial.early_stop:
-            return f"rank {self.trial.victim} has not answered for 15s" in message
+            return f"rank {self.trial.victim} has not answered for 15 s:" in message
         return re.search(rf"\b({self.victim}|rank {self.trial.victim})\b", message)
 
     def _expect_record(self, reason):

@@ -92,7 +92,7 @@ TEST(PeerWatch, NamesTheRankThatIsSilentAndNoOther) {
     const Status status = lost.get_future().get();
     EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
     EXPECT_EQ(status.message(),
-              "rank 2 has not answered for 300ms: its process is stopped, or its host hangs");
+              "rank 2 has not answered for 0.3 s: its process is stopped, or its host hangs");
     reported.set_value();
   });
 }
@@ -105,7 +105,7 @@ TEST(PeerWatch, WaitsLongerForTheFirstBeat) {
                           [&](const Status& status) { lost.set_value(status); },
                           {.interval = 2ms, .patience = 1, .first_patience = 20});
     if (peers->rank() == 1) {
-      EXPECT_THAT(lost.get_future().get().message(), HasSubstr("has not answered for 40ms"));
+      EXPECT_THAT(lost.get_future().get().message(), HasSubstr("has not answered for 0.04 s"));
     }
     EXPECT_TRUE(peers->Barrier(10s).ok());
   });
