@@ -80,7 +80,7 @@ Status PeerWatch::Lost() const {
     if (one.ended && report_ends_) {
       return PeerLost(rank + ": its connection ended while the gang ran");
     }
-    if (!one.ended && one.silent > one.patience) {
+    if (!one.ended && one.silent >= one.patience) {
       const std::chrono::duration<double> silence = one.patience * rule_.interval;
       return PeerTimeout(rank + " has not answered for " + NumberText(silence.count()) +
                          " s: its process is stopped, or its host hangs");
