@@ -200,10 +200,14 @@ ExitCode Store(Context& context, const ImportOptions& options,
     }
   }
   PrintResults(*stored, options.format);
+  const bool read_otherwise =
+      !stored->empty() &&
+      stored->front().case_result().benchmark_version() != request.results(0).benchmark_version();
   Say(options, response->already_imported()
-                   ? "Already imported as " + where +
-                         ", which stands as first imported; nothing was stored. --name NAME "
-                         "imports the file again under another name."
+                   ? "Already imported as " + where + ", which stands as first imported" +
+                         (read_otherwise ? ", by a version of Assay that reads it otherwise" : "") +
+                         "; nothing was stored. --name NAME imports the file again under another "
+                         "name."
                    : "Imported " + Counted(request) + " as " + where + ".");
   return kExitDone;
 }

@@ -23,7 +23,8 @@ Status AddParameters(const NcclRun& run, const Collective& collective, const Ncc
   parameters["dtype"] = type->ours;
   if (collective.reduces) {
     if (!IsReduction(row.op)) {
-      return FaultAt(row.where, "redop " + Quoted(row.op) + " is none of nccl-tests' reductions");
+      return FaultAt(row.where, "redop " + Quoted(row.op) + " is no reduction, and the test is " +
+                                    std::string(collective.benchmark));
     }
     parameters["op"] = row.op;
   }

@@ -39,6 +39,12 @@ Result<std::string> EngineOf(const NvbandwidthMatrix& matrix) {
                                    " ends neither with _ce, _sm nor _tma; it is not known");
 }
 
+// The way that a test with the host times, as host_transfer calls it; empty if unknown. Of
+// both ways it times one, with the other busy.
+std::string HostWay(std::string_view test) {
+  return Contains(test, "host_to_") ? "h2d" : Contains(test, "_to_host") ? "d2h" : "";
+}
+
 Status AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
                          v1::CaseResult* result) {
   auto& parameters = *result->mutable_parameters();
@@ -46,10 +52,9 @@ Status AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t col
   if (matrix.cells.size() > matrix.columns) parameters["cpu"] = std::to_string(row);
   if (matrix.latency) return Status::Ok();
   parameters["memory"] = "pinned";
-  parameters["direction"] = Contains(matrix.test, "host_to_")   ? "h2d"
-                            : Contains(matrix.test, "_to_host") ? "d2h"
-                                                                : "";
-  if (!parameters["direction"].empty()) return Status::Ok();
+  const std::string way = HostWay(matrix.test);
+  parameters["direction"] = Contains(matrix.test, "bidirectional") ? "bidirectional" : way;
+  if (!way.empty()) return Status::Ok();
   return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known");
 }
 
@@ -98,9 +103,14 @@ void AddNumbers(const NvbandwidthMatrix& matrix, size_t cell, v1::CaseResult* re
                    result);
     return;
   }
-  const auto add = [&](const char* metric, double number) {
+  const auto add = [&](const std::string& metric, double number) {
     AddMeasurement(metric, "GB/s", v1::DIRECTION_HIGHER_IS_BETTER, number, "events", 1, result);
   };
+  if (KindOf(matrix.test) == Kind::kHost) {
+    const bool both = Contains(matrix.test, "bidirectional");
+    add(both ? HostWay(matrix.test) + "_bandwidth" : "bandwidth", value);
+    return;
+  }
   // Before both ways were told apart, copy engines were timed one way, with the other busy,
   // and kernels both ways together (the descriptions in testcase.h).
   const bool one_way =

@@ -66,6 +66,11 @@ TEST_F(ImportTest, StoresAndShowsWhatWasStored) {
   const ProgramRun again = RunAssay(arguments, coordinator_.address());
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_THAT(again.out, HasSubstr("Already imported as campaign import: log.txt (c-import)"));
+  for (v1::StoredResult& stored : coordinator_.results) {
+    stored.mutable_case_result()->set_benchmark_version(1);
+  }
+  EXPECT_THAT(Unwrapped(RunAssay(arguments, coordinator_.address()).out),
+              HasSubstr("by a version of Assay that reads it otherwise"));
   // Options that are not given change nothing.
   EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, coordinator_.address()).exit_code, 0);
   std::vector<std::string> renamed = arguments;

@@ -222,6 +222,21 @@ TEST(NvbandwidthTest, BothWaysGoWhereTheTestSendsThem) {
   EXPECT_EQ(Summaries(*read)[0], "peer_transfer 1>0 - - sm latency 0.7");
 }
 
+TEST(NvbandwidthTest, TestsOfBothWaysWithTheHostTimeOneWay) {
+  const std::string one_way = "host_to_device_memcpy_ce";
+  const auto of = [&](const std::string& test) {
+    const auto read =
+        ReadNvbandwidth(Replaced(Replaced(kNvbandwidthText, one_way, test), one_way, test), {});
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? Summaries(*read)[0] : "";
+  };
+  EXPECT_EQ(of("host_to_device_bidirectional_memcpy_ce"),
+            "host_transfer gpu0 - bidirectional copy h2d_bandwidth 55.3");
+  EXPECT_EQ(of("all_to_host_bidirectional_memcpy_sm"),
+            "host_transfer gpu0 - bidirectional sm d2h_bandwidth 55.3");
+  EXPECT_EQ(of("all_to_host_memcpy_sm"), "host_transfer gpu0 - d2h sm bandwidth 55.3");
+}
+
 TEST(NvbandwidthTest, WaysThatDoNotMakeTheTotalAreRefused) {
   const std::string test = "device_to_device_bidirectional_memcpy_read_sm";
   const Part first = {"a <-> b Read1", "_read1", 10, 11};
