@@ -49,8 +49,8 @@ class CampaignReader {
 
  private:
   static std::vector<std::string> Fields() {
-    return {"name",    "nodes",    "exclusive", "placement", "repetitions", "timeout",
-            "retries", "priority", "counters",  "nccl",      "benchmarks",  "accept"};
+    return {"name",     "nodes",    "exclusive",  "placement", "repetitions", "timeout", "retries",
+            "priority", "counters", "mixed_gpus", "nccl",      "benchmarks",  "accept"};
   }
 
   static bool Given(const YamlNode& root, std::string_view key) {
@@ -86,6 +86,8 @@ class CampaignReader {
       spec_.set_priority(reader_.Integer(value, key, std::numeric_limits<int>::min()).value_or(0));
     } else if (key == "counters") {
       spec_.set_counters(reader_.Boolean(value, key).value_or(false));
+    } else if (key == "mixed_gpus") {
+      spec_.set_mixed_gpus(reader_.Boolean(value, key).value_or(false));
     } else if (key == "nccl") {
       ReadNccl(value, key, key, reader_, *spec_.mutable_nccl(), *spec_.mutable_lines());
     } else if (key == "timeout") {

@@ -41,6 +41,8 @@ struct NewJob {
   bool counters = false;
   // NCCL's environment variables for the runners.
   std::map<std::string, std::string> nccl;
+  // Its GPUs may be of several models.
+  bool mixed_gpus = false;
 };
 
 struct NewCampaign {

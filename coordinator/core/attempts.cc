@@ -186,7 +186,7 @@ std::string Attempts::NameOf(const std::string& node_id) const {
 
 // Why the job's nodes cannot form a gang, by what their agents said last.
 std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
-  if (job.node_ids.size() < 2 || job.job.resource != v1::RESOURCE_KIND_GPU) return std::nullopt;
+  if (job.job.world_size < 2 || job.job.resource != v1::RESOURCE_KIND_GPU) return std::nullopt;
   std::vector<std::shared_ptr<const v1::NodeDescription>> held;
   std::vector<const v1::NodeDescription*> nodes;
   for (const std::string& node_id : job.node_ids) {
@@ -195,14 +195,20 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
     held.push_back(agent->description);
     nodes.push_back(agent->description.get());
   }
-  const std::string mismatch = VersionMismatch(nodes);
-  if (mismatch.empty()) return std::nullopt;
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_USER);
-  failure.set_reason("VERSION_MISMATCH");
-  failure.set_message("the nodes of the gang have different software: " + mismatch +
-                      "; install the same on all of them, or choose others by the campaign's "
-                      "`nodes`");
+  if (const std::string versions = VersionMismatch(nodes); !versions.empty()) {
+    failure.set_reason("VERSION_MISMATCH");
+    failure.set_message("the nodes of the gang have different software: " + versions +
+                        "; install the same on all of them, or choose others by the campaign's "
+                        "`nodes`");
+    return failure;
+  }
+  const std::string gpus = job.job.mixed_gpus ? "" : GpuMismatch(nodes, job.job.gpu_indices);
+  if (gpus.empty()) return std::nullopt;
+  failure.set_reason("MIXED_GPUS");
+  failure.set_message("the gang has GPUs of several models: " + gpus +
+                      "; choose nodes by the campaign's `nodes`, or set `mixed_gpus: true`");
   return failure;
 }
 

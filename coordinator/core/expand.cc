@@ -196,6 +196,7 @@ class Expander {
           {checked.spec->gpu_indices().begin(), checked.spec->gpu_indices().end()},
           group.ranks,
           group.nodes,
+          spec_.mixed_gpus(),
           kMaxJobs,
           checked.path,
           checked.spec->line()};
@@ -293,6 +294,7 @@ class Expander {
           job.repetition = repetition;
           job.seed = SeedOf(job.job_id);
           job.counters = group.counters;
+          job.mixed_gpus = spec_.mixed_gpus();
           job.nccl = group.nccl;
           expansion.jobs.push_back(std::move(job));
         }

@@ -1,6 +1,9 @@
 #include "coordinator/core/gang_versions.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "coordinator/core/text.h"
 
@@ -29,6 +32,47 @@ const std::array<Version, 3>& Versions() {
   return versions;
 }
 
+using Nodes = std::vector<const v1::NodeDescription*>;
+
+// "NCCL is 2.28.9 on a, c and 2.27.3 on b"; empty if `of` says the same of all.
+template <typename TextOf>
+std::string Difference(const std::string& what, const Nodes& nodes, const TextOf& of) {
+  // In the order of the nodes, so that the text is the same every time.
+  std::vector<std::pair<std::string, std::vector<std::string>>> names_by_text;
+  for (const v1::NodeDescription* node : nodes) {
+    const std::string text = of(*node);
+    auto known = names_by_text.begin();
+    while (known != names_by_text.end() && known->first != text) ++known;
+    if (known == names_by_text.end()) known = names_by_text.insert(known, {text, {}});
+    known->second.push_back(node->name());
+  }
+  if (names_by_text.size() < 2) return "";
+  std::vector<std::string> parts;
+  for (const auto& [text, names] : names_by_text) {
+    parts.push_back(Cut(text) + " on " + JoinSome(names));
+  }
+  return what + " is " + Join(parts, " and ");
+}
+
+std::string ModelOf(const v1::GpuInventory& gpu) {
+  std::string text = OrUnknown(!gpu.model().empty(), gpu.model());
+  for (const std::string& part : {gpu.form_factor(), gpu.mig_profile()}) {
+    if (!part.empty()) text += " " + part;
+  }
+  return text;
+}
+
+std::set<std::string> ModelsOf(const v1::NodeDescription& node,
+                               const std::vector<int>& gpu_indices) {
+  std::set<std::string> models;
+  for (const v1::GpuInventory& gpu : node.inventory().gpus()) {
+    const bool taken =
+        std::find(gpu_indices.begin(), gpu_indices.end(), gpu.index()) != gpu_indices.end();
+    if (taken) models.insert(ModelOf(gpu));
+  }
+  return models;
+}
+
 }  // namespace
 
 std::string GangVersions(const v1::NodeDescription& node) {
@@ -37,26 +81,31 @@ std::string GangVersions(const v1::NodeDescription& node) {
   return text;
 }
 
-std::string VersionMismatch(const std::vector<const v1::NodeDescription*>& nodes) {
+std::string VersionMismatch(const Nodes& nodes) {
   std::vector<std::string> differences;
   for (const Version& version : Versions()) {
-    // In the order of the nodes, so that the text is the same every time.
-    std::vector<std::pair<std::string, std::vector<std::string>>> names_by_version;
-    for (const v1::NodeDescription* node : nodes) {
-      const std::string text = version.of(node->inventory());
-      auto known = names_by_version.begin();
-      while (known != names_by_version.end() && known->first != text) ++known;
-      if (known == names_by_version.end()) known = names_by_version.insert(known, {text, {}});
-      known->second.push_back(node->name());
-    }
-    if (names_by_version.size() < 2) continue;
-    std::vector<std::string> parts;
-    for (const auto& [text, names] : names_by_version) {
-      parts.push_back(Cut(text) + " on " + JoinSome(names));
-    }
-    differences.push_back(std::string(version.what) + " is " + Join(parts, " and "));
+    std::string difference = Difference(version.what, nodes, [&](const v1::NodeDescription& node) {
+      return version.of(node.inventory());
+    });
+    if (!difference.empty()) differences.push_back(std::move(difference));
   }
   return Join(differences, "; ");
+}
+
+std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices) {
+  const std::set<std::string> models = ModelsOf(node, gpu_indices);
+  return Join({models.begin(), models.end()}, " beside ");
+}
+
+std::string GpuMismatch(const Nodes& nodes, const std::vector<int>& gpu_indices) {
+  const auto gpus = [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); };
+  std::string difference = Difference("the GPU", nodes, gpus);
+  if (!difference.empty() || nodes.empty()) return difference;
+  // All alike, and perhaps each with several models.
+  if (ModelsOf(*nodes[0], gpu_indices).size() < 2) return "";
+  std::vector<std::string> names;
+  for (const v1::NodeDescription* node : nodes) names.push_back(node->name());
+  return "the GPU is " + Cut(gpus(*nodes[0])) + " on " + JoinSome(names);
 }
 
 }  // namespace assay::coordinator

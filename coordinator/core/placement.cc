@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -43,6 +45,22 @@ std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   return "its runner does not have it";
 }
 
+std::vector<const v1::NodeDescription*> DescriptionsOf(const std::vector<v1::Node>& nodes) {
+  std::vector<const v1::NodeDescription*> descriptions;
+  for (const v1::Node& node : nodes) descriptions.push_back(&node.description());
+  return descriptions;
+}
+
+// The nodes whose own GPUs with these indices do not differ.
+std::vector<v1::Node> OfOneModel(const std::vector<v1::Node>& nodes,
+                                 const std::vector<int>& gpu_indices) {
+  std::vector<v1::Node> found;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(found), [&](const v1::Node& node) {
+    return GpuMismatch({&node.description()}, gpu_indices).empty();
+  });
+  return found;
+}
+
 bool HasAll(const std::set<int>& present, const std::vector<int>& wanted) {
   return std::all_of(wanted.begin(), wanted.end(),
                      [&](int index) { return present.count(index) > 0; });
@@ -73,6 +91,16 @@ bool PairsFit(const PlacementRequest& request, int nodes, const std::string& par
                              parameter.empty() ? "" : "; set " + parameter + " to 2"),
                  request.line);
   return false;
+}
+
+void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
+                    const std::string& needed, const std::string& mismatch,
+                    Violations& violations) {
+  violations.Add(request.path + field,
+                 needed + " are needed, and " + mismatch +
+                     "; choose nodes by `nodes`, for example `gpu.model = H200`, or set "
+                     "`mixed_gpus: true`",
+                 request.line);
 }
 
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request,
@@ -153,7 +181,20 @@ std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
                    request.line);
     return {};
   }
-  return PlaceOnNodes(request, enough, indices);
+  std::vector<v1::Node> alike = OfOneModel(enough, indices);
+  const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
+  if (alike.size() == enough.size() || (any && !alike.empty())) {
+    return PlaceOnNodes(request, alike, indices);
+  }
+  if (request.mixed_gpus) return PlaceOnNodes(request, enough, indices);
+  std::vector<v1::Node> mixed;
+  std::copy_if(enough.begin(), enough.end(), std::back_inserter(mixed), [&](const v1::Node& node) {
+    return !GpuMismatch({&node.description()}, indices).empty();
+  });
+  AddGpuMismatch(request, request.schema.collective() ? ".ranks" : "",
+                 fmt::format("{} GPUs of one model", ranks),
+                 GpuMismatch(DescriptionsOf(mixed), indices), violations);
+  return {};
 }
 
 // One job on `count` of the nodes at a time, of which there are enough.
@@ -196,16 +237,63 @@ std::vector<v1::Node> NodesWith(const PlacementRequest& request, const std::vect
   return {};
 }
 
-// The largest set of nodes that have the same versions, the first by name if two are.
-std::vector<v1::Node> LargestUniform(const std::vector<v1::Node>& nodes) {
-  std::map<std::string, std::vector<v1::Node>> by_versions;
-  const std::vector<v1::Node>* largest = nullptr;
-  for (const v1::Node& node : nodes) by_versions[GangVersions(node.description())].push_back(node);
+// The nodes of which `text_of` says the same together, in the order of each text's first.
+std::vector<std::vector<v1::Node>> Alike(
+    const std::vector<v1::Node>& nodes,
+    const std::function<std::string(const v1::NodeDescription&)>& text_of) {
+  std::vector<std::vector<v1::Node>> sets;
+  std::map<std::string, size_t> positions;
   for (const v1::Node& node : nodes) {
-    const std::vector<v1::Node>& own = by_versions[GangVersions(node.description())];
-    if (largest == nullptr || own.size() > largest->size()) largest = &own;
+    const auto [known, fresh] = positions.try_emplace(text_of(node.description()), sets.size());
+    if (fresh) sets.emplace_back();
+    sets[known->second].push_back(node);
   }
-  return largest == nullptr ? std::vector<v1::Node>() : *largest;
+  return sets;
+}
+
+// The largest set of nodes that have the same versions, the first by name if two are; of
+// one model of GPU too, unless these are too few and `mixed_gpus`.
+std::vector<v1::Node> LargestUniform(const PlacementRequest& request,
+                                     const std::vector<v1::Node>& nodes,
+                                     const std::vector<int>& gpu_indices) {
+  const auto largest = [](std::vector<std::vector<v1::Node>> sets) {
+    const auto found = std::max_element(
+        sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    return found == sets.end() ? std::vector<v1::Node>() : std::move(*found);
+  };
+  std::vector<v1::Node> alike =
+      largest(Alike(OfOneModel(nodes, gpu_indices), [&](const v1::NodeDescription& node) {
+        return GangVersions(node) + GangGpus(node, gpu_indices);
+      }));
+  if (!request.mixed_gpus || alike.size() >= static_cast<size_t>(request.nodes)) return alike;
+  return largest(Alike(nodes, GangVersions));
+}
+
+// What is placed apart: for EACH the nodes of each model of GPU, and at last those whose
+// model has too few, with others if need be.
+std::vector<std::vector<v1::Node>> SetsOf(const PlacementRequest& request,
+                                          const std::vector<v1::Node>& nodes,
+                                          const std::vector<int>& gpu_indices) {
+  if (request.policy == v1::PLACEMENT_POLICY_PAIRS) return {nodes};
+  const auto size = static_cast<size_t>(request.nodes);
+  std::vector<std::vector<v1::Node>> sets;
+  std::vector<v1::Node> rest;
+  for (std::vector<v1::Node>& set :
+       Alike(nodes, [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); })) {
+    if (set.size() >= size) {
+      sets.push_back(std::move(set));
+    } else {
+      rest.insert(rest.end(), set.begin(), set.end());
+    }
+  }
+  if (rest.empty()) return sets;
+  for (auto set = sets.rbegin(); set != sets.rend(); ++set) {
+    for (auto node = set->rbegin(); node != set->rend() && rest.size() < size; ++node) {
+      rest.push_back(*node);
+    }
+  }
+  sets.push_back(std::move(rest));
+  return sets;
 }
 
 bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1::Node>& nodes) {
@@ -216,6 +304,21 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1
     return std::all_of(ids.begin(), ids.end(),
                        [&](const auto& id) { return versions[id] == versions[ids.front()]; });
   });
+}
+
+// Every group that EACH and PAIRS make of the nodes; none if there are more than may be.
+Placements PlaceSets(const PlacementRequest& request,
+                     const std::vector<std::vector<v1::Node>>& sets,
+                     const std::vector<int>& gpu_indices) {
+  Placements all;
+  for (const std::vector<v1::Node>& set : sets) {
+    Placements one = PlaceOnGroups(request, IdsOf(set), request.nodes, gpu_indices);
+    all.count += one.count;
+    all.list.insert(all.list.end(), std::make_move_iterator(one.list.begin()),
+                    std::make_move_iterator(one.list.end()));
+  }
+  if (all.count > request.most) all.list.clear();
+  return all;
 }
 
 Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
@@ -234,19 +337,31 @@ Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1:
   const std::vector<v1::Node> having = NodesWith(request, nodes, indices, violations);
   if (having.empty()) return {};
   const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
-  const std::vector<v1::Node> enough = any ? LargestUniform(having) : having;
+  const std::vector<std::vector<v1::Node>> sets =
+      any ? std::vector<std::vector<v1::Node>>{LargestUniform(request, having, indices)}
+          : SetsOf(request, having, indices);
+  const bool one_model = std::all_of(sets.begin(), sets.end(), [&](const auto& set) {
+    return GpuMismatch(DescriptionsOf(set), indices).empty();
+  });
   Placements placements;
-  if (enough.size() >= static_cast<size_t>(request.nodes)) {
-    placements = PlaceOnGroups(request, IdsOf(enough), request.nodes, indices);
+  const bool enough = sets.front().size() >= static_cast<size_t>(request.nodes);
+  if (enough && (one_model || request.mixed_gpus)) {
+    placements = PlaceSets(request, sets, indices);
+    const bool uniform = any || AnyIsUniform(placements.list, having);
+    if (uniform || placements.count > request.most) return placements;
   }
-  const bool uniform = any ? placements.count > 0 : AnyIsUniform(placements.list, enough);
-  if (uniform || placements.count > request.most) return placements;
-  std::vector<const v1::NodeDescription*> all;
-  for (const v1::Node& node : having) all.push_back(&node.description());
-  violations.Add(request.path + ".nodes",
-                 fmt::format("{} nodes with the same software are needed, and {}", request.nodes,
-                             VersionMismatch(all)),
-                 request.line);
+  const std::string versions = VersionMismatch(DescriptionsOf(having));
+  const std::string gpus = GpuMismatch(DescriptionsOf(having), indices);
+  if (!gpus.empty() && !request.mixed_gpus && placements.count == 0) {
+    AddGpuMismatch(request, ".nodes", fmt::format("{} nodes with GPUs of one model", request.nodes),
+                   gpus, violations);
+  }
+  if (!versions.empty() && (any || placements.count > 0)) {
+    violations.Add(
+        request.path + ".nodes",
+        fmt::format("{} nodes with the same software are needed, and {}", request.nodes, versions),
+        request.line);
+  }
   return {};
 }
 

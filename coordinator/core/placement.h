@@ -30,7 +30,8 @@ struct PlacementRequest {
   v1::PlacementPolicy policy = v1::PLACEMENT_POLICY_EACH;
   std::vector<int> gpu_indices;  // As the user gave them; empty means all.
   int ranks = 1;
-  int nodes = 1;  // That a GPU collective's ranks spread over.
+  int nodes = 1;            // That a GPU collective's ranks spread over.
+  bool mixed_gpus = false;  // A gang's GPUs may be of several models.
   int64_t most = 0;
   // Where faults are reported.
   std::string path;
@@ -59,6 +60,9 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
 // which no placement has the same driver, CUDA runtime and NCCL. ANY takes GPU nodes that
 // agree in these; a group of EACH or a pair that does not is placed, and fails with that
 // reason when its turn comes.
+// GPUs of one model come together: ANY takes the largest set of nodes of one model, EACH
+// groups the nodes of each model apart. What cannot be placed so is a violation that names
+// models and nodes, unless `mixed_gpus`.
 Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                  Violations& violations);
 

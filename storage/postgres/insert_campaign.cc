@@ -21,6 +21,7 @@ void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign
     for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
     // Beside the cases, so that no column is needed.
     spec.set_counters(job.counters);
+    spec.set_mixed_gpus(job.mixed_gpus);
     spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
     ids.Add(job.job_id);
     benchmarks.Add(job.benchmark);

@@ -99,6 +99,7 @@ LeasedJob LeasedOf(const pqxx::row& row) {
   spec.ParseFromString(BytesOf(row["cases"]));
   job.cases.assign(spec.cases().begin(), spec.cases().end());
   job.counters = spec.counters();
+  job.mixed_gpus = spec.mixed_gpus();
   job.nccl.insert(spec.nccl().begin(), spec.nccl().end());
   job.world_size = row["world_size"].as<int>();
   job.node_count = row["node_count"].as<int>();

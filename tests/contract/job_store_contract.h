@@ -81,6 +81,7 @@ TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
   job.seed = ~uint64_t{0};
   job.repetition = 4;
   job.counters = true;
+  job.mixed_gpus = true;
   job.nccl = {{"NCCL_ALGO", "Ring"}};
   const std::string id = Create(MakeCampaign({job}));
   const auto leased = Claim({"a", "b", "unknown"});
@@ -95,6 +96,7 @@ TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
   EXPECT_EQ(leased[0].job.seed, job.seed);
   EXPECT_EQ(leased[0].job.repetition, 4);
   EXPECT_TRUE(leased[0].job.counters);
+  EXPECT_TRUE(leased[0].job.mixed_gpus);
   EXPECT_EQ(leased[0].job.nccl, job.nccl);
   EXPECT_EQ(leased[0].job.timeout, job.timeout);
   ASSERT_EQ(leased[0].job.cases.size(), 2U);

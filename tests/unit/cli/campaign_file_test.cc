@@ -151,6 +151,7 @@ TEST(CampaignFileTest, NcclsVariablesWithTheirLines) {
       "placement: pairs\n"
       "nccl:\n"
       "  NCCL_ALGO: Ring\n"
+      "mixed_gpus: true\n"
       "benchmarks:\n"
       "  - all_reduce:\n"
       "      nccl: {NCCL_NTHREADS: 256}\n");
@@ -159,7 +160,8 @@ TEST(CampaignFileTest, NcclsVariablesWithTheirLines) {
   EXPECT_EQ(file.spec.nccl().at("NCCL_ALGO"), "Ring");
   EXPECT_EQ(file.spec.lines().at("nccl.NCCL_ALGO"), 4);
   EXPECT_EQ(file.spec.benchmarks(0).nccl().at("NCCL_NTHREADS"), "256");
-  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 7);
+  EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 8);
+  EXPECT_TRUE(file.spec.mixed_gpus());
   EXPECT_EQ(file.spec.benchmarks(0).axes_size(), 0);
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: Ring}"), HasSubstr("write NCCL's variables"));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {}}"), HasSubstr("found an empty map"));

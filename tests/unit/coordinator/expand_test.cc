@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -192,6 +193,89 @@ TEST(ExpandTest, MixedVersionsAreAFaultOnlyIfNoPlacementIsUniform) {
   EXPECT_THAT(expansion.status().ToString(),
               HasSubstr("2 nodes with the same software are needed, and NCCL is 2.27.3 on a and "
                         "2.28.9 on b"));
+}
+
+// Each node's GPUs of this model: "25" has those of the second and fifth of FiveNodes.
+std::vector<v1::Node> WithModel(std::vector<v1::Node> nodes, const std::string& which,
+                                const std::string& model) {
+  for (const char digit : which) {
+    for (auto& gpu : *nodes[static_cast<size_t>(digit - '1')]
+                          .mutable_description()
+                          ->mutable_inventory()
+                          ->mutable_gpus()) {
+      gpu.set_model(model);
+    }
+  }
+  return nodes;
+}
+
+TEST(ExpandTest, AnyTakesNodesWhoseGpusAreOfOneModel) {
+  v1::CampaignSpec spec = OverNodes("4", "2");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  const auto expansion = ExpandCampaign(spec, WithModel(FiveNodes(), "14", "H100"));
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('2'), IdOf('3'), IdOf('5')));
+  EXPECT_FALSE(expansion->jobs[0].mixed_gpus);
+}
+
+TEST(ExpandTest, EachGroupsNodesOfEachModelApart) {
+  const auto expansion = ExpandCampaign(OverNodes("4", "2"), WithModel(FiveNodes(), "14", "H100"));
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  std::vector<std::vector<std::string>> groups;
+  for (const storage::NewJob& job : expansion->jobs) groups.push_back(job.candidate_node_ids);
+  EXPECT_THAT(groups,
+              ElementsAre(ElementsAre(IdOf('1'), IdOf('4')), ElementsAre(IdOf('2'), IdOf('3')),
+                          ElementsAre(IdOf('3'), IdOf('5'))));
+}
+
+TEST(ExpandTest, GpusOfSeveralModelsAreAFaultUnlessTheCampaignAllowsThem) {
+  const std::vector<v1::Node> nodes = WithModel(FiveNodes(), "5", "H100");
+  v1::CampaignSpec each = OverNodes("4", "2");
+  v1::CampaignSpec any = OverNodes("10", "5");
+  any.set_placement(v1::PLACEMENT_POLICY_ANY);
+  v1::CampaignSpec pairs = OverNodes("4", "2");
+  pairs.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+  for (v1::CampaignSpec* spec : {&each, &any, &pairs}) {
+    const auto refused = ExpandCampaign(*spec, nodes);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.status().ToString(),
+                HasSubstr("nodes with GPUs of one model are needed, and the GPU is H200 on a, b, "
+                          "c, d and H100 on e; choose nodes by `nodes`"));
+    EXPECT_THAT(refused.status().ToString(), Not(HasSubstr("software")));
+    spec->set_mixed_gpus(true);
+    const auto allowed = ExpandCampaign(*spec, nodes);
+    ASSERT_TRUE(allowed.ok()) << allowed.status();
+    EXPECT_TRUE(allowed->jobs[0].mixed_gpus);
+  }
+  const auto groups = ExpandCampaign(each, nodes);
+  ASSERT_THAT(groups->jobs, SizeIs(3));
+  EXPECT_THAT(groups->jobs[1].candidate_node_ids, ElementsAre(IdOf('3'), IdOf('4')));
+  EXPECT_THAT(groups->jobs[2].candidate_node_ids, ElementsAre(IdOf('5'), IdOf('4')));
+  EXPECT_THAT(ExpandCampaign(pairs, nodes)->jobs, SizeIs(10));
+}
+
+TEST(ExpandTest, TheGangOfOneNodeHasOneModelToo) {
+  v1::Node node = MakeFleetNode("a", '1', 4);
+  node.mutable_description()->mutable_inventory()->mutable_gpus(1)->set_model("L40S");
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  const auto refused = ExpandCampaign(spec, {node});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.status().ToString(),
+              HasSubstr("2 GPUs of one model are needed, and the GPU is H200 beside L40S on a"));
+  for (int index : {0, 2}) spec.mutable_benchmarks(0)->add_gpu_indices(index);
+  EXPECT_TRUE(ExpandCampaign(spec, {node}).ok());
+  spec.mutable_benchmarks(0)->clear_gpu_indices();
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  const auto elsewhere = ExpandCampaign(spec, {node, MakeFleetNode("b", '2', 2)});
+  ASSERT_TRUE(elsewhere.ok()) << elsewhere.status();
+  EXPECT_THAT(elsewhere->jobs[0].candidate_node_ids, ElementsAre(IdOf('2')));
+  spec.set_mixed_gpus(true);
+  EXPECT_TRUE(ExpandCampaign(spec, {node}).ok());
+}
+
+TEST(ExpandTest, NetworkJobsDoNotAskForGpus) {
+  const std::vector<v1::Node> nodes = WithModel(FiveNodes(), "2", "H100");
+  EXPECT_TRUE(ExpandCampaign(MakeSpec("tcp_all_reduce"), nodes).ok());
 }
 
 TEST(ExpandTest, NcclSettingsOfTheEntryComeFirstAndReachCollectivesAlone) {

@@ -253,6 +253,38 @@ TEST_F(SessionTest, AGangOfMixedDriversFailsBeforeAnythingStarts) {
   EXPECT_EQ(job.attempts(), 1);
 }
 
+TEST_F(SessionTest, AGangOfMixedGpusFailsBeforeAnythingStartsUnlessItMay) {
+  const auto with_model = [](v1::Node node, const std::string& model) {
+    for (auto& gpu : *node.mutable_description()->mutable_inventory()->mutable_gpus()) {
+      gpu.set_model(model);
+    }
+    return node;
+  };
+  const auto a = Attach(MakeFleetNode("a", '1', 2));
+  const auto b = Attach(MakeFleetNode("b", '2', 2));
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  spec.set_retries(3);
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {"2"});
+  v1::CampaignSpec mixed = spec;
+  mixed.set_mixed_gpus(true);
+  Submit(MakeSpec("cpu_gemm"));
+  const v1::JobSpec before = AssignedTo(b);
+  const v1::Campaign waiting = Submit(spec);
+  const v1::Campaign allowed = Submit(mixed);
+  // It has other GPUs by the time that the gang's turn comes.
+  const auto again = Attach(with_model(MakeFleetNode("b", '2', 2), "H100"));
+  Complete(a, AssignedTo(a));
+  Complete(again, before);
+  ASSERT_EQ(Campaign(waiting).jobs().failed(), 1);
+  const v1::Job job = jobs.ListJobs(waiting.campaign_id(), {})->items[0];
+  EXPECT_EQ(job.failure().failure_class(), v1::FAILURE_CLASS_USER);
+  EXPECT_EQ(job.failure().reason(), "MIXED_GPUS");
+  EXPECT_THAT(job.failure().message(), HasSubstr("the GPU is H200 on a and H100 on b"));
+  EXPECT_EQ(job.attempts(), 1);
+  EXPECT_EQ(Campaign(allowed).jobs().running(), 1);
+  EXPECT_TRUE(AssignedTo(a).mixed_gpus());
+}
+
 TEST_F(SessionTest, AGangThatNeverBecomesReadyFreesItself) {
   const auto a = Attach(a_);
   const auto b = Attach(b_);
