@@ -104,6 +104,7 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
   job.set_world_size(RanksOf(*schema, parameters));
   job.set_seed(kSeed);
   job.set_counters(request.counters());
+  job.set_mixed_gpus(true);  // Whoever asks this agent knows its GPUs.
   job.mutable_timeout()->set_seconds(kTimeoutSeconds);
   job.add_node_ids(node.node_id());
   job.add_node_names(node.name());

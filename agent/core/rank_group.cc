@@ -106,6 +106,7 @@ bool RankGroup::SpawnAll() {
     start->set_world_size(options_.spec.world_size());
     start->set_seed(options_.spec.seed());
     start->set_counters(options_.spec.counters());
+    start->set_mixed_gpus(options_.spec.mixed_gpus());
     start->set_advertise_address(options_.advertise_address);
     state.process.Send(command);
   }

@@ -36,6 +36,38 @@ void CompleteGpus(const std::vector<v1::GpuInventory>& gpus, v1::Environment* en
   }
 }
 
+// The runner told every rank's GPU; this node's own are known better here. Else they are
+// known only if all ranks are on this node.
+void CompleteGpuUuids(const ResultContext& context, v1::Provenance* provenance) {
+  auto& uuids = *provenance->mutable_gpu_uuids();
+  const auto own = static_cast<int>(context.gpus.size());
+  const bool told =
+      own > 0 && own <= context.job.ranks_size() && uuids.size() == context.job.world_size();
+  if (!told) uuids.Clear();
+  for (int i = 0; i < own; ++i) {
+    const std::string& uuid = context.gpus[static_cast<size_t>(i)].uuid();
+    if (told) {
+      const int rank = context.job.ranks(i).rank();
+      if (rank >= 0 && rank < uuids.size()) uuids[rank] = uuid;
+    } else if (NodeCount(context.job) == 1) {
+      *uuids.Add() = uuid;
+    }
+  }
+}
+
+// A gang of several models is not one of its first rank's model.
+void CompleteModels(const ResultContext& context, v1::CaseResult* result) {
+  auto& models = *result->mutable_provenance()->mutable_gpu_models();
+  if (context.gpus.empty() || models.size() != context.job.world_size()) models.Clear();
+  const std::set<std::string> sorted(models.begin(), models.end());
+  if (sorted.size() < 2) return models.Clear();
+  std::string all;
+  for (const std::string& model : sorted) all += (all.empty() ? "" : " + ") + model;
+  result->mutable_environment()->set_gpu_model(all);
+  result->mutable_environment()->clear_gpu_form_factor();
+  result->mutable_environment()->clear_mig_profile();
+}
+
 }  // namespace
 
 std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job) {
@@ -77,8 +109,8 @@ void CompleteResult(const ResultContext& context, v1::CaseResult* result) {
   v1::Provenance* provenance = result->mutable_provenance();
   *provenance->mutable_node_ids() = context.job.node_ids();
   *provenance->mutable_node_names() = context.job.node_names();
-  provenance->clear_gpu_uuids();
-  for (const v1::GpuInventory& gpu : context.gpus) provenance->add_gpu_uuids(gpu.uuid());
+  CompleteGpuUuids(context, provenance);
+  CompleteModels(context, result);
   provenance->set_provider(context.node.provider());
   provenance->set_region(context.node.region());
   if (context.node.has_price_per_hour()) {

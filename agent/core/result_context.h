@@ -21,7 +21,8 @@ struct ResultContext {
 };
 
 // Fills job, epoch, benchmark, environment and provenance. What the runner knows
-// better (software versions, clock locks, conditions) stays as it is.
+// better (software versions, clock locks, conditions, the GPUs of other nodes' ranks)
+// stays as it is.
 void CompleteResult(const ResultContext& context, v1::CaseResult* result);
 
 // How the job's ranks reach each other: "none", "single", "nvlink", "pcie" or

@@ -1,5 +1,6 @@
 #include "kernels/runner/convert.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace assay {
@@ -240,6 +241,21 @@ v1::CaseResult ToMessage(const CaseReport& report) {
   Fill(report.start_time, result.mutable_start_time());
   Fill(report.end_time, result.mutable_end_time());
   return result;
+}
+
+void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result) {
+  if (gpus.empty()) return;
+  const auto every = [&](const auto& holds) {
+    return std::all_of(gpus.begin(), gpus.end(), holds);
+  };
+  v1::Provenance* const provenance = result->mutable_provenance();
+  if (every([](const RankGpu& gpu) { return !gpu.uuid.empty(); })) {
+    for (const RankGpu& gpu : gpus) provenance->add_gpu_uuids(gpu.uuid);
+  }
+  if (every([&](const RankGpu& gpu) { return gpu.model == gpus[0].model; })) return;
+  if (every([](const RankGpu& gpu) { return !gpu.model.empty(); })) {
+    for (const RankGpu& gpu : gpus) provenance->add_gpu_models(gpu.model);
+  }
 }
 
 v1::RunnerDescription DescribeBenchmarks(const Registry& registry) {

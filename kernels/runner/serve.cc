@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <deque>
 #include <thread>
+#include <vector>
 
 #include "common/mutex.h"
 #include "kernels/net/peer_watch.h"
@@ -15,6 +16,7 @@
 #include "kernels/runner/frame_io.h"
 #include "kernels/runner/gang.h"
 #include "kernels/runner/node_fault.h"
+#include "kernels/runner/rank_gpus.h"
 #include "kernels/runner/version_check.h"
 
 namespace assay {
@@ -166,7 +168,10 @@ class Session {
     if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
     watch_ = std::make_unique<PeerWatch>(
         peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
-    ASSAY_RETURN_IF_ERROR(CheckVersions(*peers_, OwnVersions(benchmark_->Info().resource)));
+    const Resource resource = benchmark_->Info().resource;
+    ASSAY_RETURN_IF_ERROR(CheckVersions(*peers_, OwnVersions(resource)));
+    ASSAY_ASSIGN_OR_RETURN(gpus_, GatherGpus(*peers_, OwnGpu(resource)));
+    if (!start_.mixed_gpus()) ASSAY_RETURN_IF_ERROR(CheckOneModel(gpus_));
     watch_->ReportEnds(true);
     return Status::Ok();
   }
@@ -189,6 +194,7 @@ class Session {
       v1::RunnerEvent event;
       *event.mutable_case_result() = ToMessage(report);
       event.mutable_case_result()->set_case_index(one.case_index());
+      AddGpus(gpus_, event.mutable_case_result());
       Send(event);
     }
     const bool last = one.case_index() == start_.cases(start_.cases_size() - 1).case_index();
@@ -218,7 +224,8 @@ class Session {
     if (reason == "PEER_LOST" || reason == "PEER_TIMEOUT") {
       return v1::FAILURE_CLASS_INFRASTRUCTURE;
     }
-    return reason == "VERSION_MISMATCH" ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
+    const bool user = reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS";
+    return user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
   }
 
   static v1::RunnerEvent AbortedBy(const Status& why) {
@@ -290,6 +297,7 @@ class Session {
   Mutex events_mutex_;  // Of the frames on `events_fd_`.
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<PeerWatch> watch_;  // From the rendezvous on.
+  std::vector<RankGpu> gpus_;         // By rank; empty without a gang.
 };
 
 }  // namespace

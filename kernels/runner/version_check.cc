@@ -43,24 +43,13 @@ std::string RankText(const std::vector<size_t>& ranks) {
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
-// Which ranks have which value of `name`; empty if all have the same.
-std::string Difference(const std::string& name, const std::vector<Versions>& all) {
-  std::vector<std::pair<std::string, std::vector<size_t>>> ranks_by_value;  // By first rank.
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    const auto found = all[rank].find(name);
-    const std::string value = found == all[rank].end() ? "not set" : found->second;
-    auto known = ranks_by_value.begin();
-    while (known != ranks_by_value.end() && known->first != value) ++known;
-    if (known == ranks_by_value.end()) known = ranks_by_value.insert(known, {value, {}});
-    known->second.push_back(rank);
+std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Versions>& all) {
+  std::vector<std::string> values;
+  for (const Versions& one : all) {
+    const auto found = one.find(name);
+    values.push_back(found == one.end() ? "not set" : found->second);
   }
-  if (ranks_by_value.size() < 2) return "";
-  std::string text = name + " is ";
-  for (size_t i = 0; i < ranks_by_value.size(); ++i) {
-    text += (i == 0 ? "" : " and ") + ranks_by_value[i].first + " at " +
-            RankText(ranks_by_value[i].second);
-  }
-  return text;
+  return values;
 }
 
 }  // namespace
@@ -80,6 +69,23 @@ Versions OwnVersions(Resource resource) {
   return versions;
 }
 
+std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
+  std::vector<std::pair<std::string, std::vector<size_t>>> ranks_by_value;  // By first rank.
+  for (size_t rank = 0; rank < values.size(); ++rank) {
+    auto known = ranks_by_value.begin();
+    while (known != ranks_by_value.end() && known->first != values[rank]) ++known;
+    if (known == ranks_by_value.end()) known = ranks_by_value.insert(known, {values[rank], {}});
+    known->second.push_back(rank);
+  }
+  if (ranks_by_value.size() < 2) return "";
+  std::string text = what + " is ";
+  for (size_t i = 0; i < ranks_by_value.size(); ++i) {
+    text += (i == 0 ? "" : " and ") + ranks_by_value[i].first + " at " +
+            RankText(ranks_by_value[i].second);
+  }
+  return text;
+}
+
 Status CheckVersions(Peers& peers, const Versions& mine) {
   ASSAY_ASSIGN_OR_RETURN(const auto gathered, AllGather(peers, Pack(mine), kPeerTimeout));
   std::vector<Versions> all;
@@ -90,7 +96,7 @@ Status CheckVersions(Peers& peers, const Versions& mine) {
   }
   std::string differences;
   for (const std::string& name : names) {
-    const std::string difference = Difference(name, all);
+    const std::string difference = DifferenceOfRanks(name, ValuesOf(name, all));
     if (!difference.empty()) differences += (differences.empty() ? "" : "; ") + difference;
   }
   if (differences.empty()) return Status::Ok();

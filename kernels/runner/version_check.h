@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 #include "kernels/benchmark.h"
@@ -22,5 +23,9 @@ Versions OwnVersions(Resource resource);
 // Called by all ranks, which get the same answer: OK, FAILED_PRECONDITION
 // (VERSION_MISMATCH) that says which rank has what, or the loss of a rank.
 Status CheckVersions(Peers& peers, const Versions& mine);
+
+// "NCCL is 2.28.9 at ranks 0, 1, 3 and 2.27.3 at rank 2": which ranks have which of
+// `values`, one a rank; empty if all have the same.
+std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values);
 
 }  // namespace assay

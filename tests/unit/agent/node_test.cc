@@ -143,6 +143,59 @@ TEST(ResultContextTest, SaysWhatProducedTheResult) {
   EXPECT_EQ(result.conditions().flags_size(), 1);
 }
 
+// Rank 0's node of a gang over two nodes, two ranks on each, with the fake's GPUs 1 and 3.
+ResultContext ContextOfGang() {
+  auto nvml = FakeNvml();
+  ResultContext context;
+  *context.node.mutable_inventory() = ReadInventory(nvml.get());
+  context.job.set_world_size(4);
+  context.job.set_resource(v1::RESOURCE_KIND_GPU);
+  for (const char* node : {"a", "b"}) {
+    context.job.add_node_ids(std::string("id-") + node);
+    context.job.add_node_names(node);
+  }
+  for (int rank : {0, 1}) {
+    v1::RankPlacement* const placement = context.job.add_ranks();
+    placement->set_rank(rank);
+    placement->set_gpu_index(2 * rank + 1);
+    context.gpus.push_back(ReadGpu(*nvml, 2 * rank + 1));
+  }
+  return context;
+}
+
+TEST(ResultContextTest, AGangsResultHasTheGpuOfEveryRank) {
+  const ResultContext context = ContextOfGang();
+  const std::string first = context.gpus[0].uuid();
+  const std::string second = context.gpus[1].uuid();
+  v1::CaseResult result;
+  for (const char* uuid : {"GPU-0", "GPU-1", "GPU-2", "GPU-3"}) {
+    result.mutable_provenance()->add_gpu_uuids(uuid);
+  }
+  CompleteResult(context, &result);
+  EXPECT_THAT(result.provenance().gpu_uuids(), ElementsAre(first, second, "GPU-2", "GPU-3"));
+  EXPECT_THAT(result.provenance().node_names(), ElementsAre("a", "b"));
+  EXPECT_EQ(result.environment().gpu_model(), "H200");
+  EXPECT_EQ(result.environment().gpu_form_factor(), "SXM");
+}
+
+TEST(ResultContextTest, HalfAGangsGpusAreNoList) {
+  v1::CaseResult result;
+  result.mutable_provenance()->add_gpu_uuids("GPU-0");
+  CompleteResult(ContextOfGang(), &result);
+  EXPECT_THAT(result.provenance().gpu_uuids(), IsEmpty());
+}
+
+TEST(ResultContextTest, AGangOfSeveralModelsIsOfNoneOfThem) {
+  v1::CaseResult result;
+  for (const char* model : {"H200 SXM", "H200 SXM", "H100 SXM", "H100 SXM"}) {
+    result.mutable_provenance()->add_gpu_models(model);
+  }
+  CompleteResult(ContextOfGang(), &result);
+  EXPECT_EQ(result.environment().gpu_model(), "H100 SXM + H200 SXM");
+  EXPECT_EQ(result.environment().gpu_form_factor(), "");
+  EXPECT_EQ(result.provenance().gpu_models_size(), 4);
+}
+
 TEST(GangEnvironmentTest, SeveralNodesHaveHostIdAndInterface) {
   v1::JobSpec job;
   job.set_world_size(4);
