@@ -85,8 +85,10 @@ class MetricsServer::Impl {
     callbacks.log_message = &Impl::LogMessage;
     mg_init_data init{&callbacks, this, settings.data()};
     std::array<char, 256> text{};
-    unsigned code = 0;
-    mg_error_data error{&code, text.data(), text.size()};
+    // The number is another type from version to version of the library, and not asked for.
+    mg_error_data error{};
+    error.text = text.data();
+    error.text_buffer_size = text.size();
     context_ = mg_start2(&init, &error);
     if (context_ == nullptr) {
       const std::string why = FirstMessage();
