@@ -127,8 +127,8 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
                    "accept: {}\n"
                    "counters: yes\n"),
             "f:1:1: nam: no such field; did you mean \"name\"? Allowed: name, nodes, exclusive, "
-            "placement, repetitions, timeout, retries, priority, counters, nccl, benchmarks, "
-            "accept\n"
+            "placement, repetitions, timeout, retries, priority, counters, mixed_gpus, nccl, "
+            "benchmarks, accept\n"
             "f:1:1: name: is missing; a campaign needs a name, for example \"name: nightly\"\n"
             "f:2:12: exclusive: \"cpu\" is not one of node, gpu\n"
             "f:3:12: placement: found a list; write one of each, any, pairs\n"
