@@ -2,9 +2,18 @@
 // are made up and add up.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 namespace assay::imports {
+
+// With the first `from` replaced, which must stand there.
+inline std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
 
 // all_reduce_perf of nccl-tests 2.17.6 on two nodes with two GPUs each, three sizes.
 inline const char* const kNcclText =

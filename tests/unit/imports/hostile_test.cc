@@ -16,11 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
 std::string Repeated(const std::string& part, size_t times) {
   std::string text;
   text.reserve(part.size() * times);

@@ -16,12 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
 std::string Refusal(const std::string& text, const Origin& origin = {}) {
   const auto read = ReadNcclTests(text, origin);
   return read.ok() ? "taken" : read.status().message();

@@ -12,12 +12,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
-
 // What is refused, with the reason for it.
 std::string Refusal(const std::string& text, const Origin& origin = {}) {
   const auto read = ReadNcclTests(text, origin);
