@@ -134,18 +134,28 @@ const DeadNode* DeadOf(const PairCase& measured, size_t a, size_t b) {
   return found == measured.dead.end() ? nullptr : &*found;
 }
 
-// "X (3 pairs); Y (1 pair)": the reasons of the failures that are a node's.
+// Why the pairs of a node failed: each machine-readable reason with the first of its messages,
+// which differ by the other node. "PEER_TIMEOUT (3 pairs), for example a-e: ...".
 std::string ReasonsOf(const PairCase& measured, size_t node) {
-  std::map<std::string, size_t> counts;
+  std::map<std::string, std::vector<const PairFailure*>> by_reason;
   for (const PairFailure& failure : measured.failures) {
     const bool its = failure.from == node || failure.to == node;
-    if (its && failure.kind == PairFailureKind::kFailed) ++counts[failure.reason];
+    if (!its || failure.kind != PairFailureKind::kFailed) continue;
+    by_reason[failure.reason.substr(0, failure.reason.find(':'))].push_back(&failure);
   }
-  if (counts.size() == 1) return counts.begin()->first;
   std::string text;
-  for (const auto& [reason, count] : counts) {
-    text += (text.empty() ? "" : "; ") + reason + " (" + std::to_string(count) +
-            (count == 1 ? " pair)" : " pairs)");
+  for (const auto& [reason, failures] : by_reason) {
+    const PairFailure& first = *failures[0];
+    text += text.empty() ? "" : "; ";
+    const bool alike = std::all_of(failures.begin(), failures.end(), [&](const PairFailure* one) {
+      return one->reason == first.reason;
+    });
+    if (alike && by_reason.size() == 1) return first.reason;
+    text += reason + " (" + std::to_string(failures.size()) +
+            (failures.size() == 1 ? " pair)" : " pairs)");
+    if (first.reason.size() == reason.size()) continue;
+    text += ", " + std::string(alike ? "" : "for example ") +
+            PairName(measured, first.from, first.to, false) + first.reason.substr(reason.size());
   }
   return text;
 }
@@ -190,18 +200,24 @@ void AddMissing(const PairCase& measured, std::vector<std::string>& findings) {
   findings.push_back("Not measured: " + Joined(names) + ".");
 }
 
+// There is one at least.
+std::pair<PairValue, PairValue> LowestAndHighest(const PairCase& measured) {
+  const auto [low, high] = std::minmax_element(
+      measured.cells.begin(), measured.cells.end(),
+      [](const PairCell& a, const PairCell& b) { return a.value.value < b.value.value; });
+  return {low->value, high->value};
+}
+
 // What can be said of too few nodes to judge.
 std::string NotJudged(const PairCase& measured) {
   const size_t pairs = CountPairs(measured);
   if (pairs == 0) return "";
   std::string text;
-  const auto [low, high] = std::minmax_element(
-      measured.cells.begin(), measured.cells.end(),
-      [](const PairCell& a, const PairCell& b) { return a.value.value < b.value.value; });
+  const auto [low, high] = LowestAndHighest(measured);
+  const PairValue& bad = measured.higher_is_better ? low : high;
+  const PairValue& good = measured.higher_is_better ? high : low;
   // Nothing is a percentage of zero.
-  if (pairs > 1 && (measured.higher_is_better ? high : low)->value.value > 0) {
-    const PairValue& bad = (measured.higher_is_better ? low : high)->value;
-    const PairValue& good = (measured.higher_is_better ? high : low)->value;
+  if (pairs > 1 && good.value > 0) {
     const double deficit =
         measured.higher_is_better ? 1 - bad.value / good.value : bad.value / good.value - 1;
     text = PairName(measured, bad.from, bad.to, false) + " is " + Percent(deficit, 0) +
@@ -215,12 +231,16 @@ std::string NothingFound(const PairCase& measured) {
   std::string text = "No node and no link stands out: " + std::to_string(CountPairs(measured)) +
                      " pairs of " + std::to_string(measured.nodes.size()) + " nodes.";
   if (!analysis.last_node || !analysis.last_link) return text;
+  const auto [low, high] = LowestAndHighest(measured);
+  if (low.value == high.value) {
+    return text + " All have " + FormatSignificant(low.value, 4) + " " + measured.unit + ".";
+  }
   const BadNode& node = *analysis.last_node;
   const BadLink& link = *analysis.last_link;
-  return text + " Last are node " + measured.nodes[node.node] + ", " +
+  return text + " The worst are node " + measured.nodes[node.node] + ", " +
          Amount(measured, std::max(0.0, node.deficit), 1) + Below(measured) +
-         "the median node, and link " + PairName(measured, link.from, link.to, false) + ", " +
-         Amount(measured, std::max(0.0, link.deficit), 1) + Below(measured) +
+         "the median node, and link " + PairName(measured, link.from, link.to, link.one_way) +
+         ", " + Amount(measured, std::max(0.0, link.deficit), 1) + Below(measured) +
          "what both nodes reach elsewhere.";
 }
 
@@ -232,24 +252,26 @@ std::string NoiseText(const PairCase& measured) {
       analysis.link_limit < kNoticeable * measured.threshold) {
     return "";
   }
-  return "Pairs scatter by " + Percent(analysis.noise, 1) + ": a node is named from " +
+  return "Pairs scatter by " + Percent(analysis.noise, 1) + ", so that a node is named from " +
          Percent(analysis.node_limit, 0) + " on and a link from " +
-         Percent(analysis.link_limit, 0) + " on, not from " + Percent(measured.threshold, 0) +
-         " on. `repetitions` in the campaign tell more.";
+         Percent(analysis.link_limit, 0) +
+         " on only; more `repetitions` in the campaign tell smaller ones.";
 }
 
 std::string NodeAdvice(NodeSide side) {
-  const std::string what = "its cable, switch port and network card, and what else runs on it: ";
-  if (side == NodeSide::kSending) return what + "it is bad with the others when it sends";
-  if (side == NodeSide::kReceiving) return what + "it is bad with the others when it receives";
-  return what + "it is bad with the others, and they are fine without it";
+  const std::string when = side == NodeSide::kSending     ? " when it sends"
+                           : side == NodeSide::kReceiving ? " when it receives"
+                                                          : "";
+  return "its cable, switch port or network card, or what else runs on it. It is bad with the "
+         "others" +
+         when + "; they are fine without it";
 }
 
 constexpr char kDeadAdvice[] =
-    "whether it is up and can be reached, and the reason above: it fails with the others, and they "
+    "whether it is up and lets the others in, by the reason above. It fails with the others; they "
     "work without it";
 constexpr char kLinkAdvice[] =
-    "what lies between these two alone, a direct cable or an uplink of their switches: both are "
+    "what lies between these two alone: a direct cable, or a path between their switches. Both are "
     "fine with the others";
 constexpr char kFailedAdvice[] = "the reason above, then what lies between these two alone";
 

@@ -56,8 +56,9 @@ Result<std::vector<v1::StoredResult>> ResultsOf(Client& client, const PairsOptio
   // A case that failed has no metric.
   query.filter = "metric = " + Quoted(options.metric) + " OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::StoredResult> results, FetchResults(client, query));
-  const bool any = std::any_of(results.begin(), results.end(), [](const auto& result) {
-    return !result.case_result().measurements().empty();
+  const bool any = std::any_of(results.begin(), results.end(), [&](const auto& result) {
+    const auto& measured = result.case_result().measurements();
+    return !measured.empty() && measured[0].metric() == options.metric;
   });
   if (any) return results;
   query.filter = "primary = true OR primary = false";

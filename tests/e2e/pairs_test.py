@@ -71,6 +71,7 @@ class PairsTest(unittest.TestCase):
             run = fleet.cli("pairs", "bad-link", code=1)
             self.assertRegex(run.stdout, r"\nlink g1-g4: (4[5-9]|5[0-5])% below what both nodes "
                                          r"reach elsewhere\n")
+            self.assertIn("\nTo look at, the likeliest first:\n  link g1-g4: ", run.stdout)
             case, = json.loads(fleet.cli("pairs", "bad-link", "-o", "json", code=1).stdout)
             self.assertEqual(case["bad_nodes"], [])
             self.assertEqual([(link["from"], link["to"]) for link in case["bad_links"]],
@@ -78,6 +79,14 @@ class PairsTest(unittest.TestCase):
             self.assertEqual(len(case["pairs"]), 6)
             csv = fleet.cli("pairs", "bad-link", "-o", "csv", code=1).stdout
             self.assertEqual(len(csv.splitlines()), 7)
+            # A count that is zero on most pairs is a measurement like any other.
+            counts = fleet.cli("pairs", "bad-link", "--metric", "retransmits", "-o", "json",
+                               code=None)
+            case, = json.loads(counts.stdout)
+            self.assertEqual((len(case["pairs"]), case["missing"]), (6, []))
+            unknown = fleet.cli("pairs", "bad-link", "--metric", "goodput", code=2)
+            self.assertIn('has the metric "goodput"', unknown.stderr)
+            self.assertIn("tcp_bandwidth: has bandwidth, bit_rate, ", unknown.stderr)
 
 
 if __name__ == "__main__":

@@ -221,5 +221,178 @@ TEST(PairModel, ThreeNodesAreNotJudged) {
   EXPECT_FALSE(AnalyzePairs(0, {}, kRule).judged);
 }
 
+// The value from one node to another.
+PairValue& Between(std::vector<PairValue>& values, size_t from, size_t to) {
+  return *std::find_if(values.begin(), values.end(), [&](const PairValue& value) {
+    return value.from == from && value.to == to;
+  });
+}
+
+TEST(PairModel, AZeroIsTheWorstLinkAndDisturbsNoOther) {
+  for (const bool both_ways : {false, true}) {
+    PairFleet fleet(5);
+    std::vector<PairValue> values = fleet.Measure(both_ways);
+    Between(values, 1, 3).value = 0;
+    const PairAnalysis found = AnalyzePairs(5, values, kRule);
+    EXPECT_TRUE(found.nodes.empty());
+    ASSERT_EQ(found.links.size(), 1U);
+    EXPECT_EQ(found.links[0].from, 1U);
+    EXPECT_EQ(found.links[0].to, 3U);
+    EXPECT_EQ(found.links[0].deficit, 1);
+    EXPECT_EQ(found.links[0].one_way, both_ways);
+    EXPECT_LT(found.noise, 0.1);
+    for (const double expected : found.expected) EXPECT_NEAR(expected, 10, 1);
+  }
+}
+
+TEST(PairModel, ANodeThatCarriesNothingIsNamedAsSuch) {
+  PairFleet fleet(4);
+  std::vector<PairValue> values = fleet.Measure(true);
+  for (PairValue& value : values) {
+    if (value.from == 2) value.value = 0;
+  }
+  const PairAnalysis found = AnalyzePairs(4, values, kRule);
+  ASSERT_EQ(found.nodes.size(), 1U);
+  EXPECT_EQ(found.nodes[0].node, 2U);
+  EXPECT_EQ(found.nodes[0].side, NodeSide::kSending);
+  EXPECT_EQ(found.nodes[0].deficit, 1);
+  EXPECT_EQ(found.nodes[0].bad_links, 3U);
+  EXPECT_TRUE(found.links.empty());
+}
+
+TEST(PairModel, AllZerosNameNobody) {
+  for (const bool higher_is_better : {false, true}) {
+    PairFleet fleet(5);
+    std::vector<PairValue> values = fleet.Measure();
+    for (PairValue& value : values) value.value = 0;
+    const PairAnalysis found = AnalyzePairs(5, values, {higher_is_better, 0.1});
+    EXPECT_TRUE(found.nodes.empty());
+    EXPECT_EQ(found.links.size(), higher_is_better ? values.size() : 0);
+    for (const double expected : found.expected) EXPECT_EQ(expected, 0);
+  }
+}
+
+TEST(PairModel, AZeroCountIsTheBest) {
+  PairFleet fleet(6);
+  std::vector<PairValue> values = fleet.Measure();
+  for (PairValue& value : values) {
+    value.value = value.from == 4 || value.to == 4 ? 3 : 0;
+    value.error = 0.1;
+  }
+  Between(values, 0, 1).value = 7;
+  const PairAnalysis found = AnalyzePairs(6, values, {false, 0.1});
+  EXPECT_TRUE(found.additive);
+  ASSERT_EQ(found.nodes.size(), 1U);
+  EXPECT_EQ(found.nodes[0].node, 4U);
+  EXPECT_NEAR(found.nodes[0].deficit, 3, 1e-6);  // In the values' unit.
+  ASSERT_EQ(found.links.size(), 1U);
+  EXPECT_NEAR(found.links[0].deficit, 7, 1e-6);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(found.expected[i], values[i].from == 4 || values[i].to == 4 ? 3 : 0, 1e-6);
+  }
+}
+
+TEST(PairModel, ALinkIsDoubtfulWithinItsOwnError) {
+  PairFleet fleet(6, 1, 0.005);
+  fleet.link_from = 0;
+  fleet.link_to = 3;
+  fleet.link = 7;
+  std::vector<PairValue> values = fleet.Measure(false, 0.005);
+  EXPECT_EQ(AnalyzePairs(6, values, kRule).links.size(), 1U);
+  for (const std::optional<double> error : {std::optional<double>(1), std::optional<double>()}) {
+    Between(values, 0, 3).error = error;
+    const PairAnalysis found = AnalyzePairs(6, values, kRule);
+    EXPECT_TRUE(found.links.empty());
+    ASSERT_EQ(found.doubtful_links.size(), 1U);
+    EXPECT_EQ(found.doubtful_links[0].to, 3U);
+    EXPECT_NEAR(found.doubtful_links[0].deficit, 0.3, 0.05);
+  }
+  // What is a tenth of the rate is not within an error of a twentieth.
+  Between(values, 0, 3).value = 1;
+  Between(values, 0, 3).error = 0.5;
+  EXPECT_EQ(AnalyzePairs(6, values, kRule).links.size(), 1U);
+  Between(values, 0, 3).value = 0;
+  EXPECT_EQ(AnalyzePairs(6, values, kRule).links.size(), 1U);
+  Between(values, 0, 3).error = 5;
+  EXPECT_EQ(AnalyzePairs(6, values, kRule).doubtful_links.size(), 1U);
+}
+
+// Where no error is known, what the model leaves tells the noise of all alike.
+TEST(PairModel, WithoutAnyErrorTheScatterDecides) {
+  PairFleet fleet(6, 1, 0.005);
+  fleet.link_from = 0;
+  fleet.link_to = 3;
+  fleet.link = 7;
+  EXPECT_EQ(AnalyzePairs(6, fleet.Measure(), kRule).links.size(), 1U);
+}
+
+TEST(PairModel, ANodeIsDoubtfulWithinItsOwnErrors) {
+  PairFleet fleet(8, 1, 0.005);
+  fleet.SetNode(5, 7);
+  std::vector<PairValue> values = fleet.Measure(false, 0.005);
+  EXPECT_EQ(AnalyzePairs(8, values, kRule).nodes.size(), 1U);
+  for (PairValue& value : values) {
+    if (value.from == 5 || value.to == 5) value.error = 0.4 * value.value;
+  }
+  const PairAnalysis found = AnalyzePairs(8, values, kRule);
+  EXPECT_TRUE(found.nodes.empty());
+  EXPECT_TRUE(found.links.empty());
+  ASSERT_EQ(found.doubtful_nodes.size(), 1U);
+  EXPECT_EQ(found.doubtful_nodes[0].node, 5U);
+}
+
+TEST(PairModel, AMissingDirectionLeavesTheOthersApart) {
+  PairFleet fleet(5);
+  fleet.send[1] = 5;
+  std::vector<PairValue> values = fleet.Measure(true);
+  std::erase_if(values, [](const PairValue& value) { return value.from == 2 && value.to == 3; });
+  const PairAnalysis found = AnalyzePairs(5, values, kRule);
+  EXPECT_TRUE(found.both_ways);
+  ASSERT_EQ(found.nodes.size(), 1U);
+  EXPECT_EQ(found.nodes[0].node, 1U);
+  EXPECT_EQ(found.nodes[0].side, NodeSide::kSending);
+  EXPECT_TRUE(found.links.empty());
+}
+
+TEST(PairModel, LimitsTellWhatWouldBeNamed) {
+  PairFleet quiet(8, 1, 0.001);
+  const PairAnalysis found = AnalyzePairs(8, quiet.Measure(), kRule);
+  EXPECT_NEAR(found.node_limit, 0.10, 1e-9);
+  EXPECT_NEAR(found.link_limit, 0.10, 1e-9);
+  ASSERT_TRUE(found.last_node && found.last_link);
+  EXPECT_LT(found.last_node->deficit, 0.01);
+  EXPECT_LT(found.last_link->deficit, 0.01);
+  PairFleet loud(8, 1, 0.1);
+  EXPECT_GT(AnalyzePairs(8, loud.Measure(), kRule).link_limit, 0.3);
+}
+
+TEST(DeadNodes, ExplainFailedPairs) {
+  const auto failing = [](const std::vector<std::pair<size_t, size_t>>& dead) {
+    std::vector<PairOutcome> outcomes;
+    for (size_t a = 0; a < 6; ++a) {
+      for (size_t b = a + 1; b < 6; ++b) {
+        outcomes.push_back({a, b, std::count(dead.begin(), dead.end(), std::pair(a, b)) > 0});
+      }
+    }
+    return DeadNodes(outcomes);
+  };
+  EXPECT_TRUE(failing({}).empty());
+  EXPECT_TRUE(failing({{0, 1}}).empty());
+  EXPECT_TRUE(failing({{0, 1}, {0, 2}}).empty());
+  const auto one = failing({{0, 3}, {1, 3}, {2, 3}, {3, 4}, {3, 5}, {0, 1}});
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].node, 3U);
+  EXPECT_EQ(one[0].dead, 5U);
+  EXPECT_EQ(one[0].pairs, 5U);
+  // Most of its pairs are enough, and two nodes share the pair between them.
+  const auto two = failing({{0, 3}, {1, 3}, {2, 3}, {3, 4}, {3, 5}, {0, 4}, {1, 4}, {2, 4}});
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[0].node, 3U);
+  EXPECT_EQ(two[1].node, 4U);
+  EXPECT_EQ(two[1].dead, 4U);
+  EXPECT_EQ(two[1].pairs, 5U);
+  EXPECT_TRUE(DeadNodes({{0, 1, true}, {0, 2, true}, {1, 2, true}}).empty());
+}
+
 }  // namespace
 }  // namespace assay::cli

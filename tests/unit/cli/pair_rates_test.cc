@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <ostream>
 #include <set>
 #include <string>
 #include <tuple>
@@ -27,6 +28,9 @@ struct Setting {
   // Whether each value says how noisy it is.
   bool errors_known = false;
 };
+
+// Names the test.
+void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name; }
 
 // Named things: node and side, or a link and whether one way.
 using Named = std::set<std::tuple<char, size_t, size_t, int>>;

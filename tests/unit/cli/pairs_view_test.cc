@@ -78,8 +78,8 @@ TEST(PairsViewTest, NamesABadNodeBelowItsMatrix) {
       "!  of a node or link that is named\n"
       "\n"
       "To look at, the likeliest first:\n"
-      "  node c: its cable, switch port and network card, and what else runs on it: it is bad "
-      "with the others, and they are fine without it\n");
+      "  node c: its cable, switch port or network card, or what else runs on it. It is bad with "
+      "the others; they are fine without it\n");
   EXPECT_TRUE(AnyBad(cases[0]));
 }
 
@@ -96,9 +96,10 @@ TEST(PairsViewTest, SaysThatNothingStandsOut) {
       "abcd", [](const std::string& a, const std::string&) { return a == "a" ? 0.49 : 0.5; });
   const auto cases = PairCases(results, {}, kThreshold);
   ASSERT_EQ(PairFindings(cases[0]).size(), 1U);
-  EXPECT_THAT(PairFindings(cases[0])[0],
-              HasSubstr("No node and no link stands out: 6 pairs of 4 nodes. Last are node a, 2.0% "
-                        "below the median node, and link "));
+  EXPECT_THAT(
+      PairFindings(cases[0])[0],
+      HasSubstr("No node and no link stands out: 6 pairs of 4 nodes. The worst are node a, 2.0% "
+                "below the median node, and link "));
   EXPECT_FALSE(AnyBad(cases[0]));
 }
 
@@ -148,6 +149,14 @@ TEST(PairsViewTest, FailedPairsAreNamed) {
       results, {FailedJob("a", "e"), FailedJob("b", "e"), FailedJob("c", "e")}, kThreshold);
   EXPECT_THAT(PairFindings(node[0]),
               testing::Contains("node e: all of its 3 pairs failed: PEER_LOST: rank 1 is gone"));
+  // Messages that differ by the other node are told once.
+  v1::Job other = FailedJob("a", "e");
+  other.mutable_failure()->set_message("rank 0 is gone");
+  const auto differ =
+      PairCases(results, {other, FailedJob("b", "e"), FailedJob("c", "e")}, kThreshold);
+  EXPECT_THAT(PairFindings(differ[0]),
+              testing::Contains("node e: all of its 3 pairs failed: PEER_LOST (3 pairs), for "
+                                "example a-e: rank 0 is gone"));
   // No result at all.
   EXPECT_THAT(PairFindings(PairCases({}, {FailedJob("a", "b")}, kThreshold)[0]),
               ElementsAre("link a-b: failed: PEER_LOST: rank 1 is gone"));
@@ -181,6 +190,218 @@ TEST(PairsViewTest, CsvAndJsonCarryEverything) {
   EXPECT_EQ(json[0]["pairs"].size(), 5U);
   EXPECT_EQ(json[0]["failures"][0]["from"], "c");
   EXPECT_EQ(PairsJson({}), "[]\n");
+}
+
+// Both directions of every pair, by a function of sender and receiver.
+template <typename Value>
+std::vector<v1::StoredResult> BothWays(const std::string& nodes, Value value) {
+  auto results = EveryPair(nodes, value);
+  for (const auto& one : EveryPair(nodes, value)) {
+    const auto& names = one.case_result().provenance().node_names();
+    results.push_back(ResultOf(names[0], names[1], value(names[1], names[0]), "reverse"));
+  }
+  return results;
+}
+
+double Same(const std::string& /*from*/, const std::string& /*to*/) { return 0.5; }
+
+v1::CaseResult& RunOf(std::vector<v1::StoredResult>& results, const std::string& a,
+                      const std::string& b) {
+  for (v1::StoredResult& result : results) {
+    const auto& names = result.case_result().provenance().node_names();
+    if (names[0] == a && names[1] == b) return *result.mutable_case_result();
+  }
+  ADD_FAILURE() << a << "-" << b;
+  return *results.front().mutable_case_result();
+}
+
+TEST(PairsViewTest, FlaggedValuesAreMarkedAndExplained) {
+  auto results = EveryPair(
+      "abcde", [](const std::string& a, const std::string&) { return a == "a" ? 0.25 : 0.5; });
+  for (v1::StoredResult& result : results) {
+    v1::CaseResult& run = *result.mutable_case_result();
+    run.mutable_conditions()->add_flags("busy_host");
+    if (run.provenance().node_names(0) == "a") run.mutable_conditions()->add_flags("throttled");
+  }
+  RunOf(results, "b", "c").mutable_conditions()->add_flags("unsettled");
+  const std::string text = PairsText(PairCases(results, {}, kThreshold), {});
+  EXPECT_THAT(text, HasSubstr("between row and column, all B\n"));
+  EXPECT_THAT(text, HasSubstr("\nb     0.2500!T       -    0.5000U   0.5000    0.5000\n"));
+  EXPECT_THAT(text, HasSubstr("node a: 50% below the others on all of its 4 links (flagged "
+                              "throttled)\n"));
+  EXPECT_THAT(text, HasSubstr("\nT  throttled: heat, power or a fault"));
+  EXPECT_THAT(text, HasSubstr("\nU  unsettled: "));
+  EXPECT_THAT(text, HasSubstr("\nB  busy_host: "));
+}
+
+TEST(PairsViewTest, AnUncertainValueIsMarkedAndNotCalledBad) {
+  auto results = EveryPair("abcde", Same);
+  v1::Measurement& measured = *RunOf(results, "a", "d").mutable_measurements(0);
+  measured.set_median(0.35);
+  measured.set_ci_low(0.2);
+  measured.set_ci_high(0.5);
+  auto cases = PairCases(results, {}, kThreshold);
+  EXPECT_FALSE(AnyBad(cases[0]));
+  EXPECT_THAT(PairFindings(cases[0]),
+              ElementsAre("link a-d: perhaps 30% below what both nodes reach elsewhere (flagged "
+                          "noisy), but the 95% interval of its own value is 0.2000 to 0.5000 GB/s: "
+                          "measure it again"));
+  EXPECT_THAT(PairsText(cases, {}), HasSubstr("0.3500?N"));
+  EXPECT_THAT(PairsText(cases, {}), HasSubstr("\n?  bad if it were certain: measure it again\n"));
+  // Below six samples there is no interval.
+  measured.set_n(5);
+  EXPECT_THAT(PairFindings(PairCases(results, {}, kThreshold)[0]),
+              ElementsAre(HasSubstr("but it is a single number without an interval: measure")));
+}
+
+TEST(PairsViewTest, RepetitionsThatDifferAreUncertain) {
+  auto results = EveryPair("abcde", [](const std::string& a, const std::string& b) {
+    return a == "a" && b == "d" ? 0.25 : 0.5;
+  });
+  ASSERT_EQ(PairCases(results, {}, kThreshold)[0].analysis.links.size(), 1U);
+  results.push_back(ResultOf("a", "d", 0.5));
+  const auto cases = PairCases(results, {}, kThreshold);
+  EXPECT_TRUE(cases[0].analysis.links.empty());
+  EXPECT_EQ(cases[0].analysis.doubtful_links.size(), 1U);
+}
+
+TEST(PairsViewTest, AZeroIsShownAndTheWorst) {
+  const auto zero = EveryPair("abcde", [](const std::string& a, const std::string& b) {
+    return a == "a" && b == "d" ? 0.0 : 0.5;
+  });
+  const auto cases = PairCases(zero, {}, kThreshold);
+  EXPECT_THAT(PairsText(cases, {}), HasSubstr("       0!"));
+  EXPECT_THAT(PairFindings(cases[0]),
+              ElementsAre("link a-d: 100% below what both nodes reach elsewhere"));
+  EXPECT_THAT(PairsCsv(cases), HasSubstr(",a,d,0,0.5,0,,"));
+
+  auto counts = EveryPair("abcd", [](const std::string&, const std::string&) { return 0.0; });
+  for (v1::StoredResult& result : counts) {
+    v1::Measurement& measured = *result.mutable_case_result()->mutable_measurements(0);
+    measured.set_metric("retransmits");
+    measured.set_unit("segments");
+    measured.set_direction(v1::DIRECTION_LOWER_IS_BETTER);
+  }
+  EXPECT_THAT(PairFindings(PairCases(counts, {}, kThreshold)[0]),
+              ElementsAre("No node and no link stands out: 6 pairs of 4 nodes. All have 0 "
+                          "segments."));
+  for (const char* const other : {"b", "c", "d"}) {
+    RunOf(counts, "a", other).mutable_measurements(0)->set_median(4);
+  }
+  EXPECT_THAT(PairFindings(PairCases(counts, {}, kThreshold)[0]),
+              testing::Contains(HasSubstr("node a: 4.00 segments above the others on all of its 3 "
+                                          "links")));
+}
+
+TEST(PairsViewTest, AMissingDirectionIsSaidAndTheOthersStayApart) {
+  auto results = BothWays("abcde", [](const std::string& from, const std::string&) {
+    return from == "d" ? 0.25 : 0.5;
+  });
+  std::erase_if(results, [](const v1::StoredResult& result) {
+    const v1::CaseResult& run = result.case_result();
+    return run.provenance().node_names(0) == "b" && run.provenance().node_names(1) == "c" &&
+           run.parameters().at("direction") == "reverse";
+  });
+  const auto cases = PairCases(results, {}, kThreshold);
+  EXPECT_THAT(PairFindings(cases[0]),
+              ElementsAre("node d: 50% below the others when it sends, on all of its 4 links",
+                          "Not measured: c to b."));
+  EXPECT_THAT(PairsCsv(cases), HasSubstr(",c,b,,,,,,,,missing,\r\n"));
+  EXPECT_EQ(nlohmann::json::parse(PairsJson(cases))[0]["missing"],
+            nlohmann::json::parse(R"([{"from": "c", "to": "b"}])"));
+}
+
+// A result without a metric, as a case that failed leaves it.
+v1::StoredResult FailedCaseOf(const std::string& a, const std::string& b,
+                              const std::string& direction = "unidirectional") {
+  v1::StoredResult failed = ResultOf(a, b, 0, direction);
+  v1::CaseResult& run = *failed.mutable_case_result();
+  run.clear_measurements();
+  run.set_outcome(v1::CASE_OUTCOME_FAILED);
+  run.set_job_id("job-" + a + b);
+  run.mutable_failure()->set_reason("VERIFICATION_FAILED");
+  return failed;
+}
+
+TEST(PairsViewTest, AFailedCaseIsAFailureOfItsCaseAlone) {
+  auto results = EveryPair("abcd", Same);
+  RunOf(results, "a", "b") = FailedCaseOf("a", "b").case_result();
+  for (const auto& one : EveryPair("abcd", Same)) {
+    results.push_back(one);
+    (*results.back().mutable_case_result()->mutable_parameters())["bytes"] = "1024";
+    results.back().mutable_case_result()->set_job_id("job-ab");
+  }
+  v1::Job job = FailedJob("a", "b");
+  job.set_job_id("job-ab");
+  const auto cases = PairCases(results, {job}, kThreshold);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_TRUE(cases[0].failures.empty());
+  EXPECT_THAT(PairFindings(cases[1]), testing::Contains("link a-b: failed: VERIFICATION_FAILED"));
+}
+
+TEST(PairsViewTest, AFailureOfOneDirectionIsOfThatDirection) {
+  auto results = BothWays("abcde", Same);
+  std::erase_if(results, [](const v1::StoredResult& result) {
+    const v1::CaseResult& run = result.case_result();
+    return run.provenance().node_names(0) == "b" && run.provenance().node_names(1) == "c" &&
+           run.parameters().at("direction") == "reverse";
+  });
+  // By the case that failed, and by the job of which nothing else is known.
+  auto with_case = results;
+  with_case.push_back(FailedCaseOf("b", "c", "reverse"));
+  for (const auto& cases : {PairCases(with_case, {}, kThreshold),
+                            PairCases(results, {FailedJob("b", "c")}, kThreshold)}) {
+    ASSERT_EQ(cases[0].failures.size(), 1U);
+    EXPECT_THAT(PairFindings(cases[0])[0], HasSubstr("link c-b: failed from c to b: "));
+    EXPECT_TRUE(cases[0].missing.empty());
+    EXPECT_TRUE(AnyBad(cases[0]));
+  }
+}
+
+TEST(PairsViewTest, WhatToLookAtSumsUpTheCases) {
+  const auto slow_c = [](const std::string& a, const std::string& b) {
+    return a == "c" || b == "c" ? 0.25 : 0.5;
+  };
+  auto results = EveryPair("abcde", slow_c);
+  RunOf(results, "a", "b").mutable_measurements(0)->set_median(0.1);
+  for (auto one : EveryPair("abcde", slow_c)) {
+    (*one.mutable_case_result()->mutable_parameters())["bytes"] = "1024";
+    results.push_back(one);
+  }
+  const auto cases = PairCases(results, {}, kThreshold);
+  const std::string text = PairsText(cases, {});
+  EXPECT_THAT(text, HasSubstr("\n  node c, in all 2 cases: its cable, "));
+  EXPECT_THAT(text, HasSubstr("\n  link a-b, in 1 of 2 cases (tcp_bandwidth 64MiB): what lies"));
+  const auto json = nlohmann::json::parse(PairsJson(cases));
+  EXPECT_EQ(json[0]["look_at"].size() + json[1]["look_at"].size(), 3U);
+  EXPECT_EQ(json[0]["look_at"][0]["name"], "node c");
+  EXPECT_EQ(json[0]["look_at"][0]["in_cases"], 2);
+}
+
+TEST(PairsViewTest, MachinesGetIntervalsVerdictsAndFlags) {
+  auto results = EveryPair(
+      "abcde", [](const std::string& a, const std::string&) { return a == "a" ? 0.25 : 0.5; });
+  RunOf(results, "a", "b").mutable_conditions()->add_flags("throttled");
+  RunOf(results, "a", "b").mutable_conditions()->add_flags("busy_host");
+  const auto cases = PairCases(results, {}, kThreshold);
+  EXPECT_THAT(PairsCsv(cases),
+              HasSubstr("a,b,0.25,0.25,1,,0.2475,0.2525,1,bad_node,busy_host;throttled\r\n"));
+  const auto pair = nlohmann::json::parse(PairsJson(cases))[0]["pairs"][0];
+  EXPECT_EQ(pair["ci_low"], 0.2475);
+  EXPECT_EQ(pair["verdict"], "bad_node");
+  EXPECT_EQ(pair["flags"], nlohmann::json::parse(R"(["busy_host", "throttled"])"));
+}
+
+TEST(PairsViewTest, AnUnknownMetricIsToldTheKnownOnes) {
+  const std::vector<v1::StoredResult> results = {ResultOf("a", "b", 1)};
+  EXPECT_TRUE(CheckPairMetric(results, "net", "bandwidth").ok());
+  EXPECT_TRUE(CheckPairMetric({}, "net", "latency").ok());
+  const Status status = CheckPairMetric(results, "net", "latency");
+  EXPECT_EQ(status.reason(), "UNKNOWN_METRIC");
+  EXPECT_THAT(status.message(), HasSubstr("campaign \"net\" has the metric \"latency\""));
+  ASSERT_EQ(status.violations().size(), 1U);
+  EXPECT_EQ(status.violations()[0].field, "tcp_bandwidth");
+  EXPECT_EQ(status.violations()[0].description, "has bandwidth");
 }
 
 }  // namespace
