@@ -58,7 +58,7 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
 // How long ranks wait for one another outside the timed window: a slow rank may
-// be allocating or computing a reference.
+// be allocating or computing a reference. A PeerWatch notices sooner that one is frozen.
 inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 
 // Rank 0's listening socket.
