@@ -26,7 +26,7 @@ bool MayAbortWith(const v1::Failure& failure, bool gang) {
     case v1::FAILURE_CLASS_INFRASTRUCTURE:
       return gang && (reason == "PEER_LOST" || reason == "PEER_TIMEOUT");
     case v1::FAILURE_CLASS_USER:
-      return gang && reason == "VERSION_MISMATCH";
+      return gang && (reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS");
     default:
       return false;
   }

@@ -10,6 +10,7 @@ namespace assay::agent {
 //   NODE, JOB        GPU_*                    the GPU is lost, or another's
 //   INFRASTRUCTURE   PEER_LOST, PEER_TIMEOUT  another rank of the gang is gone
 //   USER             VERSION_MISMATCH         the gang's ranks have different software
+//                    MIXED_GPUS               or GPUs of several models
 // The last two in a gang alone. Texts have bounds.
 bool MayAbortWith(const v1::Failure& failure, bool gang);
 

@@ -35,7 +35,8 @@ class Attempts {
            const Sessions& sessions, OnEnded on_ended);
 
   // Sends a freshly claimed job to its agents; a gang of GPUs whose nodes have different
-  // drivers or NCCL versions fails instead (USER, VERSION_MISMATCH).
+  // drivers or NCCL versions (USER, VERSION_MISMATCH), or several models of GPU that the job
+  // does not allow (USER, MIXED_GPUS), fails instead.
   Status Begin(const storage::LeasedJob& job);
   // Sends it to one of them again, under the same epoch: its Assign was lost.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);

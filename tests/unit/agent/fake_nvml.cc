@@ -2,6 +2,7 @@
 // a GPU. Built as a shared library and loaded by path; calls that a test wants to see
 // fail do so: GPU 0 cannot read its remapped rows.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "common/nvml_abi.h"
@@ -31,6 +32,12 @@ Return GiveText(char* out, unsigned size, const char* text) {
   return kSuccess;
 }
 
+// Tests with several hosts give each its own.
+const char* FromEnvironment(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
 }  // namespace
 
 extern "C" {
@@ -49,12 +56,13 @@ Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* out) {
 }
 
 Return nvmlDeviceGetName(Device, char* out, unsigned size) {
-  return GiveText(out, size, "NVIDIA H200");
+  return GiveText(out, size, FromEnvironment("FAKE_NVML_NAME", "NVIDIA H200"));
 }
 
 Return nvmlDeviceGetUUID(Device device, char* out, unsigned size) {
   char text[64];
-  std::snprintf(text, sizeof text, "GPU-00000000-0000-4000-8000-00000000000%u", IndexOf(device));
+  std::snprintf(text, sizeof text, "GPU-00000000-0000-4000-8000-%c0000000000%u",
+                *FromEnvironment("FAKE_NVML_HOST", "0"), IndexOf(device));
   return GiveText(out, size, text);
 }
 

@@ -1,0 +1,101 @@
+"""Gangs of GPUs that do not exist, over several agents: which GPUs a result names, which
+models a gang may have, and NCCL's variables from the campaign to the filter.
+
+The agents read fake NVML libraries, and their runner is assay-runner with a fake GPU.
+"""
+
+import csv
+import io
+import os
+import unittest
+
+import harness
+from harness import Fleet
+
+FAKE_NVML = os.path.join(harness.BUILD, "tests", "unit", "agent", "libfake_nvml.so")
+RUNNER = os.path.join(harness.BUILD, "tests", "fake_gpu_runner")
+CAMPAIGN = """
+name: {name}
+nodes: {nodes}
+timeout: 60s
+{more}
+benchmarks:
+  - fake_all_reduce: {{ranks: 4, nodes: 2}}
+"""
+
+
+class GpuFleet(Fleet):
+    def gpu_agent(self, name, model, found=None):
+        """A node of eight GPUs of this product, `name` in their UUIDs; ranks find `found`."""
+        env = {"ASSAY_NVML_LIBRARY": FAKE_NVML, "FAKE_NVML_NAME": model,
+               "FAKE_NVML_HOST": name, "CUDA_FAKE_NAME": found or model}
+        self.new_agent(name, runner=RUNNER, env=env).start()
+        self.await_node(name)
+
+    def run(self, name, nodes, more=""):
+        campaign = self.submit(CAMPAIGN.format(name=name, nodes=nodes, more=more))
+        return self.await_end(campaign)
+
+    def refusal(self, nodes, more=""):
+        file = self.write_campaign(CAMPAIGN.format(name="refused", nodes=nodes, more=more))
+        return self.cli("campaign", "submit", file, code=2).stderr
+
+    def results(self, filter_text):
+        return [one["case_result"] for one in self.cli_json("results", "--filter", filter_text)]
+
+
+def uuid(digit, index):
+    return f"GPU-00000000-0000-4000-8000-{digit}0000000000{index}"
+
+
+class GpuGangTest(unittest.TestCase):
+    def test_every_ranks_gpu_one_model_and_nccls_variables(self):
+        with GpuFleet() as fleet:
+            fleet.start()
+            fleet.gpu_agent("a", "NVIDIA H200")
+            fleet.gpu_agent("b", "NVIDIA H200")
+            fleet.gpu_agent("c", "NVIDIA H100 80GB HBM3")
+            fleet.gpu_agent("d", "NVIDIA H200", found="NVIDIA H100 PCIe")
+            self.check_nccl(fleet)
+            self.check_models(fleet)
+
+    def check_nccl(self, fleet):
+        ended = fleet.run("ring", "name = a OR name = b", "nccl: {NCCL_ALGO: Ring}")
+        self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
+        (result,) = fleet.results("nccl.NCCL_ALGO = Ring")
+        provenance = result["provenance"]
+        self.assertEqual(provenance["node_names"], ["a", "b"])
+        self.assertEqual(provenance["gpu_uuids"],
+                         [uuid("a", 0), uuid("a", 1), uuid("b", 0), uuid("b", 1)])
+        self.assertEqual(result["environment"]["gpu_model"], "H200")
+        self.assertEqual(result["environment"]["nccl"], {"NCCL_ALGO": "Ring"})
+        self.assertEqual(fleet.results("nccl.NCCL_ALGO = Tree"), [])
+        self.assertEqual(fleet.results(f"gpu.uuid = {uuid('b', 1)}"), [result])
+        (row,) = csv.DictReader(io.StringIO(fleet.cli("results", "-o", "csv").stdout))
+        self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring")
+        self.assertIn('"4M" is no value for NCCL_BUFFSIZE',
+                      fleet.refusal("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
+
+    def check_models(self, fleet):
+        # What the inventory did not tell the ranks do, when they meet.
+        ended = fleet.run("found", "name = a OR name = d")
+        self.assertEqual(ended["jobs"]["failed"], 1, ended)
+        failure = fleet.jobs(ended["campaign_id"])[0]["failure"]
+        self.assertEqual(failure["reason"], "MIXED_GPUS")
+        self.assertIn("the GPU is H200 SXM at ranks 0, 1 and H100 PCIe at ranks 2, 3",
+                      failure["message"])
+        refusal = fleet.refusal("name = b OR name = c")
+        self.assertIn("the GPU is H200 SXM on b and H100 SXM on c", refusal)
+        ended = fleet.run("mixed", "name = b OR name = c", "mixed_gpus: true")
+        self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
+        (result,) = fleet.results("campaign = mixed")
+        self.assertEqual(result["environment"]["gpu_model"], "H100 SXM + H200 SXM")
+        models = ["H200 SXM", "H200 SXM", "H100 SXM", "H100 SXM"]
+        if result["provenance"]["node_names"] == ["c", "b"]:
+            models.reverse()
+        self.assertEqual(result["provenance"]["gpu_models"], models)
+        self.assertEqual(len(set(result["provenance"]["gpu_uuids"])), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
