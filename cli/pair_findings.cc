@@ -284,11 +284,17 @@ std::vector<std::pair<std::string, std::string>> SuspectsOf(const PairCase& meas
   for (const BadNode& bad : measured.analysis.nodes) {
     found.emplace_back(NodeName(measured, bad.node), NodeAdvice(bad.side));
   }
-  const auto add_link = [&](size_t from, size_t to, const char* advice) {
+  const auto add_link = [&](size_t from, size_t to, const std::string& advice) {
     const auto [a, b] = std::minmax(from, to);
     found.emplace_back(LinkName(measured, a, b), advice);
   };
-  for (const BadLink& bad : measured.analysis.links) add_link(bad.from, bad.to, kLinkAdvice);
+  for (const BadLink& bad : measured.analysis.links) {
+    const bool turned = CellBetween(measured, bad.to, bad.from) != nullptr;
+    add_link(bad.from, bad.to,
+             kLinkAdvice + (bad.one_way && turned ? "; it is bad from " + measured.nodes[bad.from] +
+                                                        " to " + measured.nodes[bad.to] + " alone"
+                                                  : ""));
+  }
   for (const PairFailure& failure : measured.failures) {
     const bool alone = DeadOf(measured, failure.from, failure.to) == nullptr;
     if (failure.kind == PairFailureKind::kUnsupported) continue;
