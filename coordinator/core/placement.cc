@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "coordinator/core/gang_sets.h"
 #include "coordinator/core/gang_versions.h"
 #include "coordinator/core/node_groups.h"
 #include "coordinator/core/text.h"
@@ -43,22 +43,6 @@ std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
     return own.unsupported_reason();
   }
   return "its runner does not have it";
-}
-
-std::vector<const v1::NodeDescription*> DescriptionsOf(const std::vector<v1::Node>& nodes) {
-  std::vector<const v1::NodeDescription*> descriptions;
-  for (const v1::Node& node : nodes) descriptions.push_back(&node.description());
-  return descriptions;
-}
-
-// The nodes whose own GPUs with these indices do not differ.
-std::vector<v1::Node> OfOneModel(const std::vector<v1::Node>& nodes,
-                                 const std::vector<int>& gpu_indices) {
-  std::vector<v1::Node> found;
-  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(found), [&](const v1::Node& node) {
-    return GpuMismatch({&node.description()}, gpu_indices).empty();
-  });
-  return found;
 }
 
 bool HasAll(const std::set<int>& present, const std::vector<int>& wanted) {
@@ -237,65 +221,6 @@ std::vector<v1::Node> NodesWith(const PlacementRequest& request, const std::vect
   return {};
 }
 
-// The nodes of which `text_of` says the same together, in the order of each text's first.
-std::vector<std::vector<v1::Node>> Alike(
-    const std::vector<v1::Node>& nodes,
-    const std::function<std::string(const v1::NodeDescription&)>& text_of) {
-  std::vector<std::vector<v1::Node>> sets;
-  std::map<std::string, size_t> positions;
-  for (const v1::Node& node : nodes) {
-    const auto [known, fresh] = positions.try_emplace(text_of(node.description()), sets.size());
-    if (fresh) sets.emplace_back();
-    sets[known->second].push_back(node);
-  }
-  return sets;
-}
-
-// The largest set of nodes that have the same versions, the first by name if two are; of
-// one model of GPU too, unless these are too few and `mixed_gpus`.
-std::vector<v1::Node> LargestUniform(const PlacementRequest& request,
-                                     const std::vector<v1::Node>& nodes,
-                                     const std::vector<int>& gpu_indices) {
-  const auto largest = [](std::vector<std::vector<v1::Node>> sets) {
-    const auto found = std::max_element(
-        sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    return found == sets.end() ? std::vector<v1::Node>() : std::move(*found);
-  };
-  std::vector<v1::Node> alike =
-      largest(Alike(OfOneModel(nodes, gpu_indices), [&](const v1::NodeDescription& node) {
-        return GangVersions(node) + GangGpus(node, gpu_indices);
-      }));
-  if (!request.mixed_gpus || alike.size() >= static_cast<size_t>(request.nodes)) return alike;
-  return largest(Alike(nodes, GangVersions));
-}
-
-// What is placed apart: for EACH the nodes of each model of GPU, and at last those whose
-// model has too few, with others if need be.
-std::vector<std::vector<v1::Node>> SetsOf(const PlacementRequest& request,
-                                          const std::vector<v1::Node>& nodes,
-                                          const std::vector<int>& gpu_indices) {
-  if (request.policy == v1::PLACEMENT_POLICY_PAIRS) return {nodes};
-  const auto size = static_cast<size_t>(request.nodes);
-  std::vector<std::vector<v1::Node>> sets;
-  std::vector<v1::Node> rest;
-  for (std::vector<v1::Node>& set :
-       Alike(nodes, [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); })) {
-    if (set.size() >= size) {
-      sets.push_back(std::move(set));
-    } else {
-      rest.insert(rest.end(), set.begin(), set.end());
-    }
-  }
-  if (rest.empty()) return sets;
-  for (auto set = sets.rbegin(); set != sets.rend(); ++set) {
-    for (auto node = set->rbegin(); node != set->rend() && rest.size() < size; ++node) {
-      rest.push_back(*node);
-    }
-  }
-  sets.push_back(std::move(rest));
-  return sets;
-}
-
 bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1::Node>& nodes) {
   std::map<std::string, std::string> versions;
   for (const v1::Node& node : nodes) versions[IdOf(node)] = GangVersions(node.description());
@@ -306,12 +231,25 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1
   });
 }
 
-// Every group that EACH and PAIRS make of the nodes; none if there are more than may be.
-Placements PlaceSets(const PlacementRequest& request,
-                     const std::vector<std::vector<v1::Node>>& sets,
+// What is placed apart, at least one set.
+std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
+                          const std::vector<int>& gpu_indices) {
+  const auto size = static_cast<size_t>(request.nodes);
+  switch (request.policy) {
+    case v1::PLACEMENT_POLICY_ANY:
+      return {LargestUniform(nodes, gpu_indices, size, request.mixed_gpus)};
+    case v1::PLACEMENT_POLICY_PAIRS:
+      return {nodes};
+    default:
+      return SetsByModel(nodes, gpu_indices, size);
+  }
+}
+
+// Every group that the policy makes of the sets; none if there are more than may be.
+Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets,
                      const std::vector<int>& gpu_indices) {
   Placements all;
-  for (const std::vector<v1::Node>& set : sets) {
+  for (const Nodes& set : sets) {
     Placements one = PlaceOnGroups(request, IdsOf(set), request.nodes, gpu_indices);
     all.count += one.count;
     all.list.insert(all.list.end(), std::make_move_iterator(one.list.begin()),
@@ -337,9 +275,7 @@ Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1:
   const std::vector<v1::Node> having = NodesWith(request, nodes, indices, violations);
   if (having.empty()) return {};
   const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
-  const std::vector<std::vector<v1::Node>> sets =
-      any ? std::vector<std::vector<v1::Node>>{LargestUniform(request, having, indices)}
-          : SetsOf(request, having, indices);
+  const std::vector<Nodes> sets = SetsOf(request, having, indices);
   const bool one_model = std::all_of(sets.begin(), sets.end(), [&](const auto& set) {
     return GpuMismatch(DescriptionsOf(set), indices).empty();
   });
