@@ -250,6 +250,7 @@ std::vector<PairOutcome> OutcomesOf(const PairCase& measured) {
     dead[std::minmax(cell.value.from, cell.value.to)] = false;
   }
   std::vector<PairOutcome> outcomes;
+  outcomes.reserve(dead.size());
   for (const auto& [pair, is_dead] : dead) outcomes.push_back({pair.first, pair.second, is_dead});
   return outcomes;
 }

@@ -179,15 +179,12 @@ void AddFailures(const PairCase& measured, std::vector<std::string>& findings) {
   for (const PairFailure& failure : measured.failures) {
     const bool failed = is_failed(failure);
     if (failed && DeadOf(measured, failure.from, failure.to) != nullptr) continue;
-    const std::string way = failure.one_way ? " from " + measured.nodes[failure.from] + " to " +
-                                                  measured.nodes[failure.to]
-                                            : "";
-    const std::string what = failed ? "failed"
-                             : failure.kind == PairFailureKind::kRepetition
-                                 ? "one of its jobs failed"
-                                 : "unsupported";
-    findings.push_back(LinkName(measured, failure.from, failure.to) + ": " + what + way + ": " +
-                       failure.reason);
+    std::string text = LinkName(measured, failure.from, failure.to);
+    text += failed                                         ? ": failed"
+            : failure.kind == PairFailureKind::kRepetition ? ": one of its jobs failed"
+                                                           : ": unsupported";
+    if (failure.one_way) text += " from " + PairName(measured, failure.from, failure.to, true);
+    findings.push_back(text.append(": ").append(failure.reason));
   }
 }
 

@@ -118,8 +118,10 @@ std::string Marks::Legend(int width) const {
   std::string text;
   for (const auto& [flag, letter] : flags_) {
     const KnownFlag* const known = Find(flag);
-    const std::string meaning = known == nullptr ? "" : ": " + std::string(known->meaning);
-    text += Wrap(letter + "  " + flag + meaning, width, 3) + "\n";
+    std::string line = letter;
+    line.append("  ").append(flag);
+    if (known != nullptr) line.append(": ").append(known->meaning);
+    text += Wrap(line, width, 3) + "\n";
   }
   for (size_t i = 0; i < notes_.size(); ++i) {
     text += Wrap("[" + std::to_string(i + 1) + "] " + notes_[i], width, 4) + "\n";

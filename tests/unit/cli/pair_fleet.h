@@ -14,7 +14,7 @@ namespace assay::cli {
 // planted. The same seed gives the same measurements.
 struct PairFleet {
   explicit PairFleet(size_t nodes, uint64_t seed = 1, double noise = 0.02)
-      : nodes(nodes), send(nodes, 10), receive(nodes, 10), random(seed), normal(0, noise) {}
+      : nodes(nodes), send(nodes, 10), receive(nodes, 10), random(seed), noise(noise) {}
 
   void SetNode(size_t node, double rate) { send[node] = receive[node] = rate; }
 
@@ -29,7 +29,7 @@ struct PairFleet {
         if (from == link_from && to == link_to) rate = std::min(rate, link);
         if (both_ways && !one_way && from == link_to && to == link_from)
           rate = std::min(rate, link);
-        PairValue value{from, to, rate * std::exp(normal(random)), {}};
+        PairValue value{from, to, rate * std::exp(noise * normal(random)), {}};
         if (error) value.error = *error * value.value;
         values.push_back(value);
       }
@@ -46,6 +46,7 @@ struct PairFleet {
   double link = 1e9;
   bool one_way = false;
   std::mt19937_64 random;
+  double noise;
   std::normal_distribution<double> normal;
 };
 

@@ -166,5 +166,27 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"two nodes and a link at 60%", Fault::kSeveral, 0.6, false},
                     Setting{"two nodes and a link at 60%, both ways", Fault::kSeveral, 0.6, true}));
 
+// One node fails with every other, and each other pair in twenty fails of itself.
+TEST(PairRates, AFailingNodeIsToldFromFailingLinks) {
+  for (const size_t nodes : {3, 4, 5, 6, 8, 16}) {
+    int right = 0;
+    for (uint64_t seed = 0; seed < kRuns; ++seed) {
+      std::mt19937_64 random(seed);
+      std::bernoulli_distribution fails(0.05);
+      std::vector<PairOutcome> outcomes;
+      for (size_t a = 0; a < nodes; ++a) {
+        for (size_t b = a + 1; b < nodes; ++b) {
+          outcomes.push_back({a, b, b == nodes - 1 || fails(random)});
+        }
+      }
+      const std::vector<DeadNode> found = DeadNodes(outcomes);
+      right += found.size() == 1 && found[0].node == nodes - 1 ? 1 : 0;
+    }
+    std::printf("| a node that fails | %zu nodes | %.1f |\n", nodes, 100.0 * right / kRuns);
+    // What is left of three nodes is one pair: if that fails too, nothing works.
+    EXPECT_GE(right, nodes > 3 ? 0.99 * kRuns : 0.92 * kRuns) << nodes;
+  }
+}
+
 }  // namespace
 }  // namespace assay::cli

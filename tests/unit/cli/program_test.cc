@@ -304,6 +304,28 @@ TEST_F(ServedTest, ComparesWithWhatWasPublished) {
   EXPECT_THAT(Run({"compare", "--published", "-o", "csv"}).out, StartsWith("time,result_id,"));
 }
 
+TEST_F(ServedTest, PairsRefuseAMetricThatNoResultHas) {
+  v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
+  run.set_benchmark("tcp_bandwidth");
+  run.set_outcome(v1::CASE_OUTCOME_OK);
+  run.mutable_provenance()->add_node_names("a");
+  run.mutable_provenance()->add_node_names("b");
+  run.add_measurements()->set_metric("bandwidth");
+  const ProgramRun known = Run({"pairs", "nightly", "--metric", "bandwidth"});
+  EXPECT_EQ(known.exit_code, 0);
+  EXPECT_THAT(known.out, StartsWith("tcp_bandwidth: bandwidth in "));
+  // A case that failed has no metric and is shown all the same.
+  EXPECT_THAT(fake_.last_filter(),
+              StartsWith("metric = \"bandwidth\" OR outcome != \"ok\" AND campaign = "));
+  const ProgramRun unknown = Run({"pairs", "nightly", "--metric", "good\"put"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_EQ(unknown.err,
+            "assay: no result on two nodes of campaign \"nightly\" has the metric \"good\"put\"\n"
+            "  tcp_bandwidth: has bandwidth\n"
+            "hint: without --metric, each benchmark's primary metric is shown\n");
+}
+
 TEST_F(ServedTest, ResultsAreReadPageByPage) {
   for (int i = 0; i < 2500; ++i) {
     v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
