@@ -337,6 +337,16 @@ TEST(PairsViewTest, AFailedCaseIsAFailureOfItsCaseAlone) {
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_TRUE(cases[0].failures.empty());
   EXPECT_THAT(PairFindings(cases[1]), testing::Contains("link a-b: failed: VERIFICATION_FAILED"));
+  // All that there is of its job.
+  EXPECT_EQ(PairCases({FailedCaseOf("a", "b")}, {job}, kThreshold).size(), 1U);
+  // A job that ended between its cases: the first has a value.
+  std::erase_if(results, [](const v1::StoredResult& result) {
+    return result.case_result().measurements().empty();
+  });
+  const auto ended = PairCases(results, {job}, kThreshold);
+  EXPECT_TRUE(ended[0].failures.empty());
+  EXPECT_THAT(PairFindings(ended[1]),
+              testing::Contains("link a-b: failed: PEER_LOST: rank 1 is gone"));
 }
 
 TEST(PairsViewTest, AFailureOfOneDirectionIsOfThatDirection) {
