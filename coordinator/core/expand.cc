@@ -43,8 +43,8 @@ struct Group {
   int nodes = 1;
   bool counters = false;
   NcclSettings nccl;
-  std::vector<v1::BenchmarkCase> cases;
-  std::vector<Placement> placements;
+  std::vector<v1::BenchmarkCase> cases = {};
+  std::vector<Placement> placements = {};
 };
 
 // The seed that all ranks of a job share; spread evenly by the hash.

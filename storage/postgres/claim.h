@@ -1,10 +1,10 @@
 // Claiming: which queued jobs, on which nodes, all in one transaction.
 #pragma once
 
-#include <pqxx/pqxx>
 #include <vector>
 
 #include "storage/job_store.h"
+#include "storage/postgres/pqxx.h"
 
 namespace assay::storage {
 

@@ -1,10 +1,10 @@
 // Campaigns and their jobs on their way into the database.
 #pragma once
 
-#include <pqxx/pqxx>
 #include <string>
 
 #include "common/status.h"
+#include "storage/postgres/pqxx.h"
 #include "storage/types.h"
 
 namespace assay::storage {

@@ -1,9 +1,9 @@
 // Rows of campaign and job as messages and records.
 #pragma once
 
-#include <pqxx/pqxx>
 #include <string>
 
+#include "storage/postgres/pqxx.h"
 #include "storage/types.h"
 
 namespace assay::storage {

@@ -3,13 +3,13 @@
 
 #include <functional>
 #include <memory>
-#include <pqxx/pqxx>
 #include <string>
 #include <vector>
 
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "storage/postgres/pqxx.h"
 
 namespace assay::storage {
 

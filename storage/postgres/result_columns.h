@@ -2,12 +2,12 @@
 // rows at once; and stored rows as messages.
 #pragma once
 
-#include <pqxx/pqxx>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "storage/identity.h"
+#include "storage/postgres/pqxx.h"
 #include "storage/postgres/sql.h"
 #include "storage/types.h"
 

@@ -2,12 +2,12 @@
 // never part of a statement.
 #pragma once
 
-#include <pqxx/pqxx>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/clock.h"
+#include "storage/postgres/pqxx.h"
 
 namespace assay::storage {
 

@@ -134,7 +134,7 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
 }
 
 TEST(RunnerCommandLine, SeveralNodesAreNoJobForOneRunner) {
-  if (Invoke({"list"}).output.find("all_reduce ") == std::string::npos) {
+  if (Invoke({"list"}).output.find("all_gather ") == std::string::npos) {
     GTEST_SKIP() << "no benchmark of this build has the parameter `nodes`";
   }
   const CommandOutput output = Invoke({"run", "all_gather", "ranks=4", "nodes=2"});
