@@ -6,6 +6,7 @@
 #include "kernels/cuda/gemm_case.h"
 #include "kernels/nccl/nccl.h"
 #include "kernels/nccl/overlap_case.h"
+#include "kernels/nccl/prepare_on_rank.h"
 
 namespace assay {
 namespace {
@@ -103,14 +104,7 @@ class Overlap : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
-    if (context.peers == nullptr) {
-      return InvalidArgument(info_.name + " needs at least 2 ranks; this run has " +
-                             std::to_string(context.world_size));
-    }
-    auto prepared = std::make_unique<OverlapCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
+    return PrepareOnRank<OverlapCase>(*this, context, context);
   }
 
  private:

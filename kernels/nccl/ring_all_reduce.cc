@@ -3,9 +3,9 @@
 //
 // Counted as all_reduce is: each rank sends 2 (n - 1) / n of the array at least, and a ring
 // sends no more. ring_schedule.h has the algorithm, ring_case.cc how it is pipelined.
-#include <utility>
 
 #include "kernels/nccl/nccl.h"
+#include "kernels/nccl/prepare_on_rank.h"
 #include "kernels/nccl/ring_case.h"
 
 namespace assay {
@@ -97,14 +97,7 @@ class RingAllReduce : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
-    if (context.peers == nullptr) {
-      return InvalidArgument(info_.name + " needs at least 2 ranks; this run has " +
-                             std::to_string(context.world_size));
-    }
-    auto prepared = std::make_unique<RingCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
+    return PrepareOnRank<RingCase>(*this, context, context);
   }
 
  private:
