@@ -213,4 +213,11 @@ class FleetFixture : public ::testing::Test {
   std::unique_ptr<Coordinator> coordinator;
 };
 
+// And two nodes without GPUs, to be attached.
+class FleetOfTwo : public FleetFixture {
+ protected:
+  const v1::Node a_ = MakeFleetNode("a", '1', 0);
+  const v1::Node b_ = MakeFleetNode("b", '2', 0);
+};
+
 }  // namespace assay::coordinator

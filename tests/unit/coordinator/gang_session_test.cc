@@ -1,0 +1,238 @@
+// Gangs as the coordinator sees them: ranks that become ready, start, fail and leave.
+#include <gmock/gmock.h>
+
+#include "coordinator/core/session.h"
+#include "tests/unit/coordinator/fleet_fixture.h"
+
+namespace assay::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+
+using GangSessionTest = FleetOfTwo;
+
+TEST_F(GangSessionTest, AGangStartsWhenAllAreReady) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  ASSERT_EQ(AssignedTo(b).job_id(), job.job_id());
+  EXPECT_EQ(job.node_names(1), "b");
+  SayReady(a, job, "token");
+  EXPECT_EQ(a->Count(Kind::kGangGo), 0);
+  SayReady(b, job, "not rank 0's");
+  ASSERT_EQ(a->Count(Kind::kGangGo), 1);
+  ASSERT_EQ(b->Count(Kind::kGangGo), 1);
+  EXPECT_EQ(b->Last(Kind::kGangGo)->gang_go().rendezvous_token(), "token");
+  SayFinished(b, AssignedTo(b));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
+  Complete(a, job);
+  EXPECT_EQ(Campaign(campaign).jobs().succeeded(), 1);
+}
+
+TEST_F(GangSessionTest, RanksOfAGpuGangAreNumberedNodeByNode) {
+  const auto a = Attach(MakeFleetNode("a", '1', 2));
+  const auto b = Attach(MakeFleetNode("b", '2', 2));
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  AddAxis(*spec.mutable_benchmarks(0), "ranks", {"4"});
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {"2"});
+  (*spec.mutable_nccl())["NCCL_ALGO"] = "Ring";
+  Submit(spec);
+  const v1::JobSpec second = AssignedTo(b);
+  EXPECT_EQ(AssignedTo(a).job_id(), second.job_id());
+  EXPECT_EQ(AssignedTo(a).ranks(1).rank(), 1);
+  ASSERT_EQ(second.ranks_size(), 2);
+  EXPECT_EQ(second.world_size(), 4);
+  EXPECT_EQ(second.ranks(0).rank(), 2);
+  EXPECT_EQ(second.ranks(0).gpu_index(), 0);
+  EXPECT_EQ(second.ranks(1).rank(), 3);
+  EXPECT_EQ(second.ranks(1).gpu_index(), 1);
+  EXPECT_EQ(second.nccl().at("NCCL_ALGO"), "Ring");
+}
+
+TEST_F(GangSessionTest, AGangOfMixedDriversFailsBeforeAnythingStarts) {
+  v1::Node other = MakeFleetNode("a", '1', 2);
+  other.mutable_description()->mutable_inventory()->set_driver_version("570.1");
+  const auto a = Attach(other);
+  const auto b = Attach(MakeFleetNode("b", '2', 2));
+  const auto c = Attach(MakeFleetNode("c", '3', 2));
+  Attach(MakeFleetNode("d", '4', 2));
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  spec.set_retries(3);
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {"2"});
+  const v1::Campaign campaign = Submit(spec);
+  EXPECT_EQ(a->Count(Kind::kAssign), 0);
+  EXPECT_EQ(b->Count(Kind::kAssign), 0);
+  EXPECT_EQ(c->Count(Kind::kAssign), 1);
+  ASSERT_EQ(Campaign(campaign).jobs().failed(), 1);
+  const v1::Job job = jobs.ListJobs(campaign.campaign_id(), {})->items[0];
+  EXPECT_EQ(job.failure().failure_class(), v1::FAILURE_CLASS_USER);
+  EXPECT_EQ(job.failure().reason(), "VERSION_MISMATCH");
+  EXPECT_THAT(job.failure().message(), HasSubstr("the driver is 570.1 on a and 580.95.05 on b"));
+  EXPECT_EQ(job.attempts(), 1);
+}
+
+TEST_F(GangSessionTest, AGangOfMixedGpusFailsBeforeAnythingStartsUnlessItMay) {
+  const auto with_model = [](v1::Node node, const std::string& model) {
+    for (auto& gpu : *node.mutable_description()->mutable_inventory()->mutable_gpus()) {
+      gpu.set_model(model);
+    }
+    return node;
+  };
+  const auto a = Attach(MakeFleetNode("a", '1', 2));
+  const auto b = Attach(MakeFleetNode("b", '2', 2));
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  spec.set_retries(3);
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {"2"});
+  v1::CampaignSpec mixed = spec;
+  mixed.set_mixed_gpus(true);
+  Submit(MakeSpec("cpu_gemm"));
+  const v1::JobSpec before = AssignedTo(b);
+  const v1::Campaign waiting = Submit(spec);
+  const v1::Campaign allowed = Submit(mixed);
+  // It has other GPUs by the time that the gang's turn comes.
+  const auto again = Attach(with_model(MakeFleetNode("b", '2', 2), "H100"));
+  Complete(a, AssignedTo(a));
+  Complete(again, before);
+  ASSERT_EQ(Campaign(waiting).jobs().failed(), 1);
+  const v1::Job job = jobs.ListJobs(waiting.campaign_id(), {})->items[0];
+  EXPECT_EQ(job.failure().failure_class(), v1::FAILURE_CLASS_USER);
+  EXPECT_EQ(job.failure().reason(), "MIXED_GPUS");
+  EXPECT_THAT(job.failure().message(), HasSubstr("the GPU is H200 on a and H100 on b"));
+  EXPECT_EQ(job.attempts(), 1);
+  EXPECT_EQ(Campaign(allowed).jobs().running(), 1);
+  EXPECT_TRUE(AssignedTo(a).mixed_gpus());
+}
+
+TEST_F(GangSessionTest, AGangThatNeverBecomesReadyFreesItself) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  for (int second = 0; second < 63; second += 3) {
+    clock.Advance(std::chrono::seconds(3));
+    executor->RunReady();
+    for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
+    if (second < 54) {
+      ASSERT_EQ(Campaign(campaign).jobs().running(), 1) << second;
+    }
+  }
+  EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "GANG_NOT_READY");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.node_id(), b_.description().node_id());
+  for (const auto& agent : {a, b}) {
+    ASSERT_NE(agent->Last(Kind::kCancel), nullptr);
+    EXPECT_EQ(agent->Last(Kind::kCancel)->cancel().job_id(), job.job_id());
+  }
+}
+
+TEST_F(GangSessionTest, AnAgentThatLeavesBeforeTheStartEndsItsGangSoon) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  // Sweeps begin a lease after the coordinator's start.
+  for (int second = 0; second < 30; second += 5) {
+    clock.Advance(std::chrono::seconds(5));
+    executor->RunReady();
+    for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
+  }
+  SayReady(a, job, "token");
+  b->session->OnClosed();
+  for (int second = 0; second < 15; second += 3) {
+    clock.Advance(std::chrono::seconds(3));
+    executor->RunReady();
+    SayState(a, {EpochOf(job)});
+  }
+  EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.node_id(), b_.description().node_id());
+  EXPECT_NE(a->Last(Kind::kCancel), nullptr);
+}
+
+TEST_F(GangSessionTest, ALostPeerIsBlamedOnTheAgentThatIsGone) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  SayReady(b, job, "");
+  b->session->OnClosed();
+  executor->RunReady();
+  v1::AgentMessage message;
+  message.mutable_job_finished()->set_job_id(job.job_id());
+  message.mutable_job_finished()->set_epoch(job.epoch());
+  v1::Failure* lost = message.mutable_job_finished()->mutable_failure();
+  lost->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  lost->set_reason("PEER_LOST");
+  lost->set_message("rank 0 on node a: rank 1: its connection ended");
+  Say(a, std::move(message));
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.node_id(), b_.description().node_id());
+  EXPECT_THAT(failure.message(), HasSubstr("the agent of node b is gone; rank 0 on node a"));
+}
+
+TEST_F(GangSessionTest, AGangThatWaitsIsStartedByTheNextCoordinator) {
+  const auto a = Attach(a_);
+  Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  Restart();
+  const auto a2 = Attach(a_);
+  SayState(a2, {EpochOf(job)});
+  SayReady(a2, job, "token");
+  EXPECT_EQ(a2->Count(Kind::kGangGo), 0);
+  const auto b2 = Attach(b_);
+  SayReady(b2, job, "");  // Before any State of its own.
+  ASSERT_EQ(a2->Count(Kind::kGangGo), 1);
+  ASSERT_EQ(b2->Count(Kind::kGangGo), 1);
+  EXPECT_EQ(b2->Last(Kind::kGangGo)->gang_go().rendezvous_token(), "token");
+}
+
+TEST_F(GangSessionTest, AGangThatBeganInPartEndsAfterARestart) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  SayReady(b, job, "");
+  Restart();  // a had its GangGo, b's was lost.
+  const auto a2 = Attach(a_);
+  const auto b2 = Attach(b_);
+  for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
+  SayReady(b2, job, "");
+  for (int second = 0; second < 66; second += 3) {
+    clock.Advance(std::chrono::seconds(3));
+    executor->RunReady();
+    for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
+  }
+  EXPECT_EQ(b2->Count(Kind::kGangGo), 0);
+  EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
+  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().reason(),
+            "GANG_NOT_STARTED");
+  EXPECT_NE(a2->Last(Kind::kCancel), nullptr);
+}
+
+TEST_F(GangSessionTest, AGangEndsWithItsFirstFailure) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  SayFinished(b, AssignedTo(b), v1::FAILURE_CLASS_USER);
+  ASSERT_NE(a->Last(Kind::kCancel), nullptr);
+  EXPECT_EQ(a->Last(Kind::kCancel)->cancel().job_id(), job.job_id());
+  EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
+  SayFinished(a, job, v1::FAILURE_CLASS_JOB);  // Acknowledged, and of no effect.
+  EXPECT_EQ(a->Count(Kind::kJobFinishedAck), 1);
+}
+
+}  // namespace
+}  // namespace assay::coordinator
