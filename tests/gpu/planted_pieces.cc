@@ -193,7 +193,8 @@ Status TestReduction() {
     Expect(name + ": last element wrong", check(), false);
   }
   // Of three ranks, made on the host.
-  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax}) {
+  for (const ReduceOp op :
+       {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kAvg}) {
     const ReducePattern pattern{ReduceType::kFloat32, op, kSeed, 3};
     std::vector<float> result;
     for (int rank = 0; rank < pattern.world_size; ++rank) {
@@ -203,11 +204,14 @@ Status TestReduction() {
       ASSAY_CUDA(cudaMemcpy(input.data(), memory.data(), kCount * 4, cudaMemcpyDefault));
       if (rank == 0) result = input;
       for (size_t i = 0; rank > 0 && i < input.size(); ++i) {
-        if (op == ReduceOp::kSum) result[i] += input[i];
+        if (op == ReduceOp::kSum || op == ReduceOp::kAvg) result[i] += input[i];
         if (op == ReduceOp::kProd) result[i] *= input[i];
         if (op == ReduceOp::kMin) result[i] = std::fmin(result[i], input[i]);
         if (op == ReduceOp::kMax) result[i] = std::fmax(result[i], input[i]);
       }
+    }
+    for (size_t i = 0; op == ReduceOp::kAvg && i < result.size(); ++i) {
+      result[i] /= static_cast<float>(pattern.world_size);
     }
     const std::string name = "three ranks, op " + std::to_string(static_cast<int>(op));
     ASSAY_CUDA(cudaMemcpy(memory.data(), result.data(), kCount * 4, cudaMemcpyDefault));
