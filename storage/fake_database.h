@@ -29,6 +29,7 @@ struct FakeDatabase {
     int attempts = 0;
     std::string owner;
     MonotonicTime lease_until{};
+    MonotonicTime queued_at{};
     MonotonicTime not_before{};
     std::vector<std::string> node_ids;  // Of the latest placement, in rank order.
     std::vector<std::string> avoid_node_ids;

@@ -38,14 +38,18 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
   const auto rank = [&running](const Candidate& job) {
     return std::tuple(-job.priority, running[job.row->campaign_id], job.row->sequence);
   };
+  std::vector<Reservation> reserved;
   while (!queued.empty() && static_cast<int>(leased.size()) < request.limit) {
     const auto best = std::min_element(
         queued.begin(), queued.end(),
         [&rank](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
     JobRow& row = *best->row;
     queued.erase(best);
-    const auto nodes = Place(row, request.node_ids);
-    if (!nodes) continue;
+    const auto nodes = Place(row, request, reserved);
+    if (!nodes) {
+      Reserve(row, request, reserved);
+      continue;
+    }
     row.state = v1::JOB_STATE_RUNNING;
     row.node_ids = *nodes;
     row.owner = request.owner;
@@ -109,23 +113,46 @@ LeasedJob FakeJobStore::Leased(const JobRow& row) const {
 }
 
 std::optional<std::vector<std::string>> FakeJobStore::Place(
-    const JobRow& row, const std::vector<std::string>& reachable) const {
-  std::set<std::string> known;
-  for (const std::string& node : reachable) {
-    if (database_.nodes.contains(node)) known.insert(node);
-  }
-  const std::set<std::string> held = HeldNodes(row);
+    const JobRow& row, const ClaimRequest& request,
+    const std::vector<Reservation>& reserved) const {
+  const std::set<std::string> known = KnownNodes(request);
+  const std::set<std::string> held = HeldNodes(row, reserved);
   return ChooseNodes(
       row.job, row.avoid_node_ids,
       [&known](const std::string& node) { return known.contains(node); },
       [&held](const std::string& node) { return !held.contains(node); });
 }
 
-std::set<std::string> FakeJobStore::HeldNodes(const JobRow& row) const {
+void FakeJobStore::Reserve(const JobRow& row, const ClaimRequest& request,
+                           std::vector<Reservation>& reserved) const {
+  const MonotonicTime since = std::max(row.queued_at, row.not_before);
+  if (since + request.patience > database_.clock.Now()) return;
+  const std::set<std::string> known = KnownNodes(request);
+  const std::set<std::string> held = HeldNodes(row, reserved);
+  auto nodes = NodesToReserve(
+      row.job, row.avoid_node_ids,
+      [&known](const std::string& node) { return known.contains(node); },
+      [&held](const std::string& node) { return !held.contains(node); });
+  if (nodes) reserved.push_back({&row.job, *std::move(nodes)});
+}
+
+std::set<std::string> FakeJobStore::KnownNodes(const ClaimRequest& request) const {
+  std::set<std::string> known;
+  for (const std::string& node : request.node_ids) {
+    if (database_.nodes.contains(node)) known.insert(node);
+  }
+  return known;
+}
+
+std::set<std::string> FakeJobStore::HeldNodes(const JobRow& row,
+                                              const std::vector<Reservation>& reserved) const {
   std::set<std::string> held;
   for (const auto& [id, other] : database_.jobs) {
     if (other.state != v1::JOB_STATE_RUNNING || !Conflict(row.job, other.job)) continue;
     held.insert(other.node_ids.begin(), other.node_ids.end());
+  }
+  for (const Reservation& other : reserved) {
+    if (Conflict(row.job, *other.job)) held.insert(other.node_ids.begin(), other.node_ids.end());
   }
   return held;
 }

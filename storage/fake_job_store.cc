@@ -58,6 +58,7 @@ Result<v1::Campaign> FakeJobStore::CreateCampaign(const NewCampaign& campaign) {
       made.campaign_id = campaign.campaign_id;
       made.sequence = database_.next_sequence++;
       made.create_time = row.create_time;
+      made.queued_at = database_.clock.Now();
       Touch(made);
       row.job_ids.push_back(job.job_id);
     }

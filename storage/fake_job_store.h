@@ -47,12 +47,23 @@ class FakeJobStore : public JobStore {
   v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   LeasedJob Leased(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   std::vector<int> DoneCases(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  // What a job that has waited long keeps from those behind it.
+  struct Reservation {
+    const NewJob* job;
+    std::vector<std::string> node_ids;
+  };
   // The nodes that the job would run on now, in rank order; none if it cannot.
-  std::optional<std::vector<std::string>> Place(const JobRow& row,
-                                                const std::vector<std::string>& reachable) const
+  std::optional<std::vector<std::string>> Place(const JobRow& row, const ClaimRequest& request,
+                                                const std::vector<Reservation>& reserved) const
       ASSAY_REQUIRES(database_.mutex);
-  // The nodes on which running jobs hold what the job needs.
-  std::set<std::string> HeldNodes(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  // Adds what the job keeps, if it has waited for the request's patience.
+  void Reserve(const JobRow& row, const ClaimRequest& request,
+               std::vector<Reservation>& reserved) const ASSAY_REQUIRES(database_.mutex);
+  std::set<std::string> KnownNodes(const ClaimRequest& request) const
+      ASSAY_REQUIRES(database_.mutex);
+  // The nodes on which running jobs hold, or others keep, what the job needs.
+  std::set<std::string> HeldNodes(const JobRow& row, const std::vector<Reservation>& reserved) const
+      ASSAY_REQUIRES(database_.mutex);
   void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
   // True if the campaign had no open job left and so ended.
   bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);

@@ -55,6 +55,8 @@ class JobStore {
     // Nodes that the owner can reach now.
     std::vector<std::string> node_ids;
     int limit = 64;
+    // How long a job waits in the queue before nodes are kept for it.
+    Duration patience = std::chrono::minutes(2);
   };
   // Leases queued jobs whose whole placement is among `node_ids` and free: by
   // priority, then by fewest running jobs of the campaign, then by age. One
@@ -62,6 +64,10 @@ class JobStore {
   // never get the same job or the same exclusive node. Nodes that the NodeStore
   // does not know get nothing. Looks at the head of each campaign's queue and at
   // each node's own; among jobs with a choice of nodes, no further than 32.
+  //
+  // A job that has waited for `patience` and lacks a node keeps what it needs from all
+  // that come after it in that order, so that small jobs do not starve a large gang: as
+  // running ones end, its nodes stay free until it has all.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
   // Extends the leases of these jobs and makes `owner` their owner; so a

@@ -3,13 +3,15 @@
 #include <algorithm>
 
 namespace assay::storage {
+namespace {
 
-bool HoldsWholeNodes(const NewJob& job) { return job.exclusive_node || job.gpu_indices.empty(); }
+using Predicate = std::function<bool(const std::string&)>;
 
-std::optional<std::vector<std::string>> ChooseNodes(
-    const NewJob& job, const std::vector<std::string>& avoid,
-    const std::function<bool(const std::string&)>& reachable,
-    const std::function<bool(const std::string&)>& is_free) {
+size_t Needed(const NewJob& job) { return static_cast<size_t>(std::max(job.node_count, 1)); }
+
+// Candidates that are reachable, without those to avoid if that leaves enough.
+std::vector<std::string> Reachable(const NewJob& job, const std::vector<std::string>& avoid,
+                                   const Predicate& reachable) {
   std::vector<std::string> candidates;
   std::vector<std::string> preferred;
   for (const std::string& node : job.candidate_node_ids) {
@@ -17,15 +19,35 @@ std::optional<std::vector<std::string>> ChooseNodes(
     candidates.push_back(node);
     if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) preferred.push_back(node);
   }
-  const auto needed = static_cast<size_t>(std::max(job.node_count, 1));
-  if (preferred.size() >= needed) candidates = std::move(preferred);
+  return preferred.size() >= Needed(job) ? preferred : candidates;
+}
+
+}  // namespace
+
+bool HoldsWholeNodes(const NewJob& job) { return job.exclusive_node || job.gpu_indices.empty(); }
+
+std::optional<std::vector<std::string>> ChooseNodes(const NewJob& job,
+                                                    const std::vector<std::string>& avoid,
+                                                    const Predicate& reachable,
+                                                    const Predicate& is_free) {
   std::vector<std::string> chosen;
-  for (const std::string& node : candidates) {
-    if (chosen.size() == needed) break;
+  for (const std::string& node : Reachable(job, avoid, reachable)) {
+    if (chosen.size() == Needed(job)) break;
     if (is_free(node)) chosen.push_back(node);
   }
-  if (chosen.size() < needed) return std::nullopt;
+  if (chosen.size() < Needed(job)) return std::nullopt;
   return chosen;
+}
+
+std::optional<std::vector<std::string>> NodesToReserve(const NewJob& job,
+                                                       const std::vector<std::string>& avoid,
+                                                       const Predicate& reachable,
+                                                       const Predicate& is_free) {
+  std::vector<std::string> nodes = Reachable(job, avoid, reachable);
+  if (nodes.size() < Needed(job)) return std::nullopt;
+  std::stable_partition(nodes.begin(), nodes.end(), is_free);
+  nodes.resize(Needed(job));
+  return nodes;
 }
 
 }  // namespace assay::storage

@@ -21,4 +21,11 @@ std::optional<std::vector<std::string>> ChooseNodes(
     const std::function<bool(const std::string&)>& reachable,
     const std::function<bool(const std::string&)>& is_free);
 
+// The nodes to set aside for a job that ChooseNodes cannot place: as it, but free ones first
+// and then those that others hold; nullopt if too few are reachable.
+std::optional<std::vector<std::string>> NodesToReserve(
+    const NewJob& job, const std::vector<std::string>& avoid,
+    const std::function<bool(const std::string&)>& reachable,
+    const std::function<bool(const std::string&)>& is_free);
+
 }  // namespace assay::storage

@@ -29,6 +29,14 @@ inline NewJob MakeJob(std::vector<std::string> nodes, int cases = 1, int node_co
   return job;
 }
 
+// On these GPUs of one node, which others may share.
+inline NewJob MakeGpuJob(const std::string& node, std::vector<int> gpus) {
+  NewJob job = MakeJob({node});
+  job.gpu_indices = std::move(gpus);
+  job.exclusive_node = false;
+  return job;
+}
+
 inline NewCampaign MakeCampaign(std::vector<NewJob> jobs, std::string name = "sweep",
                                 int priority = 0) {
   NewCampaign campaign;

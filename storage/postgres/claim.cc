@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct Candidate {
   int64_t sequence = 0;
   NewJob job;  // What placing needs, no more.
   std::vector<std::string> avoid;
+  bool aged = false;  // Has waited for the request's patience.
 };
 
 struct Queue {
@@ -45,7 +47,8 @@ constexpr const char* kActive =
 
 constexpr const char* kColumns =
     "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"
-    " q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids ";
+    " q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids,"
+    " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
 // The heads of all queues.
 const std::string& HeadsSql() {
@@ -120,7 +123,8 @@ class Claim {
         ArrayOf(request_.node_ids)));
     reachable_.insert(request_.node_ids.begin(), request_.node_ids.end());
     const int depth = 4 * request_.limit;
-    AddToQueues(transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth));
+    AddToQueues(
+        transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth, Interval(request_.patience)));
     bool more = false;  // Pinned jobs beyond the heads.
     for (const auto& [id, queue] : queues_) {
       more = more || static_cast<int>(queue.jobs.size()) >= depth;
@@ -148,6 +152,7 @@ class Claim {
       candidate.job.gpu_indices = IntegersOf(row["gpu_indices"]);
       candidate.job.exclusive_node = row["exclusive_node"].as<bool>();
       candidate.avoid = TextsOf(row["avoid_node_ids"]);
+      candidate.aged = row["aged"].as<bool>();
       const auto [it, fresh] = queues_.try_emplace(candidate.campaign_id);
       if (fresh) {
         it->second.priority = row["priority"].as<int>();
@@ -165,33 +170,46 @@ class Claim {
     }
     constexpr int kPerNode = 16;
     if (!open.empty()) {
-      AddToQueues(transaction_.exec_params(PerNodeSql(), ArrayOf(open), kPerNode));
+      AddToQueues(transaction_.exec_params(PerNodeSql(), ArrayOf(open), kPerNode,
+                                           Interval(request_.patience)));
     }
   }
 
-  // Always the next job of the campaign that is first by priority, then by fewest
-  // running, then by age. Jobs that cannot be placed now are passed over.
+  // The next job of the campaign that is first by priority, then by fewest running, then by
+  // age; nullopt at the end of all queues.
+  std::optional<Candidate> Next() {
+    Queue* first = nullptr;
+    const auto rank = [](const Queue& queue) {
+      return std::tuple(-queue.priority, queue.running, queue.jobs.front().sequence);
+    };
+    for (auto& [id, queue] : queues_) {
+      if (queue.jobs.empty()) continue;
+      if (first == nullptr || rank(queue) < rank(*first)) first = &queue;
+    }
+    if (first == nullptr) return std::nullopt;
+    Candidate candidate = std::move(first->jobs.front());
+    first->jobs.pop_front();
+    return candidate;
+  }
+
+  // Jobs that cannot be placed now are passed over; those that have waited long keep what
+  // they need from the jobs behind them.
   void Choose() {
     while (Wanted() > 0) {
-      Queue* first = nullptr;
-      const auto rank = [](const Queue& queue) {
-        return std::tuple(-queue.priority, queue.running, queue.jobs.front().sequence);
-      };
-      for (auto& [id, queue] : queues_) {
-        if (queue.jobs.empty()) continue;
-        if (first == nullptr || rank(queue) < rank(*first)) first = &queue;
+      std::optional<Candidate> next = Next();
+      if (!next) return;
+      const NewJob& job = next->job;
+      const auto reachable = [&](const std::string& node) { return reachable_.contains(node); };
+      const auto is_free = [&](const std::string& node) { return holdings_.IsFree(node, job); };
+      auto nodes = ChooseNodes(job, next->avoid, reachable, is_free);
+      if (nodes) {
+        holdings_.Take(*nodes, job);
+        ++queues_[next->campaign_id].running;
+        choices_.push_back({*std::move(next), *std::move(nodes)});
+      } else if (next->aged) {
+        const auto reserved = NodesToReserve(job, next->avoid, reachable, is_free);
+        if (reserved) holdings_.Take(*reserved, job);
       }
-      if (first == nullptr) return;
-      Candidate candidate = std::move(first->jobs.front());
-      first->jobs.pop_front();
-      auto nodes = ChooseNodes(
-          candidate.job, candidate.avoid,
-          [&](const std::string& node) { return reachable_.contains(node); },
-          [&](const std::string& node) { return holdings_.IsFree(node, candidate.job); });
-      if (!nodes) continue;
-      holdings_.Take(*nodes, candidate.job);
-      ++first->running;
-      choices_.push_back({std::move(candidate), *std::move(nodes)});
     }
   }
 

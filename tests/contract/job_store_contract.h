@@ -140,10 +140,7 @@ TEST_P(JobStoreContract, ExclusiveGpuHoldsOnlyItsGpus) {
   Connect({"a"});
   std::vector<NewJob> list;
   for (std::vector<int> gpus : {std::vector<int>{0, 1}, {1, 2}, {2, 3}}) {
-    NewJob job = MakeJob({"a"});
-    job.gpu_indices = std::move(gpus);
-    job.exclusive_node = false;
-    list.push_back(job);
+    list.push_back(MakeGpuJob("a", std::move(gpus)));
   }
   list.push_back(MakeJob({"a"}));
   Create(MakeCampaign(list));
@@ -170,6 +167,57 @@ TEST_P(JobStoreContract, GangTakesAllItsNodesOrNone) {
   const auto gang = Claim({"a", "b"});
   ASSERT_EQ(gang.size(), 1U);
   EXPECT_EQ(gang[0].node_ids, (std::vector<std::string>{"b", "a"}));
+}
+
+TEST_P(JobStoreContract, SmallJobsDoNotStarveAGang) {
+  Connect({"a", "b"});
+  Create(MakeCampaign({MakeJob({"a"}), MakeJob({"b"}), MakeJob({"a"}), MakeJob({"a"})}));
+  const std::string gang = Create(MakeCampaign({MakeJob({"a", "b"}, 1, 2)}));
+  const auto first = Claim({"a", "b"});
+  ASSERT_EQ(first.size(), 2U);
+  Finish(first[0], Disposition::kSucceeded);
+  // Nothing is kept for it yet.
+  const auto second = Claim({"a", "b"});
+  ASSERT_EQ(second.size(), 1U);
+  stores_->Pass(std::chrono::minutes(3));
+  Finish(second[0], Disposition::kSucceeded);
+  EXPECT_TRUE(Claim({"a", "b"}).empty());
+  // Without b it could not run, so that nothing is kept.
+  const auto third = Claim({"a"});
+  ASSERT_EQ(third.size(), 1U);
+  Finish(third[0], Disposition::kSucceeded);
+  Create(MakeCampaign({MakeJob({"a"})}));
+  EXPECT_TRUE(Claim({"a", "b"}).empty());
+  Finish(first[1], Disposition::kSucceeded);
+  const auto last = Claim({"a", "b"});
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last[0].campaign_id, gang);
+}
+
+TEST_P(JobStoreContract, AJobThatWaitsKeepsNoMoreThanItNeeds) {
+  Connect({"a", "b", "c"});
+  Create(MakeCampaign({MakeGpuJob("a", {0})}));
+  const auto running = Claim({"a", "b", "c"});
+  ASSERT_EQ(running.size(), 1U);
+  const std::string both = Create(MakeCampaign({MakeGpuJob("a", {0, 1})}));
+  stores_->Pass(std::chrono::minutes(3));
+  Create(MakeCampaign({MakeGpuJob("a", {1})}));
+  const std::string other = Create(MakeCampaign({MakeGpuJob("a", {2})}));
+  const std::string elsewhere = Create(MakeCampaign({MakeJob({"b"})}));
+  const std::string urgent = Create(MakeCampaign({MakeGpuJob("a", {1})}, "urgent", 10));
+  std::set<std::string> claimed;
+  LeasedJob first;
+  for (const LeasedJob& job : Claim({"a", "b", "c"})) {
+    claimed.insert(job.campaign_id);
+    if (job.campaign_id == urgent) first = job;
+  }
+  EXPECT_EQ(claimed, (std::set<std::string>{other, elsewhere, urgent}));
+  Finish(first, Disposition::kSucceeded);
+  EXPECT_TRUE(Claim({"a", "b", "c"}).empty());
+  Finish(running[0], Disposition::kSucceeded);
+  const auto last = Claim({"a", "b", "c"});
+  ASSERT_EQ(last.size(), 1U);
+  EXPECT_EQ(last[0].campaign_id, both);
 }
 
 TEST_P(JobStoreContract, JobsBehindABusyHeadAreFound) {

@@ -80,7 +80,8 @@ class PostgresStores : public Stores {
   // Time is the server's and cannot be moved, so what it is compared with is.
   void Pass(Duration time) override {
     const std::string by = std::to_string(std::chrono::duration<double>(time).count()) + " s";
-    Execute("UPDATE job SET not_before = not_before - interval '" + by + "'");
+    Execute("UPDATE job SET not_before = not_before - interval '" + by +
+            "', create_time = create_time - interval '" + by + "'");
     Execute("UPDATE node_session SET last_heartbeat_time = last_heartbeat_time - interval '" + by +
             "'");
   }

@@ -23,7 +23,7 @@ class Stores {
   virtual ResultStore& results() = 0;
   // As if all leases given so far had run out.
   virtual void ExpireLeases() = 0;
-  // As if this much time had passed for requeued jobs and heartbeats.
+  // As if this much time had passed for queued jobs and heartbeats.
   virtual void Pass(Duration time) = 0;
 };
 
