@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/core/peer_node.h"
 #include "agent/core/runner_abort.h"
 #include "common/log.h"
 #include "common/units.h"
@@ -272,7 +273,9 @@ Status RankGroup::OnAborted(RankState* state, const v1::Failure& failure) {
   const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
   v1::Failure mine =
       MakeFailure(failure.failure_class(), failure.reason(),
-                  Who(*state) + ": " + failure.message() + (lost_peer ? Where(*state) : ""),
+                  Who(*state) + ": " +
+                      (lost_peer ? NamePeersNode(failure.message(), options_.spec) + Where(*state)
+                                 : failure.message()),
                   failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
   if (lost_peer) {
     // Those that have been waited for in vain are named once; the ranks that lose this one

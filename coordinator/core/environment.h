@@ -46,8 +46,8 @@ struct Options {
   // How often lost notifications, expired leases and unjudged campaigns are looked for.
   Duration poll = std::chrono::seconds(3);
   // From a gang's assignment to all its agents being ready: then it fails, and its nodes
-  // are free again.
-  Duration prepare = std::chrono::seconds(60);
+  // are free again. Longer than an agent gives its runners: it knows more of what failed.
+  Duration prepare = std::chrono::seconds(75);
 };
 
 }  // namespace assay::coordinator

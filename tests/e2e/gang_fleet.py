@@ -104,7 +104,8 @@ class GangFleet(Fleet):
             if not self.agents[name].running():
                 self.start_agent(name)
         for name in self.names:
-            self.await_node(name)
+            # An agent that lost its coordinator time and again waits up to a minute to dial.
+            self.await_node(name, seconds=90)
 
     def mark_logs(self):
         """From here on `said` looks."""

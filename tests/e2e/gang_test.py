@@ -81,8 +81,10 @@ CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
            "GANG_NOT_STARTED": "INFRASTRUCTURE", "LEASE_LOST": "INFRASTRUCTURE"}
 REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
            "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"},
-           "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "AGENT_LOST"}}
-EARLY_STOP_REASONS = {"prepare": {"RUNNER_NOT_READY", "GANG_NOT_READY"},
+           # The last where a rank's agent has not come back within a lease and ends it, and
+           # another's, which has, tells of it first.
+           "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "AGENT_LOST", "PEER_LOST"}}
+EARLY_STOP_REASONS = {"prepare": {"RUNNER_NOT_READY"},
                       "ready": {"TIMEOUT", "PEER_TIMEOUT"},
                       "rendezvous": {"TIMEOUT", "PEER_TIMEOUT"}}
 
@@ -213,7 +215,8 @@ class Run:
         if reason == "TIMEOUT":
             return "last seen in: " in message
         if self.trial.kind == "stop" and not self.trial.early_stop:
-            return f"rank {self.trial.victim} has not answered for 15 s:" in message
+            rank = f"rank {self.trial.victim} on node {self.victim}"
+            return f"{rank} has not answered for 15 s:" in message
         return re.search(rf"\b({self.victim}|rank {self.trial.victim})\b", message)
 
     def _expect_record(self, reason):

@@ -110,11 +110,11 @@ TEST_F(GangSessionTest, AGangThatNeverBecomesReadyFreesItself) {
   const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
   const v1::JobSpec job = AssignedTo(a);
   SayReady(a, job, "token");
-  for (int second = 0; second < 63; second += 3) {
+  for (int second = 0; second < 81; second += 3) {
     clock.Advance(std::chrono::seconds(3));
     executor->RunReady();
     for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
-    if (second < 54) {
+    if (second < 69) {
       ASSERT_EQ(Campaign(campaign).jobs().running(), 1) << second;
     }
   }
@@ -208,7 +208,7 @@ TEST_F(GangSessionTest, AGangThatBeganInPartEndsAfterARestart) {
   const auto b2 = Attach(b_);
   for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
   SayReady(b2, job, "");
-  for (int second = 0; second < 66; second += 3) {
+  for (int second = 0; second < 84; second += 3) {
     clock.Advance(std::chrono::seconds(3));
     executor->RunReady();
     for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
