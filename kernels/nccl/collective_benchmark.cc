@@ -15,6 +15,8 @@ constexpr int64_t kMaxNodes = 64;
 constexpr int64_t kMaxAggregate = 64;
 // Beyond it the mean of 8-bit integers, whose sum is at most 127, says next to nothing.
 constexpr int kMostRanksOfByteMean = 63;
+// The least number above 0 in e4m3 is 2^-9.
+constexpr int kMostRanksOfFp8Mean = 512;
 
 // NCCL's own model of a ring with the LL protocol over NVLink (src/graph/tuning.cc): a
 // start and then each step.
@@ -139,22 +141,22 @@ class CollectiveBenchmark : public Benchmark {
   }
 
  private:
-  // A mean in fp8 is exact on 2, 4, 8... ranks. Elsewhere its roundings add up to what a
-  // wrong result may differ by. Of 8-bit integers, whose sum must fit too, it is 0 or 1 on
-  // many ranks whatever they have.
+  // A mean in fp8 is exact on 2, 4, 8... ranks up to 512, where e4m3 still has 1 / n. Elsewhere
+  // its roundings add up to what a wrong result may differ by. Of 8-bit integers, whose sum must
+  // fit too, it is 0 or 1 on many ranks whatever they have.
   Status CheckMean(const ParameterMap& parameters, int world_size) const {
     if (!collective_.reduces || Word(parameters, "op") != "avg") return Status::Ok();
     const CollectiveType& type = CollectiveTypeOf(Word(parameters, "dtype"));
     if (type.bytes > 1) return Status::Ok();
-    const bool exact = (world_size & (world_size - 1)) == 0;
+    const bool exact = (world_size & (world_size - 1)) == 0 && world_size <= kMostRanksOfFp8Mean;
     const bool is_float = IsFloating(type.type);
     if (is_float ? exact : world_size <= kMostRanksOfByteMean) return Status::Ok();
-    return InvalidArgument(std::string("op avg in ") + type.name + " on " +
-                           std::to_string(world_size) + " ranks cannot be verified: take " +
-                           (is_float
-                                ? "a power of two of ranks"
-                                : "at most " + std::to_string(kMostRanksOfByteMean) + " ranks") +
-                           ", or op sum");
+    return InvalidArgument(
+        std::string("op avg in ") + type.name + " on " + std::to_string(world_size) +
+        " ranks cannot be verified: take " +
+        (is_float ? "a power of two of ranks up to " + std::to_string(kMostRanksOfFp8Mean)
+                  : "at most " + std::to_string(kMostRanksOfByteMean) + " ranks") +
+        ", or op sum");
   }
 
   Status CheckPlaces(const ParameterMap& parameters, int world_size) const {

@@ -3,10 +3,10 @@
 // an answer.
 #pragma once
 
-#include <compare>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "common/clock.h"
 #include "common/status.h"
@@ -38,7 +38,9 @@ struct Caller {
   int rank = 0;
   Purpose purpose = Purpose::kMessages;
 
-  friend auto operator<=>(const Caller&, const Caller&) = default;
+  bool operator<(const Caller& other) const {
+    return std::tie(rank, purpose) < std::tie(other.rank, other.purpose);
+  }
 };
 
 // Waits until each of `callers` has connected to `listener` and greeted. Strangers,

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <string>
@@ -14,6 +15,11 @@
 #include "kernels/net/socket.h"
 
 namespace assay {
+namespace {
+
+constexpr Duration kAfterError = std::chrono::milliseconds(100);
+
+}  // namespace
 
 PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_lost,
                      const HeartbeatRule& rule)
@@ -21,12 +27,14 @@ PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_l
   for (const PeerConnection& one : connections) {
     watched_.push_back({one.rank, one.fd, rule.first_patience});
   }
-  // Without a pipe there is no watch, and a loss is noticed when the ranks speak next.
-  if (watched_.empty() || pipe2(stop_, O_CLOEXEC) != 0) return;
+  if (watched_.empty()) return;
+  // Without a pipe the end waits for the next beat; the others must hear of this rank all the same.
+  if (pipe2(stop_, O_CLOEXEC) != 0) stop_[0] = stop_[1] = -1;
   thread_ = std::thread([this] { Watch(); });
 }
 
 PeerWatch::~PeerWatch() {
+  stopping_ = true;
   if (stop_[1] >= 0) close(stop_[1]);
   if (thread_.joinable()) thread_.join();
   if (stop_[0] >= 0) close(stop_[0]);
@@ -39,8 +47,11 @@ void PeerWatch::Watch() {
     entries.assign(1, {stop_[0], POLLIN, 0});
     // Only the end: beats wait until the next of this rank, so that it wakes once for all.
     for (const Watched& one : watched_) entries.push_back({one.ended ? -1 : one.fd, POLLRDHUP, 0});
-    if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) return;
-    if (entries[0].revents != 0) return;
+    if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) {
+      // Out of memory, say: beats go on.
+      std::this_thread::sleep_for(std::min<Duration>(rule_.interval, kAfterError));
+    }
+    if (stopping_) return;
     for (size_t i = 0; i < watched_.size(); ++i) {
       watched_[i].ended = watched_[i].ended || entries[i + 1].revents != 0;
     }

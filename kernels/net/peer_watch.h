@@ -67,7 +67,8 @@ class PeerWatch {
   const OnLost on_lost_;
   std::vector<Watched> watched_;  // The thread's alone once it runs.
   std::atomic<bool> report_ends_{false};
-  int stop_[2] = {-1, -1};  // A pipe: its end is the sign to stop.
+  std::atomic<bool> stopping_{false};
+  int stop_[2] = {-1, -1};  // A pipe: its end wakes the thread.
   std::thread thread_;
 };
 

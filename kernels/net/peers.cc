@@ -38,7 +38,7 @@ Result<std::optional<std::string>> Poll(Link* link) {
 class TcpPeers : public Peers {
  public:
   // `sockets`: those of every other rank at rank 0, rank 0's elsewhere.
-  TcpPeers(int rank, int world_size, std::map<Caller, Socket> sockets)
+  TcpPeers(int rank, int world_size, std::map<Caller, Socket>&& sockets)
       : rank_(rank), world_size_(world_size) {
     for (auto& [peer, socket] : sockets) {
       NoticeSilence(socket);
@@ -138,7 +138,7 @@ class TcpPeers : public Peers {
 
 class TcpRendezvous : public Rendezvous {
  public:
-  TcpRendezvous(Socket listener, MeetingPoint point)
+  TcpRendezvous(Socket listener, const MeetingPoint& point)
       : listener_(std::move(listener)), nonce_(point.nonce), token_(point.ToString()) {}
 
   const std::string& token() const override { return token_; }

@@ -58,7 +58,7 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
 
 Status Ring::AllReduce(const float* in, float* out, int64_t elements) {
   if (!next_.valid()) return PeerLost("the ring is closed after an earlier error");
-  const Status status = AllReduceSteps(in, out, elements);
+  Status status = AllReduceSteps(in, out, elements);
   if (!status.ok()) {
     next_ = Socket();
     previous_ = Socket();

@@ -194,13 +194,13 @@ Status ReceivingEnd::Start(int64_t lead_bytes, int64_t sample_bytes, int64_t sam
     std::fill(stream.buffer.begin(), stream.buffer.end(), '\xff');
   }
   const auto body = [this](size_t i) -> Status {
-    const Status received = ReceiveOn(streams_[i], i);
+    Status received = ReceiveOn(streams_[i], i);
     if (received.ok()) return received;
     enough_ = true;
     Announce(true);
     return NameStream(i, received);
   };
-  const Status started = threads_.Start(streams_.size(), body);
+  Status started = threads_.Start(streams_.size(), body);
   if (!started.ok()) static_cast<void>(Abort());  // `started` says why.
   return started;
 }

@@ -44,7 +44,7 @@ Status WriteCacheFile(const std::string& path, const std::string& text) {
   const bool written =
       ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (written && ::rename(unfinished.c_str(), path.c_str()) == 0) return Status::Ok();
-  const Status status = failed("write");
+  Status status = failed("write");
   ::unlink(unfinished.c_str());
   return status;
 }

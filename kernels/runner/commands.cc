@@ -99,7 +99,7 @@ int WorldSizeOf(const Benchmark& benchmark, const ParameterMap& parameters) {
 
 // Why this machine has no place for `world_size` ranks; empty if it has.
 std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
-  if (const std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
+  if (std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
   if (benchmark.Info().resource != Resource::kGpu || world_size == 1) return "";
   const int gpus = Gpu() == nullptr ? 0 : static_cast<int>(Gpu()->Gpus().size());
   if (gpus >= world_size) return "";

@@ -180,7 +180,7 @@ class Session {
   Status Leave() {
     if (peers_ == nullptr) return Status::Ok();
     watch_->ReportEnds(false);
-    const Status left = peers_->Barrier(kPeerTimeout);
+    Status left = peers_->Barrier(kPeerTimeout);
     watch_.reset();
     return left;
   }
@@ -188,7 +188,7 @@ class Session {
   // An error ends the job: the gang is over, or the GPU is not to be used.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(const CaseReport report, Execute(one));
-    const Status fault = FaultOf(report);
+    Status fault = FaultOf(report);
     if (EndsWithoutResult(fault)) return fault;
     if (start_.rank() == 0) {
       v1::RunnerEvent event;

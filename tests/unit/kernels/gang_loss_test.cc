@@ -121,7 +121,7 @@ TEST(PeerWatch, StoppedRankIsNoticedAndBlamesNobodyItself) {
     if (!peers.ok()) _exit(1);
     std::promise<void> lost;
     const PeerWatch watch((*peers)->Heartbeats(), [&](const Status&) { lost.set_value(); },
-                          {.interval = 10ms, .patience = 15});
+                          {.interval = 10ms, .patience = 15, .first_patience = 2000});
     if (!(*peers)->Barrier(20s).ok()) _exit(2);
     // Some beats long: what it blames rank 0 for, it does at the first.
     _exit(lost.get_future().wait_for(100ms) == std::future_status::timeout ? 0 : 3);

@@ -139,7 +139,7 @@ TEST(Peers, ARankHasComeWhenBothOfItsConnectionsHave) {
   auto one = std::async(std::launch::async, [&] {
     return ConnectAndGreet(*point, {1, Purpose::kHeartbeats}, Clock::Real().Now() + 5s);
   });
-  const auto peers = (*rendezvous)->Accept(2, 100ms);
+  const auto peers = (*rendezvous)->Accept(2, 1s);
   EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
   EXPECT_TRUE(one.get().ok());
