@@ -238,7 +238,7 @@ Status CheckNcclTogether(const std::map<std::string, std::string>& settings) {
   }
   const std::optional<int64_t> threads = NumberOf(settings, "NCCL_SOCKET_NTHREADS");
   const std::optional<int64_t> sockets = NumberOf(settings, "NCCL_NSOCKS_PERTHREAD");
-  if (threads && sockets && *threads * *sockets > kMostSockets) {
+  if (threads && sockets && *sockets > 0 && *threads > kMostSockets / *sockets) {
     return InvalidArgument("NCCL_SOCKET_NTHREADS is " + std::to_string(*threads) +
                            " and NCCL_NSOCKS_PERTHREAD is " + std::to_string(*sockets) +
                            ", and NCCL would limit the second. Make their product at most " +

@@ -97,6 +97,10 @@ TEST(NcclValuesTest, NeverTakesAnEmptyValueAndAlwaysHasBounds) {
 
 TEST(NcclValuesTest, ComparesSettingsThatContradictEachOther) {
   EXPECT_TRUE(CheckNcclTogether({}).ok());
+  // Bounds are not checked here, and no product is too large.
+  const std::string most = "9223372036854775807";
+  EXPECT_FALSE(
+      CheckNcclTogether({{"NCCL_SOCKET_NTHREADS", most}, {"NCCL_NSOCKS_PERTHREAD", most}}).ok());
   EXPECT_TRUE(CheckNcclTogether({{"NCCL_MIN_CTAS", "4"}, {"NCCL_MAX_CTAS", "4"}}).ok());
   EXPECT_TRUE(CheckNcclTogether({{"NCCL_MIN_CTAS", "8"}, {"NCCL_MAX_NCHANNELS", "4"}}).ok());
   EXPECT_THAT(
