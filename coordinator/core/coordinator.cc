@@ -102,7 +102,8 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name) 
 
 Result<v1::ImportResultsResponse> Coordinator::ImportResults(
     const v1::ImportResultsRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const storage::ImportedCampaign imported, ToImportedCampaign(request));
+  ASSAY_ASSIGN_OR_RETURN(const storage::ImportedCampaign imported,
+                         ToImportedCampaign(request, environment_.clock.WallNow()));
   ASSAY_ASSIGN_OR_RETURN(const storage::ImportOutcome outcome,
                          environment_.results.Import(imported));
   v1::ImportResultsResponse response;

@@ -12,13 +12,13 @@
 #include "common/digest.h"
 #include "common/filter.h"
 #include "common/units.h"
+#include "common/violations.h"
 #include "coordinator/core/matrix.h"
 #include "coordinator/core/nccl_settings.h"
 #include "coordinator/core/node_fields.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/spec_limits.h"
 #include "coordinator/core/text.h"
-#include "coordinator/core/violations.h"
 #include "schema/benchmark_schema.h"
 
 namespace assay::coordinator {

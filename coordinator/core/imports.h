@@ -3,17 +3,15 @@
 #pragma once
 
 #include "assay/v1/result_service.pb.h"
+#include "common/clock.h"
 #include "common/status.h"
 #include "storage/types.h"
 
 namespace assay::coordinator {
 
-// Results of one import.
-inline constexpr int kMaxImportedResults = 10'000;
-
 // A job a benchmark, with all its results as cases. Only what ImportResultsRequest names
-// is kept, and all of it is in bounds: plain texts, finite numbers. INVALID_ARGUMENT has
-// one violation a fault.
-Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request);
+// is kept, and all of it is in bounds as CheckImport says at the time `now`.
+Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
+                                                     WallTime now);
 
 }  // namespace assay::coordinator

@@ -10,7 +10,7 @@
 #include "assay/v1/campaign_service.pb.h"
 #include "common/parameter.h"
 #include "common/status.h"
-#include "coordinator/core/violations.h"
+#include "common/violations.h"
 
 namespace assay::coordinator {
 

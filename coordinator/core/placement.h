@@ -8,7 +8,7 @@
 #include "assay/v1/benchmark.pb.h"
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/node_service.pb.h"
-#include "coordinator/core/violations.h"
+#include "common/violations.h"
 
 namespace assay::coordinator {
 

@@ -3,7 +3,7 @@
 
 #include "assay/v1/campaign_service.pb.h"
 #include "common/clock.h"
-#include "coordinator/core/violations.h"
+#include "common/violations.h"
 
 namespace assay::coordinator {
 

@@ -8,11 +8,15 @@
 #include <limits>
 
 #include "common/digest.h"
+#include "schema/import_rules.h"
 
 namespace assay::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
+
+constexpr int64_t kNowSeconds = 1'750'000'000;
+constexpr WallTime kNow{std::chrono::seconds(kNowSeconds)};
 
 v1::ImportResultsRequest MakeRequest(int results = 3) {
   v1::ImportResultsRequest request;
@@ -54,7 +58,7 @@ TEST(ImportsTest, AJobABenchmark) {
   sent.mutable_conditions()->set_power_watts(700);
   request.mutable_provenance()->set_agent_version("0.1.0");
   request.mutable_provenance()->add_gpu_uuids("GPU-1");
-  const auto imported = ToImportedCampaign(request);
+  const auto imported = ToImportedCampaign(request, kNow);
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->campaign.spec.name(), "import: log.txt");
   EXPECT_EQ(imported->campaign.request_id, request.request_id());
@@ -90,7 +94,7 @@ TEST(ImportsTest, FaultsAreNamedAndNothingIsMade) {
       {"request_id", [](auto& r) { r.set_request_id("1"); }},
       {"provenance.imported_from", [](auto& r) { r.clear_provenance(); }},
       {"provenance.node_names", [](auto& r) { r.mutable_provenance()->add_node_names("\x1b[1m"); }},
-      {"environment", [](auto& r) { r.mutable_environment()->set_gpu_model("\xff"); }},
+      {"environment.gpu_model", [](auto& r) { r.mutable_environment()->set_gpu_model("\xff"); }},
       {"environment", [](auto& r) { r.mutable_environment()->set_gpu_count(-1); }},
       {"results", [](auto& r) { r.clear_results(); }},
       {"results[0].benchmark", [&](auto& r) { first(r)->set_benchmark("'; DROP TABLE"); }},
@@ -121,21 +125,28 @@ TEST(ImportsTest, FaultsAreNamedAndNothingIsMade) {
        [&](auto& r) { *first(r)->add_measurements() = first(r)->measurements(0); }},
       {"results[0].measurements.n", [&](auto& r) { first(r)->mutable_measurements(0)->set_n(0); }},
       {"results[0].start_time", [&](auto& r) { first(r)->mutable_start_time()->set_seconds(-1); }},
+      {"results[0].end_time",
+       [&](auto& r) { first(r)->mutable_end_time()->set_seconds(kNowSeconds + 301); }},
       {"results[0].conditions.flags",
        [&](auto& r) { first(r)->mutable_conditions()->add_flags("Not a word"); }},
   };
   for (const auto& [field, spoil] : faults) {
     v1::ImportResultsRequest request = MakeRequest();
     spoil(request);
-    const auto imported = ToImportedCampaign(request);
+    const auto imported = ToImportedCampaign(request, kNow);
     ASSERT_FALSE(imported.ok()) << field;
     EXPECT_EQ(imported.status().code(), Code::kInvalidArgument);
     ASSERT_FALSE(imported.status().violations().empty()) << field;
     EXPECT_EQ(imported.status().violations()[0].field, field);
   }
-  EXPECT_TRUE(ToImportedCampaign(MakeRequest(kMaxImportedResults)).ok());
-  EXPECT_THAT(ToImportedCampaign(MakeRequest(kMaxImportedResults + 1)).status().message(),
-              HasSubstr("10000"));
+  // Clocks may be apart a little.
+  v1::ImportResultsRequest soon = MakeRequest();
+  soon.mutable_results(0)->mutable_end_time()->set_seconds(kNowSeconds + 299);
+  EXPECT_TRUE(ToImportedCampaign(soon, kNow).ok());
+  EXPECT_TRUE(ToImportedCampaign(MakeRequest(schema::kMaxImportedResults), kNow).ok());
+  EXPECT_THAT(
+      ToImportedCampaign(MakeRequest(schema::kMaxImportedResults + 1), kNow).status().message(),
+      HasSubstr("10000"));
 }
 
 }  // namespace

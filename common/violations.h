@@ -7,7 +7,7 @@
 
 #include "common/status.h"
 
-namespace assay::coordinator {
+namespace assay {
 
 // Not thread-safe.
 class Violations {
@@ -38,4 +38,4 @@ class Violations {
   size_t count_ = 0;
 };
 
-}  // namespace assay::coordinator
+}  // namespace assay
