@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "common/utf8.h"
 #include "imports/imports.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxLines = 200'000;
 constexpr double kMaxNumber = 1e15;
+constexpr int kMostExponent = 300;
 constexpr int64_t kMaxInteger = int64_t{1} << 53;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
@@ -113,7 +115,11 @@ Result<Printed> PrintedOf(std::string_view word, size_t line, const std::string&
   if (mantissa < word.size()) {
     std::string_view digits = word.substr(mantissa + 1);
     if (digits.starts_with('+')) digits.remove_prefix(1);
-    std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    const auto error = std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec;
+    // Of a zero any exponent is a number; its rounding would be none.
+    if (error != std::errc() || std::abs(exponent) > kMostExponent) {
+      return FaultAt(line, what + " is " + Quoted(word) + "; expected a number from 0 to 1e15");
+    }
   }
   const size_t point = std::min(word.find('.'), mantissa);
   const auto decimals = static_cast<int>(mantissa - std::min(point + 1, mantissa));

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "common/utf8.h"
+#include "imports/checked_text.h"
 #include "imports/imports.h"
 #include "tests/unit/imports/files.h"
 
@@ -33,6 +34,14 @@ void ExpectRefused(const std::string& text, const std::string& why = "") {
     EXPECT_LT(result.status().message().size(), 1000U);
     EXPECT_THAT(result.status().message(), HasSubstr(why));
   }
+}
+
+TEST(HostileFileTest, NumbersHaveExponentsOfNumbers) {
+  for (const char* word : {"0.00e-2147483647", "0e400", "0e99999999999999999999", "-1", "nan"}) {
+    EXPECT_FALSE(PrintedOf(word, 3, "time").ok()) << word;
+  }
+  EXPECT_DOUBLE_EQ(PrintedOf("1.50e-3", 3, "time")->error, 0.5e-5);
+  EXPECT_DOUBLE_EQ(PrintedOf("0e0", 3, "time")->error, 0.5);
 }
 
 TEST(HostileFileTest, SizesAreBounded) {
