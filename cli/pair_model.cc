@@ -287,10 +287,10 @@ class Analysis {
     for (const auto& [pair, value] : values_) {
       const auto back = values_.find({pair.second, pair.first});
       const bool merge = !result_.both_ways && back != values_.end();
+      if (IsNothing(value)) zeros.push_back(value);
       if (merge && pair.first > pair.second) continue;
       const bool nothing = IsNothing(value) && (!merge || IsNothing(back->second));
       outcomes.push_back({pair.first, SecondSlot(pair.second), nothing});
-      if (IsNothing(value)) zeros.push_back(value);
     }
     std::map<size_t, DeadNode> dead;  // By slot.
     for (const DeadNode& one : DeadNodes(outcomes)) dead[one.node] = one;
@@ -299,7 +299,7 @@ class Analysis {
       if (dead.count(value.from) + dead.count(SecondSlot(value.to)) > 0) continue;
       const auto back = values_.find({value.to, value.from});
       const bool both = back != values_.end() && IsNothing(back->second);
-      if (both && result_.both_ways && value.from > value.to) continue;
+      if (both && value.from > value.to) continue;
       const bool one_way = back != values_.end() && !both;
       (IsCertainlyNothing(fit, value) ? result_.links : result_.doubtful_links)
           .push_back({value.from, value.to, one_way, 1});
@@ -315,7 +315,9 @@ class Analysis {
     if (gets == dead.end()) side = NodeSide::kSending;
     if (sends == dead.end()) side = NodeSide::kReceiving;
     // Nothing at all says more than little.
-    std::erase_if(result_.nodes, [&](const BadNode& bad) { return bad.node == node; });
+    const auto is_it = [&](const BadNode& bad) { return bad.node == node; };
+    std::erase_if(result_.nodes, is_it);
+    std::erase_if(result_.doubtful_nodes, is_it);
     std::erase(result_.unjudged_nodes, node);
     result_.nodes.push_back({node, side, 1, one.dead, one.pairs});
   }

@@ -245,6 +245,38 @@ TEST(PairModel, AZeroIsTheWorstLinkAndDisturbsNoOther) {
   }
 }
 
+// Where most pairs have one direction alone, and directions are not told apart.
+TEST(PairModel, AZeroOfOneDirectionIsNamedWhicheverItIs) {
+  for (const bool forward : {false, true}) {
+    PairFleet fleet(6);
+    std::vector<PairValue> values = fleet.Measure(false);
+    PairValue back = Between(values, 0, 1);
+    std::swap(back.from, back.to);
+    (forward ? Between(values, 0, 1) : back).value = 0;
+    values.push_back(back);
+    const PairAnalysis found = AnalyzePairs(6, values, kRule);
+    EXPECT_TRUE(found.nodes.empty());
+    ASSERT_EQ(found.links.size(), 1U) << forward;
+    EXPECT_EQ(found.links[0].from, forward ? 0U : 1U);
+    EXPECT_TRUE(found.links[0].one_way);
+  }
+}
+
+TEST(PairModel, ANodeThatCarriesNothingIsNotDoubtfulToo) {
+  PairFleet fleet(8);
+  std::vector<PairValue> values = fleet.Measure(true);
+  for (PairValue& value : values) {
+    value.error = 0.01;
+    if (value.from != 2) continue;
+    value.value = value.to < 5 ? 0 : value.value / 2;
+    value.error = 0.6;
+  }
+  const PairAnalysis found = AnalyzePairs(8, values, kRule);
+  ASSERT_EQ(found.nodes.size(), 1U);
+  EXPECT_EQ(found.nodes[0].node, 2U);
+  EXPECT_TRUE(found.doubtful_nodes.empty());
+}
+
 TEST(PairModel, ANodeThatCarriesNothingIsNamedAsSuch) {
   PairFleet fleet(4);
   std::vector<PairValue> values = fleet.Measure(true);
