@@ -26,10 +26,11 @@ Result<std::string> WithMetrics(const std::string& filter) {
   return typed.kind == Filter::Kind::kAll ? metrics : filter + " AND " + metrics;
 }
 
-void PrintTable(const std::vector<v1::StoredResult>& results, const Comparisons& comparisons) {
+void PrintTable(Client& client, const ResultsQuery& query,
+                const std::vector<v1::StoredResult>& results, const Comparisons& comparisons) {
   if (!comparisons.rows.empty()) Print(ComparisonTable(comparisons, StyleOf(STDOUT_FILENO)));
   if (results.empty()) {
-    PrintError("No results match.\n");
+    PrintNoMatch(client, query);
   } else if (comparisons.rows.empty()) {
     PrintError("None of the results is of a GPU and case that was published.\n" +
                PublishedText(results, StyleOf(STDERR_FILENO)));
@@ -60,7 +61,7 @@ ExitCode Compare(Context& context, const CompareOptions& options) {
   } else if (options.format == OutputFormat::kCsv) {
     Print(ComparisonCsv(comparisons));
   } else {
-    PrintTable(*results, comparisons);
+    PrintTable(*client, query, *results, comparisons);
   }
   return kExitDone;
 }

@@ -27,6 +27,10 @@ void AddQueryOptions(CLI::App& command, ResultsQuery& query);
 // `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
+// Says on stderr that the query found nothing, and asks whether imported results, which
+// are left out unless the filter names them, would match.
+void PrintNoMatch(Client& client, const ResultsQuery& query);
+
 // Prints `results` on stdout; a table without rows is nothing.
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format);
 

@@ -13,6 +13,8 @@
 namespace assay::cli {
 namespace {
 
+constexpr char kImportedToo[] = "imported : *";
+
 struct ResultsOptions {
   ResultsQuery query;
   OutputFormat format = OutputFormat::kTable;
@@ -32,6 +34,22 @@ Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   const std::string restriction = "campaign = \"" + response.campaign().campaign_id() + "\"";
   // OR binds tighter than AND, so the filter needs no parentheses.
   return filter.kind == Filter::Kind::kAll ? restriction : query.filter + " AND " + restriction;
+}
+
+// True if imported results match, which are left out unless the filter names them: one of
+// them is asked for. An error here is none of the query, which was answered.
+bool ImportedMatch(Client& client, ResultsQuery query) {
+  if (!query.campaign.empty()) return false;
+  const Result<Filter> filter = ParseFilter(query.filter);
+  if (!filter.ok()) return false;
+  for (const char* field : {"imported", "imported_from", "campaign"}) {
+    if (Mentions(*filter, field)) return false;
+  }
+  // OR binds tighter than AND, so the filter needs no parentheses.
+  query.filter += std::string(filter->kind == Filter::Kind::kAll ? "" : " AND ") + kImportedToo;
+  query.limit = 1;
+  const auto results = FetchResults(client, query);
+  return results.ok() && !results->empty();
 }
 
 ExitCode Results(Context& context, const ResultsOptions& options) {
@@ -66,9 +84,15 @@ Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const Results
       [](v1::ListResultsResponse& page) { return page.mutable_results(); });
 }
 
+void PrintNoMatch(Client& client, const ResultsQuery& query) {
+  PrintError("No results match.\n");
+  if (!ImportedMatch(client, query)) return;
+  PrintError(std::string("hint: imported results do: add `") + kImportedToo + "` to --filter\n");
+}
+
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
-  if (results.empty() && format == OutputFormat::kTable) PrintError("No results match.\n");
+  if (results.empty() && format == OutputFormat::kTable) PrintNoMatch(client, query);
   PrintResults(results, format);
   return Status::Ok();
 }

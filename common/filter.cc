@@ -201,13 +201,29 @@ class Parser {
   Result<std::string> ParseValue() {
     if (Peek() == '"' || Peek() == '\'') return ParseQuoted();
     const size_t begin = position_;
-    while (!AtEnd() && !EndsWord(Peek())) ++position_;
+    SkipWord();
     const std::string word(text_.substr(begin, position_ - begin));
     if (word.empty() || word == "AND" || word == "OR" || word == "NOT") {
       position_ = begin;
       return Unexpected("a value");
     }
+    if (Peek() == ',' || Peek() == '=') return UnquotedList(begin);
     return word;
+  }
+
+  void SkipWord() {
+    while (!AtEnd() && !EndsWord(Peek())) ++position_;
+  }
+
+  // A list as campaigns have it, "Ring,Tree" or "^=eth0", as the value that begins at `begin`.
+  Status UnquotedList(size_t begin) {
+    const Status found = Unexpected("AND, OR, another condition or the end");
+    while (Peek() == ',' || Peek() == '=') {
+      ++position_;
+      SkipWord();
+    }
+    const std::string list(text_.substr(begin, std::min<size_t>(position_ - begin, 80)));
+    return found.WithHint("a value with , or = goes in quotes: \"" + list + "\"");
   }
 
   // Backslash escapes quote and backslash.
@@ -277,23 +293,34 @@ bool EqualsPattern(std::string_view text, std::string_view pattern) {
                 : text.ends_with(pattern.substr(1));
 }
 
-bool Holds(std::string_view text, Comparator comparator, std::string_view value) {
-  switch (comparator) {
+bool HoldsInOrder(std::string_view text, const Filter& restriction) {
+  const std::string_view value = restriction.value;
+  const std::optional<int> order =
+      restriction.numbers_only ? CompareNumbers(text, value) : CompareValues(text, value);
+  if (!order) return false;
+  switch (restriction.comparator) {
+    case Comparator::kLess:
+      return *order < 0;
+    case Comparator::kLessOrEqual:
+      return *order <= 0;
+    case Comparator::kGreater:
+      return *order > 0;
+    default:
+      return *order >= 0;
+  }
+}
+
+bool Holds(std::string_view text, const Filter& restriction) {
+  const std::string_view value = restriction.value;
+  switch (restriction.comparator) {
     case Comparator::kEqual:
     case Comparator::kNotEqual:
       return EqualsPattern(text, value);
-    case Comparator::kLess:
-      return CompareValues(text, value) < 0;
-    case Comparator::kLessOrEqual:
-      return CompareValues(text, value) <= 0;
-    case Comparator::kGreater:
-      return CompareValues(text, value) > 0;
-    case Comparator::kGreaterOrEqual:
-      return CompareValues(text, value) >= 0;
     case Comparator::kHas:
       return value == "*" || text.find(value) != std::string_view::npos;
+    default:
+      return HoldsInOrder(text, restriction);
   }
-  return false;
 }
 
 }  // namespace
@@ -310,9 +337,8 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup) {
   if (filter.kind == Filter::Kind::kAll) return true;
   if (filter.kind == Filter::Kind::kRestriction) {
     ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> values, lookup(filter.field));
-    const bool any = std::any_of(values.begin(), values.end(), [&](const std::string& value) {
-      return Holds(value, filter.comparator, filter.value);
-    });
+    const bool any = std::any_of(values.begin(), values.end(),
+                                 [&](const std::string& value) { return Holds(value, filter); });
     return any != (filter.comparator == Comparator::kNotEqual);
   }
   // Every child is looked at, so that an unknown field is an error wherever it
@@ -327,14 +353,18 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup) {
   return held == 0;
 }
 
-int CompareValues(std::string_view a, std::string_view b) {
+std::optional<int> CompareNumbers(std::string_view a, std::string_view b) {
   const auto version_a = AsVersion(a);
   const auto version_b = AsVersion(b);
   if (version_a && version_b) return Order(*version_a, *version_b);
   const auto number_a = AsNumber(a);
   const auto number_b = AsNumber(b);
   if (number_a && number_b) return Order(*number_a, *number_b);
-  return Order(a.compare(b), 0);
+  return std::nullopt;
+}
+
+int CompareValues(std::string_view a, std::string_view b) {
+  return CompareNumbers(a, b).value_or(Order(a.compare(b), 0));
 }
 
 std::string FilterNumber(double number) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ struct Filter {
   std::string field;
   Comparator comparator = Comparator::kEqual;
   std::string value;
+  // kRestriction by < <= > >=: holds only for values that CompareNumbers orders against
+  // this one. The parser leaves it false; who knows the field's kind sets it.
+  bool numbers_only = false;
 };
 
 // Limits that keep hostile filters cheap.
@@ -56,6 +60,10 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 // alone are a version ("2.5" < "2.49"); anything else that reads as a number, with
 // a sign or an exponent, is one.
 int CompareValues(std::string_view a, std::string_view b);
+
+// The order of two versions or of two numbers, as CompareValues has it; nullopt where
+// that would compare them as text.
+std::optional<int> CompareNumbers(std::string_view a, std::string_view b);
 
 // How a lookup gives a measured number, so that it compares as a number and
 // never as a version: with an exponent, "2.49e+00".

@@ -71,19 +71,28 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
-// In decimal, or in hexadecimal behind 0x. Not with a leading 0: that is octal to NCCL.
+// In decimal alone, for a setting has one spelling; a leading 0 would be octal to NCCL.
 std::optional<int64_t> Integer(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
-  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-  if (hexadecimal) text.remove_prefix(2);
   if (text.empty() || text[0] == '-') return std::nullopt;
-  if (!hexadecimal && text.size() > 1 && text[0] == '0') return std::nullopt;
+  if (text[0] == '0' && (negative || text.size() > 1)) return std::nullopt;
   int64_t number = 0;
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, hexadecimal ? 16 : 10);
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || stop != end) return std::nullopt;
   return negative ? -number : number;
+}
+
+// The number of "0x10"; nullopt for all that is not hexadecimal.
+std::optional<int64_t> Hexadecimal(std::string_view text) {
+  if (!text.starts_with("0x") && !text.starts_with("0X")) return std::nullopt;
+  text.remove_prefix(2);
+  uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, 16);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
 }
 
 // "; NCCL would read it as 4": it reads what stands at the beginning, in any base that C has.
@@ -195,6 +204,15 @@ std::optional<int64_t> NumberOf(const std::map<std::string, std::string>& settin
 }  // namespace
 
 std::string WhyNoNcclValue(const NcclValues& values, std::string_view value) {
+  const bool numbers =
+      values.kind == NcclValues::Kind::kInteger || values.kind == NcclValues::Kind::kDistance;
+  if (const std::optional<int64_t> number = Hexadecimal(value); numbers && number) {
+    const std::string decimal = std::to_string(*number);
+    const std::string why = WhyNoNcclValue(values, decimal);
+    return why.empty() ? "write it in decimal, " + decimal +
+                             ", for results are found by one spelling of each number"
+                       : why;
+  }
   switch (values.kind) {
     case NcclValues::Kind::kInteger:
       return WhyNoInteger(values, value);

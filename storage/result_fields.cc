@@ -4,10 +4,12 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "common/nccl_variables.h"
 #include "common/parameter.h"
+#include "common/units.h"
 #include "schema/interval.h"
 #include "storage/timestamps.h"
 
@@ -65,57 +67,133 @@ Status BadValue(const Filter& restriction, const std::string& expected) {
 }
 
 constexpr std::string_view kNcclPrefix = "nccl.";
+// Beyond this, and closer to zero than its inverse, stores compare numbers no longer.
+constexpr double kBeyondNumbers = 1e99;
 
-std::string InUpperCase(std::string_view text) {
-  std::string upper(text);
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return upper;
+// How the names of all NCCL's variables begin.
+constexpr std::string_view kNcclNames = "NCCL_";
+
+// By std::toupper or std::tolower.
+std::string InCase(std::string_view text, int (*convert)(int)) {
+  std::string converted(text);
+  std::transform(converted.begin(), converted.end(), converted.begin(),
+                 [&](unsigned char c) { return static_cast<char>(convert(c)); });
+  return converted;
 }
 
-Status UnknownVariable(std::string_view field) {
-  const std::string name = InUpperCase(field.substr(kNcclPrefix.size()));
-  std::vector<std::string> names;
-  for (const NcclVariable& variable : NcclVariables()) names.emplace_back(variable.name);
-  const std::string closest = ClosestName(name, names);
-  Status error = InvalidArgument(
-      "filter: results record no variable `" + name.substr(0, 80) +
-          "` of NCCL; after `nccl.` goes one that a campaign may set, for example nccl.NCCL_ALGO",
-      "UNKNOWN_FIELD");
-  return closest.empty() ? error : error.WithHint("did you mean `nccl." + closest + "`?");
+// The field, as it is written, that was probably meant; empty if none is close.
+std::string ClosestField(const std::string& field) {
+  // By what may be typed for it, in lower case as a filter's fields are: NCCL's variables
+  // also without "nccl." or without "NCCL_".
+  std::map<std::string, std::string> meant;
+  for (const NcclVariable& variable : NcclVariables()) {
+    const std::string name = InCase(variable.name, std::tolower);
+    const std::string written = std::string(kNcclPrefix) + std::string(variable.name);
+    meant[name] = written;
+    meant[std::string(kNcclPrefix) + name] = written;
+    meant[std::string(kNcclPrefix) + name.substr(kNcclNames.size())] = written;
+  }
+  for (const ResultField& one : ResultFields()) meant[std::string(one.name)] = one.name;
+  std::vector<std::string> typed;
+  for (const auto& [name, written] : meant) typed.push_back(name);
+  const std::string closest = ClosestName(field, typed);
+  if (!closest.empty()) return meant.at(closest);
+  const size_t dot = field.find('.');
+  if (dot == std::string::npos) return "";
+  const bool parameter =
+      !ClosestName(field.substr(0, dot + 1), {std::string(kParameterPrefix)}).empty();
+  return parameter ? std::string(kParameterPrefix) + field.substr(dot + 1, 80) : "";
 }
 
 Status UnknownField(const std::string& field) {
-  if (field.starts_with(kNcclPrefix)) return UnknownVariable(field);
-  std::vector<std::string> names;
-  std::string known;
-  for (const ResultField& one : ResultFields()) {
-    names.emplace_back(one.name);
-    known += std::string(one.name) + ", ";
+  std::string what;
+  if (field.starts_with(kNcclPrefix)) {
+    what = "results record no variable `" +
+           InCase(field.substr(kNcclPrefix.size(), 80), std::toupper) +
+           "` of NCCL; after `nccl.` goes one that a campaign may set, for example nccl.NCCL_ALGO";
+  } else {
+    what = "results have no field `" + field.substr(0, 80) + "`; the fields are ";
+    for (const ResultField& one : ResultFields()) what += std::string(one.name) + ", ";
+    what += "parameters.NAME and nccl.NCCL_NAME";
   }
-  const std::string closest = ClosestName(field, names);
-  Status error =
-      InvalidArgument("filter: results have no field `" + field.substr(0, 80) +
-                          "`; the fields are " + known + "parameters.NAME and nccl.NCCL_NAME",
-                      "UNKNOWN_FIELD");
+  const Status error = InvalidArgument("filter: " + what, "UNKNOWN_FIELD");
+  const std::string closest = ClosestField(field);
   return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
+}
+
+// A finite decimal number and nothing else.
+std::optional<double> DecimalNumber(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const bool plain = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
+  if (text.empty() || *end != '\0' || !plain || !std::isfinite(number)) return std::nullopt;
+  return number;
 }
 
 // Any text that compares as a number, rewritten so that it always does.
 Status CheckNumber(Filter& restriction) {
-  char* end = nullptr;
-  const double number = std::strtod(restriction.value.c_str(), &end);
-  const bool plain = restriction.value.find_first_not_of("+-.0123456789eE") == std::string::npos;
-  if (restriction.value.empty() || *end != '\0' || !plain || !std::isfinite(number)) {
-    return BadValue(restriction, "a number");
-  }
-  restriction.value = FilterNumber(number);
+  const std::optional<double> number = DecimalNumber(restriction.value);
+  if (!number) return BadValue(restriction, "a number");
+  restriction.value = FilterNumber(*number);
   return Status::Ok();
 }
 
 bool IsEquality(const Filter& restriction) {
   return restriction.comparator == Comparator::kEqual ||
          restriction.comparator == Comparator::kNotEqual;
+}
+
+bool IsOrder(const Filter& restriction) {
+  return !IsEquality(restriction) && restriction.comparator != Comparator::kHas;
+}
+
+// A size with a unit ("1MiB") as its number, in decimal.
+std::optional<std::string> NumberOfSize(const std::string& text) {
+  if (DecimalNumber(text)) return std::nullopt;
+  const Result<int64_t> bytes = ParseBytes(text);
+  return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
+}
+
+// `restriction`, or the same of its field with another value: both for !=.
+void AlsoFor(Filter& restriction, std::string value) {
+  Filter either;
+  either.kind =
+      restriction.comparator == Comparator::kEqual ? Filter::Kind::kOr : Filter::Kind::kAnd;
+  either.children.assign(2, restriction);
+  either.children.back().value = std::move(value);
+  restriction = std::move(either);
+}
+
+// Parameters and NCCL's variables are recorded as text: whole numbers in decimal, without
+// units, or words.
+Status CheckSetting(Filter& restriction) {
+  if (restriction.comparator == Comparator::kHas) return Status::Ok();
+  const std::optional<std::string> size = NumberOfSize(restriction.value);
+  if (IsEquality(restriction)) {
+    if (size) AlsoFor(restriction, *size);
+    return Status::Ok();
+  }
+  restriction.numbers_only = true;
+  const std::optional<double> number = DecimalNumber(restriction.value);
+  if (size) {
+    restriction.value = *size;
+  } else if (!number || std::abs(*number) >= kBeyondNumbers) {
+    return BadValue(restriction, "a number or a size after < <= > >=")
+        .WithHint("write for example 4096, 0.5, 64KiB or 1MiB; words have no order, only = and !=");
+  } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
+    // Whole numbers stay as they are, for these compare exactly; "1.5" would be a version.
+    restriction.value = FilterNumber(std::abs(*number) < 1 / kBeyondNumbers ? 0 : *number);
+  }
+  return Status::Ok();
+}
+
+Status CheckVersion(Filter& restriction) {
+  if (!IsOrder(restriction)) return Status::Ok();
+  restriction.numbers_only = true;
+  const bool plain = restriction.value.find_first_not_of(".0123456789") == std::string::npos;
+  if (plain && CompareNumbers(restriction.value, "0")) return Status::Ok();
+  return BadValue(restriction, "a version in digits and dots after < <= > >=")
+      .WithHint("write for example 580 or 580.95.05");
 }
 
 Status CheckWord(const Filter& restriction, const std::vector<std::string>& words) {
@@ -130,10 +208,20 @@ Status CheckWord(const Filter& restriction, const std::vector<std::string>& word
   return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
 }
 
+Status CheckUnordered(const Filter& restriction) {
+  if (!IsOrder(restriction)) return Status::Ok();
+  return InvalidArgument(
+             "filter: `" + restriction.field + "` is more than a version, so it has no order",
+             "BAD_FILTER")
+      .WithHint("write = with a * at the end, for example `" + restriction.field + " = 6.8*`");
+}
+
 Status CheckTyped(Filter& restriction, const ResultField& field) {
   const FieldType type = field.type;
   if (restriction.comparator == Comparator::kHas && restriction.value == "*") return Status::Ok();
   if (type == FieldType::kText) return CheckWord(restriction, field.words);
+  if (type == FieldType::kVersion) return CheckVersion(restriction);
+  if (type == FieldType::kNameWithVersion) return CheckUnordered(restriction);
   if (restriction.comparator == Comparator::kHas) {
     return InvalidArgument(
         "filter: `" + restriction.field + "` is not text; `:` takes only * there", "BAD_FILTER");
@@ -154,8 +242,8 @@ Status CheckTyped(Filter& restriction, const ResultField& field) {
 Status Check(Filter& filter) {
   for (Filter& child : filter.children) ASSAY_RETURN_IF_ERROR(Check(child));
   if (filter.kind != Filter::Kind::kRestriction) return Status::Ok();
-  if (filter.field.starts_with(kParameterPrefix)) return Status::Ok();
-  if (NcclVariableOf(filter.field)) return Status::Ok();
+  if (filter.field.starts_with(kParameterPrefix)) return CheckSetting(filter);
+  if (NcclVariableOf(filter.field)) return CheckSetting(filter);
   for (const ResultField& field : ResultFields()) {
     if (field.name == filter.field) return CheckTyped(filter, field);
   }
@@ -176,6 +264,8 @@ void Require(Filter& filter, const std::string& field, const std::string& value)
 
 std::vector<ResultField> MakeFields() {
   constexpr FieldType kText = FieldType::kText;
+  constexpr FieldType kVersion = FieldType::kVersion;
+  constexpr FieldType kNameWithVersion = FieldType::kNameWithVersion;
   constexpr FieldType kNumber = FieldType::kNumber;
   constexpr FieldType kBoolean = FieldType::kBoolean;
   using R = const Record&;
@@ -218,16 +308,16 @@ std::vector<ResultField> MakeFields() {
       {"gpu.uuid", kText, [](R r) { return List(Origin(r).gpu_uuids()); }},
       {"topology", kText, [](R r) { return Text(Hardware(r).topology()); }},
       {"cpu.model", kText, [](R r) { return Text(Hardware(r).cpu_model()); }},
-      {"driver", kText, [](R r) { return Text(Hardware(r).driver_version()); }},
-      {"cuda", kText, [](R r) { return Text(Software(r).cuda_runtime()); }},
-      {"cublas", kText, [](R r) { return Text(Software(r).cublas()); }},
-      {"nccl", kText, [](R r) { return Text(Software(r).nccl()); }},
-      {"blas", kText, [](R r) { return Text(Software(r).blas()); }},
+      {"driver", kVersion, [](R r) { return Text(Hardware(r).driver_version()); }},
+      {"cuda", kVersion, [](R r) { return Text(Software(r).cuda_runtime()); }},
+      {"cublas", kVersion, [](R r) { return Text(Software(r).cublas()); }},
+      {"nccl", kVersion, [](R r) { return Text(Software(r).nccl()); }},
+      {"blas", kNameWithVersion, [](R r) { return Text(Software(r).blas()); }},
       {"node", kText, Nodes},
       {"provider", kText, [](R r) { return Text(Origin(r).provider()); }},
       {"region", kText, [](R r) { return Text(Origin(r).region()); }},
-      {"kernel", kText, [](R r) { return Text(Origin(r).kernel()); }},
-      {"agent_version", kText, [](R r) { return Text(Origin(r).agent_version()); }},
+      {"kernel", kNameWithVersion, [](R r) { return Text(Origin(r).kernel()); }},
+      {"agent_version", kVersion, [](R r) { return Text(Origin(r).agent_version()); }},
       {"price", kNumber,
        [](R r) {
          return Origin(r).has_price_per_hour() ? Number(Origin(r).price_per_hour()) : Values{};
@@ -260,7 +350,7 @@ const std::vector<ResultField>& ResultFields() {
 
 std::optional<std::string> NcclVariableOf(std::string_view field) {
   if (!field.starts_with(kNcclPrefix)) return std::nullopt;
-  std::string name = InUpperCase(field.substr(kNcclPrefix.size()));
+  std::string name = InCase(field.substr(kNcclPrefix.size()), std::toupper);
   return FindNcclVariable(name) == nullptr ? std::nullopt : std::optional(std::move(name));
 }
 

@@ -13,7 +13,9 @@
 
 namespace assay::storage {
 
-enum class FieldType { kText, kNumber, kBoolean };
+// Text orders as text; a version (digits and dots) only against versions; a name that has a
+// version in it ("6.8.0-45-generic") not at all, for as text 6.8 would come after 6.11.
+enum class FieldType { kText, kVersion, kNameWithVersion, kNumber, kBoolean };
 
 struct ResultField {
   std::string_view name;
@@ -44,10 +46,13 @@ inline constexpr std::string_view kParameterPrefix = "parameters.";
 std::optional<std::string> NcclVariableOf(std::string_view field);
 
 // The filter as stores apply it: parsed, fields and values checked, times turned
-// into seconds since 1970, and results excluded that are simulated, imported or of a
+// into seconds since 1970, sizes with units into their numbers where parameters and NCCL's
+// variables are compared (by = and != with the size as written too, for a value may be a
+// word), and results excluded that are simulated, imported or of a
 // secondary metric, unless the filter names `simulated`; `imported`, `imported_from` or
 // `campaign`; `metric` or `primary`.
-// INVALID_ARGUMENT names an unknown field and lists the known ones.
+// INVALID_ARGUMENT names an unknown field, the closest known one or all of them; so it
+// does an order (< <= > >=) against a value that has none in the field's kind.
 Result<Filter> ParseResultFilter(std::string_view text);
 
 // True if `record` matches a filter made by ParseResultFilter.

@@ -159,7 +159,19 @@ class Translator {
       return expression + sign + Bind(filter.value) + "::boolean";
     }
     if (sign == " = ") return Equals(expression, filter.value);
+    if (filter.numbers_only) return Ordered(expression, sign, Bind(filter.value));
     return "assay_compare(" + expression + ", " + Bind(filter.value) + ")" + sign + "0";
+  }
+
+  // As CompareNumbers: what assay_compare would order as text has no order. NULL then.
+  static std::string Ordered(const std::string& expression, const std::string& sign,
+                             const std::string& value) {
+    const auto both = [&](const std::string& pattern) {
+      return "(" + expression + " ~ '" + pattern + "' AND " + value + " ~ '" + pattern + "')";
+    };
+    return "CASE WHEN " + both(R"(^\d{1,18}(\.\d{1,18})*$)") + " OR (length(" + expression +
+           ") <= 80 AND " + both(R"(^[+-]?\d+(\.\d+)?([eE][+-]?\d{1,2})?$)") +
+           ") THEN assay_compare(" + expression + ", " + value + ")" + sign + "0 END";
   }
 
   std::string Equals(const std::string& expression, const std::string& value) {

@@ -207,6 +207,45 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
   EXPECT_EQ(Matching("metric = time"), 1U);
 }
 
+TEST_P(ResultStoreContract, ParametersCompareAsNumbersWhereTheyAreOrdered) {
+  const LeasedJob job = Running(5);
+  std::vector<v1::CaseResult> sent;
+  for (const char* bytes : {"8", "65536", "1048576", "134217728", "1MiB"}) {
+    v1::CaseResult& result = sent.emplace_back(MakeResult(job, static_cast<int>(sent.size())));
+    (*result.mutable_parameters())["bytes"] = bytes;
+    (*result.mutable_parameters())["dtype"] = "fp32";
+    (*result.mutable_environment()->mutable_nccl())["NCCL_BUFFSIZE"] = bytes;
+  }
+  Commit(sent);
+  for (const std::string field : {"parameters.bytes", "nccl.NCCL_BUFFSIZE"}) {
+    for (const auto& [rest, count] : {std::pair(" < 1MiB", 2U),
+                                      {" <= 1MiB", 3U},
+                                      {" > 1MiB", 1U},
+                                      {" >= \"1 mib\"", 2U},
+                                      {" < 9", 1U},
+                                      {" < 8.5", 1U},
+                                      {" > 1e5", 2U},
+                                      {" > -1", 4U},
+                                      {" = 1MiB", 2U},  // The word and the number.
+                                      {" = 1024KiB", 1U},
+                                      {" = 1048576", 1U},
+                                      {" != 1MiB", 3U},
+                                      {" != 64KiB", 4U},
+                                      {" = 1M*", 1U},
+                                      {" : MiB", 1U}}) {
+      EXPECT_EQ(Matching(field + rest), count) << field << rest;
+    }
+    for (const char* rest : {" < 1Mi", " > big", " >= 0x10", " < 1e300"}) {
+      EXPECT_EQ(results().List(field + rest, {}).status().reason(), "BAD_FILTER") << rest;
+    }
+  }
+  EXPECT_EQ(Matching("NOT parameters.bytes < 1MiB"), 3U);
+  EXPECT_EQ(Matching("parameters.dtype > 1"), 0U);
+  EXPECT_EQ(Matching("parameters.dtype < 1MiB"), 0U);
+  EXPECT_EQ(Matching("parameters.dtype = 16MiB"), 0U);
+  EXPECT_EQ(results().List("driver >= r580", {}).status().reason(), "BAD_FILTER");
+}
+
 TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
   const LeasedJob job = Running(3);
   v1::CaseResult ring = MakeResult(job);

@@ -149,6 +149,9 @@ struct FakeCoordinator::Results final : v1::ResultService::Service {
     response->set_next_page_token(
         Page(fake.results, request->page_size(), request->page_token(),
              [&](const v1::StoredResult& result) { *response->add_results() = result; }));
+    if (request->filter().find("imported") != std::string::npos) {
+      for (const v1::StoredResult& result : fake.imported) *response->add_results() = result;
+    }
     return grpc::Status::OK;
   }
 

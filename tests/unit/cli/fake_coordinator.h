@@ -37,6 +37,8 @@ class FakeCoordinator {
   std::vector<v1::Campaign> campaigns;
   std::vector<v1::Job> jobs;
   std::vector<v1::StoredResult> results;
+  // Listed only for filters that name `imported`.
+  std::vector<v1::StoredResult> imported;
   v1::ListFleetBenchmarksResponse benchmarks;
   Status create_error;
   Status import_error;

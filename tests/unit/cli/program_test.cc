@@ -347,6 +347,18 @@ TEST_F(ServedTest, UnknownBenchmarkIsGuessed) {
             "assay: no connected node knows a benchmark \"gem\"\nhint: did you mean gemm?\n");
 }
 
+TEST_F(ServedTest, ImportedResultsThatWouldMatchAreHintedAt) {
+  const std::vector<std::string> filtered = {"results", "--filter", "a = 1 OR b = 2"};
+  EXPECT_EQ(Run(filtered).err, "No results match.\n");
+  EXPECT_EQ(fake_.last_filter(), "a = 1 OR b = 2 AND imported : *");
+  fake_.imported.emplace_back();
+  EXPECT_THAT(Run(filtered).err, HasSubstr("hint: imported results do: add `imported : *`"));
+  EXPECT_THAT(Run({"results"}).err, HasSubstr("hint: imported"));
+  EXPECT_THAT(Run({"compare", "--published"}).err, HasSubstr("hint: imported"));
+  EXPECT_EQ(Run({"results", "--campaign", "nightly"}).err, "No results match.\n");
+  EXPECT_EQ(Run({"results", "-o", "csv"}).err, "");
+}
+
 TEST_F(ServedTest, EmptyFleetSaysWhatToDo) {
   fake_.nodes.clear();
   EXPECT_THAT(Run({"node", "list"}).err, HasSubstr("assay node add HOST:PORT"));

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <random>
+#include <tuple>
 
 namespace assay {
 namespace {
@@ -107,6 +108,19 @@ TEST(Filter, ErrorsSayWhereAndWhat) {
   }
 }
 
+TEST(Filter, HintsAtQuotesForValuesThatNeedThem) {
+  for (const auto& [text, where, hint] :
+       {std::tuple("a = Ring,Tree", "character 9: found `,`", "quotes: \"Ring,Tree\""),
+        {"(a = x,y,z) AND b = 1", "character 7: found `,`", "quotes: \"x,y,z\""},
+        {"a = ^=eth0", "character 6: found `=`", "quotes: \"^=eth0\""}}) {
+    const Status error = ParseFilter(text).status();
+    EXPECT_THAT(error.message(), HasSubstr(where)) << text;
+    EXPECT_THAT(error.hint(), HasSubstr(hint)) << text;
+  }
+  EXPECT_EQ(ParseFilter("a = \"Ring,Tree\"")->value, "Ring,Tree");
+  EXPECT_EQ(ParseFilter("a = ^Tree")->value, "^Tree");
+}
+
 TEST(Filter, BoundsHostileInput) {
   const auto deep = ParseFilter(std::string(5000, '(') + "a=1" + std::string(5000, ')'));
   EXPECT_THAT(deep.status().message(), HasSubstr("nested deeper"));
@@ -147,6 +161,11 @@ TEST(CompareValues, OrdersVersionsNumbersAndText) {
   EXPECT_LT(CompareValues("10a", "9a"), 0);
   EXPECT_LT(CompareValues("", "a"), 0);
   EXPECT_LT(CompareValues("999999999999999999", "9999999999999999999"), 0);
+  EXPECT_LT(*CompareNumbers("9", "1e1"), 0);
+  EXPECT_GT(*CompareNumbers("580.105", "580.95"), 0);
+  for (const char* text : {"", "fp32", "1MiB", "0x10", "6.8.0-45-generic"}) {
+    EXPECT_EQ(CompareNumbers(text, "10"), std::nullopt) << text;
+  }
 }
 
 }  // namespace

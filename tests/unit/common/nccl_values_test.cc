@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "common/nccl_variables.h"
 
 namespace assay {
@@ -37,13 +39,15 @@ TEST_P(NcclValuesTest, TakesWhatNcclTakesForIt) {
 INSTANTIATE_TEST_SUITE_P(
     Kinds, NcclValuesTest,
     ::testing::Values(
-        Case{"NCCL_P2P_DISABLE", {"0", "1"}, {"2", "-1", "true", "yes", "on", "01", "1.0", "+1"}},
+        Case{"NCCL_P2P_DISABLE",
+             {"0", "1"},
+             {"0x1", "-0", "2", "-1", "true", "yes", "on", "01", "1.0", "+1"}},
         Case{"NCCL_CROSS_NIC", {"0", "1", "2"}, {"3", "auto"}},
         Case{"NCCL_IB_GID_INDEX", {"-1", "3"}, {"-2", "256"}},
         Case{"NCCL_IB_QPS_PER_CONNECTION", {"1", "128"}, {"0", "129"}},
-        Case{"NCCL_MIN_NCHANNELS", {"1", "64", "0x10"}, {"0", "65", "16k", "010", "0x", "0x-1"}},
+        Case{"NCCL_MIN_NCHANNELS", {"1", "64"}, {"0", "65", "16k", "010", "0x10", "0x", "0x-1"}},
         Case{"NCCL_NTHREADS", {"64", "96", "512"}, {"32", "100", "544"}},
-        Case{"NCCL_BUFFSIZE", {"4194304", "0x400000"}, {"4M", "4MiB", "512", "2147483648"}},
+        Case{"NCCL_BUFFSIZE", {"4194304"}, {"0x400000", "4M", "4MiB", "512", "2147483648"}},
         Case{"NCCL_ALGO",
              {"Ring", "ring", "^Tree,NVLS", "CollnetDirect,CollnetChain,NVLSTree,PAT",
               "ring,collnetdirect;allreduce:tree,collnetdirect;broadcast:ring", "AllReduce:^NVLS"},
@@ -54,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"LL256", "Ring", "LL;Simple"}},
         Case{"NCCL_P2P_LEVEL",
              {"LOC", "NVL", "PIX", "PXB", "PHB", "SYS", "0", "5"},
-             {"nvl", "NODE", "6", "-1", "NV18"}},
+             {"nvl", "NODE", "6", "0x2", "-1", "NV18"}},
         Case{"NCCL_NET_GDR_LEVEL", {"PHB", "3"}, {"phb"}},
         Case{"NCCL_SOCKET_FAMILY", {"AF_INET", "AF_INET6"}, {"INET", "af_inet", "4"}},
         Case{"NCCL_LAUNCH_MODE", {"PARALLEL", "group"}, {"GROUPS", "1"}},
@@ -95,6 +99,16 @@ TEST(NcclValuesTest, NeverTakesAnEmptyValueAndAlwaysHasBounds) {
   }
 }
 
+TEST(NcclValuesTest, NamesTheDecimalOfAHexadecimalNumber) {
+  for (const auto& [name, value, decimal] :
+       {std::tuple("NCCL_IB_DISABLE", "0x1", "decimal, 1,"),
+        {"NCCL_BUFFSIZE", "0X400000", "decimal, 4194304,"},
+        {"NCCL_P2P_LEVEL", "0x2", "decimal, 2,"},
+        {"NCCL_MIN_NCHANNELS", "0x100", "write an integer from 1 to 64"}}) {
+    EXPECT_THAT(CheckNcclVariable(name, value).message(), HasSubstr(decimal)) << value;
+  }
+}
+
 TEST(NcclValuesTest, ComparesSettingsThatContradictEachOther) {
   EXPECT_TRUE(CheckNcclTogether({}).ok());
   // Bounds are not checked here, and no product is too large.
@@ -104,7 +118,7 @@ TEST(NcclValuesTest, ComparesSettingsThatContradictEachOther) {
   EXPECT_TRUE(CheckNcclTogether({{"NCCL_MIN_CTAS", "4"}, {"NCCL_MAX_CTAS", "4"}}).ok());
   EXPECT_TRUE(CheckNcclTogether({{"NCCL_MIN_CTAS", "8"}, {"NCCL_MAX_NCHANNELS", "4"}}).ok());
   EXPECT_THAT(
-      CheckNcclTogether({{"NCCL_MIN_NCHANNELS", "0x10"}, {"NCCL_MAX_NCHANNELS", "8"}}).message(),
+      CheckNcclTogether({{"NCCL_MIN_NCHANNELS", "16"}, {"NCCL_MAX_NCHANNELS", "8"}}).message(),
       HasSubstr("NCCL_MIN_NCHANNELS is 16 and NCCL_MAX_NCHANNELS is 8"));
   EXPECT_TRUE(
       CheckNcclTogether({{"NCCL_SOCKET_NTHREADS", "8"}, {"NCCL_NSOCKS_PERTHREAD", "8"}}).ok());

@@ -36,6 +36,61 @@ TEST(ResultFilter, ChecksValuesByType) {
   }
 }
 
+TEST(ResultFilter, GuessesTheFieldThatWasMeant) {
+  for (const auto& [typed, meant] : {std::pair("ncll.NCCL_ALGO", "nccl.NCCL_ALGO"),
+                                     {"NCCL_ALGO", "nccl.NCCL_ALGO"},
+                                     {"nccl.ALGO", "nccl.NCCL_ALGO"},
+                                     {"nccl.NCCL_ALG", "nccl.NCCL_ALGO"},
+                                     {"NCCL_IB_DISABL", "nccl.NCCL_IB_DISABLE"},
+                                     {"drivers", "driver"},
+                                     {"paramters.bytes", "parameters.bytes"}}) {
+    const Status error = ParseResultFilter(std::string(typed) + " = 1").status();
+    EXPECT_EQ(error.reason(), "UNKNOWN_FIELD") << typed;
+    EXPECT_EQ(error.hint(), "did you mean `" + std::string(meant) + "`?") << typed;
+  }
+  EXPECT_EQ(ParseResultFilter("somewhere.else = 1").status().hint(), "");
+}
+
+TEST(ResultFilter, ReadsSizesOfParametersAsTheirNumbers) {
+  for (const auto& [typed, number] : {std::pair("< 1MiB", "1048576"),
+                                      {">= \"1.5 kib\"", "1536"},
+                                      {"<= 1GB", "1000000000"},
+                                      {"> 4096", "4096"},
+                                      {"< 0.5", "5.00000000000000000e-01"}}) {
+    for (const char* field : {"parameters.bytes ", "nccl.NCCL_BUFFSIZE "}) {
+      const auto filter = ParseResultFilter(field + std::string(typed) + " AND imported : *");
+      ASSERT_TRUE(filter.ok()) << filter.status();
+      const Filter* order = &*filter;
+      while (order->kind == Filter::Kind::kAnd) order = order->children.data();
+      EXPECT_EQ(order->value, number) << typed;
+      EXPECT_TRUE(order->numbers_only) << typed;
+    }
+  }
+}
+
+TEST(ResultFilter, RefusesAnOrderThatWouldBeOneOfTexts) {
+  for (const auto& [bad, hint] : {std::pair("parameters.bytes < 1Mi", "1MiB"),
+                                  {"parameters.bytes >= 4k", "64KiB"},
+                                  {"parameters.dtype > fp16", "words have no order"},
+                                  {"parameters.m < 0x10", "4096"},
+                                  {"parameters.m < 1e99", "4096"},
+                                  {"parameters.m < 1*", "4096"},
+                                  {"nccl.NCCL_BUFFSIZE < many", "4096"},
+                                  {"driver >= r580", "580.95.05"},
+                                  {"cuda < 1MiB", "580.95.05"},
+                                  {"nccl > \"2.28 \"", "580.95.05"},
+                                  {"kernel >= 6.11", "kernel = 6.8*"}}) {
+    const Status error = ParseResultFilter(bad).status();
+    EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
+    EXPECT_THAT(error.hint(), HasSubstr(hint)) << bad;
+  }
+  for (const char* good :
+       {"driver >= 580.95.05", "benchmark < h", "campaign >= a", "kernel = 6.8*",
+        "parameters.dtype = fp16", "parameters.dtype : 1Mi", "agent_version >= 0.1"}) {
+    EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
+  }
+}
+
 TEST(ResultFilter, RefusesWordsThatNoResultSays) {
   for (const auto& [bad, allowed] :
        {std::pair("outcome = oops", "one of ok, failed, unsupported"),
