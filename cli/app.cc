@@ -9,6 +9,7 @@
 
 #include "cli/completion.h"
 #include "cli/field_reader.h"
+#include "cli/format.h"
 #include "cli/utf8.h"
 #include "common/parameter.h"
 
@@ -113,6 +114,29 @@ CLI::Validator NotNegative() {
   return CLI::Validator(
       [](const std::string& value) {
         return value.starts_with("-") ? value + " is not a whole number from 0" : std::string();
+      },
+      "");
+}
+
+CLI::Validator NumberWithin(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& value) {
+        double number = 0;
+        // A comparison with NaN is false.
+        if (CLI::detail::lexical_cast(value, number) && number >= low && number <= high) {
+          return std::string();
+        }
+        return Quote(value) + " is not a number from " + FormatExact(low) + " to " +
+               FormatExact(high);
+      },
+      "");
+}
+
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& value) {
+        return value.empty() ? std::string("is empty; leave the option out instead")
+                             : std::string();
       },
       "");
 }

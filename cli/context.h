@@ -22,6 +22,12 @@ void AddOutputOption(CLI::App& command, OutputFormat& format);
 // Refuses a number below zero in words: CLI11's own check names the bounds of a double.
 CLI::Validator NotNegative();
 
+// Refuses what is no number from `low` to `high`, NaN too, which CLI11's Range lets pass.
+CLI::Validator NumberWithin(double low, double high);
+
+// Refuses "", which for many options would mean that they are not given.
+CLI::Validator NotEmpty();
+
 // A command whose options outlive parsing: `action` runs if it was chosen and
 // its result is the program's exit code. `Options` is made by the command's
 // author and shared by both.

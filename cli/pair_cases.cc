@@ -9,6 +9,7 @@
 #include "cli/pairs_view.h"
 #include "cli/result_marks.h"
 #include "cli/result_text.h"
+#include "common/parameter.h"
 #include "schema/interval.h"
 
 namespace assay::cli {
@@ -63,6 +64,7 @@ struct CaseData {
 struct Sorted {
   std::map<CaseKey, CaseData> cases;
   std::vector<FailedCase> failures;
+  std::map<std::string, std::vector<Names>> waiting;  // Jobs to be done, by benchmark.
 };
 
 // From rank 0 to rank 1 or back; 0 for both.
@@ -131,7 +133,11 @@ void AddResult(const v1::StoredResult& result, Sorted& sorted) {
 // Failed jobs as failures of every case of their benchmark, but for jobs of which a failed
 // case tells more.
 void AddJob(const v1::Job& job, Sorted& sorted) {
-  if (job.state() != v1::JOB_STATE_FAILED || job.node_names_size() != 2) return;
+  if (job.node_names_size() != 2) return;
+  if (IsToBeDone(job)) {
+    sorted.waiting[job.benchmark()].emplace_back(job.node_names(0), job.node_names(1));
+  }
+  if (job.state() != v1::JOB_STATE_FAILED) return;
   const bool told =
       std::any_of(sorted.failures.begin(), sorted.failures.end(),
                   [&](const FailedCase& failed) { return failed.job_id == job.job_id(); });
@@ -269,6 +275,10 @@ PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted
   for (const FailedCase& failed : sorted.failures) {
     if (failed.key.SameCase(key)) names.insert({failed.names.first, failed.names.second});
   }
+  if (const auto waiting = sorted.waiting.find(key.benchmark); waiting != sorted.waiting.end()) {
+    for (const auto& [first, second] : waiting->second) names.insert({first, second});
+    measured.waiting = waiting->second.size();
+  }
   measured.nodes.assign(names.begin(), names.end());
   const auto number = [&](const std::string& name) {
     return static_cast<size_t>(std::distance(names.begin(), names.find(name)));
@@ -301,6 +311,10 @@ PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted
 
 }  // namespace
 
+bool IsToBeDone(const v1::Job& job) {
+  return job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING;
+}
+
 std::vector<PairCase> PairCases(const std::vector<v1::StoredResult>& results,
                                 const std::vector<v1::Job>& jobs, double threshold) {
   Sorted sorted;
@@ -329,16 +343,20 @@ Status CheckPairMetric(const std::vector<v1::StoredResult>& results, const std::
   }
   if (metrics.empty()) return Status::Ok();
   std::vector<Violation> violations;
+  std::set<std::string> all;
   for (const auto& [benchmark, names] : metrics) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "has " : ", ") + name;
     violations.push_back({benchmark, text});
+    all.insert(names.begin(), names.end());
   }
+  const std::string closest = ClosestName(metric, {all.begin(), all.end()});
   return InvalidArgument("no result on two nodes of campaign \"" + campaign +
                              "\" has the metric \"" + metric + "\"",
                          "UNKNOWN_METRIC")
       .WithViolations(std::move(violations))
-      .WithHint("without --metric, each benchmark's primary metric is shown");
+      .WithHint(closest.empty() ? "without --metric, each benchmark's primary metric is shown"
+                                : "did you mean " + closest + "?");
 }
 
 }  // namespace assay::cli

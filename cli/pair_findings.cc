@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/format.h"
+#include "cli/pair_text.h"
 #include "cli/pairs_view.h"
 
 namespace assay::cli {
@@ -41,11 +42,18 @@ size_t CountPairs(const PairCase& measured) {
   return pairs.size();
 }
 
-const PairCell* CellBetween(const PairCase& measured, size_t from, size_t to) {
-  const auto found = std::find_if(
-      measured.cells.begin(), measured.cells.end(),
-      [&](const PairCell& cell) { return cell.value.from == from && cell.value.to == to; });
-  return found == measured.cells.end() ? nullptr : &*found;
+// "6 pairs of 4 nodes": those that were judged.
+std::string JudgedText(const PairCase& measured) {
+  std::set<std::pair<size_t, size_t>> pairs;
+  std::set<size_t> nodes;
+  for (const PairCell& cell : measured.cells) {
+    const PairValue& value = cell.value;
+    if (PairVerdict(measured, value.from, value.to) == "unjudged") continue;
+    pairs.insert(std::minmax(value.from, value.to));
+    nodes.insert({value.from, value.to});
+  }
+  return std::to_string(pairs.size()) + (pairs.size() == 1 ? " pair of " : " pairs of ") +
+         std::to_string(nodes.size()) + " nodes";
 }
 
 // " (flagged throttled)": what most of the values that `is_evidence` picks are flagged with,
@@ -98,14 +106,6 @@ std::string LinkText(const PairCase& measured, const BadLink& bad) {
          });
 }
 
-std::string NodeName(const PairCase& measured, size_t node) {
-  return "node " + measured.nodes[node];
-}
-
-std::string LinkName(const PairCase& measured, size_t a, size_t b) {
-  return "link " + PairName(measured, a, b, false);
-}
-
 // Why a value cannot bear out what it seems to say.
 std::string WhyDoubtful(const PairCase& measured, const BadLink& doubtful) {
   const PairCell* cell = CellBetween(measured, doubtful.from, doubtful.to);
@@ -125,13 +125,6 @@ void AddDoubtful(const PairCase& measured, std::vector<std::string>& findings) {
                        LinkText(measured, one) + ", but " + WhyDoubtful(measured, one) +
                        ": measure it again");
   }
-}
-
-const DeadNode* DeadOf(const PairCase& measured, size_t a, size_t b) {
-  const auto found =
-      std::find_if(measured.dead.begin(), measured.dead.end(),
-                   [&](const DeadNode& dead) { return dead.node == a || dead.node == b; });
-  return found == measured.dead.end() ? nullptr : &*found;
 }
 
 // Why the pairs of a node failed: each machine-readable reason with the first of its messages,
@@ -205,7 +198,34 @@ std::pair<PairValue, PairValue> LowestAndHighest(const PairCase& measured) {
   return {low->value, high->value};
 }
 
-// What can be said of too few nodes to judge.
+// "2 of 6 pairs are measured", or directions where each counts.
+std::string MeasuredText(const PairCase& measured) {
+  const size_t nodes = measured.nodes.size();
+  const bool both_ways = measured.analysis.both_ways;
+  const size_t count = both_ways ? measured.cells.size() : CountPairs(measured);
+  return std::to_string(count) + " of " +
+         std::to_string(both_ways ? nodes * (nodes - 1) : nodes * (nodes - 1) / 2) +
+         (both_ways ? " directions " : " pairs ") + (count == 1 ? "is" : "are") + " measured";
+}
+
+// How to get what is not measured: " Wait ...".
+std::string RemedyText(const PairCase& measured) {
+  if (measured.waiting > 0) {
+    return " Wait for the campaign to end: " + std::to_string(measured.waiting) +
+           (measured.waiting == 1 ? " job is" : " jobs are") + " still to be done.";
+  }
+  if (!measured.missing.empty()) {
+    return " No job is to measure the rest any more: submit the campaign again.";
+  }
+  const bool failed =
+      std::any_of(measured.failures.begin(), measured.failures.end(),
+                  [](const PairFailure& one) { return one.kind == PairFailureKind::kFailed; });
+  return failed ? " Mend what failed and submit the campaign again." : "";
+}
+
+constexpr size_t kMinNodes = 4;
+
+// What can be said where nothing can be judged.
 std::string NotJudged(const PairCase& measured) {
   const size_t pairs = CountPairs(measured);
   if (pairs == 0) return "";
@@ -220,13 +240,32 @@ std::string NotJudged(const PairCase& measured) {
     text = PairName(measured, bad.from, bad.to, false) + " is " + Percent(deficit, 0) +
            Below(measured) + PairName(measured, good.from, good.to, false) + ". ";
   }
-  return text + "A bad node cannot be told from a bad link with fewer than four nodes.";
+  if (measured.nodes.size() < kMinNodes) {
+    text += "A bad node cannot be told from a bad link with fewer than four nodes.";
+    return measured.missing.empty() ? text : text + RemedyText(measured);
+  }
+  return text + "Cannot judge: " + MeasuredText(measured) +
+         ", and a node takes three of its links, a link two such nodes." + RemedyText(measured);
+}
+
+// What was left out of the judgement, and how to get it.
+std::string PartlyJudged(const PairCase& measured) {
+  std::vector<std::string> nodes;
+  for (const size_t node : measured.analysis.unjudged_nodes) {
+    nodes.push_back(measured.nodes[node]);
+  }
+  const std::string unjudged = ", fewer than three of the links of " +
+                               std::string(nodes.size() == 1 ? "node " : "each of nodes ") +
+                               Joined(nodes);
+  return "Judged in part: " + MeasuredText(measured) + (nodes.empty() ? "" : unjudged) + "." +
+         RemedyText(measured);
 }
 
 std::string NothingFound(const PairCase& measured) {
   const PairAnalysis& analysis = measured.analysis;
-  std::string text = "No node and no link stands out: " + std::to_string(CountPairs(measured)) +
-                     " pairs of " + std::to_string(measured.nodes.size()) + " nodes.";
+  const bool whole = JudgementOf(measured) == PairJudgement::kWhole;
+  std::string text = whole ? "No" : "Of what can be judged, no";
+  text += " node and no link stands out: " + JudgedText(measured) + ".";
   if (!analysis.last_node || !analysis.last_link) return text;
   const auto [low, high] = LowestAndHighest(measured);
   if (low.value == high.value) {
@@ -255,56 +294,7 @@ std::string NoiseText(const PairCase& measured) {
          " on only; more `repetitions` in the campaign tell smaller ones.";
 }
 
-std::string NodeAdvice(NodeSide side) {
-  const std::string when = side == NodeSide::kSending     ? " when it sends"
-                           : side == NodeSide::kReceiving ? " when it receives"
-                                                          : "";
-  return "its cable, switch port or network card, or what else runs on it. It is bad with the "
-         "others" +
-         when + "; they are fine without it";
-}
-
-constexpr char kDeadAdvice[] =
-    "whether it is up and lets the others in, by the reason above. It fails with the others; they "
-    "work without it";
-constexpr char kLinkAdvice[] =
-    "what lies between these two alone: a direct cable, or a path between their switches. Both are "
-    "fine with the others";
-constexpr char kFailedAdvice[] = "the reason above, then what lies between these two alone";
-
-// Of one case: names and advice.
-std::vector<std::pair<std::string, std::string>> SuspectsOf(const PairCase& measured) {
-  std::vector<std::pair<std::string, std::string>> found;
-  for (const DeadNode& dead : measured.dead) {
-    found.emplace_back(NodeName(measured, dead.node), kDeadAdvice);
-  }
-  for (const BadNode& bad : measured.analysis.nodes) {
-    found.emplace_back(NodeName(measured, bad.node), NodeAdvice(bad.side));
-  }
-  const auto add_link = [&](size_t from, size_t to, const std::string& advice) {
-    const auto [a, b] = std::minmax(from, to);
-    found.emplace_back(LinkName(measured, a, b), advice);
-  };
-  for (const BadLink& bad : measured.analysis.links) {
-    const bool turned = CellBetween(measured, bad.to, bad.from) != nullptr;
-    add_link(bad.from, bad.to,
-             kLinkAdvice + (bad.one_way && turned ? "; it is bad from " + measured.nodes[bad.from] +
-                                                        " to " + measured.nodes[bad.to] + " alone"
-                                                  : ""));
-  }
-  for (const PairFailure& failure : measured.failures) {
-    const bool alone = DeadOf(measured, failure.from, failure.to) == nullptr;
-    if (failure.kind == PairFailureKind::kUnsupported) continue;
-    if (alone) add_link(failure.from, failure.to, kFailedAdvice);
-  }
-  return found;
-}
-
 }  // namespace
-
-std::string PairName(const PairCase& measured, size_t from, size_t to, bool one_way) {
-  return measured.nodes[from] + (one_way ? " to " : "-") + measured.nodes[to];
-}
 
 std::vector<std::string> PairFindings(const PairCase& measured) {
   const PairAnalysis& analysis = measured.analysis;
@@ -318,41 +308,19 @@ std::vector<std::string> PairFindings(const PairCase& measured) {
   AddFailures(measured, findings);
   AddDoubtful(measured, findings);
   const bool anything = !findings.empty();
-  if (!analysis.judged) {
+  const PairJudgement judgement = JudgementOf(measured);
+  if (judgement == PairJudgement::kNone) {
     const std::string text = NotJudged(measured);
     if (!text.empty()) findings.push_back(text);
     AddMissing(measured, findings);
     return findings;
   }
-  for (const size_t node : analysis.unjudged_nodes) {
-    findings.push_back("node " + measured.nodes[node] +
-                       ": not judged, for fewer than three of its links were measured");
-  }
+  if (judgement == PairJudgement::kPartial) findings.push_back(PartlyJudged(measured));
   if (!anything) findings.push_back(NothingFound(measured));
   const std::string noise = NoiseText(measured);
   if (!noise.empty()) findings.push_back(noise);
   AddMissing(measured, findings);
   return findings;
 }
-
-std::vector<PairSuspect> PairSuspects(const std::vector<PairCase>& cases) {
-  std::vector<PairSuspect> suspects;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    for (const auto& [name, advice] : SuspectsOf(cases[i])) {
-      auto known = std::find_if(suspects.begin(), suspects.end(),
-                                [&, wanted = name](const auto& one) { return one.name == wanted; });
-      if (known == suspects.end()) known = suspects.insert(suspects.end(), {name, advice, {}});
-      if (known->cases.empty() || known->cases.back() != i) known->cases.push_back(i);
-    }
-  }
-  std::stable_sort(suspects.begin(), suspects.end(), [](const auto& a, const auto& b) {
-    const bool a_node = a.name.starts_with("node ");
-    if (a_node != b.name.starts_with("node ")) return a_node;
-    return a.cases.size() > b.cases.size();
-  });
-  return suspects;
-}
-
-bool AnyBad(const PairCase& measured) { return !SuspectsOf(measured).empty(); }
 
 }  // namespace assay::cli

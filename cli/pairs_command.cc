@@ -32,9 +32,7 @@ void PrintPairsTable(const std::vector<PairCase>& cases, const std::vector<v1::J
     PrintError("The campaign has no results on two nodes; `placement: pairs` measures them.\n");
   }
   Print(PairsText(cases, StyleOf(STDOUT_FILENO)));
-  const auto waiting = std::count_if(jobs.begin(), jobs.end(), [](const v1::Job& job) {
-    return job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING;
-  });
+  const auto waiting = std::count_if(jobs.begin(), jobs.end(), IsToBeDone);
   if (waiting > 0) PrintError(std::to_string(waiting) + " jobs are still to be done.\n");
 }
 
@@ -86,7 +84,11 @@ ExitCode Pairs(Context& context, const PairsOptions& options) {
       PrintPairsTable(cases, *jobs);
       break;
   }
-  return std::any_of(cases.begin(), cases.end(), AnyBad) ? kExitFailed : kExitDone;
+  if (std::any_of(cases.begin(), cases.end(), AnyBad)) return kExitFailed;
+  const bool whole = std::all_of(cases.begin(), cases.end(), [](const PairCase& measured) {
+    return JudgementOf(measured) == PairJudgement::kWhole;
+  });
+  return whole && !cases.empty() ? kExitDone : kExitUndecided;
 }
 
 }  // namespace
@@ -97,11 +99,13 @@ void AddPairsCommand(CLI::App& app, Context& context) {
   auto options = std::make_shared<PairsOptions>();
   command->add_option("campaign", options->campaign, "Id, or name (the newest of that name)")
       ->required();
-  command->add_option("--metric", options->metric, "Instead of the benchmark's primary metric");
+  command->add_option("--metric", options->metric, "Instead of the benchmark's primary metric")
+      ->check(NotEmpty());
   command
       ->add_option("--threshold", options->threshold,
-                   "By how many percent a bad node or link is worse than the others (10)")
-      ->check(CLI::Range(1.0, 90.0).description(""))
+                   "By how many percent a bad node or link is worse than the others, from 1 to "
+                   "90 (10)")
+      ->check(NumberWithin(1, 90))
       ->type_name("PERCENT");
   AddOutputOption(*command, options->format);
   OnRun(*command, context, options, Pairs);

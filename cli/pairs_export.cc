@@ -24,6 +24,18 @@ const char* KindName(PairFailureKind kind) {
   return "failed";
 }
 
+const char* JudgementName(const PairCase& measured) {
+  switch (JudgementOf(measured)) {
+    case PairJudgement::kWhole:
+      return "whole";
+    case PairJudgement::kPartial:
+      return "partial";
+    case PairJudgement::kNone:
+      break;
+  }
+  return "none";
+}
+
 Json CellJson(const PairCase& measured, size_t i) {
   const PairCell& cell = measured.cells[i];
   const auto& expected = measured.analysis.expected;
@@ -96,7 +108,9 @@ Json CaseJson(const PairCase& measured) {
                  {"unit", measured.unit},
                  {"higher_is_better", measured.higher_is_better},
                  {"nodes", measured.nodes},
-                 {"judged", analysis.judged},
+                 {"judged", JudgementOf(measured) != PairJudgement::kNone},
+                 {"judgement", JudgementName(measured)},
+                 {"waiting_jobs", measured.waiting},
                  {"both_ways", analysis.both_ways},
                  {"additive", analysis.additive},
                  {"threshold", measured.threshold},
@@ -123,15 +137,17 @@ Json CaseJson(const PairCase& measured) {
 }  // namespace
 
 std::string PairsCsv(const std::vector<PairCase>& cases) {
-  std::string csv =
-      CsvRecord({"benchmark", "parameters", "metric", "unit", "from", "to", "median", "expected",
-                 "ratio", "failure", "ci_low", "ci_high", "repetitions", "verdict", "flags"});
+  std::string csv = CsvRecord({"benchmark", "parameters", "metric", "unit", "from", "to", "median",
+                               "expected", "ratio", "failure", "ci_low", "ci_high", "repetitions",
+                               "verdict", "flags", "judgement"});
   for (const PairCase& measured : cases) {
+    const char* const judgement = JudgementName(measured);
     const auto record = [&](size_t from, size_t to, const std::vector<std::string>& rest) {
       std::vector<std::string> fields = {measured.benchmark,   measured.parameters,
                                          measured.metric,      measured.unit,
                                          measured.nodes[from], measured.nodes[to]};
       fields.insert(fields.end(), rest.begin(), rest.end());
+      fields.emplace_back(judgement);
       csv += CsvRecord(fields);
     };
     const auto& expected = measured.analysis.expected;

@@ -190,6 +190,16 @@ std::string PairVerdict(const PairCase& measured, size_t from, size_t to) {
   return judged ? "ok" : "unjudged";
 }
 
+PairJudgement JudgementOf(const PairCase& measured) {
+  const auto unjudged =
+      std::count_if(measured.cells.begin(), measured.cells.end(), [&](const PairCell& cell) {
+        return PairVerdict(measured, cell.value.from, cell.value.to) == "unjudged";
+      });
+  if (static_cast<size_t>(unjudged) == measured.cells.size()) return PairJudgement::kNone;
+  return unjudged == 0 && measured.missing.empty() ? PairJudgement::kWhole
+                                                   : PairJudgement::kPartial;
+}
+
 std::string PairsText(const std::vector<PairCase>& cases, const Style& style) {
   std::string text;
   Marks marks;

@@ -53,18 +53,32 @@ struct PairCase {
   std::vector<PairFailure> failures;
   // Pairs of which there is neither a value nor a failure; in one direction if both count.
   std::vector<std::pair<size_t, size_t>> missing;
+  // Jobs of the benchmark that may still measure them.
+  size_t waiting = 0;
   double threshold = 0;
   PairAnalysis analysis;  // Of `cells`.
   // The nodes that explain pairs without a value.
   std::vector<DeadNode> dead;
 };
 
+// How much of a case could be judged.
+enum class PairJudgement {
+  kWhole,    // Every pair of its nodes but those that failed or cannot run it.
+  kPartial,  // Some pairs are missing, or are of nodes with too few links.
+  kNone
+};
+
+// Whether the job is queued or running.
+bool IsToBeDone(const v1::Job& job);
+
 // The cases of results on two nodes, in the order of their names; jobs and cases that failed are
-// failures of their pairs. `threshold` as PairRule's.
+// failures of their pairs, and the nodes of jobs that are still to be done are nodes of theirs.
+// `threshold` as PairRule's.
 std::vector<PairCase> PairCases(const std::vector<v1::StoredResult>& results,
                                 const std::vector<v1::Job>& jobs, double threshold);
 
-// An error that says which metrics `results` (of all metrics) have, if none is `metric`.
+// An error that says which metrics `results` (of all metrics) have, and which may have been
+// meant, if none is `metric`.
 Status CheckPairMetric(const std::vector<v1::StoredResult>& results, const std::string& campaign,
                        const std::string& metric);
 
@@ -74,7 +88,11 @@ std::string PairName(const PairCase& measured, size_t from, size_t to, bool one_
 // What the matrix says of one value: "bad_node", "bad_link", "doubtful", "unjudged" or "ok".
 std::string PairVerdict(const PairCase& measured, size_t from, size_t to);
 
-// What stands out, a sentence each: "node c: 43% below the others on all of its 6 links".
+// Whether an answer can be had of the case, "nothing stands out" above all.
+PairJudgement JudgementOf(const PairCase& measured);
+
+// What stands out, a sentence each: "node c: 43% below the others on all of its 6 links". Of
+// what cannot be judged it says so, how much is measured and what to do.
 std::vector<std::string> PairFindings(const PairCase& measured);
 
 // A node or link that a case names.

@@ -183,7 +183,7 @@ TEST(PairsViewTest, CsvAndJsonCarryEverything) {
   const auto cases = PairCases(results, {FailedJob("c", "d")}, kThreshold);
   const std::string csv = PairsCsv(cases);
   EXPECT_THAT(csv, HasSubstr("tcp_bandwidth,64MiB,bandwidth,GB/s,a,b,0.5,"));
-  EXPECT_THAT(csv, HasSubstr("GB/s,c,d,,,,PEER_LOST: rank 1 is gone,,,,failed,\r\n"));
+  EXPECT_THAT(csv, HasSubstr("GB/s,c,d,,,,PEER_LOST: rank 1 is gone,,,,failed,,partial\r\n"));
   const auto json = nlohmann::json::parse(PairsJson(cases));
   ASSERT_EQ(json.size(), 1U);
   EXPECT_EQ(json[0]["nodes"].size(), 4U);
@@ -305,8 +305,10 @@ TEST(PairsViewTest, AMissingDirectionIsSaidAndTheOthersStayApart) {
   const auto cases = PairCases(results, {}, kThreshold);
   EXPECT_THAT(PairFindings(cases[0]),
               ElementsAre("node d: 50% below the others when it sends, on all of its 4 links",
+                          "Judged in part: 19 of 20 directions are measured. No job is to "
+                          "measure the rest any more: submit the campaign again.",
                           "Not measured: c to b."));
-  EXPECT_THAT(PairsCsv(cases), HasSubstr(",c,b,,,,,,,,missing,\r\n"));
+  EXPECT_THAT(PairsCsv(cases), HasSubstr(",c,b,,,,,,,,missing,,partial\r\n"));
   EXPECT_EQ(nlohmann::json::parse(PairsJson(cases))[0]["missing"],
             nlohmann::json::parse(R"([{"from": "c", "to": "b"}])"));
 }
@@ -395,11 +397,63 @@ TEST(PairsViewTest, MachinesGetIntervalsVerdictsAndFlags) {
   RunOf(results, "a", "b").mutable_conditions()->add_flags("busy_host");
   const auto cases = PairCases(results, {}, kThreshold);
   EXPECT_THAT(PairsCsv(cases),
-              HasSubstr("a,b,0.25,0.25,1,,0.2475,0.2525,1,bad_node,busy_host;throttled\r\n"));
+              HasSubstr("a,b,0.25,0.25,1,,0.2475,0.2525,1,bad_node,busy_host;throttled,whole\r\n"));
   const auto pair = nlohmann::json::parse(PairsJson(cases))[0]["pairs"][0];
   EXPECT_EQ(pair["ci_low"], 0.2475);
   EXPECT_EQ(pair["verdict"], "bad_node");
   EXPECT_EQ(pair["flags"], nlohmann::json::parse(R"(["busy_host", "throttled"])"));
+}
+
+v1::Job QueuedJob(const std::string& a, const std::string& b) {
+  v1::Job job = FailedJob(a, b);
+  job.clear_failure();
+  job.set_state(v1::JOB_STATE_QUEUED);
+  return job;
+}
+
+TEST(PairsViewTest, AHalfDoneCampaignIsNoAllClear) {
+  const std::vector<v1::StoredResult> two = {ResultOf("a", "b", 0.5), ResultOf("c", "d", 0.2)};
+  const auto running =
+      PairCases(two, {QueuedJob("a", "c"), QueuedJob("b", "d"), QueuedJob("a", "e")}, kThreshold);
+  EXPECT_EQ(JudgementOf(running[0]), PairJudgement::kNone);
+  EXPECT_FALSE(AnyBad(running[0]));
+  EXPECT_EQ(
+      PairFindings(running[0])[0],
+      "c-d is 60% below a-b. Cannot judge: 2 of 10 pairs are measured, and a node takes three "
+      "of its links, a link two such nodes. Wait for the campaign to end: 3 jobs are still to "
+      "be done.");
+  const auto json = nlohmann::json::parse(PairsJson(running))[0];
+  EXPECT_EQ(json["judged"], false);
+  EXPECT_EQ(json["judgement"], "none");
+  EXPECT_EQ(json["waiting_jobs"], 3);
+  EXPECT_EQ(json["missing"].size(), 8U);
+  EXPECT_THAT(PairsCsv(running), HasSubstr("1,unjudged,,none\r\n"));
+  EXPECT_THAT(PairsCsv(running), HasSubstr(",a,e,,,,,,,,missing,,none\r\n"));
+  // One node has three links, and no link has two such nodes.
+  const auto ended = PairCases({ResultOf("a", "b", 0.5), ResultOf("a", "c", 0.5),
+                                ResultOf("a", "d", 0.5), ResultOf("b", "c", 0.2)},
+                               {}, kThreshold);
+  EXPECT_THAT(PairFindings(ended[0])[0],
+              HasSubstr("Cannot judge: 4 of 6 pairs are measured, and a node takes three of its "
+                        "links, a link two such nodes. No job is to measure the rest any more: "
+                        "submit the campaign again."));
+  EXPECT_THAT(PairsText(ended, {}), testing::Not(HasSubstr("stands out")));
+}
+
+TEST(PairsViewTest, WhatIsJudgedInPartSaysSo) {
+  auto results = EveryPair("abcde", Same);
+  EXPECT_EQ(JudgementOf(PairCases(results, {}, kThreshold)[0]), PairJudgement::kWhole);
+  results.push_back(ResultOf("a", "f", 0.1));
+  const auto cases = PairCases(results, {QueuedJob("b", "f")}, kThreshold);
+  EXPECT_EQ(JudgementOf(cases[0]), PairJudgement::kPartial);
+  EXPECT_THAT(
+      PairFindings(cases[0]),
+      ElementsAre("Judged in part: 11 of 15 pairs are measured, fewer than three of the links of "
+                  "node f. Wait for the campaign to end: 1 job is still to be done.",
+                  testing::StartsWith("Of what can be judged, no node and no link stands out: 10 "
+                                      "pairs of 5 nodes."),
+                  "Not measured: b-f, c-f, d-f, e-f."));
+  EXPECT_EQ(nlohmann::json::parse(PairsJson(cases))[0]["judgement"], "partial");
 }
 
 TEST(PairsViewTest, AnUnknownMetricIsToldTheKnownOnes) {
@@ -412,6 +466,7 @@ TEST(PairsViewTest, AnUnknownMetricIsToldTheKnownOnes) {
   ASSERT_EQ(status.violations().size(), 1U);
   EXPECT_EQ(status.violations()[0].field, "tcp_bandwidth");
   EXPECT_EQ(status.violations()[0].description, "has bandwidth");
+  EXPECT_EQ(CheckPairMetric(results, "net", "bandwith").hint(), "did you mean bandwidth?");
 }
 
 }  // namespace

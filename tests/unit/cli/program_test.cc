@@ -312,7 +312,7 @@ TEST_F(ServedTest, PairsRefuseAMetricThatNoResultHas) {
   run.mutable_provenance()->add_node_names("b");
   run.add_measurements()->set_metric("bandwidth");
   const ProgramRun known = Run({"pairs", "nightly", "--metric", "bandwidth"});
-  EXPECT_EQ(known.exit_code, 0);
+  EXPECT_EQ(known.exit_code, 5) << "two nodes cannot be judged";
   EXPECT_THAT(known.out, StartsWith("tcp_bandwidth: bandwidth in "));
   // A case that failed has no metric and is shown all the same.
   EXPECT_THAT(fake_.last_filter(),
@@ -324,6 +324,54 @@ TEST_F(ServedTest, PairsRefuseAMetricThatNoResultHas) {
             "assay: no result on two nodes of campaign \"nightly\" has the metric \"good\"put\"\n"
             "  tcp_bandwidth: has bandwidth\n"
             "hint: without --metric, each benchmark's primary metric is shown\n");
+  const ProgramRun near = Run({"pairs", "nightly", "--metric", "bandwith"});
+  EXPECT_EQ(near.exit_code, 2);
+  EXPECT_THAT(near.err, HasSubstr("\nhint: did you mean bandwidth?\n"));
+  const ProgramRun empty = Run({"pairs", "nightly", "--metric", ""});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_EQ(empty.out, "");
+  EXPECT_EQ(empty.err,
+            "assay: --metric: is empty; leave the option out instead\nSee: assay pairs --help\n");
+}
+
+TEST_F(ServedTest, PairsRefuseAThresholdThatIsNoNumberInRange) {
+  for (const char* const threshold : {"nan", "-nan", "inf", "0.9", "90.1", "-5", "ten", ""}) {
+    const ProgramRun run = Run({"pairs", "nightly", std::string("--threshold=") + threshold});
+    EXPECT_EQ(run.exit_code, 2) << threshold;
+    EXPECT_EQ(run.out, "") << threshold;
+  }
+  EXPECT_EQ(Run({"pairs", "nightly", "--threshold", "nan"}).err,
+            "assay: --threshold: \"nan\" is not a number from 1 to 90\nSee: assay pairs --help\n");
+  EXPECT_THAT(Run({"pairs", "--help"}).out, HasSubstr("from 1 to 90"));
+  for (const char* const threshold : {"1", "90", "12.5"}) {
+    EXPECT_EQ(Run({"pairs", "nightly", "--threshold", threshold}).err,
+              "The campaign has no results on two nodes; `placement: pairs` measures them.\n");
+  }
+}
+
+// The exit status is an all-clear only where every pair was judged.
+TEST_F(ServedTest, PairsOfACampaignThatIsHalfDoneAreNoAllClear) {
+  EXPECT_EQ(Run({"pairs", "nightly"}).exit_code, 5) << "nothing is measured";
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"a", "b"}, {"c", "d"}, {"a", "c"}, {"b", "d"}, {"a", "d"}, {"b", "c"}};
+  for (const auto& [first, second] : pairs) {
+    v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
+    run.set_benchmark("tcp_latency");
+    run.set_outcome(v1::CASE_OUTCOME_OK);
+    run.mutable_provenance()->add_node_names(first);
+    run.mutable_provenance()->add_node_names(second);
+    v1::Measurement& measured = *run.add_measurements();
+    measured.set_metric("round_trip");
+    measured.set_unit("us");
+    measured.set_median(16.4);
+    const bool whole = fake_.results.size() == pairs.size();
+    const ProgramRun table = Run({"pairs", "nightly"});
+    EXPECT_EQ(table.exit_code, whole ? 0 : 5) << first << second;
+    EXPECT_EQ(table.out.find("\nNo node and no link stands out") != std::string::npos, whole)
+        << table.out;
+    EXPECT_EQ(Run({"pairs", "nightly", "-o", "json"}).exit_code, whole ? 0 : 5);
+    EXPECT_EQ(Run({"pairs", "nightly", "-o", "csv"}).exit_code, whole ? 0 : 5);
+  }
 }
 
 TEST_F(ServedTest, ResultsAreReadPageByPage) {
