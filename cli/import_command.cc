@@ -18,8 +18,10 @@
 #include "cli/format.h"
 #include "cli/result_text.h"
 #include "cli/utf8.h"
+#include "common/clock.h"
 #include "common/digest.h"
 #include "imports/imports.h"
+#include "schema/import_rules.h"
 
 namespace assay::cli {
 namespace {
@@ -152,6 +154,37 @@ std::vector<std::string> NotApplied(const ImportOptions& options,
   return differing;
 }
 
+// The option that gives `field` of a request; empty for what the file itself gives.
+std::string OptionOf(std::string_view field) {
+  if (field == "name") return "--name";
+  if (field == "provenance.node_names") return "--node";
+  if (field == "environment.driver_version") return "--driver";
+  for (const std::string_view gpu :
+       {"environment.gpu_model", "environment.gpu_form_factor", "environment.mig_profile"}) {
+    if (field == gpu) return "--gpu";
+  }
+  return field.ends_with(".start_time") || field.ends_with(".end_time") ? "--time" : "";
+}
+
+// `status` with its faults under the options that people wrote, each once.
+Status InOptions(const ImportOptions& options, const Status& status) {
+  std::vector<Violation> violations;
+  for (const Violation& fault : status.violations()) {
+    const std::string option = OptionOf(fault.field);
+    Violation named = {option.empty() ? fault.field : option, fault.description, fault.line};
+    if (option == "--name" && options.name.empty()) {
+      named.description += " (as the file's name makes it, since none is given)";
+    }
+    const bool known = std::any_of(violations.begin(), violations.end(), [&](const Violation& one) {
+      return one.field == named.field && one.description == named.description;
+    });
+    if (!known) violations.push_back(named);
+  }
+  if (violations.empty()) return status;
+  return Status(status.code(), status.reason(), "the import is refused")
+      .WithViolations(std::move(violations));
+}
+
 // What was done, where a table's readers see it and a program's input is not disturbed.
 void Say(const ImportOptions& options, const std::string& text) {
   const bool table = options.format == OutputFormat::kTable;
@@ -177,7 +210,7 @@ ExitCode Store(Context& context, const ImportOptions& options,
   constexpr std::chrono::seconds kPatience{60};
   const Result<v1::ImportResultsResponse> response =
       client->Call(&v1::ResultService::Stub::ImportResults, client->results(), request, kPatience);
-  if (!response.ok()) return Report(response.status());
+  if (!response.ok()) return Report(InOptions(options, response.status()));
   const v1::Campaign& campaign = response->campaign();
   ResultsQuery query;
   query.campaign = campaign.campaign_id();
@@ -225,10 +258,12 @@ ExitCode Import(Context& context, const ImportOptions& given) {
   if (!text.ok()) return Report(text.status());
   const Result<imports::Imported> imported = options.read(*text, options.origin);
   if (!imported.ok()) return Report(imported.status().WithContext(options.file));
+  const v1::ImportResultsRequest request = RequestOf(options, *imported, *text);
+  const Status checked = schema::CheckImport(request, Clock::Real().WallNow());
+  if (!checked.ok()) return Report(InOptions(options, checked));
   for (const std::string& note : imported->notes) {
     PrintError(Wrap(Sanitize(options.file + ": " + note), StyleOf(STDERR_FILENO).width, 2) + "\n");
   }
-  const v1::ImportResultsRequest request = RequestOf(options, *imported, *text);
   if (!options.dry_run) return Store(context, options, request);
   if (options.format == OutputFormat::kTable) Print(ConditionsText(request) + "\n");
   PrintResults(Preview(request), options.format);
@@ -244,23 +279,37 @@ void AddProgram(CLI::App& import, Context& context, const std::string& program,
   options->read = read;
   command->add_option("file", options->file, "Output of " + program + "; - for standard input")
       ->required();
-  command->add_option("--name", options->name,
-                      "Of the campaign that holds the results; \"import: FILE\" if not given");
-  command->add_option("--node", options->origin.node,
-                      "Name of the node that it ran on; host names in the file are not kept");
-  command->add_option("--gpu", options->origin.gpu,
-                      "Product, where the file does not name one: \"NVIDIA H100 80GB HBM3\"");
-  command->add_option("--driver", options->origin.driver,
-                      "Version of the driver, where the file does not name it");
-  command->add_option("--time", options->time, "When it ran: 2026-01-31T08:00:00Z");
+  command
+      ->add_option("--name", options->name,
+                   "Of the campaign that holds the results; \"import: FILE\" if not given")
+      ->check(NotEmpty());
+  command
+      ->add_option("--node", options->origin.node,
+                   "Name of the node that it ran on; host names in the file are not kept")
+      ->check(NotEmpty());
+  command
+      ->add_option("--gpu", options->origin.gpu,
+                   "Product, where the file does not name one: \"NVIDIA H100 80GB HBM3\"")
+      ->check(NotEmpty());
+  command
+      ->add_option("--driver", options->origin.driver,
+                   "Version of the driver, where the file does not name it")
+      ->check(NotEmpty());
+  command->add_option("--time", options->time, "When it ran: 2026-01-31T08:00:00Z")
+      ->check(NotEmpty());
   if (program == "nccl-tests") {
-    command->add_option("--collective", options->origin.collective,
-                        "What was tested, for outputs before 2.17: all_reduce, all_gather, ...");
+    command
+        ->add_option("--collective", options->origin.collective,
+                     "What was tested, for outputs before 2.17: all_reduce, all_gather, ...")
+        ->check(NotEmpty());
   }
   command->add_flag(
       "--dry-run", options->dry_run,
       "Show what would be stored, of every metric, and its conditions; store nothing");
   AddOutputOption(*command, options->format);
+  command->footer(
+      "The exit status is 0 once the results are stored, or were already, also if the program "
+      "itself found wrong elements: those results and their campaign are FAILED then.");
   OnRun(*command, context, options, Import);
 }
 

@@ -111,8 +111,10 @@ NcclBandwidths BandwidthsOf(const NcclRow& row, const NcclTiming& timing,
   NcclBandwidths told;
   const Printed& time = timing.microseconds;
   told.algorithm = Better(timing.algorithm_bandwidth, 1, row, time, &told.computed);
-  const double factor = BusFactor(collective, ranks);
-  if (factor > 0) told.bus = Better(timing.bus_bandwidth, factor, row, time, &told.computed);
+  if (ranks > 1) {
+    const double factor = BusFactor(collective, ranks);
+    told.bus = Better(timing.bus_bandwidth, factor, row, time, &told.computed);
+  }
   return told;
 }
 

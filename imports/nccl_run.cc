@@ -11,7 +11,7 @@ namespace assay::imports {
 namespace {
 
 // Of the way from a row of nccl-tests to a result: raised when it changes.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 Status AddParameters(const NcclRun& run, const Collective& collective, const NcclRow& row,
                      bool in_place, v1::CaseResult* result) {
@@ -137,6 +137,11 @@ Status CheckSummary(const NcclRun& run) {
   if (run.out_of_bounds > 0 && !wrong) {
     return FaultAt(run.line, "this run's summary says that " + std::to_string(run.out_of_bounds) +
                                  " values were out of bounds, and no row does");
+  }
+  if (run.out_of_bounds == 0 && wrong) {
+    return FaultAt(run.line,
+                   "a row of this run has wrong elements (#wrong), and its summary says that no "
+                   "values were out of bounds: a row or the summary was changed");
   }
   return Status::Ok();
 }

@@ -1,11 +1,14 @@
 #include "imports/checked_text.h"
 #include "imports/imports.h"
+#include "imports/launcher.h"
 #include "imports/nccl_forms.h"
 
 namespace assay::imports {
 
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin) {
   text = WithoutByteOrderMark(text);
+  const std::optional<std::string> plain = WithoutLabels(text);
+  if (plain) text = *plain;
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';
   ASSAY_ASSIGN_OR_RETURN(const std::vector<NcclRun> runs,

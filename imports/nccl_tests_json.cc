@@ -5,6 +5,7 @@
 
 #include "imports/checked_json.h"
 #include "imports/checked_text.h"
+#include "imports/launcher.h"
 #include "imports/nccl_forms.h"
 
 namespace assay::imports {
@@ -67,6 +68,14 @@ Status ReadConfig(const Json& root, NcclRun* run) {
     const Json& device = (*devices)[i];
     ASSAY_ASSIGN_OR_RETURN(const std::string name, JsonText(device, "device_info", where));
     ASSAY_ASSIGN_OR_RETURN(const std::string host, JsonText(device, "hostname", where));
+    ASSAY_ASSIGN_OR_RETURN(const int64_t rank, JsonInteger(device, "rank", where));
+    const int64_t expected = threads * gpus * static_cast<int64_t>(i);
+    if (rank != expected) {
+      return Fault(where + " is rank " + std::to_string(rank) + ", and with `nthreads` " +
+                   std::to_string(threads) + " and `ngpus` " + std::to_string(gpus) +
+                   " a process begins with rank " + std::to_string(expected) +
+                   ": a device is missing or was changed");
+    }
     ASSAY_ASSIGN_OR_RETURN(const int64_t group, JsonInteger(device, "group", where));
     if (group != 0) {
       return Fault("the ranks are split into groups (NCCL_TESTS_SPLIT); expected one group");
@@ -133,6 +142,7 @@ Status ReadSummary(const Json& root, NcclRun* run) {
 
 Result<std::vector<NcclRun>> ReadNcclJson(std::string_view text) {
   ASSAY_ASSIGN_OR_RETURN(const Json root, ParseJson(text));
+  if (root.contains("nvbandwidth")) return OutputOf("the file", "nvbandwidth");
   ASSAY_ASSIGN_OR_RETURN(const int64_t version, JsonInteger(root, "version", "the file", 1));
   if (version > kNewestVersion) {
     return Fault("`version` of the file is " + std::to_string(version) + "; expected 1 to " +

@@ -5,6 +5,7 @@
 
 #include "common/utf8.h"
 #include "imports/checked_text.h"
+#include "imports/launcher.h"
 #include "imports/nccl_forms.h"
 
 namespace assay::imports {
@@ -52,9 +53,9 @@ class TextReader {
     }
     if (!runs_.empty() && !complete_) return CutShort("the file ends");
     if (runs_.empty()) {
-      return FaultAt(1,
-                     "expected the output of nccl-tests, which begins with \"# nThread ...\" or "
-                     "\"# nccl-tests version ...\"; no line does");
+      return NotRecognized(lines,
+                           "expected the output of nccl-tests, which begins with \"# nThread "
+                           "...\" or \"# nccl-tests version ...\"; no line does");
     }
     return std::move(runs_);
   }
@@ -81,7 +82,9 @@ class TextReader {
     const std::vector<std::string_view> words = WordsOf(text, kMaxColumns);
     if (text.starts_with("# nccl-tests version ")) return Version(text);
     if (text.starts_with("# nThread ")) return Settings(text);
-    if (runs_.empty() || complete_) return Status::Ok();
+    if (runs_.empty()) return Status::Ok();
+    if (text.starts_with("# Collective test concluded:")) return Concluded(text);
+    if (complete_) return Status::Ok();
     if (text.starts_with("# Collective test starting:")) {
       run().program = WordAfter(text, "starting:");
       return Status::Ok();
@@ -94,6 +97,16 @@ class TextReader {
     if (text.starts_with("# Out of bounds values")) return OutOfBounds(text);
     if (text.starts_with("# Avg bus bandwidth")) return Average(text);
     return Status::Ok();
+  }
+
+  // "# Collective test concluded: all_reduce_perf", behind the summary.
+  Status Concluded(std::string_view text) {
+    const std::string program(WordAfter(text, "concluded:"));
+    if (!complete_) return CutShort("the test concludes");
+    if (run().program.empty()) run().program = program;
+    if (run().program == program) return Status::Ok();
+    return FaultAt(line_, "the test concludes as " + Quoted(program) + ", and the run began as " +
+                              Quoted(run().program) + ": lines of two runs are mixed");
   }
 
   Status Version(std::string_view text) {
@@ -115,6 +128,9 @@ class TextReader {
     // Before 2.17 the output says nothing of versions.
     if (runs_.empty() || complete_ || has_settings_) ASSAY_RETURN_IF_ERROR(Begin("nccl-tests"));
     has_settings_ = true;
+    settings_line_ = line_;
+    ASSAY_ASSIGN_OR_RETURN(threads_, Small(text, "nThread", "nThread", 1));
+    ASSAY_ASSIGN_OR_RETURN(gpus_, Small(text, "nGpus", "nGpus", 1));
     const size_t warmup = text.find("warmup iters:");
     if (warmup == std::string_view::npos) {
       return FaultAt(line_, "expected \"warmup iters:\" among the settings of nccl-tests");
@@ -157,10 +173,14 @@ class TextReader {
     }
     Machines& machines = run().machines;
     ASSAY_ASSIGN_OR_RETURN(const int64_t rank, IntegerOf(words[2], line_, "the rank"));
-    if (rank != machines.gpus || rank >= kMaxRanks) {
-      return FaultAt(
-          line_, "rank " + std::to_string(rank) + " follows " + std::to_string(machines.gpus) +
-                     " ranks; expected every rank in order, at most " + std::to_string(kMaxRanks));
+    if (rank >= kMaxRanks) {
+      return FaultAt(line_, "rank " + std::to_string(rank) + " is beyond " +
+                                std::to_string(kMaxRanks) + " ranks, the most that are read");
+    }
+    if (rank != machines.gpus) {
+      return FaultAt(line_, "expected the line of rank " + std::to_string(machines.gpus) +
+                                ", and this is of rank " + std::to_string(rank) +
+                                ": a line is missing or stands twice");
     }
     const std::string_view name = Trimmed(text.substr(bus + 2));
     if (name.empty() || name.size() > kMaxGpuName || !IsPlainText(name)) {
@@ -213,12 +233,26 @@ class TextReader {
                      "expected the columns size, count, type, and twice time, algbw, busbw, "
                      "#wrong: out of place and in place");
     }
-    if (run().machines.gpus == 0) {
-      return FaultAt(line_, "the table begins before any \"# Rank\" line");
-    }
+    ASSAY_RETURN_IF_ERROR(CheckRanks());
     columns_ = std::move(columns);
     in_table_ = true;
     return Status::Ok();
+  }
+
+  // Every process has as many ranks as the settings say.
+  Status CheckRanks() const {
+    const int ranks = runs_.back().machines.gpus;
+    if (ranks == 0) return FaultAt(line_, "the table begins before any \"# Rank\" line");
+    if (!has_settings_) {
+      return FaultAt(line_, "the table begins before the line of settings (\"# nThread ...\")");
+    }
+    if (ranks % (threads_ * gpus_) == 0) return Status::Ok();
+    return FaultAt(line_,
+                   "the \"# Rank\" line of rank " + std::to_string(ranks) + " is missing: " +
+                       std::to_string(ranks) + (ranks == 1 ? " rank stands" : " ranks stand") +
+                       " above the table, and nThread " + std::to_string(threads_) + " nGpus " +
+                       std::to_string(gpus_) + " in line " + std::to_string(settings_line_) +
+                       " make a multiple of " + std::to_string(threads_ * gpus_));
   }
 
   Status Row(std::string_view text) {
@@ -297,6 +331,9 @@ class TextReader {
   // Of the latest run.
   bool complete_ = false;
   bool has_settings_ = false;
+  size_t settings_line_ = 0;
+  int64_t threads_ = 1;  // Of a process, as below.
+  int64_t gpus_ = 1;     // Of a thread.
   bool has_bounds_ = false;
   bool in_table_ = false;
   Columns columns_;

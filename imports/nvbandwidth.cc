@@ -5,7 +5,9 @@
 #include "common/utf8.h"
 #include "imports/checked_text.h"
 #include "imports/imports.h"
+#include "imports/launcher.h"
 #include "imports/nvbandwidth_run.h"
+#include "imports/nvbandwidth_tests.h"
 
 namespace assay::imports {
 namespace {
@@ -17,45 +19,24 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-enum class Kind { kHost, kPeer, kLocal, kUnknown };
-
-Kind KindOf(std::string_view test) {
-  if (Contains(test, "device_local")) return Kind::kLocal;
-  if (Contains(test, "host")) return Kind::kHost;
-  for (const std::string_view word :
-       {"device_to_device", "all_to_one", "one_to_all", "multicast", "bisect"}) {
-    if (Contains(test, word)) return Kind::kPeer;
-  }
-  return Kind::kUnknown;
-}
-
 // "copy" (engines), "sm" or "tma": who copies.
-Result<std::string> EngineOf(const NvbandwidthMatrix& matrix) {
-  const std::string_view test = matrix.test;
-  if (test.ends_with("_ce")) return std::string("copy");
-  if (test.ends_with("_sm")) return std::string("sm");
-  if (test.ends_with("_tma")) return std::string("tma");
-  return FaultAt(matrix.where, "test " + Quoted(matrix.test) +
-                                   " ends neither with _ce, _sm nor _tma; it is not known");
+std::string EngineOf(std::string_view test) {
+  return test.ends_with("_ce") ? "copy" : test.ends_with("_sm") ? "sm" : "tma";
 }
 
-// The way that a test with the host times, as host_transfer calls it; empty if unknown. Of
-// both ways it times one, with the other busy.
-std::string HostWay(std::string_view test) {
-  return Contains(test, "host_to_") ? "h2d" : Contains(test, "_to_host") ? "d2h" : "";
-}
+// The way that a test with the host times, as host_transfer calls it. Of both ways it times
+// one, with the other busy.
+std::string HostWay(std::string_view test) { return test.starts_with("host_to_") ? "h2d" : "d2h"; }
 
-Status AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
-                         v1::CaseResult* result) {
+void AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
+                       v1::CaseResult* result) {
   auto& parameters = *result->mutable_parameters();
   parameters["gpu"] = std::to_string(column);
   if (matrix.cells.size() > matrix.columns) parameters["cpu"] = std::to_string(row);
-  if (matrix.latency) return Status::Ok();
+  if (matrix.latency) return;
   parameters["memory"] = "pinned";
-  const std::string way = HostWay(matrix.test);
-  parameters["direction"] = Contains(matrix.test, "bidirectional") ? "bidirectional" : way;
-  if (!way.empty()) return Status::Ok();
-  return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known");
+  parameters["direction"] =
+      Contains(matrix.test, "bidirectional") ? "bidirectional" : HostWay(matrix.test);
 }
 
 // Whether the test's copy, of two the first, goes to the GPU of the row. Read tests copy to
@@ -106,7 +87,7 @@ void AddNumbers(const NvbandwidthMatrix& matrix, size_t cell, v1::CaseResult* re
   const auto add = [&](const std::string& metric, double number) {
     AddMeasurement(metric, "GB/s", v1::DIRECTION_HIGHER_IS_BETTER, number, "events", 1, result);
   };
-  if (KindOf(matrix.test) == Kind::kHost) {
+  if (KindOf(matrix.test) == NvbandwidthKind::kHost) {
     const bool both = Contains(matrix.test, "bidirectional");
     add(both ? HostWay(matrix.test) + "_bandwidth" : "bandwidth", value);
     return;
@@ -125,15 +106,18 @@ Result<v1::CaseResult> ResultOf(const NvbandwidthMatrix& matrix, size_t cell) {
   const size_t row = cell / matrix.columns;
   const size_t column = cell % matrix.columns;
   v1::CaseResult result;
-  const bool host = KindOf(matrix.test) == Kind::kHost;
+  const bool host = KindOf(matrix.test) == NvbandwidthKind::kHost;
   result.set_benchmark(host ? "host_transfer" : "peer_transfer");
   result.set_benchmark_version(kVersion);
   result.set_outcome(v1::CASE_OUTCOME_OK);
-  ASSAY_ASSIGN_OR_RETURN((*result.mutable_parameters())["engine"], EngineOf(matrix));
+  (*result.mutable_parameters())["engine"] = EngineOf(matrix.test);
   (*result.mutable_parameters())["test"] = matrix.test;
   (*result.mutable_parameters())["policy"] = "nvbandwidth";
-  ASSAY_RETURN_IF_ERROR(host ? AddHostParameters(matrix, row, column, &result)
-                             : AddPeerParameters(matrix, row, column, &result));
+  if (host) {
+    AddHostParameters(matrix, row, column, &result);
+  } else {
+    ASSAY_RETURN_IF_ERROR(AddPeerParameters(matrix, row, column, &result));
+  }
   // What it checks of its copies, its output does not say.
   result.mutable_conditions()->add_flags("unverified");
   AddNumbers(matrix, cell, &result);
@@ -159,6 +143,12 @@ std::string NamesOf(const std::vector<std::string>& names) {
   }
   return names.size() > kMost ? text + " and " + std::to_string(names.size() - kMost) + " more"
                               : text;
+}
+
+Status UnknownTest(const NvbandwidthMatrix& matrix) {
+  const std::string closest = ClosestTest(matrix.test);
+  return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known" +
+                                   (closest.empty() ? "" : "; the nearest is " + closest));
 }
 
 void AddNote(const std::string& what, const std::vector<std::string>& names, Imported* imported) {
@@ -258,11 +248,13 @@ Result<NvbandwidthMatrix> WithWays(NvbandwidthMatrix total, NvbandwidthMatrix::C
 }
 
 bool IsBidirectional(std::string_view test) {
-  return Contains(test, "bidirectional") && KindOf(test) == Kind::kPeer;
+  return Contains(test, "bidirectional") && KindOf(test) == NvbandwidthKind::kPeer;
 }
 
 Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
   text = WithoutByteOrderMark(text);
+  const std::optional<std::string> plain = WithoutLabels(text);
+  if (plain) text = *plain;
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';
   ASSAY_ASSIGN_OR_RETURN(NvbandwidthRun run,
@@ -273,11 +265,11 @@ Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
   size_t columns = 0;
   for (const NvbandwidthMatrix& matrix : run.matrices) {
     columns = std::max(columns, matrix.columns);
-    const Kind kind = KindOf(matrix.test);
-    if (kind == Kind::kLocal) local.push_back(matrix.test);
-    if (kind == Kind::kLocal) continue;
-    if (kind == Kind::kUnknown) {
-      return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known");
+    const NvbandwidthKind kind = KindOf(matrix.test);
+    if (kind == NvbandwidthKind::kUnknown) return UnknownTest(matrix);
+    if (kind == NvbandwidthKind::kLocal) {
+      local.push_back(matrix.test);
+      continue;
     }
     for (size_t cell = 0; cell < matrix.cells.size(); ++cell) {
       if (!matrix.cells[cell]) continue;

@@ -4,6 +4,7 @@
 
 #include "imports/checked_json.h"
 #include "imports/checked_text.h"
+#include "imports/launcher.h"
 #include "imports/nvbandwidth_run.h"
 
 namespace assay::imports {
@@ -101,6 +102,7 @@ Status ReadTest(const Json& test, size_t position, NvbandwidthRun* run) {
 
 Result<NvbandwidthRun> ReadNvbandwidthJson(std::string_view text) {
   ASSAY_ASSIGN_OR_RETURN(const Json root, ParseJson(text));
+  if (root.contains("nccl_version")) return OutputOf("the file", "nccl-tests");
   ASSAY_ASSIGN_OR_RETURN(const Json* body, MemberOf(root, "nvbandwidth", "the file"));
   ASSAY_ASSIGN_OR_RETURN(const std::string version, JsonText(*body, "version", "`nvbandwidth`"));
   if (body->contains("error")) {

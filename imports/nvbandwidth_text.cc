@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "imports/checked_text.h"
+#include "imports/launcher.h"
 #include "imports/nvbandwidth_run.h"
 
 namespace assay::imports {
@@ -19,9 +20,9 @@ class TextReader {
                                                      : Line(text));
     }
     if (run_.source.empty()) {
-      return FaultAt(1,
-                     "expected the output of nvbandwidth, which begins with \"nvbandwidth "
-                     "Version: v0.5\"; no line does");
+      return NotRecognized(lines,
+                           "expected the output of nvbandwidth, which begins with \"nvbandwidth "
+                           "Version: v0.5\"; no line does");
     }
     ASSAY_RETURN_IF_ERROR(CheckEnded("the file ends"));
     return std::move(run_);

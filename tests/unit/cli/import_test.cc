@@ -146,9 +146,9 @@ TEST_F(ImportTest, DryRunNeedsNoCoordinator) {
   EXPECT_EQ(nlohmann::json::parse(json.out).size(), 7U);
   EXPECT_THAT(json.err, HasSubstr("Nothing was stored."));
   const ProgramRun csv = RunAssay(
-      {"import", "nvbandwidth", file, "--dry-run", "-o", "csv", "--time", "2026-01-31T08:00:00Z"},
+      {"import", "nvbandwidth", file, "--dry-run", "-o", "csv", "--time", "2024-01-31T08:00:00Z"},
       kNobody);
-  EXPECT_THAT(csv.out, HasSubstr("2026-01-31T08:00:00Z"));
+  EXPECT_THAT(csv.out, HasSubstr("2024-01-31T08:00:00Z"));
   EXPECT_THAT(csv.out, HasSubstr("nvbandwidth 0.8"));
 }
 
@@ -179,16 +179,75 @@ TEST_F(ImportTest, BadFilesAreRefusedWithTheirLine) {
   }
 }
 
+// What the coordinator would refuse, a dry run refuses too, and both name the option, once.
+TEST_F(ImportTest, WhatOptionsSayIsCheckedBeforeAnythingIsSent) {
+  coordinator_.Start();
+  const std::string file = Write("log.txt", imports::kNcclText);
+  const std::string text = "must be UTF-8 of at most 200 bytes without control characters";
+  struct Case {
+    const char* option;
+    std::string value;
+    std::string fault;
+  };
+  for (const Case& one : std::vector<Case>{{"--time", "0001-01-01T00:00:00Z", "is no time since"},
+                                           {"--time", "9998-01-01T00:00:00Z", "lies in the future"},
+                                           {"--node", "a\x1b[1m", text},
+                                           {"--node", std::string(201, 'n'), text},
+                                           {"--name", "a\nb", text},
+                                           {"--name", std::string(201, 'n'), text},
+                                           {"--driver", "5\t8", text},
+                                           {"--name", "", "is empty"},
+                                           {"--node", "", "is empty"},
+                                           {"--gpu", "", "is empty"},
+                                           {"--driver", "", "is empty"},
+                                           {"--time", "", "is empty"},
+                                           {"--collective", "", "is empty"}}) {
+    for (const bool dry : {false, true}) {
+      std::vector<std::string> arguments = {"import", "nccl-tests", file, one.option, one.value};
+      if (dry) arguments.emplace_back("--dry-run");
+      const ProgramRun run = RunAssay(arguments, coordinator_.address());
+      EXPECT_EQ(run.exit_code, 2) << one.option;
+      EXPECT_EQ(run.out, "");
+      const std::string said = Unwrapped(run.err);
+      const std::string fault = std::string(one.option) + ": " + one.fault;
+      const size_t at = said.find(fault);
+      EXPECT_NE(at, std::string::npos) << said;
+      EXPECT_EQ(said.find(one.fault, at + fault.size()), std::string::npos) << said;
+      EXPECT_THAT(said, Not(HasSubstr("results[")));
+      EXPECT_THAT(said, Not(HasSubstr("node_names")));
+    }
+  }
+  EXPECT_EQ(coordinator_.last_import().results_size(), 0);
+  const std::string odd = Write(std::string(210, 'f'), imports::kNcclText);
+  EXPECT_THAT(Unwrapped(RunAssay({"import", "nccl-tests", odd, "--dry-run"}, kNobody).err),
+              HasSubstr("--name: " + text + " (as the file's name makes it"));
+}
+
+// The import worked, whatever the results are.
+TEST_F(ImportTest, WrongElementsAreSaidAndTheExitStatusIsZero) {
+  coordinator_.Start();
+  const std::string file = Write("wrong.json", imports::kNcclJson);
+  const ProgramRun run = RunAssay({"import", "nccl-tests", file}, coordinator_.address());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(Unwrapped(run.out), HasSubstr("of which 1 failed verification"));
+  EXPECT_THAT(Unwrapped(RunAssay({"import", "nccl-tests", "--help"}, kNobody).out),
+              HasSubstr("The exit status is 0 once the results are stored"));
+}
+
 TEST_F(ImportTest, WhatTheCoordinatorSaysIsSaid) {
   const std::string file = Write("log.txt", imports::kNcclText);
   EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, kNobody).exit_code, 3);
   coordinator_.import_error =
-      InvalidArgument("the import has a fault", "BAD_IMPORT")
-          .WithViolations({{"name", "must be UTF-8 of at most 200 bytes", 0}});
+      InvalidArgument("the import has 3 faults", "BAD_IMPORT")
+          .WithViolations({{"name", "must be UTF-8 of at most 200 bytes", 0},
+                           {"results[0].start_time", "lies in the future", 0},
+                           {"results[0].end_time", "lies in the future", 0}});
   coordinator_.Start();
   const ProgramRun run = RunAssay({"import", "nccl-tests", file}, coordinator_.address());
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, HasSubstr("name: must be UTF-8"));
+  EXPECT_THAT(run.err, HasSubstr("  --name: must be UTF-8"));
+  EXPECT_THAT(run.err, HasSubstr("  --time: lies in the future\n"));
+  EXPECT_THAT(run.err, Not(HasSubstr("_time")));
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ TEST(NcclTestsTest, JsonBecomesResultsAndWrongOnesFail) {
 TEST(NcclTestsTest, SeveralRunsOfOneMachineAreOneImport) {
   // The same ring, half as far: 1.0 instead of 1.5 times the algorithm bandwidth.
   std::string second = Replaced(kNcclText, "starting: all_reduce_perf", "starting: reduce_perf");
+  second = Replaced(second, "concluded: all_reduce_perf", "concluded: reduce_perf");
   second = Replaced(second, "NCCL version", "rm -f x; NCCL version");
   for (const auto& [from, to] : {std::pair("1.20  ", "0.80  "),
                                  {"1.50  ", "1.00  "},
@@ -238,6 +239,65 @@ TEST(NcclTestsTest, LostAndChangedRowsAreRefused) {
               HasSubstr("out of bounds"));
 }
 
+// `text` without the first line that has `part`.
+std::string WithoutLine(std::string text, const std::string& part) {
+  const size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  const size_t begin = text.rfind('\n', at) + 1;
+  return text.erase(begin, text.find('\n', at) + 1 - begin);
+}
+
+TEST(NcclTestsTest, LostRanksAreNamed) {
+  Origin origin;
+  origin.collective = "broadcast";
+  const std::string root = Replaced(kOldNcclText, "none       1", "none       0");
+  EXPECT_EQ(Refusal(root, origin), "taken");
+  EXPECT_THAT(Refusal(WithoutLine(root, "Rank  1"), origin),
+              HasSubstr("line of rank 1 is missing: 1 rank stands above the table, and nThread 1 "
+                        "nGpus 2 in line 1 make a multiple of 2"));
+  EXPECT_THAT(Refusal(WithoutLine(root, "Rank  0"), origin),
+              HasSubstr("line 4: expected the line of rank 0, and this is of rank 1"));
+  EXPECT_THAT(Refusal(WithoutLine(root, "nThread"), origin),
+              HasSubstr("expected the output of nccl-tests"));
+  EXPECT_THAT(Refusal(Replaced(kNcclText, "nThread 1 nGpus 1", "nThread 2 nGpus 4")),
+              HasSubstr("rank 4 is missing"));
+  EXPECT_EQ(Refusal(Replaced(kNcclText, "nThread 1 nGpus 1", "nThread 2 nGpus 2")), "taken");
+  EXPECT_THAT(Refusal(WithoutLine(kNcclText, "nThread")), HasSubstr("line of settings"));
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"rank\":0", "\"rank\":4")),
+              HasSubstr("device 0 of `config` is rank 4"));
+}
+
+TEST(NcclTestsTest, ASingleRankHasNoBusBandwidth) {
+  Origin origin;
+  origin.collective = "broadcast";
+  std::string text = WithoutLine(kOldNcclText, "Rank  1");
+  text = Replaced(Replaced(text, "nGpus 2", "nGpus 1"), "none       1", "none       0");
+  const auto read = ReadNcclTests(text, origin);
+  ASSERT_TRUE(read.ok()) << read.status();
+  for (const v1::CaseResult& result : read->results) {
+    EXPECT_EQ(result.parameters().at("ranks"), "1");
+    ASSERT_EQ(result.measurements_size(), 2);
+    EXPECT_EQ(result.measurements(0).metric(), "algorithm_bandwidth");
+    EXPECT_EQ(result.measurements(1).metric(), "time");
+  }
+}
+
+TEST(NcclTestsTest, ContradictionsWithinARunAreRefused) {
+  const std::string wrong = Replaced(kNcclText, "165.00       0", "165.00       5");
+  EXPECT_THAT(Refusal(wrong), HasSubstr("has wrong elements (#wrong), and its summary says that"));
+  EXPECT_EQ(Refusal(Replaced(wrong, "values : 0 OK", "values : 1 FAILED")), "taken");
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "{\"count\":3", "{\"count\":0")),
+              HasSubstr("has wrong elements"));
+  EXPECT_THAT(Refusal(Replaced(kNcclText, "concluded: all_reduce_perf", "concluded: reduce_perf")),
+              HasSubstr("line 23: the test concludes as \"reduce_perf\", and the run began as"));
+  // Its end alone names the test, too.
+  const std::string unnamed = WithoutLine(kNcclText, "starting:");
+  EXPECT_EQ(Refusal(unnamed), "taken");
+  EXPECT_THAT(Refusal(Replaced(unnamed, "concluded: all_reduce", "concluded: all_gather")),
+              HasSubstr("all_gather"));
+  EXPECT_THAT(Refusal(WithoutLine(kNcclText, "# Avg bus")), HasSubstr("the test concludes before"));
+}
+
 TEST(NcclTestsTest, OtherVersionsAndFormsAreNamed) {
   const std::string text = kNcclText;
   EXPECT_THAT(Refusal(Replaced(text, "version 2.17.6", "version 3.0.1")),
@@ -248,8 +308,10 @@ TEST(NcclTestsTest, OtherVersionsAndFormsAreNamed) {
   EXPECT_THAT(Refusal(Replaced(text, "     float", "   float96")), HasSubstr("float96"));
   EXPECT_THAT(Refusal(Replaced(text, "Rank  2 Group  0", "Rank  2 Group  1")),
               HasSubstr("NCCL_TESTS_SPLIT"));
-  EXPECT_THAT(Refusal(Replaced(text, "starting: all_reduce_perf", "starting: hypercube_perf")),
-              HasSubstr("none of Assay's collectives"));
+  EXPECT_THAT(
+      Refusal(Replaced(Replaced(text, "starting: all_reduce_perf", "starting: hypercube_perf"),
+                       "concluded: all_reduce_perf", "concluded: hypercube_perf")),
+      HasSubstr("none of Assay's collectives"));
   EXPECT_THAT(Refusal(Replaced(text, "[0000:05:00] NVIDIA H100", "[0000:05:00] NVIDIA A100")),
               HasSubstr("--gpu"));
   EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"version\":1", "\"version\":3")),
@@ -257,7 +319,6 @@ TEST(NcclTestsTest, OtherVersionsAndFormsAreNamed) {
   EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"time\":10.0", "\"cpu_time\":10.0")),
               HasSubstr("-C 1"));
   EXPECT_THAT(Refusal("hello\n"), HasSubstr("expected the output of nccl-tests"));
-  EXPECT_THAT(Refusal(kNvbandwidthText), HasSubstr("expected the output of nccl-tests"));
   EXPECT_THAT(Refusal(""), HasSubstr("expected the output of nccl-tests"));
 }
 

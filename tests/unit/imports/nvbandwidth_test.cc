@@ -309,6 +309,18 @@ TEST(NvbandwidthTest, OtherVersionsAndFormsAreNamed) {
   EXPECT_THAT(Refusal(Replaced(Replaced(text, "host_to_device_memcpy_ce", "warp_drive_ce"),
                                "host_to_device_memcpy_ce", "warp_drive_ce")),
               HasSubstr("\"warp_drive_ce\" is not known"));
+  // Names that only sound like nvbandwidth's.
+  for (const auto& [test, closest] : {std::pair("host_to_moon_memcpy_ce", "host_to_all_memcpy_ce"),
+                                      {"device_to_host_memcpy_cee", "device_to_host_memcpy_ce"},
+                                      {"host_to_device_memcpy_tma", "host_to_device_memcpy_"},
+                                      {"device_local_copies", "device_local_copy"}}) {
+    const std::string renamed = Replaced(Replaced(text, "host_to_device_memcpy_ce", test),
+                                         "host_to_device_memcpy_ce", test);
+    EXPECT_THAT(Refusal(renamed), HasSubstr(std::string("\"") + test + "\" is not known"));
+    EXPECT_THAT(Refusal(renamed), HasSubstr(std::string("the nearest is ") + closest));
+  }
+  EXPECT_THAT(Refusal(Replaced(kNvbandwidthJson, "device_to_host_memcpy_ce", "device_to_home_ce")),
+              HasSubstr("\"device_to_home_ce\" is not known"));
   EXPECT_THAT(Refusal(Replaced(kNvbandwidthJson, "\"Passed\"", "\"Running\"")),
               HasSubstr("expected Passed"));
   EXPECT_THAT(

@@ -1,0 +1,93 @@
+// Outputs as launchers and users hand them on: labelled by rank, or of the other program.
+#include "imports/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "imports/imports.h"
+#include "tests/unit/imports/files.h"
+
+namespace assay::imports {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Reader = Result<Imported> (*)(std::string_view, const Origin&);
+
+std::string Labelled(const std::string& text, const std::string& label) {
+  std::string labelled;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    labelled += label + text.substr(begin, end - begin);
+    begin = end;
+  }
+  return labelled;
+}
+
+std::string Texts(const Result<Imported>& read) {
+  if (!read.ok()) return read.status().message();
+  std::string all = read->environment.DebugString();
+  for (const v1::CaseResult& result : read->results) all += result.DebugString();
+  return all;
+}
+
+std::string Refusal(const Result<Imported>& read) {
+  return read.ok() ? "taken" : read.status().message() + "; " + read.status().hint();
+}
+
+TEST(LauncherTest, LabelsOfEveryLineAreStripped) {
+  const std::pair<Reader, std::string> files[] = {{&ReadNcclTests, kNcclText},
+                                                  {&ReadNcclTests, kNcclJson},
+                                                  {&ReadNvbandwidth, kNvbandwidthText},
+                                                  {&ReadNvbandwidth, kNvbandwidthJson}};
+  for (const auto& [read, text] : files) {
+    const std::string plain = Texts(read(text, {}));
+    for (const char* label : {"[1,0]<stdout>:", "[1,0]<stdout>: ", "[1,12]<stderr>:",
+                              "[prterun-node-7-4242@1,0]<stdout>: ", "0: ", " 3: ", "12: "}) {
+      EXPECT_EQ(Texts(read(Labelled(text, label), {})), plain) << label;
+    }
+  }
+  // NCCL's log of another rank in between, and blank lines that the launcher leaves blank.
+  std::string mixed = Labelled(kNcclText, "[1,0]<stdout>:");
+  mixed = Replaced(mixed, "[1,0]<stdout>:secret", "\n[1,3]<stderr>:secret");
+  EXPECT_EQ(Texts(ReadNcclTests(mixed, {})), Texts(ReadNcclTests(kNcclText, {})));
+}
+
+TEST(LauncherTest, LabelsOfSomeLinesAreNamed) {
+  const std::string srun = Labelled(kNcclText, "0: ");
+  for (const std::string& text :
+       {"srun: job 7 queued\n" + srun, Replaced(srun, "0: NCCL", "[1,0]<stdout>:NCCL")}) {
+    EXPECT_THAT(Refusal(ReadNcclTests(text, {})),
+                testing::AllOf(HasSubstr("begins with a launcher's label, \"0:\""),
+                               HasSubstr("strip the labels"), HasSubstr("srun without -l")));
+  }
+  EXPECT_THAT(
+      Refusal(ReadNvbandwidth("warning\n" + Labelled(kNvbandwidthText, "[1,0]<stdout>:"), {})),
+      HasSubstr("line 2: the line begins with a launcher's label, \"[1,0]<stdout>:\""));
+}
+
+TEST(LauncherTest, WhatOnlyLooksLikeALabelIsNone) {
+  for (const char* text :
+       {"", "\n\n", "0 : a\n", "0:a\n", ": a\n", "[1,0]stdout:a\n", "[1]<stdout>:a\n",
+        "[,0]<stdout>:a\n", "[1,]<stdout>:a\n", "[a,0]<stdout>:a\n", "[1,0<stdout>:a\n",
+        "[1,0]<stdin>:a\n", "[1,0]<stdout>a\n", "[", "0", "[@", "[1,", "0: a\nb\n"}) {
+    EXPECT_FALSE(WithoutLabels(text)) << text;
+  }
+  EXPECT_EQ(WithoutLabels("0: a\n 1:\r\n\n10: b"), "a\n\n\nb");
+}
+
+TEST(LauncherTest, TheOtherProgramIsNamed) {
+  for (const char* text : {kNcclText, kNcclJson}) {
+    EXPECT_THAT(Refusal(ReadNvbandwidth(text, {})),
+                testing::AllOf(HasSubstr("this is nccl-tests' output"),
+                               HasSubstr("assay import nccl-tests FILE")));
+  }
+  for (const char* text : {kNvbandwidthText, kNvbandwidthJson}) {
+    EXPECT_THAT(Refusal(ReadNcclTests(text, {})),
+                testing::AllOf(HasSubstr("this is nvbandwidth's output"),
+                               HasSubstr("assay import nvbandwidth FILE")));
+  }
+}
+
+}  // namespace
+}  // namespace assay::imports
