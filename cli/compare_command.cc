@@ -6,7 +6,6 @@
 #include "cli/compare_view.h"
 #include "cli/context.h"
 #include "cli/fetch_results.h"
-#include "common/filter.h"
 
 namespace assay::cli {
 namespace {
@@ -16,15 +15,6 @@ struct CompareOptions {
   ResultsQuery query;
   OutputFormat format = OutputFormat::kTable;
 };
-
-// The filter, and results of every metric that was published, not of primary ones alone.
-// Refuses what cannot be read here, as the user typed it.
-Result<std::string> WithMetrics(const std::string& filter) {
-  ASSAY_ASSIGN_OR_RETURN(const Filter typed, ParseFilter(filter));
-  const std::string metrics = PublishedMetricsFilter();
-  // OR binds tighter than AND, so neither needs parentheses.
-  return typed.kind == Filter::Kind::kAll ? metrics : filter + " AND " + metrics;
-}
 
 void PrintTable(Client& client, const ResultsQuery& query,
                 const std::vector<v1::StoredResult>& results, const Comparisons& comparisons) {
@@ -50,7 +40,8 @@ ExitCode Compare(Context& context, const CompareOptions& options) {
   Result<Client> client = Client::ToCoordinator(context.client);
   if (!client.ok()) return Report(client.status());
   ResultsQuery query = options.query;
-  Result<std::string> filter = WithMetrics(query.filter);
+  // Of every metric that was published, not of primary ones alone.
+  Result<std::string> filter = Narrowed(query.filter, PublishedMetricsFilter());
   if (!filter.ok()) return Report(filter.status());
   query.filter = *std::move(filter);
   const auto results = FetchResults(*client, query);

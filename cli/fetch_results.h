@@ -23,6 +23,10 @@ struct ResultsQuery {
 // Adds --filter, --campaign and --limit to a command.
 void AddQueryOptions(CLI::App& command, ResultsQuery& query);
 
+// `filter` as a user typed it AND `restriction`. Refuses a filter that cannot be read here:
+// the coordinator would count characters of the longer one.
+Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
+
 // What the query finds, newest first. Of primary metrics unless the filter names
 // `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);

@@ -20,20 +20,15 @@ struct ResultsOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// The filter with the campaign in it, by id: names are not unique. A filter that cannot
-// be read is refused here, where it is what the user typed: the coordinator would count
-// characters of the completed one.
+// The filter with the campaign in it, by id: names are not unique.
 Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   if (query.campaign.empty()) return query.filter;
-  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseFilter(query.filter));
   v1::GetCampaignRequest request;
   request.set_campaign(query.campaign);
   ASSAY_ASSIGN_OR_RETURN(
       const v1::GetCampaignResponse response,
       client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request));
-  const std::string restriction = "campaign = \"" + response.campaign().campaign_id() + "\"";
-  // OR binds tighter than AND, so the filter needs no parentheses.
-  return filter.kind == Filter::Kind::kAll ? restriction : query.filter + " AND " + restriction;
+  return Narrowed(query.filter, "campaign = \"" + response.campaign().campaign_id() + "\"");
 }
 
 // True if imported results match, which are left out unless the filter names them: one of
@@ -45,8 +40,7 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   for (const char* field : {"imported", "imported_from", "campaign"}) {
     if (Mentions(*filter, field)) return false;
   }
-  // OR binds tighter than AND, so the filter needs no parentheses.
-  query.filter += std::string(filter->kind == Filter::Kind::kAll ? "" : " AND ") + kImportedToo;
+  query.filter = Narrowed(query.filter, kImportedToo).value();
   query.limit = 1;
   const auto results = FetchResults(client, query);
   return results.ok() && !results->empty();
@@ -74,6 +68,12 @@ void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat for
   } else if (!results.empty()) {
     Print(ResultsTable(results, StyleOf(STDOUT_FILENO)));
   }
+}
+
+Result<std::string> Narrowed(const std::string& filter, const std::string& restriction) {
+  ASSAY_ASSIGN_OR_RETURN(const Filter typed, ParseFilter(filter));
+  // OR binds tighter than AND, so neither needs parentheses.
+  return typed.kind == Filter::Kind::kAll ? restriction : filter + " AND " + restriction;
 }
 
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query) {
