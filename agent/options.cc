@@ -73,8 +73,7 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
       ->allow_extra_args(false);
   app->add_option("--provider", options->provider, "Who rents this node out");
   app->add_option("--region", options->region, "Where it stands");
-  app->add_option("--price", options->price_per_hour, "US dollars an hour for the whole node")
-      ->check(CLI::NonNegativeNumber);
+  app->add_option("--price", options->price_per_hour, "US dollars an hour for the whole node");
   app->add_option("--runner", options->runner,
                   "Path of assay-runner (default: beside this program)");
   app->add_option("--gpus", options->gpus,
@@ -120,6 +119,10 @@ ParsedOptions ParseOptions(int argc, char** argv) {
                                    {"--provider", &options.provider},
                                    {"--region", &options.region}}) {
     if (!IsPlainText(*text)) return UsageError(std::string(flag) + kNotPlain);
+  }
+  // NaN is within no bounds.
+  if (const auto price = options.price_per_hour; price && !(*price >= 0 && *price <= 1e6)) {
+    return UsageError("--price: write US dollars an hour, from 0 to 1e6");
   }
   if (!IsHostId(options.nccl_host_id)) {
     return UsageError("--nccl-host-id: write at most 64 letters, digits, \"_\", \"-\" and \".\"");

@@ -18,6 +18,26 @@ namespace {
 // Half of a 95% interval, in standard errors.
 constexpr double kHalfInterval = 1.96;
 
+// Student's t for a 95% interval with so many degrees of freedom: exact up to 4, then the first
+// terms of its expansion about the normal quantile (Abramowitz and Stegun, 26.7.5), within 0.3%.
+double StudentHalfInterval(int freedom) {
+  constexpr double kExact[] = {12.706, 4.303, 3.182, 2.776};
+  if (freedom <= 4) return kExact[std::max(freedom, 1) - 1];
+  constexpr double z = kHalfInterval;
+  const double first = (z * z * z + z) / 4;
+  const double second = (5 * std::pow(z, 5) + 16 * z * z * z + 3 * z) / 96;
+  return z + first / freedom + second / (freedom * freedom);
+}
+
+// By how much wider than the mean's standard error the median's is taken, so that kHalfInterval
+// of it give its 95% interval: for few repetitions tell their spread badly, and the median of
+// three and more varies by sqrt(pi / 2) as much as the mean.
+double MedianWidening(int repetitions) {
+  constexpr double kMedianToMean = 1.2533;
+  const double student = StudentHalfInterval(repetitions - 1) / kHalfInterval;
+  return repetitions == 2 ? student : kMedianToMean * student;
+}
+
 using Names = std::pair<std::string, std::string>;
 
 // What the results of one matrix have in common.
@@ -180,7 +200,7 @@ PairCell CellOf(const Measured& measured, size_t from, size_t to) {
   for (const double median : measured.medians) mean += median / count;
   double squares = 0;
   for (const double median : measured.medians) squares += (median - mean) * (median - mean);
-  const double spread = std::sqrt(squares / (count - 1) / count);
+  const double spread = MedianWidening(cell.repetitions) * std::sqrt(squares / (count - 1) / count);
   cell.value.error = std::max(spread, cell.value.error.value_or(0) / std::sqrt(count));
   cell.interval.emplace(std::max(0.0, cell.value.value - kHalfInterval * *cell.value.error),
                         cell.value.value + kHalfInterval * *cell.value.error);
@@ -309,6 +329,27 @@ PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted
   return measured;
 }
 
+// A job does not say which cases were its own. Where one of a pair's cases lacks a value, that
+// case is the one whose job failed, and the others lost no repetition.
+void ForgetOthersFailures(std::vector<PairCase>& cases) {
+  const auto pair_of = [](const PairCase& measured, const PairFailure& failure) {
+    const auto [first, second] = std::minmax(failure.from, failure.to);
+    return std::tuple(measured.benchmark, measured.nodes[first], measured.nodes[second]);
+  };
+  std::set<std::tuple<std::string, std::string, std::string>> failed;
+  for (const PairCase& measured : cases) {
+    for (const PairFailure& failure : measured.failures) {
+      if (failure.kind == PairFailureKind::kFailed) failed.insert(pair_of(measured, failure));
+    }
+  }
+  for (PairCase& measured : cases) {
+    std::erase_if(measured.failures, [&](const PairFailure& failure) {
+      return failure.kind == PairFailureKind::kRepetition &&
+             failed.count(pair_of(measured, failure)) > 0;
+    });
+  }
+}
+
 }  // namespace
 
 bool IsToBeDone(const v1::Job& job) {
@@ -329,6 +370,7 @@ std::vector<PairCase> PairCases(const std::vector<v1::StoredResult>& results,
   for (const auto& [key, data] : sorted.cases) {
     found.push_back(Numbered(key, data, sorted, threshold));
   }
+  ForgetOthersFailures(found);
   return found;
 }
 

@@ -288,9 +288,9 @@ std::string NoiseText(const PairCase& measured) {
       analysis.link_limit < kNoticeable * measured.threshold) {
     return "";
   }
-  return "Pairs scatter by " + Percent(analysis.noise, 1) + ", so that a node is named from " +
-         Percent(analysis.node_limit, 0) + " on and a link from " +
-         Percent(analysis.link_limit, 0) +
+  return "Pairs scatter by up to " + Percent(analysis.noise, 1) +
+         ", so that a node is named from " + Percent(analysis.node_limit, 0) +
+         " on and a link from " + Percent(analysis.link_limit, 0) +
          " on only; more `repetitions` in the campaign tell smaller ones.";
 }
 

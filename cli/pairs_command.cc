@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "cli/context.h"
 #include "cli/fetch_results.h"
@@ -54,11 +55,20 @@ Result<std::vector<v1::StoredResult>> ResultsOf(Client& client, const PairsOptio
   // A case that failed has no metric.
   query.filter = "metric = " + Quoted(options.metric) + " OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::StoredResult> results, FetchResults(client, query));
-  const bool any = std::any_of(results.begin(), results.end(), [&](const auto& result) {
-    const auto& measured = result.case_result().measurements();
-    return !measured.empty() && measured[0].metric() == options.metric;
-  });
-  if (any) return results;
+  std::set<std::string> benchmarks;
+  for (const v1::StoredResult& result : results) {
+    const v1::CaseResult& run = result.case_result();
+    if (!run.measurements().empty() && run.measurements(0).metric() == options.metric) {
+      benchmarks.insert(run.benchmark());
+    }
+  }
+  if (!benchmarks.empty()) {
+    // The failures of others would stand beside none of their values.
+    std::erase_if(results, [&](const v1::StoredResult& result) {
+      return benchmarks.count(result.case_result().benchmark()) == 0;
+    });
+    return results;
+  }
   query.filter = "primary = true OR primary = false";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> all, FetchResults(client, query));
   ASSAY_RETURN_IF_ERROR(CheckPairMetric(all, options.campaign, options.metric));
@@ -70,8 +80,15 @@ ExitCode Pairs(Context& context, const PairsOptions& options) {
   if (!client.ok()) return Report(client.status());
   const auto results = ResultsOf(*client, options);
   if (!results.ok()) return Report(results.status());
-  const auto jobs = JobsOf(*client, options.campaign);
+  auto jobs = JobsOf(*client, options.campaign);
   if (!jobs.ok()) return Report(jobs.status());
+  if (!options.metric.empty()) {
+    std::erase_if(*jobs, [&](const v1::Job& job) {
+      return std::none_of(results->begin(), results->end(), [&](const auto& result) {
+        return result.case_result().benchmark() == job.benchmark();
+      });
+    });
+  }
   const std::vector<PairCase> cases = PairCases(*results, *jobs, options.threshold / 100);
   switch (options.format) {
     case OutputFormat::kJson:

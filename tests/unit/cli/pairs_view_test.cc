@@ -5,60 +5,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/unit/cli/pair_results.h"
+
 namespace assay::cli {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr double kThreshold = 0.1;
-
-v1::StoredResult ResultOf(const std::string& from, const std::string& to, double median,
-                          const std::string& direction = "unidirectional") {
-  v1::StoredResult stored;
-  v1::CaseResult& run = *stored.mutable_case_result();
-  run.set_benchmark("tcp_bandwidth");
-  run.set_outcome(v1::CASE_OUTCOME_OK);
-  (*run.mutable_parameters())["bytes"] = "67108864";
-  (*run.mutable_parameters())["direction"] = direction;
-  run.mutable_provenance()->add_node_names(from);
-  run.mutable_provenance()->add_node_names(to);
-  v1::Measurement& measured = *run.add_measurements();
-  measured.set_metric("bandwidth");
-  measured.set_unit("GB/s");
-  measured.set_direction(v1::DIRECTION_HIGHER_IS_BETTER);
-  measured.set_median(median);
-  measured.set_n(100);
-  measured.set_ci_low(median * 0.99);
-  measured.set_ci_high(median * 1.01);
-  return stored;
-}
-
-v1::Job FailedJob(const std::string& a, const std::string& b) {
-  v1::Job job;
-  job.set_benchmark("tcp_bandwidth");
-  job.set_state(v1::JOB_STATE_FAILED);
-  job.add_node_names(a);
-  job.add_node_names(b);
-  job.mutable_failure()->set_reason("PEER_LOST");
-  job.mutable_failure()->set_message("rank 1 is gone");
-  return job;
-}
-
-// Every pair of nodes a, b, ... by a function of their names.
-template <typename Value>
-std::vector<v1::StoredResult> EveryPair(const std::string& nodes, Value value) {
-  std::vector<v1::StoredResult> results;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    for (size_t j = i + 1; j < nodes.size(); ++j) {
-      const std::string a(1, nodes[i]);
-      const std::string b(1, nodes[j]);
-      results.push_back(ResultOf(a, b, value(a, b)));
-    }
-  }
-  return results;
-}
 
 TEST(PairsViewTest, NamesABadNodeBelowItsMatrix) {
   const auto results = EveryPair("abcd", [](const std::string& a, const std::string& b) {
@@ -162,19 +117,6 @@ TEST(PairsViewTest, FailedPairsAreNamed) {
               ElementsAre("link a-b: failed: PEER_LOST: rank 1 is gone"));
 }
 
-TEST(PairsViewTest, RepetitionsCountByTheirMedianAndOtherResultsNot) {
-  std::vector<v1::StoredResult> results = {ResultOf("a", "b", 0.4), ResultOf("a", "b", 0.5),
-                                           ResultOf("a", "b", 0.9), ResultOf("a", "a", 0.9)};
-  v1::StoredResult alone = ResultOf("a", "b", 1);
-  alone.mutable_case_result()->mutable_provenance()->mutable_node_names()->RemoveLast();
-  results.push_back(alone);
-  const auto cases = PairCases(results, {}, kThreshold);
-  ASSERT_EQ(cases.size(), 1U);
-  ASSERT_EQ(cases[0].cells.size(), 1U);
-  EXPECT_DOUBLE_EQ(cases[0].cells[0].value.value, 0.5);
-  EXPECT_THAT(PairCases({}, {}, kThreshold), IsEmpty());
-}
-
 TEST(PairsViewTest, CsvAndJsonCarryEverything) {
   auto results = EveryPair("abcd", [](const std::string& a, const std::string& b) {
     return a == "c" || b == "c" ? 0.25 : 0.5;
@@ -252,17 +194,6 @@ TEST(PairsViewTest, AnUncertainValueIsMarkedAndNotCalledBad) {
   measured.set_n(5);
   EXPECT_THAT(PairFindings(PairCases(results, {}, kThreshold)[0]),
               ElementsAre(HasSubstr("but it is a single number without an interval: measure")));
-}
-
-TEST(PairsViewTest, RepetitionsThatDifferAreUncertain) {
-  auto results = EveryPair("abcde", [](const std::string& a, const std::string& b) {
-    return a == "a" && b == "d" ? 0.25 : 0.5;
-  });
-  ASSERT_EQ(PairCases(results, {}, kThreshold)[0].analysis.links.size(), 1U);
-  results.push_back(ResultOf("a", "d", 0.5));
-  const auto cases = PairCases(results, {}, kThreshold);
-  EXPECT_TRUE(cases[0].analysis.links.empty());
-  EXPECT_EQ(cases[0].analysis.doubtful_links.size(), 1U);
 }
 
 TEST(PairsViewTest, AZeroIsShownAndTheWorst) {

@@ -317,6 +317,14 @@ TEST_F(ServedTest, PairsRefuseAMetricThatNoResultHas) {
   // A case that failed has no metric and is shown all the same.
   EXPECT_THAT(fake_.last_filter(),
               StartsWith("metric = \"bandwidth\" OR outcome != \"ok\" AND campaign = "));
+  // Failures of a benchmark without it are not: its values were not fetched.
+  v1::CaseResult& other = *fake_.results.emplace_back().mutable_case_result();
+  other.set_benchmark("tcp_latency");
+  other.set_outcome(v1::CASE_OUTCOME_FAILED);
+  other.mutable_provenance()->add_node_names("a");
+  other.mutable_provenance()->add_node_names("b");
+  EXPECT_EQ(Run({"pairs", "nightly", "--metric", "bandwidth"}).out, known.out);
+  fake_.results.pop_back();
   const ProgramRun unknown = Run({"pairs", "nightly", "--metric", "good\"put"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_EQ(unknown.out, "");
