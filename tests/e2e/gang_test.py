@@ -269,12 +269,13 @@ class Run:
         fleet.expect_no_growth()
 
     def _expect_free_nodes(self):
-        """Each takes a job at once."""
+        """Each takes a job, as soon as its agent is back: after the coordinator's death it may
+        wait a minute to dial, and counts as connected meanwhile."""
         fleet = self.fleet
         fleet.mark_logs()
         probe = fleet.submit(PROBE)
         for name in fleet.names:
-            eventually(lambda name=name: fleet.said("is in phase verify", name), 20,
+            eventually(lambda name=name: fleet.said("is in phase verify", name), 90,
                        f"a job on {name}")
         fleet.cli("campaign", "cancel", probe)
         fleet.await_end(probe)
