@@ -1,21 +1,45 @@
 #include "agent/core/peer_node.h"
 
 #include <charconv>
+#include <cstddef>
 #include <string_view>
 
 namespace assay::agent {
+namespace {
 
-std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec) {
-  constexpr std::string_view kRank = "rank ";
+constexpr std::string_view kRank = "rank ";
+
+struct LeadingRank {
+  int node = 0;    // That it is on.
+  size_t end = 0;  // In the message.
+};
+
+std::optional<LeadingRank> LeadingRankOf(const std::string& message, const v1::JobSpec& spec) {
   const int nodes = spec.node_names_size();
-  if (!message.starts_with(kRank) || nodes < 2 || spec.world_size() % nodes != 0) return message;
+  if (!message.starts_with(kRank) || nodes < 2 || spec.world_size() % nodes != 0) {
+    return std::nullopt;
+  }
   int rank = 0;
   const char* const end = message.data() + message.size();
   const auto [rest, error] = std::from_chars(message.data() + kRank.size(), end, rank);
-  if (error != std::errc() || rank < 0 || rank >= spec.world_size()) return message;
+  if (error != std::errc() || rank < 0 || rank >= spec.world_size()) return std::nullopt;
   // Ranks are numbered node by node.
-  const std::string& name = spec.node_names(rank / (spec.world_size() / nodes));
-  return std::string(message.data(), rest) + " on node " + name + std::string(rest, end);
+  return LeadingRank{rank / (spec.world_size() / nodes),
+                     static_cast<size_t>(rest - message.data())};
+}
+
+}  // namespace
+
+std::optional<int> PeersNode(const std::string& message, const v1::JobSpec& spec) {
+  const std::optional<LeadingRank> rank = LeadingRankOf(message, spec);
+  return rank ? std::optional(rank->node) : std::nullopt;
+}
+
+std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec) {
+  const std::optional<LeadingRank> rank = LeadingRankOf(message, spec);
+  if (!rank) return message;
+  return message.substr(0, rank->end) + " on node " + spec.node_names(rank->node) +
+         message.substr(rank->end);
 }
 
 }  // namespace assay::agent

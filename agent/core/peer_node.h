@@ -1,14 +1,19 @@
 // Ranks know each other by number; users know nodes.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "assay/v1/job.pb.h"
 
 namespace assay::agent {
 
-// "rank 2 has not answered" becomes "rank 2 on node g3 has not answered", if the gang of
-// `spec` is on several nodes and the message begins with one of its ranks.
+// Index in `spec.node_names` of the node of the rank with which the message begins, if the
+// gang is on several nodes and has such a rank.
+std::optional<int> PeersNode(const std::string& message, const v1::JobSpec& spec);
+
+// "rank 2 has not answered" becomes "rank 2 on node g3 has not answered", if `PeersNode`
+// knows it.
 std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec);
 
 }  // namespace assay::agent

@@ -194,7 +194,9 @@ void Session::End(AssignedJob* job, const JobOutcome& outcome) {
   finished.set_epoch(job->spec.epoch());
   if (outcome.failure) {
     *finished.mutable_failure() = *outcome.failure;
-    finished.mutable_failure()->set_node_id(options_.node->description().node_id());
+    if (outcome.failure->node_id().empty()) {
+      finished.mutable_failure()->set_node_id(options_.node->description().node_id());
+    }
     Log().warn("job {} epoch {} failed: {} ({})", job->spec.job_id(), job->spec.epoch(),
                outcome.failure->message(), outcome.failure->reason());
   }

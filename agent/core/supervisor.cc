@@ -85,7 +85,9 @@ class SupervisedJob : public LaunchedJob {
       outcome.failure = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "AGENT_ERROR",
                                     std::string("the agent failed: ") + error.what());
     }
-    if (outcome.failure) outcome.failure->set_node_id(node_->description().node_id());
+    if (outcome.failure && outcome.failure->node_id().empty()) {
+      outcome.failure->set_node_id(node_->description().node_id());
+    }
     events_.finished(std::move(outcome));
   }
 

@@ -106,7 +106,8 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
   if (job && Takes(*job, node_id)) {
     if (finished.has_failure()) {
       v1::Failure failure = finished.failure();
-      failure.set_node_id(node_id);
+      // Another's node is named where a rank on it fell silent.
+      if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
       ASSAY_RETURN_IF_ERROR(FailFrom(*job, BlameAbsent(*job, std::move(failure)), node_id));
     } else if (running_.NoteFinished(epoch, node_id)) {
       const std::optional<MonotonicTime> start = running_.StartOf(epoch);

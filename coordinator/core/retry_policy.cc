@@ -35,9 +35,11 @@ RetryDecision RetryElsewhere(const storage::LeasedJob& job, const NodeSet& avoid
 }
 
 // The nodes at fault: the one named, else all of the placement. A node that lost its peer
-// is not: it only noticed.
+// is not: it only noticed. Where it knows which peer fell silent, the class is NODE and that
+// node is named.
 NodeSet Culprits(const storage::LeasedJob& job, const v1::Failure& failure) {
-  if (failure.reason() == "PEER_LOST" || failure.reason() == "PEER_TIMEOUT") return {};
+  const bool lost_peer = failure.reason() == "PEER_LOST" || failure.reason() == "PEER_TIMEOUT";
+  if (lost_peer && failure.failure_class() != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id().empty()) return {failure.node_id()};
   return {job.node_ids.begin(), job.node_ids.end()};
 }

@@ -99,7 +99,8 @@ class Session {
       return kExitUsage;
     }
     if (const Status met = Meet(); !met.ok()) {
-      return GiveUp(met.WithContext("meeting the other ranks"));
+      // Of a lost rank the agent tells the phase, and the message begins with the rank.
+      return GiveUp(IsLostPeer(met.reason()) ? met : met.WithContext("meeting the other ranks"));
     }
     for (const v1::BenchmarkCase& one : start_.cases()) {
       if (const Status status = RunCase(one); !status.ok()) {
@@ -217,13 +218,15 @@ class Session {
     return !fault.ok() && fault.reason() != "GPU_CONTEXT_LOST";
   }
 
+  static bool IsLostPeer(const std::string& reason) {
+    return reason == "PEER_LOST" || reason == "PEER_TIMEOUT";
+  }
+
   // Who has to act; unspecified if the agent has to find out by the exit code.
   static v1::FailureClass ClassOf(const std::string& reason) {
     if (reason == "GPU_CONTEXT_LOST") return v1::FAILURE_CLASS_JOB;
     if (reason.rfind("GPU_", 0) == 0) return v1::FAILURE_CLASS_NODE;
-    if (reason == "PEER_LOST" || reason == "PEER_TIMEOUT") {
-      return v1::FAILURE_CLASS_INFRASTRUCTURE;
-    }
+    if (IsLostPeer(reason)) return v1::FAILURE_CLASS_INFRASTRUCTURE;
     const bool user = reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS";
     return user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
   }

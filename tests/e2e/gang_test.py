@@ -77,7 +77,7 @@ class Trial:
 # Reasons with which the attempt may end, and the class that belongs to each.
 CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
            "RUNNER_NOT_READY": "NODE", "GANG_NOT_READY": "NODE",
-           "PEER_LOST": "INFRASTRUCTURE", "PEER_TIMEOUT": "INFRASTRUCTURE",
+           "PEER_LOST": "INFRASTRUCTURE", "PEER_TIMEOUT": "NODE",
            "GANG_NOT_STARTED": "INFRASTRUCTURE", "LEASE_LOST": "INFRASTRUCTURE"}
 REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
            "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"},
@@ -228,6 +228,10 @@ class Run:
             failure = self.fleet.jobs(self.campaign)[0]["failure"]
             assert failure["failure_class"] == f"FAILURE_CLASS_{CLASSES[reason]}", failure
             assert failure["reason"] == reason, failure
+            if reason == "PEER_TIMEOUT":
+                name = self.fleet.postgres.value(
+                    f"SELECT name FROM node WHERE node_id = '{failure['node_id']}'")
+                assert name == self.victim, failure
         else:
             assert record and record[0][1] == reason, record
 

@@ -217,6 +217,21 @@ TEST_F(SessionTest, TheNextJobWaitsForRunnersThatAreToldToEnd) {
   EXPECT_THAT(launcher_.runs, SizeIs(2));
 }
 
+TEST_F(SessionTest, FailuresAreThisNodesUnlessTheyNameAnother) {
+  const auto link = GoLive();
+  for (const char* named : {"", "node-2"}) {
+    const std::string job = std::string("job") + named;
+    Deliver(link, Assign(job, 1));
+    JobOutcome outcome;
+    outcome.failure.emplace().set_node_id(named);
+    Finish(launcher_.runs.back(), outcome);
+  }
+  const auto finished = Only(link->sent, Kind::kJobFinished);
+  ASSERT_THAT(finished, SizeIs(2));
+  EXPECT_EQ(finished[0].job_finished().failure().node_id(), "node-1");
+  EXPECT_EQ(finished[1].job_finished().failure().node_id(), "node-2");
+}
+
 TEST_F(SessionTest, ForbiddenNcclVariablesAreRefused) {
   const auto link = GoLive();
   v1::CoordinatorMessage assign = Assign("job", 1);

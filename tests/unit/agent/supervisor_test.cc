@@ -304,10 +304,18 @@ TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
 }
 
 TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
-  Launch(FirstOfTwoNodes(Job("gang_peer_late", 2)));
+  v1::JobSpec spec = FirstOfTwoNodes(Job("gang_peer_late", 2));
+  spec.add_node_names("a");
+  spec.add_node_names("b");
+  Launch(spec);
   job_->Go(ready_.get_future().get());
   const auto before = std::chrono::steady_clock::now();
-  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), "PEER_TIMEOUT");
+  const v1::Failure failure = Await().failure.value_or(v1::Failure());
+  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_THAT(failure.message(), HasSubstr("rank 1 on node b: gone"));
+  // That node is at fault, so that the next attempt goes elsewhere.
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.node_id(), "node-2");
   // Before those who lost this rank by its leaving: they wait for three seconds.
   EXPECT_LT(std::chrono::steady_clock::now() - before, 2500ms);
 }

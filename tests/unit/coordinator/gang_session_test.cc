@@ -178,6 +178,31 @@ TEST_F(GangSessionTest, ALostPeerIsBlamedOnTheAgentThatIsGone) {
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node b is gone; rank 0 on node a"));
 }
 
+TEST_F(GangSessionTest, TheNodeThatFellSilentIsLeftOutOfTheNextAttempt) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const auto c = Attach(MakeFleetNode("c", '3', 0));
+  v1::CampaignSpec spec = MakeSpec("tcp_all_reduce");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  spec.set_retries(1);
+  const v1::Campaign campaign = Submit(spec);
+  const v1::JobSpec job = AssignedTo(a);
+  ASSERT_EQ(AssignedTo(b).job_id(), job.job_id());
+  v1::AgentMessage message;
+  message.mutable_job_finished()->set_job_id(job.job_id());
+  message.mutable_job_finished()->set_epoch(job.epoch());
+  v1::Failure* silent = message.mutable_job_finished()->mutable_failure();
+  silent->set_failure_class(v1::FAILURE_CLASS_NODE);
+  silent->set_reason("PEER_TIMEOUT");
+  silent->set_node_id(b_.description().node_id());
+  Say(a, std::move(message));
+  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().node_id(),
+            b_.description().node_id());
+  EXPECT_EQ(AssignedTo(a).epoch(), job.epoch() + 1);
+  EXPECT_EQ(b->Count(Kind::kAssign), 1);
+  EXPECT_EQ(c->Count(Kind::kAssign), 1);
+}
+
 TEST_F(GangSessionTest, AGangThatWaitsIsStartedByTheNextCoordinator) {
   const auto a = Attach(a_);
   Attach(b_);

@@ -119,6 +119,18 @@ TEST(RetryPolicyTest, WhoLostAPeerIsNotAvoided) {
   EXPECT_THAT(DecideRetry(Job({"a", "b"}), lost).avoid_node_ids, ElementsAre());
 }
 
+TEST(RetryPolicyTest, APeerThatFellSilentIsAvoided) {
+  storage::LeasedJob job = Job({"a", "b", "c", "d"});
+  job.node_ids = {"a", "b"};
+  job.job.node_count = 2;
+  v1::Failure silent = Failed(v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT");
+  silent.set_node_id("b");
+  const RetryDecision decision = DecideRetry(job, silent);
+  EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b"));
+  EXPECT_EQ(decision.delay, Duration(0));
+}
+
 TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
