@@ -25,6 +25,8 @@ namespace {
 // Beyond it checking every element in fp64 takes minutes.
 constexpr double kMaxFlops = 4e14;
 constexpr int64_t kMaxSide = 1 << 20;
+// Shared memory that CUDA takes of a block's, in bytes.
+constexpr int64_t kBlockReserve = 1024;
 
 Int4Problem ProblemOf(const ParameterMap& parameters) {
   Int4Problem problem;
@@ -52,12 +54,14 @@ struct Int4Gemv {
   int warps = 0;
 };
 
+// Four blocks on a multiprocessor with one unit on its way a lane are faster than two with
+// three (two if they have many scales), where there are blocks for it and shared memory.
 template <typename T, int parts>
-Int4Gemv<T> ChooseGemv(int64_t blocks, int sm_count) {
-  // All blocks at once, if there is a way: either two on a multiprocessor, with three
-  // units on their way a lane (two if they have many scales), or four with one.
+Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   if constexpr (parts == 1) {
-    if (blocks > 2 * sm_count && blocks <= 4 * sm_count) {
+    const bool filled = problem.Layout().Pairs() > 2 * device.sm_count;
+    const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, 8) + kBlockReserve;
+    if (filled && 4 * shared <= device.shared_bytes_per_block + kBlockReserve) {
       return {Int4GemvKernel<T, parts, 8, 1, 4>, 8};
     }
   }
@@ -68,10 +72,9 @@ Int4Gemv<T> ChooseGemv(int64_t blocks, int sm_count) {
 template <typename T>
 Result<Multiply> GemvProduct(const Int4Problem& problem, const GpuDevice& device) {
   const Int4Layout layout = problem.Layout();
-  const Int4Gemv<T> gemv = problem.group == 32 ? ChooseGemv<T, 4>(layout.Pairs(), device.sm_count)
-                           : problem.group == 64
-                               ? ChooseGemv<T, 2>(layout.Pairs(), device.sm_count)
-                               : ChooseGemv<T, 1>(layout.Pairs(), device.sm_count);
+  const Int4Gemv<T> gemv = problem.group == 32   ? ChooseGemv<T, 4>(problem, device)
+                           : problem.group == 64 ? ChooseGemv<T, 2>(problem, device)
+                                                 : ChooseGemv<T, 1>(problem, device);
   const auto shared_bytes = static_cast<int>(Int4GemvSharedBytes(problem.m, problem.k, gemv.warps));
   ASSAY_CUDA(
       cudaFuncSetAttribute(gemv.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));

@@ -47,7 +47,7 @@ class Rule:
 RULE = Rule(0.5, 3.0, 0.1, 0.5)
 # For what draws much power: a GPU at its power limit clocks lower the hotter it is, and
 # both sides have to be timed equally hot.
-HOT_RULE = Rule(2.0, 5.0, 0.25, 1.0)
+HOT_RULE = Rule(5.0, 8.0, 0.25, 1.0)
 SETTLED = 0.005
 MIN_SAMPLES = 30
 # Replays of one graph last at least this long.
