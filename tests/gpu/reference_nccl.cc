@@ -1,13 +1,16 @@
 // NCCL called directly, the way nccl-tests does it: the reference that collectives are
-// compared with. One process a rank; a sample is a loop of 20 back-to-back calls between
+// compared with. One process a rank; a sample is a loop of back-to-back calls between
 // host clocks with the stream empty at both ends, the mean over ranks; buffers shift with
 // each call through at least 256 MiB, so that none is still in the L2 cache.
+//
+// A loop is of 20 calls, as in nccl-tests, or goes on for 10 ms. In 20 calls a rank that only
+// sends gets ahead of the one that receives, which flatters a gather by some percent.
 //
 //   reference_nccl RANKS
 //
 // reads one case a line from stdin and answers each with a line of JSON:
-//   COLLECTIVE BYTES DTYPE in|out        all_reduce 1048576 fp32 out
-//   {"seconds": ..., "low": ..., "high": ..., "loops": ...}
+//   COLLECTIVE BYTES DTYPE in|out short|long        all_reduce 1048576 fp32 out short
+//   {"seconds": ..., "low": ..., "high": ..., "loops": ..., "calls": ...}
 // seconds is the median of the loops, low and high their 5th and 95th percentile. BYTES
 // is the size as nccl-tests counts it: of the whole array. Sums; root 0; send_recv is a
 // shift by one rank. Exit code 77 if there are fewer GPUs than RANKS.
@@ -18,6 +21,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +35,9 @@
 
 namespace {
 
-constexpr int kIterations = 20;          // Of a loop, as nccl-tests' -n.
+constexpr int kShortCalls = 20;          // Of a short loop, as nccl-tests' -n.
+constexpr double kLongSeconds = 10e-3;   // Of a long loop, at least.
+constexpr int kMostCalls = 20000;        // Of a loop.
 constexpr size_t kRotation = 256 << 20;  // Bytes, as nccl-tests' -e 256M.
 constexpr double kWarmUpSeconds = 0.3;
 constexpr double kWindowSeconds = 0.5;
@@ -80,6 +86,14 @@ struct Order {
   char dtype[16];
   size_t bytes;
   bool in_place;
+  bool is_long;
+};
+
+// How a rank runs an order, which depends on what the first calls took.
+struct Plan {
+  int warm_up_loops;
+  int loops;
+  int calls;  // Of a loop.
 };
 
 const std::map<std::string, std::pair<ncclDataType_t, size_t>>& Types() {
@@ -120,29 +134,29 @@ class Rank {
     Must(cudaMalloc(&output_, room_), "cudaMalloc of the output");
     Must(cudaMemset(input_, 0, room_), "cudaMemset");
     Must(cudaMemset(output_, 0, room_), "cudaMemset");
-    Loop();
-    const double first = Loop();
+    Loop(kShortCalls);
+    const double first = Loop(kShortCalls);
     WriteAll(fd_, &first, sizeof first);
-    int loops[2] = {0, 0};  // Of the warm-up, and timed.
-    if (!ReadAll(fd_, loops, sizeof loops)) Die("the parent has gone");
-    for (int i = 0; i < loops[0]; ++i) Loop();
+    Plan plan{};
+    if (!ReadAll(fd_, &plan, sizeof plan)) Die("the parent has gone");
+    for (int i = 0; i < plan.warm_up_loops; ++i) Loop(plan.calls);
     std::vector<double> seconds;
-    for (int i = 0; i < loops[1]; ++i) seconds.push_back(Loop());
+    for (int i = 0; i < plan.loops; ++i) seconds.push_back(Loop(plan.calls));
     WriteAll(fd_, seconds.data(), seconds.size() * sizeof(double));
     Must(cudaFree(input_), "cudaFree");
     Must(cudaFree(output_), "cudaFree");
   }
 
   // Seconds a call.
-  double Loop() {
+  double Loop(int calls) {
     // All ranks are here.
     Must(ncclAllReduce(barrier_, barrier_, 1, ncclFloat32, ncclSum, comm_, stream_), "a barrier");
     Must(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < kIterations; ++i) Call();
+    for (int i = 0; i < calls; ++i) Call();
     Must(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    return took.count() / kIterations;
+    return took.count() / calls;
   }
 
   void Call() {
@@ -221,9 +235,11 @@ std::string Parse(const std::string& line, Order* order) {
                                                        "broadcast",  "reduce",     "all_to_all",
                                                        "gather",     "scatter",    "send_recv"};
   std::istringstream words(line);
-  std::string collective, dtype, place;
+  std::string collective, dtype, place, length;
   size_t bytes = 0;
-  if (!(words >> collective >> bytes >> dtype >> place)) return "not COLLECTIVE BYTES DTYPE in|out";
+  if (!(words >> collective >> bytes >> dtype >> place >> length)) {
+    return "not COLLECTIVE BYTES DTYPE in|out short|long";
+  }
   if (std::find(collectives.begin(), collectives.end(), collective) == collectives.end()) {
     return "no collective " + collective;
   }
@@ -233,6 +249,7 @@ std::string Parse(const std::string& line, Order* order) {
   std::snprintf(order->dtype, sizeof order->dtype, "%s", dtype.c_str());
   order->bytes = bytes;
   order->in_place = place == "in";
+  order->is_long = length == "long";
   return "";
 }
 
@@ -244,11 +261,14 @@ void Measure(const Order& order, const std::vector<int>& ranks) {
     if (!ReadAll(fd, &first, sizeof first)) Die("a rank has gone");
     slowest = std::max(slowest, first);
   }
-  const double loop = slowest * kIterations;
-  const int loops[2] = {std::clamp(static_cast<int>(kWarmUpSeconds / loop), 1, kMaxLoops),
-                        std::clamp(static_cast<int>(kWindowSeconds / loop), kMinLoops, kMaxLoops)};
-  for (const int fd : ranks) WriteAll(fd, loops, sizeof loops);
-  std::vector<double> means(static_cast<size_t>(loops[1]), 0.0);
+  const int most = order.is_long ? kMostCalls : kShortCalls;
+  Plan plan{};
+  plan.calls = std::clamp(static_cast<int>(std::ceil(kLongSeconds / slowest)), kShortCalls, most);
+  const double loop = slowest * plan.calls;
+  plan.warm_up_loops = std::clamp(static_cast<int>(kWarmUpSeconds / loop), 1, kMaxLoops);
+  plan.loops = std::clamp(static_cast<int>(kWindowSeconds / loop), kMinLoops, kMaxLoops);
+  for (const int fd : ranks) WriteAll(fd, &plan, sizeof plan);
+  std::vector<double> means(static_cast<size_t>(plan.loops), 0.0);
   for (const int fd : ranks) {
     std::vector<double> seconds(means.size());
     if (!ReadAll(fd, seconds.data(), seconds.size() * sizeof(double))) Die("a rank has gone");
@@ -257,8 +277,11 @@ void Measure(const Order& order, const std::vector<int>& ranks) {
     }
   }
   std::sort(means.begin(), means.end());
-  std::printf("{\"seconds\": %.9g, \"low\": %.9g, \"high\": %.9g, \"loops\": %d}\n",
-              Percentile(means, 0.5), Percentile(means, 0.05), Percentile(means, 0.95), loops[1]);
+  std::printf(
+      "{\"seconds\": %.9g, \"low\": %.9g, \"high\": %.9g, \"loops\": %d, "
+      "\"calls\": %d}\n",
+      Percentile(means, 0.5), Percentile(means, 0.05), Percentile(means, 0.95), plan.loops,
+      plan.calls);
   std::fflush(stdout);
 }
 
