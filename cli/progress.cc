@@ -5,6 +5,7 @@
 
 #include "cli/field_reader.h"
 #include "cli/utf8.h"
+#include "cli/waiting_text.h"
 #include "common/units.h"
 
 namespace assay::cli {
@@ -181,7 +182,30 @@ std::vector<JobEvent> CampaignProgress::Apply(const v1::WatchCampaignResponse& m
     if (!event.text.empty()) events.push_back(std::move(event));
     jobs_[job.job_id()] = job;
   }
+  for (std::string& line : NewWaits()) events.push_back({std::move(line), false});
   return events;
+}
+
+std::vector<std::string> CampaignProgress::NewWaits() {
+  std::set<std::string> waits;
+  std::vector<v1::WaitingJobs> fresh;
+  for (const v1::WaitingJobs& waiting : campaign_.waiting()) {
+    v1::WaitingJobs key = waiting;
+    key.clear_jobs();
+    std::string bytes = key.SerializeAsString();
+    if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
+    waits.insert(std::move(bytes));
+  }
+  const bool over = waits.empty() && !told_waits_.empty();
+  told_waits_ = std::move(waits);
+  if (over && campaign_.state() == v1::CAMPAIGN_STATE_ACTIVE) {
+    return {"No job waits for an absent node any more"};
+  }
+  return WaitingLines(fresh);
+}
+
+std::vector<std::string> CampaignProgress::Waits() const {
+  return WaitingLines({campaign_.waiting().begin(), campaign_.waiting().end()});
 }
 
 bool CampaignProgress::ended() const {
@@ -206,6 +230,7 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
   lines.push_back(Truncate(Bar(campaign_.cases_done(), campaign_.case_count(), bar_width) + counts +
                                DescribeJobs(campaign_.jobs()),
                            width));
+  for (const std::string& line : Waits()) lines.push_back(Truncate("  " + line, width));
   std::vector<const v1::Job*> running;
   for (const auto& [id, job] : jobs_) {
     if (job.state() == v1::JOB_STATE_RUNNING) running.push_back(&job);
@@ -230,6 +255,7 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
 
 std::string CampaignProgress::Summary(const Style& style) const {
   constexpr int kRuleIndent = 10;
+  constexpr int kWaitIndent = 9;
   const Cell outcome = CampaignOutcome(campaign_);
   std::string text = "Campaign " + Sanitize(campaign_.name()) + " (" +
                      Sanitize(campaign_.campaign_id()) +
@@ -240,6 +266,9 @@ std::string CampaignProgress::Summary(const Style& style) const {
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
           std::to_string(campaign_.case_count()) + " done\n";
+  for (const std::string& line : Waits()) {
+    text += "  Waits: " + Wrap(line, style.width - kWaitIndent, kWaitIndent) + "\n";
+  }
   if (campaign_.rules().empty()) return text;
   text += "  Acceptance:\n";
   for (const v1::RuleVerdict& rule : campaign_.rules()) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace assay::cli {
 
-// Something that happened to a job.
+// Something that happened to a job, or what jobs wait for.
 struct JobEvent {
   std::string text;
   // A failure, also one that will be retried.
@@ -32,19 +33,24 @@ class CampaignProgress {
   // Every job has ended, and the rules are yet to be applied.
   bool awaits_verdict() const;
 
-  // The live display: a bar with cases and jobs, then a line a running job, at
-  // most `kMostJobs`. `now` is in seconds since 1970. Never wider than the
+  // The live display: a bar with cases and jobs, then what jobs wait for, then a line a
+  // running job, at most `kMostJobs`. `now` is in seconds since 1970. Never wider than the
   // style's width.
   std::vector<std::string> Render(const Style& style, double now) const;
 
-  // Verdict, jobs and rules of the ended campaign.
+  // Verdict, jobs, what they wait for, and rules.
   std::string Summary(const Style& style) const;
 
   static constexpr size_t kMostJobs = 16;
 
  private:
+  // What jobs wait for, where it differs from what was told.
+  std::vector<std::string> NewWaits();
+  std::vector<std::string> Waits() const;
+
   v1::Campaign campaign_;
   std::map<std::string, v1::Job> jobs_;
+  std::set<std::string> told_waits_;  // Serialised, without the number of jobs.
 };
 
 // "PASSED", "FAILED", "CANCELLED", "running" with their tones.

@@ -5,6 +5,7 @@
 #include "storage/page_token.h"
 #include "storage/state_after.h"
 #include "storage/timestamps.h"
+#include "storage/waiting_list.h"
 
 namespace assay::storage {
 namespace {
@@ -159,6 +160,33 @@ Result<std::vector<JobEpoch>> FakeJobStore::CancelCampaign(const std::string& ca
   }
   EndIfDone(campaign_id);
   return running;
+}
+
+Result<std::vector<v1::WaitingJobs>> FakeJobStore::ListWaiting(const std::string& campaign_id,
+                                                               const Silence& silence) {
+  MutexLock lock(database_.mutex);
+  WaitingList list;
+  for (const auto& [id, row] : database_.jobs) {
+    if (row.campaign_id != campaign_id || row.state != v1::JOB_STATE_QUEUED) continue;
+    std::vector<v1::AbsentNode> absent;
+    for (const std::string& node_id : row.job.candidate_node_ids) {
+      const auto node = database_.nodes.find(node_id);
+      v1::AbsentNode away;
+      away.set_node_id(node_id);
+      away.set_name(node_id);
+      if (node != database_.nodes.end()) {
+        const Duration silent = database_.clock.Now() - node->second.heard_at;
+        const bool in_session = !node->second.owner.empty();
+        if (silent <= (in_session ? silence.stale : silence.grace)) continue;
+        away.set_name(node->second.description.name());
+        *away.mutable_last_heartbeat_time() = ToTimestamp(node->second.last_heartbeat);
+      }
+      absent.push_back(std::move(away));
+    }
+    const int there = static_cast<int>(row.job.candidate_node_ids.size() - absent.size());
+    if (there < row.job.node_count) list.Add(1, row.job.node_count - there, std::move(absent));
+  }
+  return std::move(list).Take();
 }
 
 Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt) {

@@ -27,6 +27,8 @@ class FakeJobStore : public JobStore {
   Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) override;
   Result<Page<v1::Job>> ListJobs(const std::string& campaign_id, const PageRequest& page) override;
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override;
+  Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
+                                                   const Silence& silence) override;
   Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override;
   Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
   Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,

@@ -43,6 +43,17 @@ class JobStore {
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
+  // Nodes out of session are away once they have been silent for `grace`, so that an agent
+  // that dials again is not missed; all are after `stale`.
+  struct Silence {
+    Duration grace{0};
+    Duration stale{0};
+  };
+  // The campaign's queued jobs that have too few candidates left, by what they wait for.
+  // Nothing for an unknown campaign.
+  virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
+                                                           const Silence& silence) = 0;
+
   // Ends queued jobs as CANCELLED and marks running ones; returns the latter,
   // which their owner has to stop. The campaign is CANCELLED once nothing of it
   // runs, ACTIVE until then. Idempotent; a campaign that has ended keeps its

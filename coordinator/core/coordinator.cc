@@ -89,6 +89,16 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
   return created;
 }
 
+Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
+  ASSAY_ASSIGN_OR_RETURN(v1::Campaign campaign, environment_.jobs.GetCampaign(id_or_name));
+  if (campaign.jobs().queued() == 0) return campaign;
+  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting,
+                         environment_.jobs.ListWaiting(campaign.campaign_id(),
+                                                       {2 * options_.heartbeat, options_.lease}));
+  for (v1::WaitingJobs& jobs : waiting) *campaign.add_waiting() = std::move(jobs);
+  return campaign;
+}
+
 Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(const v1::Campaign found, environment_.jobs.GetCampaign(id_or_name));
   ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::JobEpoch> running,

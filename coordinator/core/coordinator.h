@@ -51,6 +51,8 @@ class Coordinator {
 
   // As the requests of CampaignService and NodeService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request);
+  // With what its queued jobs wait for.
+  Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name);
   // As ResultService.ImportResults: stored as a whole, or not.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);

@@ -22,7 +22,7 @@ grpc::ServerUnaryReactor* CampaignServiceImpl::GetCampaign(grpc::CallbackServerC
   return calls_.Answer(context, "GetCampaign", [=, this]() -> Status {
     ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
     ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
-                           coordinator_.environment().jobs.GetCampaign(request->campaign()));
+                           coordinator_.GetCampaign(request->campaign()));
     return Status::Ok();
   });
 }

@@ -100,7 +100,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   // Only one Load runs at a time, so revision_ needs no lock.
   Status Fill(Response& response) {
     storage::JobStore& jobs = coordinator_.environment().jobs;
-    ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(), jobs.GetCampaign(campaign_));
+    ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(), coordinator_.GetCampaign(campaign_));
     if (revision_ < 0) {
       // From now on by id: another campaign of the same name may come.
       campaign_ = response.campaign().campaign_id();

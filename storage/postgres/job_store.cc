@@ -1,5 +1,7 @@
 #include "storage/postgres/job_store.h"
 
+#include <utility>
+
 #include "storage/page_token.h"
 #include "storage/payload.h"
 #include "storage/postgres/claim.h"
@@ -7,6 +9,8 @@
 #include "storage/postgres/job_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/state_after.h"
+#include "storage/timestamps.h"
+#include "storage/waiting_list.h"
 
 namespace assay::storage {
 namespace {
@@ -130,6 +134,48 @@ Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string&
     return Status::Ok();
   }));
   return changes;
+}
+
+Result<std::vector<v1::WaitingJobs>> PostgresJobStore::ListWaiting(const std::string& campaign_id,
+                                                                   const Silence& silence) {
+  WaitingList list;
+  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("list_waiting", [&](pqxx::transaction_base&
+                                                                   transaction) {
+    list = {};
+    const pqxx::result rows = transaction.exec_params(
+        "WITH queued AS ("
+        "  SELECT row_number() OVER () AS number, count(*) AS jobs, node_count,"
+        "         candidate_node_ids AS nodes"
+        "  FROM job WHERE campaign_id = $1 AND state = 1 GROUP BY node_count, candidate_node_ids),"
+        " place AS ("
+        "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
+        "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"
+        "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
+        "           AS there"
+        "  FROM queued q CROSS JOIN unnest(q.nodes) AS c(id)"
+        "  LEFT JOIN node n ON n.node_id = c.id LEFT JOIN node_session s ON s.node_id = c.id),"
+        " short AS ("
+        "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
+        "    AS needed FROM place) "
+        "SELECT number, jobs, needed, id, name, " +
+            Microseconds("last_heartbeat_time") +
+            " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
+        campaign_id, Interval(silence.grace), Interval(silence.stale));
+    std::vector<v1::AbsentNode> absent;
+    for (pqxx::result::size_type i = 0; i < rows.size(); ++i) {
+      v1::AbsentNode& node = absent.emplace_back();
+      node.set_node_id(rows[i]["id"].as<std::string>());
+      node.set_name(rows[i]["name"].as<std::string>());
+      if (!rows[i]["heard"].is_null()) {
+        *node.mutable_last_heartbeat_time() = ToTimestamp(TimeOf(rows[i]["heard"]));
+      }
+      const bool last = i + 1 == rows.size() || rows[i + 1]["number"] != rows[i]["number"];
+      if (!last) continue;
+      list.Add(rows[i]["jobs"].as<int>(), rows[i]["needed"].as<int>(), std::exchange(absent, {}));
+    }
+    return Status::Ok();
+  }));
+  return std::move(list).Take();
 }
 
 Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string& campaign_id) {

@@ -397,6 +397,43 @@ TEST_P(JobStoreContract, ChangesAfterARevisionMissNothing) {
   EXPECT_EQ(jobs().ListJobChanges("none", 0).status().code(), Code::kNotFound);
 }
 
+TEST_P(JobStoreContract, TellsWhichAbsentNodesJobsWaitFor) {
+  const JobStore::Silence silence{std::chrono::seconds(10), std::chrono::seconds(30)};
+  Connect({"a", "b", "c"});
+  NewJob pair = MakeJob({"a", "b", "c"});
+  pair.node_count = 2;
+  const std::string id =
+      Create(MakeCampaign({MakeJob({"a"}), MakeJob({"b"}), MakeJob({"b"}), pair}));
+  const auto waiting = [&] {
+    std::vector<std::string> all;
+    const auto listed = jobs().ListWaiting(id, silence);
+    EXPECT_TRUE(listed.ok()) << listed.status();
+    if (!listed.ok()) return all;
+    for (const v1::WaitingJobs& one : *listed) {
+      std::string text = std::to_string(one.jobs()) + ": " + std::to_string(one.needed()) + " of";
+      for (const v1::AbsentNode& node : one.nodes()) {
+        text += " " + node.name() + (node.has_last_heartbeat_time() ? "" : " (removed)");
+      }
+      all.push_back(text);
+    }
+    return all;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(waiting(), Texts{});
+  ASSERT_TRUE(nodes().Disconnect("owner", "b").ok());
+  EXPECT_EQ(waiting(), Texts{}) << "within the grace";
+  stores_->Pass(std::chrono::seconds(20));
+  EXPECT_EQ(waiting(), Texts{"2: 1 of name-b"}) << "the others are in session still";
+  ASSERT_TRUE(nodes().Heartbeat("owner", {"a"}).ok());
+  stores_->Pass(std::chrono::seconds(20));
+  EXPECT_EQ(waiting(), (Texts{"2: 1 of name-b", "1: 1 of name-b name-c"}));
+  ASSERT_TRUE(nodes().RemoveNode("b").ok());
+  EXPECT_EQ(waiting(), (Texts{"2: 1 of b (removed)", "1: 1 of b (removed) name-c"}));
+  Connect({"a", "b", "c"});
+  EXPECT_EQ(waiting(), Texts{});
+  EXPECT_TRUE(jobs().ListWaiting("nothing", silence)->empty());
+}
+
 TEST_P(JobStoreContract, QueueStatsCountJobsByState) {
   EXPECT_FALSE(jobs().GetQueueStats()->oldest_queued.has_value());
   Connect({"a"});

@@ -92,6 +92,25 @@ class FaultsTest(unittest.TestCase):
             [node["description"]["name"] for node in self.fleet.nodes()].count("node-a"), 1)
         twin.stop()
 
+    def test_a_node_that_jobs_wait_for(self):
+        fleet = self.fleet
+        agent = fleet.agent("node-b")
+        campaign = fleet.submit("name: waits\nnodes: name = node-b\nretries: 3\n"
+                                "benchmarks:\n  - ok: {value: 1, millis: 60000}\n")
+        harness.eventually(lambda: fleet.jobs(campaign)[0]["state"] == "JOB_STATE_RUNNING", 20,
+                           "the start of the job")
+        agent.kill()
+        watch = fleet.add("watch", [
+            f"{harness.BUILD}/bin/assay", "--coordinator", fleet.coordinator.addresses["grpc"],
+            "campaign", "watch", campaign]).start()
+        harness.eventually(lambda: "1 job waits for node node-b (gone since 20" in watch.tail(),
+                           120, "a word about the node that is gone")
+        self.assertIn("Waits: 1 job waits for node node-b",
+                      fleet.cli("campaign", "show", campaign).stdout)
+        fleet.cli("campaign", "cancel", campaign)
+        self.assertEqual(watch.process.wait(20), 1)
+        self.assertEqual(watch.tail().count("waits for node"), 1)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

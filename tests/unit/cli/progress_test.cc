@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/format.h"
 #include "cli/utf8.h"
 
 namespace assay::cli {
@@ -155,6 +156,49 @@ TEST(CampaignProgressTest, SummaryExplainsTheVerdict) {
             "          worst 712.3 TFLOP/s on node-a, GPU 3\n"
             "    FAIL  all_reduce.bus_bandwidth >= 340 GB/s\n"
             "          no result matches\n");
+}
+
+v1::WaitingJobs Waiting(int jobs, int needed, const std::vector<std::string>& nodes) {
+  v1::WaitingJobs waiting;
+  waiting.set_jobs(jobs);
+  waiting.set_needed(needed);
+  for (const std::string& name : nodes) waiting.add_nodes()->set_name(name);
+  return waiting;
+}
+
+TEST(CampaignProgressTest, TellsWhatJobsWaitForOnceAndAgainWhenItChanges) {
+  CampaignProgress progress;
+  v1::WatchCampaignResponse message = Message({});
+  EXPECT_THAT(progress.Apply(message), IsEmpty());
+  *message.mutable_campaign()->add_waiting() = Waiting(3, 1, {"g3"});
+  const auto since = [&](int64_t time) {
+    v1::AbsentNode* node = message.mutable_campaign()->mutable_waiting(0)->mutable_nodes(0);
+    node->mutable_last_heartbeat_time()->set_seconds(time);
+    return FormatTime(node->last_heartbeat_time());
+  };
+  const std::string line = "3 jobs wait for node g3 (gone since " + since(5000) + ")";
+  EXPECT_THAT(Texts(progress.Apply(message)), ElementsAre(line));
+  message.mutable_campaign()->mutable_waiting(0)->set_jobs(2);
+  EXPECT_THAT(progress.Apply(message), IsEmpty());
+  EXPECT_THAT(progress.Summary({}), testing::HasSubstr("  Waits: 2 jobs wait for node g3 (gone"));
+  EXPECT_THAT(progress.Render({80, false}, 6000),
+              ElementsAre(testing::_, testing::StartsWith("  2 jobs wait for node g3 (gone")));
+  // It came back, and left again.
+  const std::string again = "2 jobs wait for node g3 (gone since " + since(7000) + ")";
+  EXPECT_THAT(Texts(progress.Apply(message)), ElementsAre(again));
+  *message.mutable_campaign()->add_waiting() = Waiting(1, 1, {"a", "b", "c", "d"});
+  EXPECT_THAT(Texts(progress.Apply(message)),
+              ElementsAre("1 job waits for 1 of the nodes a (removed from the fleet), b (removed "
+                          "from the fleet), c (removed from the fleet) and 1 more"));
+  message.mutable_campaign()->clear_waiting();
+  EXPECT_THAT(Texts(progress.Apply(message)),
+              ElementsAre("No job waits for an absent node any more"));
+  for (int i = 0; i < 9; ++i) {
+    *message.mutable_campaign()->add_waiting() = Waiting(2, 1, {"n" + std::to_string(i)});
+  }
+  const std::vector<std::string> many = Texts(progress.Apply(message));
+  ASSERT_EQ(many.size(), 5u);
+  EXPECT_EQ(many.back(), "10 jobs wait for others");
 }
 
 TEST(CampaignProgressTest, MessagesOfNonsenseAreHarmless) {

@@ -111,6 +111,25 @@ TEST_F(ServerTest, ACampaignOverTheWire) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+TEST_F(ServerTest, AWatchTellsWhichNodeItWaitsFor) {
+  storage::NewCampaign campaign;
+  campaign.campaign_id = campaign.request_id = "11111111-2222-4333-8444-555555555555";
+  campaign.jobs.emplace_back().job_id = "job";
+  campaign.jobs[0].candidate_node_ids = {"gone"};
+  ASSERT_TRUE(jobs_.CreateCampaign(campaign).ok());
+  Serve();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::WatchCampaignRequest watch;
+  watch.set_campaign(campaign.campaign_id);
+  const auto changes = v1::CampaignService::NewStub(channel_)->WatchCampaign(&context, watch);
+  v1::WatchCampaignResponse change;
+  ASSERT_TRUE(changes->Read(&change));
+  ASSERT_EQ(change.campaign().waiting_size(), 1);
+  EXPECT_EQ(change.campaign().waiting(0).nodes(0).name(), "gone");
+  context.TryCancel();
+}
+
 TEST_F(ServerTest, FaultsTravelWithTheirLines) {
   Serve();
   v1::CreateCampaignRequest request;

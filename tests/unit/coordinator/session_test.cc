@@ -29,6 +29,24 @@ TEST_F(SessionTest, AJobFromAttachToVerdict) {
   EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_PASSED);
 }
 
+TEST_F(SessionTest, ACampaignTellsWhichNodeItWaitsFor) {
+  const auto a = Attach(a_);
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_repetitions(2);
+  const v1::Campaign campaign = Submit(spec);
+  const auto waiting = [&] { return coordinator->GetCampaign(campaign.campaign_id())->waiting(); };
+  EXPECT_TRUE(waiting().empty());  // For a node that is busy.
+  a->session->OnClosed();
+  executor->RunReady();
+  clock.Advance(std::chrono::seconds(11));
+  ASSERT_EQ(waiting().size(), 1);
+  EXPECT_EQ(waiting()[0].jobs(), 1);
+  EXPECT_EQ(waiting()[0].nodes(0).name(), "a");
+  EXPECT_TRUE(waiting()[0].nodes(0).has_last_heartbeat_time());
+  Attach(a_);
+  EXPECT_TRUE(waiting().empty());
+}
+
 TEST_F(SessionTest, TheFirstMessageHasToBeHello) {
   const auto agent = Connect(a_);
   SayState(agent, {});

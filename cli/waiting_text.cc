@@ -1,0 +1,52 @@
+#include "cli/waiting_text.h"
+
+#include <algorithm>
+
+#include "cli/format.h"
+#include "cli/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr int kMostNodes = 3;
+constexpr size_t kMostLines = 4;
+
+std::string NodeText(const v1::AbsentNode& node) {
+  return node.name() + (node.has_last_heartbeat_time()
+                            ? " (gone since " + FormatTime(node.last_heartbeat_time()) + ")"
+                            : " (removed from the fleet)");
+}
+
+std::string JobsWait(int jobs) {
+  return std::to_string(jobs) + (jobs == 1 ? " job waits" : " jobs wait");
+}
+
+}  // namespace
+
+std::string WaitingText(const v1::WaitingJobs& waiting) {
+  const int nodes = waiting.nodes_size();
+  std::string text = JobsWait(waiting.jobs()) + " for ";
+  if (waiting.needed() < nodes) text += std::to_string(waiting.needed()) + " of the ";
+  text += nodes == 1 ? "node " : "nodes ";
+  for (int i = 0; i < std::min(nodes, kMostNodes); ++i) {
+    text += (i > 0 ? ", " : "") + NodeText(waiting.nodes(i));
+  }
+  if (nodes > kMostNodes) text += " and " + std::to_string(nodes - kMostNodes) + " more";
+  return Sanitize(text);
+}
+
+std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waiting) {
+  std::vector<std::string> lines;
+  int more = 0;
+  for (const v1::WaitingJobs& one : waiting) {
+    if (lines.size() < kMostLines) {
+      lines.push_back(WaitingText(one));
+    } else {
+      more += one.jobs();
+    }
+  }
+  if (more > 0) lines.push_back(JobsWait(more) + " for others");
+  return lines;
+}
+
+}  // namespace assay::cli
