@@ -79,13 +79,28 @@ struct CaseData {
   std::string text;
   bool higher_is_better = true;
   std::map<Names, Measured> values;
+  std::set<int> entries;  // Of the campaign: those of the jobs that it is from.
 };
 
 struct Sorted {
+  std::map<std::string, int> entries;                  // Of the campaign, by job.
+  std::map<std::string, std::set<int>> entries_named;  // By benchmark.
   std::map<CaseKey, CaseData> cases;
   std::vector<FailedCase> failures;
-  std::map<std::string, std::vector<Names>> waiting;  // Jobs to be done, by benchmark.
+  std::vector<const v1::Job*> waiting;  // To be done.
+
+  void NoteEntry(const std::string& job_id, CaseData& data) const {
+    const auto entry = entries.find(job_id);
+    if (entry != entries.end()) data.entries.insert(entry->second);
+  }
 };
+
+// A benchmark may stand in several entries of a campaign, with other cases. Jobs that do not say
+// theirs may be of any.
+bool MayBeOf(const v1::Job& job, const CaseKey& key, const CaseData& data) {
+  return key.benchmark == job.benchmark() && (!job.has_benchmark_index() || data.entries.empty() ||
+                                              data.entries.count(job.benchmark_index()) > 0);
+}
 
 // From rank 0 to rank 1 or back; 0 for both.
 int DirectionOf(const v1::CaseResult& run) {
@@ -148,15 +163,39 @@ void AddResult(const v1::StoredResult& result, Sorted& sorted) {
   data.text = ParametersText(common) + (key.nccl.empty() ? "" : " " + key.nccl);
   data.higher_is_better = run.measurements(0).direction() != v1::DIRECTION_LOWER_IS_BETTER;
   AddValue(result, data.values[way]);
+  sorted.NoteEntry(run.job_id(), data);
 }
 
-// Failed jobs as failures of every case of their benchmark, but for jobs of which a failed
-// case tells more.
+// A case that failed wherever it ran is one without values.
+void AddFailedCases(Sorted& sorted) {
+  for (const FailedCase& failed : sorted.failures) {
+    auto known = std::find_if(sorted.cases.begin(), sorted.cases.end(),
+                              [&](const auto& one) { return one.first.SameCase(failed.key); });
+    if (known == sorted.cases.end()) {
+      known = sorted.cases.try_emplace(failed.key).first;
+      known->second.text = failed.key.parameters;
+    }
+    sorted.NoteEntry(failed.job_id, known->second);
+  }
+}
+
+// The case without values of an entry that failed on every pair.
+CaseKey AddCaseOf(const v1::Job& job, Sorted& sorted) {
+  CaseKey key = {job.benchmark(), 0, "", "", "", ""};
+  if (sorted.entries_named[job.benchmark()].size() > 1) {
+    key.parameters = "entry " + std::to_string(job.benchmark_index() + 1);
+  }
+  CaseData& data = sorted.cases[key];
+  data.text = key.parameters;
+  sorted.NoteEntry(job.job_id(), data);
+  return key;
+}
+
+// Failed jobs as failures of every case of their entry, but for jobs of which a failed case
+// tells more.
 void AddJob(const v1::Job& job, Sorted& sorted) {
   if (job.node_names_size() != 2) return;
-  if (IsToBeDone(job)) {
-    sorted.waiting[job.benchmark()].emplace_back(job.node_names(0), job.node_names(1));
-  }
+  if (IsToBeDone(job)) sorted.waiting.push_back(&job);
   if (job.state() != v1::JOB_STATE_FAILED) return;
   const bool told =
       std::any_of(sorted.failures.begin(), sorted.failures.end(),
@@ -168,10 +207,9 @@ void AddJob(const v1::Job& job, Sorted& sorted) {
   failed.job_id = job.job_id();
   std::set<CaseKey> keys;
   for (const auto& [key, data] : sorted.cases) {
-    if (key.benchmark == job.benchmark()) keys.insert(key);
+    if (MayBeOf(job, key, data)) keys.insert(key);
   }
-  // A benchmark that failed on every pair is a case without values.
-  if (keys.empty()) keys.insert({job.benchmark(), 0, "", "", "", ""});
+  if (keys.empty()) keys.insert(AddCaseOf(job, sorted));
   for (const CaseKey& key : keys) {
     failed.key = key;
     sorted.failures.push_back(failed);
@@ -295,9 +333,10 @@ PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted
   for (const FailedCase& failed : sorted.failures) {
     if (failed.key.SameCase(key)) names.insert({failed.names.first, failed.names.second});
   }
-  if (const auto waiting = sorted.waiting.find(key.benchmark); waiting != sorted.waiting.end()) {
-    for (const auto& [first, second] : waiting->second) names.insert({first, second});
-    measured.waiting = waiting->second.size();
+  for (const v1::Job* job : sorted.waiting) {
+    if (!MayBeOf(*job, key, data)) continue;
+    names.insert(job->node_names().begin(), job->node_names().end());
+    ++measured.waiting;
   }
   measured.nodes.assign(names.begin(), names.end());
   const auto number = [&](const std::string& name) {
@@ -329,27 +368,6 @@ PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted
   return measured;
 }
 
-// A job does not say which cases were its own. Where one of a pair's cases lacks a value, that
-// case is the one whose job failed, and the others lost no repetition.
-void ForgetOthersFailures(std::vector<PairCase>& cases) {
-  const auto pair_of = [](const PairCase& measured, const PairFailure& failure) {
-    const auto [first, second] = std::minmax(failure.from, failure.to);
-    return std::tuple(measured.benchmark, measured.nodes[first], measured.nodes[second]);
-  };
-  std::set<std::tuple<std::string, std::string, std::string>> failed;
-  for (const PairCase& measured : cases) {
-    for (const PairFailure& failure : measured.failures) {
-      if (failure.kind == PairFailureKind::kFailed) failed.insert(pair_of(measured, failure));
-    }
-  }
-  for (PairCase& measured : cases) {
-    std::erase_if(measured.failures, [&](const PairFailure& failure) {
-      return failure.kind == PairFailureKind::kRepetition &&
-             failed.count(pair_of(measured, failure)) > 0;
-    });
-  }
-}
-
 }  // namespace
 
 bool IsToBeDone(const v1::Job& job) {
@@ -359,18 +377,18 @@ bool IsToBeDone(const v1::Job& job) {
 std::vector<PairCase> PairCases(const std::vector<v1::StoredResult>& results,
                                 const std::vector<v1::Job>& jobs, double threshold) {
   Sorted sorted;
-  for (const v1::StoredResult& result : results) AddResult(result, sorted);
-  for (const v1::Job& job : jobs) AddJob(job, sorted);
-  for (const FailedCase& failed : sorted.failures) {
-    const bool known = std::any_of(sorted.cases.begin(), sorted.cases.end(),
-                                   [&](const auto& one) { return one.first.SameCase(failed.key); });
-    if (!known) sorted.cases[failed.key].text = failed.key.parameters;
+  for (const v1::Job& job : jobs) {
+    if (!job.has_benchmark_index()) continue;
+    sorted.entries[job.job_id()] = job.benchmark_index();
+    sorted.entries_named[job.benchmark()].insert(job.benchmark_index());
   }
+  for (const v1::StoredResult& result : results) AddResult(result, sorted);
+  AddFailedCases(sorted);
+  for (const v1::Job& job : jobs) AddJob(job, sorted);
   std::vector<PairCase> found;
   for (const auto& [key, data] : sorted.cases) {
     found.push_back(Numbered(key, data, sorted, threshold));
   }
-  ForgetOthersFailures(found);
   return found;
 }
 

@@ -281,6 +281,7 @@ v1::Job FakeJobStore::JobMessage(const JobRow& row) const {
   message.set_job_id(row.job.job_id);
   message.set_campaign_id(row.campaign_id);
   message.set_benchmark(row.job.benchmark);
+  if (row.job.benchmark_index) message.set_benchmark_index(*row.job.benchmark_index);
   message.set_state(row.state);
   message.set_epoch(row.epoch);
   message.set_attempts(row.attempts);

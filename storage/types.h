@@ -20,6 +20,7 @@ namespace assay::storage {
 struct NewJob {
   std::string job_id;
   std::string benchmark;
+  std::optional<int> benchmark_index;  // Of its entry in the campaign's spec.
   int benchmark_version = 0;
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;

@@ -38,6 +38,7 @@ std::string Count(int64_t count) {
 
 // Cases that run together, and where: each placement and repetition is a job.
 struct Group {
+  int index = 0;  // Of the entry in the spec.
   const v1::BenchmarkSchema* schema = nullptr;
   int ranks = 1;
   int nodes = 1;
@@ -73,6 +74,7 @@ class Expander {
 
  private:
   struct CheckedMatrix {
+    int index = 0;  // In the spec.
     const v1::BenchmarkMatrix* spec = nullptr;
     const v1::BenchmarkSchema* schema = nullptr;
     std::string path;
@@ -126,7 +128,7 @@ class Expander {
       CheckNcclOf(spec_, matrix, schema->second, path, violations_);
       cases = SaturatingAdd(cases, checked.case_count());
       if (violations_.count() > faults) continue;
-      matrices_.push_back({&matrix, &schema->second, path, std::move(checked)});
+      matrices_.push_back({i, &matrix, &schema->second, path, std::move(checked)});
     }
     if (cases > kMaxCases) {
       matrices_.clear();  // Never expanded: the count alone is the fault.
@@ -182,7 +184,7 @@ class Expander {
         return known.ranks == *ranks && known.nodes == *over;
       });
       if (group == groups.end()) {
-        group = groups.insert(groups.end(), {checked.schema, *ranks, *over, counters,
+        group = groups.insert(groups.end(), {checked.index, checked.schema, *ranks, *over, counters,
                                              NcclOf(spec_, *checked.spec, *checked.schema)});
       }
       v1::BenchmarkCase& added = group->cases.emplace_back();
@@ -282,6 +284,7 @@ class Expander {
           storage::NewJob job;
           job.job_id = NewUuid();
           job.benchmark = group.schema->name();
+          job.benchmark_index = group.index;
           job.benchmark_version = group.schema->version();
           job.resource = group.schema->resource();
           job.cases = group.cases;

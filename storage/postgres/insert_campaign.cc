@@ -14,7 +14,7 @@ constexpr size_t kJobsPerInsert = 5000;
 void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign, size_t begin,
                 size_t end) {
   ArrayLiteral ids, benchmarks, versions, resources, cases, counts, worlds, nodes, candidates, gpus,
-      exclusive, timeouts, repetitions, seeds;
+      exclusive, timeouts, repetitions, seeds, entries;
   for (size_t i = begin; i < end; ++i) {
     const NewJob& job = campaign.jobs[i];
     v1::JobSpec spec;
@@ -37,22 +37,28 @@ void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign
     timeouts.Add(static_cast<int64_t>(job.timeout.count()));
     repetitions.Add(static_cast<int64_t>(job.repetition));
     seeds.Add(static_cast<int64_t>(job.seed));
+    if (job.benchmark_index) {
+      entries.Add(static_cast<int64_t>(*job.benchmark_index));
+    } else {
+      entries.AddNull();
+    }
   }
   transaction.exec_params(
       "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_version, resource, cases,"
       "  case_count, world_size, node_count, candidate_node_ids, gpu_indices, exclusive_node,"
-      "  timeout_ns, repetition, seed) "
+      "  timeout_ns, repetition, seed, benchmark_index) "
       "SELECT id, $15, benchmark, version, resource, cases, count, world, nodes,"
-      "  candidates::text[], gpus::int[], exclusive = 1, timeout, repetition, seed "
+      "  candidates::text[], gpus::int[], exclusive = 1, timeout, repetition, seed, entry "
       "FROM unnest($1::text[], $2::text[], $3::int[], $4::smallint[], $5::bytea[], $6::int[],"
       "  $7::int[], $8::int[], $9::text[], $10::text[], $11::int[], $12::bigint[], $13::int[],"
-      "  $14::bigint[]) WITH ORDINALITY AS v(id, benchmark, version, resource, cases, count,"
-      "  world, nodes, candidates, gpus, exclusive, timeout, repetition, seed, position) "
+      "  $14::bigint[], $16::int[]) WITH ORDINALITY AS v(id, benchmark, version, resource, cases,"
+      "  count, world, nodes, candidates, gpus, exclusive, timeout, repetition, seed, entry,"
+      "  position) "
       "ORDER BY position",
       ids.Finish(), benchmarks.Finish(), versions.Finish(), resources.Finish(), cases.Finish(),
       counts.Finish(), worlds.Finish(), nodes.Finish(), candidates.Finish(), gpus.Finish(),
       exclusive.Finish(), timeouts.Finish(), repetitions.Finish(), seeds.Finish(),
-      campaign.campaign_id);
+      campaign.campaign_id, entries.Finish());
 }
 
 }  // namespace

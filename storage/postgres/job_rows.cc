@@ -41,6 +41,7 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
 std::string JobColumns() {
   return "j.job_id, j.campaign_id, j.benchmark, j.state, j.epoch, j.attempts, j.repetition, "
          "j.case_count, j.cases_done, j.world_size, j.gpu_indices, j.failure, j.sequence, "
+         "j.benchmark_index, "
          "ARRAY(SELECT coalesce(n.name, place.id)"
          "      FROM unnest(CASE WHEN j.state <> 1 AND cardinality(j.node_ids) > 0"
          "                       THEN j.node_ids ELSE j.candidate_node_ids END)"
@@ -55,6 +56,9 @@ v1::Job JobOf(const pqxx::row& row) {
   message.set_job_id(row["job_id"].as<std::string>());
   message.set_campaign_id(row["campaign_id"].as<std::string>());
   message.set_benchmark(row["benchmark"].as<std::string>());
+  if (!row["benchmark_index"].is_null()) {
+    message.set_benchmark_index(row["benchmark_index"].as<int>());
+  }
   message.set_state(static_cast<v1::JobState>(row["state"].as<int>()));
   message.set_epoch(row["epoch"].as<int64_t>());
   message.set_attempts(row["attempts"].as<int>());

@@ -83,7 +83,8 @@ TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
   job.counters = true;
   job.mixed_gpus = true;
   job.nccl = {{"NCCL_ALGO", "Ring"}};
-  const std::string id = Create(MakeCampaign({job}));
+  job.benchmark_index = 3;
+  const std::string id = Create(MakeCampaign({job, MakeJob({"c"})}));
   const auto leased = Claim({"a", "b", "unknown"});
   ASSERT_EQ(leased.size(), 1U);
   EXPECT_EQ(leased[0].campaign_id, id);
@@ -105,6 +106,8 @@ TEST_P(JobStoreContract, ClaimGivesBackTheJobAsStored) {
   EXPECT_EQ(listed->items[0].state(), v1::JOB_STATE_RUNNING);
   EXPECT_EQ(listed->items[0].node_names(0), "name-a");
   EXPECT_EQ(listed->items[0].attempts(), 1);
+  EXPECT_EQ(listed->items[0].benchmark_index(), 3);
+  EXPECT_FALSE(listed->items[1].has_benchmark_index());
 }
 
 TEST_P(JobStoreContract, ClaimsByPriorityThenFairnessThenAge) {

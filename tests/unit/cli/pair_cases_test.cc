@@ -13,20 +13,48 @@ using ::testing::IsEmpty;
 
 constexpr double kThreshold = 0.1;
 
-// Of two cases of one benchmark the job of one failed on a pair: the other lost nothing.
-TEST(PairCasesTest, AFailedJobIsNoFailureOfTheCaseThatHasItsValue) {
-  auto results = EveryPair("abcd", [](const std::string&, const std::string&) { return 0.5; });
-  const size_t count = results.size();
-  for (size_t i = 1; i < count; ++i) {  // Without a-b.
-    v1::StoredResult other = results[i];
-    (*other.mutable_case_result()->mutable_parameters())["bytes"] = "1024";
-    results.push_back(other);
+v1::Job JobOf(const std::string& id, int entry, v1::JobState state) {
+  v1::Job job = FailedJob("a", "b");
+  job.set_job_id(id);
+  job.set_benchmark_index(entry);
+  job.set_state(state);
+  if (state != v1::JOB_STATE_FAILED) job.clear_failure();
+  return job;
+}
+
+// Two entries of a campaign have one benchmark, and a job of the second failed: the first lost
+// nothing, wherever it has values.
+TEST(PairCasesTest, AFailedJobIsAFailureOfItsOwnEntry) {
+  std::vector<v1::StoredResult> results;
+  for (const v1::StoredResult& one :
+       EveryPair("abcd", [](const auto&, const auto&) { return 0.5; })) {
+    results.push_back(one);
+    results.back().mutable_case_result()->set_job_id("first");
+    results.push_back(one);
+    results.back().mutable_case_result()->set_job_id("second");
+    (*results.back().mutable_case_result()->mutable_parameters())["bytes"] = "1024";
   }
-  const auto cases = PairCases(results, {FailedJob("a", "b")}, kThreshold);
+  const std::vector<v1::Job> jobs = {
+      JobOf("first", 0, v1::JOB_STATE_SUCCEEDED), JobOf("second", 1, v1::JOB_STATE_SUCCEEDED),
+      JobOf("repetition", 1, v1::JOB_STATE_FAILED), JobOf("to do", 0, v1::JOB_STATE_QUEUED)};
+  auto cases = PairCases(results, jobs, kThreshold);
   ASSERT_EQ(cases.size(), 2U);
-  EXPECT_TRUE(AnyBad(cases[0]));
-  EXPECT_FALSE(AnyBad(cases[1]));
+  EXPECT_EQ(cases[0].parameters, "1KiB");
+  ASSERT_EQ(cases[0].failures.size(), 1U);
+  EXPECT_EQ(cases[0].failures[0].kind, PairFailureKind::kRepetition);
+  EXPECT_EQ(cases[0].waiting, 0U);
   EXPECT_EQ(cases[1].parameters, "64MiB");
+  EXPECT_THAT(cases[1].failures, IsEmpty());
+  EXPECT_EQ(cases[1].waiting, 1U);
+
+  // Without any value of the second.
+  std::erase_if(results, [](const auto& one) { return one.case_result().job_id() == "second"; });
+  cases = PairCases(results, jobs, kThreshold);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_THAT(cases[0].failures, IsEmpty());
+  EXPECT_EQ(cases[1].parameters, "entry 2");
+  ASSERT_EQ(cases[1].failures.size(), 1U);
+  EXPECT_EQ(cases[1].failures[0].kind, PairFailureKind::kFailed);
 }
 
 // By Student's t: 12.7 standard errors for two, and 4.3 for three, of a median.

@@ -54,6 +54,20 @@ TEST(ExpandTest, GpuIndicesSelectGpus) {
   EXPECT_THAT(expansion->jobs, SizeIs(3));
 }
 
+TEST(ExpandTest, JobsKnowTheirEntry) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  spec.set_repetitions(2);
+  *spec.add_benchmarks() = spec.benchmarks(0);
+  const auto expansion = ExpandCampaign(spec, ThreeNodes());
+  ASSERT_TRUE(expansion.ok());
+  std::vector<int> entries;
+  for (const storage::NewJob& job : expansion->jobs) {
+    entries.push_back(job.benchmark_index.value_or(-1));
+  }
+  EXPECT_THAT(entries, ElementsAre(0, 1, 0, 1));
+}
+
 TEST(ExpandTest, CountersAreOfTheCampaignUnlessAnEntrySaysOtherwise) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
