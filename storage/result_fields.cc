@@ -81,8 +81,15 @@ std::string InCase(std::string_view text, int (*convert)(int)) {
   return converted;
 }
 
-// The field, as it is written, that was probably meant; empty if none is close.
-std::string ClosestField(const std::string& field) {
+// Parameters are no fields of their own.
+std::string AsParameter(std::string_view name) {
+  return std::string(kParameterPrefix) + std::string(name.substr(0, 80));
+}
+
+// The field, as it is written, that was probably meant; empty if none is close. A name without
+// a dot that is close to none is a parameter's; `number`: so is one that is compared with a number
+// where the close field has text ("nodes = 2").
+std::string ClosestField(const std::string& field, bool number) {
   // By what may be typed for it, in lower case as a filter's fields are: NCCL's variables
   // also without "nccl." or without "NCCL_".
   std::map<std::string, std::string> meant;
@@ -97,15 +104,19 @@ std::string ClosestField(const std::string& field) {
   std::vector<std::string> typed;
   for (const auto& [name, written] : meant) typed.push_back(name);
   const std::string closest = ClosestName(field, typed);
-  if (!closest.empty()) return meant.at(closest);
+  const bool of_text = std::any_of(
+      ResultFields().begin(), ResultFields().end(),
+      [&](const ResultField& one) { return one.name == closest && one.type == FieldType::kText; });
+  if (!closest.empty() && !(number && of_text)) return meant.at(closest);
   const size_t dot = field.find('.');
-  if (dot == std::string::npos) return "";
+  if (dot == std::string::npos) return AsParameter(field);
   const bool parameter =
       !ClosestName(field.substr(0, dot + 1), {std::string(kParameterPrefix)}).empty();
-  return parameter ? std::string(kParameterPrefix) + field.substr(dot + 1, 80) : "";
+  if (parameter) return AsParameter(std::string_view(field).substr(dot + 1));
+  return closest.empty() ? "" : meant.at(closest);
 }
 
-Status UnknownField(const std::string& field) {
+Status UnknownField(const std::string& field, bool number) {
   std::string what;
   if (field.starts_with(kNcclPrefix)) {
     what = "results record no variable `" +
@@ -117,7 +128,7 @@ Status UnknownField(const std::string& field) {
     what += "parameters.NAME and nccl.NCCL_NAME";
   }
   const Status error = InvalidArgument("filter: " + what, "UNKNOWN_FIELD");
-  const std::string closest = ClosestField(field);
+  const std::string closest = ClosestField(field, number);
   return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
 }
 
@@ -247,7 +258,7 @@ Status Check(Filter& filter) {
   for (const ResultField& field : ResultFields()) {
     if (field.name == filter.field) return CheckTyped(filter, field);
   }
-  return UnknownField(filter.field);
+  return UnknownField(filter.field, DecimalNumber(filter.value) || NumberOfSize(filter.value));
 }
 
 void Require(Filter& filter, const std::string& field, const std::string& value) {
@@ -382,7 +393,7 @@ Result<bool> MatchesResult(const Filter& filter, const ResultRecord& record) {
     for (const ResultField& field : ResultFields()) {
       if (field.name == name) return field.values(record);
     }
-    return UnknownField(name);
+    return UnknownField(name, /*number=*/false);
   });
 }
 

@@ -43,12 +43,16 @@ TEST(ResultFilter, GuessesTheFieldThatWasMeant) {
                                      {"nccl.NCCL_ALG", "nccl.NCCL_ALGO"},
                                      {"NCCL_IB_DISABL", "nccl.NCCL_IB_DISABLE"},
                                      {"drivers", "driver"},
-                                     {"paramters.bytes", "parameters.bytes"}}) {
+                                     {"paramters.bytes", "parameters.bytes"},
+                                     {"bytes", "parameters.bytes"},
+                                     {"nodes", "parameters.nodes"}}) {
     const Status error = ParseResultFilter(std::string(typed) + " = 1").status();
     EXPECT_EQ(error.reason(), "UNKNOWN_FIELD") << typed;
     EXPECT_EQ(error.hint(), "did you mean `" + std::string(meant) + "`?") << typed;
   }
   EXPECT_EQ(ParseResultFilter("somewhere.else = 1").status().hint(), "");
+  EXPECT_EQ(ParseResultFilter("nodes = g3").status().hint(), "did you mean `node`?");
+  EXPECT_EQ(ParseResultFilter("bytes < 1MiB").status().hint(), "did you mean `parameters.bytes`?");
 }
 
 TEST(ResultFilter, ReadsSizesOfParametersAsTheirNumbers) {
