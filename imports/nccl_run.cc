@@ -98,6 +98,16 @@ Result<v1::CaseResult> ResultOf(const NcclRun& run, const Collective& collective
   return result;
 }
 
+// Whether the columns tell the number of ranks: if the lines of the last process are lost, all
+// rows contradict what is left. They do not where bandwidths and counts are the same for any
+// number, or too coarse.
+bool ConfirmsRanks(const NcclRun& run, const Collective& collective) {
+  const auto more = static_cast<int>(run.machines.gpus + run.ranks_a_process);
+  return run.ranks_a_process == 0 ||
+         std::any_of(run.rows.begin(), run.rows.end(),
+                     [&](const NcclRow& row) { return !CheckRow(row, collective, more).ok(); });
+}
+
 Status CheckSameMachines(const NcclRun& first, const NcclRun& run) {
   const bool same = first.source == run.source && first.machines.gpus == run.machines.gpus &&
                     first.machines.gpu_names == run.machines.gpu_names &&
@@ -152,11 +162,13 @@ Result<Imported> ResultsOf(const std::vector<NcclRun>& runs, const Origin& origi
   Machines machines = runs.front().machines;
   int computed = 0;
   int empty = 0;
+  bool ranks_confirmed = false;
   for (const NcclRun& run : runs) {
     ASSAY_RETURN_IF_ERROR(CheckSameMachines(runs.front(), run));
     machines.AddClock(run.machines.began);
     machines.AddClock(run.machines.ended);
     ASSAY_ASSIGN_OR_RETURN(const Collective* collective, CollectiveOf(run, origin.collective));
+    ranks_confirmed = ranks_confirmed || ConfirmsRanks(run, *collective);
     for (const NcclRow& row : run.rows) {
       ASSAY_RETURN_IF_ERROR(CheckRow(row, *collective, run.machines.gpus));
       empty += row.bytes == 0 ? 1 : 0;
@@ -185,6 +197,12 @@ Result<Imported> ResultsOf(const std::vector<NcclRun>& runs, const Origin& origi
         "bandwidths computed from bytes and time, as they are printed with "
         "fewer than three digits: of " +
         std::to_string(computed) + (computed == 1 ? " result" : " results"));
+  }
+  if (!ranks_confirmed) {
+    imported.notes.push_back(
+        "the number of ranks, " + std::to_string(machines.gpus) +
+        ", is that of the \"# Rank\" lines; the rows would be the same on more, "
+        "so check that the last of these lines is there");
   }
   ASSAY_RETURN_IF_ERROR(Describe(machines, runs.front().source, origin, &imported));
   return imported;

@@ -36,6 +36,8 @@ struct NcclRun {
   std::string program;  // "all_reduce_perf"; empty if the output does not say.
   std::string source;   // "nccl-tests 2.17.6".
   Machines machines;
+  // Of a text, whose lines may be lost: how many ranks each process has. 0 of other forms.
+  int64_t ranks_a_process = 0;
   int64_t warmup_iterations = 0;
   int64_t iterations = 1;
   int64_t aggregate = 1;

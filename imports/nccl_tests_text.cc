@@ -240,12 +240,13 @@ class TextReader {
   }
 
   // Every process has as many ranks as the settings say.
-  Status CheckRanks() const {
+  Status CheckRanks() {
     const int ranks = runs_.back().machines.gpus;
     if (ranks == 0) return FaultAt(line_, "the table begins before any \"# Rank\" line");
     if (!has_settings_) {
       return FaultAt(line_, "the table begins before the line of settings (\"# nThread ...\")");
     }
+    runs_.back().ranks_a_process = threads_ * gpus_;
     if (ranks % (threads_ * gpus_) == 0) return Status::Ok();
     return FaultAt(line_,
                    "the \"# Rank\" line of rank " + std::to_string(ranks) + " is missing: " +

@@ -267,6 +267,26 @@ TEST(NcclTestsTest, LostRanksAreNamed) {
               HasSubstr("device 0 of `config` is rank 4"));
 }
 
+// With one rank a process any number of them may stand in the file.
+TEST(NcclTestsTest, AnUnconfirmedNumberOfRanksIsSaid) {
+  Origin origin;
+  origin.collective = "broadcast";
+  const auto notes_of = [&origin](const std::string& text) {
+    const auto read = ReadNcclTests(text, origin);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? read->notes : std::vector<std::string>();
+  };
+  const auto said = testing::Contains(HasSubstr("the number of ranks, 1, is that of the"));
+  std::string text = Replaced(kOldNcclText, "none       1", "none       0");
+  text = WithoutLine(Replaced(text, "nGpus 2", "nGpus 1"), "Rank  1");
+  EXPECT_THAT(notes_of(text), said);
+  // These tell it by their bus bandwidth: a lost line contradicts them.
+  origin.collective.clear();
+  EXPECT_THAT(notes_of(kNcclText), testing::Not(testing::Contains(HasSubstr("of ranks"))));
+  EXPECT_THAT(Refusal(WithoutLine(kNcclText, "Rank  3")), HasSubstr("on 3 ranks"));
+  EXPECT_THAT(notes_of(kNcclJson), testing::Not(testing::Contains(HasSubstr("of ranks"))));
+}
+
 TEST(NcclTestsTest, ASingleRankHasNoBusBandwidth) {
   Origin origin;
   origin.collective = "broadcast";
