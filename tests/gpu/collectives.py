@@ -3,7 +3,8 @@
 
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
 examples/collectives.yaml entry by entry. After each entry the same cases run as
-gpu_reference_nccl calls them: nccl-tests' loop on the same GPUs. Entries with `nodes: 2`
+gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as long as our
+samples. Entries with `nodes: 2`
 run on two further agents, each with half of the GPUs, which NCCL takes for two machines.
 Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is missed
 or a case failed, 77 with fewer than two GPUs.
@@ -98,12 +99,25 @@ def connected(stack):
 
 
 def fitted(entry, gpus):
-    """The entry without the rank counts that this machine has no GPUs for; "" if none is left."""
-    found = re.search(r"ranks: (\[[^]]*\]|\d+)", entry)
-    if not found:
-        return entry
-    kept = [count for count in map(int, re.findall(r"\d+", found.group(1))) if count <= gpus]
-    return entry.replace(found.group(0), f"ranks: {kept}", 1) if kept else ""
+    """The entry without what this machine has no GPUs for; "" if nothing is left.
+
+    Of the collectives these are rank counts; a peer_transfer is of all GPUs, two or more,
+    and of the pairs among them.
+    """
+    pairs = "peer_transfer:" in entry
+
+    def kept(name, text):
+        numbers = list(map(int, re.findall(r"\d+", text)))
+        if name != "ranks":
+            return [number for number in numbers if number < gpus]
+        return [min(*numbers, gpus)] if pairs else [n for n in numbers if n <= gpus]
+
+    lists = {name: kept(name, text) for name, text in
+             re.findall(r"\b(ranks|from|to): (\[[^]]*\]|\d+)", entry)}
+    if not all(lists.values()):
+        return ""
+    return re.sub(r"\b(ranks|from|to): (\[[^]]*\]|\d+)",
+                  lambda found: f"{found[1]}: {lists[found[1]]}", entry)
 
 
 def reference_of(row):
@@ -122,8 +136,9 @@ def reference_of(row):
     if not plain:
         return None
     place = "in" if given["in_place"] == "true" else "out"
+    loops = "short" if given["policy"] == "nccl_tests" else "long"
     return (("gpu_reference_nccl", given["ranks"]),
-            f"{row['benchmark']} {given['bytes']} {given['dtype']} {place}")
+            f"{row['benchmark']} {given['bytes']} {given['dtype']} {place} {loops}")
 
 
 class Line:
@@ -230,11 +245,12 @@ def report(campaigns, judged, beside, left_out, command):
              f"{first['time'][:10]}, driver {first['driver']}, CUDA {first['cuda']}, NCCL "
              f"{first.get('nccl', '')}. One run of `{command}`.", "",
              "## Against NCCL and peer copies called directly", "",
-             "Times in us: ours is the median over samples of the slowest rank, the reference's "
-             "the median over loops of 20 calls of the mean over ranks (nccl-tests' loop); spread "
-             "is the reference's from its 5th to its 95th percentile. The ratio is the "
-             "reference's time over ours; the bar is 1% from 1 MiB on, below it 3% or the spread, "
-             "and 2% for peer copies. GB/s is the bus bandwidth.", "",
+             "Times in us, medians. By policy: `assay`, ours of samples of at least 10 ms, of the "
+             "slowest rank, the reference of loops as long, of the mean over ranks; `nccl_tests`, "
+             "both of nccl-tests' loop of 20 calls, of the mean over ranks. Spread is the "
+             "reference's from its 5th to its 95th percentile. The ratio is the reference's time "
+             "over ours; the bar is 1% from 1 MiB on, below it 3% or the spread, and 2% for peer "
+             "copies. GB/s is the bus bandwidth.", "",
              "| benchmark | ranks | bytes | | ours | reference | spread | GB/s | ratio | bar | |",
              "|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += [one.text() for one in judged]

@@ -3,12 +3,12 @@
 
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, submits
 examples/single-gpu.yaml entry by entry, and right before and after each entry measures
-with PyTorch, in one process that stays loaded, the references of the entry's bars: the
-mean of both met the temperature and power that our case met. Writes to --out report.md,
-results.csv and references.json.
-Exit code 1 if a bar is missed or a case failed, 77 without a GPU.
+the references of the entry's bars, most with PyTorch, in one process that stays loaded:
+the mean of both met the temperature and power that our case met. Writes to --out
+report.md, results.csv and references.json.
+Exit code 1 if a bar is missed or not measured or a case failed, 77 without a GPU.
 
-    single_gpu.py PROGRAMS --out DIR [--campaign FILE] [--only WORD ...]
+    single_gpu.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
 """
 
 import argparse
@@ -50,8 +50,29 @@ class Torch:
         self.process.wait(timeout=60)
 
 
+class Programs:
+    """The bare programs of a folder. `turns`: each command's answers, in their order."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.turns = {}
+
+    def measure(self, command):
+        program, *arguments = command.split()
+        try:
+            done = subprocess.run([os.path.join(self.folder, program), *arguments],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  timeout=60)
+            answer = (json.loads(done.stdout) if done.returncode == 0 else
+                      {"error": done.stderr.strip() or f"{program}: exit code {done.returncode}"})
+        except OSError as error:
+            answer = {"error": f"{program}: {error.strerror}"}
+        self.turns.setdefault(command, []).append(answer)
+        return answer
+
+
 class Reference:
-    """PyTorch's turns around one of our cases."""
+    """The turns of a reference around one of our cases."""
 
     def __init__(self, turns):
         self.errors = [turn["error"] for turn in turns if "error" in turn]
@@ -140,7 +161,7 @@ class Campaigns:
 
 
 class Judged:
-    """One bar, measured; `turns` are PyTorch's if it is the reference."""
+    """One bar, measured; `turns` are those of a reference that ran beside our case."""
 
     def __init__(self, bar, campaigns, turns):
         self.bar = bar
@@ -153,7 +174,7 @@ class Judged:
         self.ours = float(self.row["median"])
         if kind == "published":
             self.theirs = reference
-        elif kind == "torch":
+        elif kind in ("torch", "program"):
             measured = Reference(turns)
             if measured.errors or not measured.turns:
                 self.source = "; ".join(dict.fromkeys(measured.errors))
@@ -249,6 +270,7 @@ def report(campaigns, judged, command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("programs", help="folder of assay, assay-coordinator, ...")
+    parser.add_argument("references", help="folder of gpu_reference_launch")
     parser.add_argument("--out", required=True)
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/single-gpu.yaml"))
     parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
@@ -261,31 +283,33 @@ def main():
                 "inventory"].get("gpus"):
             print("skipped: this node has no GPU")
             return 77
-        campaigns, torch = Campaigns(stack), Torch()
-        turns = {}  # Of PyTorch, by bar.
+        campaigns = Campaigns(stack)
+        references = {"torch": Torch(), "program": Programs(arguments.references)}
+        turns = {}  # Of references that run beside our cases, by bar.
         for index, entry in enumerate(listed):
             if arguments.only and not any(word in entry for word in arguments.only):
                 continue
-            beside = [bar for bar in bars if bar.reference[0] == "torch" and holds(entry, bar.case)]
-            judging = {bar.reference[1]: None for bar in beside if bar.least}
-            before = {command: torch.measure(command) for command in judging}
+            beside = [bar for bar in bars
+                      if bar.reference[0] in references and holds(entry, bar.case)]
+            judging = dict.fromkeys(bar.reference[:2] for bar in beside if bar.least or bar.band)
+            before = {one: references[one[0]].measure(one[1]) for one in judging}
             name = f"single-gpu-{index:02}"
             campaigns.run(name, re.sub(r"(?m)^name: .*$", f"name: {name}", head) +
                           "\nbenchmarks:\n" + entry)
-            after = {command: torch.measure(command)
-                     for command in dict.fromkeys(bar.reference[1] for bar in beside)}
+            after = {one: references[one[0]].measure(one[1])
+                     for one in dict.fromkeys(bar.reference[:2] for bar in beside)}
             for bar in beside:
-                command = bar.reference[1]
-                turns[bar.name] = [turn for turn in (before.get(command), after[command]) if turn]
+                one = bar.reference[:2]
+                turns[bar.name] = [turn for turn in (before.get(one), after[one]) if turn]
         judged = [Judged(bar, campaigns, turns.get(bar.name, [])) for bar in bars]
         if arguments.only:
             judged = [one for one in judged if one.row is not None]
-        torch.close()
+        references["torch"].close()
         with open(os.path.join(arguments.out, "results.csv"), "w") as file:
             file.write(stack.run("results", "-o", "csv", "-n", "0"))
     with open(os.path.join(arguments.out, "references.json"), "w") as file:
-        json.dump(torch.turns, file, indent=1)
-    text = report(campaigns, judged, "tests/gpu/single_gpu.py PROGRAMS --out DIR")
+        json.dump({**references["torch"].turns, **references["program"].turns}, file, indent=1)
+    text = report(campaigns, judged, "tests/gpu/single_gpu.py PROGRAMS REFERENCES --out DIR")
     with open(os.path.join(arguments.out, "report.md"), "w") as file:
         file.write(text)
     print(text)
