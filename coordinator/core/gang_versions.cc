@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "common/difference.h"
 #include "coordinator/core/text.h"
 
 namespace assay::coordinator {
@@ -34,24 +35,22 @@ const std::array<Version, 3>& Versions() {
 
 using Nodes = std::vector<const v1::NodeDescription*>;
 
+std::vector<std::string> NamesOf(const Nodes& nodes) {
+  std::vector<std::string> names;
+  for (const v1::NodeDescription* node : nodes) names.push_back(node->name());
+  return names;
+}
+
 // "NCCL is 2.28.9 on a, c and 2.27.3 on b"; empty if `of` says the same of all.
 template <typename TextOf>
 std::string Difference(const std::string& what, const Nodes& nodes, const TextOf& of) {
-  // In the order of the nodes, so that the text is the same every time.
-  std::vector<std::pair<std::string, std::vector<std::string>>> names_by_text;
-  for (const v1::NodeDescription* node : nodes) {
-    const std::string text = of(*node);
-    auto known = names_by_text.begin();
-    while (known != names_by_text.end() && known->first != text) ++known;
-    if (known == names_by_text.end()) known = names_by_text.insert(known, {text, {}});
-    known->second.push_back(node->name());
-  }
-  if (names_by_text.size() < 2) return "";
-  std::vector<std::string> parts;
-  for (const auto& [text, names] : names_by_text) {
-    parts.push_back(Cut(text) + " on " + JoinSome(names));
-  }
-  return what + " is " + Join(parts, " and ");
+  std::vector<std::string> texts;
+  for (const v1::NodeDescription* node : nodes) texts.push_back(of(*node));
+  return DifferenceText(what, texts, [&](const std::string& text, const auto& positions) {
+    Nodes alike;
+    for (const size_t position : positions) alike.push_back(nodes[position]);
+    return Cut(text) + " on " + JoinSome(NamesOf(alike));
+  });
 }
 
 std::string ModelOf(const v1::GpuInventory& gpu) {
@@ -103,9 +102,7 @@ std::string GpuMismatch(const Nodes& nodes, const std::vector<int>& gpu_indices)
   if (!difference.empty() || nodes.empty()) return difference;
   // All alike, and perhaps each with several models.
   if (ModelsOf(*nodes[0], gpu_indices).size() < 2) return "";
-  std::vector<std::string> names;
-  for (const v1::NodeDescription* node : nodes) names.push_back(node->name());
-  return "the GPU is " + Cut(gpus(*nodes[0])) + " on " + JoinSome(names);
+  return "the GPU is " + Cut(gpus(*nodes[0])) + " on " + JoinSome(NamesOf(nodes));
 }
 
 }  // namespace assay::coordinator

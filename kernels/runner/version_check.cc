@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 #include <vector>
 
+#include "common/difference.h"
 #include "common/nccl_variables.h"
 #include "kernels/platform.h"
 
@@ -70,20 +70,10 @@ Versions OwnVersions(Resource resource) {
 }
 
 std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
-  std::vector<std::pair<std::string, std::vector<size_t>>> ranks_by_value;  // By first rank.
-  for (size_t rank = 0; rank < values.size(); ++rank) {
-    auto known = ranks_by_value.begin();
-    while (known != ranks_by_value.end() && known->first != values[rank]) ++known;
-    if (known == ranks_by_value.end()) known = ranks_by_value.insert(known, {values[rank], {}});
-    known->second.push_back(rank);
-  }
-  if (ranks_by_value.size() < 2) return "";
-  std::string text = what + " is ";
-  for (size_t i = 0; i < ranks_by_value.size(); ++i) {
-    text += (i == 0 ? "" : " and ") + ranks_by_value[i].first + " at " +
-            RankText(ranks_by_value[i].second);
-  }
-  return text;
+  return DifferenceText(what, values,
+                        [](const std::string& value, const std::vector<size_t>& ranks) {
+                          return value + " at " + RankText(ranks);
+                        });
 }
 
 Status CheckVersions(Peers& peers, const Versions& mine) {
