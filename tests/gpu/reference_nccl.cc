@@ -17,6 +17,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -329,6 +330,10 @@ int main(int argc, char** argv) {
       continue;
     }
     Measure(order, ranks);
+  }
+  // Their GPUs are free when this program has ended: not before they are gone.
+  for (const int fd : ranks) close(fd);
+  while (wait(nullptr) > 0) {
   }
   return 0;
 }
