@@ -189,7 +189,8 @@ void Fill(const Status& error, Outcome outcome, v1::Failure* message) {
   message->set_failure_class(user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_JOB);
   message->set_reason(error.reason().empty() ? std::string(CodeName(error.code()))
                                              : error.reason());
-  message->set_message(error.message());
+  // A failure has no hint of its own, and what would fit belongs to what did not.
+  message->set_message(error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
   message->set_evidence(error.ToString());
 }
 

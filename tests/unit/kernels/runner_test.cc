@@ -212,6 +212,17 @@ TEST(RunnerProtocol, ServesCasesInOrder) {
   EXPECT_EQ(runner.Wait().code, kExitDone);
 }
 
+TEST(RunnerProtocol, WhatDoesNotFitIsToldWithWhatWould) {
+  Rank runner("serve");
+  runner.Send(Start("cpu_memory_bandwidth", {{{"bytes", "1TiB"}}}));
+  EXPECT_TRUE(runner.Next().has_ready());
+  const v1::CaseResult result = runner.Next().case_result();
+  EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_FAILED);
+  EXPECT_EQ(result.failure().reason(), "OUT_OF_MEMORY");
+  EXPECT_THAT(result.failure().message(), HasSubstr(" are available; three arrays of "));
+  EXPECT_THAT(result.failure().message(), testing::EndsWith(" would fit"));
+}
+
 // The agent closes stdin as soon as it has read Finished: no interruption, however
 // late the runner leaves.
 TEST(RunnerProtocol, TheEndOfStdinAfterFinishedIsNoStop) {
