@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +20,9 @@
 #include "assay/v1/runner.pb.h"
 #include "cli/campaign_file.h"
 #include "common/subprocess.h"
+#include "common/units.h"
 #include "coordinator/core/expand.h"
+#include "coordinator/core/value_range.h"
 #include "kernels/runner/frame_io.h"
 
 namespace assay {
@@ -117,17 +120,23 @@ v1::CampaignSpec Declared(const v1::CampaignSpec& spec, const std::set<std::stri
   return declared;
 }
 
+std::vector<std::filesystem::path> Examples() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_SOURCE "/examples")) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  EXPECT_GE(paths.size(), 20U);
+  return paths;
+}
+
 TEST(ExamplesTest, AFleetThatCanRunEverythingAcceptsThem) {
   const v1::RunnerDescription runner = Described();
   std::set<std::string> names;
   for (const v1::BenchmarkSchema& schema : runner.benchmarks()) names.insert(schema.name());
   const std::vector<v1::Node> fleet = Fleet(runner);
-  int examples = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_SOURCE "/examples")) {
-    if (entry.path().extension() != ".yaml") continue;
-    SCOPED_TRACE(entry.path());
-    ++examples;
-    const Result<cli::CampaignFile> file = cli::ReadCampaignFile(entry.path());
+  for (const std::filesystem::path& path : Examples()) {
+    SCOPED_TRACE(path);
+    const Result<cli::CampaignFile> file = cli::ReadCampaignFile(path);
     ASSERT_TRUE(file.ok()) << file.status();
     ASSERT_TRUE(file->faults.empty());
     const v1::CampaignSpec spec = Declared(file->spec, names);
@@ -135,7 +144,33 @@ TEST(ExamplesTest, AFleetThatCanRunEverythingAcceptsThem) {
     const auto expansion = coordinator::ExpandCampaign(spec, fleet);
     EXPECT_TRUE(expansion.ok()) << expansion.status();
   }
-  EXPECT_GE(examples, 20);
+}
+
+TEST(ExamplesTest, TheDocumentSaysWhatToLookForInEach) {
+  for (const std::filesystem::path& path : Examples()) {
+    const std::string link = "](../examples/" + path.filename().string() + ")";
+    EXPECT_NE(Catalogue().find(link), std::string::npos) << path;
+  }
+}
+
+// Who reads `to: 2GB` takes the largest case for one of 2 GB.
+TEST(ExamplesTest, RangesReachTheirEnds) {
+  for (const std::filesystem::path& path : Examples()) {
+    const Result<cli::CampaignFile> file = cli::ReadCampaignFile(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    for (const v1::BenchmarkMatrix& matrix : file->spec.benchmarks()) {
+      for (const v1::ParameterAxis& axis : matrix.axes()) {
+        if (!axis.has_range()) continue;
+        SCOPED_TRACE(path.filename().string() + ": " + axis.name());
+        const Result<int64_t> to = ParseBytes(axis.range().to());
+        ASSERT_TRUE(to.ok()) << to.status();
+        const ParameterSpec spec = {axis.name(), ParameterType::kBytes, "", {}, 0, INT64_MAX, {}};
+        const auto range = coordinator::NumberRange::Parse(axis.range(), spec);
+        ASSERT_TRUE(range.ok()) << range.status();
+        EXPECT_EQ(range->Values().back(), std::to_string(*to));
+      }
+    }
+  }
 }
 
 }  // namespace
