@@ -4,13 +4,14 @@
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
 examples/collectives.yaml entry by entry. After each entry the same cases run as
 gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as long as our
-samples. Entries with `nodes: 2`
+samples. Both take turns, for NCCL at 1 MiB differs by some percent from one start of its
+ranks to the next. Entries with `nodes: 2`
 run on two further agents, each with half of the GPUs, which NCCL takes for two machines.
 Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is missed
 or a case failed, 77 with fewer than two GPUs.
 
     collectives.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
-                   [--seconds N]
+                   [--rounds N] [--seconds N]
 """
 
 import argparse
@@ -38,14 +39,12 @@ LARGE = 0.01           # From 1 MiB on: at most this much slower than the refere
 SMALL = 0.03           # Below: this, or the reference's own spread if it is wider.
 RING_BYTES, RING, RING_STRETCH = 256 * MIB, 0.75, 0.90
 PEER = 0.02
-STARTS = 2             # Of each reference.
 
 
 class Reference:
     """gpu_reference_nccl of one rank count, or gpu_reference_peer; runs while it is asked.
 
-    What NCCL gives at 1 MiB differs by some percent from one start of its ranks to the next,
-    so everything is asked of STARTS of them. `answers`: by program and command.
+    `answers`: of every time, by program and command.
     """
 
     def __init__(self, folder):
@@ -55,17 +54,17 @@ class Reference:
         self.running = None
 
     def measure(self, asked):
-        """The answers to each (program and its arguments, command), of every start."""
-        for _ in range(STARTS):
-            for program, command in sorted(set(asked)):
-                self.start(program)
-                self.process.stdin.write(command + "\n")
-                self.process.stdin.flush()
-                answer = json.loads(self.process.stdout.readline())
-                self.answers.setdefault(" ".join((*program, command)), []).append(answer)
-            self.stop()
-        return {(program, command): self.answers[" ".join((*program, command))]
-                for program, command in asked}
+        """The answer to each (program and its arguments, command), of one start of it."""
+        answers = {}
+        for program, command in sorted(set(asked)):
+            self.start(program)
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+            answers[program, command] = json.loads(self.process.stdout.readline())
+            self.answers.setdefault(" ".join((*program, command)), []).append(
+                answers[program, command])
+        self.stop()
+        return answers
 
     def start(self, program):
         if program != self.running:
@@ -151,26 +150,31 @@ def reference_of(row):
 
 
 class Line:
-    """One result beside the reference's."""
+    """One case beside the reference, of all rounds: `turns` are (our row, our seconds, the
+    reference's answer)."""
 
-    def __init__(self, row, seconds, answers):
-        self.row, self.ours = row, seconds
-        self.given = parameters(row)
+    def __init__(self, turns):
+        self.rows = [row for row, _, _ in turns]
+        self.row = self.rows[0]
+        self.given = parameters(self.row)
         self.bytes = int(self.given["bytes"])
-        medians = [answer["seconds"] for answer in answers]
-        self.theirs = statistics.fmean(medians)
+        ours = [seconds for _, seconds, _ in turns]
+        answers = [answer for _, _, answer in turns]
+        theirs = [answer["seconds"] for answer in answers]
+        self.ours, self.theirs = statistics.fmean(ours), statistics.fmean(theirs)
+        self.value = statistics.fmean(float(row["median"]) for row in self.rows)
         self.spread = (max(answer["high"] for answer in answers) -
                        min(answer["low"] for answer in answers)) / self.theirs
-        self.starts = (max(medians) - min(medians)) / self.theirs
+        self.apart = (max(theirs) - min(theirs)) / self.theirs
         self.ratio = self.theirs / self.ours
-        if row["benchmark"] == "peer_transfer":
+        if self.row["benchmark"] == "peer_transfer":
             self.allowed = PEER
         else:
             self.allowed = LARGE if self.bytes >= MIB else max(SMALL, self.spread)
 
     def verdict(self):
         short = 1 - self.allowed - self.ratio
-        return "met" if short <= 0 else "parity" if short <= self.starts else "MISSED"
+        return "met" if short <= 0 else "parity" if short <= self.apart else "MISSED"
 
     def missed(self):
         return self.verdict() == "MISSED"
@@ -185,7 +189,7 @@ class Line:
     def text(self):
         return (f"| {self.row['benchmark']} | {self.given['ranks']} | {size(self.bytes)} | "
                 f"{self.how()} | {self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
-                f"{self.spread:.1%} | {self.starts:.1%} | {number(self.row['median'])} | "
+                f"{self.spread:.1%} | {self.apart:.1%} | {number(self.value)} | "
                 f"{self.ratio:.3f} | {1 - self.allowed:.3f} | {self.verdict()} |")
 
 
@@ -238,7 +242,7 @@ def model_lines(campaigns):
 
 def other_lines(campaigns, judged, beside):
     """Every result that no table above shows."""
-    shown = {id(one.row) for one in judged}
+    shown = {id(row) for one in judged for row in one.rows}
     lines = []
     for row in campaigns.rows:
         given = parameters(row)
@@ -263,13 +267,14 @@ def report(campaigns, judged, beside, left_out, command):
              "## Against NCCL and peer copies called directly", "",
              "Times in us, medians. By policy: `assay`, ours of samples of at least 10 ms, of the "
              "slowest rank, the reference of loops as long, of the mean over ranks; `nccl_tests`, "
-             "both of nccl-tests' loop of 20 calls, of the mean over ranks. The reference is the "
-             f"mean of {STARTS} starts of its processes; spread is from the 5th to the 95th "
-             "percentile of all, starts how far the starts lie apart. The ratio is the reference's "
-             "time over ours; the bar is 1% from 1 MiB on, below it 3% or the spread, and 2% for "
-             "peer copies; parity: short of the bar by no more than two starts of the same calls "
-             "differ. GB/s is the bus bandwidth.", "",
-             "| benchmark | ranks | bytes | | ours | reference | spread | starts | GB/s | ratio | "
+             "both of nccl-tests' loop of 20 calls, of the mean over ranks. Both are means "
+             "over the rounds, which run ours and the reference in turns, each with ranks started "
+             "anew. Spread is the reference's from the 5th to the 95th percentile over all rounds, "
+             "apart how far its rounds' medians lie apart. The ratio is the reference's time over "
+             "ours; the bar is 1% from 1 MiB on, below it 3% or the spread, and 2% for "
+             "peer copies; parity: short of the bar by no more than the reference is from itself "
+             "in another round. GB/s is the bus bandwidth.", "",
+             "| benchmark | ranks | bytes | | ours | reference | spread | apart | GB/s | ratio | "
              "bar | |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += [one.text() for one in judged]
     lines += ["", "## Our ring against NCCL's all-reduce", "",
@@ -315,6 +320,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/collectives.yaml"))
     parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
+    parser.add_argument("--rounds", type=int, default=2,
+                        help="ours and the reference in turns so many times; 2 if not given")
     parser.add_argument("--seconds", type=float, default=float("inf"),
                         help="begin no entry after this time; the report names what is left out")
     arguments = parser.parse_args()
@@ -337,14 +344,20 @@ def main():
             if time.monotonic() > deadline:
                 left_out.append(entry)
                 continue
-            rows = run_entry(campaigns, head, entry, f"collectives-{index:02}",
-                             f'name = "{node["name"]}"')
-            beside.update(beside_of(campaigns, f"collectives-{index:02}",
-                                    entry.split()[1].rstrip(":")))
-            known = [(row, reference_of(row)) for row in rows]
-            known = [(row, asked) for row, asked in known if asked]
-            answers = reference.measure([asked for _, asked in known])
-            judged += [Line(row, campaigns.seconds(row), answers[asked]) for row, asked in known]
+            turns = {}
+            for turn in range(arguments.rounds):
+                name = f"collectives-{index:02}-{turn + 1}"
+                rows = run_entry(campaigns, head, entry, name, f'name = "{node["name"]}"')
+                beside.update(beside_of(campaigns, name, entry.split()[1].rstrip(":")))
+                known = [(row, reference_of(row)) for row in rows]
+                known = [(row, asked) for row, asked in known if asked]
+                if not known:
+                    break  # Nothing to compare with.
+                answers = reference.measure([asked for _, asked in known])
+                for row, asked in known:
+                    turns.setdefault(row["parameters"], []).append(
+                        (row, campaigns.seconds(row), answers[asked]))
+            judged += [Line(of_case) for of_case in turns.values()]
         gangs = [(index, entry) for index, entry in chosen if entry and "nodes: 2" in entry]
         if gangs:
             half = gpus // 2
