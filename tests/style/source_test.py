@@ -1,5 +1,6 @@
-"""Small rules of the house: size of files, nothing unfinished, no sleeping tests."""
+"""Small rules of the house: size of files, nothing unfinished, no sleeping tests, scripts that run."""
 
+import os
 import re
 
 import tree
@@ -32,6 +33,8 @@ def main():
                 faults.append(f"{path}:{number}: a test sleeps: {line.strip()}")
             if path.endswith(".h") and number == len(lines) and "#pragma once" not in text:
                 faults.append(f"{path}: no #pragma once")
+        if text.startswith("#!") and not os.access(os.path.join(tree.ROOT, path), os.X_OK):
+            faults.append(f"{path}: begins with #! and cannot be run: chmod +x")
         if text and not text.endswith("\n"):
             faults.append(f"{path}: does not end with a newline")
     tree.finish(faults)
