@@ -39,15 +39,30 @@ class Torch:
         self.turns = {}
 
     def measure(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
+        answer = self.ask(command)
         self.turns.setdefault(command, []).append(answer)
         return answer
 
+    def ask(self, command):
+        try:
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:  # It has ended, and there is no answer.
+            pass
+        answer = self.process.stdout.readline()
+        if answer:
+            return json.loads(answer)
+        code = self.process.wait(timeout=60)
+        return {"error": f"reference_torch.py ended with exit code {code}; its standard error "
+                         "says why (without PyTorch there is nothing to compare with)"}
+
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
         self.process.wait(timeout=60)
+        self.process.stdout.close()
 
 
 class Programs:
@@ -80,6 +95,11 @@ class Reference:
 
     def mean(self, field):
         return statistics.fmean(turn[field] for turn in self.turns)
+
+    def backend(self):
+        """Which of several implementations PyTorch took, where it has several."""
+        names = dict.fromkeys(turn["backend"] for turn in self.turns if "backend" in turn)
+        return f" ({', '.join(names)})" if names else ""
 
     def spread(self):
         """How far its half windows lie apart, over their mean."""
@@ -179,6 +199,7 @@ class Judged:
             if measured.errors or not measured.turns:
                 self.source = "; ".join(dict.fromkeys(measured.errors))
                 return
+            self.source += measured.backend()
             self.theirs = measured.mean("seconds" if bar.by_time else "value")
             self.spread = measured.spread()
         else:
@@ -275,8 +296,11 @@ def main():
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/single-gpu.yaml"))
     parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
     arguments = parser.parse_args()
-    os.makedirs(arguments.out, exist_ok=True)
     head, listed = entries(arguments.campaign)
+    if arguments.only and not any(word in entry for word in arguments.only for entry in listed):
+        parser.error(f"--only: no entry of {arguments.campaign} contains "
+                     f"{' or '.join(arguments.only)}")
+    os.makedirs(arguments.out, exist_ok=True)
     bars = all_bars()
     with Stack(arguments.programs, None) as stack:
         if not json.loads(stack.run("node", "list", "-o", "json"))[0]["description"][
