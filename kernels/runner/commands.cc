@@ -50,6 +50,18 @@ Status ApplyOption(const std::string& option, const std::string& value, RunOptio
   return Status::Ok();
 }
 
+// Takes NAME=VALUE of `command` in.
+Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given) {
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("\"" + argument + "\" is neither NAME=VALUE nor an option of `" +
+                           command + "`");
+  }
+  const std::string name = argument.substr(0, equals);
+  if (given->emplace(name, argument.substr(equals + 1)).second) return Status::Ok();
+  return InvalidArgument("the parameter \"" + name + "\" is given twice");
+}
+
 Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::string>& arguments) {
   RunOptions options;
   ParameterMap given;
@@ -66,14 +78,7 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
       options.counters = true;
       continue;
     }
-    const size_t equals = argument.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return InvalidArgument("\"" + argument + "\" is neither NAME=VALUE nor an option of `run`");
-    }
-    const std::string name = argument.substr(0, equals);
-    if (!given.emplace(name, argument.substr(equals + 1)).second) {
-      return InvalidArgument("the parameter \"" + name + "\" is given twice");
-    }
+    ASSAY_RETURN_IF_ERROR(AddParameter(argument, "run", &given));
   }
   ASSAY_ASSIGN_OR_RETURN(options.parameters,
                          CanonicalParameters(options.benchmark->Info().parameters, given));
@@ -149,6 +154,44 @@ int ExitCodeOf(const CaseReport& report) {
   return kExitUnsupported;
 }
 
+// A benchmark with the parameters of its self-test, but for those that are given.
+struct Selftest {
+  const Benchmark* benchmark = nullptr;
+  ParameterMap given;
+  ParameterMap parameters;  // Canonical.
+
+  // "softmax columns=31 variant=warp"
+  std::string Text() const {
+    std::string text = benchmark->Info().name;
+    for (const auto& [name, value] : given) text += " " + name + "=" + value;
+    return text;
+  }
+};
+
+// [NAME [k=v...]]...; without any, every benchmark.
+Result<std::vector<Selftest>> ParseSelftests(const Registry& registry,
+                                             const std::vector<std::string>& arguments) {
+  std::vector<Selftest> chosen;
+  for (const std::string& argument : arguments) {
+    if (!chosen.empty() && argument.find('=') != std::string::npos) {
+      ASSAY_RETURN_IF_ERROR(AddParameter(argument, "selftest", &chosen.back().given));
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const Benchmark* const benchmark, registry.Find(argument));
+    chosen.push_back({benchmark, {}, {}});
+  }
+  for (const auto& benchmark : registry.All()) {
+    if (arguments.empty()) chosen.push_back({benchmark.get(), {}, {}});
+  }
+  for (Selftest& one : chosen) {
+    const BenchmarkInfo& info = one.benchmark->Info();
+    ParameterMap wanted = info.selftest_parameters;
+    for (const auto& [name, value] : one.given) wanted[name] = value;
+    ASSAY_ASSIGN_OR_RETURN(one.parameters, CanonicalParameters(info.parameters, wanted));
+  }
+  return chosen;
+}
+
 }  // namespace
 
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments) {
@@ -175,30 +218,20 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   return ExitCodeOf(*report);
 }
 
-int SelftestCommand(const Registry& registry, const std::vector<std::string>& names) {
-  std::vector<const Benchmark*> chosen;
-  for (const std::string& name : names) {
-    const auto benchmark = registry.Find(name);
-    if (!benchmark.ok()) return Refuse(benchmark.status());
-    chosen.push_back(*benchmark);
-  }
-  for (const auto& benchmark : registry.All()) {
-    if (names.empty()) chosen.push_back(benchmark.get());
-  }
+int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  const auto chosen = ParseSelftests(registry, arguments);
+  if (!chosen.ok()) return Refuse(chosen.status());
   int code = kExitDone;
-  for (const Benchmark* benchmark : chosen) {
+  for (const Selftest& one : *chosen) {
     RunOptions options;
-    options.benchmark = benchmark;
-    const BenchmarkInfo& info = benchmark->Info();
-    auto parameters = CanonicalParameters(info.parameters, info.selftest_parameters);
-    if (parameters.ok()) options.parameters = *parameters;
+    options.benchmark = one.benchmark;
+    options.parameters = one.parameters;
     ExecuteOptions execute;
     execute.measure = false;
-    const auto report =
-        parameters.ok() ? RunHere(options, execute) : Result<CaseReport>(parameters.status());
+    const auto report = RunHere(options, execute);
     if (!report.ok() || report->outcome == Outcome::kFailed) code = kExitFailed;
     const Status error = report.ok() ? report->error : report.status();
-    std::printf("%-24s %s%s\n", info.name.c_str(),
+    std::printf("%-24s %s%s\n", one.Text().c_str(),
                 report.ok() ? std::string(OutcomeName(report->outcome)).c_str() : "failed",
                 error.ok() ? "" : (": " + error.message()).c_str());
     std::fflush(stdout);

@@ -13,8 +13,9 @@ namespace assay {
 // this machine if the benchmark is collective.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// Verifies every benchmark that this machine supports, or those of `names`, a line each.
-int SelftestCommand(const Registry& registry, const std::vector<std::string>& names);
+// [NAME [k=v...]]...: verifies every benchmark that this machine supports, or these, a line
+// each. What is given stands in for the parameters of the benchmark's self-test.
+int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // NAME k=v...: one rank of a gang that RunCaseCommand started; see local_gang.h.
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);

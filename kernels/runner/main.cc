@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -27,8 +28,9 @@ constexpr char kUsage[] =
     "  assay-runner run NAME [k=v...] [-o table|json] [--seed N] [--gpu N] [--counters]\n"
     "                                 one case; ranks=N starts its own ranks; --counters\n"
     "                                 adds hardware counters, from runs of their own\n"
-    "  assay-runner selftest [NAME...]\n"
+    "  assay-runner selftest [NAME [k=v...]]...\n"
     "                                 verifies every benchmark, or these, at a small size\n"
+    "                                 or with other parameters\n"
     "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
     "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
     "\n"
@@ -76,7 +78,8 @@ int Main(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return Usage("a command is missing");
   const std::string& command = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (command == "--help" || command == "-h" || command == "help") {
+  const auto asks = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  if (command == "help" || std::any_of(arguments.begin(), arguments.end(), asks)) {
     std::fputs(kUsage, stdout);
     return kExitDone;
   }

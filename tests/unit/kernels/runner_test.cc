@@ -125,12 +125,37 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
       {{"run", "cpu_gemm", "--seed", "x"}, "whole number"},
       {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
       {{"list", "nothing"}, "no benchmark is called"},
+      {{"selftest", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
+      {{"selftest", "cpu_gemm", "dtype=bf17"}, "one of fp32, fp64"},
+      {{"selftest", "cpu_gemm", "m=4", "m=5"}, "given twice"},
   };
   for (const auto& [arguments, message] : cases) {
     const CommandOutput output = Invoke(arguments);
     EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
     EXPECT_THAT(output.output, HasSubstr(message));
   }
+}
+
+TEST(RunnerCommandLine, EveryCommandExplainsItself) {
+  for (const char* command : {"list", "run", "selftest"}) {
+    const CommandOutput output = Invoke({command, "--help"});
+    EXPECT_EQ(output.exit.code, kExitDone) << command;
+    EXPECT_THAT(output.output, HasSubstr("assay-runner selftest [NAME [k=v...]]...\n"));
+  }
+}
+
+TEST(RunnerCommandLine, ASelftestTakesOtherParametersThanItsOwn) {
+  const CommandOutput output = Invoke({"selftest", "cpu_vector_sum", "variant=scalar", "elements=7",
+                                       "cpu_gemm", "cpu_gemm", "dtype=fp64"});
+  EXPECT_EQ(output.exit.code, kExitDone);
+  EXPECT_EQ(output.output,
+            "cpu_vector_sum elements=7 variant=scalar ok\n"
+            "cpu_gemm                 ok\n"
+            "cpu_gemm dtype=fp64      ok\n");
+  // Words that contradict each other are found by the benchmark.
+  const CommandOutput odd = Invoke({"selftest", "cpu_memory_bandwidth", "bytes=12"});
+  EXPECT_EQ(odd.exit.code, kExitFailed);
+  EXPECT_THAT(odd.output, HasSubstr("must be a multiple of 8"));
 }
 
 TEST(RunnerCommandLine, SeveralNodesAreNoJobForOneRunner) {
