@@ -1,6 +1,7 @@
 #!/bin/sh
 # compute-sanitizer's memcheck and racecheck over the self-test of each benchmark whose
-# kernels are Assay's own. Usage: sanitize.sh ASSAY_RUNNER [NAME...]
+# kernels are Assay's own, and over its lines of kernel_variants.txt.
+# Usage: sanitize.sh ASSAY_RUNNER [NAME...]
 # Exit code 77: no GPU or no compute-sanitizer here, nothing tested.
 set -u
 runner=$1
@@ -29,10 +30,14 @@ if [ -z "$names" ]; then
   done
 fi
 
+variants=$(dirname "$0")/kernel_variants.txt
 failures=0
 for name in $names; do
+  # The self-test, and then the name again with the parameters of each line.
+  set -- "$name"
+  for word in $(grep "^$name " "$variants"); do set -- "$@" "$word"; done
   for tool in memcheck racecheck; do
-    output=$(compute-sanitizer --tool $tool --error-exitcode 9 "$runner" selftest "$name" 2>&1)
+    output=$(compute-sanitizer --tool $tool --error-exitcode 9 "$runner" selftest "$@" 2>&1)
     status=$?
     summary=$(echo "$output" | sed -n 's/^=* *\(.*SUMMARY:.*\)/\1/p' | tail -1)
     if [ $status -eq 0 ]; then

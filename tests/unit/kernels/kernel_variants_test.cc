@@ -1,0 +1,83 @@
+// tests/gpu/kernel_variants.txt: every kernel of ours is run under compute-sanitizer, with
+// parameters that its benchmark accepts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/registry.h"
+
+namespace assay {
+namespace {
+
+// A benchmark and what a line gives over the parameters of its self-test.
+using Line = std::pair<std::string, ParameterMap>;
+
+std::vector<Line> Lines() {
+  std::ifstream file(ASSAY_SOURCE "/tests/gpu/kernel_variants.txt");
+  EXPECT_TRUE(file.good());
+  std::vector<Line> lines;
+  std::string text;
+  while (std::getline(file, text)) {
+    if (text.empty() || text[0] == '#') continue;
+    std::istringstream words(text);
+    Line& line = lines.emplace_back();
+    words >> line.first;
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      EXPECT_NE(equals, std::string::npos) << text;
+      line.second[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  return lines;
+}
+
+Result<ParameterMap> Accepted(const Benchmark& benchmark, const ParameterMap& given) {
+  ParameterMap wanted = benchmark.Info().selftest_parameters;
+  for (const auto& [name, value] : given) wanted[name] = value;
+  ASSAY_ASSIGN_OR_RETURN(ParameterMap canonical,
+                         CanonicalParameters(benchmark.Info().parameters, wanted));
+  ASSAY_RETURN_IF_ERROR(benchmark.WorkOf(canonical, 1).status());
+  return canonical;
+}
+
+TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
+  const Registry& registry = BuiltinBenchmarks();
+  std::map<std::string, std::vector<ParameterMap>> runs;
+  for (const auto& [name, given] : Lines()) {
+    const auto benchmark = registry.Find(name);
+    if (!benchmark.ok()) continue;  // Not of this build.
+    const auto accepted = Accepted(**benchmark, given);
+    EXPECT_TRUE(accepted.ok()) << name << ": " << accepted.status();
+    if (accepted.ok()) runs[name].push_back(*accepted);
+  }
+  const std::set<std::string> choosing = {"variant", "dtype",       "op",   "tile",
+                                          "group",   "held_values", "space"};
+  // Kernels of cuBLASLt, which sanitize.sh leaves out.
+  const std::set<std::string> vendors = {"gemm", "sustained"};
+  for (const auto& benchmark : registry.All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    if (info.resource != Resource::kGpu || info.collective || vendors.count(info.name) > 0)
+      continue;
+    const auto own = Accepted(*benchmark, {});
+    ASSERT_TRUE(own.ok()) << info.name << ": " << own.status();
+    runs[info.name].push_back(*own);
+    for (const ParameterSpec& spec : info.parameters) {
+      if (choosing.count(spec.name) == 0) continue;
+      for (const std::string& word : spec.words) {
+        EXPECT_TRUE(std::any_of(runs[info.name].begin(), runs[info.name].end(),
+                                [&](const ParameterMap& run) { return run.at(spec.name) == word; }))
+            << info.name << " " << spec.name << "=" << word << " is in no line";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay
