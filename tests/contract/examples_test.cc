@@ -146,6 +146,14 @@ TEST(ExamplesTest, AFleetThatCanRunEverythingAcceptsThem) {
   }
 }
 
+TEST(ExamplesTest, TheCatalogueNamesEveryBenchmark) {
+  const v1::RunnerDescription runner = Described();
+  for (const v1::BenchmarkSchema& schema : runner.benchmarks()) {
+    const std::string name = "`" + schema.name() + "`";
+    EXPECT_NE(Catalogue().find(name), std::string::npos) << name;
+  }
+}
+
 TEST(ExamplesTest, TheDocumentSaysWhatToLookForInEach) {
   for (const std::filesystem::path& path : Examples()) {
     const std::string link = "](../examples/" + path.filename().string() + ")";
