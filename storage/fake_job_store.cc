@@ -201,8 +201,8 @@ Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt
     outcome.held = true;
     outcome.campaign_id = row.campaign_id;
     if (attempt.failure) {
-      row.failures.push_back(
-          {attempt.failure->failure_class(), attempt.failure->reason(), row.node_ids});
+      row.failures.push_back({attempt.failure->failure_class(), attempt.failure->reason(),
+                              row.node_ids, attempt.failure->node_id()});
     }
     row.failure = attempt.failure;
     const bool requeue = attempt.disposition == Disposition::kRequeue;

@@ -64,7 +64,8 @@ struct ImportedCampaign {
 struct AttemptFailure {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   std::string reason;
-  std::vector<std::string> node_ids;
+  std::vector<std::string> node_ids;  // The placement.
+  std::string node_id;                // That the failure names; empty if none.
 };
 
 // A job under lease.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 namespace assay::coordinator {
 namespace {
@@ -28,20 +29,31 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-RetryDecision RetryElsewhere(const storage::LeasedJob& job, const NodeSet& avoid) {
-  RetryDecision decision{Disposition::kRequeue, {avoid.begin(), avoid.end()}, Duration(0)};
-  if (!EnoughOthers(job, avoid)) decision.delay = Backoff(job.failures.size());
-  return decision;
-}
-
 // The nodes at fault: the one named, else all of the placement. A node that lost its peer
 // is not: it only noticed. Where it knows which peer fell silent, the class is NODE and that
 // node is named.
-NodeSet Culprits(const storage::LeasedJob& job, const v1::Failure& failure) {
-  const bool lost_peer = failure.reason() == "PEER_LOST" || failure.reason() == "PEER_TIMEOUT";
-  if (lost_peer && failure.failure_class() != v1::FAILURE_CLASS_NODE) return {};
-  if (!failure.node_id().empty()) return {failure.node_id()};
-  return {job.node_ids.begin(), job.node_ids.end()};
+NodeSet Culprits(const storage::AttemptFailure& failure) {
+  const bool lost_peer = failure.reason == "PEER_LOST" || failure.reason == "PEER_TIMEOUT";
+  if (lost_peer && failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
+  if (!failure.node_id.empty()) return {failure.node_id};
+  return {failure.node_ids.begin(), failure.node_ids.end()};
+}
+
+// Without this attempt's culprits, and those that earlier ones blamed as long as enough other
+// nodes are left: of many suspects the latest are avoided.
+RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
+  NodeSet avoid = Culprits(last);
+  bool enough = EnoughOthers(job, avoid);
+  for (auto earlier = job.failures.rbegin(); enough && earlier != job.failures.rend(); ++earlier) {
+    if (earlier->failure_class != v1::FAILURE_CLASS_NODE) continue;
+    NodeSet more = Culprits(*earlier);
+    more.insert(avoid.begin(), avoid.end());
+    enough = EnoughOthers(job, more);
+    if (enough) avoid = std::move(more);
+  }
+  return {Disposition::kRequeue,
+          {avoid.begin(), avoid.end()},
+          enough ? Duration(0) : Backoff(job.failures.size())};
 }
 
 RetryDecision RetryJobFault(const storage::LeasedJob& job) {
@@ -71,15 +83,9 @@ RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& fail
   if (job.failures.size() >= static_cast<size_t>(std::max(job.retries, 0))) return {};
   switch (failure.failure_class()) {
     case v1::FAILURE_CLASS_NODE:
-    case v1::FAILURE_CLASS_INFRASTRUCTURE: {
-      NodeSet avoid = Culprits(job, failure);
-      for (const storage::AttemptFailure& earlier : job.failures) {
-        if (earlier.failure_class == v1::FAILURE_CLASS_NODE) {
-          avoid.insert(earlier.node_ids.begin(), earlier.node_ids.end());
-        }
-      }
-      return RetryElsewhere(job, avoid);
-    }
+    case v1::FAILURE_CLASS_INFRASTRUCTURE:
+      return RetryElsewhere(
+          job, {failure.failure_class(), failure.reason(), job.node_ids, failure.node_id()});
     case v1::FAILURE_CLASS_JOB:
       return RetryJobFault(job);
     default:

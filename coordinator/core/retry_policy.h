@@ -16,7 +16,8 @@ struct RetryDecision {
 // Judges `failure` of the attempt that `job` is in:
 //   cancelled       the job has a cancel request, or the reason is CANCELLED
 //   USER            never retried
-//   NODE, INFRA.    retried within the campaign's budget, on other nodes if there are
+//   NODE, INFRA.    retried within the campaign's budget, without the nodes at fault in
+//                   this attempt and, by class NODE, in earlier ones, if there are others
 //   JOB             within the budget: the first time on the same nodes, the second
 //                   time on others; never a third time, nor if there are no others
 // A retry that can only go to the same nodes waits (1 s, doubled, at most 30 s), so

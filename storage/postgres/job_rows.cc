@@ -119,7 +119,9 @@ LeasedJob LeasedOf(const pqxx::row& row) {
   for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
     leased.failures.push_back({static_cast<v1::FailureClass>(failure["class"].get<int>()),
                                failure["reason"].get<std::string>(),
-                               failure["nodes"].get<std::vector<std::string>>()});
+                               failure["nodes"].get<std::vector<std::string>>(),
+                               // Not in what older versions stored.
+                               failure.value("node", "")});
   }
   leased.retries = row["retries"].as<int>();
   leased.cancel_requested = row["cancel_requested"].as<bool>();

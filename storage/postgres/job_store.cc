@@ -279,14 +279,15 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         "    failure = NULLIF($6, '')::bytea,"
         "    failures = CASE WHEN $6 = '' THEN failures ELSE failures || jsonb_build_array("
         "      jsonb_build_object('class', $7::int, 'reason', $8::text,"
-        "                         'nodes', to_jsonb(node_ids))) END,"
+        "                         'nodes', to_jsonb(node_ids), 'node', $10::text)) END,"
         "    revision = pg_current_xact_id()::text::bigint"
         "  WHERE job_id = $1 AND epoch = $2 AND state = 2 RETURNING job_id, campaign_id, state),"
         "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
         "SELECT campaign_id, state, CASE state WHEN 1 THEN pg_notify($9, '') END FROM updated",
         attempt.job.job_id, attempt.job.epoch, static_cast<int>(StateAfter(attempt.disposition)),
         ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
-        static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel);
+        static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel,
+        failure.node_id());
     outcome = {};
     if (rows.empty()) return Status::Ok();
     outcome.held = true;

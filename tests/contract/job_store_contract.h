@@ -303,6 +303,7 @@ TEST_P(JobStoreContract, RequeueRaisesTheEpochAndAvoidsNodes) {
   EXPECT_EQ(second[0].failures[0].reason, "RUNNER_CRASHED");
   EXPECT_EQ(second[0].failures[0].failure_class, v1::FAILURE_CLASS_JOB);
   EXPECT_EQ(second[0].failures[0].node_ids, std::vector<std::string>{"a"});
+  EXPECT_EQ(second[0].failures[0].node_id, "a");
   // No other candidate: better there than nowhere.
   Finish(second[0], Disposition::kRequeue, {"a", "b"});
   EXPECT_EQ(Claim({"a"}).size(), 1U);

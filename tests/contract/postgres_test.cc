@@ -155,6 +155,26 @@ TEST(FilterToSql, KnowsEveryFieldAndBindsEveryValue) {
   EXPECT_EQ(condition->text.find("$2"), std::string::npos);
 }
 
+TEST(Database, FailuresThatOlderVersionsStoredAreRead) {
+  PostgresStores stores;
+  ASSERT_TRUE(stores.nodes().Connect("owner", MakeNode("a", "a"), "").ok());
+  ASSERT_TRUE(stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"})})).ok());
+  const JobStore::ClaimRequest claim{"owner", std::chrono::minutes(1), {"a"}, 1};
+  const auto first = stores.jobs().ClaimJobs(claim);
+  ASSERT_EQ(first->size(), 1U);
+  FinishedAttempt attempt;
+  attempt.job = {first->front().job.job_id, first->front().epoch};
+  attempt.disposition = Disposition::kRequeue;
+  attempt.failure.emplace().set_node_id("a");
+  ASSERT_TRUE(stores.jobs().FinishAttempt(attempt).ok());
+  stores.Execute("UPDATE job SET failures = jsonb_build_array((failures -> 0) - 'node')");
+  const auto again = stores.jobs().ClaimJobs(claim);
+  ASSERT_EQ(again->size(), 1U);
+  ASSERT_EQ(again->front().failures.size(), 1U);
+  EXPECT_EQ(again->front().failures[0].node_ids, std::vector<std::string>{"a"});
+  EXPECT_EQ(again->front().failures[0].node_id, "");
+}
+
 TEST(Database, MissingPartitionIsMadeWhenItIsNeeded) {
   PostgresStores stores;
   ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("a", "a"), "").ok());

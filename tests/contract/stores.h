@@ -67,6 +67,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
     if (disposition != Disposition::kSucceeded) {
       attempt.failure.emplace().set_reason("RUNNER_CRASHED");
       attempt.failure->set_failure_class(v1::FAILURE_CLASS_JOB);
+      attempt.failure->set_node_id(job.node_ids.front());
     }
     const auto outcome = jobs().FinishAttempt(attempt);
     EXPECT_TRUE(outcome.ok()) << outcome.status();

@@ -131,6 +131,28 @@ TEST(RetryPolicyTest, APeerThatFellSilentIsAvoided) {
   EXPECT_EQ(decision.delay, Duration(0));
 }
 
+TEST(RetryPolicyTest, OfEarlierAttemptsOnlyTheCulpritsAreAvoided) {
+  storage::LeasedJob job = Job({"a", "b", "c", "d"});
+  job.job.node_count = 2;
+  job.node_ids = {"a", "c"};
+  job.failures = {{v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT", {"a", "b"}, "b"},
+                  {v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST", {"a", "d"}, "d"}};
+  v1::Failure lost = Failed(v1::FAILURE_CLASS_NODE, "AGENT_LOST");
+  lost.set_node_id("c");
+  RetryDecision decision = DecideRetry(job, lost);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b", "c"));
+  EXPECT_EQ(decision.delay, Duration(0));
+  // Too few would be left: b has waited longest.
+  job.failures = {{v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT", {"a", "b"}, "b"},
+                  {v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT", {"a", "d"}, "d"}};
+  decision = DecideRetry(job, lost);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("c", "d"));
+  EXPECT_GT(decision.delay, Duration(0));
+  // An older version did not store whom the failure named.
+  job.failures = {{v1::FAILURE_CLASS_NODE, "AGENT_LOST", {"a"}, ""}};
+  EXPECT_THAT(DecideRetry(job, lost).avoid_node_ids, ElementsAre("a", "c"));
+}
+
 TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
