@@ -14,13 +14,30 @@ namespace {
 
 using ParameterMap = google::protobuf::Map<std::string, std::string>;
 
-// Parameters that say what was measured, in the order that people name them. Lanes (cache,
-// fill, launch) have marks.
+// Parameters that say what was measured, in the order that people name them.
 constexpr std::array kImportant = std::to_array<std::string_view>(
     {"m",           "n",         "k",      "b",       "h",     "d",        "rows",
      "columns",     "elements",  "bytes",  "ranks",   "dtype", "op",       "variant",
      "tile",        "space",     "level",  "stride",  "ways",  "branches", "block_size",
      "held_values", "direction", "memory", "launches"});
+
+// Others go without saying at these values, their defaults. Lanes have marks at all but one.
+constexpr std::array kUsual = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"accumulate", "fp32"}, {"aggregate", "1"}, {"batch", "1"},
+     {"causal", "false"},    {"chunks", "0"},    {"ctas", "0"},
+     {"engine", "copy"},     {"from", "0"},      {"group", "128"},
+     {"layout", "nn"},       {"mode", "write"},  {"collective", "all_reduce"},
+     {"in_place", "false"},  {"nodes", "1"},     {"numa", "local"},
+     {"policy", "assay"},    {"root", "0"},      {"seconds", "120"},
+     {"streams", "1"},       {"threads", "0"},   {"to", "1"},
+     {"wait", "sleep"},      {"window", "0"},    {"threads", "1048576"}});
+constexpr std::array kLanes = std::to_array<std::string_view>({"cache", "fill", "launch"});
+
+bool GoesWithoutSaying(const std::string& name, const std::string& value) {
+  return std::find(kLanes.begin(), kLanes.end(), name) != kLanes.end() ||
+         std::find(kUsual.begin(), kUsual.end(),
+                   std::pair<std::string_view, std::string_view>(name, value)) != kUsual.end();
+}
 
 std::string ValueText(const std::string& name, const std::string& value) {
   const bool is_bytes = name == "bytes" || name.ends_with("_bytes");
@@ -76,6 +93,10 @@ std::string ParametersText(const v1::CaseResult& run, const std::set<std::string
   }
   for (const std::string& name : varying) add(name);
   for (const std::string_view name : kImportant) add(std::string(name));
+  const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
+  for (const auto& [name, value] : sorted) {
+    if (!GoesWithoutSaying(name, value)) add(name);
+  }
   return text;
 }
 

@@ -14,8 +14,9 @@ namespace assay::cli {
 std::map<std::string, std::set<std::string>> FindVarying(
     const std::vector<v1::StoredResult>& results);
 
-// "m=n=k=4096 bf16": parameters that say what was measured. Those of `varying` come
-// first, so that a narrow terminal does not cut them off.
+// "m=n=k=4096 bf16 layout=nt": parameters that say what was measured, and those that are not
+// at their defaults; lanes (cache, fill, launch) have marks. Those of `varying` come first, so
+// that a narrow terminal does not cut them off.
 std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying = {});
 
 // All of them, by name: "dtype=bf16;k=4096".

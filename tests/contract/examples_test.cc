@@ -8,22 +8,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "assay/v1/runner.pb.h"
 #include "cli/campaign_file.h"
-#include "common/subprocess.h"
 #include "common/units.h"
 #include "coordinator/core/expand.h"
 #include "coordinator/core/value_range.h"
-#include "kernels/runner/frame_io.h"
+#include "tests/contract/described_runner.h"
 
 namespace assay {
 namespace {
@@ -39,23 +35,6 @@ const std::set<std::string>& ElementTypes() {
                                               "fp8_e4m3", "fp8_e5m2", "int8",  "uint8", "int32",
                                               "uint32",   "int64",    "uint64"};
   return words;
-}
-
-v1::RunnerDescription Described() {
-  const char* const other = std::getenv("ASSAY_EXAMPLES_RUNNER");
-  auto events = MakePipe();
-  SubprocessOptions options;
-  options.argv = {other != nullptr ? other : ASSAY_RUNNER, "describe"};
-  options.descriptors = {{2, 2}, {3, events->write.get()}};
-  auto process = Subprocess::Spawn(options);
-  EXPECT_TRUE(process.ok()) << process.status();
-  events->write.Close();
-  FrameReader reader(events->read.get());
-  const auto frame = reader.Read();
-  v1::RunnerEvent event;
-  EXPECT_TRUE(frame.ok() && frame->has_value() && event.ParseFromString(**frame));
-  EXPECT_TRUE(event.has_description());
-  return event.description();
 }
 
 // Nodes that can run whatever `runner` declares.

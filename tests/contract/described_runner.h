@@ -1,0 +1,33 @@
+// What the build's assay-runner declares.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "assay/v1/runner.pb.h"
+#include "common/subprocess.h"
+#include "kernels/runner/frame_io.h"
+
+namespace assay {
+
+// Of the build's runner, or of the one that the environment variable ASSAY_EXAMPLES_RUNNER
+// names.
+inline v1::RunnerDescription Described() {
+  const char* const other = std::getenv("ASSAY_EXAMPLES_RUNNER");
+  auto events = MakePipe();
+  SubprocessOptions options;
+  options.argv = {other != nullptr ? other : ASSAY_RUNNER, "describe"};
+  options.descriptors = {{2, 2}, {3, events->write.get()}};
+  auto process = Subprocess::Spawn(options);
+  EXPECT_TRUE(process.ok()) << process.status();
+  events->write.Close();
+  FrameReader reader(events->read.get());
+  const auto frame = reader.Read();
+  v1::RunnerEvent event;
+  EXPECT_TRUE(frame.ok() && frame->has_value() && event.ParseFromString(**frame));
+  EXPECT_TRUE(event.has_description());
+  return event.description();
+}
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+// What `assay results` says of a case, of every benchmark that assay-runner declares.
+#include "cli/result_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "common/units.h"
+#include "tests/contract/described_runner.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A value that is none of the parameter's default.
+std::string AnotherValue(const v1::ParameterSchema& parameter) {
+  for (const std::string& word : parameter.words()) {
+    if (word != parameter.default_value()) return word;
+  }
+  if (parameter.type() == v1::PARAMETER_TYPE_BOOLEAN) {
+    return parameter.default_value() == "true" ? "false" : "true";
+  }
+  return parameter.default_value() == "3" ? "5" : "3";
+}
+
+// As results have it: sizes in bytes.
+std::string DefaultOf(const v1::ParameterSchema& parameter) {
+  const Result<int64_t> bytes = ParseBytes(parameter.default_value());
+  const bool is_bytes = parameter.type() == v1::PARAMETER_TYPE_BYTES && bytes.ok();
+  return is_bytes ? std::to_string(*bytes) : parameter.default_value();
+}
+
+TEST(ParametersText, WhatIsNotAtItsDefaultIsSaid) {
+  const std::set<std::string> lanes = {"cache", "fill", "launch"};
+  const v1::RunnerDescription runner = Described();
+  for (const v1::BenchmarkSchema& schema : runner.benchmarks()) {
+    v1::CaseResult usual;
+    usual.set_benchmark(schema.name());
+    for (const v1::ParameterSchema& parameter : schema.parameters()) {
+      (*usual.mutable_parameters())[parameter.name()] = DefaultOf(parameter);
+    }
+    for (const v1::ParameterSchema& parameter : schema.parameters()) {
+      SCOPED_TRACE(schema.name() + " " + parameter.name());
+      v1::CaseResult other = usual;
+      (*other.mutable_parameters())[parameter.name()] = AnotherValue(parameter);
+      const std::string said = cli::ParametersText(other);
+      if (lanes.count(parameter.name()) > 0) {
+        EXPECT_EQ(said, cli::ParametersText(usual));
+      } else {
+        EXPECT_THAT(said, HasSubstr(AnotherValue(parameter)));
+        EXPECT_NE(said, cli::ParametersText(usual));
+      }
+    }
+  }
+}
+
+TEST(ParametersText, DefaultsThatSayLittleGoWithoutSaying) {
+  const v1::RunnerDescription runner = Described();
+  for (const v1::BenchmarkSchema& schema : runner.benchmarks()) {
+    v1::CaseResult usual;
+    for (const v1::ParameterSchema& parameter : schema.parameters()) {
+      (*usual.mutable_parameters())[parameter.name()] = DefaultOf(parameter);
+    }
+    for (const char* name : {"accumulate", "aggregate", "batch", "causal", "chunks",   "collective",
+                             "ctas",       "engine",    "from",  "group",  "in_place", "layout",
+                             "mode",       "nodes",     "numa",  "policy", "root",     "seconds",
+                             "streams",    "threads",   "to",    "wait",   "window"}) {
+      EXPECT_THAT(cli::ParametersText(usual), Not(HasSubstr(std::string(name) + "=")))
+          << schema.name();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay
