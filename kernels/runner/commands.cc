@@ -42,8 +42,10 @@ Status ApplyOption(const std::string& option, const std::string& value, RunOptio
     return Status::Ok();
   }
   const auto number = ParseInteger(value);
-  if (!number.ok() || *number < 0 || (option == "--gpu" && *number > 4096)) {
-    return InvalidArgument(option + ": \"" + value + "\" is not a whole number from 0");
+  const int64_t most = option == "--gpu" ? 4096 : std::numeric_limits<int64_t>::max();
+  if (!number.ok() || *number < 0 || *number > most) {
+    return InvalidArgument(option + ": \"" + value + "\" is not a whole number from 0 to " +
+                           std::to_string(most));
   }
   if (option == "--seed") options->seed = static_cast<uint64_t>(*number);
   if (option == "--gpu") options->gpu = static_cast<int>(*number);

@@ -123,6 +123,8 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
       {{"run", "cpu_gemm", "-o"}, "needs a value"},
       {{"run", "cpu_gemm", "-o", "yaml"}, "one of table, json"},
       {{"run", "cpu_gemm", "--seed", "x"}, "whole number"},
+      {{"run", "cpu_gemm", "--seed", "18446744073709551615"}, "from 0 to 9223372036854775807"},
+      {{"run", "cpu_gemm", "--gpu", "5000"}, "from 0 to 4096"},
       {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
       {{"list", "nothing"}, "no benchmark is called"},
       {{"selftest", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
