@@ -50,7 +50,8 @@ struct NewCampaign {
   std::string campaign_id;
   std::string request_id;
   v1::CampaignSpec spec;
-  std::vector<NewJob> jobs;  // At least one.
+  // At least one. Every repetition has the same jobs in the same order.
+  std::vector<NewJob> jobs;
 };
 
 // Results that were measured elsewhere: a campaign that has ended.

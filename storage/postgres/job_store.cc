@@ -143,10 +143,19 @@ Result<std::vector<v1::WaitingJobs>> PostgresJobStore::ListWaiting(const std::st
                                                                    transaction) {
     list = {};
     const pqxx::result rows = transaction.exec_params(
-        "WITH queued AS ("
-        "  SELECT row_number() OVER () AS number, count(*) AS jobs, node_count,"
+        // Of alike jobs, those in one place of each repetition, the candidates are read once:
+        // 10,000 jobs for any of 1000 nodes have 400 MB of them.
+        "WITH place_in AS ("
+        "  SELECT sequence, state, row_number() OVER (PARTITION BY repetition ORDER BY sequence)"
+        "    AS number FROM job WHERE campaign_id = $1),"
+        " alike AS ("
+        "  SELECT count(*) AS jobs, min(sequence) AS first FROM place_in WHERE state = 1"
+        "  GROUP BY number),"
+        " queued AS ("
+        "  SELECT row_number() OVER () AS number, sum(alike.jobs) AS jobs, node_count,"
         "         candidate_node_ids AS nodes"
-        "  FROM job WHERE campaign_id = $1 AND state = 1 GROUP BY node_count, candidate_node_ids),"
+        "  FROM alike JOIN job ON job.campaign_id = $1 AND job.sequence = alike.first"
+        "  GROUP BY node_count, candidate_node_ids),"
         " place AS ("
         "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
         "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"

@@ -438,6 +438,26 @@ TEST_P(JobStoreContract, TellsWhichAbsentNodesJobsWaitFor) {
   EXPECT_TRUE(jobs().ListWaiting("nothing", silence)->empty());
 }
 
+TEST_P(JobStoreContract, CountsTheJobsOfEveryRepetitionThatWait) {
+  std::vector<NewJob> all;
+  for (int repetition = 1; repetition <= 3; ++repetition) {
+    for (const std::vector<std::string>& nodes : {std::vector<std::string>{"a", "b"}, {"b"}}) {
+      all.push_back(MakeJob(nodes));
+      all.back().repetition = repetition;
+      all.back().node_count = static_cast<int>(nodes.size());
+    }
+  }
+  Connect({"a", "b"});
+  const std::string id = Create(MakeCampaign(std::move(all)));
+  for (int i = 0; i < 2; ++i) Finish(Claim({"a", "b"}).at(0), Disposition::kSucceeded);
+  ASSERT_TRUE(nodes().RemoveNode("b").ok());
+  const auto waiting = jobs().ListWaiting(id, {std::chrono::hours(1), std::chrono::hours(1)});
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  ASSERT_EQ(waiting->size(), 1U);
+  EXPECT_EQ(waiting->front().jobs(), 4);
+  EXPECT_EQ(waiting->front().nodes(0).name(), "b");
+}
+
 TEST_P(JobStoreContract, QueueStatsCountJobsByState) {
   EXPECT_FALSE(jobs().GetQueueStats()->oldest_queued.has_value());
   Connect({"a"});
