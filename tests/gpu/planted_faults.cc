@@ -1,13 +1,17 @@
 // Wrong outputs that a verification must find, in every benchmark on one GPU: a program
 // of its own, so that nothing in the benchmarks can plant a fault.
-//   planted_faults [NAME...]: of these benchmarks only.
-// Exit code 77: no GPU, nothing tested.
+//   planted_faults VARIANTS [NAME...]
+// VARIANTS is kernel_variants.txt, the parameters that reach kernels which no self-test
+// does; with names, of these benchmarks only. Exit code 77: no GPU, nothing tested.
 #include "tests/gpu/planted_faults.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <map>
 #include <memory>
+#include <sstream>
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gpu_case.h"
@@ -147,11 +151,44 @@ bool TestWords(const Benchmark& benchmark) {
   return true;
 }
 
+bool HasGraphs(const BenchmarkInfo& info) {
+  return std::any_of(info.parameters.begin(), info.parameters.end(),
+                     [](const ParameterSpec& spec) { return spec.name == "launch"; });
+}
+
+// Each of `lines` from the stream and, where there is that, from a graph.
+void TestVariants(const Benchmark& benchmark, const std::vector<ParameterMap>& lines) {
+  for (const ParameterMap& given : lines) {
+    TestFaults(benchmark, given);
+    ParameterMap graph = given;
+    graph["launch"] = "graph";
+    if (HasGraphs(benchmark.Info())) TestFaults(benchmark, graph);
+  }
+}
+
+// The parameters of each line `NAME k=v ...`, by name.
+Result<std::map<std::string, std::vector<ParameterMap>>> ReadVariants(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return InvalidArgument("cannot read the variants of kernels in " + path);
+  std::map<std::string, std::vector<ParameterMap>> variants;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (!(words >> name) || name[0] == '#') continue;
+    ParameterMap& given = variants[name].emplace_back();
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      if (equals == std::string::npos) return InvalidArgument(path + ": not k=v: " + word);
+      given[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  return variants;
+}
+
 // A right output never fails.
 void TestFalseAlarms(const Benchmark& benchmark) {
   const BenchmarkInfo& info = benchmark.Info();
-  const bool graphs = std::any_of(info.parameters.begin(), info.parameters.end(),
-                                  [](const ParameterSpec& spec) { return spec.name == "launch"; });
+  const bool graphs = HasGraphs(info);
   const auto begin = std::chrono::steady_clock::now();
   const int before = failures;
   for (int seed = 1; seed <= kSeeds; ++seed) {
@@ -176,11 +213,16 @@ void TestFalseAlarms(const Benchmark& benchmark) {
               info.name.c_str(), 2 * kSeeds * kRunsOfSeed, failures - before, took.count());
 }
 
-int Main(const std::vector<std::string>& names) {
+int Main(const std::string& path, const std::vector<std::string>& names) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // What came before a crash is read.
   if (const std::string why = WhyNoGpu(); !why.empty()) {
     std::printf("skipped: %s\n", why.c_str());
     return 77;
+  }
+  const auto variants = ReadVariants(path);
+  if (!variants.ok()) {
+    std::fprintf(stderr, "planted_faults: %s\n", variants.status().message().c_str());
+    return 2;
   }
   const auto chosen = [&](const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
@@ -189,7 +231,11 @@ int Main(const std::vector<std::string>& names) {
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     const BenchmarkInfo& info = benchmark->Info();
     if (info.resource != Resource::kGpu || info.collective || !chosen(info.name)) continue;
-    if (TestWords(*benchmark)) TestFalseAlarms(*benchmark);
+    if (TestWords(*benchmark)) {
+      TestFalseAlarms(*benchmark);
+      const auto lines = variants->find(info.name);
+      if (lines != variants->end()) TestVariants(*benchmark, lines->second);
+    }
     // One element of 2^28.
     if (info.name == "vector_add") TestFaults(*benchmark, {{"elements", "268435456"}});
     if (info.name == "memory_bandwidth") {
@@ -219,5 +265,9 @@ void Expect(const std::string& what, const Result<Verdict>& verdict, bool passes
 }  // namespace assay
 
 int main(int argc, char** argv) {
-  return assay::Main(std::vector<std::string>(argv + 1, argv + argc));
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: planted_faults VARIANTS [NAME...]\n");
+    return 2;
+  }
+  return assay::Main(argv[1], std::vector<std::string>(argv + 2, argv + argc));
 }

@@ -251,6 +251,8 @@ def attention(arguments):
         if best is None or statistics.median(seconds) < statistics.median(best):
             best = seconds
             arguments.backend = backend.name
+    if best is None:
+        raise RuntimeError(f"no backend for attention in {arguments.dtype} of d = {d}")
     report_rate(arguments, best, flops, 1e-12, "TFLOP/s")
 
 

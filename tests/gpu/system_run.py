@@ -164,9 +164,11 @@ def main():
     with Stack(arguments.programs, arguments.data) as stack:
         nodes = stack.run("node", "list", "-o", "json")
         save("nodes.json", nodes)
-        if not json.loads(nodes)[0]["description"]["inventory"].get("gpus"):
+        gpus = len(json.loads(nodes)[0]["description"]["inventory"].get("gpus", []))
+        if gpus == 0:
             print("skipped: this node has no GPU")
             return 77
+        arguments.ranks = [ranks for ranks in arguments.ranks if ranks <= gpus]
         print(stack.run("node", "list"), stack.run("benchmark", "list"), flush=True)
         failed = False
         if not arguments.no_bars:
