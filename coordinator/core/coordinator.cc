@@ -92,9 +92,13 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
 Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign campaign, environment_.jobs.GetCampaign(id_or_name));
   if (campaign.jobs().queued() == 0) return campaign;
+  // Else only of nodes that were removed is it certain that they are gone.
+  const storage::JobStore::Silence silence =
+      scheduler_->SilenceCounts()
+          ? storage::JobStore::Silence{2 * options_.heartbeat, options_.lease}
+          : storage::JobStore::Silence{Duration::max(), Duration::max()};
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting,
-                         environment_.jobs.ListWaiting(campaign.campaign_id(),
-                                                       {2 * options_.heartbeat, options_.lease}));
+                         environment_.jobs.ListWaiting(campaign.campaign_id(), silence));
   for (v1::WaitingJobs& jobs : waiting) *campaign.add_waiting() = std::move(jobs);
   return campaign;
 }

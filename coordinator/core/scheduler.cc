@@ -41,7 +41,7 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Run
       attempts_(attempts),
       watchers_(watchers),
       outage_(outage),
-      sweep_after_(environment.clock.Now() + options.lease) {}
+      silence_counts_after_(environment.clock.Now() + options.lease) {}
 
 void Scheduler::Start() {
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
@@ -76,6 +76,11 @@ void Scheduler::JudgeSoon(const std::string& campaign_id) {
       Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
     }
   });
+}
+
+bool Scheduler::SilenceCounts() {
+  MutexLock lock(mutex_);
+  return environment_.clock.Now() >= silence_counts_after_;
 }
 
 void Scheduler::Claim() {
@@ -125,7 +130,7 @@ void Scheduler::Poll() {
   if (status.ok()) status = JudgeAll();
   if (outage_.Note(status)) {
     MutexLock lock(mutex_);
-    sweep_after_ = environment_.clock.Now() + options_.lease;
+    silence_counts_after_ = environment_.clock.Now() + options_.lease;
   } else if (!status.ok()) {
     Log().error("the scheduler's poll failed: {}", status.ToString());
   }
@@ -135,12 +140,9 @@ void Scheduler::Poll() {
 }
 
 Status Scheduler::Sweep() {
-  {
-    // While the database is away States wait behind results that cannot be stored, and
-    // leases are not renewed: silence is then the coordinator's own.
-    MutexLock lock(mutex_);
-    if (environment_.clock.Now() < sweep_after_) return Status::Ok();
-  }
+  // While the database is away States wait behind results that cannot be stored, and
+  // leases are not renewed.
+  if (!SilenceCounts()) return Status::Ok();
   ASSAY_RETURN_IF_ERROR(SweepLost());
   ASSAY_RETURN_IF_ERROR(SweepUnprepared());
   return SweepExpired();

@@ -35,6 +35,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void OnAttemptEnded(const Attempts::Ended& ended);
   // Judges the campaign, soon, if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);
+  // False for a lease after a start or an outage: that nothing was heard of a node may then
+  // be this process' fault.
+  bool SilenceCounts();
 
  private:
   void Claim();
@@ -60,9 +63,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Mutex mutex_;
   bool claiming_ ASSAY_GUARDED_BY(mutex_) = false;
   bool claim_again_ ASSAY_GUARDED_BY(mutex_) = false;
-  // Expired leases are left alone until then: after a start or an outage, agents that
-  // still run their jobs speak up first.
-  MonotonicTime sweep_after_ ASSAY_GUARDED_BY(mutex_);
+  // After a start or an outage, agents speak up first.
+  MonotonicTime silence_counts_after_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::coordinator

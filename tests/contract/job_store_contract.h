@@ -431,6 +431,7 @@ TEST_P(JobStoreContract, TellsWhichAbsentNodesJobsWaitFor) {
   ASSERT_TRUE(nodes().Heartbeat("owner", {"a"}).ok());
   stores_->Pass(std::chrono::seconds(20));
   EXPECT_EQ(waiting(), (Texts{"2: 1 of name-b", "1: 1 of name-b name-c"}));
+  EXPECT_TRUE(jobs().ListWaiting(id, {Duration::max(), Duration::max()})->empty());
   ASSERT_TRUE(nodes().RemoveNode("b").ok());
   EXPECT_EQ(waiting(), (Texts{"2: 1 of b (removed)", "1: 1 of b (removed) name-c"}));
   Connect({"a", "b", "c"});
