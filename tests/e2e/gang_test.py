@@ -274,8 +274,11 @@ class Run:
 
     def _expect_free_nodes(self):
         """Each takes a job, as soon as its agent is back: after the coordinator's death it may
-        wait a minute to dial, and counts as connected meanwhile."""
+        wait a minute to dial. It counts as connected for some seconds of that; once it does
+        not, a campaign submitted then would leave it out."""
         fleet = self.fleet
+        for name in fleet.names:
+            fleet.await_node(name, seconds=90)
         fleet.mark_logs()
         probe = fleet.submit(PROBE)
         for name in fleet.names:
