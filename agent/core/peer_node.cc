@@ -30,9 +30,10 @@ std::optional<LeadingRank> LeadingRankOf(const std::string& message, const v1::J
 
 }  // namespace
 
-std::optional<int> PeersNode(const std::string& message, const v1::JobSpec& spec) {
+std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spec) {
   const std::optional<LeadingRank> rank = LeadingRankOf(message, spec);
-  return rank ? std::optional(rank->node) : std::nullopt;
+  if (!rank || message.compare(rank->end, 1, ":") == 0) return std::nullopt;
+  return rank->node;
 }
 
 std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec) {

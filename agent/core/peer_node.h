@@ -8,12 +8,13 @@
 
 namespace assay::agent {
 
-// Index in `spec.node_names` of the node of the rank with which the message begins, if the
-// gang is on several nodes and has such a rank.
-std::optional<int> PeersNode(const std::string& message, const v1::JobSpec& spec);
+// Index in `spec.node_names` of the node of the rank that fell silent by the message, "rank 2
+// has not answered", if the gang is on several nodes and has such a rank. Not of "rank 2: no
+// answer in time": a message of that rank was waited for, and it may itself wait for another.
+std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spec);
 
-// "rank 2 has not answered" becomes "rank 2 on node g3 has not answered", if `PeersNode`
-// knows it.
+// "rank 2 has not answered" becomes "rank 2 on node g3 has not answered", if the gang is on
+// several nodes and has the rank with which the message begins.
 std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec);
 
 }  // namespace assay::agent

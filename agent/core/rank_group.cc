@@ -281,10 +281,10 @@ Status RankGroup::OnAborted(RankState* state, const v1::Failure& failure) {
     // Those that have been waited for in vain are named once; the ranks that lose this one
     // by its leaving wait longer.
     const bool late = failure.reason() == "PEER_TIMEOUT";
-    const std::optional<int> peer = PeersNode(failure.message(), options_.spec);
-    if (late && peer && *peer < options_.spec.node_ids_size()) {
+    const std::optional<int> silent = SilentNode(failure.message(), options_.spec);
+    if (late && silent && *silent < options_.spec.node_ids_size()) {
       mine.set_failure_class(v1::FAILURE_CLASS_NODE);
-      mine.set_node_id(options_.spec.node_ids(*peer));
+      mine.set_node_id(options_.spec.node_ids(*silent));
     }
     Suspect(late ? Telling::kLatePeer : Telling::kLostPeer, std::move(mine));
   } else {

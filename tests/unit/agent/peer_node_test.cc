@@ -15,7 +15,7 @@ v1::JobSpec GangOf(int world_size, std::initializer_list<const char*> nodes) {
 TEST(PeerNodeTest, NamesTheNodeOfARank) {
   EXPECT_EQ(NamePeersNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})),
             "rank 2 on node c is silent");
-  EXPECT_EQ(PeersNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})), 2);
+  EXPECT_EQ(SilentNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})), 2);
   EXPECT_EQ(NamePeersNode("rank 0: it ended", GangOf(2, {"a", "b"})), "rank 0 on node a: it ended");
   EXPECT_EQ(NamePeersNode("rank 11", GangOf(16, {"a", "b"})), "rank 11 on node b");
 }
@@ -25,10 +25,18 @@ TEST(PeerNodeTest, LeavesOtherMessagesAlone) {
   for (const char* message : {"", "rank", "rank ", "rank x", "rank 4 is silent", "rank -1",
                               "rank 99999999999999999999", "ranks 1 and 2", "no rank 1"}) {
     EXPECT_EQ(NamePeersNode(message, gang), message);
-    EXPECT_EQ(PeersNode(message, gang), std::nullopt) << message;
+    EXPECT_EQ(SilentNode(message, gang), std::nullopt) << message;
   }
   EXPECT_EQ(NamePeersNode("rank 1 is silent", GangOf(2, {"a"})), "rank 1 is silent");
   EXPECT_EQ(NamePeersNode("rank 1 is silent", GangOf(3, {"a", "b"})), "rank 1 is silent");
+}
+
+// It may have waited for another, as the rank that says so did.
+TEST(PeerNodeTest, ARankWhoseMessageDidNotComeIsNoSilentOne) {
+  const v1::JobSpec gang = GangOf(3, {"a", "b", "c"});
+  EXPECT_EQ(SilentNode("rank 0: no answer in time", gang), std::nullopt);
+  EXPECT_EQ(NamePeersNode("rank 0: no answer in time", gang),
+            "rank 0 on node a: no answer in time");
 }
 
 }  // namespace

@@ -312,7 +312,7 @@ TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
   const auto before = std::chrono::steady_clock::now();
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
   EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
-  EXPECT_THAT(failure.message(), HasSubstr("rank 1 on node b: gone"));
+  EXPECT_THAT(failure.message(), HasSubstr("rank 1 on node b did not connect"));
   // That node is at fault, so that the next attempt goes elsewhere.
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), "node-2");

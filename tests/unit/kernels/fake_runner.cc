@@ -213,8 +213,9 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
     failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-    failure->set_reason(name == "gang_peer_lost" ? "PEER_LOST" : "PEER_TIMEOUT");
-    failure->set_message("rank 1: gone");
+    const bool late = name == "gang_peer_late";
+    failure->set_reason(late ? "PEER_TIMEOUT" : "PEER_LOST");
+    failure->set_message(late ? "rank 1 did not connect in time" : "rank 1: gone");
     Send(event);
     _exit(4);
   } else if (name == "hang" || name == "orphan" || name == "gang_hang") {
