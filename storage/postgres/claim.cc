@@ -19,6 +19,8 @@ namespace {
 // Of one campaign, jobs that may go to many nodes are looked at no further than
 // this from the head of its queue.
 constexpr int kUnpinnedDepth = 32;
+// Lists of candidates up to this size lie in the row of their job.
+constexpr int kShortListBytes = 2000;
 constexpr int kWholeNode = -1;
 
 struct Candidate {
@@ -50,7 +52,9 @@ constexpr const char* kColumns =
     " q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// The heads of all queues.
+// The heads of all queues. Jobs on several nodes that are not all among $4 would fill the
+// head for as long as one of their nodes is gone, so they are passed over where asking is
+// cheap: long lists are of jobs for any nodes, which seldom lack one.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive + "SELECT " + kColumns +
@@ -61,6 +65,9 @@ const std::string& HeadsSql() {
       "  UNION ALL"
       "  (SELECT * FROM job u WHERE u.state = 1 AND u.pinned_node_id IS NULL"
       "     AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
+      "     AND CASE WHEN pg_column_size(u.candidate_node_ids) > $5 THEN true"
+      "              ELSE (SELECT count(*) FROM unnest(u.candidate_node_ids) AS c(id)"
+      "                    WHERE c.id = ANY($4::text[])) >= u.node_count END"
       "   ORDER BY u.sequence LIMIT $2)) q "
       "ORDER BY q.sequence";
   return sql;
@@ -123,8 +130,9 @@ class Claim {
         ArrayOf(request_.node_ids)));
     reachable_.insert(request_.node_ids.begin(), request_.node_ids.end());
     const int depth = 4 * request_.limit;
-    AddToQueues(
-        transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth, Interval(request_.patience)));
+    AddToQueues(transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth,
+                                         Interval(request_.patience), ArrayOf(request_.node_ids),
+                                         kShortListBytes));
     bool more = false;  // Pinned jobs beyond the heads.
     for (const auto& [id, queue] : queues_) {
       more = more || static_cast<int>(queue.jobs.size()) >= depth;

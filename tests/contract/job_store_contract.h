@@ -223,6 +223,22 @@ TEST_P(JobStoreContract, AJobThatWaitsKeepsNoMoreThanItNeeds) {
   EXPECT_EQ(last[0].campaign_id, both);
 }
 
+TEST_P(JobStoreContract, JobsBehindThoseThatLackANodeAreFound) {
+  Connect({"a", "b"});
+  const auto pair = [](const std::string& other) {
+    NewJob job = MakeJob({"a", other});
+    job.node_count = 2;
+    return job;
+  };
+  std::vector<NewJob> all;
+  for (int i = 0; i < 40; ++i) all.push_back(pair("gone"));
+  all.push_back(pair("b"));
+  Create(MakeCampaign(std::move(all)));
+  const auto leased = Claim({"a", "b"});
+  ASSERT_EQ(leased.size(), 1U);
+  EXPECT_EQ(leased[0].node_ids, (std::vector<std::string>{"a", "b"}));
+}
+
 TEST_P(JobStoreContract, JobsBehindABusyHeadAreFound) {
   Connect({"a", "b"});
   std::vector<NewJob> list;
