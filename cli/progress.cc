@@ -196,11 +196,9 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  const bool over = waits.empty() && !told_waits_.empty();
+  // Nothing is said of none: a coordinator that has just begun does not know yet, and jobs
+  // that wait no longer say that they start.
   told_waits_ = std::move(waits);
-  if (over && campaign_.state() == v1::CAMPAIGN_STATE_ACTIVE) {
-    return {"No job waits for an absent node any more"};
-  }
   return WaitingLines(fresh);
 }
 

@@ -191,8 +191,7 @@ TEST(CampaignProgressTest, TellsWhatJobsWaitForOnceAndAgainWhenItChanges) {
               ElementsAre("1 job waits for 1 of the nodes a (removed from the fleet), b (removed "
                           "from the fleet), c (removed from the fleet) and 1 more"));
   message.mutable_campaign()->clear_waiting();
-  EXPECT_THAT(Texts(progress.Apply(message)),
-              ElementsAre("No job waits for an absent node any more"));
+  EXPECT_THAT(progress.Apply(message), IsEmpty()) << "the coordinator may just have begun";
   for (int i = 0; i < 9; ++i) {
     *message.mutable_campaign()->add_waiting() = Waiting(2, 1, {"n" + std::to_string(i)});
   }
