@@ -1,5 +1,7 @@
 #include "coordinator/rpc/watch.h"
 
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +15,10 @@ namespace {
 
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
+
+// Of jobs in one message, of which many clients take 4 MiB: the evidence of a single one that
+// failed may be 64 KiB.
+constexpr size_t kEnoughBytes = 2 << 20;
 
 // Outlives its reactor, so that a change noticed late finds something to ask.
 class Watch : public std::enable_shared_from_this<Watch> {
@@ -84,6 +90,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     v1::Campaign compared = response.campaign();
     compared.clear_spec();
     std::string bytes = compared.SerializeAsString();
+    if (!unsent_.empty()) dirty_ = true;
     if (!first_ && response.jobs().empty() && bytes == last_campaign_) {
       if (!dirty_) return;
       state_ = State::kLoading;
@@ -107,10 +114,19 @@ class Watch : public std::enable_shared_from_this<Watch> {
       Subscribe();
       revision_ = 0;
     }
-    ASSAY_ASSIGN_OR_RETURN(storage::JobStore::JobChanges changes,
-                           jobs.ListJobChanges(campaign_, revision_));
-    revision_ = changes.revision;
-    for (v1::Job& job : changes.jobs) *response.add_jobs() = std::move(job);
+    if (unsent_.empty()) {
+      ASSAY_ASSIGN_OR_RETURN(storage::JobStore::JobChanges changes,
+                             jobs.ListJobChanges(campaign_, revision_));
+      revision_ = changes.revision;
+      unsent_.assign(std::make_move_iterator(changes.jobs.begin()),
+                     std::make_move_iterator(changes.jobs.end()));
+    }
+    for (size_t bytes = 0; !unsent_.empty() && bytes < kEnoughBytes; unsent_.pop_front()) {
+      bytes += unsent_.front().ByteSizeLong();
+      *response.add_jobs() = std::move(unsent_.front());
+    }
+    // The verdict comes with the last of them, for it ends the watch.
+    if (!unsent_.empty()) response.mutable_campaign()->clear_verdict();
     // The spec is said once.
     if (!first_load_) response.mutable_campaign()->clear_spec();
     first_load_ = false;
@@ -142,6 +158,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   // Used by Load alone.
   std::string campaign_;
   int64_t revision_ = -1;
+  std::deque<v1::Job> unsent_;  // Up to that revision.
   bool first_load_ = true;
 
   Mutex mutex_;

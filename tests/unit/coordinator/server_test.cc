@@ -5,6 +5,8 @@
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "coordinator/rpc/outbound_queue.h"
 #include "rpc/status_conversion.h"
@@ -128,6 +130,46 @@ TEST_F(ServerTest, AWatchTellsWhichNodeItWaitsFor) {
   ASSERT_EQ(change.campaign().waiting_size(), 1);
   EXPECT_EQ(change.campaign().waiting(0).nodes(0).name(), "gone");
   context.TryCancel();
+}
+
+TEST_F(ServerTest, AWatchTellsOfMoreThanFitsIntoAMessage) {
+  constexpr int kJobs = 40;
+  const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
+  ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  storage::NewCampaign campaign;
+  campaign.campaign_id = campaign.request_id = "11111111-2222-4333-8444-555555555555";
+  for (int i = 0; i < kJobs; ++i) {
+    campaign.jobs.emplace_back().job_id = "job" + std::to_string(i);
+    campaign.jobs.back().candidate_node_ids = {node.node_id()};
+    campaign.jobs.back().exclusive_node = false;
+    campaign.jobs.back().gpu_indices = {i};
+  }
+  ASSERT_TRUE(jobs_.CreateCampaign(campaign).ok());
+  const auto leased = jobs_.ClaimJobs({"c", std::chrono::minutes(1), {node.node_id()}, kJobs});
+  ASSERT_EQ(leased->size(), static_cast<size_t>(kJobs));
+  for (const storage::LeasedJob& job : *leased) {
+    storage::FinishedAttempt attempt;
+    attempt.job = {job.job.job_id, job.epoch};
+    attempt.disposition = storage::Disposition::kFailed;
+    attempt.failure.emplace().set_evidence(std::string(1 << 20, 'x'));
+    ASSERT_TRUE(jobs_.FinishAttempt(attempt).ok());
+  }
+  ASSERT_TRUE(jobs_.SetVerdict(campaign.campaign_id, v1::VERDICT_FAILED, {}).ok());
+  Serve();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::WatchCampaignRequest watch;
+  watch.set_campaign(campaign.campaign_id);
+  const auto changes = v1::CampaignService::NewStub(channel_)->WatchCampaign(&context, watch);
+  std::set<std::string> told;
+  v1::WatchCampaignResponse change;
+  while (changes->Read(&change)) {
+    const bool all = told.size() + static_cast<size_t>(change.jobs_size()) == kJobs;
+    EXPECT_EQ(change.campaign().verdict() == v1::VERDICT_FAILED, all);
+    for (const v1::Job& job : change.jobs()) told.insert(job.job_id());
+  }
+  EXPECT_TRUE(changes->Finish().ok());
+  EXPECT_EQ(told.size(), kJobs);
 }
 
 TEST_F(ServerTest, FaultsTravelWithTheirLines) {
