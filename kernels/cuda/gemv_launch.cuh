@@ -102,6 +102,7 @@ class GemvLauncher {
     const int64_t counters = tiles * 4;
     ASSAY_ASSIGN_OR_RETURN(arrived_, DeviceBuffer::Allocate(counters, "the splits' counters"));
     ASSAY_CUDA(cudaMemset(arrived_.data(), 0, static_cast<size_t>(counters)));
+    ASSAY_CUDA(cudaDeviceSynchronize());  // The case's stream does not wait for it.
     return Status::Ok();
   }
 

@@ -84,6 +84,7 @@ class WgmmaGemv {
     const int64_t counters = int64_t{grid_.x} * 4;
     ASSAY_ASSIGN_OR_RETURN(arrived_, DeviceBuffer::Allocate(counters, "the parts' counters"));
     ASSAY_CUDA(cudaMemset(arrived_.data(), 0, static_cast<size_t>(counters)));
+    ASSAY_CUDA(cudaDeviceSynchronize());  // The case's stream does not wait for it.
     return Status::Ok();
   }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "kernels/nccl/collective_case.h"
+#include "tests/gpu/plant.h"
 #include "tests/gpu/rank_processes.h"
 
 namespace assay {
@@ -31,14 +32,11 @@ bool FindsFault(const RunContext& context, const std::string& what, CollectiveCa
                 int64_t offset, int64_t bytes, bool flip) {
   const OutputRange output = one->LastOutput();
   char* const at = static_cast<char*>(output.data) + offset;
-  std::vector<unsigned char> saved(static_cast<size_t>(bytes));
-  cudaMemcpy(saved.data(), at, saved.size(), cudaMemcpyDefault);
-  std::vector<unsigned char> spoiled = saved;
+  std::vector<unsigned char> spoiled(static_cast<size_t>(bytes));
+  cudaMemcpy(spoiled.data(), at, spoiled.size(), cudaMemcpyDefault);
   for (unsigned char& byte : spoiled) byte = flip ? byte ^ 0x40 : 0xff;
-  cudaMemcpy(at, spoiled.data(), spoiled.size(), cudaMemcpyDefault);
-  const bool found = Passed(context, what, one->VerifyLast(), false);
-  cudaMemcpy(at, saved.data(), saved.size(), cudaMemcpyDefault);
-  return found;
+  const Plant plant(at, spoiled);
+  return Passed(context, what, one->VerifyLast(), false);
 }
 
 // Only of outputs that VerifyLast takes as they are.

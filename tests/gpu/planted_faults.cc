@@ -16,6 +16,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/registry.h"
+#include "tests/gpu/plant.h"
 
 namespace assay {
 namespace {

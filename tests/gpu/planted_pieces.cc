@@ -15,6 +15,7 @@
 #include "kernels/cuda/rotation.h"
 #include "kernels/cuda/stream_kernels.h"
 #include "kernels/nccl/reduce_pattern.h"
+#include "tests/gpu/plant.h"
 #include "tests/gpu/planted_faults.h"
 
 namespace assay {
@@ -214,10 +215,10 @@ Status TestReduction() {
       result[i] /= static_cast<float>(pattern.world_size);
     }
     const std::string name = "three ranks, op " + std::to_string(static_cast<int>(op));
-    ASSAY_CUDA(cudaMemcpy(memory.data(), result.data(), kCount * 4, cudaMemcpyDefault));
+    ASSAY_CUDA(WriteToGpu(memory.data(), result.data(), kCount * 4));
     Expect(name + ": right", CheckReduction(pattern, 0, kCount, memory.data(), stream.get()), true);
     result[12345] += 1;
-    ASSAY_CUDA(cudaMemcpy(memory.data(), result.data(), kCount * 4, cudaMemcpyDefault));
+    ASSAY_CUDA(WriteToGpu(memory.data(), result.data(), kCount * 4));
     Expect(name + ": off by one", CheckReduction(pattern, 0, kCount, memory.data(), stream.get()),
            false);
   }

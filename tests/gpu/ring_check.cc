@@ -9,6 +9,7 @@
 
 #include "kernels/nccl/overlap_case.h"
 #include "kernels/nccl/ring_case.h"
+#include "tests/gpu/plant.h"
 #include "tests/gpu/rank_processes.h"
 
 namespace assay {
@@ -32,12 +33,9 @@ bool FindsFault(const RunContext& context, const std::string& what, Case* one,
   unsigned char saved = 0;
   cudaMemcpy(&saved, at, 1, cudaMemcpyDefault);
   const auto spoiled = static_cast<unsigned char>(saved ^ 0x40);
-  cudaMemcpy(at, &spoiled, 1, cudaMemcpyDefault);
-  const bool found =
-      Passed(context, what + " with a flipped bit before byte " + std::to_string(end),
-             one->VerifyLast(), false);
-  cudaMemcpy(at, &saved, 1, cudaMemcpyDefault);
-  return found;
+  const Plant plant(at, {spoiled});
+  return Passed(context, what + " with a flipped bit before byte " + std::to_string(end),
+                one->VerifyLast(), false);
 }
 
 // Null after an error, which is printed.

@@ -1,0 +1,35 @@
+// Bytes of the host in the memory of a GPU, for tests that spoil an output.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace assay {
+
+// Copies, and waits until it is done: a copy from pageable memory returns before that, and
+// the streams of the cases, which do not wait for the default stream, overtake it on a GPU
+// that others use as well.
+inline cudaError_t WriteToGpu(void* to, const void* from, size_t bytes) {
+  const cudaError_t copied = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
+  return copied == cudaSuccess ? cudaDeviceSynchronize() : copied;
+}
+
+// Memory that CUDA reaches, set to other bytes as long as this lives.
+class Plant {
+ public:
+  Plant(void* at, const std::vector<unsigned char>& bytes) : at_(at), saved_(bytes.size()) {
+    cudaMemcpy(saved_.data(), at_, saved_.size(), cudaMemcpyDefault);
+    WriteToGpu(at_, bytes.data(), bytes.size());
+  }
+  ~Plant() { WriteToGpu(at_, saved_.data(), saved_.size()); }
+  Plant(const Plant&) = delete;
+  Plant& operator=(const Plant&) = delete;
+
+ private:
+  void* at_;
+  std::vector<unsigned char> saved_;
+};
+
+}  // namespace assay
