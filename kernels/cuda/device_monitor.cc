@@ -1,14 +1,11 @@
 #include "kernels/cuda/device_monitor.h"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "kernels/benchmark.h"
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/gpu_uuid.h"
 
 namespace assay {
 namespace {
@@ -17,20 +14,6 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 // A reading takes a millisecond or so.
 constexpr auto kPeriod = std::chrono::milliseconds(25);
-
-// "GPU-...", NVML's way to write it.
-Result<std::string> UuidOf(int ordinal) {
-  cudaDeviceProp properties;
-  ASSAY_CUDA(cudaGetDeviceProperties(&properties, ordinal));
-  std::string text = "GPU";
-  for (size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(properties.uuid.bytes[i]));
-    text += hex;
-  }
-  return text;
-}
 
 // Absent if one of the three cannot be read.
 std::optional<DeviceReading> Read(const Nvml& nvml, int index) {
@@ -46,7 +29,7 @@ std::optional<DeviceReading> Read(const Nvml& nvml, int index) {
 
 Result<std::unique_ptr<DeviceMonitor>> DeviceMonitor::Start(int ordinal) {
   const std::string refusal = "needs NVML's clock, power and temperature: ";
-  ASSAY_ASSIGN_OR_RETURN(const std::string uuid, UuidOf(ordinal));
+  const std::string uuid = GpuUuid(ordinal);
   auto nvml = Nvml::Open(nullptr);
   if (!nvml.ok()) return Unsupported(refusal + nvml.status().message());
   const std::optional<int> index = (*nvml)->FindByUuid(uuid);

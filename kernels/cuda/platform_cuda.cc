@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <optional>
@@ -19,33 +18,13 @@
 #include "kernels/cuda/cupti_counters.h"
 #include "kernels/cuda/cupti_kernels.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/gpu_uuid.h"
 #include "kernels/cuda/probe.h"
 
 namespace assay {
 namespace {
 
 constexpr auto kSamplePeriod = std::chrono::milliseconds(20);
-
-std::string UuidText(const cudaUUID_t& uuid) {
-  std::string text = "GPU";
-  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
-    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
-    text += hex;
-  }
-  return text;
-}
-
-// Empty if the GPU cannot be asked.
-std::string UuidOf(int ordinal) {
-  cudaDeviceProp properties;
-  if (cudaGetDeviceProperties(&properties, ordinal) == cudaSuccess) {
-    return UuidText(properties.uuid);
-  }
-  cudaGetLastError();
-  return "";
-}
 
 // What all but `mine` (0 or 1) of `processes` hold of the current GPU's memory. This one
 // may be listed by a number of another PID namespace: then it is taken to be the one that
@@ -313,7 +292,7 @@ class CudaPlatform : public GpuPlatform {
     MutexLock lock(mutex_);
     const auto known = indices_.find(ordinal);
     if (known != indices_.end()) return known->second;
-    const std::optional<int> index = nvml.FindByUuid(UuidOf(ordinal));
+    const std::optional<int> index = nvml.FindByUuid(GpuUuid(ordinal));
     if (index) indices_[ordinal] = *index;
     return index;
   }
