@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <map>
 #include <memory>
-#include <sstream>
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/registry.h"
+#include "tests/gpu/kernel_variants.h"
 #include "tests/gpu/plant.h"
 
 namespace assay {
@@ -157,33 +155,15 @@ bool HasGraphs(const BenchmarkInfo& info) {
                      [](const ParameterSpec& spec) { return spec.name == "launch"; });
 }
 
-// Each of `lines` from the stream and, where there is that, from a graph.
-void TestVariants(const Benchmark& benchmark, const std::vector<ParameterMap>& lines) {
-  for (const ParameterMap& given : lines) {
+// Each of the benchmark's from the stream and, where there is that, from a graph.
+void TestVariants(const Benchmark& benchmark, const std::vector<KernelVariant>& variants) {
+  for (const auto& [name, given] : variants) {
+    if (name != benchmark.Info().name) continue;
     TestFaults(benchmark, given);
     ParameterMap graph = given;
     graph["launch"] = "graph";
     if (HasGraphs(benchmark.Info())) TestFaults(benchmark, graph);
   }
-}
-
-// The parameters of each line `NAME k=v ...`, by name.
-Result<std::map<std::string, std::vector<ParameterMap>>> ReadVariants(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return InvalidArgument("cannot read the variants of kernels in " + path);
-  std::map<std::string, std::vector<ParameterMap>> variants;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    if (!(words >> name) || name[0] == '#') continue;
-    ParameterMap& given = variants[name].emplace_back();
-    for (std::string word; words >> word;) {
-      const size_t equals = word.find('=');
-      if (equals == std::string::npos) return InvalidArgument(path + ": not k=v: " + word);
-      given[word.substr(0, equals)] = word.substr(equals + 1);
-    }
-  }
-  return variants;
 }
 
 // A right output never fails.
@@ -220,7 +200,7 @@ int Main(const std::string& path, const std::vector<std::string>& names) {
     std::printf("skipped: %s\n", why.c_str());
     return 77;
   }
-  const auto variants = ReadVariants(path);
+  const auto variants = ReadKernelVariants(path);
   if (!variants.ok()) {
     std::fprintf(stderr, "planted_faults: %s\n", variants.status().message().c_str());
     return 2;
@@ -234,8 +214,7 @@ int Main(const std::string& path, const std::vector<std::string>& names) {
     if (info.resource != Resource::kGpu || info.collective || !chosen(info.name)) continue;
     if (TestWords(*benchmark)) {
       TestFalseAlarms(*benchmark);
-      const auto lines = variants->find(info.name);
-      if (lines != variants->end()) TestVariants(*benchmark, lines->second);
+      TestVariants(*benchmark, *variants);
     }
     // One element of 2^28.
     if (info.name == "vector_add") TestFaults(*benchmark, {{"elements", "268435456"}});

@@ -55,6 +55,15 @@ class ServerTest : public ::testing::Test {
     ASSERT_TRUE(ack.has_hello_ack());
   }
 
+  using Changes = grpc::ClientReaderInterface<v1::WatchCampaignResponse>;
+  // `context` lives as long as what is returned.
+  std::unique_ptr<Changes> Watch(grpc::ClientContext& context, const std::string& campaign) {
+    SetDeadline(context);
+    v1::WatchCampaignRequest request;
+    request.set_campaign(campaign);
+    return v1::CampaignService::NewStub(channel_)->WatchCampaign(&context, request);
+  }
+
   Clock& clock_ = Clock::Real();
   storage::FakeDatabase database_{clock_};
   storage::FakeJobStore jobs_{database_};
@@ -89,10 +98,7 @@ TEST_F(ServerTest, ACampaignOverTheWire) {
   ASSERT_TRUE(assign.has_assign()) << assign.DebugString();
 
   grpc::ClientContext watch_context;
-  SetDeadline(watch_context);
-  v1::WatchCampaignRequest watch;
-  watch.set_campaign(created.campaign().campaign_id());
-  const auto changes = campaigns->WatchCampaign(&watch_context, watch);
+  const auto changes = Watch(watch_context, created.campaign().campaign_id());
   v1::WatchCampaignResponse change;
   ASSERT_TRUE(changes->Read(&change));
   EXPECT_EQ(change.campaign().state(), v1::CAMPAIGN_STATE_ACTIVE);
@@ -121,10 +127,7 @@ TEST_F(ServerTest, AWatchTellsWhichNodeItWaitsFor) {
   ASSERT_TRUE(jobs_.CreateCampaign(campaign).ok());
   Serve();
   grpc::ClientContext context;
-  SetDeadline(context);
-  v1::WatchCampaignRequest watch;
-  watch.set_campaign(campaign.campaign_id);
-  const auto changes = v1::CampaignService::NewStub(channel_)->WatchCampaign(&context, watch);
+  const auto changes = Watch(context, campaign.campaign_id);
   v1::WatchCampaignResponse change;
   ASSERT_TRUE(changes->Read(&change));
   ASSERT_EQ(change.campaign().waiting_size(), 1);
@@ -157,10 +160,7 @@ TEST_F(ServerTest, AWatchTellsOfMoreThanFitsIntoAMessage) {
   ASSERT_TRUE(jobs_.SetVerdict(campaign.campaign_id, v1::VERDICT_FAILED, {}).ok());
   Serve();
   grpc::ClientContext context;
-  SetDeadline(context);
-  v1::WatchCampaignRequest watch;
-  watch.set_campaign(campaign.campaign_id);
-  const auto changes = v1::CampaignService::NewStub(channel_)->WatchCampaign(&context, watch);
+  const auto changes = Watch(context, campaign.campaign_id);
   std::set<std::string> told;
   v1::WatchCampaignResponse change;
   while (changes->Read(&change)) {

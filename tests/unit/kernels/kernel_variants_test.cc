@@ -1,42 +1,19 @@
 // tests/gpu/kernel_variants.txt: every kernel of ours is run under compute-sanitizer, with
 // parameters that its benchmark accepts.
+#include "tests/gpu/kernel_variants.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/registry.h"
 
 namespace assay {
 namespace {
-
-// A benchmark and what a line gives over the parameters of its self-test.
-using Line = std::pair<std::string, ParameterMap>;
-
-std::vector<Line> Lines() {
-  std::ifstream file(ASSAY_SOURCE "/tests/gpu/kernel_variants.txt");
-  EXPECT_TRUE(file.good());
-  std::vector<Line> lines;
-  std::string text;
-  while (std::getline(file, text)) {
-    if (text.empty() || text[0] == '#') continue;
-    std::istringstream words(text);
-    Line& line = lines.emplace_back();
-    words >> line.first;
-    for (std::string word; words >> word;) {
-      const size_t equals = word.find('=');
-      EXPECT_NE(equals, std::string::npos) << text;
-      line.second[word.substr(0, equals)] = word.substr(equals + 1);
-    }
-  }
-  return lines;
-}
 
 Result<ParameterMap> Accepted(const Benchmark& benchmark, const ParameterMap& given) {
   ParameterMap wanted = benchmark.Info().selftest_parameters;
@@ -50,7 +27,9 @@ Result<ParameterMap> Accepted(const Benchmark& benchmark, const ParameterMap& gi
 TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
   const Registry& registry = BuiltinBenchmarks();
   std::map<std::string, std::vector<ParameterMap>> runs;
-  for (const auto& [name, given] : Lines()) {
+  const auto variants = ReadKernelVariants(ASSAY_SOURCE "/tests/gpu/kernel_variants.txt");
+  ASSERT_TRUE(variants.ok()) << variants.status();
+  for (const auto& [name, given] : *variants) {
     const auto benchmark = registry.Find(name);
     if (!benchmark.ok()) continue;  // Not of this build.
     const auto accepted = Accepted(**benchmark, given);

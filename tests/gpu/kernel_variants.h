@@ -1,0 +1,36 @@
+// kernel_variants.txt, read: the parameters that reach kernels which no self-test does.
+#pragma once
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// A benchmark and what a line `NAME k=v ...` gives over the parameters of its self-test.
+using KernelVariant = std::pair<std::string, ParameterMap>;
+
+inline Result<std::vector<KernelVariant>> ReadKernelVariants(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return InvalidArgument("cannot read the variants of kernels in " + path);
+  std::vector<KernelVariant> variants;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (!(words >> name) || name[0] == '#') continue;
+    ParameterMap& given = variants.emplace_back(name, ParameterMap()).second;
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      if (equals == std::string::npos) return InvalidArgument(path + ": not k=v: " + word);
+      given[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  return variants;
+}
+
+}  // namespace assay
