@@ -1,10 +1,11 @@
-// A bare loop of cudaLaunchKernel: the reference that launch_overhead from a stream is
-// compared with, for the host sets its pace.
+// A bare loop of launches: the reference that launch_overhead from a stream, or of graphs of
+// one kernel, is compared with, for the host sets their pace.
 //
-//   reference_launch LAUNCHES
+//   reference_launch kernel|graph LAUNCHES
 //
-// launches a kernel of one thread that adds to a counter LAUNCHES times between two events,
-// again and again for a second after a second of warm-up, and prints a line of JSON:
+// launches a kernel of one thread that adds to a counter, by itself or in a graph of nothing
+// else, LAUNCHES times between two events, again and again for a second after a second of
+// warm-up, and prints a line of JSON:
 //   {"seconds": ..., "value": ..., "halves": [..., ...], "chains": ...}
 // seconds is the median over the chains of the time a launch, value the same in us, halves
 // the medians of the first and second half of the chains in seconds.
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 namespace {
@@ -31,12 +33,19 @@ void Must(cudaError_t result, const char* what) {
 
 class Chain {
  public:
-  explicit Chain(int launches) : launches_(launches) {
-    Must(cudaStreamCreate(&stream_), "cudaStreamCreate");
+  Chain(bool of_graphs, int launches) : of_graphs_(of_graphs), launches_(launches) {
+    Must(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     Must(cudaEventCreate(&begin_), "cudaEventCreate");
     Must(cudaEventCreate(&end_), "cudaEventCreate");
     Must(cudaMalloc(&counter_, sizeof *counter_), "cudaMalloc");
     Must(cudaMemset(counter_, 0, sizeof *counter_), "cudaMemset");
+    Must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    cudaGraph_t graph = nullptr;
+    Must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+         "cudaStreamBeginCapture");
+    Must(Kernel(), "cudaLaunchKernel");
+    Must(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+    Must(cudaGraphInstantiate(&graph_, graph, 0), "cudaGraphInstantiate");
   }
 
   // Seconds of each launch's share, of every chain begun within `window_seconds`.
@@ -58,14 +67,18 @@ class Chain {
   }
 
  private:
-  double Once() {
+  cudaError_t Kernel() {
     void* arguments[] = {&counter_};
+    return cudaLaunchKernel(CountKernel, dim3(1), dim3(1), arguments, 0, stream_);
+  }
+
+  double Once() {
     Must(cudaEventRecord(begin_, stream_), "cudaEventRecord");
     cudaError_t launched = cudaSuccess;
     for (int i = 0; i < launches_ && launched == cudaSuccess; ++i) {
-      launched = cudaLaunchKernel(CountKernel, dim3(1), dim3(1), arguments, 0, stream_);
+      launched = of_graphs_ ? cudaGraphLaunch(graph_, stream_) : Kernel();
     }
-    Must(launched, "cudaLaunchKernel");
+    Must(launched, of_graphs_ ? "cudaGraphLaunch" : "cudaLaunchKernel");
     Must(cudaEventRecord(end_, stream_), "cudaEventRecord");
     Must(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     launched_ += static_cast<unsigned long long>(launches_);
@@ -74,7 +87,9 @@ class Chain {
     return milliseconds * 1e-3 / launches_;
   }
 
+  const bool of_graphs_;
   const int launches_;
+  cudaGraphExec_t graph_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
@@ -90,12 +105,13 @@ double Median(std::vector<double> seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int launches = argc == 2 ? std::atoi(argv[1]) : 0;
-  if (launches < 1) {
-    std::fprintf(stderr, "usage: reference_launch LAUNCHES, 1 or more\n");
+  const std::string what = argc == 3 ? argv[1] : "";
+  const int launches = argc == 3 ? std::atoi(argv[2]) : 0;
+  if (launches < 1 || (what != "kernel" && what != "graph")) {
+    std::fprintf(stderr, "usage: reference_launch kernel|graph LAUNCHES, 1 or more of them\n");
     return 2;
   }
-  Chain chain(launches);
+  Chain chain(what == "graph", launches);
   chain.Run(kWarmUpSeconds);
   const std::vector<double> seconds = chain.Run(kWindowSeconds);
   if (!chain.Counted()) {

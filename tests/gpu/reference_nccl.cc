@@ -1,10 +1,12 @@
 // NCCL called directly, the way nccl-tests does it: the reference that collectives are
 // compared with. One process a rank; a sample is a loop of back-to-back calls between
-// host clocks with the stream empty at both ends, the mean over ranks; buffers shift with
-// each call through at least 256 MiB, so that none is still in the L2 cache.
+// host clocks with the stream empty at both ends, the mean over ranks; buffers hold random
+// numbers and shift with each call through at least 256 MiB.
 //
-// A loop is of 20 calls, as in nccl-tests, or goes on for 10 ms. In 20 calls a rank that only
-// sends gets ahead of the one that receives, which flatters a gather by some percent.
+// A loop is of 20 calls and begins at the first buffer, as in nccl-tests, so that small arrays
+// may still be in the L2 cache; or it lasts for 10 ms and goes on where the one before ended.
+// In 20 calls a rank that only sends gets ahead of the one that receives, which flatters a gather
+// by some percent.
 //
 //   reference_nccl RANKS
 //
@@ -23,11 +25,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -40,6 +44,7 @@ constexpr int kShortCalls = 20;          // Of a short loop, as nccl-tests' -n.
 constexpr double kLongSeconds = 10e-3;   // Of a long loop, at least.
 constexpr int kMostCalls = 20000;        // Of a loop.
 constexpr size_t kRotation = 256 << 20;  // Bytes, as nccl-tests' -e 256M.
+constexpr size_t kFillBytes = 16 << 20;  // That repeat.
 constexpr double kWarmUpSeconds = 0.3;
 constexpr double kWindowSeconds = 0.5;
 constexpr int kMinLoops = 15;
@@ -133,8 +138,8 @@ class Rank {
     room_ = std::max(kRotation, order.bytes);
     Must(cudaMalloc(&input_, room_), "cudaMalloc of the input");
     Must(cudaMalloc(&output_, room_), "cudaMalloc of the output");
-    Must(cudaMemset(input_, 0, room_), "cudaMemset");
-    Must(cudaMemset(output_, 0, room_), "cudaMemset");
+    Fill(input_);
+    Fill(output_);
     Loop(kShortCalls);
     const double first = Loop(kShortCalls);
     WriteAll(fd_, &first, sizeof first);
@@ -148,8 +153,22 @@ class Rank {
     Must(cudaFree(output_), "cudaFree");
   }
 
+  // Random positive numbers of any of the types, whose sums over ranks are finite. Zeros would
+  // spare the links and memories power.
+  void Fill(void* buffer) {
+    std::vector<uint32_t> words(std::min(room_, kFillBytes) / sizeof(uint32_t));
+    std::mt19937 random(static_cast<uint32_t>(rank_));
+    for (uint32_t& word : words) word = static_cast<uint32_t>(random()) & 0x3fff3fff;
+    for (size_t at = 0; at < room_; at += kFillBytes) {
+      Must(cudaMemcpy(static_cast<char*>(buffer) + at, words.data(),
+                      std::min(kFillBytes, room_ - at), cudaMemcpyDefault),
+           "cudaMemcpy");
+    }
+  }
+
   // Seconds a call.
   double Loop(int calls) {
+    if (!order_.is_long) next_ = 0;
     // All ranks are here.
     Must(ncclAllReduce(barrier_, barrier_, 1, ncclFloat32, ncclSum, comm_, stream_), "a barrier");
     Must(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
