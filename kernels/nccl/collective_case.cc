@@ -111,6 +111,10 @@ Status CollectiveCase::AllocateAndFill() {
   ASSAY_ASSIGN_OR_RETURN(
       memory_, DeviceBuffer::Allocate(pieces * (input_stride_ + output_stride_), "the buffers"));
   for (int64_t set = 0; set < rotation_.sets(); ++set) ASSAY_RETURN_IF_ERROR(Fill(set));
+  if (as_nccl_tests_) {
+    ASSAY_ASSIGN_OR_RETURN(barrier_, DeviceBuffer::Allocate(sizeof(float), "the barrier"));
+    ASSAY_CUDA(cudaMemsetAsync(barrier_.data(), 0, sizeof(float), stream_.get()));
+  }
   ASSAY_CUDA(cudaStreamSynchronize(stream_.get()));
   return Status::Ok();
 }
@@ -270,6 +274,16 @@ Status CollectiveCase::Run(int64_t samples, int64_t batch, std::vector<double>* 
   return Status::Ok();
 }
 
+Status CollectiveCase::LineUp() {
+  CollectiveCall call;
+  call.place = place_;
+  call.place.count = 1;
+  call.input = call.output = barrier_.data();
+  ASSAY_RETURN_IF_ERROR(
+      EnqueueCollective(*communicator_, CollectiveKind::kAllReduce, call, stream_.get()));
+  return Wait(Communicator::Polling::kSpin);
+}
+
 Status CollectiveCase::TimeAsNcclTests(int64_t samples, int64_t loops,
                                        std::vector<double>* seconds) {
   const int64_t launches = kNcclTestsIterations / launches_;
@@ -278,9 +292,8 @@ Status CollectiveCase::TimeAsNcclTests(int64_t samples, int64_t loops,
   }
   std::vector<double> mine;
   const auto loop = [&]() -> Status {
-    // After it all ranks begin together, but for what the collective lets them differ.
     ASSAY_RETURN_IF_ERROR(Launch());
-    ASSAY_RETURN_IF_ERROR(Wait(Communicator::Polling::kSpin));
+    ASSAY_RETURN_IF_ERROR(LineUp());
     const auto begin = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < launches; ++i) ASSAY_RETURN_IF_ERROR(Launch());
     ASSAY_RETURN_IF_ERROR(Wait(Communicator::Polling::kSpin));

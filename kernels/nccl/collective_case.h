@@ -86,6 +86,9 @@ class CollectiveCase : public Case {
   // The set that `iterations` more iterations, in launches, will end with.
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
+  // Ends on all ranks within microseconds, once all have ended what they launched before: a rank
+  // that only sends is ahead of the one that receives.
+  Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
   Result<Verdict> Check(int64_t set);
@@ -108,7 +111,8 @@ class CollectiveCase : public Case {
   int64_t input_stride_ = 0;   // Bytes from one input to the next; in place, of both.
   int64_t output_stride_ = 0;  // 0 in place.
   CudaStream stream_;
-  DeviceBuffer memory_;  // Sets, one after the other: inputs, then outputs.
+  DeviceBuffer memory_;   // Sets, one after the other: inputs, then outputs.
+  DeviceBuffer barrier_;  // Of nccl_tests, one element.
   Rotation rotation_;
   EventTimer timer_;
   std::unique_ptr<Communicator> communicator_;

@@ -161,8 +161,8 @@ class Line:
         ours = [seconds for _, seconds, _ in turns]
         answers = [answer for _, _, answer in turns]
         theirs = [answer["seconds"] for answer in answers]
-        self.ours, self.theirs = statistics.fmean(ours), statistics.fmean(theirs)
-        self.value = statistics.fmean(float(row["median"]) for row in self.rows)
+        self.ours, self.theirs = statistics.median(ours), statistics.median(theirs)
+        self.value = statistics.median(float(row["median"]) for row in self.rows)
         self.spread = (max(answer["high"] for answer in answers) -
                        min(answer["low"] for answer in answers)) / self.theirs
         self.apart = (max(theirs) - min(theirs)) / self.theirs
@@ -267,7 +267,7 @@ def report(campaigns, judged, beside, left_out, command):
              "## Against NCCL and peer copies called directly", "",
              "Times in us, medians. By policy: `assay`, ours of samples of at least 10 ms, of the "
              "slowest rank, the reference of loops as long, of the mean over ranks; `nccl_tests`, "
-             "both of nccl-tests' loop of 20 calls, of the mean over ranks. Both are means "
+             "both of nccl-tests' loop of 20 calls, of the mean over ranks. Both are medians "
              "over the rounds, which run ours and the reference in turns, each with ranks started "
              "anew. Spread is the reference's from the 5th to the 95th percentile over all rounds, "
              "apart how far its rounds' medians lie apart. The ratio is the reference's time over "
@@ -320,8 +320,8 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/collectives.yaml"))
     parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
-    parser.add_argument("--rounds", type=int, default=2,
-                        help="ours and the reference in turns so many times; 2 if not given")
+    parser.add_argument("--rounds", type=int, default=3,
+                        help="ours and the reference in turns so many times; 3 if not given")
     parser.add_argument("--seconds", type=float, default=float("inf"),
                         help="begin no entry after this time; the report names what is left out")
     arguments = parser.parse_args()

@@ -4,8 +4,8 @@
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, submits
 examples/single-gpu.yaml entry by entry, and right before and after each entry measures
 the references of the entry's bars, most with PyTorch, in one process that stays loaded:
-the mean of both met the temperature and power that our case met. Writes to --out
-report.md, results.csv and references.json.
+the mean of both met the temperature and power that our case met. Of several GPUs all
+use the first. Writes to --out report.md, results.csv and references.json.
 Exit code 1 if a bar is missed or not measured or a case failed, 77 without a GPU.
 
     single_gpu.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
@@ -114,6 +114,14 @@ def entries(path):
     head, listed = text.split("\nbenchmarks:\n")
     chunks = re.split(r"(?m)^  - ", listed)[1:]
     return head, ["  - " + re.sub(r"(?m)^  #.*\n", "", chunk) for chunk in chunks]
+
+
+def on_first_gpu(entry):
+    """The entry, of the GPU alone that the references take; one of the CPU as it is."""
+    if entry.split()[1].startswith("cpu_"):
+        return entry
+    end = entry.rindex("}")
+    return entry[:end] + ("" if entry[:end].endswith("{") else ", ") + "gpus: [0]" + entry[end:]
 
 
 def as_reported(word):
@@ -302,6 +310,7 @@ def main():
                      f"{' or '.join(arguments.only)}")
     os.makedirs(arguments.out, exist_ok=True)
     bars = all_bars()
+    os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # The references' GPU 0 is the agent's.
     with Stack(arguments.programs, None) as stack:
         if not json.loads(stack.run("node", "list", "-o", "json"))[0]["description"][
                 "inventory"].get("gpus"):
@@ -319,7 +328,7 @@ def main():
             before = {one: references[one[0]].measure(one[1]) for one in judging}
             name = f"single-gpu-{index:02}"
             campaigns.run(name, re.sub(r"(?m)^name: .*$", f"name: {name}", head) +
-                          "\nbenchmarks:\n" + entry)
+                          "\nbenchmarks:\n" + on_first_gpu(entry))
             after = {one: references[one[0]].measure(one[1])
                      for one in dict.fromkeys(bar.reference[:2] for bar in beside)}
             for bar in beside:

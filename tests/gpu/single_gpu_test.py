@@ -30,6 +30,14 @@ def judge(value, least=1.0, stretch=0.0, same_call=False, halves=(1.0, 1.0), **m
                              [{"value": value, "halves": list(halves), **more}])
 
 
+class Entries(unittest.TestCase):
+    def test_are_of_the_first_gpu(self):
+        self.assertEqual(single_gpu.on_first_gpu("  - gemm: {m: [8, 16]}\n"),
+                         "  - gemm: {m: [8, 16], gpus: [0]}\n")
+        self.assertEqual(single_gpu.on_first_gpu("  - gemm: {}"), "  - gemm: {gpus: [0]}")
+        self.assertEqual(single_gpu.on_first_gpu("  - cpu_gemm: {m: 8}"), "  - cpu_gemm: {m: 8}")
+
+
 class Bars(unittest.TestCase):
     def test_each_is_of_a_case_of_the_campaign(self):
         _, listed = single_gpu.entries(CAMPAIGN)
