@@ -53,8 +53,9 @@ benchmarks:
 class Stack:
     """`assay up` on free ports; a context manager. Without `data`, on a folder that goes."""
 
-    def __init__(self, programs, data):
+    def __init__(self, programs, data, agent=True):
         self.assay = os.path.join(programs, "assay")
+        self.agent = agent
         self.temporary = None if data else tempfile.mkdtemp(prefix="assay-", dir="/var/tmp")
         if self.temporary:
             os.chmod(self.temporary, 0o755)  # PostgreSQL runs as another user than root.
@@ -63,13 +64,14 @@ class Stack:
     def __enter__(self):
         self.process = subprocess.Popen(
             [self.assay, "up", "--data", self.data,
-             "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"],
-            stdout=subprocess.PIPE, text=True)
+             "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0",
+             *([] if self.agent else ["--no-agent"])], stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
             if line.strip().startswith("Coordinator:"):
                 self.address = line.split()[1]
             if line.startswith("Stop it"):
-                self.await_nodes(1)
+                if self.agent:
+                    self.await_nodes(1)
                 return self
         sys.exit(f"system_run: assay up ended with exit code {self.process.wait()}")
 
