@@ -62,6 +62,8 @@ ExitCode RunLocally(const RunOptions& options) {
   }
   std::vector<std::string> arguments = {runner, "run", options.benchmark, "-o",
                                         options.format == OutputFormat::kJson ? "json" : "table"};
+  // The first of those that are visible: a benchmark without GPUs refuses it.
+  if (!options.gpus.empty()) arguments.insert(arguments.end(), {"--gpu", "0"});
   if (options.counters) arguments.emplace_back("--counters");
   arguments.insert(arguments.end(), options.parameters.begin(), options.parameters.end());
   std::vector<char*> argv;

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "common/units.h"
 #include "kernels/net/peer_watch.h"
@@ -23,7 +24,7 @@ struct RunOptions {
   ParameterMap parameters;  // Canonical.
   bool json = false;
   uint64_t seed = 1;
-  int gpu = 0;
+  std::optional<int> gpu;
   bool counters = false;
 };
 
@@ -104,6 +105,21 @@ int WorldSizeOf(const Benchmark& benchmark, const ParameterMap& parameters) {
   return benchmark.Info().collective ? static_cast<int>(Integer(parameters, "ranks")) : 1;
 }
 
+// A GPU that is named is one that the case can be on.
+Status CheckGpu(const RunOptions& options) {
+  if (!options.gpu) return Status::Ok();
+  const BenchmarkInfo& info = options.benchmark->Info();
+  if (info.resource != Resource::kGpu) {
+    return InvalidArgument(info.name + " does not run on GPUs; name none");
+  }
+  const int ranks = WorldSizeOf(*options.benchmark, options.parameters);
+  if (ranks == 1 || *options.gpu == 0) return Status::Ok();
+  return InvalidArgument("--gpu " + std::to_string(*options.gpu) + ": " + info.name + " with " +
+                         std::to_string(ranks) + " ranks takes GPUs 0 to " +
+                         std::to_string(ranks - 1) + ", each rank its own; name none")
+      .WithHint("CUDA_VISIBLE_DEVICES chooses and orders the GPUs that are numbered from 0");
+}
+
 // Why this machine has no place for `world_size` ranks; empty if it has.
 std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
   if (std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
@@ -134,7 +150,7 @@ Result<CaseReport> RunHere(const RunOptions& options, const ExecuteOptions& exec
   context.parameters = options.parameters;
   context.seed = options.seed;
   context.world_size = world_size;
-  context.gpu = options.gpu;
+  context.gpu = options.gpu.value_or(0);
   if (world_size > 1) {
     ASSAY_ASSIGN_OR_RETURN(gang, StartLocalGang(benchmark.Info().name, options.parameters,
                                                 world_size, options.seed, execute.measure));
@@ -200,6 +216,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   const auto options = ParseRun(registry, arguments);
   if (!options.ok()) return Refuse(options.status());
   if (const Status here = CheckOneNode(*options); !here.ok()) return Refuse(here);
+  if (const Status gpu = CheckGpu(*options); !gpu.ok()) return Refuse(gpu);
   ExecuteOptions execute;
   execute.counters = options->counters;
   if (isatty(STDERR_FILENO) != 0) {

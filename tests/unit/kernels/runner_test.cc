@@ -125,6 +125,8 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
       {{"run", "cpu_gemm", "--seed", "x"}, "whole number"},
       {{"run", "cpu_gemm", "--seed", "18446744073709551615"}, "from 0 to 9223372036854775807"},
       {{"run", "cpu_gemm", "--gpu", "5000"}, "from 0 to 4096"},
+      {{"run", "cpu_gemm", "--gpu", "0"}, "cpu_gemm does not run on GPUs; name none"},
+      {{"run", "tcp_all_reduce", "--gpu", "1"}, "does not run on GPUs"},
       {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
       {{"list", "nothing"}, "no benchmark is called"},
       {{"selftest", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
@@ -167,6 +169,15 @@ TEST(RunnerCommandLine, SeveralNodesAreNoJobForOneRunner) {
   const CommandOutput output = Invoke({"run", "all_gather", "ranks=4", "nodes=2"});
   EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
   EXPECT_THAT(output.output, HasSubstr("needs agents on them, and a campaign"));
+}
+
+TEST(RunnerCommandLine, RanksTakeAGpuEach) {
+  if (Invoke({"list"}).output.find("all_gather ") == std::string::npos) {
+    GTEST_SKIP() << "no benchmark of this build takes several GPUs";
+  }
+  const CommandOutput output = Invoke({"run", "all_gather", "ranks=2", "--gpu", "1"});
+  EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
+  EXPECT_THAT(output.output, HasSubstr("with 2 ranks takes GPUs 0 to 1, each rank its own"));
 }
 
 TEST(RunnerCommandLine, SaysEachThingOnceAndSizesAsPeopleWriteThem) {
