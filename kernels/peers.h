@@ -69,6 +69,9 @@ class Rendezvous {
   virtual const std::string& token() const = 0;
   // Waits for ranks 1 to world_size - 1. Drops strangers. Call once.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, Duration timeout) = 0;
+  // As Peers::Heartbeats, after Accept failed: of the ranks that had come. They stay open as
+  // long as this lives.
+  virtual std::vector<PeerConnection> Heartbeats() const = 0;
 };
 
 // Listens on a free port of `address` (numeric, or a name of this host).

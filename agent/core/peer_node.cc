@@ -15,20 +15,24 @@ struct LeadingRank {
 };
 
 std::optional<LeadingRank> LeadingRankOf(const std::string& message, const v1::JobSpec& spec) {
-  const int nodes = spec.node_names_size();
-  if (!message.starts_with(kRank) || nodes < 2 || spec.world_size() % nodes != 0) {
-    return std::nullopt;
-  }
+  if (!message.starts_with(kRank)) return std::nullopt;
   int rank = 0;
   const char* const end = message.data() + message.size();
   const auto [rest, error] = std::from_chars(message.data() + kRank.size(), end, rank);
-  if (error != std::errc() || rank < 0 || rank >= spec.world_size()) return std::nullopt;
-  // Ranks are numbered node by node.
-  return LeadingRank{rank / (spec.world_size() / nodes),
-                     static_cast<size_t>(rest - message.data())};
+  const std::optional<int> node = error == std::errc() ? NodeOfRank(rank, spec) : std::nullopt;
+  if (!node) return std::nullopt;
+  return LeadingRank{*node, static_cast<size_t>(rest - message.data())};
 }
 
 }  // namespace
+
+std::optional<int> NodeOfRank(int rank, const v1::JobSpec& spec) {
+  const int nodes = spec.node_names_size();
+  if (nodes < 2 || spec.world_size() % nodes != 0) return std::nullopt;
+  if (rank < 0 || rank >= spec.world_size()) return std::nullopt;
+  // Ranks are numbered node by node.
+  return rank / (spec.world_size() / nodes);
+}
 
 std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spec) {
   const std::optional<LeadingRank> rank = LeadingRankOf(message, spec);

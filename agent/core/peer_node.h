@@ -8,6 +8,9 @@
 
 namespace assay::agent {
 
+// Index in `spec.node_names` of the node of a rank, if the gang is on several nodes and has it.
+std::optional<int> NodeOfRank(int rank, const v1::JobSpec& spec);
+
 // Index in `spec.node_names` of the node of the rank that fell silent by the message, "rank 2
 // has not answered", if the gang is on several nodes and has such a rank. Not of "rank 2: no
 // answer in time": a message of that rank was waited for, and it may itself wait for another.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/core/cut_off.h"
 #include "agent/core/peer_node.h"
 #include "agent/core/runner_abort.h"
 #include "common/log.h"
@@ -22,6 +23,9 @@ constexpr Duration kExitGrace = std::chrono::seconds(10);
 constexpr Duration kTellGrace = std::chrono::seconds(1);
 // Where the peer was another node's rank: the coordinator's word of it.
 constexpr Duration kSpreadTellGrace = std::chrono::seconds(3);
+// Where it is not reached and a third node hears more: rank 0 notices up to two seconds later
+// than others, and its node reports when its processes have gone.
+constexpr Duration kThirdTellGrace = std::chrono::seconds(5);
 // With which a runner ends whose peers are lost.
 constexpr int kRunnerLostPeer = 4;
 constexpr size_t kMaxPhaseBytes = 64;
@@ -186,13 +190,18 @@ void RankGroup::Suspect(Telling telling, v1::Failure failure) {
     failure_ = std::move(failure);
     telling_ = telling;
   }
-  const Duration grace = telling_ == Telling::kLostPeer && Spread() ? kSpreadTellGrace : kTellGrace;
-  const MonotonicTime end = std::chrono::steady_clock::now() + grace;
+  const MonotonicTime end = std::chrono::steady_clock::now() + Grace(telling_);
   suspicion_ends_ = suspicion_ends_ ? std::min(*suspicion_ends_, end) : end;
 }
 
+Duration RankGroup::Grace(Telling telling) const {
+  if (telling > Telling::kUnreached || !Spread()) return kTellGrace;
+  const bool third = telling == Telling::kUnreached && options_.spec.node_names_size() > 2;
+  return third ? kThirdTellGrace : kSpreadTellGrace;
+}
+
 bool RankGroup::AwaitsCause() const {
-  return phase_ != Phase::kStopping && suspicion_ends_ && telling_ == Telling::kLostPeer &&
+  return phase_ != Phase::kStopping && suspicion_ends_ && telling_ <= Telling::kUnreached &&
          Spread();
 }
 
@@ -241,7 +250,7 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
     case v1::RunnerEvent::kFinished:
       return OnFinished(state);
     case v1::RunnerEvent::kAborted:
-      return OnAborted(state, event.aborted().failure());
+      return OnAborted(state, event.aborted());
     default:
       return ProtocolError("the runner sent an event that has no place while serving");
   }
@@ -265,7 +274,8 @@ Status RankGroup::OnResult(const RankState& state, const v1::CaseResult& result)
   return Status::Ok();
 }
 
-Status RankGroup::OnAborted(RankState* state, const v1::Failure& failure) {
+Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) {
+  const v1::Failure& failure = aborted.failure();
   if (!MayAbortWith(failure, options_.spec.world_size() > 1)) {
     return ProtocolError("the runner gave up for no reason that it may name");
   }
@@ -278,19 +288,33 @@ Status RankGroup::OnAborted(RankState* state, const v1::Failure& failure) {
                                  : failure.message()),
                   failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
   if (lost_peer) {
-    // Those that have been waited for in vain are named once; the ranks that lose this one
-    // by its leaving wait longer.
-    const bool late = failure.reason() == "PEER_TIMEOUT";
-    const std::optional<int> silent = SilentNode(failure.message(), options_.spec);
-    if (late && silent && *silent < options_.spec.node_ids_size()) {
-      mine.set_failure_class(v1::FAILURE_CLASS_NODE);
-      mine.set_node_id(options_.spec.node_ids(*silent));
-    }
-    Suspect(late ? Telling::kLatePeer : Telling::kLostPeer, std::move(mine));
+    OnLostPeer(*state, aborted, std::move(mine));
   } else {
     Fail(std::move(mine), Telling::kAborted);
   }
   return Status::Ok();
+}
+
+void RankGroup::OnLostPeer(const RankState& state, const v1::RunnerAborted& aborted,
+                           v1::Failure mine) {
+  // Those that have been waited for in vain are named once; the ranks that lose this one
+  // by its leaving wait longer.
+  const bool late = mine.reason() == "PEER_TIMEOUT";
+  Telling telling = late ? Telling::kLatePeer : Telling::kLostPeer;
+  std::optional<int> culprit;
+  if (const std::optional<CutOff> cut = FindCutOff(aborted, state.rank, options_.spec)) {
+    culprit = cut->node;
+    telling = culprit ? Telling::kLatePeer : Telling::kUnreached;
+    mine.set_reason("PEER_TIMEOUT");
+    mine.set_message(cut->message + "; " + mine.message());
+  } else if (late) {
+    culprit = SilentNode(aborted.failure().message(), options_.spec);
+  }
+  if (culprit && *culprit < options_.spec.node_ids_size()) {
+    mine.set_failure_class(v1::FAILURE_CLASS_NODE);
+    mine.set_node_id(options_.spec.node_ids(*culprit));
+  }
+  Suspect(telling, std::move(mine));
 }
 
 Status RankGroup::OnFinished(RankState* state) {

@@ -23,7 +23,8 @@ namespace assay::agent {
 //
 // After a crash the other ranks have a second to end by themselves: of what all of them
 // say the most telling is the failure, whichever was read first. Where ranks elsewhere
-// take part, one that has only lost a peer waits longer, for what stops it from there.
+// take part, one that has only lost a peer, or does not reach it and cannot tell which of the
+// two is cut off, waits longer, for what stops it from there.
 class RankGroup {
  public:
   struct Rank {
@@ -77,6 +78,7 @@ class RankGroup {
   // peers fail with it, in any order.
   enum class Telling {
     kLostPeer,    // A runner ended because another rank had.
+    kUnreached,   // It and another node do not reach each other, whichever is at fault.
     kLatePeer,    // It waited for another in vain, and knows for which.
     kExit,        // It ended otherwise, without a word on fd 3,
     kSignal,      // or by a signal, which its peers would not have sent.
@@ -91,7 +93,8 @@ class RankGroup {
   void OnExit(RankState* state, const ExitStatus& exit);
   Status OnEvent(RankState* state, const v1::RunnerEvent& event);
   Status OnResult(const RankState& state, const v1::CaseResult& result);
-  Status OnAborted(RankState* state, const v1::Failure& failure);
+  Status OnAborted(RankState* state, const v1::RunnerAborted& aborted);
+  void OnLostPeer(const RankState& state, const v1::RunnerAborted& aborted, v1::Failure mine);
   Status OnFinished(RankState* state);
   void OnAllReady();
   void SendToken(const std::string& token);
@@ -107,6 +110,8 @@ class RankGroup {
   v1::Failure FailureOf(const RankState& state, const std::string& reason,
                         const std::string& message) const;
   void Suspect(Telling telling, v1::Failure failure);
+  // For others to tell more.
+  Duration Grace(Telling telling) const;
   void End();
   bool AllGone() const;
   // All ranks may have gone, and what cost them their peer may be said elsewhere.

@@ -120,9 +120,8 @@ Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
   return MeetingPoint{address->host, address->port, text.substr(slash + 1)};
 }
 
-Result<std::map<Caller, Socket>> AcceptCallers(const Socket& listener, const std::string& nonce,
-                                               std::set<Caller> callers, MonotonicTime deadline) {
-  std::map<Caller, Socket> arrived;
+Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
+                     MonotonicTime deadline, std::map<Caller, Socket>* arrived) {
   std::vector<Pending> pending;
   while (!callers.empty()) {
     std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}};
@@ -144,20 +143,20 @@ Result<std::map<Caller, Socket>> AcceptCallers(const Socket& listener, const std
       if (!caller || callers.count(*caller) == 0) continue;
       if (!SendAll(one.socket, &kWelcome, 1, deadline).ok()) continue;
       callers.erase(*caller);
-      arrived.emplace(*caller, std::move(one.socket));
+      arrived->emplace(*caller, std::move(one.socket));
     }
     pending = std::move(still_pending);
     if (entries[0].revents != 0) AcceptAllWaiting(listener, &pending);
   }
-  return arrived;
+  return Status::Ok();
 }
 
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline) {
   std::set<Caller> callers;
   for (const int rank : ranks) callers.insert({rank, Purpose::kMessages});
-  ASSAY_ASSIGN_OR_RETURN(auto accepted,
-                         AcceptCallers(listener, nonce, std::move(callers), deadline));
+  std::map<Caller, Socket> accepted;
+  ASSAY_RETURN_IF_ERROR(AcceptCallers(listener, nonce, std::move(callers), deadline, &accepted));
   std::map<int, Socket> arrived;
   for (auto& [caller, socket] : accepted) arrived.emplace(caller.rank, std::move(socket));
   return arrived;

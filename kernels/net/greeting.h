@@ -46,9 +46,9 @@ struct Caller {
 // Waits until each of `callers` has connected to `listener` and greeted. Strangers,
 // wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
 // The error names the lowest rank that is missing, or that of the gang's nonce which greets
-// in another version of this protocol (VERSION_MISMATCH).
-Result<std::map<Caller, Socket>> AcceptCallers(const Socket& listener, const std::string& nonce,
-                                               std::set<Caller> callers, MonotonicTime deadline);
+// in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that came.
+Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
+                     MonotonicTime deadline, std::map<Caller, Socket>* arrived);
 
 // As AcceptCallers, one connection for messages from each of `ranks`.
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/number_text.h"
+#include "kernels/net/contacts.h"
 #include "kernels/net/socket.h"
 
 namespace assay {
@@ -87,6 +88,7 @@ void PeerWatch::Listen() {
 
 Status PeerWatch::Lost() const {
   for (const Watched& one : watched_) {
+    ASSAY_RETURN_IF_ERROR(LostHost(one));
     const std::string rank = "rank " + std::to_string(one.rank);
     if (one.ended && report_ends_) {
       return PeerLost(rank + ": its connection ended while the gang ran");
@@ -98,6 +100,19 @@ Status PeerWatch::Lost() const {
     }
   }
   return Status::Ok();
+}
+
+// Both ends of a link that is cut see each other silent: which of them is at fault is for those
+// to say who hear more ranks.
+Status PeerWatch::LostHost(const Watched& one) const {
+  const std::optional<Duration> silence = SilenceOf(one.fd);
+  if (!silence) return Status::Ok();
+  // With one beat this rank may just have been stopped, or its host asleep.
+  const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
+                              : one.silent > 1 && *silence >= rule_.host_patience;
+  if (!lost) return Status::Ok();
+  return PeerTimeout("rank " + std::to_string(one.rank) + ": its host has not answered for " +
+                     NumberText(std::chrono::duration<double>(*silence).count()) + " s");
 }
 
 }  // namespace assay

@@ -23,15 +23,19 @@ struct HeartbeatRule {
   int patience = 15;
   // The same for a rank's first beat.
   int first_patience = patience;
+  // For a host of which nothing comes at all, no acknowledgement of beats either. Shorter, so
+  // that whoever is silent for `patience` has a host that answers.
+  Duration host_patience = std::chrono::seconds(11);
 };
 
 // Watches the connections for heartbeats, and sends them, from a thread of its own until it is
-// destroyed. A host that stops answering is noticed by the connection's end, after about ten
-// seconds, a process that is stopped while its kernel answers by its silence.
+// destroyed. A host that stops answering is noticed after about ten seconds, by the connection's
+// end or before, a process that is stopped while its kernel answers by its silence.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, with PEER_TIMEOUT naming the rank that is silent, or
-  // PEER_LOST that whose connection ended. May end the process.
+  // Called once, on the watching thread, with PEER_TIMEOUT naming the rank that is silent
+  // ("rank 2 has not ...") or whose host is ("rank 2: its host has not ..."), or PEER_LOST that
+  // whose connection ended. May end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` are those of Peers::Heartbeats and stay open until this is destroyed.
@@ -62,6 +66,7 @@ class PeerWatch {
   void Listen();
   // The first rank that is lost.
   Status Lost() const;
+  Status LostHost(const Watched& one) const;
 
   const HeartbeatRule rule_;
   const OnLost on_lost_;

@@ -149,15 +149,24 @@ class TcpRendezvous : public Rendezvous {
       for (const Purpose purpose : kPurposes) callers.insert({rank, purpose});
     }
     const MonotonicTime deadline = Clock::Real().Now() + timeout;
-    ASSAY_ASSIGN_OR_RETURN(auto sockets,
-                           AcceptCallers(listener_, nonce_, std::move(callers), deadline));
-    return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(sockets)));
+    ASSAY_RETURN_IF_ERROR(
+        AcceptCallers(listener_, nonce_, std::move(callers), deadline, &arrived_));
+    return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(arrived_)));
+  }
+
+  std::vector<PeerConnection> Heartbeats() const override {
+    std::vector<PeerConnection> connections;
+    for (const auto& [caller, socket] : arrived_) {
+      if (caller.purpose == Purpose::kHeartbeats) connections.push_back({caller.rank, socket.fd()});
+    }
+    return connections;
   }
 
  private:
   const Socket listener_;
   const std::string nonce_;
   const std::string token_;
+  std::map<Caller, Socket> arrived_;
 };
 
 // A Status as text: code, reason and message, a line each.

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <thread>
 #include <vector>
 
 #include "common/mutex.h"
+#include "kernels/net/contacts.h"
 #include "kernels/net/peer_watch.h"
 #include "kernels/platform.h"
 #include "kernels/runner/convert.h"
@@ -158,12 +160,14 @@ class Session {
     const v1::RunnerCommand command = commands_.Next();
     if (!command.has_rendezvous())
       return InvalidArgument("the second command must be `rendezvous`");
-    if (rendezvous != nullptr) {
-      ASSAY_ASSIGN_OR_RETURN(peers_, rendezvous->Accept(world_size, kMeetingTimeout));
-    } else {
-      ASSAY_ASSIGN_OR_RETURN(peers_, JoinPeers(command.rendezvous().token(), start_.rank(),
-                                               world_size, kMeetingTimeout));
+    auto met = rendezvous != nullptr ? rendezvous->Accept(world_size, kMeetingTimeout)
+                                     : JoinPeers(command.rendezvous().token(), start_.rank(),
+                                                 world_size, kMeetingTimeout);
+    if (!met.ok()) {
+      NoteAbsent(rendezvous.get());
+      return met.status();
     }
+    peers_ = std::move(*met);
     HeartbeatRule rule;
     // Rank 0 beats only when all have come.
     if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
@@ -175,6 +179,21 @@ class Session {
     if (!start_.mixed_gpus()) ASSAY_RETURN_IF_ERROR(CheckOneModel(gpus_));
     watch_->ReportEnds(true);
     return Status::Ok();
+  }
+
+  // Who has not come: at rank 0 whoever is not at its `rendezvous`, elsewhere rank 0.
+  void NoteAbsent(const Rendezvous* rendezvous) {
+    if (rendezvous == nullptr) {
+      absent_.silent = {0};
+      return;
+    }
+    const std::vector<PeerConnection> arrived = rendezvous->Heartbeats();
+    absent_ = ContactsOf(arrived);
+    for (int rank = 1; rank < start_.world_size(); ++rank) {
+      const bool came = std::any_of(arrived.begin(), arrived.end(),
+                                    [&](const PeerConnection& one) { return one.rank == rank; });
+      if (!came) absent_.silent.push_back(rank);
+    }
   }
 
   // From here on the end of a connection is no loss, so nobody leaves before all are done.
@@ -231,7 +250,7 @@ class Session {
     return user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
   }
 
-  static v1::RunnerEvent AbortedBy(const Status& why) {
+  v1::RunnerEvent AbortedBy(const Status& why) const {
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
     failure->set_failure_class(ClassOf(why.reason()));
@@ -239,6 +258,10 @@ class Session {
     failure->set_message(why.message());
     // Of a lost rank the evidence is NCCL's log on stderr, which the agent has.
     if (why.reason().rfind("GPU_", 0) == 0) failure->set_evidence(why.ToString());
+    if (!IsLostPeer(why.reason())) return event;
+    const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());
+    for (const int rank : contacts.heard) event.mutable_aborted()->add_heard_ranks(rank);
+    for (const int rank : contacts.silent) event.mutable_aborted()->add_silent_ranks(rank);
     return event;
   }
 
@@ -300,6 +323,7 @@ class Session {
   Mutex events_mutex_;  // Of the frames on `events_fd_`.
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<PeerWatch> watch_;  // From the rendezvous on.
+  Contacts absent_;                   // If it failed.
   std::vector<RankGpu> gpus_;         // By rank; empty without a gang.
 };
 

@@ -55,10 +55,13 @@ class Gate:
 
 
 class GangFleet(Fleet):
-    """`count` agents, g1 and on, of a coordinator at HOST_ADDRESS. Use after `enter`."""
+    """`count` agents, g1 and on, of a coordinator at HOST_ADDRESS. Use after `enter`.
 
-    def __init__(self, count):
+    With `gang_links` their ranks meet on a network of their own."""
+
+    def __init__(self, count, gang_links=False):
         super().__init__()
+        self._gang_links = gang_links
         self.names = [f"g{number}" for number in range(1, count + 1)]
         self.cli_options = ["--insecure"]
         self.network = None
@@ -67,7 +70,7 @@ class GangFleet(Fleet):
         self._footprints = {}
 
     def start(self, *options):
-        self.network = Network(self.names)
+        self.network = Network(self.names, self._gang_links)
         super().start("--log-level", "debug", *options)
         for name in self.names:
             self.gates[name] = Gate(self, name)
@@ -81,13 +84,14 @@ class GangFleet(Fleet):
 
     def start_agent(self, name):
         """Starts the node's agent; as after a crash if it had one."""
+        own = self.network.addresses[name]
         self.agents[name] = self.add(name, [
             *self.network.inside(name), os.path.join(harness.BUILD, "bin", "assay-agent"),
             "--data", self.path(f"{name}.data"), "--name", name, "--insecure",
             "--runner", self.gates[name].runner, "--log-level", "debug",
             "--coordinator", self.coordinator.addresses["grpc"],
-            "--listen", f"{self.network.addresses[name]}:0", "--http", "127.0.0.1:0",
-            "--advertise-address", self.network.addresses[name]], ready=True).start()
+            "--listen", f"{own}:0", "--http", "127.0.0.1:0",
+            "--advertise-address", self.network.gang_addresses.get(name, own)], ready=True).start()
 
     def repair(self):
         """Everything up again, whatever a test did."""

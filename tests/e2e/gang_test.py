@@ -29,8 +29,9 @@ from harness import eventually
 # In the order in which a gang goes through them; "final" is the verification after timing.
 PHASES = ("prepare", "ready", "rendezvous", "verify", "warm_up", "measure", "final")
 # A runner or an agent killed, a runner stopped as one whose host swaps to death (or whose
-# rank never comes), a node's cable pulled, the coordinator killed and started again.
-KINDS = ("runner", "agent", "stop", "partition", "coordinator")
+# rank never comes), a node's cables pulled, or the one to the other nodes alone, the coordinator
+# killed and started again.
+KINDS = ("runner", "agent", "stop", "partition", "gang_link", "coordinator")
 
 GANG = """
 name: gang
@@ -53,7 +54,10 @@ EARLY_STOPS = {"prepare": (TIMEOUT, 125), "ready": (45, 65), "rendezvous": (45, 
 # The end of the attempt, in seconds from the kill, on a machine that is busy: a second or
 # three for the cause to be told, two heartbeats or a lease for an agent, ten seconds for a
 # host that fell silent, fifteen of a rank's heartbeats for one that is stopped.
-BOUNDS = {"runner": 20, "agent": 25, "stop": 40, "partition": 30, "coordinator": 150}
+BOUNDS = {"runner": 20, "agent": 25, "stop": 40, "partition": 30, "gang_link": 30,
+          "coordinator": 150}
+# Of a gang that cannot meet: half a minute at the rendezvous more.
+MEETING = 30
 
 
 @dataclasses.dataclass
@@ -69,6 +73,14 @@ class Trial:
         """Before the ranks have met and hear each other's heartbeats."""
         return self.kind == "stop" and self.phase in EARLY_STOPS
 
+    @property
+    def unknowable(self):
+        """Two ranks do not reach each other: there is no third to tell whose fault it is, or it
+        is rank 0, which hears all, that says nothing."""
+        if self.early_stop:
+            return self.ranks == 2 or self.victim == 0
+        return self.kind == "gang_link" and self.ranks == 2
+
     def __str__(self):
         return (f"{self.kind} at {self.phase}, rank {self.victim} of {self.ranks}, "
                 f"{self.retries} retries")
@@ -80,7 +92,7 @@ CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
            "PEER_LOST": "INFRASTRUCTURE", "PEER_TIMEOUT": "NODE",
            "GANG_NOT_STARTED": "INFRASTRUCTURE", "LEASE_LOST": "INFRASTRUCTURE"}
 REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
-           "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"},
+           "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"}, "gang_link": {"PEER_TIMEOUT"},
            # The last where a rank's agent has not come back within a lease and ends it, and
            # another's, which has, tells of it first.
            "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "AGENT_LOST", "PEER_LOST"}}
@@ -176,10 +188,14 @@ class Run:
             fleet.agents[self.victim].kill()
         elif kind == "partition":
             fleet.network.plug(self.victim, False)
+        elif kind == "gang_link":
+            fleet.network.plug_gang_link(self.victim, False)
+            for pid in self.pids:
+                _continue(pid)
         else:
             fleet.coordinator.kill()
             fleet.restart_coordinator("--log-level", "debug")
-        if kind == "stop":
+        if kind in ("stop", "gang_link"):
             for gate in fleet.gates.values():
                 gate.open()
 
@@ -189,6 +205,8 @@ class Run:
         bound, reasons = BOUNDS[trial.kind], REASONS[trial.kind]
         if trial.early_stop:
             bound, reasons = EARLY_STOPS[trial.phase][1], EARLY_STOP_REASONS[trial.phase]
+        if trial.kind == "gang_link" and trial.phase in PHASES[:3]:
+            bound += MEETING
         if trial.kind == "coordinator":
             self._await_adoption(bound, reasons)
             return
@@ -211,12 +229,14 @@ class Run:
 
     def _tells_where(self, reason, message):
         """The node or the rank; of a job that took too long, what it was at; of a rank that is
-        frozen, that its heartbeats ended."""
+        frozen, that its heartbeats ended; both nodes where either may be cut off."""
         if reason == "TIMEOUT":
             return "last seen in: " in message
         if self.trial.kind == "stop" and not self.trial.early_stop:
             rank = f"rank {self.trial.victim} on node {self.victim}"
             return f"{rank} has not answered for 15 s:" in message
+        if self.trial.unknowable:
+            return re.search("nodes (g[0-9]) and (g[0-9]) do not reach each other", message)
         return re.search(rf"\b({self.victim}|rank {self.trial.victim})\b", message)
 
     def _expect_record(self, reason):
@@ -226,9 +246,10 @@ class Run:
             f"WHERE job_id = '{self.job}' AND jsonb_array_length(failures) > 0")
         if self.trial.retries == 0:
             failure = self.fleet.jobs(self.campaign)[0]["failure"]
-            assert failure["failure_class"] == f"FAILURE_CLASS_{CLASSES[reason]}", failure
+            expected = "INFRASTRUCTURE" if self.trial.unknowable else CLASSES[reason]
+            assert failure["failure_class"] == f"FAILURE_CLASS_{expected}", failure
             assert failure["reason"] == reason, failure
-            if reason == "PEER_TIMEOUT":
+            if reason == "PEER_TIMEOUT" and not self.trial.unknowable:
                 name = self.fleet.postgres.value(
                     f"SELECT name FROM node WHERE node_id = '{failure['node_id']}'")
                 assert name == self.victim, failure
@@ -258,10 +279,19 @@ class Run:
             f"WHERE campaign_id = '{self.campaign}' AND is_primary GROUP BY 1")
         if jobs.get("succeeded"):
             assert len(results) == 1 and results[0][1] == "1", results
+            self._expect_others()
             return
         assert self.trial.retries == 0, (str(self.trial), self.fleet.jobs(self.campaign))
         # Rank 0 may have sent its whole result before another was killed.
         assert len(results) <= (1 if self.trial.phase == "final" else 0), results
+
+    def _expect_others(self):
+        """Of the nodes that are left, if they suffice, the next attempt took no other."""
+        trial = self.trial
+        if trial.kind != "gang_link" or trial.unknowable or trial.ranks == len(self.fleet.names):
+            return
+        again = self.fleet.said(f"{self.job} epoch [2-9] is in phase", self.victim)
+        assert not again, f"{trial}: the node that was cut off was in the next attempt"
 
     def _expect_nothing_left(self):
         fleet = self.fleet
@@ -302,7 +332,7 @@ class GangTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.fleet = GangFleet(4)
+        cls.fleet = GangFleet(4, gang_links=True)
         cls.enterClassContext(cls.fleet)
         cls.fleet.start()
 
@@ -333,6 +363,18 @@ class GangTest(unittest.TestCase):
     def test_runner_killed_while_measuring(self):
         self.expect("measure", "runner", victim=2)
 
+    def test_rank_0_that_reaches_nobody_at_the_rendezvous(self):
+        self.expect("ready", "gang_link", victim=0, retries=0)
+
+    def test_rank_that_reaches_nobody_while_measuring(self):
+        self.expect("measure", "gang_link", retries=0)
+
+    def test_rank_0_that_reaches_nobody_while_measuring(self):
+        self.expect("measure", "gang_link", victim=0)
+
+    def test_two_ranks_that_do_not_reach_each_other(self):
+        self.expect("measure", "gang_link", ranks=2, retries=0)
+
     def test_rank_frozen_while_measuring(self):
         self.expect("measure", "stop")
 
@@ -343,7 +385,7 @@ class GangTest(unittest.TestCase):
 def draw(random_source, nodes, kind=None):
     ranks = random_source.randint(2, nodes)
     # Few are stopped: each takes longest to be noticed.
-    kind = kind or random_source.choices(KINDS, weights=(40, 25, 6, 15, 14))[0]
+    kind = kind or random_source.choices(KINDS, weights=(40, 25, 6, 15, 14, 10))[0]
     phase = random_source.choice(PHASES)
     retries = 3 if kind == "coordinator" else random_source.choice((0, 3))
     return Trial(phase, kind, ranks, random_source.randrange(ranks), retries)
@@ -353,7 +395,7 @@ def campaign_of_kills(kills, seed, nodes, kind):
     """Whether all went as they should."""
     print(f"{kills} kills, seed {seed}, {nodes} nodes", flush=True)
     source, done, failed = random.Random(seed), collections.Counter(), 0
-    with GangFleet(nodes) as fleet:
+    with GangFleet(nodes, gang_links=True) as fleet:
         fleet.start()
         for number in range(1, kills + 1):
             trial = draw(source, nodes, kind)

@@ -17,6 +17,7 @@ SKIPPED = 77
 HOST_ADDRESS = "10.213.0.1"
 _INSIDE = "ASSAY_TEST_INSIDE_NAMESPACES"
 _BRIDGE = "assay0"
+_GANG_BRIDGE = "assay1"
 
 
 def enter():
@@ -53,34 +54,55 @@ def _run(*command):
         raise AssertionError(f"{' '.join(command)}: {run.stderr.strip()}")
 
 
-class Network:
-    """A namespace for each of `names` (at most 12 characters), reached from HOST_ADDRESS."""
+def _gang_cable(name):
+    return f"{name}-g"
 
-    def __init__(self, names):
+
+class Network:
+    """A namespace for each of `names` (at most 12 characters), reached from HOST_ADDRESS.
+
+    With `gang_links` the nodes have a network of their own beside it, for `gang_addresses`."""
+
+    def __init__(self, names, gang_links=False):
         self.addresses = {}
+        self.gang_addresses = {}
         _run("ip", "link", "add", _BRIDGE, "type", "bridge")
         _run("ip", "addr", "add", f"{HOST_ADDRESS}/24", "dev", _BRIDGE)
         _run("ip", "link", "set", _BRIDGE, "up")
+        if gang_links:
+            _run("ip", "link", "add", _GANG_BRIDGE, "up", "type", "bridge")
         for number, name in enumerate(names, 11):
-            address = f"10.213.0.{number}"
             _run("ip", "netns", "add", name)
-            _run("ip", "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", name)
-            _run("ip", "link", "set", name, "master", _BRIDGE, "up")
-            _run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
             _run("ip", "-n", name, "link", "set", "lo", "up")
-            _run("ip", "-n", name, "link", "set", "eth0", "up")
-            self.addresses[name] = address
+            self.addresses[name] = f"10.213.0.{number}"
+            self._link(name, name, _BRIDGE, "eth0", self.addresses[name])
+            if gang_links:
+                self.gang_addresses[name] = f"10.214.0.{number}"
+                self._link(name, _gang_cable(name), _GANG_BRIDGE, "eth1", self.gang_addresses[name])
         self._inodes = {os.stat(f"/run/netns/{name}").st_ino: name for name in names}
+
+    @staticmethod
+    def _link(name, cable, bridge, device, address):
+        _run("ip", "link", "add", cable, "type", "veth", "peer", "name", device, "netns", name)
+        _run("ip", "link", "set", cable, "master", bridge, "up")
+        _run("ip", "-n", name, "addr", "add", f"{address}/24", "dev", device)
+        _run("ip", "-n", name, "link", "set", device, "up")
 
     @staticmethod
     def inside(name):
         """What to put before a command so that it runs, as the same process, in `name`."""
         return ["ip", "netns", "exec", name]
 
-    @staticmethod
-    def plug(name, connected):
-        """The cable of `name`, in or out."""
+    def plug(self, name, connected):
+        """The cables of `name`, in or out."""
         _run("ip", "link", "set", name, "up" if connected else "down")
+        if name in self.gang_addresses:
+            self.plug_gang_link(name, connected)
+
+    @staticmethod
+    def plug_gang_link(name, connected):
+        """The cable to the other nodes alone."""
+        _run("ip", "link", "set", _gang_cable(name), "up" if connected else "down")
 
     def processes(self):
         """Process ids by namespace."""

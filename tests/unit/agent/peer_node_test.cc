@@ -2,15 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/agent/gang_spec.h"
+
 namespace assay::agent {
 namespace {
-
-v1::JobSpec GangOf(int world_size, std::initializer_list<const char*> nodes) {
-  v1::JobSpec spec;
-  spec.set_world_size(world_size);
-  for (const char* node : nodes) spec.add_node_names(node);
-  return spec;
-}
 
 TEST(PeerNodeTest, NamesTheNodeOfARank) {
   EXPECT_EQ(NamePeersNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})),
@@ -18,6 +13,14 @@ TEST(PeerNodeTest, NamesTheNodeOfARank) {
   EXPECT_EQ(SilentNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})), 2);
   EXPECT_EQ(NamePeersNode("rank 0: it ended", GangOf(2, {"a", "b"})), "rank 0 on node a: it ended");
   EXPECT_EQ(NamePeersNode("rank 11", GangOf(16, {"a", "b"})), "rank 11 on node b");
+}
+
+TEST(PeerNodeTest, RanksAreNumberedNodeByNode) {
+  EXPECT_EQ(NodeOfRank(7, GangOf(16, {"a", "b"})), 0);
+  EXPECT_EQ(NodeOfRank(8, GangOf(16, {"a", "b"})), 1);
+  EXPECT_EQ(NodeOfRank(16, GangOf(16, {"a", "b"})), std::nullopt);
+  EXPECT_EQ(NodeOfRank(-1, GangOf(16, {"a", "b"})), std::nullopt);
+  EXPECT_EQ(NodeOfRank(0, GangOf(16, {"a"})), std::nullopt);
 }
 
 TEST(PeerNodeTest, LeavesOtherMessagesAlone) {

@@ -303,11 +303,18 @@ TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
   EXPECT_THAT(failure.evidence(), HasSubstr("NCCL WARN"));
 }
 
+// Rank 0 of `nodes` with a rank each, named a and on.
+v1::JobSpec FirstOfNodes(int nodes, v1::JobSpec spec) {
+  spec.mutable_ranks()->DeleteSubrange(1, nodes - 1);
+  for (int i = 0; i < nodes; ++i) {
+    if (i > 0) spec.add_node_ids("node-" + std::to_string(i + 1));
+    spec.add_node_names(std::string(1, static_cast<char>('a' + i)));
+  }
+  return spec;
+}
+
 TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
-  v1::JobSpec spec = FirstOfTwoNodes(Job("gang_peer_late", 2));
-  spec.add_node_names("a");
-  spec.add_node_names("b");
-  Launch(spec);
+  Launch(FirstOfNodes(3, Job("gang_peer_late", 3)));
   job_->Go(ready_.get_future().get());
   const auto before = std::chrono::steady_clock::now();
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
@@ -318,6 +325,35 @@ TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
   EXPECT_EQ(failure.node_id(), "node-2");
   // Before those who lost this rank by its leaving: they wait for three seconds.
   EXPECT_LT(std::chrono::steady_clock::now() - before, 2500ms);
+}
+
+TEST_F(SupervisorTest, ANodeThatHearsNoOtherBlamesItself) {
+  Launch(FirstOfNodes(3, Job("gang_cut_off", 3)));
+  job_->Go(ready_.get_future().get());
+  const v1::Failure failure = Await().failure.value_or(v1::Failure());
+  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.node_id(), "node-1");
+  EXPECT_THAT(failure.message(), AllOf(StartsWith("node a is cut off from the gang: "),
+                                       HasSubstr("rank 1 on node b did not connect")));
+}
+
+TEST_F(SupervisorTest, OfTwoNodesThatDoNotReachEachOtherNeitherIsBlamed) {
+  Launch(FirstOfNodes(2, Job("gang_cut_off", 2)));
+  job_->Go(ready_.get_future().get());
+  const v1::Failure failure = Await().failure.value_or(v1::Failure());
+  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_THAT(failure.message(), StartsWith("nodes a and b do not reach each other: "));
+}
+
+// The coordinator's word of it, as that the other's agent has left.
+TEST_F(SupervisorTest, WhoCannotTellWhichNodeIsCutOffWaitsForTheCause) {
+  Launch(FirstOfNodes(2, Job("gang_cut_off", 2)));
+  job_->Go(ready_.get_future().get());
+  measuring_.get_future().wait();
+  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "another rank failed"));
+  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), "CANCELLED");
 }
 
 TEST_F(SupervisorTest, MissingRunnerIsTheNodesFault) {

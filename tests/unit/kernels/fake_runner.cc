@@ -48,7 +48,10 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"gang_hang", {"as hang, once the gang has met", v1::RESOURCE_KIND_NETWORK}},
       {"gang_peer_lost",
        {"rank 0 writes to stderr and gives up: it lost rank 1", v1::RESOURCE_KIND_NETWORK}},
-      {"gang_peer_late", {"a gang whose rank 1 never comes", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_peer_late",
+       {"a gang whose rank 1 never comes, while rank 0 hears the others",
+        v1::RESOURCE_KIND_NETWORK}},
+      {"gang_cut_off", {"a gang whose rank 0 hears no other", v1::RESOURCE_KIND_NETWORK}},
       {"gang_segv",
        {"rank 0 ends as if a peer were lost, then rank 1 by SIGSEGV", v1::RESOURCE_KIND_NETWORK}},
       {"gang_gpu_lost",
@@ -187,6 +190,30 @@ void WriteOrExit(const std::string& bytes) {
   _exit(1);
 }
 
+bool LosesPeer(const std::string& name) {
+  return name == "gang_peer_lost" || name == "gang_peer_late" || name == "gang_cut_off";
+}
+
+// As rank 0 of a gang that is over.
+[[noreturn]] void LosePeer(const std::string& name, int world_size) {
+  std::fprintf(stderr, "NCCL WARN as if from the library\n");
+  v1::RunnerEvent event;
+  v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+  failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  const bool late = name != "gang_peer_lost";
+  failure->set_reason(late ? "PEER_TIMEOUT" : "PEER_LOST");
+  failure->set_message(late ? "rank 1 did not connect in time" : "rank 1: gone");
+  for (int rank = 1; late && rank < world_size; ++rank) {
+    if (rank == 1 || name == "gang_cut_off") {
+      event.mutable_aborted()->add_silent_ranks(rank);
+    } else {
+      event.mutable_aborted()->add_heard_ranks(rank);
+    }
+  }
+  Send(event);
+  _exit(4);
+}
+
 // Rank 0 has ended, and has been seen to, before rank 1 does anything.
 void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
   if (start.rank() == 0) _exit(4);
@@ -208,16 +235,8 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     GiveUp(v1::FAILURE_CLASS_USER, "CANCELLED");
   } else if (name == "gang_segv" || name == "gang_gpu_lost") {
     FollowRankZero(name, start);
-  } else if ((name == "gang_peer_lost" || name == "gang_peer_late") && start.rank() == 0) {
-    std::fprintf(stderr, "NCCL WARN as if from the library\n");
-    v1::RunnerEvent event;
-    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-    failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-    const bool late = name == "gang_peer_late";
-    failure->set_reason(late ? "PEER_TIMEOUT" : "PEER_LOST");
-    failure->set_message(late ? "rank 1 did not connect in time" : "rank 1: gone");
-    Send(event);
-    _exit(4);
+  } else if (LosesPeer(name) && start.rank() == 0) {
+    LosePeer(name, start.world_size());
   } else if (name == "hang" || name == "orphan" || name == "gang_hang") {
     if (name == "orphan" && fork() == 0) {
       signal(SIGTERM, SIG_IGN);

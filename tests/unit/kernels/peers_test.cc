@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 
+#include "kernels/net/contacts.h"
 #include "kernels/net/greeting.h"
 #include "tests/unit/kernels/gang.h"
 
@@ -14,6 +15,7 @@ namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Peers, GatherAndBroadcastInRankOrder) {
@@ -143,6 +145,20 @@ TEST(Peers, ARankHasComeWhenBothOfItsConnectionsHave) {
   EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
   EXPECT_TRUE(one.get().ok());
+}
+
+TEST(Peers, WhoHadComeWhenTheMeetingFailedIsKnown) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  EXPECT_TRUE((*rendezvous)->Heartbeats().empty());
+  auto came =
+      std::async(std::launch::async, [&] { return JoinPeers((*rendezvous)->token(), 2, 3, 10s); });
+  EXPECT_EQ((*rendezvous)->Accept(3, 1s).status().reason(), "PEER_TIMEOUT");
+  const auto rank2 = came.get();
+  ASSERT_TRUE(rank2.ok()) << rank2.status();
+  EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).heard, ElementsAre(2));
+  EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).silent, ElementsAre());
+  EXPECT_THAT(ContactsOf((*rank2)->Heartbeats()).heard, ElementsAre(0));
 }
 
 TEST(Peers, ARankOfAnotherVersionIsNamed) {

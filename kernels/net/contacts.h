@@ -1,0 +1,32 @@
+// Which other ranks' hosts answer, as far as this one can tell.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/clock.h"
+#include "kernels/peers.h"
+
+namespace assay {
+
+// Rank 0 hears all others, they hear rank 0 alone. A host that answered lately is in neither
+// list: between the two it may have fallen silent, or this rank been slow to say something.
+struct Contacts {
+  std::vector<int> heard;   // Something came within kHeardWithin.
+  std::vector<int> silent;  // Nothing has come for kSilentAfter, or the rank never came.
+};
+
+// A living host answers a heartbeat, of which there is one a second, whatever its ranks do.
+inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
+inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
+
+// For how long nothing has come from the other host on this TCP connection, acknowledgements
+// of its kernel included; of one that has ended until it is closed here. nullopt if the kernel
+// does not tell.
+std::optional<Duration> SilenceOf(int fd);
+
+// By the connections of Peers::Heartbeats, on which PeerWatches speak at both ends. Any thread
+// may ask, as long as they are open.
+Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
+
+}  // namespace assay
