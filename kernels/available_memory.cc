@@ -1,7 +1,11 @@
 #include "kernels/available_memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -38,14 +42,28 @@ std::optional<int64_t> GroupBytesLeft() {
   return std::max<int64_t>(0, *limit - *used + cached);
 }
 
+std::optional<int64_t> HostBytesLeft() {
+  const auto kib = NumberOf("MemAvailable:", "/proc/meminfo");
+  if (!kib) return std::nullopt;
+  return *kib * 1024;
+}
+
 }  // namespace
 
 std::optional<int64_t> AvailableHostBytes() {
-  std::optional<int64_t> bytes = GroupBytesLeft();
-  if (const auto kib = NumberOf("MemAvailable:", "/proc/meminfo")) {
-    bytes = std::min(bytes.value_or(*kib * 1024), *kib * 1024);
-  }
-  return bytes;
+  const auto group = GroupBytesLeft();
+  const auto host = HostBytesLeft();
+  return group && host ? std::min(group, host) : std::max(group, host);
+}
+
+std::optional<int64_t> AddressSpaceLeft() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const auto pages = NumberIn("/proc/self/statm");
+  if (!pages) return std::nullopt;
+  constexpr rlim_t kMost = std::numeric_limits<int64_t>::max();
+  const auto most = static_cast<int64_t>(std::min(limit.rlim_cur, kMost));
+  return std::max<int64_t>(0, most - *pages * sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace assay

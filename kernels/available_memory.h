@@ -10,4 +10,7 @@ namespace assay {
 // available, or less where its control group is allowed less. Absent if neither is told.
 std::optional<int64_t> AvailableHostBytes();
 
+// Bytes that this process may still map, used or not. Absent unless they are limited (`ulimit -v`).
+std::optional<int64_t> AddressSpaceLeft();
+
 }  // namespace assay

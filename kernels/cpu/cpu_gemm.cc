@@ -34,12 +34,13 @@ class CpuGemmCase : public Case {
   Status Allocate() {
     ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
     const auto sets = static_cast<double>(sets_);
-    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(sets * SetBytes(), [&](double available) {
+    const auto what_fits = [&](double available) {
       const double side = std::sqrt(available / sets / 3 / sizeof(T));
       const std::string most = std::to_string(static_cast<int64_t>(side));
       const bool hot_fits = sets_ > 1 && SetBytes() <= available;
       return "m, n and k of " + most + " would fit" + (hot_fits ? "; so would cache: hot" : "");
-    }));
+    };
+    ASSAY_RETURN_IF_ERROR(CheckMemoryFor(sets * SetBytes(), what_fits, kBlasBytes * threads_));
     ASSAY_ASSIGN_OR_RETURN(a_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.m, shape_.k)));
     ASSAY_ASSIGN_OR_RETURN(b_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.k, shape_.n)));
     ASSAY_ASSIGN_OR_RETURN(c_, HostBuffer<T>::Allocate(sets_ * Stride(shape_.m, shape_.n)));
@@ -83,6 +84,8 @@ class CpuGemmCase : public Case {
 
  private:
   static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
+  // What OpenBLAS maps for each thread, and asks for again without end where it may not.
+  static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
   // Elements from one set's matrix to the next: whole cache lines.
   static int64_t Stride(int64_t rows, int64_t columns) {

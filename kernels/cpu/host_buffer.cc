@@ -2,11 +2,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <optional>
 
 #include "common/number_text.h"
-#include "common/units.h"
 #include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/random.h"
@@ -31,7 +32,7 @@ Result<HostBuffer<T>> HostBuffer<T>::Allocate(int64_t elements) {
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) {
     return OutOfMemory("the host refused " +
-                       FormatBytes(static_cast<int64_t>(buffer.mapped_bytes_)));
+                       ApproximateBytes(static_cast<int64_t>(buffer.mapped_bytes_)));
   }
   buffer.mapping_ = mapping;
   const size_t place = next_place.fetch_add(1) % kPlaces;
@@ -45,13 +46,22 @@ HostBuffer<T>::~HostBuffer() {
   if (mapping_ != nullptr) munmap(mapping_, mapped_bytes_);
 }
 
-Status CheckMemoryFor(double bytes, const std::function<std::string(double)>& what_fits) {
-  const std::optional<int64_t> available = AvailableHostBytes();
-  if (!available || bytes <= static_cast<double>(*available)) return Status::Ok();
+Status CheckMemoryFor(double bytes, const std::function<std::string(double)>& what_fits,
+                      double mapped_by_libraries) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  const auto host = AvailableHostBytes();
+  double available = host ? static_cast<double>(*host) : kUnknown;
+  const auto space = AddressSpaceLeft();
+  const double mappable =
+      space ? std::max(0.0, static_cast<double>(*space) - mapped_by_libraries) : kUnknown;
+  const bool limited = mappable < available;
+  available = std::min(available, mappable);
+  if (bytes <= available) return Status::Ok();
   const Status refused =
       OutOfMemory("the case needs " + ApproximateBytes(static_cast<int64_t>(bytes)) +
-                  " of host memory; " + ApproximateBytes(*available) + " are available");
-  return what_fits ? refused.WithHint(what_fits(static_cast<double>(*available))) : refused;
+                  " of host memory; " + ApproximateBytes(static_cast<int64_t>(available)) +
+                  " are available" + (limited ? " below the limit of its address space" : ""));
+  return what_fits && available > 0 ? refused.WithHint(what_fits(available)) : refused;
 }
 
 template <typename T>

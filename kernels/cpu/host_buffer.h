@@ -44,11 +44,13 @@ class HostBuffer {
   int64_t size_ = 0;
 };
 
-// OUT_OF_MEMORY if `bytes` are more than the machine or its control group has
-// left: asking first is how a benchmark fails instead of being killed. `what_fits` makes
-// the hint from the bytes that are available.
+// OUT_OF_MEMORY if `bytes` are more than the machine or its control group has left, or
+// than the process may map beside `mapped_by_libraries` bytes: asking first is how a
+// benchmark fails instead of being killed. `what_fits` makes the hint from the bytes that
+// are available.
 Status CheckMemoryFor(double bytes,
-                      const std::function<std::string(double available)>& what_fits = {});
+                      const std::function<std::string(double available)>& what_fits = {},
+                      double mapped_by_libraries = 0);
 
 // Uniform in [-1, 1), the same for the same seed everywhere.
 template <typename T>

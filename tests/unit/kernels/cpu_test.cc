@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 
+#include "kernels/available_memory.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
@@ -81,6 +83,50 @@ TEST(CpuGemm, TooLargeForTheMachineIsAnError) {
     EXPECT_EQ(refused.reason(), "OUT_OF_MEMORY");
     EXPECT_THAT(refused.hint(), HasSubstr("would fit"));
   }
+}
+
+// A limit of this process's address space, `bytes` above what it has mapped.
+class AddressSpaceLimit {
+ public:
+  explicit AddressSpaceLimit(int64_t bytes) {
+    getrlimit(RLIMIT_AS, &before_);
+    constexpr int64_t kAmple = int64_t{1} << 60;
+    Set(kAmple);
+    Set(kAmple - AddressSpaceLeft().value_or(0) + bytes);
+  }
+  ~AddressSpaceLimit() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  void Set(int64_t bytes) const {
+    rlimit limit = before_;
+    limit.rlim_cur = std::min<rlim_t>(static_cast<rlim_t>(bytes), before_.rlim_max);
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  }
+
+  rlimit before_{};
+};
+
+TEST(CheckMemoryFor, CountsWhatTheAddressSpaceHasLeft) {
+  static constexpr double kGib = 1 << 30;
+  const auto what_fits = [](double available) {
+    EXPECT_GT(available, 0);
+    EXPECT_LE(available, kGib);
+    return std::string("less would fit");
+  };
+  if (AddressSpaceLeft()) GTEST_SKIP() << "the address space is limited already";
+  if (!CheckMemoryFor(2 * kGib).ok()) GTEST_SKIP() << "this machine lacks memory";
+  {
+    const AddressSpaceLimit limit(1 << 30);
+    const Status refused = CheckMemoryFor(2 * kGib, what_fits);
+    EXPECT_EQ(refused.reason(), "OUT_OF_MEMORY");
+    EXPECT_THAT(refused.message(), HasSubstr(" available below the limit of its address space"));
+    EXPECT_EQ(refused.hint(), "less would fit");
+    EXPECT_TRUE(CheckMemoryFor(kGib / 4).ok());
+    const Status crowded = CheckMemoryFor(kGib / 4, what_fits, 2 * kGib);
+    EXPECT_THAT(crowded.message(), HasSubstr("; 0 B are available"));
+    EXPECT_EQ(crowded.hint(), "");
+  }
+  EXPECT_TRUE(CheckMemoryFor(2 * kGib).ok());
 }
 
 TEST(ThreadCount, MoreThanFourForEachCpuAreRefused) {
