@@ -155,9 +155,8 @@ std::string PlacementOf(const v1::Job& job) {
   for (int i = 0; i < std::min(job.node_names_size(), kMostNodes); ++i) {
     text += (i > 0 ? ", " : "") + job.node_names(i);
   }
-  if (job.node_names_size() > kMostNodes) {
-    text += " and " + std::to_string(job.node_names_size() - kMostNodes) + " more";
-  }
+  const int more = std::max(job.node_names_size() - kMostNodes, 0) + job.more_node_count();
+  if (more > 0) text += " and " + std::to_string(more) + " more";
   if (job.gpu_indices_size() > 0) text += " GPU " + IndexRanges(job.gpu_indices());
   return text;
 }

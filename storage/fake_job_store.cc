@@ -290,7 +290,13 @@ v1::Job FakeJobStore::JobMessage(const JobRow& row) const {
   message.set_cases_done(static_cast<int>(DoneCases(row).size()));
   message.set_world_size(row.job.world_size);
   const bool placed = row.state != v1::JOB_STATE_QUEUED && !row.node_ids.empty();
-  for (const std::string& id : placed ? row.node_ids : row.job.candidate_node_ids) {
+  const NodeIds::List& nodes =
+      placed ? row.node_ids : static_cast<const NodeIds::List&>(row.job.candidate_node_ids);
+  const size_t most = placed || !HasChoice(row.job) ? nodes.size() : kNamedCandidates;
+  const size_t named = std::min(nodes.size(), most);
+  message.set_more_node_count(static_cast<int>(nodes.size() - named));
+  for (size_t i = 0; i < named; ++i) {
+    const std::string& id = nodes[i];
     const auto node = database_.nodes.find(id);
     message.add_node_names(node == database_.nodes.end() ? id : node->second.description.name());
   }

@@ -14,6 +14,10 @@
 
 namespace assay::storage {
 
+// Enough to tell the nodes of a small fleet; all of a large one, in each of thousands of jobs,
+// would be most of what is sent.
+inline constexpr int kNamedCandidates = 8;
+
 // Thread-safe. Calls block on the database: never make them on a thread of
 // gRPC's. UNAVAILABLE: the database cannot be reached now; the call may or may
 // not have had its effect, and every call may be made again.
@@ -31,7 +35,8 @@ class JobStore {
   // Newest first, without specs.
   virtual Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) = 0;
 
-  // In the order in which they were created.
+  // In the order in which they were created. A job that has a choice of nodes and none yet
+  // names the first kNamedCandidates of them, and says how many more there are.
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 

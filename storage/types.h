@@ -13,6 +13,7 @@
 #include "assay/v1/node_service.pb.h"
 #include "assay/v1/result_service.pb.h"
 #include "common/clock.h"
+#include "storage/node_ids.h"
 
 namespace assay::storage {
 
@@ -28,7 +29,7 @@ struct NewJob {
   // How many nodes the job occupies at once, and which may be among them. As many
   // candidates as nodes: the job is pinned.
   int node_count = 1;
-  std::vector<std::string> candidate_node_ids;
+  NodeIds candidate_node_ids;
   // GPUs of each node, in rank order; empty for CPU and network jobs. Ranks are numbered
   // node by node.
   std::vector<int> gpu_indices;
@@ -45,6 +46,11 @@ struct NewJob {
   // Its GPUs may be of several models.
   bool mixed_gpus = false;
 };
+
+// True if more nodes may run the job than it needs.
+inline bool HasChoice(const NewJob& job) {
+  return job.candidate_node_ids.size() > static_cast<size_t>(job.node_count);
+}
 
 struct NewCampaign {
   std::string campaign_id;

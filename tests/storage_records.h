@@ -10,7 +10,7 @@
 namespace assay::storage {
 
 // A job of `cases` cases of "cpu_gemm" that may run on any one of `nodes`.
-inline NewJob MakeJob(std::vector<std::string> nodes, int cases = 1, int node_count = 1) {
+inline NewJob MakeJob(NodeIds nodes, int cases = 1, int node_count = 1) {
   NewJob job;
   job.job_id = NewUuid();
   job.benchmark = "cpu_gemm";

@@ -203,6 +203,12 @@ class Expander {
           checked.path,
           checked.spec->line()};
       Placements placements = Place(request, eligible, violations_);
+      if (spec_.placement() == v1::PLACEMENT_POLICY_ANY) {
+        for (Placement& placement : placements.list) {
+          storage::NodeIds& candidates = placement.candidate_node_ids;
+          candidates = *candidate_lists_.insert(candidates).first;
+        }
+      }
       const int64_t jobs = placements.count * RepetitionsOf(spec_);
       group.placements = std::move(placements.list);
       job_count_ += jobs;
@@ -313,6 +319,7 @@ class Expander {
   std::map<std::string, v1::BenchmarkSchema> schemas_;
   std::vector<CheckedMatrix> matrices_;
   std::vector<Group> groups_;
+  std::set<storage::NodeIds> candidate_lists_;  // Alike ones, of whatever entry, are one.
   std::map<std::string, std::vector<ParameterMap>> cases_;  // By benchmark.
   int64_t job_count_ = 0;
   int64_t case_runs_ = 0;

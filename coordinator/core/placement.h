@@ -9,13 +9,14 @@
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/node_service.pb.h"
 #include "common/violations.h"
+#include "storage/node_ids.h"
 
 namespace assay::coordinator {
 
 // One job's place; the fields are storage::NewJob's.
 struct Placement {
   int node_count = 1;
-  std::vector<std::string> candidate_node_ids;
+  storage::NodeIds candidate_node_ids;
   std::vector<int> gpu_indices;  // Of each node, in rank order.
 };
 

@@ -49,15 +49,21 @@ constexpr const char* kActive =
 
 constexpr const char* kColumns =
     "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"
-    " q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids,"
+    " q.candidate_set, q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// The heads of all queues. Jobs on several nodes that are not all among $4 would fill the
-// head for as long as one of their nodes is gone, so they are passed over where asking is
-// cheap: long lists are of jobs for any nodes, which seldom lack one.
+// The heads of all queues. Jobs that lack nodes among $4 would fill the head for as long as
+// these are gone, so they are passed over where asking is cheap: a set is counted once for all
+// its jobs, and a list of a job's own only if it is short.
 const std::string& HeadsSql() {
   static const std::string sql =
-      std::string("WITH ") + kActive + "SELECT " + kColumns +
+      std::string("WITH ") + kActive +
+      ", choice AS MATERIALIZED ("
+      "  SELECT s.campaign_id, s.candidate_set,"
+      "    (SELECT count(*) FROM unnest(s.node_ids) AS c(id) WHERE c.id = ANY($4::text[])) AS there"
+      "  FROM candidate_set s JOIN active USING (campaign_id)) "
+      "SELECT " +
+      kColumns +
       "FROM active a CROSS JOIN LATERAL ("
       "  (SELECT * FROM job p WHERE p.state = 1 AND p.pinned_node_id IS NOT NULL"
       "     AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
@@ -65,7 +71,10 @@ const std::string& HeadsSql() {
       "  UNION ALL"
       "  (SELECT * FROM job u WHERE u.state = 1 AND u.pinned_node_id IS NULL"
       "     AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
-      "     AND CASE WHEN pg_column_size(u.candidate_node_ids) > $5 THEN true"
+      "     AND CASE WHEN u.candidate_set IS NOT NULL"
+      "              THEN (SELECT there FROM choice c WHERE c.campaign_id = u.campaign_id"
+      "                    AND c.candidate_set = u.candidate_set) >= u.node_count"
+      "              WHEN pg_column_size(u.candidate_node_ids) > $5 THEN true"
       "              ELSE (SELECT count(*) FROM unnest(u.candidate_node_ids) AS c(id)"
       "                    WHERE c.id = ANY($4::text[])) >= u.node_count END"
       "   ORDER BY u.sequence LIMIT $2)) q "
@@ -121,8 +130,9 @@ class Holdings {
 
 class Claim {
  public:
-  Claim(pqxx::transaction_base& transaction, const JobStore::ClaimRequest& request)
-      : transaction_(transaction), request_(request) {}
+  Claim(pqxx::transaction_base& transaction, const JobStore::ClaimRequest& request,
+        CandidateSets& sets)
+      : transaction_(transaction), request_(request), sets_(sets) {}
 
   std::vector<LeasedJob> Run() {
     holdings_.Load(transaction_.exec_params(
@@ -149,14 +159,16 @@ class Claim {
   int Wanted() const { return request_.limit - static_cast<int>(choices_.size()); }
 
   void AddToQueues(const pqxx::result& rows) {
-    for (const auto& row : rows) {
+    const std::vector<NodeIds> candidates = sets_.Of(transaction_, rows);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const pqxx::row row = rows[static_cast<pqxx::result::size_type>(i)];
       Candidate candidate;
       candidate.job.job_id = row["job_id"].as<std::string>();
       if (!seen_.insert(candidate.job.job_id).second) continue;
       candidate.campaign_id = row["campaign_id"].as<std::string>();
       candidate.sequence = row["sequence"].as<int64_t>();
       candidate.job.node_count = row["node_count"].as<int>();
-      candidate.job.candidate_node_ids = TextsOf(row["candidate_node_ids"]);
+      candidate.job.candidate_node_ids = candidates[i];
       candidate.job.gpu_indices = IntegersOf(row["gpu_indices"]);
       candidate.job.exclusive_node = row["exclusive_node"].as<bool>();
       candidate.avoid = TextsOf(row["avoid_node_ids"]);
@@ -247,8 +259,7 @@ class Claim {
   }
 
   std::vector<LeasedJob> Commit() {
-    std::vector<LeasedJob> leased;
-    if (choices_.empty()) return leased;
+    if (choices_.empty()) return {};
     LockNodes();
     ArrayLiteral ids;
     ArrayLiteral placements;
@@ -276,7 +287,7 @@ class Claim {
         "SELECT " +
             LeasedColumns() + " FROM j",
         ids.Finish(), placements.Finish(), request_.owner, Interval(request_.lease));
-    for (const auto& row : rows) leased.push_back(LeasedOf(row));
+    std::vector<LeasedJob> leased = LeasedJobsOf(transaction_, rows, sets_);
     std::sort(leased.begin(), leased.end(), [&](const LeasedJob& a, const LeasedJob& b) {
       return order[a.job.job_id] < order[b.job.job_id];
     });
@@ -285,6 +296,7 @@ class Claim {
 
   pqxx::transaction_base& transaction_;
   const JobStore::ClaimRequest& request_;
+  CandidateSets& sets_;
   std::unordered_set<std::string> reachable_;
   std::unordered_set<std::string> seen_;
   std::map<std::string, Queue> queues_;
@@ -295,9 +307,9 @@ class Claim {
 }  // namespace
 
 std::vector<LeasedJob> ClaimJobs(pqxx::transaction_base& transaction,
-                                 const JobStore::ClaimRequest& request) {
+                                 const JobStore::ClaimRequest& request, CandidateSets& sets) {
   if (request.node_ids.empty() || request.limit < 1) return {};
-  return Claim(transaction, request).Run();
+  return Claim(transaction, request, sets).Run();
 }
 
 }  // namespace assay::storage

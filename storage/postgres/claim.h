@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "storage/job_store.h"
+#include "storage/postgres/candidate_sets.h"
 #include "storage/postgres/pqxx.h"
 
 namespace assay::storage {
@@ -12,6 +13,6 @@ namespace assay::storage {
 // locks the chosen nodes in id order, and takes what is still free then: claimers
 // skip nodes that others hold locked, so none waits for another.
 std::vector<LeasedJob> ClaimJobs(pqxx::transaction_base& transaction,
-                                 const JobStore::ClaimRequest& request);
+                                 const JobStore::ClaimRequest& request, CandidateSets& sets);
 
 }  // namespace assay::storage

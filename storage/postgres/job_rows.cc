@@ -1,11 +1,62 @@
 #include "storage/postgres/job_rows.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "storage/job_store.h"
 #include "storage/postgres/sql.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
+namespace {
+
+// The names of the nodes in `ids`, an expression.
+std::string NamesOf(const std::string& ids) {
+  return "ARRAY(SELECT coalesce(n.name, place.id)"
+         "      FROM unnest(" +
+         ids +
+         ") WITH ORDINALITY AS place(id, rank)"
+         "      LEFT JOIN node n ON n.node_id = place.id ORDER BY place.rank)";
+}
+
+LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
+  LeasedJob leased;
+  leased.campaign_id = row["campaign_id"].as<std::string>();
+  NewJob& job = leased.job;
+  job.job_id = row["job_id"].as<std::string>();
+  job.benchmark = row["benchmark"].as<std::string>();
+  job.benchmark_version = row["benchmark_version"].as<int>();
+  job.resource = static_cast<v1::ResourceKind>(row["resource"].as<int>());
+  v1::JobSpec spec;
+  spec.ParseFromString(BytesOf(row["cases"]));
+  job.cases.assign(spec.cases().begin(), spec.cases().end());
+  job.counters = spec.counters();
+  job.mixed_gpus = spec.mixed_gpus();
+  job.nccl.insert(spec.nccl().begin(), spec.nccl().end());
+  job.world_size = row["world_size"].as<int>();
+  job.node_count = row["node_count"].as<int>();
+  job.candidate_node_ids = std::move(candidates);
+  job.gpu_indices = IntegersOf(row["gpu_indices"]);
+  job.exclusive_node = row["exclusive_node"].as<bool>();
+  job.timeout = Duration(row["timeout_ns"].as<int64_t>());
+  job.repetition = row["repetition"].as<int>();
+  job.seed = static_cast<uint64_t>(row["seed"].as<int64_t>());
+  leased.epoch = row["epoch"].as<int64_t>();
+  leased.node_ids = TextsOf(row["node_ids"]);
+  leased.done_cases = IntegersOf(row["done_cases"]);
+  for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
+    leased.failures.push_back({static_cast<v1::FailureClass>(failure["class"].get<int>()),
+                               failure["reason"].get<std::string>(),
+                               failure["nodes"].get<std::vector<std::string>>(),
+                               // Not in what older versions stored.
+                               failure.value("node", "")});
+  }
+  leased.retries = row["retries"].as<int>();
+  leased.cancel_requested = row["cancel_requested"].as<bool>();
+  return leased;
+}
+
+}  // namespace
 
 std::string CampaignColumns() {
   return "c.campaign_id, c.name, c.state, c.verdict, c.rules, c.priority, " +
@@ -38,17 +89,28 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   return message;
 }
 
-std::string JobColumns() {
-  return "j.job_id, j.campaign_id, j.benchmark, j.state, j.epoch, j.attempts, j.repetition, "
+// The names of a set are looked up once, not for each of its jobs.
+std::string JobsOfCampaign() {
+  const std::string most = std::to_string(kNamedCandidates);
+  return "WITH choice AS MATERIALIZED ("
+         "  SELECT s.candidate_set, greatest(cardinality(s.node_ids) - " +
+         most + ", 0) AS more_nodes, " + NamesOf("s.node_ids[1:" + most + "]") +
+         "    AS names FROM candidate_set s WHERE s.campaign_id = $1) "
+         "SELECT j.job_id, j.campaign_id, j.benchmark, j.state, j.epoch, j.attempts, j.repetition, "
          "j.case_count, j.cases_done, j.world_size, j.gpu_indices, j.failure, j.sequence, "
          "j.benchmark_index, "
-         "ARRAY(SELECT coalesce(n.name, place.id)"
-         "      FROM unnest(CASE WHEN j.state <> 1 AND cardinality(j.node_ids) > 0"
-         "                       THEN j.node_ids ELSE j.candidate_node_ids END)"
-         "           WITH ORDINALITY AS place(id, rank)"
-         "      LEFT JOIN node n ON n.node_id = place.id ORDER BY place.rank) AS node_names, " +
+         "CASE WHEN placed.already THEN " +
+         NamesOf("j.node_ids") + "  ELSE coalesce(choice.names, " +
+         NamesOf("j.candidate_node_ids") +
+         ") END AS node_names, "
+         "CASE WHEN placed.already THEN 0 ELSE coalesce(choice.more_nodes, 0) END AS more_nodes, " +
          Microseconds("j.create_time") + " AS create_time, " + Microseconds("j.start_time") +
-         " AS start_time, " + Microseconds("j.end_time") + " AS end_time";
+         " AS start_time, " + Microseconds("j.end_time") +
+         " AS end_time "
+         "FROM job j LEFT JOIN choice ON choice.candidate_set = j.candidate_set "
+         "CROSS JOIN LATERAL (SELECT j.state <> 1 AND cardinality(j.node_ids) > 0 AS already) "
+         "placed "
+         "WHERE j.campaign_id = $1";
 }
 
 v1::Job JobOf(const pqxx::row& row) {
@@ -67,6 +129,7 @@ v1::Job JobOf(const pqxx::row& row) {
   message.set_cases_done(row["cases_done"].as<int>());
   message.set_world_size(row["world_size"].as<int>());
   for (const std::string& name : TextsOf(row["node_names"])) message.add_node_names(name);
+  message.set_more_node_count(row["more_nodes"].as<int>());
   for (int gpu : IntegersOf(row["gpu_indices"])) message.add_gpu_indices(gpu);
   if (!row["failure"].is_null()) {
     message.mutable_failure()->ParseFromString(BytesOf(row["failure"]));
@@ -83,7 +146,8 @@ v1::Job JobOf(const pqxx::row& row) {
 
 std::string LeasedColumns() {
   return "j.job_id, j.campaign_id, j.benchmark, j.benchmark_version, j.resource, j.cases, "
-         "j.world_size, j.node_count, j.candidate_node_ids, j.gpu_indices, j.exclusive_node, "
+         "j.world_size, j.node_count, j.candidate_set, j.candidate_node_ids, j.gpu_indices, "
+         "j.exclusive_node, "
          "j.timeout_ns, j.repetition, j.seed, j.epoch, j.node_ids, j.failures, "
          "j.cancel_requested, "
          "(SELECT c.retries FROM campaign c WHERE c.campaign_id = j.campaign_id) AS retries, "
@@ -91,40 +155,13 @@ std::string LeasedColumns() {
          "      ORDER BY d.case_index) AS done_cases";
 }
 
-LeasedJob LeasedOf(const pqxx::row& row) {
-  LeasedJob leased;
-  leased.campaign_id = row["campaign_id"].as<std::string>();
-  NewJob& job = leased.job;
-  job.job_id = row["job_id"].as<std::string>();
-  job.benchmark = row["benchmark"].as<std::string>();
-  job.benchmark_version = row["benchmark_version"].as<int>();
-  job.resource = static_cast<v1::ResourceKind>(row["resource"].as<int>());
-  v1::JobSpec spec;
-  spec.ParseFromString(BytesOf(row["cases"]));
-  job.cases.assign(spec.cases().begin(), spec.cases().end());
-  job.counters = spec.counters();
-  job.mixed_gpus = spec.mixed_gpus();
-  job.nccl.insert(spec.nccl().begin(), spec.nccl().end());
-  job.world_size = row["world_size"].as<int>();
-  job.node_count = row["node_count"].as<int>();
-  job.candidate_node_ids = TextsOf(row["candidate_node_ids"]);
-  job.gpu_indices = IntegersOf(row["gpu_indices"]);
-  job.exclusive_node = row["exclusive_node"].as<bool>();
-  job.timeout = Duration(row["timeout_ns"].as<int64_t>());
-  job.repetition = row["repetition"].as<int>();
-  job.seed = static_cast<uint64_t>(row["seed"].as<int64_t>());
-  leased.epoch = row["epoch"].as<int64_t>();
-  leased.node_ids = TextsOf(row["node_ids"]);
-  leased.done_cases = IntegersOf(row["done_cases"]);
-  for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
-    leased.failures.push_back({static_cast<v1::FailureClass>(failure["class"].get<int>()),
-                               failure["reason"].get<std::string>(),
-                               failure["nodes"].get<std::vector<std::string>>(),
-                               // Not in what older versions stored.
-                               failure.value("node", "")});
+std::vector<LeasedJob> LeasedJobsOf(pqxx::transaction_base& transaction, const pqxx::result& rows,
+                                    CandidateSets& sets) {
+  std::vector<NodeIds> candidates = sets.Of(transaction, rows);
+  std::vector<LeasedJob> leased;
+  for (const auto& row : rows) {
+    leased.push_back(LeasedOf(row, std::move(candidates[leased.size()])));
   }
-  leased.retries = row["retries"].as<int>();
-  leased.cancel_requested = row["cancel_requested"].as<bool>();
   return leased;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "storage/postgres/candidate_sets.h"
 #include "storage/postgres/pqxx.h"
 #include "storage/types.h"
 
@@ -12,12 +14,13 @@ namespace assay::storage {
 std::string CampaignColumns();
 v1::Campaign CampaignOf(const pqxx::row& row);
 
-// Of "job j"; JobOf.
-std::string JobColumns();
+// The jobs "j" of campaign $1 for JobOf; to be continued with " AND ...".
+std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// Of "job j" too; LeasedOf.
+// "SELECT " + LeasedColumns() + " FROM job j ..." for LeasedJobsOf.
 std::string LeasedColumns();
-LeasedJob LeasedOf(const pqxx::row& row);
+std::vector<LeasedJob> LeasedJobsOf(pqxx::transaction_base& transaction, const pqxx::result& rows,
+                                    CandidateSets& sets);
 
 }  // namespace assay::storage

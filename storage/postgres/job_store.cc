@@ -95,11 +95,9 @@ Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
         transaction.exec_params("SELECT 1 FROM campaign WHERE campaign_id = $1", campaign_id);
     if (campaign.empty()) return NoCampaign(campaign_id);
     int64_t last = 0;
-    for (const auto& row :
-         transaction.exec_params("SELECT " + JobColumns() +
-                                     " FROM job j WHERE j.campaign_id = $1 AND j.sequence > $2 "
-                                     "ORDER BY j.sequence LIMIT $3",
-                                 campaign_id, after, size + 1)) {
+    for (const auto& row : transaction.exec_params(
+             JobsOfCampaign() + " AND j.sequence > $2 ORDER BY j.sequence LIMIT $3", campaign_id,
+             after, size + 1)) {
       if (static_cast<int>(page.items.size()) == size) {
         page.next_token = MakePageToken('j', last);
         break;
@@ -125,10 +123,9 @@ Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string&
         campaign_id);
     if (now.empty()) return NoCampaign(campaign_id);
     changes.revision = now[0][0].as<int64_t>();
-    for (const auto& row : transaction.exec_params(
-             "SELECT " + JobColumns() +
-                 " FROM job j WHERE j.campaign_id = $1 AND j.revision >= $2 ORDER BY j.sequence",
-             campaign_id, revision)) {
+    for (const auto& row :
+         transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
+                                 campaign_id, revision)) {
       changes.jobs.push_back(JobOf(row));
     }
     return Status::Ok();
@@ -139,51 +136,46 @@ Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string&
 Result<std::vector<v1::WaitingJobs>> PostgresJobStore::ListWaiting(const std::string& campaign_id,
                                                                    const Silence& silence) {
   WaitingList list;
-  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("list_waiting", [&](pqxx::transaction_base&
-                                                                   transaction) {
-    list = {};
-    const pqxx::result rows = transaction.exec_params(
-        // Of alike jobs, those in one place of each repetition, the candidates are read once:
-        // 10,000 jobs for any of 1000 nodes have 400 MB of them.
-        "WITH place_in AS ("
-        "  SELECT sequence, state, row_number() OVER (PARTITION BY repetition ORDER BY sequence)"
-        "    AS number FROM job WHERE campaign_id = $1),"
-        " alike AS ("
-        "  SELECT count(*) AS jobs, min(sequence) AS first FROM place_in WHERE state = 1"
-        "  GROUP BY number),"
-        " queued AS ("
-        "  SELECT row_number() OVER () AS number, sum(alike.jobs) AS jobs, node_count,"
-        "         candidate_node_ids AS nodes"
-        "  FROM alike JOIN job ON job.campaign_id = $1 AND job.sequence = alike.first"
-        "  GROUP BY node_count, candidate_node_ids),"
-        " place AS ("
-        "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
-        "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"
-        "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
-        "           AS there"
-        "  FROM queued q CROSS JOIN unnest(q.nodes) AS c(id)"
-        "  LEFT JOIN node n ON n.node_id = c.id LEFT JOIN node_session s ON s.node_id = c.id),"
-        " short AS ("
-        "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
-        "    AS needed FROM place) "
-        "SELECT number, jobs, needed, id, name, " +
-            Microseconds("last_heartbeat_time") +
-            " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
-        campaign_id, Interval(silence.grace), Interval(silence.stale));
-    std::vector<v1::AbsentNode> absent;
-    for (pqxx::result::size_type i = 0; i < rows.size(); ++i) {
-      v1::AbsentNode& node = absent.emplace_back();
-      node.set_node_id(rows[i]["id"].as<std::string>());
-      node.set_name(rows[i]["name"].as<std::string>());
-      if (!rows[i]["heard"].is_null()) {
-        *node.mutable_last_heartbeat_time() = ToTimestamp(TimeOf(rows[i]["heard"]));
-      }
-      const bool last = i + 1 == rows.size() || rows[i + 1]["number"] != rows[i]["number"];
-      if (!last) continue;
-      list.Add(rows[i]["jobs"].as<int>(), rows[i]["needed"].as<int>(), std::exchange(absent, {}));
-    }
-    return Status::Ok();
-  }));
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_waiting", [&](pqxx::transaction_base& transaction) {
+        list = {};
+        const pqxx::result rows = transaction.exec_params(
+            "WITH queued AS ("
+            "  SELECT row_number() OVER () AS number, count(*) AS jobs, node_count, candidate_set,"
+            "         candidate_node_ids"
+            "  FROM job WHERE campaign_id = $1 AND state = 1"
+            "  GROUP BY node_count, candidate_set, candidate_node_ids),"
+            " place AS ("
+            "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
+            "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"
+            "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
+            "           AS there"
+            "  FROM queued q LEFT JOIN candidate_set choice"
+            "    ON choice.campaign_id = $1 AND choice.candidate_set = q.candidate_set"
+            "  CROSS JOIN unnest(coalesce(choice.node_ids, q.candidate_node_ids)) AS c(id)"
+            "  LEFT JOIN node n ON n.node_id = c.id LEFT JOIN node_session s ON s.node_id = c.id),"
+            " short AS ("
+            "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
+            "    AS needed FROM place) "
+            "SELECT number, jobs, needed, id, name, " +
+                Microseconds("last_heartbeat_time") +
+                " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
+            campaign_id, Interval(silence.grace), Interval(silence.stale));
+        std::vector<v1::AbsentNode> absent;
+        for (pqxx::result::size_type i = 0; i < rows.size(); ++i) {
+          v1::AbsentNode& node = absent.emplace_back();
+          node.set_node_id(rows[i]["id"].as<std::string>());
+          node.set_name(rows[i]["name"].as<std::string>());
+          if (!rows[i]["heard"].is_null()) {
+            *node.mutable_last_heartbeat_time() = ToTimestamp(TimeOf(rows[i]["heard"]));
+          }
+          const bool last = i + 1 == rows.size() || rows[i + 1]["number"] != rows[i]["number"];
+          if (!last) continue;
+          list.Add(rows[i]["jobs"].as<int>(), rows[i]["needed"].as<int>(),
+                   std::exchange(absent, {}));
+        }
+        return Status::Ok();
+      }));
   return std::move(list).Take();
 }
 
@@ -219,7 +211,7 @@ Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string
 Result<std::vector<LeasedJob>> PostgresJobStore::ClaimJobs(const ClaimRequest& request) {
   std::vector<LeasedJob> leased;
   ASSAY_RETURN_IF_ERROR(pool_.Run("claim_jobs", [&](pqxx::transaction_base& transaction) {
-    leased = storage::ClaimJobs(transaction, request);
+    leased = storage::ClaimJobs(transaction, request, candidates_);
     return Status::Ok();
   }));
   return leased;
@@ -237,19 +229,17 @@ Result<std::vector<LeasedJob>> PostgresJobStore::RenewLeases(const std::string& 
   }
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("renew_leases", [&](pqxx::transaction_base& transaction) {
-        held.clear();
-        for (const auto& row : transaction.exec_params(
-                 "WITH wanted AS ("
-                 "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
-                 "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 2"
-                 "  ORDER BY job.job_id FOR UPDATE OF job),"
-                 "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
-                 "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
-                 "SELECT " +
-                     LeasedColumns() + " FROM j",
-                 ids.Finish(), epochs.Finish(), owner, Interval(lease))) {
-          held.push_back(LeasedOf(row));
-        }
+        const pqxx::result rows = transaction.exec_params(
+            "WITH wanted AS ("
+            "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
+            "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 2"
+            "  ORDER BY job.job_id FOR UPDATE OF job),"
+            "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
+            "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
+            "SELECT " +
+                LeasedColumns() + " FROM j",
+            ids.Finish(), epochs.Finish(), owner, Interval(lease));
+        held = LeasedJobsOf(transaction, rows, candidates_);
         return Status::Ok();
       }));
   return held;
@@ -259,14 +249,12 @@ Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(int limit) {
   std::vector<LeasedJob> expired;
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("list_expired", [&](pqxx::transaction_base& transaction) {
-        expired.clear();
-        for (const auto& row :
-             transaction.exec_params("SELECT " + LeasedColumns() +
-                                         " FROM job j WHERE j.state = 2 AND j.lease_until <= now() "
-                                         "ORDER BY j.lease_until, j.sequence LIMIT $1",
-                                     limit)) {
-          expired.push_back(LeasedOf(row));
-        }
+        const pqxx::result rows =
+            transaction.exec_params("SELECT " + LeasedColumns() +
+                                        " FROM job j WHERE j.state = 2 AND j.lease_until <= now() "
+                                        "ORDER BY j.lease_until, j.sequence LIMIT $1",
+                                    limit);
+        expired = LeasedJobsOf(transaction, rows, candidates_);
         return Status::Ok();
       }));
   return expired;

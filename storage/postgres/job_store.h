@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/job_store.h"
+#include "storage/postgres/candidate_sets.h"
 #include "storage/postgres/pool.h"
 
 namespace assay::storage {
@@ -40,6 +41,7 @@ class PostgresJobStore : public JobStore {
   Result<bool> EndIfDone(const std::string& campaign_id);
 
   Pool& pool_;
+  CandidateSets candidates_;
 };
 
 }  // namespace assay::storage

@@ -239,6 +239,59 @@ TEST_P(JobStoreContract, JobsBehindThoseThatLackANodeAreFound) {
   EXPECT_EQ(leased[0].node_ids, (std::vector<std::string>{"a", "b"}));
 }
 
+TEST_P(JobStoreContract, JobsBehindThoseThatLackEveryNodeAreFound) {
+  Connect({"a", "b"});
+  std::vector<std::string> gone;
+  for (int i = 0; i < 500; ++i) gone.push_back(NewUuid());
+  const NodeIds candidates = gone;
+  std::vector<NewJob> all;
+  for (int i = 0; i < 40; ++i) all.push_back(MakeJob(candidates));
+  all.push_back(MakeJob({"a", "b"}));
+  Create(MakeCampaign(std::move(all)));
+  const auto leased = Claim({"a", "b"});
+  ASSERT_EQ(leased.size(), 1U);
+  EXPECT_EQ(leased[0].node_ids, std::vector<std::string>{"a"});
+}
+
+TEST_P(JobStoreContract, AJobForManyNodesNamesTheFirstAndCountsTheRest) {
+  constexpr int kNodes = 300;
+  constexpr int kJobs = 100;
+  std::vector<std::string> nodes;
+  for (int i = 0; i < kNodes; ++i) nodes.push_back(NewUuid());
+  Connect({nodes[0], nodes[1]});
+  const NodeIds candidates = nodes;
+  std::vector<NewJob> all;
+  for (int i = 0; i < kJobs; ++i) all.push_back(MakeJob(candidates));
+  const NodeIds gang(std::vector<std::string>(nodes.begin(), nodes.begin() + 20));
+  all.push_back(MakeJob(gang, 1, 20));
+  const std::string id = Create(MakeCampaign(std::move(all)));
+
+  const auto changes = jobs().ListJobChanges(id, 0);
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  ASSERT_EQ(changes->jobs.size(), static_cast<size_t>(kJobs + 1));
+  size_t bytes = 0;
+  for (const v1::Job& job : changes->jobs) bytes += job.ByteSizeLong();
+  EXPECT_LT(bytes, 1000U * kJobs) << "each of " << kNodes << " names has 36 bytes";
+  const v1::Job& first = changes->jobs[0];
+  EXPECT_EQ(first.node_names_size(), kNamedCandidates);
+  EXPECT_EQ(first.node_names(0), "name-" + nodes[0]);
+  EXPECT_EQ(first.node_names(2), nodes[2]) << "not a node that is known";
+  EXPECT_EQ(first.more_node_count(), kNodes - kNamedCandidates);
+  EXPECT_EQ(changes->jobs.back().node_names_size(), 20) << "it takes all of them";
+  EXPECT_EQ(changes->jobs.back().more_node_count(), 0);
+
+  const auto leased = Claim({nodes[1]});
+  ASSERT_EQ(leased.size(), 1U);
+  EXPECT_EQ(leased[0].job.candidate_node_ids, candidates);
+  ASSERT_TRUE(jobs().CancelCampaign(id).ok());
+  const auto listed = jobs().ListJobs(id, {2, ""});
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_EQ(listed->items[0].node_names_size(), 1);
+  EXPECT_EQ(listed->items[0].node_names(0), "name-" + nodes[1]);
+  EXPECT_EQ(listed->items[0].more_node_count(), 0);
+  EXPECT_EQ(listed->items[1].node_names_size(), kNamedCandidates) << "it never had one";
+}
+
 TEST_P(JobStoreContract, JobsBehindABusyHeadAreFound) {
   Connect({"a", "b"});
   std::vector<NewJob> list;

@@ -155,6 +155,79 @@ TEST(FilterToSql, KnowsEveryFieldAndBindsEveryValue) {
   EXPECT_EQ(condition->text.find("$2"), std::string::npos);
 }
 
+// Three jobs for any of a and b, one for any of b and c, one for a alone.
+NewCampaign CampaignWithChoices() {
+  return MakeCampaign({MakeJob({"a", "b"}), MakeJob({"a", "b"}), MakeJob({"b", "c"}),
+                       MakeJob({"a", "b"}), MakeJob({"a"})});
+}
+
+TEST(Database, StoresWhatJobsMayChooseFromOnce) {
+  PostgresStores stores;
+  for (const char* node : {"a", "b", "c"}) {
+    ASSERT_TRUE(stores.nodes().Connect("o", MakeNode(node, node), "").ok());
+  }
+  ASSERT_TRUE(stores.jobs().CreateCampaign(CampaignWithChoices()).ok());
+  EXPECT_EQ(stores.Value("SELECT sum(cardinality(node_ids)) FROM candidate_set"), "4");
+  EXPECT_EQ(stores.Value("SELECT sum(cardinality(candidate_node_ids)) FROM job"), "1");
+  const auto first = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a"}, 1});
+  const auto second = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"b"}, 1});
+  ASSERT_EQ(first->size(), 1U);
+  ASSERT_EQ(second->size(), 1U);
+  const LeasedJob& a = first->front();
+  const auto renewed =
+      stores.jobs().RenewLeases("o", std::chrono::minutes(1), {{a.job.job_id, a.epoch}});
+  ASSERT_EQ(renewed->size(), 1U);
+  const std::string* list = &a.job.candidate_node_ids.front();
+  EXPECT_EQ(&second->front().job.candidate_node_ids.front(), list) << "one copy in memory";
+  EXPECT_EQ(&renewed->front().job.candidate_node_ids.front(), list);
+}
+
+TEST(Migrate, JobsThatHadListsOfTheirOwnShareThem) {
+  PostgresStores stores;
+  for (const char* node : {"a", "b", "c"}) {
+    ASSERT_TRUE(stores.nodes().Connect("o", MakeNode(node, node), "").ok());
+  }
+  const NewCampaign campaign = CampaignWithChoices();
+  ASSERT_TRUE(stores.jobs().CreateCampaign(campaign).ok());
+  // As it was before the migration.
+  stores.Execute(
+      "UPDATE job SET candidate_node_ids = s.node_ids FROM candidate_set s "
+      "WHERE s.campaign_id = job.campaign_id AND s.candidate_set = job.candidate_set");
+  stores.Execute("DROP TABLE candidate_set");
+  stores.Execute("ALTER TABLE job DROP COLUMN candidate_set");
+  stores.Execute("DELETE FROM schema_migration WHERE name LIKE '%candidate_set'");
+  const Status migrated = stores.database().Migrate();
+  ASSERT_TRUE(migrated.ok()) << migrated;
+  EXPECT_EQ(stores.Value("SELECT sum(cardinality(node_ids)) FROM candidate_set"), "4");
+  EXPECT_EQ(stores.Value("SELECT sum(cardinality(candidate_node_ids)) FROM job"), "1");
+  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a", "b", "c"}, 8});
+  ASSERT_TRUE(leased.ok()) << leased.status();
+  ASSERT_EQ(leased->size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*leased)[i].job.candidate_node_ids, campaign.jobs[i].candidate_node_ids);
+  }
+}
+
+// A coordinator that has not been upgraded yet goes on storing them.
+TEST(Database, JobsWithListsOfTheirOwnAreClaimed) {
+  PostgresStores stores;
+  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("b", "b"), "").ok());
+  const NewCampaign campaign = CampaignWithChoices();
+  ASSERT_TRUE(stores.jobs().CreateCampaign(campaign).ok());
+  stores.Execute(
+      "UPDATE job SET candidate_node_ids = s.node_ids, candidate_set = NULL FROM candidate_set s "
+      "WHERE s.campaign_id = job.campaign_id AND s.candidate_set = job.candidate_set");
+  const auto waiting = stores.jobs().ListWaiting(campaign.campaign_id, {});
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  EXPECT_EQ(waiting->front().jobs(), 3);
+  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"b"}, 8});
+  ASSERT_EQ(leased->size(), 1U);
+  EXPECT_EQ(leased->front().job.candidate_node_ids, campaign.jobs[0].candidate_node_ids);
+  const auto listed = stores.jobs().ListJobs(campaign.campaign_id, {});
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_EQ(listed->items[1].node_names_size(), 2);
+}
+
 TEST(Database, FailuresThatOlderVersionsStoredAreRead) {
   PostgresStores stores;
   ASSERT_TRUE(stores.nodes().Connect("owner", MakeNode("a", "a"), "").ok());

@@ -96,6 +96,15 @@ TEST(CampaignProgressTest, AttemptMissedWhileDisconnectedIsTold) {
               ElementsAre("gemm on node-a GPU 3: started, attempt 2"));
 }
 
+TEST(CampaignProgressTest, APlaceSaysHowManyNodesItDoesNotName) {
+  v1::Job job = MakeJob("j", v1::JOB_STATE_QUEUED);
+  job.clear_gpu_indices();
+  for (const char* node : {"b", "c", "d"}) job.add_node_names(node);
+  EXPECT_EQ(PlacementOf(job), "node-a, b, c and 1 more");
+  job.set_more_node_count(992);
+  EXPECT_EQ(PlacementOf(job), "node-a, b, c and 993 more");
+}
+
 TEST(CampaignProgressTest, DisplayShowsBarAndRunningJobs) {
   CampaignProgress progress;
   v1::Job second = MakeJob("j2", v1::JOB_STATE_RUNNING);

@@ -37,6 +37,19 @@ TEST(ExpandTest, AnyPlacesOnceWithEveryCandidate) {
   EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('1'), IdOf('2'), IdOf('3')));
 }
 
+TEST(ExpandTest, JobsForTheSameNodesShareTheListOfThem) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  spec.set_placement(v1::PLACEMENT_POLICY_ANY);
+  spec.set_repetitions(2);
+  *spec.add_benchmarks() = spec.benchmarks(0);
+  const auto expansion = ExpandCampaign(spec, ThreeNodes());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(4));
+  for (const storage::NewJob& job : expansion->jobs) {
+    EXPECT_EQ(&job.candidate_node_ids.front(), &expansion->jobs[0].candidate_node_ids.front());
+  }
+}
+
 TEST(ExpandTest, OneJobForEveryGpu) {
   const auto expansion = ExpandCampaign(MakeSpec("gemm"), ThreeNodes());
   ASSERT_TRUE(expansion.ok());

@@ -1,0 +1,51 @@
+// A list of nodes that many jobs share.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace assay::storage {
+
+// Ids of nodes in an order that means something. Never changes; copies share one list, so
+// that thousands of jobs for any of thousands of nodes hold each name once. Thread-safe as
+// any const object.
+class NodeIds {
+ public:
+  using List = std::vector<std::string>;
+  using value_type = List::value_type;
+  using size_type = List::size_type;
+  using const_reference = List::const_reference;
+  using const_iterator = List::const_iterator;
+  using iterator = const_iterator;
+
+  NodeIds() : NodeIds(List()) {}
+  NodeIds(List ids) : ids_(std::make_shared<const List>(std::move(ids))) {}
+  NodeIds(std::initializer_list<std::string> ids) : NodeIds(List(ids)) {}
+
+  const_iterator begin() const { return ids_->begin(); }
+  const_iterator end() const { return ids_->end(); }
+  size_type size() const { return ids_->size(); }
+  bool empty() const { return ids_->empty(); }
+  const std::string& front() const { return ids_->front(); }
+  const std::string& operator[](size_type index) const { return (*ids_)[index]; }
+  operator const List&() const { return *ids_; }
+
+  // How many copies share the list, this one included.
+  long sharers() const { return ids_.use_count(); }
+
+  // By content; at once for copies.
+  friend bool operator==(const NodeIds& a, const NodeIds& b) {
+    return a.ids_ == b.ids_ || *a.ids_ == *b.ids_;
+  }
+  friend bool operator<(const NodeIds& a, const NodeIds& b) {
+    return a.ids_ != b.ids_ && *a.ids_ < *b.ids_;
+  }
+
+ private:
+  std::shared_ptr<const List> ids_;
+};
+
+}  // namespace assay::storage

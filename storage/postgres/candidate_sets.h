@@ -1,0 +1,34 @@
+// The lists of nodes that jobs with a choice share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/mutex.h"
+#include "storage/node_ids.h"
+#include "storage/postgres/pqxx.h"
+
+namespace assay::storage {
+
+// Rows of candidate_set never change, so that each is read once and kept for as long as a
+// job in memory refers to it. Thread-safe.
+class CandidateSets {
+ public:
+  // The candidates of each of `rows`, which have the columns campaign_id, candidate_set and
+  // candidate_node_ids of jobs. Throws as pqxx does.
+  std::vector<NodeIds> Of(pqxx::transaction_base& transaction, const pqxx::result& rows);
+
+ private:
+  using Key = std::pair<std::string, int>;  // Campaign and number.
+  using Sets = std::map<Key, NodeIds>;
+
+  Sets KeptOf(const std::vector<Key>& keys);
+  void Keep(const Sets& sets);
+
+  Mutex mutex_;
+  Sets kept_ ASSAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace assay::storage
