@@ -11,6 +11,9 @@ status=0
 say "overhead of a job, from real processes on loopback"
 ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
   python3 "$root/tests/e2e/overhead_bench.py" || status=1
+say "a campaign for any of many nodes"
+ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \
+  python3 "$root/tests/e2e/scale_bench.py" || status=1
 say "tcp_bandwidth beside iperf3"
 network_bench() {
   ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \

@@ -3,6 +3,7 @@
 #include "storage/fake_node_store.h"
 #include "storage/fake_result_store.h"
 #include "tests/contract/import_contract.h"
+#include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_store_contract.h"
@@ -29,6 +30,7 @@ class FakeStores : public Stores {
 const StoresFactory kFakes = [] { return std::make_unique<FakeStores>(); };
 
 INSTANTIATE_TEST_SUITE_P(Fakes, ImportContract, ::testing::Values(kFakes), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Fakes, JobNodesContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, JobStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, NodeStoreContract, ::testing::Values(kFakes), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Fakes, ResultStoreContract, ::testing::Values(kFakes), NameOfStores);

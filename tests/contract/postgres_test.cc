@@ -12,6 +12,7 @@
 #include "storage/postgres/filter_to_sql.h"
 #include "storage/result_fields.h"
 #include "tests/contract/import_contract.h"
+#include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_store_contract.h"
@@ -105,6 +106,7 @@ class PostgresStores : public Stores {
 const StoresFactory kPostgres = [] { return std::make_unique<PostgresStores>(); };
 
 INSTANTIATE_TEST_SUITE_P(Postgres, ImportContract, ::testing::Values(kPostgres), NameOfStores);
+INSTANTIATE_TEST_SUITE_P(Postgres, JobNodesContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, NodeStoreContract, ::testing::Values(kPostgres), NameOfStores);
 INSTANTIATE_TEST_SUITE_P(Postgres, ResultStoreContract, ::testing::Values(kPostgres), NameOfStores);
