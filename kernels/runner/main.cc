@@ -1,5 +1,6 @@
 // assay-runner: executes benchmark cases and verifies them.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -74,6 +75,14 @@ int DescribeOrList() { return List({}); }
 int ServeJob() { return Usage("serve: this build has no services"); }
 #endif
 
+// Whether stdout took all. A full disk must not look like a result that was kept; a reader
+// that has left, as `head` does, has what it wanted.
+bool OutputIsWritten() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return Usage("a command is missing");
   const std::string& command = arguments[0];
@@ -101,8 +110,11 @@ int Main(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
-  const int code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
-  std::fflush(stdout);
+  int code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
+  if (!assay::OutputIsWritten()) {
+    std::fprintf(stderr, "assay-runner: cannot write the output\n");
+    if (code == assay::kExitDone) code = assay::kExitFailed;
+  }
   // Threads that watch stdin are still running: leave without destroying what they use.
   _exit(code);
 }

@@ -112,6 +112,15 @@ TEST(RunnerCommandLine, ExitCodesTellWhatHappened) {
   EXPECT_EQ(Invoke({"serve"}).exit.code, kExitUsage);
 }
 
+TEST(RunnerCommandLine, OutputThatCannotBeWrittenIsAnError) {
+  SubprocessOptions options;
+  options.argv = {"/bin/sh", "-c", ASSAY_RUNNER " list >/dev/full"};
+  const auto output = RunCommand(std::move(options), 60s);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->exit.code, kExitFailed);
+  EXPECT_EQ(output->output, "assay-runner: cannot write the output\n");
+}
+
 TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"run", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
