@@ -21,8 +21,9 @@ constexpr Duration kStopGrace = std::chrono::seconds(2);
 constexpr Duration kExitGrace = std::chrono::seconds(10);
 // From the first rank's end: what its peers notice of it, or it of them.
 constexpr Duration kTellGrace = std::chrono::seconds(1);
-// Where the peer was another node's rank: the coordinator's word of it.
-constexpr Duration kSpreadTellGrace = std::chrono::seconds(3);
+// Where the peer was another node's rank: the coordinator's word of it. That node waits for what
+// its own ranks tell, and reports when they have gone.
+constexpr Duration kSpreadTellGrace = kTellGrace + kStopGrace + std::chrono::seconds(1);
 // Where it is not reached and a third node hears more: rank 0 notices up to two seconds later
 // than others, and its node reports when its processes have gone.
 constexpr Duration kThirdTellGrace = std::chrono::seconds(5);
@@ -445,6 +446,7 @@ void RankGroup::End() {
   for (RankState& state : ranks_) {
     state.process.CloseInput();
     state.process.Signal(SIGTERM);
+    state.process.Signal(SIGCONT);  // A stopped one takes no other signal but SIGKILL.
   }
 }
 

@@ -23,6 +23,10 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "../e2e"))
+
+from harness import eventually
 from system_run import Stack
 
 # "prepare" is when the runners have started; the last is the verification after timing.
@@ -85,15 +89,6 @@ class Agent:
         with open(self.log, errors="replace") as file:
             file.seek(self.mark)
             return re.search(pattern, file.read(), re.DOTALL)
-
-
-def eventually(condition, seconds, what, poll=0.05):
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(poll)
-    return found
 
 
 def gpu_processes():

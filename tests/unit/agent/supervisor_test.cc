@@ -232,6 +232,11 @@ TEST_F(SupervisorTest, ASignalTellsMoreThanALostPeer) {
   EXPECT_THAT(crash.message(), AllOf(StartsWith("rank 1:"), HasSubstr("signal 11")));
 }
 
+TEST_F(SupervisorTest, ARankThatWasStoppedEndsWithTheOthers) {
+  const v1::Failure told = FailureOf(Job("gang_stopped", 2));
+  EXPECT_EQ(told.reason(), "GPU_LOST") << "killed, without a word: " << told.message();
+}
+
 TEST_F(SupervisorTest, SpreadGangWaitsForGo) {
   v1::JobSpec spec = Job("gang_ok", 2);
   spec.mutable_ranks()->RemoveLast();

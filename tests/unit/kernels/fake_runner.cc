@@ -54,6 +54,9 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"gang_cut_off", {"a gang whose rank 0 hears no other", v1::RESOURCE_KIND_NETWORK}},
       {"gang_segv",
        {"rank 0 ends as if a peer were lost, then rank 1 by SIGSEGV", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_stopped",
+       {"rank 0 stops, then rank 1 dies; rank 0, continued, gives up: its GPU fell off the bus",
+        v1::RESOURCE_KIND_NETWORK}},
       {"gang_gpu_lost",
        {"rank 0 ends as if a peer were lost, then rank 1 gives up: its GPU fell off the bus",
         v1::RESOURCE_KIND_NETWORK}},
@@ -214,9 +217,14 @@ bool LosesPeer(const std::string& name) {
   _exit(4);
 }
 
-// Rank 0 has ended, and has been seen to, before rank 1 does anything.
+// Rank 0 has ended or stopped, and has been seen to, before rank 1 does anything.
 void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
-  if (start.rank() == 0) _exit(4);
+  if (start.rank() == 0) {
+    if (name != "gang_stopped") _exit(4);
+    signal(SIGTERM, SIG_IGN);
+    raise(SIGSTOP);
+    GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
+  }
   usleep(100'000);
   if (name == "gang_gpu_lost") GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
   signal(SIGSEGV, SIG_DFL);
@@ -233,7 +241,7 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
   } else if (name == "bad_abort") {
     GiveUp(v1::FAILURE_CLASS_USER, "CANCELLED");
-  } else if (name == "gang_segv" || name == "gang_gpu_lost") {
+  } else if (name == "gang_segv" || name == "gang_gpu_lost" || name == "gang_stopped") {
     FollowRankZero(name, start);
   } else if (LosesPeer(name) && start.rank() == 0) {
     LosePeer(name, start.world_size());
