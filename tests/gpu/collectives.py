@@ -384,8 +384,9 @@ def main():
         print(f"FAILED {row['benchmark']} {row['parameters']}: {row['failure_message']}")
     missed = sum(one.missed() for one in judged) + ring_lines(campaigns)[1]
     print(f"{len(judged)} comparisons, {missed} missed; {len(campaigns.rows)} results, "
-          f"{len(campaigns.failed)} failed")
-    return 1 if missed or campaigns.failed else 0
+          f"{len(campaigns.failed)} failed; {len(campaigns.not_passed)} campaigns not passed"
+          + "".join(f" {name}" for name in campaigns.not_passed))
+    return 1 if missed or campaigns.failed or campaigns.not_passed else 0
 
 
 if __name__ == "__main__":

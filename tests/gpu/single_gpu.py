@@ -169,9 +169,12 @@ class Campaigns:
         self.rows = []
         self.times = {}
         self.failed = []
+        self.not_passed = []  # Names of campaigns: of some of their cases there may be no row.
 
     def run(self, name, text):
         print(self.stack.campaign(text), flush=True)
+        if self.stack.code != 0:
+            self.not_passed.append(name)
         rows = sorted(self.stack.rows(name), key=lambda row: row["time"])
         self.rows += rows
         self.failed += [row for row in rows if row["outcome"] == "failed"]
@@ -350,8 +353,9 @@ def main():
         print(f"FAILED {row['benchmark']} {row['parameters']}: {row['failure_message']}")
     missed = [one for one in judged if one.verdict() in ("MISSED", "not measured")]
     print(f"{len(judged)} bars, {len(missed)} missed; {len(campaigns.rows)} results, "
-          f"{len(campaigns.failed)} failed")
-    return 1 if missed or campaigns.failed else 0
+          f"{len(campaigns.failed)} failed; {len(campaigns.not_passed)} campaigns not passed"
+          + "".join(f" {name}" for name in campaigns.not_passed))
+    return 1 if missed or campaigns.failed or campaigns.not_passed else 0
 
 
 if __name__ == "__main__":

@@ -62,6 +62,28 @@ class Bars(unittest.TestCase):
         self.assertIn("| PyTorch |", judge(100).line())
 
 
+class FakeStack:
+    """Every campaign is refused."""
+    code = 2
+
+    def campaign(self, _):
+        return "refused"
+
+    def rows(self, _):
+        return []
+
+    def run(self, *_):
+        return ""
+
+
+class RefusedCampaigns(unittest.TestCase):
+    def test_are_told_though_they_have_no_rows(self):
+        campaigns = single_gpu.Campaigns(FakeStack())
+        with contextlib.redirect_stdout(io.StringIO()):
+            campaigns.run("single-gpu-00", "name: x")
+        self.assertEqual(campaigns.not_passed, ["single-gpu-00"])
+
+
 class WithoutPyTorch(unittest.TestCase):
     def test_bars_are_not_measured_and_say_why(self):
         with tempfile.TemporaryDirectory() as folder:
