@@ -9,8 +9,8 @@ runner=$1
 shift
 vendors="gemm sustained all_reduce all_gather reduce_scatter broadcast reduce all_to_all gather
          scatter send_recv ring_all_reduce overlap"
-# Namespace assay, in the mangled names; ranks are processes of their own.
-own="--target-processes all --kernel-name kns=5assay"
+# Of namespace assay; ranks are processes of their own.
+own="--target-processes all --kernel-name kns=assay"
 
 if ! command -v compute-sanitizer > /dev/null; then
   echo "skipped: compute-sanitizer is not installed"
