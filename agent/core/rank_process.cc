@@ -148,6 +148,7 @@ Status RankProcess::ReadEvents(const OnEvent& on_event) {
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return Status::Ok();
     decoder_.Append({chunk.data(), static_cast<size_t>(size)});
+    ReadOutput();  // What it wrote before these events is there by now.
     for (;;) {
       auto frame = decoder_.Next();
       Status status = frame.status();

@@ -77,8 +77,8 @@ class Trial:
     def unknowable(self):
         """Two ranks do not reach each other: there is no third to tell whose fault it is, or it
         is rank 0, which hears all, that says nothing."""
-        if self.early_stop:
-            return self.ranks == 2 or self.victim == 0
+        if self.early_stop:  # Of a runner that is never ready its agent knows.
+            return self.phase != "prepare" and (self.ranks == 2 or self.victim == 0)
         return self.kind == "gang_link" and self.ranks == 2
 
     def __str__(self):
