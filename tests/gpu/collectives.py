@@ -7,8 +7,8 @@ gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as lo
 samples. Both take turns, for NCCL at 1 MiB differs by some percent from one start of its
 ranks to the next. Entries with `nodes: 2`
 run on two further agents, each with half of the GPUs, which NCCL takes for two machines.
-Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is missed
-or a case failed, 77 with fewer than two GPUs.
+Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is missed,
+a case failed or an entry did not pass, 77 with fewer than two GPUs.
 
     collectives.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
                    [--rounds N] [--seconds N]

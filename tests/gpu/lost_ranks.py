@@ -106,7 +106,7 @@ def submit(stack, text):
 
 
 def how_it_ended(stack, campaign):
-    """"" while it runs, else what `campaign show` says."""
+    """What `campaign show` says of one that has ended; nothing while it runs."""
     shown = json.loads(stack.run("campaign", "show", campaign, "-o", "json"))
     active = shown["state"] == "CAMPAIGN_STATE_ACTIVE"
     return "" if active else stack.run("campaign", "show", campaign)
@@ -132,10 +132,13 @@ def trial(stack, agents, ranks, phase, kind, source):
     begin = time.monotonic()
     with contextlib.suppress(ProcessLookupError):
         os.kill(victim, SIGNALS[kind])
-    shown = eventually(lambda: how_it_ended(stack, campaign), BOUNDS[kind], "the end of the job")
+    try:
+        shown = eventually(lambda: how_it_ended(stack, campaign), BOUNDS[kind],
+                           "the end of the job")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGCONT)
     took = time.monotonic() - begin
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(victim, signal.SIGCONT)
     failure = re.search(r": ([A-Z_]+): (.*\brank \d+\b.*)", shown)
     if failure:
         assert failure[1] == REASONS[kind], shown

@@ -6,7 +6,8 @@ examples/single-gpu.yaml entry by entry, and right before and after each entry m
 the references of the entry's bars, most with PyTorch, in one process that stays loaded:
 the mean of both met the temperature and power that our case met. Of several GPUs all
 use the first. Writes to --out report.md, results.csv and references.json.
-Exit code 1 if a bar is missed or not measured or a case failed, 77 without a GPU.
+Exit code 1 if a bar is missed or not measured, a case failed or an entry did not pass, 77
+without a GPU.
 
     single_gpu.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
 """
