@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "kernels/cuda/cuda_check.h"
+
 namespace assay {
 
 // Copies, and waits until it is done: a copy from pageable memory returns before that, and
@@ -14,6 +16,13 @@ namespace assay {
 inline cudaError_t WriteToGpu(void* to, const void* from, size_t bytes) {
   const cudaError_t copied = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
   return copied == cudaSuccess ? cudaDeviceSynchronize() : copied;
+}
+
+// Writes `bytes` bytes of 0xff, NaN in every floating type, at `data`.
+inline Status PlantNan(void* data, size_t bytes) {
+  ASSAY_CUDA(cudaMemset(data, 0xff, bytes));
+  ASSAY_CUDA(cudaDeviceSynchronize());
+  return Status::Ok();
 }
 
 // Memory that CUDA reaches, set to other bytes as long as this lives.

@@ -2,7 +2,8 @@
 // of its own, so that nothing in the benchmarks can plant a fault.
 //   planted_faults VARIANTS [NAME...]
 // VARIANTS is kernel_variants.txt, the parameters that reach kernels which no self-test
-// does; with names, of these benchmarks only. Exit code 77: no GPU, nothing tested.
+// does; with names, of these benchmarks only; the name beside_vendors stands for Assay's own
+// kernels of those that run cuBLASLt's or NCCL's. Exit code 77: no GPU, nothing tested.
 #include "tests/gpu/planted_faults.h"
 
 #include <algorithm>
@@ -23,6 +24,9 @@ namespace {
 // replayed from a graph.
 constexpr int kSeeds = 10;
 constexpr int kRunsOfSeed = 5;
+
+// Stands for TestBesideVendors where benchmarks are named.
+constexpr char kBesideVendors[] = "beside_vendors";
 
 int failures = 0;
 
@@ -205,10 +209,16 @@ int Main(const std::string& path, const std::vector<std::string>& names) {
     std::fprintf(stderr, "planted_faults: %s\n", variants.status().message().c_str());
     return 2;
   }
+  for (const std::string& name : names) {
+    if (name == kBesideVendors || BuiltinBenchmarks().Find(name).ok()) continue;
+    std::fprintf(stderr, "planted_faults: no benchmark is named \"%s\"\n", name.c_str());
+    return 2;
+  }
   const auto chosen = [&](const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
   if (names.empty()) TestPieces();
+  if (chosen(kBesideVendors)) TestBesideVendors();
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     const BenchmarkInfo& info = benchmark->Info();
     if (info.resource != Resource::kGpu || info.collective || !chosen(info.name)) continue;

@@ -19,4 +19,16 @@ void Expect(const std::string& what, const Result<Verdict>& verdict, bool passes
 // The checks by themselves, on inputs and outputs that the tests make.
 void TestPieces();
 
+// Assay's own kernels of the benchmarks that run cuBLASLt's or NCCL's, which make inputs, sum
+// up and verify: all of them, beside results that the host has computed. compute-sanitizer's
+// racecheck fails in the vendors' kernels; in these it works.
+void TestBesideVendors();
+
+// Parts of these.
+Status TestGemm();
+Status TestHostGemm();
+Status TestReductions();
+Status TestMoves();
+Status TestRing();
+
 }  // namespace assay

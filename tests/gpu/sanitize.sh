@@ -1,16 +1,21 @@
 #!/bin/sh
 # compute-sanitizer's memcheck and racecheck over the self-test of each benchmark on GPUs, and
-# over its lines of kernel_variants.txt; of those that run cuBLASLt's or NCCL's kernels, over
-# Assay's own beside them, which make the inputs, sum up and verify.
-# Usage: sanitize.sh ASSAY_RUNNER [NAME...]
+# over its lines of kernel_variants.txt. Of those that run cuBLASLt's or NCCL's kernels, only
+# memcheck of Assay's own beside them: racecheck fails in the vendors', also where it is told to
+# leave them out. "beside_vendors" runs these own ones by themselves, in every type and under both.
+# Usage: sanitize.sh ASSAY_RUNNER PLANTED_FAULTS [NAME...]
 # Exit code 77: no GPU or no compute-sanitizer here, nothing tested.
 set -u
 runner=$1
-shift
+planted_faults=$2
+shift 2
 vendors="gemm sustained all_reduce all_gather reduce_scatter broadcast reduce all_to_all gather
          scatter send_recv ring_all_reduce overlap"
-# Of namespace assay; ranks are processes of their own.
-own="--target-processes all --kernel-name kns=assay"
+# Kernels of namespace assay. NCCL tries ones that this GPU lacks, which is no error of ours;
+# what our calls return, the self-test looks at.
+own="--kernel-name kns=assay --report-api-errors no"
+# Seconds that one run may take: NCCL's kernels wait for each other, and a sanitizer may stop one.
+limit=300
 
 if ! command -v compute-sanitizer > /dev/null; then
   echo "skipped: compute-sanitizer is not installed"
@@ -26,6 +31,7 @@ names=$*
 if [ -z "$names" ]; then
   # The benchmarks on GPUs are those that fail to start where no GPU is visible.
   hidden=$(CUDA_VISIBLE_DEVICES='' "$runner" selftest)
+  names=beside_vendors
   for name in $(echo "$hidden" | awk '$2 == "unsupported:" { print $1 }'); do
     if echo "$selftest" | grep -q "^$name *ok"; then
       names="$names $name"
@@ -38,27 +44,50 @@ fi
 variants=$(dirname "$0")/kernel_variants.txt
 failures=0
 runs=0
+
+# check NAME TOOL OPTIONS GOOD ANY COMMAND...: the command succeeds under the tool, which says that
+# it was there; lines of its output match GOOD, and are counted beside those that match ANY.
+check() {
+  name=$1
+  tool=$2
+  options=$3
+  good=$4
+  any=$5
+  shift 5
+  runs=$((runs + 1))
+  begin=$(date +%s)
+  # Unquoted: several words, or none.
+  output=$(timeout $limit compute-sanitizer --tool "$tool" --error-exitcode 9 $options "$@" 2>&1)
+  status=$?
+  took=$(($(date +%s) - begin))
+  summary=$(echo "$output" | sed -n 's/^=* *\(.*SUMMARY:.*\)/\1/p' | tail -1)
+  ran=$(echo "$output" | grep -c "$good")
+  if [ $status -eq 0 ] && [ -n "$summary" ] && [ "$ran" -gt 0 ]; then
+    printf 'ok   %-24s %-9s %s, %s of %s cases, %s s\n' "$name" "$tool" "$summary" "$ran" \
+      "$(echo "$output" | grep -c "$any")" "$took"
+  else
+    failures=$((failures + 1))
+    printf 'FAIL %-24s %-9s %s (exit code %s, %s s)\n' "$name" "$tool" "$summary" $status "$took"
+    echo "$output" | head -40
+  fi
+}
+
 for name in $names; do
-  case " $(echo $vendors) " in *" $name "*) kernels=$own ;; *) kernels= ;; esac
-  # The self-test, and then the name again with the parameters of each line.
-  set -- "$name"
-  for word in $(grep "^$name " "$variants"); do set -- "$@" "$word"; done
-  for tool in memcheck racecheck; do
-    runs=$((runs + 1))
-    # Unquoted: several words, or none.
-    output=$(compute-sanitizer --tool $tool --error-exitcode 9 $kernels "$runner" selftest "$@" 2>&1)
-    status=$?
-    summary=$(echo "$output" | sed -n 's/^=* *\(.*SUMMARY:.*\)/\1/p' | tail -1)
-    ran=$(echo "$output" | grep -c "^$name.* ok")
-    if [ $status -eq 0 ] && [ -n "$summary" ] && [ "$ran" -gt 0 ]; then
-      printf 'ok   %-24s %-9s %s, %s of %s cases\n' "$name" $tool "$summary" "$ran" \
-        "$(echo "$output" | grep -c "^$name ")"
-    else
-      failures=$((failures + 1))
-      printf 'FAIL %-24s %-9s %s (exit code %s)\n' "$name" $tool "$summary" $status
-      echo "$output" | head -40
-    fi
-  done
+  tools="memcheck racecheck"
+  options=
+  case " $(echo $vendors) " in *" $name "*) tools=memcheck options=$own ;; esac
+  if [ "$name" = beside_vendors ]; then
+    set -- "$planted_faults" "$variants" "$name"
+    good='^ok '
+    any='^\(ok\|FAIL\) '
+  else
+    # The self-test, and then the name again with the parameters of each line.
+    set -- "$runner" selftest "$name"
+    for word in $(grep "^$name " "$variants"); do set -- "$@" "$word"; done
+    good="^$name.* ok"
+    any="^$name "
+  fi
+  for tool in $tools; do check "$name" "$tool" "$options" "$good" "$any" "$@"; done
 done
 echo "$runs runs, $failures failures"
 [ $runs -gt 0 ] && [ $failures -eq 0 ]
