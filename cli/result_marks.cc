@@ -24,16 +24,21 @@ struct KnownFlag {
   std::string_view meaning;
 };
 
-constexpr std::array<KnownFlag, 15> kKnown = {{
+constexpr std::array<KnownFlag, 20> kKnown = {{
     {"above_ceiling", 'E',
      "faster than its measured ceiling: that was disturbed, or caches helped"},
     {"busy_host", 'B', "the host had more load than hardware threads"},
+    {"disk_free", 'D', "little of the disk was free for results"},
     {"gpu_processes", 'P', "other processes were on the GPU before the job"},
     {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},
     {"hot_cache", 'H', "every iteration found its inputs in the cache"},
     {"imported", 'I', "another program measured it, and Assay read its output"},
+    {"memory_free", 'F', "little of the host's memory was free before the job"},
     {"noisy", 'N', "the median is known to no better than 2.5%"},
+    {"pcie_generation", 'L', "PCIe ran below the GPU's highest generation"},
+    {"pcie_width", 'W', "PCIe had fewer lanes than the GPU takes"},
     {"recalled_spec", 'R', "the GPU's spec sheet was not checked against the vendor's"},
+    {"row_remap", 'X', "a faulty row of the GPU's memory waits for a reset to be replaced"},
     {"shared_gpu", 'S', "other processes were on the GPU"},
     {"simulated", 'M', "no hardware was measured"},
     {"throttled", 'T', "heat, power or a fault held the clocks down"},

@@ -11,6 +11,7 @@
 #include "common/parameter.h"
 #include "common/units.h"
 #include "schema/interval.h"
+#include "schema/result_flags.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
@@ -207,6 +208,14 @@ Status CheckVersion(Filter& restriction) {
       .WithHint("write for example 580 or 580.95.05");
 }
 
+// For a word after `flag` that is close to none.
+std::string FlagHint(const std::string& word) {
+  for (const auto& [doubt, filter] : schema::kOtherDoubts) {
+    if (doubt == word) return word + " is found by `" + std::string(filter) + "`";
+  }
+  return "`flag : WORD` also looks for words of newer agents and other importers";
+}
+
 Status CheckWord(const Filter& restriction, const std::vector<std::string>& words) {
   const std::string& value = restriction.value;
   const bool pattern = value.starts_with('*') || value.ends_with('*');
@@ -216,7 +225,8 @@ Status CheckWord(const Filter& restriction, const std::vector<std::string>& word
   for (const std::string& word : words) known += (known.empty() ? "" : ", ") + word;
   const std::string closest = ClosestName(value, words);
   Status error = BadValue(restriction, "one of " + known);
-  return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
+  if (!closest.empty()) return error.WithHint("did you mean `" + closest + "`?");
+  return restriction.field == "flag" ? error.WithHint(FlagHint(value)) : error;
 }
 
 Status CheckUnordered(const Filter& restriction) {
@@ -343,7 +353,10 @@ std::vector<ResultField> MakeFields() {
        [](R r) { return Text(Case(r).prediction().regime()); },
        {"launch", "memory", "cache", "compute", "link"}},
       {"failure", kText, [](R r) { return Text(Case(r).failure().reason()); }},
-      {"flag", kText, [](R r) { return List(Case(r).conditions().flags()); }},
+      {"flag",
+       kText,
+       [](R r) { return List(Case(r).conditions().flags()); },
+       {schema::kResultFlags.begin(), schema::kResultFlags.end()}},
       {"time", kNumber,
        [](R r) {
          return Case(r).has_end_time() ? Number(SecondsSince1970(FromTimestamp(Case(r).end_time())))

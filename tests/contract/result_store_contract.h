@@ -333,7 +333,7 @@ TEST_P(ResultStoreContract, OddTextIsKeptOrRefusedAlone) {
   EXPECT_TRUE(Is(outcomes[1], CommitVerdict::kStored, true));
   EXPECT_TRUE(Is(outcomes[2], CommitVerdict::kStored, true));
   EXPECT_EQ(Matching("region = NULL"), 1U);
-  EXPECT_EQ(Matching("flag = \"a,\\\"b\\\"\\\\\""), 1U);
+  EXPECT_EQ(Matching("flag : \"a,\\\"b\\\"\\\\\""), 1U);
 }
 
 }  // namespace assay::storage

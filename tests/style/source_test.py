@@ -1,4 +1,5 @@
-"""Small rules of the house: size of files, nothing unfinished, no sleeping tests, scripts that run."""
+"""Small rules of the house: size of files, nothing unfinished, no sleeping tests, scripts that run,
+flags of results that filters and docs know."""
 
 import os
 import re
@@ -17,9 +18,26 @@ MAY_SLEEP = {
     "tests/e2e/harness.py",
 }
 
+# How code puts a flag on a result.
+FLAG = re.compile(r"""(?:flags\.push_back|add_flags|Warn|JudgeSpace)\(\s*"(\w+)\"""")
+FLAGS = "schema/result_flags.h"
+
+
+def flag_faults():
+    """Flags that the code sets and the list of them, or the document, does not have, and more."""
+    listed = tree.read(FLAGS)
+    listed = set(re.findall(r'"(\w+)"', listed[:listed.index("kOtherDoubts")]))
+    flags = {flag for path in tree.files(*CODE) if not path.startswith("tests/")
+             for flag in FLAG.findall(tree.read(path))}
+    document = tree.read("docs/benchmarks.md")
+    return ([f"{FLAGS}: {flag} is missing" for flag in sorted(flags - listed)] +
+            [f"{FLAGS}: nothing sets {flag}" for flag in sorted(listed - flags)] +
+            [f"docs/benchmarks.md: the mark of {flag} is missing" for flag in sorted(flags)
+             if not re.search(rf"`[A-Z]` {flag}\b", document)])
+
 
 def main():
-    faults = []
+    faults = flag_faults()
     for path in tree.files(*CODE):
         text = tree.read(path)
         lines = text.splitlines()

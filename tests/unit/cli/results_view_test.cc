@@ -9,6 +9,7 @@
 
 #include "cli/result_marks.h"
 #include "cli/utf8.h"
+#include "schema/result_flags.h"
 
 namespace assay::cli {
 namespace {
@@ -103,15 +104,15 @@ TEST(ResultsTableTest, ShapesAndSizesAreWrittenForPeople) {
 TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {
   v1::StoredResult hot = Gemm("1024", "bf16", 500);
   hot.mutable_case_result()->mutable_conditions()->add_flags("throttled");
-  hot.mutable_case_result()->mutable_conditions()->add_flags("dusty");
+  hot.mutable_case_result()->mutable_conditions()->add_flags("angry");
   hot.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_cache("hot");
   v1::StoredResult unsupported = Failed("UNSUPPORTED");
   unsupported.mutable_case_result()->set_outcome(v1::CASE_OUTCOME_UNSUPPORTED);
   const std::string text = ResultsTable(
       {hot, Failed("VERIFICATION_FAILED"), Failed("VERIFICATION_FAILED"), unsupported}, {});
   EXPECT_THAT(text, HasSubstr("FAILED"));
-  EXPECT_THAT(text, HasSubstr("TDH\n"));
-  EXPECT_THAT(text, HasSubstr("D  dusty\n"
+  EXPECT_THAT(text, HasSubstr("TAH\n"));
+  EXPECT_THAT(text, HasSubstr("A  angry\n"
                               "H  hot_cache: every iteration found its inputs in the cache\n"
                               "T  throttled: heat, power or a fault held the clocks down\n"
                               "[1] VERIFICATION_FAILED: error 0.3, tolerance 0.01\n"
@@ -129,6 +130,19 @@ TEST(ResultsTableTest, TheRegimeIsShownAndASheetFromMemoryMarked) {
   EXPECT_THAT(ResultsTable({result}, {}), Not(HasSubstr("recalled_spec")));
   prediction.set_spec("RTX 5090");
   EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("R  recalled_spec: "));
+}
+
+TEST(MarksTest, EveryFlagHasALetterAndAMeaning) {
+  v1::CaseResult run;
+  for (const std::string_view flag : schema::kResultFlags) {
+    run.mutable_conditions()->add_flags(std::string(flag));
+  }
+  Marks marks;
+  marks.Flags(run);
+  const std::string legend = marks.Legend(0);
+  for (const std::string_view flag : schema::kResultFlags) {
+    EXPECT_THAT(legend, HasSubstr("  " + std::string(flag) + ": "));
+  }
 }
 
 TEST(MarksTest, EveryWayToBeTakenForSomethingElse) {
@@ -157,7 +171,7 @@ TEST(MarksTest, EveryWayToBeTakenForSomethingElse) {
   // Flags of a newer runner get letters that no known one has.
   run.mutable_conditions()->add_flags("tsunami");
   run.mutable_conditions()->add_flags("sun");
-  EXPECT_EQ(marks.Flags(run), "TSBUADHZGNM");
+  EXPECT_EQ(marks.Flags(run), "TSBUAJHZGNM");
 }
 
 TEST(MarksTest, NoisyIsWhatHasAWideIntervalWhateverEndedTheTiming) {

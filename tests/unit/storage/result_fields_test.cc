@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schema/result_flags.h"
 #include "storage/page_token.h"
 #include "storage/timestamps.h"
 
@@ -101,15 +102,33 @@ TEST(ResultFilter, RefusesWordsThatNoResultSays) {
         {"outcome != OK", "one of ok"},
         {"benchmark = x AND NOT regime = bogus", "one of launch, memory, cache, compute, link"},
         {"cache = warm", "one of cold, hot, none"},
+        {"NOT flag = throttling_before", "one of above_ceiling, busy_host, disk_free"},
+        {"flag != T", "throttled, throttled_before, unsettled, unverified"},
         {"stop_reason = noise", "one of confidence, noise_stable, time_budget, max_samples"}}) {
     const Status error = ParseResultFilter(bad).status();
     EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
     EXPECT_THAT(error.message(), HasSubstr(allowed));
   }
   EXPECT_THAT(ParseResultFilter("regime = memry").status().hint(), HasSubstr("`memory`"));
-  for (const char* good : {"outcome = ok", "regime : *", "regime = comp*", "regime : lau",
+  for (const auto& [bad, hint] : {std::pair("flag = thottled", "did you mean `throttled`?"),
+                                  {"flag = shared_cpu", "`shared_gpu`"},
+                                  {"flag = noisy", "by `uncertainty > 0.025`"},
+                                  {"flag = hot_cache", "by `cache = hot`"},
+                                  {"flag = dusty", "`flag : WORD`"}}) {
+    const Status error = ParseResultFilter(bad).status();
+    EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
+    EXPECT_THAT(error.hint(), HasSubstr(hint)) << bad;
+  }
+  for (const char* good : {"flag = throttled", "flag : dusty", "flag = throt*", "flag : *",
+                           "outcome = ok", "regime : *", "regime = comp*", "regime : lau",
                            "regime = *", "stop_reason != confidence", "uncertainty > 2.5e-2"}) {
     EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
+  }
+}
+
+TEST(ResultFilter, FindsTheDoubtsThatAreNoFlags) {
+  for (const auto& [doubt, filter] : schema::kOtherDoubts) {
+    EXPECT_TRUE(ParseResultFilter(filter).ok()) << doubt;
   }
 }
 
