@@ -1,11 +1,12 @@
 """tcp_bandwidth beside iperf3: on loopback, and between two network namespaces.
 
 In turns, so that both meet the same neighbours; medians of the turns. Ends with 1 if
-tcp_bandwidth falls below 0.95 of iperf3, and with 77 where namespaces are not allowed;
-`--loopback` measures that part alone.
+tcp_bandwidth falls below 0.95 of iperf3, and with 77 where there is no iperf3 or namespaces
+are not allowed; `--loopback` measures that part alone.
 """
 
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -90,6 +91,9 @@ def main():
 
 
 if __name__ == "__main__":
+    if not shutil.which("iperf3"):
+        print("skipped: there is no program `iperf3`")
+        sys.exit(namespaces.SKIPPED)
     if "--loopback" not in sys.argv:
         namespaces.enter()
     sys.exit(0 if main() else 1)

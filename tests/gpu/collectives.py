@@ -7,8 +7,10 @@ gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as lo
 samples. Both take turns, for NCCL at 1 MiB differs by some percent from one start of its
 ranks to the next. Entries with `nodes: 2`
 run on two further agents, each with half of the GPUs, which NCCL takes for two machines.
-Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is missed,
-a case failed or an entry did not pass, 77 with fewer than two GPUs.
+Last come the bars that other programs measure: gpu_slow_rank (is a delayed rank named?) and
+network_bench.py (tcp_bandwidth beside iperf3), which --only takes by the names slow_rank and
+network. Writes to --out report.md, results.csv and references.json. Exit code 1 if a bar is
+missed, a case failed or an entry did not pass, 77 with fewer than two GPUs.
 
     collectives.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
                    [--rounds N] [--seconds N]
@@ -39,6 +41,7 @@ LARGE = 0.01           # From 1 MiB on: at most this much slower than the refere
 SMALL = 0.03           # Below: this, or the reference's own spread if it is wider.
 RING_BYTES, RING, RING_STRETCH = 256 * MIB, 0.75, 0.90
 PEER = 0.02
+SKIPPED = 77
 
 
 class Reference:
@@ -258,7 +261,15 @@ def other_lines(campaigns, judged, beside):
     return lines
 
 
-def report(campaigns, judged, beside, left_out, command):
+def report(campaigns, judged, beside, others, left_out, command):
+    lines = collective_lines(campaigns, judged, beside, command) if campaigns.rows else []
+    lines += [one.text() for one in others]
+    if left_out:
+        lines += ["", "Left out for want of time:", ""] + [entry.strip() for entry in left_out]
+    return "\n".join(lines) + "\n"
+
+
+def collective_lines(campaigns, judged, beside, command):
     first = next(row for row in campaigns.rows if row.get("gpu_model"))
     rings, _ = ring_lines(campaigns)
     lines = [f"# Collectives and links of {first['gpu_model']} GPUs", "",
@@ -287,10 +298,48 @@ def report(campaigns, judged, beside, left_out, command):
               "|---|---|---|---|---|---|---|"] + model_lines(campaigns)
     lines += ["", "## Links, overlap, gangs over two agents", "",
               "| benchmark | parameters | result | time | flags |", "|---|---|---|---|---|"]
-    lines += other_lines(campaigns, judged, beside)
-    if left_out:
-        lines += ["", "Left out for want of time:", ""] + [entry.strip() for entry in left_out]
-    return "\n".join(lines) + "\n"
+    return lines + other_lines(campaigns, judged, beside)
+
+
+class Other:
+    """A bar that another program measures: what it printed, and what its exit code says."""
+
+    def __init__(self, title, *commands, env=None):
+        """Of several commands the next is tried where one has to skip."""
+        self.title, self.printed = title, ""
+        code = SKIPPED
+        for command in commands:
+            if code == SKIPPED:
+                code = self.run(command, env)
+        self.verdict = {0: "met", SKIPPED: "skipped"}.get(code, "MISSED")
+
+    def run(self, command, env):
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, check=False, env=env)
+        except OSError as error:
+            self.printed += str(error)
+            return error.errno
+        self.printed += done.stdout
+        return done.returncode
+
+    def text(self):
+        return f"\n## {self.title}\n\n```\n{self.printed.strip()}\n```\n\n{self.verdict}\n"
+
+
+def slow_rank(_, references, gpus):
+    return Other("A rank delayed by 200 us is named",
+                 [os.path.join(references, "gpu_slow_rank"), str(gpus)])
+
+
+def network(programs, *_):
+    bench = [sys.executable, os.path.join(HERE, "../e2e/network_bench.py")]
+    build = os.path.dirname(os.path.abspath(programs))
+    return Other("The network between nodes", bench, [*bench, "--loopback"],
+                 env={**os.environ, "ASSAY_BUILD": build})
+
+
+OTHERS = {"slow_rank": slow_rank, "network": network}
 
 
 def beside_of(campaigns, name, benchmark):
@@ -319,22 +368,27 @@ def main():
     parser.add_argument("references", help="folder of gpu_reference_nccl and gpu_reference_peer")
     parser.add_argument("--out", required=True)
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/collectives.yaml"))
-    parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
+    parser.add_argument("--only", nargs="*", default=[],
+                        help="entries that contain one of these; slow_rank, network")
     parser.add_argument("--rounds", type=int, default=3,
                         help="ours and the reference in turns so many times; 3 if not given")
     parser.add_argument("--seconds", type=float, default=float("inf"),
                         help="begin no entry after this time; the report names what is left out")
     arguments = parser.parse_args()
     deadline = time.monotonic() + arguments.seconds
-    os.makedirs(arguments.out, exist_ok=True)
     head, listed = entries(arguments.campaign)
+    for word in arguments.only:
+        if word not in OTHERS and not any(word in entry for entry in listed):
+            parser.error(f"no entry of {arguments.campaign} contains {word}, and it is none of "
+                         f"{', '.join(OTHERS)}")
+    os.makedirs(arguments.out, exist_ok=True)
     judged, beside, left_out = [], {}, []
     with Stack(arguments.programs, None) as stack:
         node = connected(stack)[0]["description"]
         gpus = len(node["inventory"].get("gpus", []))
         if gpus < 2:
             print(f"skipped: this node has {gpus} GPUs, and a collective needs two")
-            return 77
+            return SKIPPED
         campaigns, reference = Campaigns(stack), Reference(arguments.references)
         chosen = [(index, fitted(entry, gpus)) for index, entry in enumerate(listed)
                   if not arguments.only or any(word in entry for word in arguments.only)]
@@ -375,7 +429,15 @@ def main():
         print(stack.run("node", "show", node["name"]))
     with open(os.path.join(arguments.out, "references.json"), "w") as file:
         json.dump(reference.answers, file, indent=1)
-    text = report(campaigns, judged, beside, left_out,
+    others = []
+    for name, measured in OTHERS.items():
+        if arguments.only and name not in arguments.only:
+            continue
+        if time.monotonic() > deadline:
+            left_out.append(name)
+            continue
+        others.append(measured(arguments.programs, arguments.references, gpus))
+    text = report(campaigns, judged, beside, others, left_out,
                   "tests/gpu/collectives.py PROGRAMS REFERENCES --out DIR")
     with open(os.path.join(arguments.out, "report.md"), "w") as file:
         file.write(text)
@@ -383,7 +445,9 @@ def main():
     for row in campaigns.failed:
         print(f"FAILED {row['benchmark']} {row['parameters']}: {row['failure_message']}")
     missed = sum(one.missed() for one in judged) + ring_lines(campaigns)[1]
-    print(f"{len(judged)} comparisons, {missed} missed; {len(campaigns.rows)} results, "
+    missed += sum(one.verdict == "MISSED" for one in others)
+    print(f"{len(judged) + len(others)} comparisons, {missed} missed; "
+          f"{len(campaigns.rows)} results, "
           f"{len(campaigns.failed)} failed; {len(campaigns.not_passed)} campaigns not passed"
           + "".join(f" {name}" for name in campaigns.not_passed))
     return 1 if missed or campaigns.failed or campaigns.not_passed else 0
