@@ -158,6 +158,26 @@ bool SameValue(const std::string& written, const std::string& canonical) {
   return left.ok() && right.ok() && *left == *right;
 }
 
+// What a percentage of the sheet can never be judged of.
+Status CheckPercentOfSpec(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
+                          const v1::MetricSchema& metric) {
+  if (schema.resource() != v1::RESOURCE_KIND_GPU) {
+    const bool network = schema.resource() == v1::RESOURCE_KIND_NETWORK;
+    return BadRule(fmt::format(
+        "{} runs on {} no spec sheet, only GPUs have one; write a number that it has to reach, "
+        "for example {}.{} >= 1 {}",
+        schema.name(), network ? "the network, which has" : "CPUs, which have", schema.name(),
+        metric.name(), metric.unit()));
+  }
+  if (metric.direction() == v1::DIRECTION_LOWER_IS_BETTER) {
+    return BadRule(fmt::format(
+        "a percentage of spec is the higher the better, and {} the lower; take a rate as metric, "
+        "or write a number, for example {}.{} <= 1 {}",
+        metric.name(), schema.name(), metric.name(), metric.unit()));
+  }
+  return Status::Ok();
+}
+
 Status CheckParameters(const AcceptRule& rule, const v1::BenchmarkSchema& schema) {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<ParameterSpec> specs, schema::ParameterSpecs(schema));
   std::vector<std::string> names;
@@ -212,7 +232,9 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
     return BadRule(fmt::format("{} has no metric \"{}\"; {}", schema.name(), Cut(rule.metric),
                                Suggest(rule.metric, names)));
   }
-  if (!rule.percent_of_spec && !UnitFactor(rule.unit, metric->unit())) {
+  if (rule.percent_of_spec) {
+    ASSAY_RETURN_IF_ERROR(CheckPercentOfSpec(rule, schema, *metric));
+  } else if (!UnitFactor(rule.unit, metric->unit())) {
     return BadRule(
         rule.unit.empty()
             ? fmt::format("the number needs a unit: {} {}", rule.threshold, metric->unit())

@@ -41,8 +41,8 @@ struct AcceptRule {
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
 // Checks a rule against its benchmark's schema and, unless null, the canonical
-// parameters of the campaign's cases: the metric, its unit, the parameters, and that
-// some case has the values named.
+// parameters of the campaign's cases: the metric, its unit, the parameters, that some
+// case has the values named, and that what is compared with a spec sheet is a GPU's rate.
 Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
                        const std::vector<ParameterMap>* cases);
 

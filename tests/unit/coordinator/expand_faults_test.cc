@@ -212,6 +212,10 @@ std::vector<Fault> Faults() {
        9},
       {"AcceptUnit", accept("cpu_gemm.tflops >= 1 GB/s"), "accept[0]", "TFLOP/s", 9},
       {"AcceptNoUnit", accept("cpu_gemm.tflops >= 1"), "accept[0]", "needs a unit", 9},
+      {"AcceptSpecOfCpus", accept("cpu_gemm.tflops >= 65% of spec"), "accept[0]",
+       "cpu_gemm runs on CPUs, which have no spec sheet, only GPUs have one; write a number that "
+       "it has to reach, for example cpu_gemm.tflops >= 1 TFLOP/s",
+       9},
       {"AcceptParameter", accept("cpu_gemm[mm=3].tflops >= 1 TFLOP/s"), "accept[0]", "no parameter",
        9},
       {"AcceptValue", accept("cpu_gemm[m=65].tflops >= 1 TFLOP/s"), "accept[0]", "no case", 9},

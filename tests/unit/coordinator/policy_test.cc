@@ -50,6 +50,27 @@ TEST(AcceptRuleTest, UnitsDifferByPrefixesOnly) {
   EXPECT_FALSE(UnitFactor("GB/s", "s").has_value());
 }
 
+TEST(AcceptRuleTest, OnlyRatesOfGpusHaveASheet) {
+  v1::BenchmarkSchema schema;
+  schema.set_name("one");
+  schema.set_resource(v1::RESOURCE_KIND_GPU);
+  for (const auto& [name, direction] : {std::pair("tflops", v1::DIRECTION_HIGHER_IS_BETTER),
+                                        std::pair("time", v1::DIRECTION_LOWER_IS_BETTER)}) {
+    v1::MetricSchema* metric = schema.add_metrics();
+    metric->set_name(name);
+    metric->set_unit("s");
+    metric->set_direction(direction);
+  }
+  const auto check = [&schema](const char* text) {
+    return CheckAcceptRule(*ParseAcceptRule(text), schema, nullptr);
+  };
+  EXPECT_TRUE(check("one.tflops >= 65% of spec").ok());
+  EXPECT_THAT(check("one.time <= 110% of spec").message(), HasSubstr("one.time <= 1 s"));
+  schema.set_resource(v1::RESOURCE_KIND_NETWORK);
+  EXPECT_THAT(check("one.tflops >= 65% of spec").message(), HasSubstr("the network, which has no"));
+  EXPECT_TRUE(check("one.tflops >= 1 s").ok());
+}
+
 TEST(AcceptRuleTest, TheWorstRunDecides) {
   const std::vector<v1::StoredResult> results = {Stored(800, 0.81), Stored(712.3, 0.72)};
   const auto passed = JudgeRule("gemm.tflops >= 0.7 PFLOP/s", results, GpuName);
