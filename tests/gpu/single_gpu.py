@@ -6,6 +6,7 @@ examples/single-gpu.yaml entry by entry, and right before and after each entry m
 the references of the entry's bars, most with PyTorch, in one process that stays loaded:
 the mean of both met the temperature and power that our case met. Of several GPUs all
 use the first. Writes to --out report.md, results.csv and references.json.
+A reference that gives no answer in time leaves its bars not measured, and the report says so.
 Exit code 1 if a bar is missed or not measured, a case failed or an entry did not pass, 77
 without a GPU.
 
@@ -18,94 +19,15 @@ import io
 import json
 import os
 import re
-import statistics
-import subprocess
 import sys
 
 from gpu_bars import is_parity
+from references import Programs, Reference, Torch
 from single_gpu_bars import all_bars
 from system_run import Stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = 1e-3  # Metrics below this are printed with an exponent.
-
-
-class Torch:
-    """reference_torch.py, kept running. `turns`: each command's answers, in their order."""
-
-    def __init__(self):
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", os.path.join(HERE, "reference_torch.py"), "serve"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.turns = {}
-
-    def measure(self, command):
-        answer = self.ask(command)
-        self.turns.setdefault(command, []).append(answer)
-        return answer
-
-    def ask(self, command):
-        try:
-            self.process.stdin.write(command + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:  # It has ended, and there is no answer.
-            pass
-        answer = self.process.stdout.readline()
-        if answer:
-            return json.loads(answer)
-        code = self.process.wait(timeout=60)
-        return {"error": f"reference_torch.py ended with exit code {code}; its standard error "
-                         "says why (without PyTorch there is nothing to compare with)"}
-
-    def close(self):
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
-        self.process.wait(timeout=60)
-        self.process.stdout.close()
-
-
-class Programs:
-    """The bare programs of a folder. `turns`: each command's answers, in their order."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.turns = {}
-
-    def measure(self, command):
-        program, *arguments = command.split()
-        try:
-            done = subprocess.run([os.path.join(self.folder, program), *arguments],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  timeout=60)
-            answer = (json.loads(done.stdout) if done.returncode == 0 else
-                      {"error": done.stderr.strip() or f"{program}: exit code {done.returncode}"})
-        except OSError as error:
-            answer = {"error": f"{program}: {error.strerror}"}
-        self.turns.setdefault(command, []).append(answer)
-        return answer
-
-
-class Reference:
-    """The turns of a reference around one of our cases."""
-
-    def __init__(self, turns):
-        self.errors = [turn["error"] for turn in turns if "error" in turn]
-        self.turns = [turn for turn in turns if "error" not in turn]
-
-    def mean(self, field):
-        return statistics.fmean(turn[field] for turn in self.turns)
-
-    def backend(self):
-        """Which of several implementations PyTorch took, where it has several."""
-        names = dict.fromkeys(turn["backend"] for turn in self.turns if "backend" in turn)
-        return f" ({', '.join(names)})" if names else ""
-
-    def spread(self):
-        """How far its half windows lie apart, over their mean."""
-        halves = [seconds for turn in self.turns for seconds in turn["halves"]]
-        return (max(halves) - min(halves)) / statistics.fmean(halves)
 
 
 def entries(path):
@@ -279,11 +201,12 @@ def catalogue(campaigns):
 
 
 def report(campaigns, judged, command):
-    first = next(row for row in campaigns.rows if row.get("gpu_model"))
-    lines = [f"# One {first['gpu_model']}, the whole catalogue", "",
-             f"{first['time'][:10]}, driver {first['driver']}, "
-             f"CUDA {first['cuda']}, cuBLAS {first['cublas']}. One run of "
-             f"`{command}`.", "",
+    first = next((row for row in campaigns.rows if row.get("gpu_model")), None)
+    software = "No result of a GPU." if first is None else (
+        f"{first['time'][:10]}, driver {first['driver']}, CUDA {first['cuda']}, "
+        f"cuBLAS {first['cublas']}.")
+    lines = [f"# One {first['gpu_model'] if first else 'GPU'}, the whole catalogue", "",
+             f"{software} One run of `{command}`.", "",
              "Times are medians; spec, ceiling and clock are the three efficiencies (against the "
              "sheet, the measured ceilings, the peak at the observed clock). `shared_gpu` on every "
              "result is the process of the references, idle while a case runs.", "",

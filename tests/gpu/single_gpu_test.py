@@ -3,12 +3,14 @@
 
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
 import unittest
 from unittest import mock
 
+import references
 import single_gpu
 from single_gpu_bars import Bar, all_bars
 
@@ -84,21 +86,139 @@ class RefusedCampaigns(unittest.TestCase):
         self.assertEqual(campaigns.not_passed, ["single-gpu-00"])
 
 
-class WithoutPyTorch(unittest.TestCase):
-    def test_bars_are_not_measured_and_say_why(self):
-        with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "torch.py"), "w") as file:
-                file.write("raise SystemExit(3)\n")
-            with mock.patch.dict(os.environ, PYTHONPATH=folder):
-                torch = single_gpu.Torch()
+@contextlib.contextmanager
+def pytorch_that(code):
+    """Within it, reference_torch.py imports this for torch."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "torch.py"), "w") as file:
+            file.write(code)
+        with mock.patch.dict(os.environ, PYTHONPATH=folder):
+            yield
+
+
+SOON = 0.1  # Seconds, for what never answers.
+HANG = "import threading\nthreading.Event().wait()\n"
+# Answers the first command after each start, and then none.
+ANSWER_ONCE = """import sys
+sys.stdin.readline()
+print('{"value": 100.0, "seconds": 1.0, "halves": [1.0, 1.0]}', flush=True)
+""" + HANG
+
+
+class ReferencesThatFail(unittest.TestCase):
+    def judge(self, answers):
+        bar = Bar("a bar", CASE, ("torch", "gemm 8 8 8"), 1.0)
+        return single_gpu.Judged(bar, FakeCampaigns(), answers)
+
+    def test_without_pytorch_bars_are_not_measured_and_say_why(self):
+        with pytorch_that("raise SystemExit(3)\n"):
+            torch = references.Torch()
             answers = [torch.measure("gemm 8 8 8") for _ in range(2)]
             torch.close()
         for answer in answers:
             self.assertIn("reference_torch.py ended with exit code 3", answer["error"])
-        bar = Bar("a bar", CASE, ("torch", "gemm 8 8 8"), 1.0)
-        judged = single_gpu.Judged(bar, FakeCampaigns(), answers)
+        judged = self.judge(answers)
         self.assertEqual(judged.verdict(), "not measured")
         self.assertIn("ended with exit code 3", judged.line())
+
+    def test_pytorch_that_hangs_is_started_anew(self):
+        with pytorch_that(ANSWER_ONCE):
+            torch = references.Torch()
+            answers = [torch.measure("gemm 8 8 8")]
+            with mock.patch.object(torch, "PATIENCE", SOON):
+                answers.append(torch.measure("gemm 8 8 8"))
+            answers.append(torch.measure("gemm 8 8 8"))
+            torch.PATIENCE = SOON
+            torch.close()
+        self.assertEqual(answers[0], answers[2])
+        self.assertEqual(answers[1],
+                         {"error": "reference_torch.py gave no answer within 0.1 s: gemm 8 8 8"})
+        self.assertEqual(self.judge(answers[:1]).verdict(), "met")
+        self.assertEqual(self.judge(answers[:2]).verdict(), "not measured")
+
+    def test_pytorch_that_never_answers_is_asked_once(self):
+        with pytorch_that(HANG), mock.patch.object(references.Torch, "PATIENCE", SOON):
+            torch = references.Torch()
+            answers = [torch.measure("gemm 8 8 8") for _ in range(2)]
+            self.assertIsNotNone(torch.process.returncode)
+            torch.close()
+        self.assertIn("to no command since its start", answers[1]["error"])
+
+    def test_pytorch_that_does_not_end_is_killed(self):
+        with pytorch_that(ANSWER_ONCE):
+            torch = references.Torch()
+            torch.measure("gemm 8 8 8")
+            torch.PATIENCE = SOON
+            torch.close()
+        self.assertLess(torch.process.returncode, 0)
+
+    def test_programs_that_hang_or_print_nonsense_leave_their_bar_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, code in (("hangs", HANG), ("raves", "print('oops')")):
+                path = os.path.join(folder, name)
+                with open(path, "w") as file:
+                    file.write(f"#!{sys.executable}\n{code}")
+                os.chmod(path, 0o755)
+            programs = references.Programs(folder)
+            with mock.patch.object(programs, "PATIENCE", SOON):
+                self.assertEqual(programs.measure("hangs 8"),
+                                 {"error": "hangs gave no answer within 0.1 s"})
+            self.assertEqual(programs.measure("raves"),
+                             {"error": "raves printed no JSON but 'oops'"})
+            self.assertIn("No such file", programs.measure("absent")["error"])
+
+
+class OneCaseStack:
+    """A system with a GPU that measures one case of every campaign."""
+    code = 0
+    case = {"benchmark": "gemm", "parameters": "m=4096;n=4096;dtype=bf16;fill=random;layout=nn",
+            "job_id": "1", "outcome": "ok", "median": "1", "unit": "s", "gpu_model": "H200",
+            "time": "2026-01-01", "driver": "580", "cuda": "13.0", "cublas": "13.1",
+            "sm_clock_mhz": "1980", "power_watts": "600", "flags": ""}
+
+    def __init__(self, *_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def campaign(self, _):
+        return ""
+
+    def rows(self, _):
+        return [self.case]
+
+    def run(self, *arguments):
+        if arguments[0] == "node":
+            return json.dumps([{"description": {"inventory": {"gpus": [{}]}}}])
+        return "\n".join([",".join(self.case), ",".join(self.case.values())])
+
+
+class Report(unittest.TestCase):
+    def test_is_written_though_a_reference_hangs(self):
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, pytorch_that(HANG), \
+                mock.patch.object(references.Torch, "PATIENCE", SOON), \
+                mock.patch.object(single_gpu, "Stack", OneCaseStack), \
+                mock.patch.object(sys, "argv", ["single_gpu.py", "bin", "tests", "--out", folder,
+                                                "--only", "gemm: {m: [4096, 8192]"]), \
+                contextlib.redirect_stdout(printed):
+            code = single_gpu.main()
+            with open(os.path.join(folder, "report.md")) as file:
+                report = file.read()
+            self.assertTrue(os.path.getsize(os.path.join(folder, "references.json")))
+        self.assertEqual(code, 1)
+        self.assertRegex(report, r"\| gemm bf16 4096 \| 1 s \|.*\| not measured \| "
+                                 r"reference_torch.py gave no answer within 0.1 s")
+        self.assertIn("## Every case", report)
+
+    def test_is_written_without_any_result(self):
+        campaigns = single_gpu.Campaigns(FakeStack())
+        self.assertIn("No result of a GPU. One run of `x`.",
+                      single_gpu.report(campaigns, [], "x"))
 
 
 class Words(unittest.TestCase):
