@@ -214,7 +214,9 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::fork();
+  // Without what libraries do before a fork: OpenBLAS waits for its threads to end, which
+  // they never do where they lack memory. The child only makes async-signal-safe calls.
+  const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

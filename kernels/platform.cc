@@ -9,8 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "kernels/cpu/blas.h"
-
 namespace assay {
 namespace {
 
@@ -100,7 +98,6 @@ const HostCpu& Cpu() {
 LinkedSoftware Software() {
   LinkedSoftware software;
   if (Gpu() != nullptr) Gpu()->FillVersions(&software);
-  software.blas = BlasVersion();
   return software;
 }
 

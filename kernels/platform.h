@@ -30,7 +30,7 @@ struct LocalGpu {
   std::string driver_version;  // "580.95.05"; empty if unknown.
 };
 
-// Versions of what the runner is linked with; absent if it is not.
+// Versions of the libraries that the runner uses; absent if it has none.
 struct LinkedSoftware {
   std::optional<std::string> cuda_runtime;
   std::optional<std::string> cublas;
@@ -142,7 +142,7 @@ struct HostCpu {
 };
 const HostCpu& Cpu();
 
-LinkedSoftware Software();
+LinkedSoftware Software();  // What GPUs work with; BlasVersion() is apart.
 
 // Host conditions for every case, GPU conditions too if `gpu` is an ordinal and
 // not negative. "busy_host" is set if, as the window opened, the load average of

@@ -1,4 +1,6 @@
-// The BLAS library that the runner is linked with, if it is.
+// The BLAS library, OpenBLAS. It is loaded by the first of these calls, not with the
+// program: as it is loaded it starts a thread for every CPU, each of which asks for a
+// buffer without end where the address space is limited, and fork() waits for them.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +9,17 @@
 
 namespace assay {
 
+// Why there is no BLAS here, as Benchmark::UnsupportedReason tells it; empty if there is.
+std::string WhyNoBlas();
+
 // "OpenBLAS 0.3.21"; absent without one.
 std::optional<std::string> BlasVersion();
 
-// Uses this many threads from now on, process-wide.
+// Uses this many threads from now on, process-wide; one until then. This and BlasGemm only
+// if BlasVersion().
 void SetBlasThreads(int threads);
 
-// C = A B, row-major: A is m x k, B is k x n, C is m x n. Only if BlasVersion().
+// C = A B, row-major: A is m x k, B is k x n, C is m x n.
 void BlasGemm(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c);
 void BlasGemm(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c);
 

@@ -3,30 +3,89 @@
 #include <cblas.h>
 
 #include <array>
+#include <cstdlib>
+
+#include "kernels/dynamic_library.h"
 
 namespace assay {
+namespace {
+
+struct OpenBlas {
+  decltype(openblas_get_config)* get_config = nullptr;
+  decltype(openblas_set_num_threads)* set_num_threads = nullptr;
+  decltype(cblas_sgemm)* sgemm = nullptr;
+  decltype(cblas_dgemm)* dgemm = nullptr;
+};
+
+// Sets a variable of the environment, and back at its end.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ~EnvironmentVariable() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+Result<OpenBlas> Load() {
+  // It reads this once, as it is loaded: no threads before SetBlasThreads.
+  const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");
+  ASSAY_ASSIGN_OR_RETURN(
+      const DynamicLibrary library,
+      DynamicLibrary::Open("libopenblas.so.0", {ASSAY_OPENBLAS_LIBRARY_DIR}, "OpenBLAS"));
+  OpenBlas blas;
+  ASSAY_RETURN_IF_ERROR(library.Load("openblas_get_config", &blas.get_config));
+  ASSAY_RETURN_IF_ERROR(library.Load("openblas_set_num_threads", &blas.set_num_threads));
+  ASSAY_RETURN_IF_ERROR(library.Load("cblas_sgemm", &blas.sgemm));
+  ASSAY_RETURN_IF_ERROR(library.Load("cblas_dgemm", &blas.dgemm));
+  return blas;
+}
+
+const Result<OpenBlas>& Loaded() {
+  static const Result<OpenBlas> loaded = Load();
+  return loaded;
+}
+
+}  // namespace
+
+std::string WhyNoBlas() {
+  return Loaded().ok() ? "" : "needs OpenBLAS: " + Loaded().status().message();
+}
 
 std::optional<std::string> BlasVersion() {
+  if (!Loaded().ok()) return std::nullopt;
   // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": name and version only.
-  const std::string config = openblas_get_config();
+  const std::string config = Loaded()->get_config();
   const size_t name_end = config.find(' ');
   return config.substr(0, config.find(' ', name_end + 1));
 }
 
-void SetBlasThreads(int threads) { openblas_set_num_threads(threads); }
+void SetBlasThreads(int threads) { Loaded()->set_num_threads(threads); }
 
 void BlasGemm(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) {
   const auto [rows, columns, inner] =
       std::array{static_cast<blasint>(m), static_cast<blasint>(n), static_cast<blasint>(k)};
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, 1.0F, a, inner, b,
-              columns, 0.0F, c, columns);
+  Loaded()->sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, 1.0F, a, inner,
+                  b, columns, 0.0F, c, columns);
 }
 
 void BlasGemm(int64_t m, int64_t n, int64_t k, const double* a, const double* b, double* c) {
   const auto [rows, columns, inner] =
       std::array{static_cast<blasint>(m), static_cast<blasint>(n), static_cast<blasint>(k)};
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, 1.0, a, inner, b,
-              columns, 0.0, c, columns);
+  Loaded()->dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, 1.0, a, inner, b,
+                  columns, 0.0, c, columns);
 }
 
 }  // namespace assay

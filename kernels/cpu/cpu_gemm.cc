@@ -140,9 +140,7 @@ class CpuGemm : public Benchmark {
     return info;
   }
 
-  std::string UnsupportedReason() const override {
-    return BlasVersion() ? "" : "needs OpenBLAS; this runner was built without it";
-  }
+  std::string UnsupportedReason() const override { return WhyNoBlas(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const auto m = static_cast<double>(Integer(parameters, "m"));

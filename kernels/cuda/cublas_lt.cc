@@ -3,15 +3,14 @@
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
-#include "kernels/cuda/dynamic_library.h"
+#include "kernels/cuda/toolkit_library.h"
 
 namespace assay {
 namespace {
 
 Result<CublasLt> Load() {
-  ASSAY_ASSIGN_OR_RETURN(
-      const DynamicLibrary library,
-      DynamicLibrary::Open("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR)));
+  ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
+                         OpenToolkitLibrary("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR)));
   CublasLt lt;
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtGetVersion", &lt.get_version));
   ASSAY_RETURN_IF_ERROR(library.Load("cublasLtGetStatusName", &lt.get_status_name));

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/dynamic_library.h"
+#include "kernels/cuda/toolkit_library.h"
 
 namespace assay {
 namespace {
@@ -56,7 +56,7 @@ Status LoadRangeProfiler(const DynamicLibrary& library, Cupti* cupti) {
 Result<Cupti> Load() {
   ASSAY_ASSIGN_OR_RETURN(
       const DynamicLibrary library,
-      DynamicLibrary::Open("libcupti.so." + std::to_string(CUDART_VERSION / 1000)));
+      OpenToolkitLibrary("libcupti.so." + std::to_string(CUDART_VERSION / 1000)));
   Cupti cupti;
   ASSAY_RETURN_IF_ERROR(LoadActivity(library, &cupti));
   ASSAY_RETURN_IF_ERROR(LoadProfilerHost(library, &cupti));

@@ -1,7 +1,7 @@
 #include "kernels/nccl/nccl_library.h"
 
 #include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/dynamic_library.h"
+#include "kernels/cuda/toolkit_library.h"
 #include "kernels/nccl/nccl_log.h"
 #include "kernels/nccl/nccl_profiler.h"
 
@@ -24,7 +24,7 @@ Result<NcclLibrary> Load() {
   KeepNcclLog();
   OfferNcclProfiler();
   ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
-                         DynamicLibrary::Open("libnccl.so." + std::to_string(NCCL_MAJOR)));
+                         OpenToolkitLibrary("libnccl.so." + std::to_string(NCCL_MAJOR)));
   NcclLibrary nccl;
   ASSAY_RETURN_IF_ERROR(library.Load("ncclGetVersion", &nccl.get_version));
   ASSAY_RETURN_IF_ERROR(library.Load("ncclGetErrorString", &nccl.get_error_string));

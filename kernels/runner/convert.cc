@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kernels/cpu/blas.h"
+
 namespace assay {
 namespace {
 
@@ -261,7 +263,9 @@ void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result) {
 
 v1::RunnerDescription DescribeBenchmarks(const Registry& registry) {
   v1::RunnerDescription description;
-  Fill(Software(), description.mutable_software());
+  LinkedSoftware software = Software();
+  software.blas = BlasVersion();
+  Fill(software, description.mutable_software());
   for (const auto& benchmark : registry.All()) {
     const BenchmarkInfo& info = benchmark->Info();
     v1::BenchmarkSchema* schema = description.add_benchmarks();

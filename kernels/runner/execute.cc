@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/number_text.h"
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/runner/ceiling_store.h"
 #include "kernels/runner/gang.h"
@@ -36,15 +37,13 @@ const GpuSpec* SpecOf(const LocalGpu* gpu) {
 
 ReportedEnvironment EnvironmentOf(const BenchmarkInfo& info, const RunContext& context) {
   ReportedEnvironment environment;
-  const LinkedSoftware all = Software();
   if (info.resource != Resource::kGpu) {
     environment.cpu_model = Cpu().model;
     environment.topology = info.resource == Resource::kNetwork ? "network" : "none";
-    if (info.resource == Resource::kCpu) environment.software.blas = all.blas;
+    if (info.resource == Resource::kCpu) environment.software.blas = BlasVersion();
     return environment;
   }
-  environment.software = all;
-  environment.software.blas.reset();
+  environment.software = Software();
   environment.gpu_count = context.world_size;
   const LocalGpu* const gpu = GpuOf(context);
   if (gpu == nullptr) return environment;

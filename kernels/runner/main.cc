@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,12 @@ int Main(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);  // A closed pipe is an error of write().
-  int code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
+  int code = assay::kExitFailed;
+  try {
+    code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& error) {  // The standard library's: no memory, no threads.
+    std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
+  }
   if (!assay::OutputIsWritten()) {
     std::fprintf(stderr, "assay-runner: cannot write the output\n");
     if (code == assay::kExitDone) code = assay::kExitFailed;

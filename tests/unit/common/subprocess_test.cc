@@ -1,6 +1,7 @@
 #include "common/subprocess.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -27,6 +28,16 @@ TEST(Subprocess, ReportsExitCodesAndSignals) {
   auto dies = Subprocess::Spawn(Shell("kill -9 $$"));
   ASSERT_TRUE(dies.ok());
   EXPECT_EQ(dies->Wait(kLong)->signal, SIGKILL);
+}
+
+// Libraries' handlers may wait for threads that never end.
+TEST(Subprocess, RunsNoLibrarysForkHandlers) {
+  static int runs = 0;
+  ASSERT_EQ(::pthread_atfork([] { ++runs; }, nullptr, nullptr), 0);
+  auto process = Subprocess::Spawn(Shell("exit 0"));
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_TRUE(process->Wait(kLong)->ok());
+  EXPECT_EQ(runs, 0);
 }
 
 TEST(Subprocess, SaysWhyAProgramCannotStart) {

@@ -121,6 +121,33 @@ TEST(RunnerCommandLine, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(output->output, "assay-runner: cannot write the output\n");
 }
 
+// OpenBLAS's threads ask for their buffers without end there, and a fork waits for them.
+TEST(RunnerCommandLine, AGangEndsWhereTheAddressSpaceIsLimited) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer maps more than any limit";
+#endif
+  SubprocessOptions options;
+  options.argv = {"/bin/sh", "-c",
+                  "ulimit -v 150000; exec " ASSAY_RUNNER " selftest tcp_all_reduce"};
+  const auto output = RunCommand(std::move(options), 60s);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->exit.code, kExitDone) << output->output;
+}
+
+TEST(RunnerCommandLine, AThreadThatTheSystemRefusesIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer maps more than any limit";
+#endif
+  SubprocessOptions options;
+  options.argv = {"/bin/sh", "-c",
+                  "ulimit -v 150000; ulimit -S -s 400000; echo 1 2 7 0 TOKEN | " ASSAY_RUNNER
+                  " rank tcp_all_reduce"};
+  const auto output = RunCommand(std::move(options), 60s);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->exit.code, kExitFailed);
+  EXPECT_THAT(output->output, HasSubstr("assay-runner: the system refused memory or threads"));
+}
+
 TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"run", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},

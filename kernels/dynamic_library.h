@@ -1,20 +1,25 @@
-// Libraries of the CUDA toolkit, loaded when first used: a program that links them
-// would not start on a node without them, though it has CPU benchmarks to run.
+// Libraries that are loaded when first used: a program that links them would not start on
+// a node without them, though it has other benchmarks to run, and would begin with
+// whatever they do as they are loaded.
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/status.h"
 
 namespace assay {
 
-// A loaded library. Never unloaded: cuBLAS, NCCL and CUPTI keep threads and device code.
+// A loaded library. Never unloaded: OpenBLAS, cuBLAS, NCCL and CUPTI keep threads and code.
 class DynamicLibrary {
  public:
   // `soname` as in "libnccl.so.2". Looks where the dynamic linker looks, then in lib/
-  // beside the program's folder, in the toolkit that the program was built with and
-  // in /usr/local/cuda and its CUPTI. NOT_FOUND (LIBRARY_MISSING) with the linker's own words.
-  static Result<DynamicLibrary> Open(const std::string& soname);
+  // beside the program's folder, then in `folders`. NOT_FOUND (LIBRARY_MISSING) with the
+  // linker's own words and, as its hint, what `to_install` names.
+  static Result<DynamicLibrary> Open(const std::string& soname,
+                                     const std::vector<std::string>& folders,
+                                     const std::string& to_install);
 
   // Sets `*function` to the exported `symbol`, whose type the caller takes from the
   // library's header: Load("ncclAllReduce", &table.all_reduce).

@@ -1,29 +1,29 @@
-#include "kernels/cuda/dynamic_library.h"
+#include "kernels/dynamic_library.h"
 
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <vector>
 
 namespace assay {
 namespace {
 
-std::vector<std::string> CandidatePaths(const std::string& soname) {
+std::vector<std::string> CandidatePaths(const std::string& soname,
+                                        const std::vector<std::string>& folders) {
   std::vector<std::string> paths = {soname};
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) paths.push_back((program.parent_path().parent_path() / "lib" / soname).string());
-  paths.push_back(std::string(ASSAY_CUDA_LIBRARY_DIR "/") + soname);
-  paths.push_back("/usr/local/cuda/lib64/" + soname);
-  paths.push_back("/usr/local/cuda/extras/CUPTI/lib64/" + soname);
+  for (const std::string& folder : folders) paths.push_back(folder + "/" + soname);
   return paths;
 }
 
 }  // namespace
 
-Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname) {
+Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
+                                            const std::vector<std::string>& folders,
+                                            const std::string& to_install) {
   std::string first_error;
-  for (const std::string& path : CandidatePaths(soname)) {
+  for (const std::string& path : CandidatePaths(soname, folders)) {
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       return DynamicLibrary(soname, handle);
     }
@@ -31,7 +31,7 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname) {
     if (first_error.empty()) first_error = error != nullptr ? error : "dlopen failed";
   }
   return NotFound("cannot load " + soname + ": " + first_error, "LIBRARY_MISSING")
-      .WithHint("install the CUDA toolkit's libraries, or name their folder in LD_LIBRARY_PATH");
+      .WithHint("install " + to_install + ", or name the library's folder in LD_LIBRARY_PATH");
 }
 
 Status DynamicLibrary::Find(const char* symbol, void** address) const {
