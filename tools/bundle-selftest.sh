@@ -51,5 +51,8 @@ postgres="$(dirname "$(printf '%s\n' "$here"/usr/lib/postgresql/*/bin/postgres |
 "$here/bin/assay-coordinator" --version
 "$here/bin/assay-agent" --version
 "$here/bin/assay-runner" list >/dev/null
+# This machine may have its own, which would serve as well.
+[[ -e "$here/usr/lib/assay/libopenblas.so.0" ]] || { echo "the bundle has no OpenBLAS" >&2; exit 1; }
+"$here/bin/assay-runner" selftest cpu_gemm | grep -q '^cpu_gemm *ok'
 check_postgres
 echo "the bundle runs here"

@@ -18,6 +18,8 @@ source "$root/tools/packages.sh"
 programs=(assay assay-coordinator assay-agent assay-runner)
 # Libraries that the target machine must bring itself.
 foreign='^(ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libanl|libmvec|libcuda|libcudart|libcublas|libcublasLt|libnvidia-.*|libnccl|libnvrtc.*|libnvJitLink)\.so'
+# Loaded by the benchmarks that call it, so that no program names it to the linker.
+loaded_later=(libopenblas.so.0)
 cuda_folders=/usr/local/cuda/lib64:/usr/local/cuda/lib
 maximum_mib=60
 
@@ -73,6 +75,11 @@ libraries_of() {
 copy_libraries() {
   local name path files
   mkdir -p "$stage/usr/lib/assay"
+  for name in "${loaded_later[@]}"; do
+    path="$(/sbin/ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')"
+    [[ -n "$path" ]] || die "this machine has no $name"
+    cp -L "$path" "$stage/usr/lib/assay/$name"
+  done
   mapfile -t files < <(elf_files)
   while read -r name path; do
     if [[ ! "$name" =~ $foreign ]]; then
