@@ -3,59 +3,24 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "agent/core/cpu_inventory.h"
+#include "common/available_memory.h"
 #include "common/gpu_model.h"
 #include "common/pci.h"
 
 namespace assay::agent {
 namespace {
 
-constexpr char kCgroup[] = "/sys/fs/cgroup/";
-
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-// The number that is a file's whole content; "max" and absence are none.
-std::optional<int64_t> NumberIn(const std::string& path) {
-  std::istringstream text(FirstLine(path));
-  int64_t number = 0;
-  if (!(text >> number)) return std::nullopt;
-  return number;
-}
-
-// `key` of /proc/meminfo, in bytes.
-std::optional<int64_t> MemInfo(const std::string& key) {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  int64_t kibibytes = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    if (fields >> name >> kibibytes && name == key + ":") return kibibytes * 1024;
-  }
-  return std::nullopt;
-}
-
-// Limit and usage of this process' control group, under its version 2 or 1. In a
-// container the group's own folder is the root of the mount.
-std::optional<int64_t> CgroupLimit() {
-  if (const auto limit = NumberIn(std::string(kCgroup) + "memory.max")) return limit;
-  return NumberIn(std::string(kCgroup) + "memory/memory.limit_in_bytes");
-}
-
-std::optional<int64_t> CgroupUsage() {
-  if (const auto usage = NumberIn(std::string(kCgroup) + "memory.current")) return usage;
-  return NumberIn(std::string(kCgroup) + "memory/memory.usage_in_bytes");
 }
 
 // PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" -> Debian GNU/Linux 12 (bookworm)
@@ -121,10 +86,7 @@ v1::NodeInventory ReadInventory(const Nvml* nvml) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) == 0) inventory.set_hostname(host.data());
   *inventory.mutable_cpu() = ReadCpu();
-  auto memory = MemInfo("MemTotal");
-  const auto limit = CgroupLimit();
-  if (memory && limit) memory = std::min(*memory, *limit);
-  SetIf(memory, [&](int64_t bytes) { inventory.set_memory_bytes(bytes); });
+  SetIf(UsableHostBytes(), [&](int64_t bytes) { inventory.set_memory_bytes(bytes); });
   utsname kernel{};
   if (::uname(&kernel) == 0) inventory.set_kernel(kernel.release);
   inventory.set_os(OsName());
@@ -146,14 +108,5 @@ v1::NodeInventory ReadInventory(const Nvml* nvml) {
 }
 
 std::string ReadBootId() { return FirstLine("/proc/sys/kernel/random/boot_id"); }
-
-Result<int64_t> AvailableMemory() {
-  const auto host = MemInfo("MemAvailable");
-  if (!host) return NotFound("/proc/meminfo does not say what memory is available");
-  const auto limit = CgroupLimit();
-  const auto usage = CgroupUsage();
-  if (!limit || !usage) return *host;
-  return std::min(*host, std::max<int64_t>(0, *limit - *usage));
-}
 
 }  // namespace assay::agent

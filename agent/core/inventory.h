@@ -5,7 +5,6 @@
 
 #include "assay/v1/inventory.pb.h"
 #include "common/nvml.h"
-#include "common/status.h"
 
 namespace assay::agent {
 
@@ -19,9 +18,5 @@ v1::GpuInventory ReadGpu(const Nvml& nvml, int index);
 
 // The kernel's id of this boot; empty if unreadable.
 std::string ReadBootId();
-
-// Bytes of memory that this process can still get: the least of what the host has
-// free and what its control group leaves.
-Result<int64_t> AvailableMemory();
 
 }  // namespace assay::agent

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agent/core/inventory.h"
+#include "common/available_memory.h"
 #include "common/units.h"
 
 namespace assay::agent {
@@ -113,7 +114,7 @@ PreflightFacts ReadFacts(const Nvml* nvml, const std::vector<int>& gpu_indices,
     facts.disk_free_bytes =
         static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
   }
-  if (const auto memory = AvailableMemory(); memory.ok()) facts.memory_available_bytes = *memory;
+  facts.memory_available_bytes = AvailableHostBytes();
   return facts;
 }
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "common/available_memory.h"
 #include "common/number_text.h"
-#include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/random.h"
 

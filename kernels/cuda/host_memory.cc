@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "common/available_memory.h"
 #include "common/pci.h"
-#include "kernels/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"

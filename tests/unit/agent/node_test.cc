@@ -10,6 +10,7 @@
 #include "agent/core/outbox.h"
 #include "agent/core/preflight.h"
 #include "agent/core/result_context.h"
+#include "common/available_memory.h"
 #include "common/gpu_model.h"
 
 namespace assay::agent {
@@ -57,7 +58,7 @@ TEST(InventoryTest, ReadsThisHostAndTheFakesGpus) {
   EXPECT_EQ(inventory.gpus(7).nvlink_bytes_per_second(), 26'562'000'000);
   EXPECT_EQ(inventory.driver_version(), "580.95.05");
   EXPECT_EQ(ReadBootId().size(), 36U);
-  EXPECT_GT(*AvailableMemory(), 0);
+  EXPECT_GT(AvailableHostBytes().value_or(0), 0);
 }
 
 TEST(InventoryTest, NoDriverMeansNoGpusAndNoVersion) {

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "kernels/available_memory.h"
+#include "common/available_memory.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"

@@ -1,0 +1,22 @@
+// What the control groups of this process let it take of the host's memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace assay {
+
+// Of the process's own group and of all groups around it that it sees, the least. Absent
+// where no group has a limit, or the kernel does not tell.
+struct CgroupMemory {
+  std::optional<int64_t> limit_bytes;
+  // What is left of a limit, page cache that gives way not counted as used.
+  std::optional<int64_t> left_bytes;
+};
+
+// Versions 1 and 2, both if both are mounted, with or without a namespace of their own. Reads
+// `root`/proc/self and the folders under `root` that are mounted according to it.
+CgroupMemory ReadCgroupMemory(const std::string& root = "");
+
+}  // namespace assay
