@@ -181,10 +181,6 @@ ExitCode Show(Context& context, const NameOptions& options) {
   const Result<v1::GetCampaignResponse> response =
       client->Call(&v1::CampaignService::Stub::GetCampaign, client->campaigns(), request);
   if (!response.ok()) return Report(response.status());
-  if (options.format == OutputFormat::kJson) {
-    Print(ToJson(response->campaign()) + "\n");
-    return kExitDone;
-  }
   if (options.format == OutputFormat::kCsv) {
     Print(CampaignCsv({response->campaign()}));
     return kExitDone;
@@ -195,6 +191,11 @@ ExitCode Show(Context& context, const NameOptions& options) {
       *client, &v1::CampaignService::Stub::ListJobs, client->campaigns(), jobs_request, kNoLimit,
       [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
   if (!jobs.ok()) return Report(jobs.status());
+  if (options.format == OutputFormat::kJson) {
+    // Behind `jobs`, the campaign's counts of them.
+    Print(ToJsonWith(response->campaign(), "job_list", ToJsonArray(*jobs)) + "\n");
+    return kExitDone;
+  }
   const Style style = StyleOf(STDOUT_FILENO);
   CampaignProgress progress;
   v1::WatchCampaignResponse state;
@@ -263,7 +264,8 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
     OnRun(*command, context, options, action);
     return std::pair(command, options);
   };
-  const auto [show, show_options] = add("show", "Show a campaign's state, verdict and jobs", Show);
+  const auto [show, show_options] =
+      add("show", "Show a campaign's state, verdict and jobs (in JSON: job_list)", Show);
   AddOutputOption(*show, show_options->format);
   add("watch", "Watch a campaign until it ends", Watch);
   add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);

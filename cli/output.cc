@@ -35,6 +35,14 @@ std::string ToJson(const google::protobuf::Message& message) {
   return json;
 }
 
+std::string ToJsonWith(const google::protobuf::Message& message, std::string_view name,
+                       const std::string& json) {
+  std::string object = ToJson(message);
+  object.pop_back();  // "}"
+  if (object.size() > 1) object += ',';
+  return object.append("\"").append(name).append("\":").append(json).append("}");
+}
+
 std::string JsonArray::AddText(const std::string& json) {
   const std::string separator = empty_ ? "[\n" : ",\n";
   empty_ = false;

@@ -22,6 +22,10 @@ std::string CsvRecord(const std::vector<std::string>& fields);
 // written out.
 std::string ToJson(const google::protobuf::Message& message);
 
+// The same with one more member behind the message's own fields; `json` is its value.
+std::string ToJsonWith(const google::protobuf::Message& message, std::string_view name,
+                       const std::string& json);
+
 // A JSON array with one message a line, written as it grows.
 class JsonArray {
  public:

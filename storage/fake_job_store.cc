@@ -1,6 +1,7 @@
 #include "storage/fake_job_store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "storage/page_token.h"
 #include "storage/state_after.h"
@@ -88,18 +89,13 @@ Result<Page<v1::Campaign>> FakeJobStore::ListCampaigns(const PageRequest& reques
   for (const auto& [id, row] : database_.campaigns) {
     if (row.sequence < before) newest_first[row.sequence] = id;
   }
-  Page<v1::Campaign> page;
-  int64_t last = 0;
+  PageFiller<v1::Campaign> page('c', request);
   for (const auto& [sequence, id] : newest_first) {
-    if (static_cast<int>(page.items.size()) == PageSize(request)) {
-      page.next_token = MakePageToken('c', last);
-      break;
-    }
-    page.items.push_back(CampaignMessage(id, database_.campaigns.at(id)));
-    page.items.back().clear_spec();
-    last = sequence;
+    v1::Campaign campaign = CampaignMessage(id, database_.campaigns.at(id));
+    campaign.clear_spec();
+    if (!page.Add(std::move(campaign), sequence)) break;
   }
-  return page;
+  return std::move(page).Take();
 }
 
 Result<Page<v1::Job>> FakeJobStore::ListJobs(const std::string& campaign_id,
@@ -108,19 +104,12 @@ Result<Page<v1::Job>> FakeJobStore::ListJobs(const std::string& campaign_id,
   MutexLock lock(database_.mutex);
   const auto campaign = database_.campaigns.find(campaign_id);
   if (campaign == database_.campaigns.end()) return NoCampaign(campaign_id);
-  Page<v1::Job> page;
-  int64_t last = 0;
+  PageFiller<v1::Job> page('j', request);
   for (const std::string& id : campaign->second.job_ids) {
     const JobRow& row = database_.jobs.at(id);
-    if (row.sequence <= after) continue;
-    if (static_cast<int>(page.items.size()) == PageSize(request)) {
-      page.next_token = MakePageToken('j', last);
-      break;
-    }
-    page.items.push_back(JobMessage(row));
-    last = row.sequence;
+    if (row.sequence > after && !page.Add(JobMessage(row), row.sequence)) break;
   }
-  return page;
+  return std::move(page).Take();
 }
 
 Result<JobStore::JobChanges> FakeJobStore::ListJobChanges(const std::string& campaign_id,

@@ -1,5 +1,7 @@
 #include "storage/fake_result_store.h"
 
+#include <utility>
+
 #include "common/digest.h"
 #include "storage/identity.h"
 #include "storage/import.h"
@@ -116,20 +118,13 @@ Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_t
   ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
   MutexLock lock(database_.mutex);
-  Page<v1::StoredResult> page;
-  int64_t last = 0;
+  PageFiller<v1::StoredResult> page('r', request);
   for (auto it = database_.results.rbegin(); it != database_.results.rend(); ++it) {
     if (it->sequence >= before) continue;
     ASSAY_ASSIGN_OR_RETURN(const bool matches, MatchesResult(filter, it->record));
-    if (!matches) continue;
-    if (static_cast<int>(page.items.size()) == PageSize(request)) {
-      page.next_token = MakePageToken('r', last);
-      break;
-    }
-    page.items.push_back(WithoutSamples(it->record.stored));
-    last = it->sequence;
+    if (matches && !page.Add(WithoutSamples(it->record.stored), it->sequence)) break;
   }
-  return page;
+  return std::move(page).Take();
 }
 
 Result<v1::StoredResult> FakeResultStore::Get(const std::string& result_id) {

@@ -126,6 +126,7 @@ struct Page {
 };
 
 struct PageRequest {
+  // At most; fewer where they are large, as page_token.h says.
   int size = 100;
   std::string token;
 };

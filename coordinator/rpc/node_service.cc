@@ -1,6 +1,5 @@
 #include "coordinator/rpc/node_service.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -24,12 +23,13 @@ grpc::ServerUnaryReactor* NodeServiceImpl::ListNodes(grpc::CallbackServerContext
     ASSAY_ASSIGN_OR_RETURN(const int64_t first,
                            storage::ParsePageToken(kNodeTokens, page.token, 0));
     ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, coordinator_.ListNodes(request->filter()));
-    const auto count = static_cast<int64_t>(nodes.size());
-    const int64_t end = std::min<int64_t>(count, std::min<int64_t>(first, count) + page.size);
-    for (int64_t i = first; i < end; ++i) {
-      *response->add_nodes() = std::move(nodes[static_cast<size_t>(i)]);
+    storage::PageFiller<v1::Node> filler(kNodeTokens, page);
+    for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
+      if (!filler.Add(std::move(nodes[next]), static_cast<int64_t>(next + 1))) break;
     }
-    if (end < count) response->set_next_page_token(storage::MakePageToken(kNodeTokens, end));
+    storage::Page<v1::Node> found = std::move(filler).Take();
+    for (v1::Node& node : found.items) *response->add_nodes() = std::move(node);
+    response->set_next_page_token(found.next_token);
     return Status::Ok();
   });
 }

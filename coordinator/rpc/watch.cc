@@ -9,16 +9,13 @@
 #include "common/mutex.h"
 #include "coordinator/rpc/guard.h"
 #include "rpc/status_conversion.h"
+#include "storage/page_token.h"
 
 namespace assay::coordinator::rpc {
 namespace {
 
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
-
-// Of jobs in one message, of which many clients take 4 MiB: the evidence of a single one that
-// failed may be 64 KiB.
-constexpr size_t kEnoughBytes = 2 << 20;
 
 // Outlives its reactor, so that a change noticed late finds something to ask.
 class Watch : public std::enable_shared_from_this<Watch> {
@@ -121,7 +118,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
       unsent_.assign(std::make_move_iterator(changes.jobs.begin()),
                      std::make_move_iterator(changes.jobs.end()));
     }
-    for (size_t bytes = 0; !unsent_.empty() && bytes < kEnoughBytes; unsent_.pop_front()) {
+    for (size_t bytes = 0; !unsent_.empty() && bytes < storage::kEnoughPageBytes;
+         unsent_.pop_front()) {
       bytes += unsent_.front().ByteSizeLong();
       *response.add_jobs() = std::move(unsent_.front());
     }

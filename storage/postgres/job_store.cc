@@ -61,24 +61,19 @@ Result<v1::Campaign> PostgresJobStore::GetCampaign(const std::string& id_or_name
 
 Result<Page<v1::Campaign>> PostgresJobStore::ListCampaigns(const PageRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('c', request.token, INT64_MAX));
-  const int size = PageSize(request);
   Page<v1::Campaign> page;
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("list_campaigns", [&](pqxx::transaction_base& transaction) {
-        page = {};
-        int64_t last = 0;
+        PageFiller<v1::Campaign> filler('c', request);
         for (const auto& row : transaction.exec_params(
                  "SELECT c.sequence, " + CampaignColumns() + " FROM campaign c" + kTotals +
                      "WHERE c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
-                 before, size + 1)) {
-          if (static_cast<int>(page.items.size()) == size) {
-            page.next_token = MakePageToken('c', last);
-            break;
-          }
-          page.items.push_back(CampaignOf(row));
-          page.items.back().clear_spec();
-          last = row["sequence"].as<int64_t>();
+                 before, PageSize(request) + 1)) {
+          v1::Campaign campaign = CampaignOf(row);
+          campaign.clear_spec();
+          if (!filler.Add(std::move(campaign), row["sequence"].as<int64_t>())) break;
         }
+        page = std::move(filler).Take();
         return Status::Ok();
       }));
   return page;
@@ -87,24 +82,18 @@ Result<Page<v1::Campaign>> PostgresJobStore::ListCampaigns(const PageRequest& re
 Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
                                                  const PageRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));
-  const int size = PageSize(request);
   Page<v1::Job> page;
   ASSAY_RETURN_IF_ERROR(pool_.Run("list_jobs", [&](pqxx::transaction_base& transaction) {
-    page = {};
     const pqxx::result campaign =
         transaction.exec_params("SELECT 1 FROM campaign WHERE campaign_id = $1", campaign_id);
     if (campaign.empty()) return NoCampaign(campaign_id);
-    int64_t last = 0;
+    PageFiller<v1::Job> filler('j', request);
     for (const auto& row : transaction.exec_params(
              JobsOfCampaign() + " AND j.sequence > $2 ORDER BY j.sequence LIMIT $3", campaign_id,
-             after, size + 1)) {
-      if (static_cast<int>(page.items.size()) == size) {
-        page.next_token = MakePageToken('j', last);
-        break;
-      }
-      page.items.push_back(JobOf(row));
-      last = row["sequence"].as<int64_t>();
+             after, PageSize(request) + 1)) {
+      if (!filler.Add(JobOf(row), row["sequence"].as<int64_t>())) break;
     }
+    page = std::move(filler).Take();
     return Status::Ok();
   }));
   return page;

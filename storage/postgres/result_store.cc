@@ -323,24 +323,18 @@ Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filt
   ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
   ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
-  const int size = PageSize(request);
   Page<v1::StoredResult> page;
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("list_results", [&](pqxx::transaction_base& transaction) {
-        page = {};
-        int64_t last = 0;
+        PageFiller<v1::StoredResult> filler('r', request);
         for (const auto& row :
              transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
                                          "WHERE r.sequence < $2 AND $1::text[] IS NOT NULL AND " +
                                          condition.text + " ORDER BY r.sequence DESC LIMIT $3",
-                                     ArrayOf(condition.values), before, size + 1)) {
-          if (static_cast<int>(page.items.size()) == size) {
-            page.next_token = MakePageToken('r', last);
-            break;
-          }
-          page.items.push_back(StoredResultOf(row));
-          last = row["sequence"].as<int64_t>();
+                                     ArrayOf(condition.values), before, PageSize(request) + 1)) {
+          if (!filler.Add(StoredResultOf(row), row["sequence"].as<int64_t>())) break;
         }
+        page = std::move(filler).Take();
         return Status::Ok();
       }));
   return page;

@@ -65,6 +65,33 @@ TEST_P(JobStoreContract, ListsPageByPage) {
   EXPECT_EQ(second->next_token, "");
 }
 
+TEST_P(JobStoreContract, PagesOfLargeJobsAreShort) {
+  Connect({"a"});
+  NewCampaign many = MakeCampaign(std::vector<NewJob>());
+  for (int i = 0; i < 40; ++i) many.jobs.push_back(MakeJob({"a"}));
+  Create(many);
+  for (size_t i = 0; i < many.jobs.size(); ++i) {
+    FinishedAttempt attempt;
+    const LeasedJob leased = Claim({"a"}).at(0);
+    attempt.job = {leased.job.job_id, leased.epoch};
+    attempt.disposition = Disposition::kFailed;
+    attempt.failure.emplace().set_evidence(std::string(100'000, 'x'));
+    ASSERT_TRUE(jobs().FinishAttempt(attempt).ok());
+  }
+  std::vector<std::string> listed;
+  PageRequest request{1000, ""};
+  do {
+    const auto page = jobs().ListJobs(many.campaign_id, request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_LT(page->items.size(), 25U);
+    for (const v1::Job& job : page->items) listed.push_back(job.job_id());
+    request.token = page->next_token;
+  } while (!request.token.empty());
+  std::vector<std::string> created;
+  for (const NewJob& job : many.jobs) created.push_back(job.job_id);
+  EXPECT_EQ(listed, created);
+}
+
 TEST_P(JobStoreContract, RefusesForeignPageTokens) {
   const std::string id = Create(MakeCampaign({MakeJob({"a"})}));
   for (const char* token : {"x", "r1", "c-1", "c1' OR 1=1", "99"}) {

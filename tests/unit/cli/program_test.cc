@@ -250,6 +250,38 @@ TEST_F(ServedTest, ListsAreTablesJsonAndCsv) {
   EXPECT_EQ(Run({"benchmark", "list", "-o", "json"}).out, "[]\n");
 }
 
+TEST_F(ServedTest, ShowNamesEveryJobInJson) {
+  fake_.jobs.assign(1001, v1::Job());  // More than a page.
+  v1::Job& last = fake_.jobs.back();
+  last.set_job_id("b");
+  last.set_benchmark("gemm");
+  last.set_benchmark_index(0);
+  last.set_state(v1::JOB_STATE_FAILED);
+  last.set_attempts(2);
+  last.add_node_names("node-a");
+  last.mutable_failure()->set_failure_class(v1::FAILURE_CLASS_JOB);
+  last.mutable_failure()->set_reason("RUNNER_CRASHED");
+  last.mutable_failure()->set_message("signal 11");
+  const auto json = nlohmann::json::parse(Run({"campaign", "show", "nightly", "-o", "json"}).out);
+  EXPECT_EQ(json["name"], "nightly");
+  EXPECT_TRUE(json["jobs"].contains("failed"));
+  ASSERT_EQ(json["job_list"].size(), 1001u);
+  EXPECT_EQ(json["job_list"][0]["attempts"], 0);
+  const auto job = json["job_list"][1000];
+  EXPECT_EQ(job["job_id"], "b");
+  EXPECT_EQ(job["benchmark_index"], 0);
+  EXPECT_EQ(job["state"], "JOB_STATE_FAILED");
+  EXPECT_EQ(job["attempts"], 2);
+  EXPECT_EQ(job["node_names"], nlohmann::json::parse(R"(["node-a"])"));
+  EXPECT_EQ(job["failure"]["failure_class"], "FAILURE_CLASS_JOB");
+  EXPECT_EQ(job["failure"]["reason"], "RUNNER_CRASHED");
+  EXPECT_EQ(job["failure"]["message"], "signal 11");
+  fake_.jobs.clear();
+  EXPECT_EQ(
+      nlohmann::json::parse(Run({"campaign", "show", "nightly", "-o", "json"}).out)["job_list"],
+      nlohmann::json::array());
+}
+
 TEST_F(ServedTest, FiltersTravelUnchanged) {
   Run({"node", "list", "--filter", "gpu.model = \"H200\""});
   EXPECT_EQ(fake_.last_filter(), "gpu.model = \"H200\"");

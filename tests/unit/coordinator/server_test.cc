@@ -172,6 +172,30 @@ TEST_F(ServerTest, AWatchTellsOfMoreThanFitsIntoAMessage) {
   EXPECT_EQ(told.size(), kJobs);
 }
 
+TEST_F(ServerTest, ListsOfMoreThanFitsIntoAMessageComeInPages) {
+  constexpr int kNodes = 60;
+  for (int i = 0; i < kNodes; ++i) {
+    v1::NodeDescription node = MakeFleetNode("n" + std::to_string(i), '1', 0).description();
+    node.set_node_id("node" + std::to_string(i));
+    node.mutable_inventory()->mutable_cpu()->set_model(std::string(100'000, 'x'));
+    ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
+  }
+  Serve();
+  std::set<std::string> listed;
+  v1::ListNodesRequest request;
+  v1::ListNodesResponse page;
+  do {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    request.set_page_token(page.next_page_token());
+    const grpc::Status status =
+        v1::NodeService::NewStub(channel_)->ListNodes(&context, request, &page);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    for (const v1::Node& node : page.nodes()) listed.insert(node.description().node_id());
+  } while (!page.next_page_token().empty());
+  EXPECT_EQ(listed.size(), kNodes);
+}
+
 TEST_F(ServerTest, FaultsTravelWithTheirLines) {
   Serve();
   v1::CreateCampaignRequest request;
