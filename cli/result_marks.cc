@@ -27,7 +27,7 @@ struct KnownFlag {
 constexpr std::array<KnownFlag, 20> kKnown = {{
     {"above_ceiling", 'E',
      "faster than its measured ceiling: that was disturbed, or caches helped"},
-    {"busy_host", 'B', "the host had more load than hardware threads"},
+    {"busy_host", 'B', "others used more than a tenth of the CPUs' time"},
     {"disk_free", 'D', "little of the disk was free for results"},
     {"gpu_processes", 'P', "other processes were on the GPU before the job"},
     {"graph", 'G', "timed as replays of a CUDA graph, without the cost of launches"},

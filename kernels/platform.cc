@@ -8,6 +8,9 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "kernels/host_load.h"
 
 namespace assay {
 namespace {
@@ -29,9 +32,22 @@ std::string ModelName() {
   return "";
 }
 
+// As the process began: a case binds threads to some of them.
+const std::vector<int>& UsableCpus() {
+  static const std::vector<int> cpus = [] {
+    std::vector<int> usable;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return usable;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) usable.push_back(cpu);
+    }
+    return usable;
+  }();
+  return cpus;
+}
+
 int UsableThreads() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  if (!UsableCpus().empty()) return static_cast<int>(UsableCpus().size());
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
@@ -62,6 +78,9 @@ std::optional<int64_t> LastLevelCacheBytes() {
   return sum;
 }
 
+// Of the CPUs' time, in others' hands.
+constexpr double kBusyShare = 0.1;
+
 class HostSampler : public ConditionsSampler {
  public:
   explicit HostSampler(std::unique_ptr<ConditionsSampler> gpu) : gpu_(std::move(gpu)) {}
@@ -69,13 +88,14 @@ class HostSampler : public ConditionsSampler {
   void Start() override {
     double averages[1];
     if (getloadavg(averages, 1) == 1) load_average_ = averages[0];
+    load_.Begin();
     if (gpu_) gpu_->Start();
   }
 
   WindowConditions Stop() override {
     WindowConditions conditions = gpu_ ? gpu_->Stop() : WindowConditions();
     conditions.load_average = load_average_;
-    if (load_average_ && *load_average_ > Cpu().threads) conditions.flags.push_back("busy_host");
+    if (load_.OthersShare().value_or(0) > kBusyShare) conditions.flags.push_back("busy_host");
     return conditions;
   }
 
@@ -86,6 +106,7 @@ class HostSampler : public ConditionsSampler {
  private:
   const std::unique_ptr<ConditionsSampler> gpu_;
   std::optional<double> load_average_;
+  HostLoad load_{UsableCpus()};
 };
 
 }  // namespace

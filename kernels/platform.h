@@ -145,8 +145,8 @@ const HostCpu& Cpu();
 LinkedSoftware Software();  // What GPUs work with; BlasVersion() is apart.
 
 // Host conditions for every case, GPU conditions too if `gpu` is an ordinal and
-// not negative. "busy_host" is set if, as the window opened, the load average of
-// the last minute exceeded the hardware threads.
+// not negative. "busy_host" is set if others than Assay used more than a tenth of the
+// CPUs' time in the window.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(int gpu);
 
 }  // namespace assay
