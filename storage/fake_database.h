@@ -33,6 +33,7 @@ struct FakeDatabase {
     MonotonicTime not_before{};
     std::vector<std::string> node_ids;  // Of the latest placement, in rank order.
     std::vector<std::string> avoid_node_ids;
+    bool same_nodes = false;
     std::vector<AttemptFailure> failures;
     std::optional<v1::Failure> failure;
     bool cancel_requested = false;

@@ -17,6 +17,10 @@ bool Conflict(const NewJob& a, const NewJob& b) {
                             b.gpu_indices.end()) != a.gpu_indices.end();
 }
 
+Preference PreferenceOf(const FakeDatabase::JobRow& row) {
+  return {row.avoid_node_ids, row.same_nodes ? row.node_ids : std::vector<std::string>()};
+}
+
 }  // namespace
 
 Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& request) {
@@ -118,7 +122,7 @@ std::optional<std::vector<std::string>> FakeJobStore::Place(
   const std::set<std::string> known = KnownNodes(request);
   const std::set<std::string> held = HeldNodes(row, reserved);
   return ChooseNodes(
-      row.job, row.avoid_node_ids,
+      row.job, PreferenceOf(row),
       [&known](const std::string& node) { return known.contains(node); },
       [&held](const std::string& node) { return !held.contains(node); });
 }
@@ -130,7 +134,7 @@ void FakeJobStore::Reserve(const JobRow& row, const ClaimRequest& request,
   const std::set<std::string> known = KnownNodes(request);
   const std::set<std::string> held = HeldNodes(row, reserved);
   auto nodes = NodesToReserve(
-      row.job, row.avoid_node_ids,
+      row.job, PreferenceOf(row),
       [&known](const std::string& node) { return known.contains(node); },
       [&held](const std::string& node) { return !held.contains(node); });
   if (nodes) reserved.push_back({&row.job, *std::move(nodes)});

@@ -201,6 +201,7 @@ Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt
     queued = row.state == v1::JOB_STATE_QUEUED;
     if (queued) {
       row.avoid_node_ids = attempt.avoid_node_ids;
+      row.same_nodes = attempt.same_nodes;
       row.not_before = database_.clock.Now() + attempt.delay;
     } else {
       row.end_time = database_.clock.WallNow();

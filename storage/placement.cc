@@ -9,15 +9,19 @@ using Predicate = std::function<bool(const std::string&)>;
 
 size_t Needed(const NewJob& job) { return static_cast<size_t>(std::max(job.node_count, 1)); }
 
-// Candidates that are reachable, without those to avoid if that leaves enough.
-std::vector<std::string> Reachable(const NewJob& job, const std::vector<std::string>& avoid,
+// Candidates that are reachable, only the preferred ones if these are enough.
+std::vector<std::string> Reachable(const NewJob& job, const Preference& preference,
                                    const Predicate& reachable) {
+  const auto has = [](const std::vector<std::string>& nodes, const std::string& node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  };
   std::vector<std::string> candidates;
   std::vector<std::string> preferred;
   for (const std::string& node : job.candidate_node_ids) {
     if (!reachable(node)) continue;
     candidates.push_back(node);
-    if (std::find(avoid.begin(), avoid.end(), node) == avoid.end()) preferred.push_back(node);
+    if (has(preference.avoid, node)) continue;
+    if (preference.only.empty() || has(preference.only, node)) preferred.push_back(node);
   }
   return preferred.size() >= Needed(job) ? preferred : candidates;
 }
@@ -26,12 +30,11 @@ std::vector<std::string> Reachable(const NewJob& job, const std::vector<std::str
 
 bool HoldsWholeNodes(const NewJob& job) { return job.exclusive_node || job.gpu_indices.empty(); }
 
-std::optional<std::vector<std::string>> ChooseNodes(const NewJob& job,
-                                                    const std::vector<std::string>& avoid,
+std::optional<std::vector<std::string>> ChooseNodes(const NewJob& job, const Preference& preference,
                                                     const Predicate& reachable,
                                                     const Predicate& is_free) {
   std::vector<std::string> chosen;
-  for (const std::string& node : Reachable(job, avoid, reachable)) {
+  for (const std::string& node : Reachable(job, preference, reachable)) {
     if (chosen.size() == Needed(job)) break;
     if (is_free(node)) chosen.push_back(node);
   }
@@ -40,10 +43,10 @@ std::optional<std::vector<std::string>> ChooseNodes(const NewJob& job,
 }
 
 std::optional<std::vector<std::string>> NodesToReserve(const NewJob& job,
-                                                       const std::vector<std::string>& avoid,
+                                                       const Preference& preference,
                                                        const Predicate& reachable,
                                                        const Predicate& is_free) {
-  std::vector<std::string> nodes = Reachable(job, avoid, reachable);
+  std::vector<std::string> nodes = Reachable(job, preference, reachable);
   if (nodes.size() < Needed(job)) return std::nullopt;
   std::stable_partition(nodes.begin(), nodes.end(), is_free);
   nodes.resize(Needed(job));

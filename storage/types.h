@@ -103,10 +103,11 @@ struct FinishedAttempt {
   JobEpoch job;
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
-  // kRequeue: nodes that the next attempt avoids if other candidates exist, and
-  // how long it waits.
+  // kRequeue: nodes that the next attempt avoids if other candidates exist, how long it
+  // waits, and whether it goes to the nodes of this one if they are there.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
+  bool same_nodes = false;
 };
 
 struct FinishOutcome {

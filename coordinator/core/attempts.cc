@@ -238,6 +238,7 @@ Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::
   attempt.disposition = decision.disposition;
   attempt.failure = std::move(failure);
   attempt.avoid_node_ids = decision.avoid_node_ids;
+  attempt.same_nodes = decision.same_nodes;
   attempt.delay = decision.delay;
   return End(job, std::move(attempt), reporter);
 }

@@ -11,17 +11,12 @@ namespace {
 using storage::Disposition;
 using NodeSet = std::set<std::string>;
 
-// Candidates that are not in `nodes`.
-std::vector<std::string> Others(const storage::LeasedJob& job, const NodeSet& nodes) {
-  std::vector<std::string> others;
-  for (const std::string& id : job.job.candidate_node_ids) {
-    if (nodes.count(id) == 0) others.push_back(id);
-  }
-  return others;
-}
-
+// Whether so many candidates are not in `nodes` that the job fits on them.
 bool EnoughOthers(const storage::LeasedJob& job, const NodeSet& nodes) {
-  return Others(job, nodes).size() >= static_cast<size_t>(job.job.node_count);
+  const auto others =
+      std::count_if(job.job.candidate_node_ids.begin(), job.job.candidate_node_ids.end(),
+                    [&](const std::string& id) { return nodes.count(id) == 0; });
+  return others >= job.job.node_count;
 }
 
 Duration Backoff(size_t failures) {
@@ -65,8 +60,7 @@ RetryDecision RetryJobFault(const storage::LeasedJob& job) {
     tried.insert(failure.node_ids.begin(), failure.node_ids.end());
   }
   if (earlier == 0) {
-    // The same nodes again: every other candidate is avoided.
-    return {Disposition::kRequeue, Others(job, tried), Duration(0)};
+    return {Disposition::kRequeue, {}, Duration(0), /*same_nodes=*/true};
   }
   if (earlier == 1 && EnoughOthers(job, tried)) {
     return {Disposition::kRequeue, {tried.begin(), tried.end()}, Duration(0)};

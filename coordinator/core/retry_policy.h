@@ -11,6 +11,7 @@ struct RetryDecision {
   storage::Disposition disposition = storage::Disposition::kFailed;
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
+  bool same_nodes = false;  // As of storage::FinishedAttempt.
 };
 
 // Judges `failure` of the attempt that `job` is in:

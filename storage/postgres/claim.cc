@@ -27,7 +27,7 @@ struct Candidate {
   std::string campaign_id;
   int64_t sequence = 0;
   NewJob job;  // What placing needs, no more.
-  std::vector<std::string> avoid;
+  Preference preference;
   bool aged = false;  // Has waited for the request's patience.
 };
 
@@ -50,6 +50,7 @@ constexpr const char* kActive =
 constexpr const char* kColumns =
     "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"
     " q.candidate_set, q.candidate_node_ids, q.gpu_indices, q.exclusive_node, q.avoid_node_ids,"
+    " CASE WHEN q.same_nodes THEN q.node_ids ELSE '{}' END AS last_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
 // The heads of all queues. Jobs that lack nodes among $4 would fill the head for as long as
@@ -171,7 +172,7 @@ class Claim {
       candidate.job.candidate_node_ids = candidates[i];
       candidate.job.gpu_indices = IntegersOf(row["gpu_indices"]);
       candidate.job.exclusive_node = row["exclusive_node"].as<bool>();
-      candidate.avoid = TextsOf(row["avoid_node_ids"]);
+      candidate.preference = {TextsOf(row["avoid_node_ids"]), TextsOf(row["last_node_ids"])};
       candidate.aged = row["aged"].as<bool>();
       const auto [it, fresh] = queues_.try_emplace(candidate.campaign_id);
       if (fresh) {
@@ -221,13 +222,13 @@ class Claim {
       const NewJob& job = next->job;
       const auto reachable = [&](const std::string& node) { return reachable_.contains(node); };
       const auto is_free = [&](const std::string& node) { return holdings_.IsFree(node, job); };
-      auto nodes = ChooseNodes(job, next->avoid, reachable, is_free);
+      auto nodes = ChooseNodes(job, next->preference, reachable, is_free);
       if (nodes) {
         holdings_.Take(*nodes, job);
         ++queues_[next->campaign_id].running;
         choices_.push_back({*std::move(next), *std::move(nodes)});
       } else if (next->aged) {
-        const auto reserved = NodesToReserve(job, next->avoid, reachable, is_free);
+        const auto reserved = NodesToReserve(job, next->preference, reachable, is_free);
         if (reserved) holdings_.Take(*reserved, job);
       }
     }

@@ -261,7 +261,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         "  UPDATE job SET owner = NULL, lease_until = NULL,"
         "    state = CASE WHEN $3 = 1 AND cancel_requested THEN 5 ELSE $3 END,"
         "    end_time = CASE WHEN $3 <> 1 OR cancel_requested THEN now() END,"
-        "    avoid_node_ids = $4::text[], not_before = now() + $5::interval,"
+        "    avoid_node_ids = $4::text[], not_before = now() + $5::interval, same_nodes = $11,"
         "    failure = NULLIF($6, '')::bytea,"
         "    failures = CASE WHEN $6 = '' THEN failures ELSE failures || jsonb_build_array("
         "      jsonb_build_object('class', $7::int, 'reason', $8::text,"
@@ -273,7 +273,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         attempt.job.job_id, attempt.job.epoch, static_cast<int>(StateAfter(attempt.disposition)),
         ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
         static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel,
-        failure.node_id());
+        failure.node_id(), attempt.same_nodes);
     outcome = {};
     if (rows.empty()) return Status::Ok();
     outcome.held = true;

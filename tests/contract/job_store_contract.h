@@ -336,6 +336,38 @@ TEST_P(JobStoreContract, RequeueRaisesTheEpochAndAvoidsNodes) {
   EXPECT_EQ(Claim({"a"}).size(), 1U);
 }
 
+TEST_P(JobStoreContract, RequeueOnTheSameNodesWaitsForThemWhileTheyAreThere) {
+  const std::vector<std::string> nodes = {"a", "b", "c"};
+  Connect(nodes);
+  Create(MakeCampaign({MakeJob({"b"})}));
+  const LeasedJob busy = Claim(nodes).at(0);
+  Create(MakeCampaign({MakeJob({"c", "b", "a"})}));
+  const auto again = [this](const LeasedJob& job) {
+    FinishedAttempt attempt;
+    attempt.job = {job.job.job_id, job.epoch};
+    attempt.disposition = Disposition::kRequeue;
+    attempt.same_nodes = true;
+    ASSERT_TRUE(jobs().FinishAttempt(attempt).ok());
+  };
+  const LeasedJob first = Claim({"a", "b"}).at(0);
+  EXPECT_EQ(first.node_ids, std::vector<std::string>{"a"});
+  again(first);
+  const LeasedJob second = Claim(nodes).at(0);
+  EXPECT_EQ(second.node_ids, std::vector<std::string>{"a"});  // Though c comes first.
+  again(second);
+  Create(MakeCampaign({MakeJob({"a"})}, "urgent", 1));
+  const LeasedJob urgent = Claim(nodes).at(0);
+  EXPECT_EQ(urgent.node_ids, std::vector<std::string>{"a"});
+  EXPECT_TRUE(Claim(nodes).empty());
+  // Better elsewhere than nowhere; and the next attempt is free again.
+  const LeasedJob third = Claim({"b", "c"}).at(0);
+  EXPECT_EQ(third.node_ids, std::vector<std::string>{"c"});
+  Finish(urgent, Disposition::kSucceeded);
+  Finish(third, Disposition::kRequeue, {"c"});
+  EXPECT_EQ(Claim(nodes).at(0).node_ids, std::vector<std::string>{"a"});
+  Finish(busy, Disposition::kSucceeded);
+}
+
 TEST_P(JobStoreContract, RequeuedJobWaitsItsDelay) {
   Connect({"a"});
   Create(MakeCampaign({MakeJob({"a"})}));

@@ -185,10 +185,12 @@ TEST(RetryPolicyTest, AJobFaultIsTriedOnceThereAndOnceElsewhere) {
   storage::LeasedJob job = Job({"a", "b", "c"});
   RetryDecision decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
-  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b", "c"));
+  EXPECT_TRUE(decision.same_nodes);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre());  // Not the list of all other nodes.
   job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
   decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+  EXPECT_FALSE(decision.same_nodes);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
   job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
