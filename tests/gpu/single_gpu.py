@@ -23,10 +23,12 @@ import sys
 
 from gpu_bars import is_parity
 from references import Programs, Reference, Torch
-from single_gpu_bars import all_bars
+from single_gpu_bars import all_bars, curves
 from system_run import Stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Observed beside the primary metric, and shown beside it.
+BESIDE = {"sustained": ("time_to_throttle", "steady_tflops", "flops_per_joule")}
 SMALL = 1e-3  # Metrics below this are printed with an exponent.
 
 
@@ -91,6 +93,7 @@ class Campaigns:
         self.stack = stack
         self.rows = []
         self.times = {}
+        self.beside = {}  # Texts of the metrics in BESIDE.
         self.failed = []
         self.not_passed = []  # Names of campaigns: of some of their cases there may be no row.
 
@@ -101,10 +104,17 @@ class Campaigns:
         rows = sorted(self.stack.rows(name), key=lambda row: row["time"])
         self.rows += rows
         self.failed += [row for row in rows if row["outcome"] == "failed"]
-        listed = self.stack.run("results", "--campaign", name, "--filter", 'metric="time"',
-                                "-o", "csv", "-n", "0")
-        for row in csv.DictReader(io.StringIO(listed)):
+        for row in self.of_metric(name, "time"):
             self.times[self.key(row)] = float(row["median"])
+        for metric in dict.fromkeys(one for row in rows for one in BESIDE.get(row["benchmark"], ())):
+            for row in self.of_metric(name, metric):
+                self.beside.setdefault(self.key(row), []).append(
+                    f"{metric} {number(row['median'])} {row['unit']}")
+
+    def of_metric(self, name, metric):
+        listed = self.stack.run("results", "--campaign", name, "--filter", f'metric="{metric}"',
+                                "-o", "csv", "-n", "0")
+        return csv.DictReader(io.StringIO(listed))
 
     @staticmethod
     def key(row):
@@ -170,6 +180,42 @@ class Judged:
                 f"{self.verdict()} | {self.source} |")
 
 
+class JudgedCurve:
+    """A curve, measured; `points`: its values and our rows' primary metrics."""
+
+    def __init__(self, curve, rows):
+        self.curve = curve
+        found = [(value, find(rows, f"{curve.benchmark} {curve.parameter}={value}"))
+                 for value in curve.values]
+        self.rows = [row for _, row in found if row]
+        self.points = [(value, float(row["median"])) for value, row in found if row]
+
+    def verdict(self):
+        if len(self.points) < len(self.curve.values):
+            return "not measured"
+        metric = [value for _, value in self.points]
+        better = max if self.rows[0]["direction"] == "higher" else min
+        falls = all(better(one, other) == one and one != other
+                    for one, other in zip(metric, metric[1:]))
+        of_theory = [abs(one - 1) <= self.curve.band for one in self.of_theory()]
+        return "met" if falls and all(of_theory) else "MISSED"
+
+    def of_theory(self):
+        """The metric over what theory makes of the first; nothing where there is none."""
+        if not self.curve.theory or not self.points:
+            return []
+        (begin, first), scale = self.points[0], self.curve.theory
+        return [metric / (first * scale(value) / scale(begin)) for value, metric in self.points]
+
+    def line(self):
+        text = ", ".join(f"{value}: {number(metric)}" for value, metric in self.points)
+        unit = self.rows[0]["unit"] if self.rows else ""
+        theory = ", ".join(f"{one:.3f}" for one in self.of_theory())
+        bar = f"within {self.curve.band:.0%}" if self.curve.theory else "worse with each"
+        return (f"| {self.curve.benchmark} | {self.curve.parameter} | {text} {unit} | {theory} | "
+                f"{bar} | {self.verdict()} |")
+
+
 def number(value):
     if value is None or value == "":
         return ""
@@ -190,9 +236,11 @@ def catalogue(campaigns):
             lines.append(f"| {row['benchmark']} | {row['parameters']} | {row['outcome']}: "
                          f"{row['failure_message']} | | | | | | | | |")
             continue
+        value = f"{number(row['median'])} {row['unit']}"
         lines.append(
             f"| {row['benchmark']} | {row['parameters'].replace(';', ' ')} | "
-            f"{number(row['median'])} {row['unit']} | {number(campaigns.seconds(row))} s | "
+            f"{', '.join([value, *campaigns.beside.get(campaigns.key(row), [])])} | "
+            f"{number(campaigns.seconds(row))} s | "
             f"{percent(row.get('efficiency_spec'))} | {percent(row.get('efficiency_measured'))} | "
             f"{percent(row.get('efficiency_clock'))} | {row.get('regime', '')} | "
             f"{number(row['sm_clock_mhz'])} | {number(row['power_watts'])} | "
@@ -200,7 +248,7 @@ def catalogue(campaigns):
     return lines
 
 
-def report(campaigns, judged, command):
+def report(campaigns, judged, bent, command):
     first = next((row for row in campaigns.rows if row.get("gpu_model")), None)
     software = "No result of a GPU." if first is None else (
         f"{first['time'][:10]}, driver {first['driver']}, CUDA {first['cuda']}, "
@@ -220,6 +268,12 @@ def report(campaigns, judged, command):
              "| bar | ours | reference | its spread | ratio | bar (stretch) | | against |",
              "|---|---|---|---|---|---|---|---|"]
     lines += [one.line() for one in judged]
+    if bent:
+        lines += ["", "## Curves", "", "The primary metric at each value of the parameter, and over "
+                  "what theory makes of the first: a bank serves one word a cycle, and branches "
+                  "that a warp takes run one after the other.", "",
+                  "| benchmark | parameter | metric | over theory | bar | |",
+                  "|---|---|---|---|---|---|"] + [one.line() for one in bent]
     return "\n".join(lines + ["", "## Every case", ""] + catalogue(campaigns)) + "\n"
 
 
@@ -262,21 +316,24 @@ def main():
                 one = bar.reference[:2]
                 turns[bar.name] = [turn for turn in (before.get(one), after[one]) if turn]
         judged = [Judged(bar, campaigns, turns.get(bar.name, [])) for bar in bars]
+        bent = [JudgedCurve(curve, campaigns.rows) for curve in curves()]
         if arguments.only:
             judged = [one for one in judged if one.row is not None]
+            bent = [one for one in bent if one.rows]
         references["torch"].close()
         with open(os.path.join(arguments.out, "results.csv"), "w") as file:
             file.write(stack.run("results", "-o", "csv", "-n", "0"))
     with open(os.path.join(arguments.out, "references.json"), "w") as file:
         json.dump({**references["torch"].turns, **references["program"].turns}, file, indent=1)
-    text = report(campaigns, judged, "tests/gpu/single_gpu.py PROGRAMS REFERENCES --out DIR")
+    text = report(campaigns, judged, bent, "tests/gpu/single_gpu.py PROGRAMS REFERENCES --out DIR")
     with open(os.path.join(arguments.out, "report.md"), "w") as file:
         file.write(text)
     print(text)
     for row in campaigns.failed:
         print(f"FAILED {row['benchmark']} {row['parameters']}: {row['failure_message']}")
-    missed = [one for one in judged if one.verdict() in ("MISSED", "not measured")]
-    print(f"{len(judged)} bars, {len(missed)} missed; {len(campaigns.rows)} results, "
+    held = judged + bent
+    missed = [one for one in held if one.verdict() in ("MISSED", "not measured")]
+    print(f"{len(held)} bars, {len(missed)} missed; {len(campaigns.rows)} results, "
           f"{len(campaigns.failed)} failed; {len(campaigns.not_passed)} campaigns not passed"
           + "".join(f" {name}" for name in campaigns.not_passed))
     return 1 if missed or campaigns.failed or campaigns.not_passed else 0

@@ -2,10 +2,11 @@
 
 Each bar divides a rate of ours by a rate of a reference: by PyTorch's or a bare program's,
 measured right before and after our case, by another case of the campaign, or by a
-published figure.
+published figure. Curves hold the cases of one parameter to each other.
 """
 
 import dataclasses
+import typing
 
 GIB = 1 << 30
 
@@ -31,6 +32,19 @@ class Bar:
     by_time: bool = False
     band: float = 0.0
     same_call: bool = False
+
+
+@dataclasses.dataclass
+class Curve:
+    """How a benchmark's primary metric has to go from the first of `values` of a parameter to
+    the last: worse with each; by `theory`, which makes of a value what the metric is of the
+    first one's, within `band`.
+    """
+    benchmark: str
+    parameter: str
+    values: tuple
+    theory: typing.Callable = None
+    band: float = 0.1
 
 
 def torch(command):
@@ -81,7 +95,7 @@ def gemms():
 
 def streams():
     reference = torch(f"copy {GIB}")
-    for op in ("copy", "scale", "add", "triad"):
+    for op in ("copy", "scale", "add", "triad", "write", "memset"):
         yield Bar(f"memory_bandwidth {op}", f"memory_bandwidth op={op} bytes=1073741824", reference,
                   0.95, 1.00)
     yield Bar("memory_bandwidth read", READ, torch(f"read {GIB}"), 0.95, 1.00)
@@ -116,6 +130,7 @@ def attentions():
 def weights():
     for m in (1, 16):
         yield Bar(f"gemv m={m}, of read", f"gemv m={m}", case(READ), 0.9)
+    # The bar is on the weights that take longer to read (0.1 GB, those of n = 8192 a third of it).
     for n, least in ((8192, 0.0), (28672, 0.80)):
         fused = f"int4_gemm variant=fused n={n}"
         yield Bar(f"int4_gemm fused n={n}, of read", fused, case(READ), least)
@@ -146,6 +161,14 @@ def hardware():
     for direction in ("h2d", "d2h"):
         yield Bar(f"host_transfer {direction}", f"host_transfer direction={direction} memory=pinned",
                   torch(f"host {direction} {GIB}"), 0.98)
+
+
+def curves():
+    """Of banks and branches theory knows the cost; of the others the direction."""
+    return [Curve("coalescing", "stride", (1, 2, 8, 32)),
+            Curve("bank_conflict", "ways", (1, 2, 8, 32), lambda ways: ways),
+            Curve("divergence", "branches", (1, 2, 8, 32), lambda branches: 1 / branches),
+            Curve("occupancy", "held_values", (0, 32, 64, 128))]
 
 
 def all_bars():

@@ -12,6 +12,7 @@ from unittest import mock
 
 import references
 import single_gpu
+import single_gpu_bars
 from single_gpu_bars import Bar, all_bars
 
 CAMPAIGN = os.path.join(single_gpu.HERE, "../../examples/single-gpu.yaml")
@@ -62,6 +63,45 @@ class Bars(unittest.TestCase):
         self.assertIn("| PyTorch (CUDNN_ATTENTION) |",
                       judge(100, backend="CUDNN_ATTENTION").line())
         self.assertIn("| PyTorch |", judge(100).line())
+
+
+def curve(values, direction="lower", theory=None):
+    """A curve whose metric takes these values at 1, 2, 4 ... of `ways`."""
+    points = [1 << index for index in range(len(values))]
+    rows = [{"benchmark": "bank_conflict", "parameters": f"ways={point}", "outcome": "ok",
+             "median": str(value), "unit": "cycles", "direction": direction}
+            for point, value in zip(points, values) if value]
+    return single_gpu.JudgedCurve(
+        single_gpu_bars.Curve("bank_conflict", "ways", tuple(points), theory), rows)
+
+
+class Curves(unittest.TestCase):
+    def test_get_worse_with_each_value(self):
+        self.assertEqual(curve([1, 2, 9]).verdict(), "met")
+        self.assertEqual(curve([1, 3, 2]).verdict(), "MISSED")
+        self.assertEqual(curve([1, 1, 2]).verdict(), "MISSED")
+        self.assertEqual(curve([9, 2, 1], direction="higher").verdict(), "met")
+        self.assertEqual(curve([1, 2, 9], direction="higher").verdict(), "MISSED")
+
+    def test_follow_the_theory(self):
+        def ways(value):
+            return value
+
+        self.assertEqual(curve([1.05, 2.01, 4.02], theory=ways).verdict(), "met")
+        self.assertEqual(curve([1, 2, 5], theory=ways).verdict(), "MISSED")
+        self.assertIn("1.250", curve([1, 2, 5], theory=ways).line())
+
+    def test_with_a_case_missing_are_not_measured(self):
+        self.assertEqual(curve([1, None, 3]).verdict(), "not measured")
+        self.assertEqual(curve([None, None]).verdict(), "not measured")
+        self.assertIn("not measured", curve([None, None]).line())
+
+    def test_are_of_cases_of_the_campaign(self):
+        _, listed = single_gpu.entries(CAMPAIGN)
+        for one in single_gpu_bars.curves():
+            for value in one.values:
+                self.assertTrue(any(single_gpu.holds(entry, f"{one.benchmark} {one.parameter}={value}")
+                                    for entry in listed), f"{one.benchmark} {value}")
 
 
 class FakeStack:
@@ -218,7 +258,7 @@ class Report(unittest.TestCase):
     def test_is_written_without_any_result(self):
         campaigns = single_gpu.Campaigns(FakeStack())
         self.assertIn("No result of a GPU. One run of `x`.",
-                      single_gpu.report(campaigns, [], "x"))
+                      single_gpu.report(campaigns, [], [], "x"))
 
 
 class Words(unittest.TestCase):
