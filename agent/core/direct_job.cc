@@ -81,13 +81,13 @@ Result<std::vector<int>> ChooseGpus(const v1::NodeDescription& node,
 Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
                                   const v1::RunJobRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(const v1::BenchmarkSchema* schema, FindSchema(node, request.benchmark()));
+  ASSAY_ASSIGN_OR_RETURN(const ParameterMap parameters,
+                         schema::CompleteParameters(
+                             *schema, {request.parameters().begin(), request.parameters().end()}));
   if (!schema->unsupported_reason().empty()) {
     return FailedPrecondition(schema->name() + " cannot run here: " + schema->unsupported_reason(),
                               "UNSUPPORTED");
   }
-  ASSAY_ASSIGN_OR_RETURN(const ParameterMap parameters,
-                         schema::CompleteParameters(
-                             *schema, {request.parameters().begin(), request.parameters().end()}));
   const auto nodes = parameters.find("nodes");
   if (schema->collective() && nodes != parameters.end() && nodes->second != "1") {
     return FailedPrecondition(

@@ -28,9 +28,10 @@ struct RunOptions {
   bool counters = false;
 };
 
-int Refuse(const Status& status) {
-  std::fprintf(stderr, "assay-runner: %s\n", ErrorText(status).c_str());
-  return kExitUsage;
+std::vector<std::string> OptionsOf(const std::string& command) {
+  if (command == "run") return {"-o", "--seed", "--gpu", "--counters", "--help"};
+  if (command == "assay-runner") return {"--help", "--version"};
+  return {"--help"};
 }
 
 // Stores what an option says; `value` is its argument.
@@ -55,6 +56,7 @@ Status ApplyOption(const std::string& option, const std::string& value, RunOptio
 
 // Takes NAME=VALUE of `command` in.
 Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given) {
+  if (LooksLikeOption(argument)) return UnknownOption(argument, command);
   const size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
     return InvalidArgument("\"" + argument + "\" is neither NAME=VALUE nor an option of `" +
@@ -69,6 +71,12 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
   RunOptions options;
   ParameterMap given;
   if (arguments.empty()) return InvalidArgument("run: the benchmark's name is missing");
+  if (LooksLikeOption(arguments[0])) {
+    const std::vector<std::string> own = OptionsOf("run");
+    const bool known = std::find(own.begin(), own.end(), arguments[0]) != own.end();
+    return known ? InvalidArgument("run: the benchmark's name comes before " + arguments[0])
+                 : UnknownOption(arguments[0], "run");
+  }
   ASSAY_ASSIGN_OR_RETURN(options.benchmark, registry.Find(arguments[0]));
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -143,14 +151,18 @@ CaseReport UnsupportedReport(const RunOptions& options, const std::string& reaso
 Result<CaseReport> RunHere(const RunOptions& options, const ExecuteOptions& execute) {
   const Benchmark& benchmark = *options.benchmark;
   const int world_size = WorldSizeOf(benchmark, options.parameters);
-  const std::string reason = NoPlaceFor(benchmark, world_size);
-  if (!reason.empty()) return UnsupportedReport(options, reason);
-  std::unique_ptr<LocalGang> gang;
   RunContext context;
   context.parameters = options.parameters;
   context.seed = options.seed;
   context.world_size = world_size;
   context.gpu = options.gpu.value_or(0);
+  // Parameters that contradict each other do so on every machine, and need no other ranks.
+  if (!benchmark.WorkOf(options.parameters, world_size).ok()) {
+    return ExecuteCase(benchmark, context, execute);
+  }
+  const std::string reason = NoPlaceFor(benchmark, world_size);
+  if (!reason.empty()) return UnsupportedReport(options, reason);
+  std::unique_ptr<LocalGang> gang;
   if (world_size > 1) {
     ASSAY_ASSIGN_OR_RETURN(gang, StartLocalGang(benchmark.Info().name, options.parameters,
                                                 world_size, options.seed, execute.measure));
@@ -191,6 +203,7 @@ Result<std::vector<Selftest>> ParseSelftests(const Registry& registry,
                                              const std::vector<std::string>& arguments) {
   std::vector<Selftest> chosen;
   for (const std::string& argument : arguments) {
+    if (LooksLikeOption(argument)) return UnknownOption(argument, "selftest");
     if (!chosen.empty() && argument.find('=') != std::string::npos) {
       ASSAY_RETURN_IF_ERROR(AddParameter(argument, "selftest", &chosen.back().given));
       continue;
@@ -211,6 +224,23 @@ Result<std::vector<Selftest>> ParseSelftests(const Registry& registry,
 }
 
 }  // namespace
+
+int Refuse(const Status& status) {
+  std::fprintf(stderr, "assay-runner: %s\n", ErrorText(status).c_str());
+  return kExitUsage;
+}
+
+bool LooksLikeOption(const std::string& argument) {
+  return argument.size() > 1 && argument[0] == '-';
+}
+
+Status UnknownOption(const std::string& argument, const std::string& command) {
+  const std::vector<std::string> options = OptionsOf(command);
+  std::string list;
+  for (const std::string& option : options) list += (list.empty() ? "" : ", ") + option;
+  return InvalidArgument("\"" + argument + "\" is no option of `" + command + "`; " +
+                         (options.size() == 1 ? "its only one is " : "there are ") + list);
+}
 
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments) {
   const auto options = ParseRun(registry, arguments);
@@ -248,7 +278,9 @@ int SelftestCommand(const Registry& registry, const std::vector<std::string>& ar
     ExecuteOptions execute;
     execute.measure = false;
     const auto report = RunHere(options, execute);
-    if (!report.ok() || report->outcome == Outcome::kFailed) code = kExitFailed;
+    // A failure outweighs parameters that contradict each other; unsupported is neither.
+    const int ended = report.ok() ? ExitCodeOf(*report) : kExitFailed;
+    if (ended == kExitFailed || (ended == kExitUsage && code == kExitDone)) code = ended;
     const Status error = report.ok() ? report->error : report.status();
     std::printf("%-24s %s%s\n", one.Text().c_str(),
                 report.ok() ? std::string(OutcomeName(report->outcome)).c_str() : "failed",

@@ -9,6 +9,16 @@
 
 namespace assay {
 
+// Prints why the arguments are refused; returns kExitUsage.
+int Refuse(const Status& status);
+
+// Whether an argument is meant as an option: "-o", "--seed=3".
+bool LooksLikeOption(const std::string& argument);
+
+// INVALID_ARGUMENT: `command` ("run", "list"; "assay-runner" for none) has no option `argument`;
+// names those that it has.
+Status UnknownOption(const std::string& argument, const std::string& command);
+
 // NAME k=v... [-o table|json] [--seed N] [--gpu N]: one case, with its own ranks on
 // this machine if the benchmark is collective.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);

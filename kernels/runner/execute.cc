@@ -158,15 +158,15 @@ class Execution {
   }
 
   Status Prepare() {
-    Status mine;
-    if (const std::string reason = benchmark_.UnsupportedReason(); !reason.empty()) {
-      mine = Unsupported(reason);
-    }
-    if (mine.ok()) mine = CheckRanks();
+    Status mine = CheckRanks();
     if (mine.ok()) {
       auto work = benchmark_.WorkOf(context_.parameters, context_.world_size);
       mine = work.status();
       if (work.ok()) work_ = std::move(work).value();
+    }
+    // Last: parameters that contradict each other are the user's error on every machine.
+    if (const std::string reason = benchmark_.UnsupportedReason(); mine.ok() && !reason.empty()) {
+      mine = Unsupported(reason);
     }
     // Nobody prepares, and so waits for the others, unless all can begin.
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine));

@@ -50,10 +50,7 @@ int List(const std::vector<std::string>& arguments) {
     return kExitDone;
   }
   const auto benchmark = BuiltinBenchmarks().Find(arguments[0]);
-  if (!benchmark.ok()) {
-    std::fprintf(stderr, "assay-runner: %s\n", ErrorText(benchmark.status()).c_str());
-    return kExitUsage;
-  }
+  if (!benchmark.ok()) return Refuse(benchmark.status());
   std::fputs(ShowBenchmark(**benchmark).c_str(), stdout);
   return kExitDone;
 }
@@ -84,6 +81,10 @@ bool OutputIsWritten() {
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
+bool HasNoOptions(const std::string& command) {
+  return command == "list" || command == "describe" || command == "serve";
+}
+
 int Main(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return Usage("a command is missing");
   const std::string& command = arguments[0];
@@ -97,9 +98,12 @@ int Main(const std::vector<std::string>& arguments) {
     std::puts("assay-runner " ASSAY_VERSION);
     return kExitDone;
   }
-  if (command == "list" && rest.size() <= 1) return List(rest);
+  if (LooksLikeOption(command)) return Refuse(UnknownOption(command, "assay-runner"));
   if (command == "run") return RunCaseCommand(BuiltinBenchmarks(), rest);
   if (command == "selftest") return SelftestCommand(BuiltinBenchmarks(), rest);
+  const auto option = std::find_if(rest.begin(), rest.end(), LooksLikeOption);
+  if (HasNoOptions(command) && option != rest.end()) return Refuse(UnknownOption(*option, command));
+  if (command == "list" && rest.size() <= 1) return List(rest);
   if (command == "describe" && rest.empty()) return DescribeOrList();
   if (command == "serve" && rest.empty()) return ServeJob();
   if (command == "rank") return RankCommand(BuiltinBenchmarks(), rest);

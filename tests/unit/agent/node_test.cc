@@ -313,6 +313,11 @@ TEST_F(DirectJobTest, RefusalsNameTheFault) {
   EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), "TOO_FEW_GPUS");
   (*request_.mutable_parameters())["ranks"] = "two";
   EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
+  // What the user has to mend comes before what the node lacks.
+  node_.mutable_benchmarks(0)->set_unsupported_reason("needs a CUDA GPU; this node has none");
+  EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
+  (*request_.mutable_parameters())["ranks"] = "2";
+  EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), "UNSUPPORTED");
   request_.set_benchmark("all_reduc");
   EXPECT_THAT(PlanDirectJob(node_, request_).status().hint(), HasSubstr("all_reduce"));
 }

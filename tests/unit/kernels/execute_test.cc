@@ -227,6 +227,27 @@ TEST(Execute, UnsupportedIsAnOutcome) {
   EXPECT_EQ(report.error.message(), "needs two moons");
 }
 
+// Of parameters that contradict each other, on a machine that has no GPU.
+class ContradictedBenchmark : public FakeBenchmark {
+ public:
+  ContradictedBenchmark() : FakeBenchmark(Fault::kNone, 0, false) {}
+  std::string UnsupportedReason() const override { return "needs a CUDA GPU"; }
+  Result<Work> WorkOf(const ParameterMap&, int) const override {
+    return InvalidArgument("a warp has no 33 columns");
+  }
+};
+
+TEST(Execute, AContradictionIsAnErrorOfTheUserOnEveryMachine) {
+  const ContradictedBenchmark benchmark;
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto report = ExecuteCase(benchmark, context, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->outcome, Outcome::kFailed);
+  EXPECT_EQ(report->error.code(), Code::kInvalidArgument);
+  EXPECT_EQ(report->error.message(), "a warp has no 33 columns");
+}
+
 TEST(Execute, WhatBreaksIsAFailure) {
   EXPECT_EQ(Execute(Fault::kOutOfMemory).error.reason(), "OUT_OF_MEMORY");
   EXPECT_EQ(Execute(Fault::kThrowsBadAlloc).error.reason(), "OUT_OF_MEMORY");

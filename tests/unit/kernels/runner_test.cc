@@ -165,6 +165,16 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
       {{"run", "tcp_all_reduce", "--gpu", "1"}, "does not run on GPUs"},
       {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
       {{"list", "nothing"}, "no benchmark is called"},
+      {{"list", "--foo"}, "\"--foo\" is no option of `list`; its only one is --help"},
+      {{"list", "cpu_gemm", "--foo"}, "\"--foo\" is no option of `list`"},
+      {{"--foo"}, "\"--foo\" is no option of `assay-runner`; there are --help, --version"},
+      {{"run", "cpu_gemm", "--foo=3"},
+       "\"--foo=3\" is no option of `run`; there are -o, --seed, --gpu, --counters, --help"},
+      {{"run", "--foo"}, "\"--foo\" is no option of `run`"},
+      {{"run", "-o", "json", "cpu_gemm"}, "the benchmark's name comes before -o"},
+      {{"selftest", "-o"}, "\"-o\" is no option of `selftest`; its only one is --help"},
+      {{"selftest", "cpu_gemm", "-o", "json"}, "\"-o\" is no option of `selftest`"},
+      {{"selftest", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `selftest`"},
       {{"selftest", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
       {{"selftest", "cpu_gemm", "dtype=bf17"}, "one of fp32, fp64"},
       {{"selftest", "cpu_gemm", "m=4", "m=5"}, "given twice"},
@@ -194,8 +204,27 @@ TEST(RunnerCommandLine, ASelftestTakesOtherParametersThanItsOwn) {
             "cpu_gemm dtype=fp64      ok\n");
   // Words that contradict each other are found by the benchmark.
   const CommandOutput odd = Invoke({"selftest", "cpu_memory_bandwidth", "bytes=12"});
-  EXPECT_EQ(odd.exit.code, kExitFailed);
+  EXPECT_EQ(odd.exit.code, kExitUsage);
   EXPECT_THAT(odd.output, HasSubstr("must be a multiple of 8"));
+}
+
+// Nor does a node without a GPU hide that the user has to mend something.
+TEST(RunnerCommandLine, AContradictionNeedsNoGpuToBeFound) {
+  if (Invoke({"list"}).output.find("softmax ") == std::string::npos) {
+    GTEST_SKIP() << "no benchmark of this build runs on GPUs";
+  }
+  const std::string rule = "columns is 33; variant: warp takes at most 32, a lane each";
+  for (const char* command : {"run", "selftest"}) {
+    const CommandOutput output = Invoke({command, "softmax", "variant=warp", "columns=33"});
+    EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
+    EXPECT_THAT(output.output, HasSubstr(rule));
+  }
+  // Nor are the other ranks needed.
+  const CommandOutput ranks = Invoke({"run", "all_reduce", "ranks=2", "bytes=12", "dtype=fp64"});
+  if (ranks.output.find("no benchmark is called") == std::string::npos) {
+    EXPECT_EQ(ranks.exit.code, kExitUsage) << ranks.output;
+    EXPECT_THAT(ranks.output, HasSubstr("must be a multiple of 8"));
+  }
 }
 
 TEST(RunnerCommandLine, SeveralNodesAreNoJobForOneRunner) {
