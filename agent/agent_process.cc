@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <optional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
@@ -28,12 +29,16 @@ constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
 constexpr Duration kPreflightBudget = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kServerGrace{1000};
 
-// Null on a node without GPUs. An error if it has not the GPUs that are wanted.
-Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus) {
+// Null on a node without GPUs, or with a driver that does not work: then `trouble` is set.
+// An error if it has not the GPUs that are wanted.
+Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
+                                             std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });
   if (!nvml.ok() && !gpus.empty()) return nvml.status().WithContext("--gpus");
   if (!nvml.ok()) {
-    Log().info("no NVIDIA GPUs: {}", nvml.status().message());
+    *trouble = JudgeNvml(nvml.status());
+    if (*trouble) Log().error("{}", (*trouble)->message());
+    if (!*trouble) Log().info("no NVIDIA GPUs: {}", nvml.status().message());
     return std::shared_ptr<const Nvml>();
   }
   if (!gpus.empty()) ASSAY_RETURN_IF_ERROR((*nvml)->Select(gpus).WithContext("--gpus"));
@@ -88,12 +93,14 @@ AgentProcess::~AgentProcess() {
 }
 
 Status AgentProcess::OpenNode() {
-  ASSAY_ASSIGN_OR_RETURN(nvml_, OpenNvml(options_.gpus));
+  std::optional<v1::HealthFinding> driver_trouble;
+  ASSAY_ASSIGN_OR_RETURN(nvml_, OpenNvml(options_.gpus, &driver_trouble));
   ASSAY_ASSIGN_OR_RETURN(spool_, Spool::Open(data_.spool(), kSpoolLimitBytes));
   preflight_ = std::make_shared<Preflight>(nvml_, data_.spool());
   v1::HealthFinding trouble;
   node_ = std::make_shared<Node>(Describe(&trouble));
   if (!trouble.check().empty()) node_->AddLastingFinding(trouble);
+  if (driver_trouble) node_->AddLastingFinding(*driver_trouble);
   std::vector<int> gpus;
   for (const v1::GpuInventory& gpu : node_->description().inventory().gpus()) {
     gpus.push_back(gpu.index());

@@ -11,10 +11,13 @@ namespace assay::nvml_abi {
 using Return = int;  // nvmlReturn_t
 inline constexpr Return kSuccess = 0;
 inline constexpr Return kNotSupported = 3;
+inline constexpr Return kNoPermission = 4;
 inline constexpr Return kInsufficientSize = 7;
+inline constexpr Return kDriverNotLoaded = 9;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
+inline constexpr Return kVersionMismatch = 18;  // NVML_ERROR_LIB_RM_VERSION_MISMATCH
 
 using Device = struct DeviceOpaque*;  // nvmlDevice_t
 

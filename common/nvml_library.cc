@@ -13,6 +13,22 @@ std::string ReturnText(Return code) {
   return "NVML error " + std::to_string(code);
 }
 
+// What is wrong, and would be right, where NVML does not start.
+std::string InitText(Return code) {
+  if (code == nvml_abi::kVersionMismatch) {
+    return "the driver's kernel module and its libraries are of different versions, as after an "
+           "upgrade: reboot, or reload the module";
+  }
+  if (code == nvml_abi::kDriverNotLoaded) return "the driver's kernel module is not loaded";
+  if (code == nvml_abi::kNoPermission) {
+    return "this user may not open /dev/nvidiactl: let it read and write there";
+  }
+  if (code == nvml_abi::kGpuIsLost || code == nvml_abi::kResetRequired) {
+    return "a GPU fell off the bus or needs a reset: look for Xid in dmesg, and reset or reboot";
+  }
+  return ReturnText(code);
+}
+
 }  // namespace
 
 Nvml::Library::~Library() {
@@ -36,7 +52,10 @@ Status Nvml::Library::Load(const std::string& path) {
   }
   const Return code = functions_.init();
   if (code != nvml_abi::kSuccess) {
-    return Unavailable("nvmlInit_v2 of " + path + " failed: " + ReturnText(code), "NVML_UNUSABLE");
+    const std::string message = "nvmlInit_v2 of " + path + " failed: " + InitText(code);
+    // Libraries alone make no node of GPUs.
+    if (code == nvml_abi::kDriverNotLoaded) return NotFound(message, "NO_NVIDIA_DRIVER");
+    return Unavailable(message, "NVML_UNUSABLE");
   }
   started_ = true;
   return Status::Ok();

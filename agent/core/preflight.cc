@@ -130,6 +130,14 @@ std::vector<Finding> JudgePreflight(const PreflightFacts& facts) {
   return std::move(findings).Take();
 }
 
+std::optional<Finding> JudgeNvml(const Status& opened) {
+  if (opened.ok() || opened.reason() == "NO_NVIDIA_DRIVER") return std::nullopt;
+  Findings findings;
+  findings.Error("gpu_driver", "the GPUs of this node are not known: " + opened.message() +
+                                   "; then start the agent again");
+  return std::move(findings).Take().front();
+}
+
 const Finding* PreflightReport::FirstError() const {
   for (const Finding& finding : findings) {
     if (finding.severity() == Finding::SEVERITY_ERROR) return &finding;

@@ -29,6 +29,10 @@ struct PreflightFacts {
 // The verdicts over the facts, in the order of the GPUs and then of the host.
 std::vector<v1::HealthFinding> JudgePreflight(const PreflightFacts& facts);
 
+// What the node has to tell of an NVML that did not open: an ERROR if there is a driver, whose
+// GPUs the inventory then lacks. Nothing on a node without a driver.
+std::optional<v1::HealthFinding> JudgeNvml(const Status& opened);
+
 struct PreflightReport {
   std::vector<v1::HealthFinding> findings;
   // The GPUs as they are now, in the order asked for.

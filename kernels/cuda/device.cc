@@ -5,6 +5,7 @@
 
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/find_gpu_absence.h"
 
 namespace assay {
 namespace {
@@ -17,19 +18,8 @@ std::atomic<int64_t> missing_bytes{0};
 }  // namespace
 
 std::string WhyNoGpu() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return "";
-  cudaGetLastError();
-  if (error == cudaErrorInsufficientDriver) {
-    int driver = 0;
-    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
-      return "needs a driver for CUDA " + std::to_string(CUDART_VERSION / 1000) +
-             "; this node's is for CUDA " + std::to_string(driver / 1000) + "." +
-             std::to_string(driver % 1000 / 10);
-    }
-  }
-  return "needs a CUDA GPU; this node has none";
+  const auto absence = FindGpuAbsence();
+  return absence && !absence->broken ? absence->why : "";
 }
 
 Result<GpuDevice> UseGpu(int ordinal) {

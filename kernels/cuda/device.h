@@ -25,7 +25,7 @@ struct GpuDevice {
 // if this process does not see it.
 Result<GpuDevice> UseGpu(int ordinal);
 
-// Empty if this process sees a GPU; else what Benchmark::UnsupportedReason returns.
+// Why there is no GPU (Benchmark::UnsupportedReason); empty if there is, or a fault hides it.
 std::string WhyNoGpu();
 
 // OK if `device` has compute capability major.minor or newer; else Unsupported():

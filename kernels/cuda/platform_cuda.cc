@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <limits>
 #include <map>
@@ -18,6 +19,7 @@
 #include "kernels/cuda/cupti_counters.h"
 #include "kernels/cuda/cupti_kernels.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/find_gpu_absence.h"
 #include "kernels/cuda/gpu_uuid.h"
 #include "kernels/cuda/probe.h"
 
@@ -177,6 +179,7 @@ class CudaPlatform : public GpuPlatform {
       }
       gpus.push_back(Describe(ordinal, properties));
     }
+    if (!gpus.empty()) seen_ = true;
     return gpus;
   }
 
@@ -190,6 +193,11 @@ class CudaPlatform : public GpuPlatform {
 
   GpuTrouble TroubleOf(int ordinal) override {
     GpuTrouble trouble;
+    if (const auto absence = seen_ ? std::nullopt : FindGpuAbsence()) {
+      trouble.lost = absence->broken;
+      trouble.evidence = absence->why;
+      return trouble;
+    }
     trouble.missing_bytes = TakeMissingDeviceBytes();
     const auto add = [&](const std::string& what) {
       trouble.evidence += (trouble.evidence.empty() ? "" : "; ") + what;
@@ -308,6 +316,8 @@ class CudaPlatform : public GpuPlatform {
   }
 
   const std::function<std::optional<std::string>()> nccl_version_;
+  // From then on errors are those of work, and say nothing of whether there are GPUs.
+  std::atomic<bool> seen_ = false;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;
   std::map<int, int> indices_ ASSAY_GUARDED_BY(mutex_);

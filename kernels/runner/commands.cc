@@ -8,12 +8,14 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "common/units.h"
 #include "kernels/net/peer_watch.h"
 #include "kernels/runner/execute.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/local_gang.h"
+#include "kernels/runner/node_fault.h"
 #include "kernels/runner/output.h"
 
 namespace assay {
@@ -137,10 +139,11 @@ std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
   return "needs " + std::to_string(world_size) + " GPUs; this node has " + std::to_string(gpus);
 }
 
-CaseReport UnsupportedReport(const RunOptions& options, const std::string& reason) {
+// Of a case that this machine cannot begin.
+CaseReport ReportWithout(const RunOptions& options, Outcome outcome, Status error) {
   CaseReport report;
-  report.outcome = Outcome::kUnsupported;
-  report.error = Unsupported(reason);
+  report.outcome = outcome;
+  report.error = std::move(error);
   report.benchmark = options.benchmark->Info().name;
   report.version = options.benchmark->Info().version;
   report.parameters = options.parameters;
@@ -160,8 +163,14 @@ Result<CaseReport> RunHere(const RunOptions& options, const ExecuteOptions& exec
   if (!benchmark.WorkOf(options.parameters, world_size).ok()) {
     return ExecuteCase(benchmark, context, execute);
   }
+  if (benchmark.Info().resource == Resource::kGpu) {
+    const Status usable = CheckGpusUsable(Gpu());
+    if (!usable.ok()) return ReportWithout(options, Outcome::kFailed, usable);
+  }
   const std::string reason = NoPlaceFor(benchmark, world_size);
-  if (!reason.empty()) return UnsupportedReport(options, reason);
+  if (!reason.empty()) {
+    return ReportWithout(options, Outcome::kUnsupported, Unsupported(reason));
+  }
   std::unique_ptr<LocalGang> gang;
   if (world_size > 1) {
     ASSAY_ASSIGN_OR_RETURN(gang, StartLocalGang(benchmark.Info().name, options.parameters,

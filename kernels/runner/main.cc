@@ -14,6 +14,7 @@
 #include "kernels/registry.h"
 #include "kernels/runner/commands.h"
 #include "kernels/runner/exit_codes.h"
+#include "kernels/runner/node_fault.h"
 #include "kernels/runner/output.h"
 #if ASSAY_HAVE_PROTOBUF
 #include "kernels/runner/serve.h"
@@ -47,6 +48,10 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
+    // Benchmarks on GPUs are supported then, and each run of one ends with this.
+    if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
+      std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
+    }
     return kExitDone;
   }
   const auto benchmark = BuiltinBenchmarks().Find(arguments[0]);

@@ -35,4 +35,10 @@ Status NodeFault(const Status& failure, const GpuTrouble& trouble) {
   return Status::Ok();
 }
 
+Status CheckGpusUsable(GpuPlatform* platform) {
+  if (platform == nullptr || !platform->Gpus().empty()) return Status::Ok();
+  const GpuTrouble trouble = platform->TroubleOf(0);
+  return trouble.lost ? Unavailable(trouble.evidence, "GPU_UNUSABLE") : Status::Ok();
+}
+
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Whose fault a failed case is: its own, or the GPU's that it ran on.
+// Whose fault a failed case is: its own, or the GPU's that it ran on, or should have.
 #pragma once
 
 #include "common/status.h"
@@ -15,5 +15,10 @@ namespace assay {
 //   GPU_CONTEXT_LOST  the case is to blame, but CUDA refuses all further work of this
 //                     process: the next case needs another.
 Status NodeFault(const Status& failure, const GpuTrouble& trouble);
+
+// UNAVAILABLE (GPU_UNUSABLE) with what is wrong and what would be right if `platform` has
+// GPUs that cannot be used. OK if they can, and if there are none (`platform` may be null):
+// then benchmarks are unsupported.
+Status CheckGpusUsable(GpuPlatform* platform);
 
 }  // namespace assay

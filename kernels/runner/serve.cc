@@ -100,6 +100,8 @@ class Session {
       LogError(begun);
       return kExitUsage;
     }
+    // Before the gang compares versions, of which such a GPU's driver has none.
+    if (const Status usable = CheckGpus(); !usable.ok()) return GiveUp(usable);
     if (const Status met = Meet(); !met.ok()) {
       // Of a lost rank the agent tells the phase, and the message begins with the rank.
       return GiveUp(IsLostPeer(met.reason()) ? met : met.WithContext("meeting the other ranks"));
@@ -142,6 +144,11 @@ class Session {
     ASSAY_ASSIGN_OR_RETURN(benchmark_, registry_.Find(start_.benchmark()));
     if (start_.advertise_address().empty()) start_.set_advertise_address("127.0.0.1");
     return Status::Ok();
+  }
+
+  Status CheckGpus() const {
+    const bool on_gpu = benchmark_->Info().resource == Resource::kGpu;
+    return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
   }
 
   // Ready, and in a gang the rendezvous: rank 0's token goes out with Ready and

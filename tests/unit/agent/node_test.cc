@@ -67,6 +67,16 @@ TEST(InventoryTest, NoDriverMeansNoGpusAndNoVersion) {
   EXPECT_FALSE(inventory.has_driver_version());
 }
 
+TEST(PreflightTest, ADriverThatDoesNotWorkMakesNoNodeWithoutGpus) {
+  EXPECT_FALSE(JudgeNvml(Status::Ok()));
+  EXPECT_FALSE(JudgeNvml(NotFound("cannot load libnvidia-ml.so.1", "NO_NVIDIA_DRIVER")));
+  const auto finding = JudgeNvml(Unavailable("of different versions: reboot", "NVML_UNUSABLE"));
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->severity(), v1::HealthFinding::SEVERITY_ERROR);
+  EXPECT_EQ(finding->check(), "gpu_driver");
+  EXPECT_THAT(finding->message(), HasSubstr("of different versions: reboot"));
+}
+
 std::vector<std::string> Checks(const PreflightFacts& facts) {
   std::vector<std::string> checks;
   for (const v1::HealthFinding& finding : JudgePreflight(facts)) {

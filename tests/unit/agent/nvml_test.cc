@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 namespace assay {
 namespace {
@@ -23,6 +24,24 @@ class NvmlTest : public ::testing::Test {
   std::vector<std::string> problems_;
   std::unique_ptr<Nvml> nvml_;
 };
+
+// What NVML answers when it is to start.
+Status OpenWithAnswer(const char* code) {
+  setenv("FAKE_NVML_INIT", code, 1);
+  const Status status = Nvml::Open(nullptr, ASSAY_FAKE_NVML).status();
+  unsetenv("FAKE_NVML_INIT");
+  return status;
+}
+
+TEST(NvmlOpen, SaysWhatIsWrongAndWhatWouldBeRight) {
+  const Status mismatch = OpenWithAnswer("18");
+  EXPECT_EQ(mismatch.reason(), "NVML_UNUSABLE");
+  EXPECT_THAT(mismatch.message(), HasSubstr("different versions, as after an upgrade: reboot"));
+  EXPECT_THAT(OpenWithAnswer("4").message(), HasSubstr("may not open /dev/nvidiactl"));
+  EXPECT_THAT(OpenWithAnswer("15").message(), HasSubstr("fell off the bus"));
+  EXPECT_THAT(OpenWithAnswer("999").message(), HasSubstr("NVML error 999"));
+  EXPECT_EQ(OpenWithAnswer("9").reason(), "NO_NVIDIA_DRIVER");
+}
 
 TEST_F(NvmlTest, DescribesDriverAndGpus) {
   EXPECT_EQ(nvml_->DriverVersion(), "580.95.05");

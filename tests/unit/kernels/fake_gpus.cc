@@ -1,6 +1,7 @@
 // In place of kernels/builtin.cc: assay-runner as it is, with one GPU that does not exist
 // and one collective of such GPUs, for tests of what gangs of GPUs are told apart by. The GPU
-// is the one that CUDA_VISIBLE_DEVICES names; CUDA_FAKE_NAME is its product.
+// is the one that CUDA_VISIBLE_DEVICES names; CUDA_FAKE_NAME is its product, and
+// CUDA_FAKE_FAULT why it cannot be used.
 #include <cstdlib>
 #include <utility>
 
@@ -20,6 +21,7 @@ std::string FromEnvironment(const char* name, const char* otherwise) {
 class FakePlatform : public GpuPlatform {
  public:
   std::vector<LocalGpu> Gpus() override {
+    if (!Fault().empty()) return {};
     LocalGpu gpu;
     gpu.name = FromEnvironment("CUDA_FAKE_NAME", "NVIDIA H200");
     gpu.uuid = FromEnvironment("CUDA_VISIBLE_DEVICES", "");
@@ -30,11 +32,19 @@ class FakePlatform : public GpuPlatform {
     software->cuda_runtime = "13.0";
     software->nccl = "2.28.9";
   }
-  GpuTrouble TroubleOf(int) override { return {}; }
+  GpuTrouble TroubleOf(int) override {
+    GpuTrouble trouble;
+    trouble.lost = !Fault().empty();
+    trouble.evidence = Fault();
+    return trouble;
+  }
   std::unique_ptr<ConditionsSampler> NewSampler(int) override { return nullptr; }
   Result<double> MeasureCeiling(int, const std::string&) override {
     return Unsupported("a GPU that does not exist has no ceilings");
   }
+
+ private:
+  static std::string Fault() { return FromEnvironment("CUDA_FAKE_FAULT", ""); }
 };
 
 class FakeCase : public Case {

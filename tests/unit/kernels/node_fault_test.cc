@@ -65,5 +65,36 @@ TEST(NodeFault, ABrokenContextNeedsAnotherProcess) {
             "GPU_CONTEXT_LOST");
 }
 
+// Whatever CUDA finds, in a word.
+class FoundGpus : public GpuPlatform {
+ public:
+  FoundGpus(int count, GpuTrouble trouble) : count_(count), trouble_(std::move(trouble)) {}
+  std::vector<LocalGpu> Gpus() override {
+    return std::vector<LocalGpu>(static_cast<size_t>(count_));
+  }
+  void FillVersions(LinkedSoftware*) override {}
+  GpuTrouble TroubleOf(int) override { return trouble_; }
+  std::unique_ptr<ConditionsSampler> NewSampler(int) override { return nullptr; }
+  Result<double> MeasureCeiling(int, const std::string&) override { return Unsupported("none"); }
+
+ private:
+  const int count_;
+  const GpuTrouble trouble_;
+};
+
+TEST(CheckGpusUsable, OnlyGpusThatAreThereAreAtFault) {
+  GpuTrouble broken;
+  broken.lost = true;
+  broken.evidence = "the fabric manager is not running";
+  FoundGpus hidden(0, broken);
+  EXPECT_EQ(CheckGpusUsable(&hidden).reason(), "GPU_UNUSABLE");
+  EXPECT_EQ(CheckGpusUsable(&hidden).message(), broken.evidence);
+  FoundGpus none(0, GpuTrouble());
+  EXPECT_TRUE(CheckGpusUsable(&none).ok());
+  FoundGpus fine(2, broken);
+  EXPECT_TRUE(CheckGpusUsable(&fine).ok());
+  EXPECT_TRUE(CheckGpusUsable(nullptr).ok());
+}
+
 }  // namespace
 }  // namespace assay
