@@ -42,6 +42,10 @@ TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
   // choose one.
   const std::set<std::string> not_choosing = {"cache", "launch", "fill",      "memory",
                                               "numa",  "layout", "accumulate"};
+  // Sizes of what another word's kernel reads.
+  const std::set<std::string> same_kernel = {"pointer_chase level=l1", "pointer_chase level=l2",
+                                             "pointer_chase level=dram",
+                                             "cache_bandwidth level=hbm"};
   for (const auto& benchmark : registry.All()) {
     const BenchmarkInfo& info = benchmark->Info();
     // sustained does as gemm; of collectives, planted_collectives.cu has every type and operation.
@@ -52,9 +56,11 @@ TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
     for (const ParameterSpec& spec : info.parameters) {
       if (not_choosing.count(spec.name) != 0) continue;
       for (const std::string& word : spec.words) {
+        const std::string text = info.name + " " + spec.name + "=" + word;
+        if (same_kernel.count(text) != 0) continue;
         EXPECT_TRUE(std::any_of(runs[info.name].begin(), runs[info.name].end(),
                                 [&](const ParameterMap& run) { return run.at(spec.name) == word; }))
-            << info.name << " " << spec.name << "=" << word << " is in no line";
+            << text << " is in no line";
       }
     }
   }
