@@ -1,4 +1,24 @@
 # Decides whether CUDA and NCCL benchmarks are built: ASSAY_HAVE_CUDA, ASSAY_HAVE_NCCL.
+
+# Sets `result` to the architectures of this machine's GPUs; where there are none, to Hopper's.
+function(assay_local_architectures result)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE capabilities RESULT_VARIABLE failed ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+[.][0-9]" capabilities "${capabilities}")
+  if(failed OR NOT capabilities)
+    set(capabilities 9.0)
+  endif()
+  list(REMOVE_DUPLICATES capabilities)
+  set(architectures "")
+  foreach(capability IN LISTS capabilities)
+    string(REPLACE "." "" architecture ${capability})
+    # wgmma and the bulk copies are in none but 90a.
+    string(REGEX REPLACE "^90$" "90a" architecture ${architecture})
+    list(APPEND architectures ${architecture}-real)
+  endforeach()
+  set(${result} "${architectures}" PARENT_SCOPE)
+endfunction()
+
 set(ASSAY_HAVE_CUDA OFF)
 set(ASSAY_HAVE_NCCL OFF)
 
@@ -7,7 +27,8 @@ if(NOT ASSAY_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 90a-real CACHE STRING "GPU architectures" FORCE)
+      assay_local_architectures(local)
+      set(CMAKE_CUDA_ARCHITECTURES "${local}" CACHE STRING "GPU architectures" FORCE)
     endif()
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
