@@ -6,6 +6,7 @@
 #include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/find_gpu_absence.h"
+#include "kernels/cuda/kernel_image.h"
 
 namespace assay {
 namespace {
@@ -40,6 +41,14 @@ Result<GpuDevice> UseGpu(int ordinal) {
       cudaDeviceGetAttribute(&device.compute_major, cudaDevAttrComputeCapabilityMajor, ordinal));
   ASSAY_CUDA(
       cudaDeviceGetAttribute(&device.compute_minor, cudaDevAttrComputeCapabilityMinor, ordinal));
+  if (!HasKernelsForGpu()) {
+    const std::string major = std::to_string(device.compute_major);
+    const std::string minor = std::to_string(device.compute_minor);
+    const std::string features = device.compute_major == 9 ? "a" : "";  // wgmma, bulk copies.
+    return Unsupported("this build has no kernels for GPUs of compute capability " + major + "." +
+                       minor + ": configure with -DCMAKE_CUDA_ARCHITECTURES=" + major + minor +
+                       features + "-real, or run a `./dev bundle`, which has them for 7.5 to 12.0");
+  }
   ASSAY_CUDA(cudaDeviceGetAttribute(&device.sm_count, cudaDevAttrMultiProcessorCount, ordinal));
   int shared = 0;
   ASSAY_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
