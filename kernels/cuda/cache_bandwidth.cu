@@ -2,6 +2,7 @@
 // again: from their L1 caches, the L2 cache, memory, or shared memory.
 #include <type_traits>
 
+#include "kernels/cuda/cache_levels.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/gpu_case.h"
@@ -30,18 +31,17 @@ constexpr int64_t kVectorBytes = 16;
 constexpr uint64_t kStreamWords = 1;
 // Bytes of an iteration, at least: long enough that its launch is lost in it.
 constexpr int64_t kIterationBytes = int64_t{8} << 30;
-// A working set of so many times the L2 is read from memory, all but a little.
-constexpr int64_t kMemoryMultiple = 8;
 // Sums that the host makes again.
 constexpr int64_t kHostSums = 64;
 
+// kL2 is also that of `level: none`: past the L1, and from wherever the set is.
 enum class Level { kL1, kL2, kMemory, kShared };
 
 Level LevelOf(const ParameterMap& parameters) {
   const std::string& word = Word(parameters, "level");
   if (word == "l1") return Level::kL1;
   if (word == "shared") return Level::kShared;
-  return word == "l2" ? Level::kL2 : Level::kMemory;
+  return word == "hbm" ? Level::kMemory : Level::kL2;
 }
 
 // Whether every multiprocessor reads for itself, as against all of them one set.
@@ -145,8 +145,8 @@ __device__ uint4 Load(uint64_t address) {
 // The sum of a share whose set begins at `address`.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // In bytes, so that a load needs no more than an addition; a set is below 4 GiB wherever
-  // that matters, and `Position` is wide enough where it is not.
+  // In bytes, so that a load needs no more than an addition; private sets are at most
+  // 256 KiB, others may be beyond 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -205,6 +205,7 @@ class CacheBandwidthCase : public GpuCase {
  public:
   explicit CacheBandwidthCase(const RunContext& context)
       : GpuCase(context),
+        level_word_(Word(context.parameters, "level")),
         level_(LevelOf(context.parameters)),
         bytes_(Integer(context.parameters, "bytes")),
         kernel_(KernelOf(level_)) {}
@@ -217,7 +218,10 @@ class CacheBandwidthCase : public GpuCase {
 
  protected:
   Status SetUp() override {
-    ASSAY_RETURN_IF_ERROR(CheckFits());
+    ASSAY_RETURN_IF_ERROR(
+        CheckLevel(level_word_, bytes_,
+                   {UnifiedL1Bytes(device().compute_major, device().compute_minor),
+                    device().shared_bytes_per_block, device().l2_bytes}));
     int carveout = cudaSharedmemCarveoutMaxL1;
     if (level_ == Level::kShared) {
       carveout = cudaSharedmemCarveoutMaxShared;
@@ -266,20 +270,6 @@ class CacheBandwidthCase : public GpuCase {
  private:
   int64_t threads() const { return division_.blocks * kThreads; }
 
-  Status CheckFits() const {
-    if (level_ == Level::kShared && bytes_ > device().shared_bytes_per_block) {
-      return InvalidArgument(
-          "bytes is " + std::to_string(bytes_) + "; a block of this GPU has at most " +
-          std::to_string(device().shared_bytes_per_block) + " bytes of shared memory");
-    }
-    if (level_ == Level::kMemory && bytes_ < kMemoryMultiple * device().l2_bytes) {
-      return InvalidArgument("bytes is " + std::to_string(bytes_) +
-                             "; to be read from memory it must be at least 8 times the L2, " +
-                             std::to_string(kMemoryMultiple * device().l2_bytes));
-    }
-    return Status::Ok();
-  }
-
   // kHostSums sums from first to last; `verdict` is that of the device.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
@@ -297,6 +287,7 @@ class CacheBandwidthCase : public GpuCase {
     return verdict;
   }
 
+  const std::string level_word_;
   const Level level_;
   const int64_t bytes_;
   const Kernel kernel_;
@@ -312,17 +303,19 @@ class CacheBandwidth : public Benchmark {
     info_.parameters = {
         {"level",
          ParameterType::kWord,
-         "l2: all multiprocessors read one working set, past their L1; hbm: the same, and refused "
-         "if the working set is below 8 times the L2; l1: each reads a working set of its own "
-         "through its L1; shared: each from its shared memory",
-         "l2",
+         "none: all multiprocessors read one working set, past their L1, from wherever it is; l2 "
+         "and hbm: the same, and refused if the working set is larger than the L2, or below 8 "
+         "times it; l1: each reads a working set of its own through its L1, at most as large; "
+         "shared: each from its shared memory",
+         "none",
          {},
          {},
-         {"l2", "l1", "hbm", "shared"}},
+         {"none", "l2", "l1", "hbm", "shared"}},
         {"bytes",
          ParameterType::kBytes,
-         "working set, a multiple of 16: of all, or for l1 and shared of each multiprocessor; one "
-         "larger than the cache shows what lies behind it",
+         "working set, a multiple of 16: of all, or for l1 and shared of each multiprocessor, "
+         "where the default is too large; with level none, one larger than the L2 shows what "
+         "lies behind it",
          "16777216",
          kVectorBytes,
          int64_t{1} << 39,
@@ -339,20 +332,15 @@ class CacheBandwidth : public Benchmark {
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const Level level = LevelOf(parameters);
     const int64_t bytes = Integer(parameters, "bytes");
     if (bytes % kVectorBytes != 0) {
       return InvalidArgument("bytes is " + std::to_string(bytes) +
                              "; it must be a multiple of 16, the bytes of a load");
     }
-    if (level == Level::kL1 && bytes >= int64_t{1} << 31) {
-      return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; with level l1, where it is for each multiprocessor, it must be "
-                             "below 2 GiB");
-    }
+    ASSAY_RETURN_IF_ERROR(CheckLevelOfAnyGpu(Word(parameters, "level"), bytes));
     Work work;
     work.payload_bytes = static_cast<double>(PassesOf(bytes)) * static_cast<double>(bytes);
-    if (level == Level::kMemory) work.bytes = work.payload_bytes;
+    if (LevelOf(parameters) == Level::kMemory) work.bytes = work.payload_bytes;
     work.traffic = "read";
     work.fixed_seconds = LaunchSeconds(parameters);
     return work;

@@ -1,0 +1,74 @@
+#include "kernels/cuda/cache_levels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/parameter.h"
+#include "kernels/registry.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
+
+const CacheSizes kH200 = {256 * kKiB, 227 * kKiB, 60 * kMiB};
+
+TEST(CacheLevels, ALevelTakesWhatItHoldsAndNoMore) {
+  EXPECT_TRUE(CheckLevel("l1", 256 * kKiB, kH200).ok());
+  EXPECT_FALSE(CheckLevel("l1", 256 * kKiB + 16, kH200).ok());
+  EXPECT_TRUE(CheckLevel("shared", 227 * kKiB, kH200).ok());
+  EXPECT_FALSE(CheckLevel("shared", 227 * kKiB + 16, kH200).ok());
+  EXPECT_TRUE(CheckLevel("l2", 60 * kMiB, kH200).ok());
+  EXPECT_FALSE(CheckLevel("l2", 60 * kMiB + 16, kH200).ok());
+  EXPECT_FALSE(CheckLevel("hbm", 480 * kMiB - 16, kH200).ok());
+  EXPECT_TRUE(CheckLevel("hbm", 480 * kMiB, kH200).ok());
+}
+
+TEST(CacheLevels, ASweepWithoutALevelTakesEverySize) {
+  for (int64_t bytes = 16; bytes <= int64_t{1} << 39; bytes *= 2) {
+    EXPECT_TRUE(CheckLevel("none", bytes, kH200).ok()) << bytes;
+    EXPECT_TRUE(CheckLevelOfAnyGpu("none", bytes).ok()) << bytes;
+  }
+}
+
+TEST(CacheLevels, ARefusalSaysWhatFits) {
+  EXPECT_EQ(
+      CheckLevel("l1", 16 * kMiB, kH200).message(),
+      "bytes is 16777216; with level l1 it must be at most 262144, the L1 of a multiprocessor "
+      "of this GPU; level none takes any");
+  EXPECT_THAT(CheckLevel("shared", 16 * kMiB, kH200).message(), HasSubstr("at most 232448, "));
+  EXPECT_THAT(CheckLevel("l2", int64_t{4} << 30, kH200).message(), HasSubstr("at most 62914560, "));
+  EXPECT_THAT(CheckLevel("hbm", 16, kH200).message(), HasSubstr("at least 503316480, 8 times"));
+  EXPECT_EQ(CheckLevel("l2", int64_t{4} << 30, kH200).code(), Code::kInvalidArgument);
+}
+
+TEST(CacheLevels, TheL1IsThatOfTheArchitecture) {
+  EXPECT_EQ(UnifiedL1Bytes(7, 5), 96 * kKiB);
+  EXPECT_EQ(UnifiedL1Bytes(8, 0), 192 * kKiB);
+  EXPECT_EQ(UnifiedL1Bytes(8, 6), 128 * kKiB);
+  EXPECT_EQ(UnifiedL1Bytes(9, 0), 256 * kKiB);
+  EXPECT_EQ(UnifiedL1Bytes(12, 0), 128 * kKiB);
+}
+
+// The default working set is of no L1, which needs no GPU to be known.
+TEST(CacheLevels, TheBenchmarkRefusesWhatIsOfTheLevelOnNoGpu) {
+  const auto benchmark = BuiltinBenchmarks().Find("cache_bandwidth");
+  if (!benchmark.ok()) GTEST_SKIP() << "this build has no benchmarks of GPUs";
+  const auto refusal = [&](const ParameterMap& given) {
+    const auto canonical = CanonicalParameters((*benchmark)->Info().parameters, given);
+    return canonical.ok() ? (*benchmark)->WorkOf(*canonical, 1).status() : canonical.status();
+  };
+  for (const char* level : {"l1", "shared"}) {
+    EXPECT_THAT(refusal({{"level", level}}).message(), HasSubstr("it must be at most 262144"));
+    EXPECT_TRUE(refusal({{"level", level}, {"bytes", "64KiB"}}).ok());
+  }
+  EXPECT_TRUE(refusal({}).ok());
+  EXPECT_TRUE(refusal({{"bytes", "4GiB"}}).ok());
+  EXPECT_TRUE(refusal({{"level", "l2"}}).ok());
+}
+
+}  // namespace
+}  // namespace assay
