@@ -27,6 +27,7 @@ void TestBesideVendors();
 // Parts of these.
 Status TestGemm();
 Status TestHostGemm();
+// Of NCCL's builds alone.
 Status TestReductions();
 Status TestMoves();
 Status TestRing();
