@@ -62,6 +62,17 @@ std::string PathOf(const CLI::App* app) {
   return (parent != nullptr ? PathOf(parent) + " " : "") + app->get_name();
 }
 
+// Of the command and of those that it belongs to: "--limit".
+std::vector<std::string> OptionNames(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (; command != nullptr; command = command->get_parent()) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
 // What was wrong with the arguments, and what would be right.
 std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
   const CLI::App* command = ChosenCommand(app);
@@ -73,12 +84,21 @@ std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
   }
   const std::vector<std::string> unknown = app->remaining(true);
   if (!unknown.empty() && unknown[0][0] == '-') {
-    message = Quote(unknown[0]) + " is no option of \"" + path + "\"";
+    const std::string name = unknown[0].substr(0, unknown[0].find('='));
+    const std::string closest = ClosestName(name, OptionNames(command));
+    message = Quote(name) + " is no option of \"" + path + "\"" +
+              (closest.empty() ? "" : "; did you mean " + closest + "?");
   } else if (!names.empty() && !unknown.empty()) {
     const std::string closest = ClosestName(unknown[0], names);
     message = Quote(unknown[0]) + " is no command of \"" + path + "\"; " +
               (closest.empty() ? "" : "did you mean " + closest + "? ") +
               "Commands: " + Join(names);
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) &&
+             !unknown.empty()) {
+    message = "\"" + path + "\" takes no " + Quote(unknown[0]) +
+              (command->get_option_no_throw("--campaign") == nullptr
+                   ? ""
+                   : "; a campaign stands after --campaign");
   } else if (!names.empty() && unknown.empty()) {
     message = "\"" + path + "\" needs a command: " + Join(names);
   }

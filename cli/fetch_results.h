@@ -32,7 +32,7 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
 // Says on stderr that the query found nothing, and asks whether imported results, which
-// are left out unless the filter names them, would match.
+// are left out unless the filter names them, would match; else what may be misspelt.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
 // Prints `results` on stdout; a table without rows is nothing.

@@ -6,8 +6,10 @@
 
 #include "cli/context.h"
 #include "cli/fetch_results.h"
+#include "cli/filter_guess.h"
 #include "cli/pages.h"
 #include "cli/results_view.h"
+#include "cli/utf8.h"
 #include "common/filter.h"
 
 namespace assay::cli {
@@ -44,6 +46,15 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   query.limit = 1;
   const auto results = FetchResults(client, query);
   return results.ok() && !results->empty();
+}
+
+// What the filter may have misspelt; empty if nothing, or if the fleet cannot be asked.
+std::string Misspelt(Client& client, const ResultsQuery& query) {
+  const Result<Filter> filter = ParseFilter(query.filter);
+  if (!filter.ok() || filter->kind == Filter::Kind::kAll) return "";
+  const auto fleet = client.Call(&v1::CampaignService::Stub::ListFleetBenchmarks,
+                                 client.campaigns(), v1::ListFleetBenchmarksRequest());
+  return fleet.ok() ? GuessMisspelt(*filter, *fleet) : "";
 }
 
 ExitCode Results(Context& context, const ResultsOptions& options) {
@@ -86,8 +97,11 @@ Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const Results
 
 void PrintNoMatch(Client& client, const ResultsQuery& query) {
   PrintError("No results match.\n");
-  if (!ImportedMatch(client, query)) return;
-  PrintError(std::string("hint: imported results do: add `") + kImportedToo + "` to --filter\n");
+  if (ImportedMatch(client, query)) {
+    PrintError(std::string("hint: imported results do: add `") + kImportedToo + "` to --filter\n");
+  } else if (const std::string misspelt = Misspelt(client, query); !misspelt.empty()) {
+    PrintError("hint: " + Sanitize(misspelt) + "\n");
+  }
 }
 
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {

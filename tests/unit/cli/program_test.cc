@@ -49,7 +49,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"compare"}, "compare with what? --published sets results beside published"},
         BadUsage{{"results", "--limit", "many"}, "--limit"},
         BadUsage{{"node", "list", "--bogus"}, "\"--bogus\" is no option of \"assay node list\""},
-        BadUsage{{"--bogus"}, "\"--bogus\" is no option of \"assay\""},
+        BadUsage{{"--bogus"}, "\"--bogus\" is no option of \"assay\"\n"},
+        BadUsage{{"results", "--filtre=x"},
+                 "\"--filtre\" is no option of \"assay results\"; did you "
+                 "mean --filter?"},
+        BadUsage{{"node", "list", "--cordinator", "x"}, "did you mean --coordinator?"},
+        BadUsage{{"results", "nightly"},
+                 "\"assay results\" takes no \"nightly\"; a campaign stands "
+                 "after --campaign"},
+        BadUsage{{"campaign", "show", "a", "b"}, "\"assay campaign show\" takes no \"b\"\n"},
         BadUsage{{"results", "--filter", "node=\"\xff\""}, "is not text in UTF-8"},
         BadUsage{{"node", "add"}, "address is required"}, BadUsage{{"completion", "tcsh"}, "tcsh"},
         BadUsage{{"run", "gemm", "m"}, "\"m\" is not NAME=VALUE; write for example m=4096"},
@@ -435,6 +443,23 @@ TEST_F(ServedTest, UnknownBenchmarkIsGuessed) {
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_EQ(run.err,
             "assay: no connected node knows a benchmark \"gem\"\nhint: did you mean gemm?\n");
+}
+
+TEST_F(ServedTest, NamesThatNothingHasAreGuessedWhereNothingMatches) {
+  v1::BenchmarkSchema& schema = *fake_.benchmarks.add_benchmarks()->mutable_schema();
+  schema.set_name("gemm");
+  schema.add_metrics()->set_name("tflops");
+  schema.add_parameters()->set_name("dtype");
+  const auto said = [this](const char* filter) { return Run({"results", "--filter", filter}).err; };
+  EXPECT_EQ(said("node = a AND benchmark = gem"),
+            "No results match.\nhint: no connected node has a benchmark `gem`; did you mean "
+            "`gemm`?\n");
+  EXPECT_THAT(said("NOT parameters.dtpe : *"), HasSubstr("did you mean `parameters.dtype`?"));
+  EXPECT_THAT(said("metric = tflop"), HasSubstr("a metric `tflop`; did you mean `tflops`?"));
+  for (const char* other : {"benchmark = gemm", "benchmark = ge*", "benchmark != gem",
+                            "benchmark = copy", "parameters.dtype = x", ""}) {
+    EXPECT_EQ(said(other), "No results match.\n") << other;
+  }
 }
 
 TEST_F(ServedTest, ImportedResultsThatWouldMatchAreHintedAt) {

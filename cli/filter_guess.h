@@ -1,0 +1,16 @@
+// Why a filter that is sound may still match nothing.
+#pragma once
+
+#include <string>
+
+#include "assay/v1/campaign_service.pb.h"
+#include "common/filter.h"
+
+namespace assay::cli {
+
+// Of a filter over results that matched none: the first benchmark, metric or parameter that it
+// names and nothing in the fleet has, with the nearest that it has. Results may be of nodes that
+// have left, so this is a guess; empty if nothing is near.
+std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
+
+}  // namespace assay::cli
