@@ -106,14 +106,12 @@ std::string ComparisonTable(const Comparisons& comparisons, const Style& style) 
   for (const Comparison& row : comparisons.rows) {
     const v1::CaseResult& run = row.result->case_result();
     const v1::Measurement& measured = run.measurements(0);
-    const std::string note =
-        row.figure->parameters + (row.figure->note.empty() ? "" : "; " + row.figure->note);
-    table.Add({GpusText(row.figure->gpu_count, row.figure->gpu), run.benchmark(),
-               ParametersText(run), measured.metric(),
-               FormatQuantity(measured.median(), measured.unit()).ToString(),
-               FormatQuantity(row.published, measured.unit()).ToString(),
-               Cell(FormatFixed(row.ratio, 3), ToneOf(row.ratio)),
-               Cell(marks.Flags(run), Tone::kDoubtful), row.figure->software, note});
+    table.Add(
+        {GpusText(row.figure->gpu_count, row.figure->gpu), run.benchmark(), ParametersText(run),
+         measured.metric(), FormatQuantity(measured.median(), measured.unit()).ToString(),
+         FormatQuantity(row.published, measured.unit()).ToString(),
+         Cell(FormatFixed(row.ratio, 3), ToneOf(row.ratio)),
+         Cell(marks.Flags(run), Tone::kDoubtful), row.figure->software, row.figure->Description()});
   }
   return table.Render(style) + marks.Legend(style.width) +
          Wrap("ratio: above 1 the result is better than the published figure", style.width, 2) +

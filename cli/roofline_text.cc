@@ -36,7 +36,7 @@ std::string PublishedTable(const std::string& benchmark, const Style& style) {
     std::replace(parameters.begin(), parameters.end(), ';', ' ');
     table.Add({(figure.gpu_count > 1 ? std::to_string(figure.gpu_count) + "x " : "") + figure.gpu,
                parameters, figure.metric, FormatQuantity(figure.value, figure.unit).ToString(),
-               figure.software, figure.note});
+               figure.software, figure.Description()});
   }
   return any ? table.Render(style) : "";
 }

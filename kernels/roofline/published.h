@@ -26,6 +26,9 @@ struct PublishedFigure {
 
   // "m=4096;n=4096;k=4096;dtype=bf16", in the order of the file.
   std::string case_text;
+
+  // What the publication says of it, the implementation among it: `parameters`, then `note`.
+  std::string Description() const { return parameters + (note.empty() ? "" : "; " + note); }
 };
 
 // In the order of the file.

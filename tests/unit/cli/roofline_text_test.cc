@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+#include <string>
+
+#include "kernels/roofline/published.h"
+
 namespace assay::cli {
 namespace {
 
@@ -25,6 +30,24 @@ TEST(RooflineTextTest, GpusHaveSheetsAndPublishedFigures) {
   EXPECT_THAT(text, HasSubstr("  m=8192 n=8192 k=8192 dtype=fp16 "));
   EXPECT_THAT(text, HasSubstr("  158.1 TFLOP/s  CUDA 13.0 "));
   EXPECT_THAT(text, HasSubstr("assay compare --published --filter 'benchmark=\"gemm\"'\n"));
+}
+
+TEST(RooflineTextTest, FiguresOfOneCaseAreToldApart) {
+  const std::string text = TextOf("attention", v1::RESOURCE_KIND_GPU);
+  EXPECT_THAT(text, HasSubstr("  599.0 TFLOP/s  CUDA 13.0 driver 580.159.04  "
+                              "bf16 b=4 h=16 d=128 n=4096 cuDNN; PyTorch SDPA\n"));
+  EXPECT_THAT(text, HasSubstr("bf16 b=4 h=16 d=128 n=4096 FlashAttention-2; PyTorch SDPA\n"));
+}
+
+// Of two figures that print alike but for the value nobody knows which is meant.
+TEST(RooflineTextTest, NoTwoPublishedFiguresPrintAlike) {
+  std::set<std::string> rows;
+  for (const PublishedFigure& figure : PublishedFigures()) {
+    const std::string row = std::to_string(figure.gpu_count) + "x " + figure.gpu + " " +
+                            figure.benchmark + " " + figure.case_text + " " + figure.metric + " " +
+                            figure.software + " " + figure.Description();
+    EXPECT_TRUE(rows.insert(row).second) << row;
+  }
 }
 
 TEST(RooflineTextTest, CpusHaveNeither) {
