@@ -38,7 +38,7 @@ class Gemm : public Benchmark {
         {"n", ParameterType::kInteger, "columns of the output", {}, 1, kMaxSide, {}},
         {"k", ParameterType::kInteger, "length of the dot products", {}, 1, kMaxSide, {}},
         {"batch", ParameterType::kInteger, "products of this size", "1", 1, kMaxBatch, {}},
-        GemmDtypeParameter(),
+        GemmDtypeParameter("layout nt; n and k multiples of"),
         {"layout",
          ParameterType::kWord,
          "how A (m x k) and B (k x n) are stored, row-major: n as they are, t transposed; nn is "

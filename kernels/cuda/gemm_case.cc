@@ -35,14 +35,15 @@ const Dtype& DtypeOf(GemmType type) {
 
 }  // namespace
 
-ParameterSpec GemmDtypeParameter() {
+ParameterSpec GemmDtypeParameter(const std::string& rule) {
   std::vector<std::string> words;
   for (const Dtype& dtype : kDtypes) words.emplace_back(dtype.word);
   ParameterSpec spec = DtypeParameter(words);
   spec.description =
-      "type of A, B and D. tf32 is fp32 on tensor cores. fp8 (layout nt; n and k multiples of 16) "
-      "gives D in bf16; fp8_e5m2 is A alone, B is e4m3, since no tensor core multiplies e5m2 by "
-      "e5m2. int8 (layout nt; n and k multiples of 4) sums up and gives D in int32";
+      "type of A, B and D. tf32 is fp32 on tensor cores. fp8 (" + rule +
+      " 16) gives D in bf16; fp8_e5m2 is A alone, B is e4m3, since no tensor core multiplies e5m2 "
+      "by e5m2. int8 (" +
+      rule + " 4) sums up and gives D in int32";
   return spec;
 }
 

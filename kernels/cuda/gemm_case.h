@@ -11,8 +11,10 @@
 
 namespace assay {
 
-// The parameter "dtype" of every type that cuBLASLt multiplies; bf16 by default.
-ParameterSpec GemmDtypeParameter();
+// The parameter "dtype" of every type that cuBLASLt multiplies; bf16 by default. `rule` is that
+// of the 8-bit types in the benchmark's own parameters, up to the number of elements:
+// "n and k multiples of".
+ParameterSpec GemmDtypeParameter(const std::string& rule);
 
 // The type that a word of GemmDtypeParameter names.
 GemmType GemmTypeOf(const std::string& dtype);

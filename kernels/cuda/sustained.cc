@@ -173,7 +173,7 @@ class Sustained : public Benchmark {
          1,
          1 << 17,
          {}},
-        GemmDtypeParameter(),
+        GemmDtypeParameter("n a multiple of"),
         {"seconds", ParameterType::kInteger, "how long", "120", 5, 3600, {}},
         FillParameter(),
         CacheParameter("one set of matrices"),

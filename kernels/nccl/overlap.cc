@@ -33,7 +33,7 @@ BenchmarkInfo OverlapInfo() {
       {"m", ParameterType::kInteger, "rows of the product", "8192", 1, kMaxSide, {}},
       {"n", ParameterType::kInteger, "columns of the product", "8192", 1, kMaxSide, {}},
       {"k", ParameterType::kInteger, "length of the dot products", "8192", 1, kMaxSide, {}},
-      GemmDtypeParameter(),
+      GemmDtypeParameter("n and k multiples of"),
       {"collective",
        ParameterType::kWord,
        "which one, of bf16 elements",

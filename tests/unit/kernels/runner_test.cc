@@ -208,6 +208,19 @@ TEST(RunnerCommandLine, ASelftestTakesOtherParametersThanItsOwn) {
   EXPECT_THAT(odd.output, HasSubstr("must be a multiple of 8"));
 }
 
+TEST(RunnerCommandLine, DescriptionsNameNoParameterOfOtherBenchmarks) {
+  const std::vector<std::pair<std::string, std::string>> rules = {
+      {"gemm", "fp8 (layout nt; n and k multiples of 16)"},
+      {"sustained", "fp8 (n a multiple of 16)"},
+      {"overlap", "fp8 (n and k multiples of 16)"}};
+  for (const auto& [benchmark, rule] : rules) {
+    const CommandOutput output = Invoke({"list", benchmark});
+    if (output.exit.code == kExitUsage) continue;  // Not of this build.
+    EXPECT_THAT(output.output, HasSubstr(rule));
+    EXPECT_EQ(output.output.find("layout") != std::string::npos, benchmark == "gemm");
+  }
+}
+
 // Nor does a node without a GPU hide that the user has to mend something.
 TEST(RunnerCommandLine, AContradictionNeedsNoGpuToBeFound) {
   if (Invoke({"list"}).output.find("softmax ") == std::string::npos) {
