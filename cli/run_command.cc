@@ -7,6 +7,8 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/context.h"
@@ -156,6 +158,28 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   return spec;
 }
 
+// The argument that a field of OneBenchmark's campaign comes from: "dtype" of
+// "benchmarks[0].dtype[0]"; empty for what is no single argument.
+std::string ArgumentOf(std::string field) {
+  constexpr std::string_view kEntry = "benchmarks[0]";
+  constexpr std::string_view kOnlyValue = "[0]";
+  if (!field.starts_with(kEntry)) return "";
+  field.erase(0, kEntry.size());
+  if (field.starts_with('.')) field.erase(0, 1);
+  if (field.ends_with(kOnlyValue)) field.resize(field.size() - kOnlyValue.size());
+  return field == "gpus" ? "--gpus" : field;
+}
+
+// A refusal of OneBenchmark's campaign in words of the command: its user wrote no campaign.
+Status InWordsOfRun(const Status& refusal, const std::string& benchmark) {
+  if (refusal.violations().empty()) return refusal;
+  std::vector<Violation> violations = refusal.violations();
+  for (Violation& violation : violations) violation.field = ArgumentOf(violation.field);
+  return Status(refusal.code(), refusal.reason(), "cannot run " + benchmark)
+      .WithViolations(std::move(violations))
+      .WithHint(refusal.hint());
+}
+
 ExitCode RunOnFleet(Context& context, const RunOptions& options,
                     const std::map<std::string, std::string>& parameters) {
   Interrupt interrupt;
@@ -166,7 +190,7 @@ ExitCode RunOnFleet(Context& context, const RunOptions& options,
   request.set_request_id(NewUuid());
   const Result<v1::CreateCampaignResponse> response =
       client->Call(&v1::CampaignService::Stub::CreateCampaign, client->campaigns(), request);
-  if (!response.ok()) return Report(response.status());
+  if (!response.ok()) return Report(InWordsOfRun(response.status(), options.benchmark));
   ResultsQuery query;
   query.campaign = response->campaign().campaign_id();
   const ExitCode watched = WatchCampaign(

@@ -232,7 +232,7 @@ TEST_F(ServedTest, FaultsWithoutAFileAreListedOnce) {
                            .WithViolations({{"nodes", "none is connected", 0}});
   const ProgramRun run = Run({"run", "gemm"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_EQ(run.err, "assay: the campaign has a fault\n  nodes: none is connected\n");
+  EXPECT_EQ(run.err, "assay: cannot run gemm\n  none is connected\n");
 }
 
 TEST_F(ServedTest, CoordinatorWithoutDatabaseSpeaksForItself) {

@@ -120,5 +120,25 @@ TEST(RunTest, OnTheFleet) {
   EXPECT_THAT(spec.benchmarks(0).gpu_indices(), testing::ElementsAre(1));
 }
 
+// Who runs one benchmark wrote no campaign.
+TEST(RunTest, RefusalsOnTheFleetNameTheCommandsArguments) {
+  FakeCoordinator fake;
+  fake.create_error =
+      InvalidArgument(
+          "the campaign has 3 faults: benchmarks[0].dtype[0]: \"fp4\" is not one of bf16",
+          "INVALID_CAMPAIGN")
+          .WithViolations({{"benchmarks[0].dtype[0]", "\"fp4\" is not one of bf16", 0},
+                           {"benchmarks[0].gpus", "GPU 1 stands twice", 0},
+                           {"benchmarks[0]", "gemm needs a GPU", 0}});
+  fake.Start();
+  const ProgramRun run = RunAssay({"run", "gemm", "dtype=fp4", "--gpus", "1,1"}, fake.address());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err,
+            "assay: cannot run gemm\n"
+            "  dtype: \"fp4\" is not one of bf16\n"
+            "  --gpus: GPU 1 stands twice\n"
+            "  gemm needs a GPU\n");
+}
+
 }  // namespace
 }  // namespace assay::cli
