@@ -16,8 +16,6 @@ constexpr int kMpsConnectionFailed = 805;
 constexpr int kMpsMaxConnections = 809;
 constexpr int kUnknown = 999;
 
-constexpr char kNone[] = "needs a CUDA GPU; this node has none";
-
 std::string Version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -44,7 +42,7 @@ GpuAbsence NoDevice(const CudaAnswer& answer) {
     return {false, "needs a CUDA GPU; CUDA_VISIBLE_DEVICES=\"" + *answer.visible_devices +
                        "\" hides all: unset it, or name some"};
   }
-  if (!answer.device_files) return {false, kNone};
+  if (!answer.device_files) return {false, "needs a CUDA GPU; this node has none"};
   const std::string lost =
       "one that `nvidia-smi -L` does not list either fell off the bus: look for Xid in dmesg, and "
       "reset or reboot";
@@ -99,7 +97,10 @@ GpuAbsence ExplainNoGpu(const CudaAnswer& answer) {
   }
   // These two only a driver with GPUs gives, whatever /dev shows.
   const bool sure = answer.error == kSystemNotReady || answer.error == kSystemDriverMismatch;
-  if (!sure && !answer.device_files) return {false, kNone};
+  if (!sure && !answer.device_files) {
+    return {false, "needs a CUDA GPU; this node has none under /dev, and CUDA answers " +
+                       answer.error_name};
+  }
   return {true, "CUDA cannot use this node's GPUs (" + answer.error_name + "): " + Remedy(answer)};
 }
 
