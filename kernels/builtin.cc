@@ -1,9 +1,6 @@
-// The one list of benchmarks. Adding a benchmark adds its declaration and a line.
+// What this build has: the benchmarks of benchmarks.inc, the GPU platform, NCCL's log.
 #include <memory>
-#include <utility>
 
-#include "kernels/cpu/cpu.h"
-#include "kernels/net/net.h"
 #include "kernels/platform.h"
 #include "kernels/registry.h"
 
@@ -11,57 +8,23 @@
 #include "kernels/cuda/cuda.h"
 #endif
 #if ASSAY_HAVE_NCCL
-#include "kernels/nccl/nccl.h"
 #include "kernels/nccl/nccl_library.h"
 #include "kernels/nccl/nccl_log.h"
 #endif
 
 namespace assay {
+
+#define ASSAY_BENCHMARK(name) std::unique_ptr<Benchmark> New##name();
+#include "kernels/benchmarks.inc"
+#undef ASSAY_BENCHMARK
+
 namespace {
 
 Registry MakeRegistry() {
   Registry registry;
-  registry.Add(NewCpuGemm());
-  registry.Add(NewCpuMemoryBandwidth());
-  registry.Add(NewCpuVectorSum());
-  registry.Add(NewTcpAllReduce());
-  registry.Add(NewTcpBandwidth());
-  registry.Add(NewTcpLatency());
-#if ASSAY_HAVE_CUDA
-  registry.Add(NewAttention());
-  registry.Add(NewGemm());
-  registry.Add(NewSustained());
-  registry.Add(NewGemv());
-  registry.Add(NewInt4Gemm());
-  registry.Add(NewMatmulNaive());
-  registry.Add(NewMatmulTiled());
-  registry.Add(NewMatmulRegister());
-  registry.Add(NewMatmulMma());
-  registry.Add(NewMatmulWgmma());
-  registry.Add(NewMemoryBandwidth());
-  registry.Add(NewVectorAdd());
-  registry.Add(NewElementwiseMul());
-  registry.Add(NewRelu());
-  registry.Add(NewSoftmax());
-  registry.Add(NewLayerNorm());
-  registry.Add(NewRmsNorm());
-  registry.Add(NewPointerChase());
-  registry.Add(NewCoalescing());
-  registry.Add(NewBankConflict());
-  registry.Add(NewDivergence());
-  registry.Add(NewOccupancy());
-  registry.Add(NewLaunchOverhead());
-  registry.Add(NewCacheBandwidth());
-  registry.Add(NewHostTransfer());
-  registry.Add(NewHostLatency());
-  registry.Add(NewPeerTransfer());
-  registry.Add(NewPeerLatency());
-#endif
-#if ASSAY_HAVE_NCCL
-  for (auto& benchmark : NewCollectives()) registry.Add(std::move(benchmark));
-  registry.Add(NewRingAllReduce());
-  registry.Add(NewOverlap());
-#endif
+#define ASSAY_BENCHMARK(name) registry.Add(New##name());
+#include "kernels/benchmarks.inc"
+#undef ASSAY_BENCHMARK
   return registry;
 }
 

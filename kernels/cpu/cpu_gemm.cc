@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/benchmark.h"
 #include "kernels/cpu/blas.h"
-#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"

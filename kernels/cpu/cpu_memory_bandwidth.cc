@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/number_text.h"
+#include "kernels/benchmark.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/benchmark.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"

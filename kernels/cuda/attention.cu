@@ -10,7 +10,6 @@
 
 #include "common/number_text.h"
 #include "kernels/cuda/attention.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/sustained_load.h"

@@ -1,7 +1,6 @@
 // bank_conflict: what a warp's load from shared memory costs when `ways` of its lanes want
 // different words of one bank. The 32 banks of 4 bytes serve one word each a cycle.
 #include "kernels/cuda/clocked_case.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/host_check.h"
 #include "kernels/cuda/random.cuh"

@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "kernels/cuda/cache_levels.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/host_check.h"

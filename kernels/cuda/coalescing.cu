@@ -3,7 +3,6 @@
 // words; beyond it every lane has a sector of its own.
 #include <algorithm>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/host_check.h"

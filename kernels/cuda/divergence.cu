@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/host_check.h"

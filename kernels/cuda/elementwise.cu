@@ -2,7 +2,6 @@
 // that counts. Each input element is read once, each output element written once.
 #include <cmath>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/mismatches.h"

@@ -4,7 +4,6 @@
 // iteration multiplies the next of several sets of A, B and D.
 #include <string>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/gemm_case.h"
 
 namespace assay {

@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gemm_data.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/benchmark.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gemv_kernel.cuh"

@@ -1,7 +1,6 @@
 // host_latency: how long the GPU waits for a word of the host's memory.
 #include <utility>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/event_timer.h"

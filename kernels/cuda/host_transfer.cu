@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kernels/cuda/byte_pattern.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/host_memory.h"

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "kernels/cuda/cublas_lt.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gemv_launch.cuh"
 #include "kernels/cuda/gpu_case.h"

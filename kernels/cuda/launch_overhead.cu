@@ -2,7 +2,6 @@
 // only counts itself: on the GPU, on the host, and there and back.
 #include <chrono>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/gpu_case.h"
 

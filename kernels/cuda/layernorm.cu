@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/row_case.cuh"
 
 namespace assay {

@@ -11,7 +11,6 @@
 #include <algorithm>
 
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/matmul_case.h"

@@ -1,6 +1,5 @@
 // matmul_naive: one thread an element of D, straight from global memory. The ladder's
 // first rung: what caches alone make of a GEMM.
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/matmul_case.h"
 

@@ -7,7 +7,6 @@
 // thread's elements of a column are a vector; the next k's vectors are loaded during the
 // multiply-adds of this one's.
 #include "kernels/cuda/async_copy.cuh"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/matmul_case.h"
 

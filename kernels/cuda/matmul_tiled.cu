@@ -1,6 +1,5 @@
 // matmul_tiled: one thread an element of D, from square tiles in shared memory. Each
 // element that a block brings in is used `tile` times.
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/matmul_case.h"
 

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/hopper.cuh"
 #include "kernels/cuda/matmul_case.h"

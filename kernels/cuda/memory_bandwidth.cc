@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/stream_kernels.h"
 

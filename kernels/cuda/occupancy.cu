@@ -1,7 +1,6 @@
 // occupancy: throughput of a kernel that only waits for memory, by how many warps a
 // multiprocessor holds at once: block size and registers decide that. Every warp walks
 // its own part of one random cycle through rows of 128 bytes, each load needing the last.
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/gpu_case.h"
 #include "kernels/cuda/host_check.h"

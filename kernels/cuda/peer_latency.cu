@@ -1,7 +1,6 @@
 // peer_latency: how long one GPU waits for a word of another GPU's memory.
 #include <utility>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/event_timer.h"
 #include "kernels/cuda/link_chase.h"
 #include "kernels/cuda/peer_case.h"

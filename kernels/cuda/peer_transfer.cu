@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/cuda/byte_pattern.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/event_timer.h"
 #include "kernels/cuda/mismatches.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/cuda/clocked_case.h"
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/pointer_chain.cuh"
 #include "kernels/measure/plateau.h"

@@ -1,7 +1,6 @@
 // rmsnorm: y = x / sqrt(mean(x^2) + 1e-5) * gamma, of each row (Zhang, Sennrich 2019).
 #include <cmath>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/row_case.cuh"
 
 namespace assay {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/exponential.cuh"
 #include "kernels/cuda/row_case.cuh"
 #include "kernels/cuda/softmax_variants.cuh"

@@ -6,7 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/device_monitor.h"
 #include "kernels/cuda/gemm_case.h"
 

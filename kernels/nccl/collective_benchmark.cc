@@ -2,8 +2,8 @@
 // declaration of collective.h.
 #include <utility>
 
+#include "kernels/benchmark.h"
 #include "kernels/nccl/collective_case.h"
-#include "kernels/nccl/nccl.h"
 #include "kernels/nccl/prepare_on_rank.h"
 
 namespace assay {
@@ -176,14 +176,20 @@ class CollectiveBenchmark : public Benchmark {
   const BenchmarkInfo info_;
 };
 
+std::unique_ptr<Benchmark> New(CollectiveKind kind) {
+  return std::make_unique<CollectiveBenchmark>(kind);
+}
+
 }  // namespace
 
-std::vector<std::unique_ptr<Benchmark>> NewCollectives() {
-  std::vector<std::unique_ptr<Benchmark>> benchmarks;
-  for (const Collective& collective : Collectives()) {
-    benchmarks.push_back(std::make_unique<CollectiveBenchmark>(collective.kind));
-  }
-  return benchmarks;
-}
+std::unique_ptr<Benchmark> NewAllReduce() { return New(CollectiveKind::kAllReduce); }
+std::unique_ptr<Benchmark> NewAllGather() { return New(CollectiveKind::kAllGather); }
+std::unique_ptr<Benchmark> NewReduceScatter() { return New(CollectiveKind::kReduceScatter); }
+std::unique_ptr<Benchmark> NewBroadcast() { return New(CollectiveKind::kBroadcast); }
+std::unique_ptr<Benchmark> NewReduce() { return New(CollectiveKind::kReduce); }
+std::unique_ptr<Benchmark> NewAllToAll() { return New(CollectiveKind::kAllToAll); }
+std::unique_ptr<Benchmark> NewGather() { return New(CollectiveKind::kGather); }
+std::unique_ptr<Benchmark> NewScatter() { return New(CollectiveKind::kScatter); }
+std::unique_ptr<Benchmark> NewSendRecv() { return New(CollectiveKind::kSendRecv); }
 
 }  // namespace assay

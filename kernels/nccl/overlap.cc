@@ -2,9 +2,9 @@
 // once, for the number of multiprocessors that NCCL may take.
 #include <utility>
 
+#include "kernels/benchmark.h"
 #include "kernels/cuda/cublas_lt.h"
 #include "kernels/cuda/gemm_case.h"
-#include "kernels/nccl/nccl.h"
 #include "kernels/nccl/overlap_case.h"
 #include "kernels/nccl/prepare_on_rank.h"
 

@@ -4,7 +4,7 @@
 // Counted as all_reduce is: each rank sends 2 (n - 1) / n of the array at least, and a ring
 // sends no more. ring_schedule.h has the algorithm, ring_case.cc how it is pipelined.
 
-#include "kernels/nccl/nccl.h"
+#include "kernels/benchmark.h"
 #include "kernels/nccl/prepare_on_rank.h"
 #include "kernels/nccl/ring_case.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/net/net.h"
+#include "kernels/benchmark.h"
 #include "kernels/net/pair.h"
 #include "kernels/random.h"
 

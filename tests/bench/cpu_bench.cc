@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/cpu.h"
 #include "kernels/measure/statistics.h"
+#include "kernels/registry.h"
 
 namespace assay {
 namespace {
@@ -65,7 +65,7 @@ bool Gemm() {
   const std::vector<float> a(kSide * kSide, 1.25F);
   const std::vector<float> b(kSide * kSide, 0.75F);
   std::vector<float> c(kSide * kSide);
-  return Compare("cpu_gemm fp32 2048 against cblas_sgemm", *NewCpuGemm(),
+  return Compare("cpu_gemm fp32 2048 against cblas_sgemm", **BuiltinBenchmarks().Find("cpu_gemm"),
                  {{"m", "2048"}, {"n", "2048"}, {"k", "2048"}, {"dtype", "fp32"}}, [&] {
                    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSide, kSide, kSide, 1,
                                a.data(), kSide, b.data(), kSide, 0, c.data(), kSide);
@@ -83,7 +83,8 @@ bool Triad() {
   double* const y = c.get();
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < kElements; ++i) out[i] = x[i] = y[i] = 1.0;
-  return Compare("cpu_memory_bandwidth triad against STREAM", *NewCpuMemoryBandwidth(),
+  return Compare("cpu_memory_bandwidth triad against STREAM",
+                 **BuiltinBenchmarks().Find("cpu_memory_bandwidth"),
                  {{"op", "triad"}, {"bytes", "256MiB"}}, [&] {
 #pragma omp parallel for schedule(static)
                    for (int64_t i = 0; i < kElements; ++i) out[i] = x[i] + 3.0 * y[i];

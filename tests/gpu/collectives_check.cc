@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "kernels/nccl/collective_case.h"
+#include "kernels/registry.h"
 #include "tests/gpu/plant.h"
 #include "tests/gpu/rank_processes.h"
 
@@ -55,7 +56,7 @@ bool TestCase(RunContext context, const Collective& collective, ParameterMap giv
   given["ranks"] = std::to_string(context.world_size);
   std::string what = collective.name;
   for (const auto& [name, value] : given) what += " " + name + "=" + value;
-  const auto benchmark = CollectiveNamed(collective.name);
+  const Benchmark* benchmark = *BuiltinBenchmarks().Find(collective.name);
   const auto parameters = CanonicalParameters(benchmark->Info().parameters, given);
   if (!parameters.ok()) return Passed(context, what, parameters.status(), true);
   context.parameters = *parameters;

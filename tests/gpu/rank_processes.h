@@ -8,13 +8,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/benchmark.h"
-#include "kernels/nccl/nccl.h"
 
 namespace assay {
 
@@ -28,15 +24,6 @@ inline int GpuCount() {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
-// Of those that kernels/nccl offers; null if there is none of that name.
-inline std::unique_ptr<Benchmark> CollectiveNamed(const std::string& name) {
-  std::vector<std::unique_ptr<Benchmark>> all = NewCollectives();
-  for (std::unique_ptr<Benchmark>& benchmark : all) {
-    if (benchmark->Info().name == name) return std::move(benchmark);
-  }
-  return nullptr;
 }
 
 // Runs `body` on `ranks` ranks, each a process of its own with GPU number `rank`, and waits

@@ -4,11 +4,13 @@
 // Exit code 77: fewer than two GPUs.
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/nccl/overlap_case.h"
 #include "kernels/nccl/ring_case.h"
+#include "kernels/registry.h"
 #include "tests/gpu/plant.h"
 #include "tests/gpu/rank_processes.h"
 
@@ -69,7 +71,8 @@ std::string TextOf(const std::string& name, const ParameterMap& given) {
 
 bool TestRing(RunContext context, const ParameterMap& given) {
   const std::string what = TextOf("ring_all_reduce", given);
-  const auto one = Prepared<RingCase>(&context, *NewRingAllReduce(), given, what);
+  const auto one =
+      Prepared<RingCase>(&context, **BuiltinBenchmarks().Find("ring_all_reduce"), given, what);
   if (one == nullptr) return false;
   bool passed = RunsRight(context, what, one.get());
   if (given.count("in_place") == 0) {
@@ -86,7 +89,8 @@ bool TestRing(RunContext context, const ParameterMap& given) {
 
 bool TestOverlap(RunContext context, const ParameterMap& given) {
   const std::string what = TextOf("overlap", given);
-  const auto one = Prepared<OverlapCase>(&context, *NewOverlap(), given, what);
+  const auto one =
+      Prepared<OverlapCase>(&context, **BuiltinBenchmarks().Find("overlap"), given, what);
   if (one == nullptr) return false;
   bool passed = RunsRight(context, what, one.get());
   const OutputRange gemm = one->GemmOutput();

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/nccl/collective_case.h"
+#include "kernels/registry.h"
 #include "kernels/runner/rank_times.h"
 #include "tests/gpu/rank_processes.h"
 
@@ -66,7 +67,7 @@ Status CountRuns(DelayedCase* one, const RunContext& context, int64_t nanosecond
 bool TestSize(RunContext context, CollectiveKind kind, const std::string& bytes,
               int64_t nanoseconds) {
   const Collective& collective = CollectiveOf(kind);
-  const auto benchmark = CollectiveNamed(collective.name);
+  const Benchmark* benchmark = *BuiltinBenchmarks().Find(collective.name);
   const auto parameters =
       CanonicalParameters(benchmark->Info().parameters,
                           {{"ranks", std::to_string(context.world_size)}, {"bytes", bytes}});

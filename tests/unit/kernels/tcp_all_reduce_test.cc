@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "kernels/net/all_reduce_pattern.h"
-#include "kernels/net/net.h"
 #include "kernels/net/ring.h"
+#include "kernels/registry.h"
 #include "tests/unit/kernels/gang.h"
 
 namespace assay {
@@ -82,7 +82,7 @@ TEST(Ring, SilentRankIsATimeout) {
 }
 
 TEST(TcpAllReduce, WantsWholeElements) {
-  const auto benchmark = NewTcpAllReduce();
+  const Benchmark* benchmark = *BuiltinBenchmarks().Find("tcp_all_reduce");
   EXPECT_EQ(benchmark->WorkOf({{"bytes", "8"}}, 2)->payload_bytes, 8);
   const auto odd = benchmark->WorkOf({{"bytes", "5"}}, 2);
   EXPECT_EQ(odd.status().code(), Code::kInvalidArgument);

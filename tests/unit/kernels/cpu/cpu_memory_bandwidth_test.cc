@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/caches.h"
+#include "kernels/cpu/stream.h"
+#include "kernels/registry.h"
+#include "tests/unit/kernels/run_small.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+// Between one array and all that triad touches: neither may say otherwise than the other.
+TEST(CpuMemoryBandwidth, HotIsWhatAnIterationTouches) {
+  const int64_t cache = Cpu().last_level_cache_bytes.value_or(0);
+  if (cache == 0) GTEST_SKIP() << "the caches of this machine are not known";
+  const Benchmark* benchmark = *BuiltinBenchmarks().Find("cpu_memory_bandwidth");
+  for (const auto& [op, cold] : {std::pair{"copy", false}, std::pair{"triad", true}}) {
+    const std::string bytes = std::to_string(cache * 5 / 6 / 8 * 8);
+    RunContext context;
+    context.parameters = *CanonicalParameters(benchmark->Info().parameters,
+                                              {{"op", op}, {"bytes", bytes}, {"threads", "1"}});
+    const auto prepared = benchmark->Prepare(context);
+    if (!prepared.ok()) GTEST_SKIP() << prepared.status();
+    EXPECT_EQ((*prepared)->HowTimed().cache, cold ? "cold" : "hot") << op;
+    EXPECT_EQ(StaysInCpuCaches(benchmark->WorkOf(context.parameters, 1)->bytes), !cold) << op;
+  }
+}
+
+TEST(CpuMemoryBandwidth, EveryOpOddSizes) {
+  const Benchmark* benchmark = *BuiltinBenchmarks().Find("cpu_memory_bandwidth");
+  for (const char* op : {"copy", "scale", "add", "triad"}) {
+    RunSmall(*benchmark, {{"op", op}, {"bytes", "8"}, {"threads", "3"}});
+    RunSmall(*benchmark, {{"op", op}, {"bytes", "99992"}, {"threads", "2"}});
+  }
+  const auto odd = benchmark->WorkOf({{"op", "copy"}, {"bytes", "99999"}}, 1);
+  EXPECT_EQ(odd.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(odd.status().message(), HasSubstr("multiple of 8"));
+}
+
+TEST(CpuMemoryBandwidth, CountsAsStreamDoes) {
+  const Benchmark* benchmark = *BuiltinBenchmarks().Find("cpu_memory_bandwidth");
+  EXPECT_EQ(benchmark->WorkOf({{"op", "copy"}, {"bytes", "800"}}, 1)->bytes, 1600);
+  EXPECT_EQ(benchmark->WorkOf({{"op", "triad"}, {"bytes", "800"}}, 1)->bytes, 2400);
+  EXPECT_EQ(benchmark->WorkOf({{"op", "triad"}, {"bytes", "800"}}, 1)->flops, 200);
+}
+
+TEST(Stream, PlantedFaultsAreFound) {
+  std::vector<double> b(1000), c(1000), out(1000);
+  for (int64_t i = 0; i < 1000; ++i) {
+    b[static_cast<size_t>(i)] = StreamInputB(7, i);
+    c[static_cast<size_t>(i)] = StreamInputC(7, i);
+  }
+  for (const char* word : {"copy", "scale", "add", "triad"}) {
+    const StreamOp op = StreamOpOf(word);
+    Stream(op, out.data(), b.data(), c.data(), 0, 1000);
+    EXPECT_EQ(FindMismatches(op, 7, out.data(), 0, 1000).count, 0) << word;
+    out[500] = std::nan("");
+    out[700] += 1;
+    EXPECT_EQ(FindMismatches(op, 7, out.data(), 0, 1000).count, 2) << word;
+    EXPECT_EQ(FindMismatches(op, 7, out.data(), 0, 1000).first, 500) << word;
+  }
+}
+
+}  // namespace
+}  // namespace assay

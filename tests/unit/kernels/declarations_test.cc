@@ -1,0 +1,208 @@
+// What every benchmark of this build declares is complete and fits together: what a new one
+// forgets, a test without a GPU says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "tests/unit/kernels/run_small.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Faults = std::vector<std::string>;
+
+// The amount that `quantity` divides by the time, or the other way round; of those that only
+// a run can tell, 1.
+double AmountOf(Quantity quantity, const Work& work) {
+  switch (quantity) {
+    case Quantity::kFlops:
+      return work.flops;
+    case Quantity::kBytes:
+      return work.bytes;
+    case Quantity::kLinkBytes:
+      return work.link_bytes;
+    case Quantity::kPayloadBytes:
+      return work.payload_bytes;
+    case Quantity::kOperations:
+    case Quantity::kSecondsPerOperation:
+      return work.operations;
+    case Quantity::kSeconds:
+    case Quantity::kWireBytes:
+    case Quantity::kObserved:
+      return 1;
+  }
+  return 0;
+}
+
+Faults FaultsOfMetrics(const std::vector<Metric>& metrics) {
+  Faults faults;
+  std::set<std::string> names;
+  for (const Metric& metric : metrics) {
+    if (!names.insert(metric.name).second) faults.push_back("two metrics " + metric.name);
+    if (metric.unit.empty()) faults.push_back("metric " + metric.name + " has no unit");
+    if (metric.description.empty()) faults.push_back("metric " + metric.name + " is not described");
+    if (!(metric.scale > 0)) faults.push_back("metric " + metric.name + " has no scale");
+  }
+  if (names.count("time") == 0) faults.push_back("metrics lack TimeMetric()");
+  return faults;
+}
+
+Faults FaultsOfParameters(const std::vector<ParameterSpec>& specs) {
+  Faults faults;
+  for (const ParameterSpec& spec : specs) {
+    const bool number = spec.type == ParameterType::kInteger || spec.type == ParameterType::kBytes;
+    if (spec.description.empty()) faults.push_back("parameter " + spec.name + " is not described");
+    if (number && !(spec.minimum && spec.maximum)) {
+      faults.push_back("parameter " + spec.name + " has no bounds");
+    }
+    if (spec.default_value && !CanonicalValue(spec, *spec.default_value).ok()) {
+      faults.push_back("parameter " + spec.name + " does not accept its own default");
+    }
+  }
+  return faults;
+}
+
+Faults FaultsOfWork(const BenchmarkInfo& info, const Work& work, const std::string& of) {
+  static const std::set<std::string> peaks = {"",     "fp64_vector", "fp64_tensor", "fp32", "tf32",
+                                              "bf16", "fp8",         "int8",        "fp4"};
+  static const std::set<std::string> traffics = {"copy", "read", "write"};
+  Faults faults;
+  for (const double amount : {work.flops, work.bytes, work.link_bytes, work.payload_bytes,
+                              work.operations, work.fixed_seconds}) {
+    if (!std::isfinite(amount) || amount < 0) faults.push_back("WorkOf has no number of" + of);
+  }
+  bool observes = false;
+  for (const Metric& metric : info.metrics) {
+    observes = observes || metric.quantity == Quantity::kObserved;
+    if (!(AmountOf(metric.quantity, work) > 0)) {
+      faults.push_back("WorkOf is 0 in what metric " + metric.name + " is made from, of" + of);
+    }
+  }
+  if (!observes &&
+      work.flops + work.bytes + work.link_bytes + work.payload_bytes + work.operations == 0) {
+    faults.push_back("WorkOf is 0 in all that an iteration does, of" + of);
+  }
+  if (work.flops > 0 && work.peak.empty()) faults.push_back("no peak bounds the FLOPs of" + of);
+  if (peaks.count(work.peak) == 0) faults.push_back("no sheet has a peak " + work.peak);
+  if (traffics.count(work.traffic) == 0) faults.push_back("no probe has traffic " + work.traffic);
+  return faults;
+}
+
+// Of the case that is `given`, and else the defaults.
+Faults FaultsOfCase(const Benchmark& benchmark, const ParameterMap& given) {
+  const BenchmarkInfo& info = benchmark.Info();
+  std::string text;
+  for (const auto& [name, value] : given) text += " " + name + "=" + value;
+  const auto parameters = CanonicalParameters(info.parameters, given);
+  if (!parameters.ok()) return {parameters.status().ToString()};
+  const int ranks = info.collective ? static_cast<int>(Integer(*parameters, "ranks")) : 1;
+  const auto work = benchmark.WorkOf(*parameters, ranks);
+  if (!work.ok()) return {work.status().ToString()};
+  return FaultsOfWork(info, *work, text.empty() ? " the defaults" : text);
+}
+
+// What is wrong with a declaration, in words; empty if nothing is.
+Faults FaultsOf(const Benchmark& benchmark) {
+  const BenchmarkInfo& info = benchmark.Info();
+  Faults faults;
+  const auto add = [&faults](Faults more) {
+    faults.insert(faults.end(), more.begin(), more.end());
+  };
+  if (info.version < 1) faults.emplace_back("version is below 1");
+  if (info.summary.empty()) faults.emplace_back("summary is empty");
+  if (info.model.empty()) faults.emplace_back("model is empty");
+  if (info.selftest_parameters.empty()) faults.emplace_back("selftest_parameters are empty");
+  add(FaultsOfMetrics(info.metrics));
+  add(FaultsOfParameters(info.parameters));
+  // What has no default, as a number of ranks, the self-test names.
+  ParameterMap usual;
+  bool has_ranks = false;
+  for (const ParameterSpec& spec : info.parameters) {
+    has_ranks = has_ranks || spec.name == "ranks";
+    const auto own = info.selftest_parameters.find(spec.name);
+    if (!spec.default_value && own != info.selftest_parameters.end()) usual.insert(*own);
+  }
+  if (info.collective != has_ranks) faults.emplace_back("collective, or a parameter ranks, lacks");
+  if (info.selftest_parameters != usual) add(FaultsOfCase(benchmark, info.selftest_parameters));
+  add(FaultsOfCase(benchmark, usual));
+  return faults;
+}
+
+TEST(Declarations, AreCompleteInEveryBenchmark) {
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    EXPECT_THAT(FaultsOf(*benchmark), IsEmpty()) << benchmark->Info().name;
+  }
+}
+
+// One that claims bytes, and declares what a draft has.
+class Draft : public Benchmark {
+ public:
+  Draft() {
+    info_.name = "draft";
+    info_.parameters = {{"elements", ParameterType::kInteger, "words", "4", 1, {}, {}}};
+    info_.metrics = {{"bandwidth", "", Direction::kHigherIsBetter, "", Quantity::kBytes, 1e-9}};
+  }
+  const BenchmarkInfo& Info() const override { return info_; }
+  Result<Work> WorkOf(const ParameterMap&, int) const override { return Work(); }
+  Result<std::unique_ptr<Case>> Prepare(const RunContext&) const override {
+    return Unsupported("a draft");
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+TEST(Declarations, WhatADraftLacksIsSaid) {
+  const Faults faults = FaultsOf(Draft());
+  for (const char* words : {"summary is empty", "model is empty", "selftest_parameters are empty",
+                            "bandwidth has no unit", "bandwidth is not described",
+                            "lack TimeMetric()", "elements has no bounds",
+                            "0 in what metric bandwidth", "0 in all that an iteration does"}) {
+    EXPECT_THAT(faults, Contains(HasSubstr(words)));
+  }
+}
+
+TEST(Declarations, NamesAreUnique) {
+  std::set<std::string> names;
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    EXPECT_TRUE(names.insert(benchmark->Info().name).second) << benchmark->Info().name;
+  }
+}
+
+// What RunSmall wants, and rates of this machine to compare the result with.
+TEST(CpuBenchmarks, SelfTestsPassAndHaveCeilings) {
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    if (info.resource != Resource::kCpu || !benchmark->UnsupportedReason().empty()) continue;
+    SCOPED_TRACE(info.name);
+    RunSmall(*benchmark, info.selftest_parameters);
+    RunContext context;
+    context.parameters = *CanonicalParameters(info.parameters, info.selftest_parameters);
+    const auto prepared = benchmark->Prepare(context);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    const auto ceilings = (*prepared)->MeasureCeilings();
+    ASSERT_TRUE(ceilings.ok()) << ceilings.status();
+    EXPECT_TRUE(ceilings->flops || ceilings->bytes || ceilings->fixed_seconds)
+        << "MeasureCeilings finds nothing";
+  }
+}
+
+TEST(Registry, NamesAreKnownAndHelpful) {
+  EXPECT_TRUE(BuiltinBenchmarks().Find("cpu_gemm").ok());
+  const auto missing = BuiltinBenchmarks().Find("cpu_gem");
+  EXPECT_EQ(missing.status().reason(), "UNKNOWN_BENCHMARK");
+  EXPECT_THAT(missing.status().hint(), HasSubstr("cpu_gemm"));
+}
+
+}  // namespace
+}  // namespace assay
