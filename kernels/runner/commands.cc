@@ -30,6 +30,7 @@ struct RunOptions {
   bool counters = false;
 };
 
+// The options of `command`, which UnknownOption names as its caller does.
 std::vector<std::string> OptionsOf(const std::string& command) {
   if (command == "run") return {"-o", "--seed", "--gpu", "--counters", "--help"};
   if (command == "assay-runner") return {"--help", "--version"};
