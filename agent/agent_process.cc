@@ -8,8 +8,8 @@
 #include <chrono>
 #include <functional>
 #include <future>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <utility>
 
