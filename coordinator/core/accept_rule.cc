@@ -159,8 +159,7 @@ bool SameValue(const std::string& written, const std::string& canonical) {
 }
 
 // What a percentage of the sheet can never be judged of.
-Status CheckPercentOfSpec(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
-                          const v1::MetricSchema& metric) {
+Status CheckPercentOfSpec(const v1::BenchmarkSchema& schema, const v1::MetricSchema& metric) {
   if (schema.resource() != v1::RESOURCE_KIND_GPU) {
     const bool network = schema.resource() == v1::RESOURCE_KIND_NETWORK;
     return BadRule(fmt::format(
@@ -233,7 +232,7 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
                                Suggest(rule.metric, names)));
   }
   if (rule.percent_of_spec) {
-    ASSAY_RETURN_IF_ERROR(CheckPercentOfSpec(rule, schema, *metric));
+    ASSAY_RETURN_IF_ERROR(CheckPercentOfSpec(schema, *metric));
   } else if (!UnitFactor(rule.unit, metric->unit())) {
     return BadRule(
         rule.unit.empty()

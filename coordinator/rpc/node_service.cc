@@ -48,7 +48,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::AddNode(grpc::CallbackServerContext* 
                                                    const v1::AddNodeRequest* request,
                                                    v1::AddNodeResponse* response) {
   return calls_.AnswerLater(context, "AddNode", [=, this](const Calls::Done& done) -> Status {
-    const std::string address = request->address();
+    const std::string& address = request->address();
     const bool known = dialer_.Dials(address);
     ASSAY_RETURN_IF_ERROR(dialer_.Dial(address));
     dialer_.AwaitHello(address, kHelloPatience, [=, this](Result<Agent> agent) {

@@ -142,7 +142,8 @@ class CpuMemoryBandwidth : public Benchmark {
       return InvalidArgument("bytes is " + Word(parameters, "bytes") +
                              "; it must be a multiple of 8, the size of an fp64");
     }
-    const auto elements = static_cast<double>(ArrayBytes(parameters) / 8);
+    const int64_t whole_elements = ArrayBytes(parameters) / 8;
+    const auto elements = static_cast<double>(whole_elements);
     const StreamOp op = StreamOpOf(Word(parameters, "op"));
     Work work;
     work.bytes = TouchedBytes(op, elements);

@@ -81,7 +81,7 @@ class Execution {
     report_.parameters = context_.parameters;
     report_.environment = EnvironmentOf(benchmark_.Info(), context_);
     report_.start_time = context_.clock->WallNow();
-    const Status status = Steps();
+    Status status = Steps();
     report_.end_time = context_.clock->WallNow();
     report_.error = status;
     report_.outcome = status.ok()             ? Outcome::kOk
@@ -171,8 +171,9 @@ class Execution {
     // Nobody prepares, and so waits for the others, unless all can begin.
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine));
     auto prepared = PrepareOrOutOfMemory();
-    if (prepared.ok()) case_ = std::move(prepared).value();
-    return AgreeIfGang(context_.peers, prepared.status());
+    const Status ready = prepared.status();
+    if (ready.ok()) case_ = std::move(prepared).value();
+    return AgreeIfGang(context_.peers, ready);
   }
 
   Status CheckRanks() {

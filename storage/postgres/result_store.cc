@@ -341,7 +341,7 @@ Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filt
 }
 
 Result<v1::StoredResult> PostgresResultStore::Get(const std::string& result_id) {
-  const Status missing = NotFound("no result \"" + result_id + "\"");
+  Status missing = NotFound("no result \"" + result_id + "\"");
   if (!IsUuid(result_id)) return missing;
   v1::StoredResult result;
   ASSAY_RETURN_IF_ERROR(pool_.RunStatement("get_result", [&](pqxx::transaction_base& transaction) {
