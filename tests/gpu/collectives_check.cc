@@ -123,18 +123,6 @@ bool TestReductions(const RunContext& context) {
   return passed;
 }
 
-// How many GPUs there are, found out by another process: this one still has to fork.
-int GpuCount() {
-  const pid_t child = fork();
-  if (child == 0) {
-    int count = 0;
-    _exit(cudaGetDeviceCount(&count) == cudaSuccess ? count : 0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
 int Main(int ranks, const std::vector<std::string>& names) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (const int gpus = GpuCount(); gpus < ranks) {

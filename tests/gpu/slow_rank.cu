@@ -74,8 +74,8 @@ bool TestSize(RunContext context, CollectiveKind kind, const std::string& bytes,
   context.parameters = *parameters;
   DelayedCase one(collective, context);
   Counts counts;
-  Status status = one.Prepare();
-  if (status.ok()) status = CountRuns(&one, context, nanoseconds, &counts);
+  const Status prepared = one.Prepare();
+  const Status status = prepared.ok() ? CountRuns(&one, context, nanoseconds, &counts) : prepared;
   if (context.rank != 0) return status.ok();
   const bool passed = status.ok() && counts.named >= kLeastNamed && counts.wrong == 0 &&
                       counts.false_alarms <= kRuns - kLeastNamed;
@@ -98,18 +98,6 @@ int Main(int ranks, int64_t nanoseconds) {
     return TestSize(context, CollectiveKind::kAllGather, "1048576", nanoseconds) && all;
   });
   return passed ? 0 : 1;
-}
-
-// How many GPUs there are, found out by another process: this one still has to fork.
-int GpuCount() {
-  const pid_t child = fork();
-  if (child == 0) {
-    int count = 0;
-    _exit(cudaGetDeviceCount(&count) == cudaSuccess ? count : 0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
 }  // namespace
