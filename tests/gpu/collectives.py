@@ -17,11 +17,13 @@ missed, a case failed or an entry did not pass, 77 with fewer than two GPUs.
 """
 
 import argparse
+import contextlib
 import csv
 import io
 import json
 import os
 import re
+import select
 import statistics
 import subprocess
 import sys
@@ -47,8 +49,11 @@ SKIPPED = 77
 class Reference:
     """gpu_reference_nccl of one rank count, or gpu_reference_peer; runs while it is asked.
 
-    `answers`: of every time, by program and command.
+    `answers`: of every time, by program and command; one that ends or is silent for PATIENCE
+    answers {"error": why}, and so to what else it is asked in that turn.
     """
+
+    PATIENCE = 120  # Seconds: 8 GiB are filled and moved in a few.
 
     def __init__(self, folder):
         self.folder = folder
@@ -58,30 +63,50 @@ class Reference:
 
     def measure(self, asked):
         """The answer to each (program and its arguments, command), of one start of it."""
-        answers = {}
+        answers, broken = {}, {}
         for program, command in sorted(set(asked)):
+            answer = broken.get(program) or self.ask(program, command)
+            if "error" in answer:
+                broken[program] = answer
+            answers[program, command] = answer
+            self.answers.setdefault(" ".join((*program, command)), []).append(answer)
+        self.stop()
+        return answers
+
+    def ask(self, program, command):
+        try:
             self.start(program)
             self.process.stdin.write(command + "\n")
             self.process.stdin.flush()
-            answers[program, command] = json.loads(self.process.stdout.readline())
-            self.answers.setdefault(" ".join((*program, command)), []).append(
-                answers[program, command])
+        except OSError as error:  # It is not there, or has ended.
+            return self.give_up(str(error))
+        if not select.select([self.process.stdout], [], [], self.PATIENCE)[0]:
+            return self.give_up(f"no answer within {self.PATIENCE} s: {command}")
+        answer = self.process.stdout.readline()
+        return json.loads(answer) if answer else self.give_up("it ended, and said why above")
+
+    def give_up(self, why):
+        name = self.running[0] if self.running else "the reference"
+        if self.process:
+            self.process.kill()
         self.stop()
-        return answers
+        return {"error": f"{name}: {why}"}
 
     def start(self, program):
         if program != self.running:
             self.stop()
+            self.running = program
             self.process = subprocess.Popen(
                 [os.path.join(self.folder, program[0]), *program[1:]], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, text=True)
-            self.running = program
 
     def stop(self):
         """Frees the GPUs: idle contexts would be other processes to the next case."""
         if self.process:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
             self.process.wait(timeout=60)
+            self.process.stdout.close()
         self.process, self.running = None, None
 
 
@@ -154,21 +179,28 @@ def reference_of(row):
 
 class Line:
     """One case beside the reference, of all rounds: `turns` are (our row, our seconds, the
-    reference's answer)."""
+    reference's answer). A turn that the reference did not answer is none."""
+
+    measured = False
 
     def __init__(self, turns):
         self.rows = [row for row, _, _ in turns]
         self.row = self.rows[0]
         self.given = parameters(self.row)
         self.bytes = int(self.given["bytes"])
+        self.errors = [answer["error"] for _, _, answer in turns if "error" in answer]
+        turns = [turn for turn in turns if "error" not in turn[2]]
+        if not turns:
+            return
         ours = [seconds for _, seconds, _ in turns]
         answers = [answer for _, _, answer in turns]
         theirs = [answer["seconds"] for answer in answers]
         self.ours, self.theirs = statistics.median(ours), statistics.median(theirs)
-        self.value = statistics.median(float(row["median"]) for row in self.rows)
+        self.value = statistics.median(float(row["median"]) for row, _, _ in turns)
         self.spread = (max(answer["high"] for answer in answers) -
                        min(answer["low"] for answer in answers)) / self.theirs
         self.apart = (max(theirs) - min(theirs)) / self.theirs
+        self.measured = True
         self.ratio = self.theirs / self.ours
         if self.row["benchmark"] == "peer_transfer":
             self.allowed = PEER
@@ -176,11 +208,13 @@ class Line:
             self.allowed = LARGE if self.bytes >= MIB else max(SMALL, self.spread)
 
     def verdict(self):
+        if not self.measured:
+            return "not measured"
         short = 1 - self.allowed - self.ratio
         return "met" if short <= 0 else "parity" if short <= self.apart else "MISSED"
 
     def missed(self):
-        return self.verdict() == "MISSED"
+        return self.verdict() in ("MISSED", "not measured")
 
     def how(self):
         """What the other columns do not say."""
@@ -190,8 +224,11 @@ class Line:
         return self.given["policy"]
 
     def text(self):
-        return (f"| {self.row['benchmark']} | {self.given['ranks']} | {size(self.bytes)} | "
-                f"{self.how()} | {self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
+        case = (f"| {self.row['benchmark']} | {self.given['ranks']} | {size(self.bytes)} | "
+                f"{self.how()} | ")
+        if not self.measured:
+            return f"{case}| | | | | | | not measured: {self.errors[0]} |"
+        return (f"{case}{self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
                 f"{self.spread:.1%} | {self.apart:.1%} | {number(self.value)} | "
                 f"{self.ratio:.3f} | {1 - self.allowed:.3f} | {self.verdict()} |")
 
