@@ -1,21 +1,30 @@
 # Decides whether CUDA and NCCL benchmarks are built: ASSAY_HAVE_CUDA, ASSAY_HAVE_NCCL.
 
-# Sets `result` to the architectures of this machine's GPUs; where there are none, to Hopper's.
+# Sets `result` to the architectures of this machine's GPUs, less those that the compiler does not
+# know; where none is left, to Hopper's.
 function(assay_local_architectures result)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                   OUTPUT_VARIABLE capabilities RESULT_VARIABLE failed ERROR_QUIET)
   string(REGEX MATCHALL "[0-9]+[.][0-9]" capabilities "${capabilities}")
-  if(failed OR NOT capabilities)
-    set(capabilities 9.0)
+  if(failed)
+    set(capabilities "")
   endif()
   list(REMOVE_DUPLICATES capabilities)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
   set(architectures "")
   foreach(capability IN LISTS capabilities)
     string(REPLACE "." "" architecture ${capability})
+    if(NOT "${known}" MATCHES "sm_${architecture}\n")
+      message(STATUS "nvcc has no code for this machine's GPU of compute capability ${capability}")
+      continue()
+    endif()
     # wgmma and the bulk copies are in none but 90a.
     string(REGEX REPLACE "^90$" "90a" architecture ${architecture})
     list(APPEND architectures ${architecture}-real)
   endforeach()
+  if(NOT architectures)
+    set(architectures 90a-real)
+  endif()
   set(${result} "${architectures}" PARENT_SCOPE)
 endfunction()
 
