@@ -2,8 +2,9 @@
 // of its own, so that nothing in the benchmarks can plant a fault.
 //   planted_faults VARIANTS [NAME...]
 // VARIANTS is kernel_variants.txt, the parameters that reach kernels which no self-test
-// does; with names, of these benchmarks only; the name beside_vendors stands for Assay's own
-// kernels of those that run cuBLASLt's or NCCL's. Exit code 77: no GPU, nothing tested.
+// does; with names, of these benchmarks only. Further names: beside_vendors, Assay's own kernels
+// of those that run cuBLASLt's or NCCL's; out_of_bounds and race, a kernel with that error, which
+// compute-sanitizer must find. Exit code 77: no GPU, nothing tested.
 #include "tests/gpu/planted_faults.h"
 
 #include <algorithm>
@@ -27,6 +28,8 @@ constexpr int kRunsOfSeed = 5;
 
 // Stands for TestBesideVendors where benchmarks are named.
 constexpr char kBesideVendors[] = "beside_vendors";
+constexpr char kOutOfBounds[] = "out_of_bounds";
+constexpr char kRace[] = "race";
 
 int failures = 0;
 
@@ -210,7 +213,8 @@ int Main(const std::string& path, const std::vector<std::string>& names) {
     return 2;
   }
   for (const std::string& name : names) {
-    if (name == kBesideVendors || BuiltinBenchmarks().Find(name).ok()) continue;
+    if (name == kBesideVendors || name == kOutOfBounds || name == kRace) continue;
+    if (BuiltinBenchmarks().Find(name).ok()) continue;
     std::fprintf(stderr, "planted_faults: no benchmark is named \"%s\"\n", name.c_str());
     return 2;
   }
@@ -218,6 +222,12 @@ int Main(const std::string& path, const std::vector<std::string>& names) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
   if (names.empty()) TestPieces();
+  for (const std::string& name : names) {
+    const Status ran = name == kOutOfBounds ? WriteOutOfBounds()
+                       : name == kRace      ? RaceForSharedMemory()
+                                            : Status::Ok();
+    if (!ran.ok()) Fail(name + ": " + ran.ToString());
+  }
   if (chosen(kBesideVendors)) TestBesideVendors();
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     const BenchmarkInfo& info = benchmark->Info();

@@ -24,7 +24,12 @@ void TestPieces();
 // racecheck fails in the vendors' kernels; in these it works.
 void TestBesideVendors();
 
-// Parts of these.
+// Kernels that write behind their memory, and whose warps race for shared memory: errors to
+// compute-sanitizer, while the GPU by itself need see neither.
+Status WriteOutOfBounds();
+Status RaceForSharedMemory();
+
+// Parts of TestBesideVendors.
 Status TestGemm();
 Status TestHostGemm();
 // Of NCCL's builds alone.

@@ -3,6 +3,7 @@
 # over its lines of kernel_variants.txt. Of those that run cuBLASLt's or NCCL's kernels, only
 # memcheck of Assay's own beside them: racecheck fails in the vendors', also where it is told to
 # leave them out. "beside_vendors" runs these own ones by themselves, in every type and under both.
+# That both tools find what is wrong is seen first, in kernels with a planted error.
 # Usage: sanitize.sh ASSAY_RUNNER PLANTED_FAULTS [NAME...]
 # Exit code 77: no GPU or no compute-sanitizer here, nothing tested.
 set -u
@@ -14,6 +15,9 @@ vendors="gemm sustained all_reduce all_gather reduce_scatter broadcast reduce al
 # Kernels of namespace assay. NCCL tries ones that this GPU lacks, which is no error of ours;
 # what our calls return, the self-test looks at.
 own="--kernel-name kns=assay --report-api-errors no"
+# Benchmarks whose processes map each other's memory by CUDA IPC: two processes under
+# compute-sanitizer then wait for each other for ever, so it looks at rank 0 alone.
+shared="peer_transfer peer_latency"
 # Seconds that one run may take: NCCL's kernels wait for each other, and a sanitizer may stop one.
 limit=300
 
@@ -44,6 +48,18 @@ fi
 variants=$(dirname "$0")/kernel_variants.txt
 failures=0
 runs=0
+
+# finds TOOL OPTIONS NAME: the tool ends with the exit code of the error that NAME plants.
+finds() {
+  # Unquoted: several words, or none.
+  output=$(timeout $limit compute-sanitizer --tool "$1" --error-exitcode 9 $2 \
+    "$planted_faults" "$variants" "$3" 2>&1)
+  status=$?
+  [ $status -eq 9 ] && return
+  failures=$((failures + 1))
+  printf 'FAIL %s finds no planted %s (exit code %s)\n' "$1" "$3" $status
+  echo "$output" | head -40
+}
 
 # combinations NAME: its lines of kernel_variants.txt, one for each combination of values.
 combinations() {
@@ -94,10 +110,14 @@ check() {
   fi
 }
 
+finds memcheck "" out_of_bounds
+finds memcheck "$own" out_of_bounds
+finds racecheck "" race
 for name in $names; do
   tools="memcheck racecheck"
   options=
   case " $(echo $vendors) " in *" $name "*) tools=memcheck options=$own ;; esac
+  case " $shared " in *" $name "*) options="--target-processes application-only" ;; esac
   if [ "$name" = beside_vendors ]; then
     set -- "$planted_faults" "$variants" "$name"
     good='^ok '

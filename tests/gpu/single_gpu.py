@@ -4,13 +4,13 @@
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, submits
 examples/single-gpu.yaml entry by entry, and right before and after each entry measures
 the references of the entry's bars, most with PyTorch, in one process that stays loaded:
-the mean of both met the temperature and power that our case met. Of several GPUs all
-use the first. Writes to --out report.md, results.csv and references.json.
+the mean of both met the temperature and power that our case met. All use one GPU, the
+first or that of --gpu. Writes to --out report.md, results.csv and references.json.
 A reference that gives no answer in time leaves its bars not measured, and the report says so.
 Exit code 1 if a bar is missed or not measured, a case failed or an entry did not pass, 77
 without a GPU.
 
-    single_gpu.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
+    single_gpu.py PROGRAMS REFERENCES --out DIR [--gpu N] [--campaign FILE] [--only WORD ...]
 """
 
 import argparse
@@ -41,12 +41,12 @@ def entries(path):
     return head, ["  - " + re.sub(r"(?m)^  #.*\n", "", chunk) for chunk in chunks]
 
 
-def on_first_gpu(entry):
+def on_gpu(gpu, entry):
     """The entry, of the GPU alone that the references take; one of the CPU as it is."""
     if entry.split()[1].startswith("cpu_"):
         return entry
     end = entry.rindex("}")
-    return entry[:end] + ("" if entry[:end].endswith("{") else ", ") + "gpus: [0]" + entry[end:]
+    return entry[:end] + ("" if entry[:end].endswith("{") else ", ") + f"gpus: [{gpu}]" + entry[end:]
 
 
 def as_reported(word):
@@ -282,6 +282,7 @@ def main():
     parser.add_argument("programs", help="folder of assay, assay-coordinator, ...")
     parser.add_argument("references", help="folder of gpu_reference_launch")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--gpu", type=int, default=0, help="its index, in the order of PCI; 0")
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/single-gpu.yaml"))
     parser.add_argument("--only", nargs="*", default=[], help="entries that contain one of these")
     arguments = parser.parse_args()
@@ -291,12 +292,15 @@ def main():
                      f"{' or '.join(arguments.only)}")
     os.makedirs(arguments.out, exist_ok=True)
     bars = all_bars()
-    os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # The references' GPU 0 is the agent's.
     with Stack(arguments.programs, None) as stack:
-        if not json.loads(stack.run("node", "list", "-o", "json"))[0]["description"][
-                "inventory"].get("gpus"):
-            print("skipped: this node has no GPU")
+        gpus = json.loads(stack.run("node", "list", "-o", "json"))[0]["description"][
+            "inventory"].get("gpus", [])
+        if not 0 <= arguments.gpu < len(gpus):
+            print(f"skipped: --gpu is {arguments.gpu}, and this node's GPUs are 0 to "
+                  f"{len(gpus) - 1}" if gpus else "skipped: this node has no GPU")
             return 77
+        # For the references, whose GPU 0 is then ours; the agent tells its own processes theirs.
+        os.environ.update(CUDA_DEVICE_ORDER="PCI_BUS_ID", CUDA_VISIBLE_DEVICES=str(arguments.gpu))
         campaigns = Campaigns(stack)
         references = {"torch": Torch(), "program": Programs(arguments.references)}
         turns = {}  # Of references that run beside our cases, by bar.
@@ -309,7 +313,7 @@ def main():
             before = {one: references[one[0]].measure(one[1]) for one in judging}
             name = f"single-gpu-{index:02}"
             campaigns.run(name, re.sub(r"(?m)^name: .*$", f"name: {name}", head) +
-                          "\nbenchmarks:\n" + on_first_gpu(entry))
+                          "\nbenchmarks:\n" + on_gpu(arguments.gpu, entry))
             after = {one: references[one[0]].measure(one[1])
                      for one in dict.fromkeys(bar.reference[:2] for bar in beside)}
             for bar in beside:

@@ -34,11 +34,11 @@ def judge(value, least=1.0, stretch=0.0, same_call=False, halves=(1.0, 1.0), **m
 
 
 class Entries(unittest.TestCase):
-    def test_are_of_the_first_gpu(self):
-        self.assertEqual(single_gpu.on_first_gpu("  - gemm: {m: [8, 16]}\n"),
-                         "  - gemm: {m: [8, 16], gpus: [0]}\n")
-        self.assertEqual(single_gpu.on_first_gpu("  - gemm: {}"), "  - gemm: {gpus: [0]}")
-        self.assertEqual(single_gpu.on_first_gpu("  - cpu_gemm: {m: 8}"), "  - cpu_gemm: {m: 8}")
+    def test_are_of_one_gpu(self):
+        self.assertEqual(single_gpu.on_gpu(3, "  - gemm: {m: [8, 16]}\n"),
+                         "  - gemm: {m: [8, 16], gpus: [3]}\n")
+        self.assertEqual(single_gpu.on_gpu(0, "  - gemm: {}"), "  - gemm: {gpus: [0]}")
+        self.assertEqual(single_gpu.on_gpu(3, "  - cpu_gemm: {m: 8}"), "  - cpu_gemm: {m: 8}")
 
 
 class Bars(unittest.TestCase):
@@ -244,7 +244,7 @@ class Report(unittest.TestCase):
                 mock.patch.object(references.Torch, "PATIENCE", SOON), \
                 mock.patch.object(single_gpu, "Stack", OneCaseStack), \
                 mock.patch.object(sys, "argv", ["single_gpu.py", "bin", "tests", "--out", folder,
-                                                "--only", "gemm: {m: [4096, 8192]"]), \
+                                                "--only", "{m: 4096, n: =m, k: =m, dtype: bf16"]), \
                 contextlib.redirect_stdout(printed):
             code = single_gpu.main()
             with open(os.path.join(folder, "report.md")) as file:
@@ -254,6 +254,16 @@ class Report(unittest.TestCase):
         self.assertRegex(report, r"\| gemm bf16 4096 \| 1 s \|.*\| not measured \| "
                                  r"reference_torch.py gave no answer within 0.1 s")
         self.assertIn("## Every case", report)
+
+    def test_is_skipped_where_there_is_no_such_gpu(self):
+        printed = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(single_gpu, "Stack", OneCaseStack), \
+                mock.patch.object(sys, "argv", ["single_gpu.py", "bin", "tests", "--out", folder,
+                                                "--gpu", "1"]), \
+                contextlib.redirect_stdout(printed):
+            self.assertEqual(single_gpu.main(), 77)
+        self.assertIn("skipped: --gpu is 1, and this node's GPUs are 0 to 0", printed.getvalue())
 
     def test_is_written_without_any_result(self):
         campaigns = single_gpu.Campaigns(FakeStack())
