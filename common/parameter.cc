@@ -143,6 +143,9 @@ std::string ClosestName(std::string_view name, const std::vector<std::string>& n
   const std::string* best = nullptr;
   size_t best_distance = std::max<size_t>(name.size() / 3, 1) + 1;
   for (const std::string& candidate : names) {
+    // What is longer or shorter by so much need not be compared.
+    const size_t shorter = std::min(name.size(), candidate.size());
+    if (std::max(name.size(), candidate.size()) - shorter >= best_distance) continue;
     const size_t distance = EditDistance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

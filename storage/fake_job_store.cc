@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/no_such.h"
 #include "storage/page_token.h"
 #include "storage/state_after.h"
 #include "storage/timestamps.h"
@@ -78,8 +79,19 @@ Result<v1::Campaign> FakeJobStore::GetCampaign(const std::string& id_or_name) {
     if (entry.second.spec.name() != id_or_name) continue;
     if (newest == nullptr || entry.second.sequence > newest->second.sequence) newest = &entry;
   }
-  if (newest == nullptr) return NoCampaign(id_or_name);
+  if (newest == nullptr) return NoSuch("campaign", id_or_name, NewestNames());
   return CampaignMessage(newest->first, newest->second);
+}
+
+std::vector<std::string> FakeJobStore::NewestNames() const {
+  std::map<int64_t, std::string, std::greater<>> newest_first;
+  for (const auto& [id, row] : database_.campaigns) newest_first[row.sequence] = row.spec.name();
+  std::vector<std::string> names;
+  for (const auto& [sequence, name] : newest_first) {
+    if (names.size() == kOfferedCampaigns) break;
+    names.push_back(name);
+  }
+  return names;
 }
 
 Result<Page<v1::Campaign>> FakeJobStore::ListCampaigns(const PageRequest& request) {

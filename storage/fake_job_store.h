@@ -49,6 +49,8 @@ class FakeJobStore : public JobStore {
   v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   LeasedJob Leased(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   std::vector<int> DoneCases(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  // Of campaigns, no more than are offered.
+  std::vector<std::string> NewestNames() const ASSAY_REQUIRES(database_.mutex);
   // What a job that has waited long keeps from those behind it.
   struct Reservation {
     const NewJob* job;

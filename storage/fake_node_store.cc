@@ -1,7 +1,9 @@
 #include "storage/fake_node_store.h"
 
 #include <algorithm>
+#include <set>
 
+#include "storage/no_such.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
@@ -65,7 +67,7 @@ Result<std::vector<v1::Node>> FakeNodeStore::ListNodes(Duration stale_after) {
 Result<v1::Node> FakeNodeStore::GetNode(const std::string& id_or_name, Duration stale_after) {
   MutexLock lock(database_.mutex);
   const NodeRow* row = Find(id_or_name);
-  if (row == nullptr) return NotFound("no node \"" + id_or_name + "\"");
+  if (row == nullptr) return NoNode(id_or_name);
   return Message(*row, stale_after);
 }
 
@@ -83,7 +85,7 @@ Result<std::vector<std::string>> FakeNodeStore::ListDialAddresses() {
 Status FakeNodeStore::RemoveNode(const std::string& id_or_name) {
   MutexLock lock(database_.mutex);
   const NodeRow* row = Find(id_or_name);
-  if (row == nullptr) return NotFound("no node \"" + id_or_name + "\"");
+  if (row == nullptr) return NoNode(id_or_name);
   if (!Message(*row, Duration::max()).job_ids().empty()) {
     return FailedPrecondition("node \"" + row->description.name() + "\" runs a job", "NODE_BUSY");
   }
@@ -108,6 +110,12 @@ v1::Node FakeNodeStore::Message(const NodeRow& row, Duration stale_after) const 
   *message.mutable_last_heartbeat_time() = ToTimestamp(row.last_heartbeat);
   message.set_dial_address(row.dial_address);
   return message;
+}
+
+Status FakeNodeStore::NoNode(const std::string& id_or_name) const {
+  std::set<std::string> names;
+  for (const auto& [id, row] : database_.nodes) names.insert(row.description.name());
+  return NoSuch("node", id_or_name, {names.begin(), names.end()});
 }
 
 FakeNodeStore::NodeRow* FakeNodeStore::Find(const std::string& id_or_name) {

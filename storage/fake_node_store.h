@@ -31,6 +31,9 @@ class FakeNodeStore : public NodeStore {
   // By id, else by name; nullptr if there is none.
   NodeRow* Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
 
+  // NOT_FOUND with the nearest name there is.
+  Status NoNode(const std::string& id_or_name) const ASSAY_REQUIRES(database_.mutex);
+
   FakeDatabase& database_;
 };
 

@@ -29,7 +29,8 @@ class JobStore {
   // returns the campaign made then. ALREADY_EXISTS if campaign_id is taken.
   virtual Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) = 0;
 
-  // By id, or the newest of a name. NOT_FOUND.
+  // By id, or the newest of a name. NOT_FOUND offers the nearest name of the newest
+  // kOfferedCampaigns, if one is near.
   virtual Result<v1::Campaign> GetCampaign(const std::string& id_or_name) = 0;
 
   // Newest first, without specs.

@@ -27,7 +27,7 @@ class NodeStore {
   // By name. `node_ids` of jobs running now are filled in. Nodes whose heartbeat is
   // older than `stale_after` count as disconnected.
   virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
-  // By id or name. NOT_FOUND.
+  // By id or name. NOT_FOUND offers the nearest name, if one is near.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 
   // Addresses that coordinators dial, kept over restarts.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/no_such.h"
 #include "storage/page_token.h"
 #include "storage/payload.h"
 #include "storage/postgres/claim.h"
@@ -28,6 +29,13 @@ constexpr const char* kTotals =
 
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
 
+// Of a name that users give, with the nearest there is.
+Status NoCampaignNamed(pqxx::transaction_base& transaction, const std::string& id_or_name) {
+  const pqxx::result newest = transaction.exec_params(
+      "SELECT name FROM campaign ORDER BY sequence DESC LIMIT $1", kOfferedCampaigns);
+  return NoSuch("campaign", id_or_name, FirstTexts(newest));
+}
+
 }  // namespace
 
 Result<v1::Campaign> PostgresJobStore::CreateCampaign(const NewCampaign& campaign) {
@@ -52,7 +60,7 @@ Result<v1::Campaign> PostgresJobStore::GetCampaign(const std::string& id_or_name
                                         "WHERE c.campaign_id = $1 OR c.name = $1 "
                                         "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
                                     id_or_name);
-        if (rows.empty()) return NoCampaign(id_or_name);
+        if (rows.empty()) return NoCampaignNamed(transaction, id_or_name);
         campaign = CampaignOf(rows[0]);
         return Status::Ok();
       }));
@@ -314,11 +322,8 @@ Result<std::vector<std::string>> PostgresJobStore::ListUnjudged() {
   std::vector<std::string> active;
   const auto list = [&](const char* condition, std::vector<std::string>* ids) {
     return pool_.RunStatement("list_unjudged", [&](pqxx::transaction_base& transaction) {
-      ids->clear();
-      for (const auto& row :
-           transaction.exec(std::string("SELECT campaign_id FROM campaign WHERE ") + condition)) {
-        ids->push_back(row[0].as<std::string>());
-      }
+      *ids = FirstTexts(
+          transaction.exec(std::string("SELECT campaign_id FROM campaign WHERE ") + condition));
       return Status::Ok();
     });
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "storage/no_such.h"
 #include "storage/payload.h"
 #include "storage/postgres/sql.h"
 #include "storage/timestamps.h"
@@ -45,7 +46,10 @@ std::string JsonOf(const v1::NodeDescription& node) {
   return StorableJson(std::move(json));
 }
 
-Status NoNode(const std::string& id_or_name) { return NotFound("no node \"" + id_or_name + "\""); }
+Status NoNode(pqxx::transaction_base& transaction, const std::string& id_or_name) {
+  return NoSuch("node", id_or_name,
+                FirstTexts(transaction.exec("SELECT name FROM node ORDER BY name COLLATE \"C\"")));
+}
 
 // Makes way for `node` if a disconnected node has its name.
 Status RenameNamesake(pqxx::transaction_base& transaction, const v1::NodeDescription& node) {
@@ -134,7 +138,7 @@ Result<v1::Node> PostgresNodeStore::GetNode(const std::string& id_or_name, Durat
     const pqxx::result rows = transaction.exec_params(
         NodeQuery() + "WHERE n.node_id = $2 OR n.name = $2 ORDER BY n.node_id = $2 DESC LIMIT 1",
         Interval(std::min(stale_after, kForever)), id_or_name);
-    if (rows.empty()) return NoNode(id_or_name);
+    if (rows.empty()) return NoNode(transaction, id_or_name);
     node = NodeOf(rows[0]);
     return Status::Ok();
   }));
@@ -152,11 +156,8 @@ Result<std::vector<std::string>> PostgresNodeStore::ListDialAddresses() {
   std::vector<std::string> addresses;
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("list_dial_addresses", [&](pqxx::transaction_base& transaction) {
-        addresses.clear();
-        for (const auto& row :
-             transaction.exec("SELECT address FROM dial_address ORDER BY address")) {
-          addresses.push_back(row[0].as<std::string>());
-        }
+        addresses =
+            FirstTexts(transaction.exec("SELECT address FROM dial_address ORDER BY address"));
         return Status::Ok();
       }));
   return addresses;
@@ -169,7 +170,7 @@ Status PostgresNodeStore::RemoveNode(const std::string& id_or_name) {
         "SELECT node_id, name, dial_address FROM node WHERE node_id = $1 OR name = $1 "
         "ORDER BY node_id = $1 DESC LIMIT 1 FOR UPDATE",
         id_or_name);
-    if (rows.empty()) return NoNode(id_or_name);
+    if (rows.empty()) return NoNode(transaction, id_or_name);
     const auto id = rows[0][0].as<std::string>();
     const pqxx::result jobs =
         transaction.exec_params("SELECT 1 FROM allocation WHERE node_id = $1 LIMIT 1", id);

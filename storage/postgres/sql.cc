@@ -60,6 +60,12 @@ std::vector<int> IntegersOf(const pqxx::field& array) {
   return integers;
 }
 
+std::vector<std::string> FirstTexts(const pqxx::result& rows) {
+  std::vector<std::string> texts;
+  for (const auto& row : rows) texts.push_back(row[0].as<std::string>());
+  return texts;
+}
+
 std::string HexLiteral(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "\\x";

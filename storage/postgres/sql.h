@@ -43,6 +43,9 @@ std::string ArrayOf(const Range& range) {
 std::vector<std::string> TextsOf(const pqxx::field& array);
 std::vector<int> IntegersOf(const pqxx::field& array);
 
+// The first column of every row.
+std::vector<std::string> FirstTexts(const pqxx::result& rows);
+
 // bytea as text: "\x00ff".
 std::string HexLiteral(std::string_view bytes);
 std::string BytesOf(const pqxx::field& bytea);

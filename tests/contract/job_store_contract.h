@@ -38,6 +38,20 @@ TEST_P(JobStoreContract, NameMeansTheNewestCampaignOfThatName) {
   EXPECT_EQ(Campaign("sweep").campaign_id(), newest);
 }
 
+TEST_P(JobStoreContract, OfANameThatNoCampaignHasTheNearestIsOffered) {
+  for (const char* name : {"nightly gemm 1", "sweep", "nightly gemm 2"}) {
+    NewCampaign campaign = MakeCampaign({MakeJob({"a"})});
+    campaign.spec.set_name(name);
+    Create(campaign);
+  }
+  const Status mistyped = jobs().GetCampaign("swep").status();
+  EXPECT_EQ(mistyped.message(), "no campaign \"swep\"");
+  EXPECT_EQ(mistyped.hint(), "did you mean \"sweep\"?");
+  // Of those that are as near, the newest.
+  EXPECT_EQ(jobs().GetCampaign("nightly gemm").status().hint(), "did you mean \"nightly gemm 2\"?");
+  EXPECT_EQ(jobs().GetCampaign("nothing").status().hint(), "");
+}
+
 TEST_P(JobStoreContract, ListsPageByPage) {
   std::vector<std::string> ids;
   for (int i = 0; i < 5; ++i) ids.push_back(Create(MakeCampaign({MakeJob({"a"})})));

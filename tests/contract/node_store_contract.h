@@ -26,6 +26,15 @@ TEST_P(NodeStoreContract, ConnectedNodeIsListedAsItDescribedItself) {
   EXPECT_EQ(nodes().GetNode("none", kStale).status().code(), Code::kNotFound);
 }
 
+TEST_P(NodeStoreContract, OfANameThatNoNodeHasTheNearestIsOffered) {
+  Connect({"a", "rack7"});
+  const Status mistyped = nodes().GetNode("name-rak7", kStale).status();
+  EXPECT_EQ(mistyped.message(), "no node \"name-rak7\"");
+  EXPECT_EQ(mistyped.hint(), "did you mean \"name-rack7\"?");
+  EXPECT_EQ(nodes().RemoveNode("name-rak7").hint(), mistyped.hint());
+  EXPECT_EQ(nodes().GetNode("other", kStale).status().hint(), "");
+}
+
 TEST_P(NodeStoreContract, OnlyItsOwnerDisconnectsANode) {
   Connect({"a"});
   ASSERT_TRUE(nodes().Disconnect("other", "a").ok());
