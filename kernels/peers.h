@@ -67,8 +67,10 @@ class Rendezvous {
   virtual ~Rendezvous() = default;
   // What the other ranks need; holds a secret, so it is not for logs.
   virtual const std::string& token() const = 0;
-  // Waits for ranks 1 to world_size - 1. Drops strangers. Call once.
-  virtual Result<std::unique_ptr<Peers>> Accept(int world_size, Duration timeout) = 0;
+  // Waits for ranks 1 to world_size - 1. Drops strangers. Call once. Of ranks on this machine
+  // `processes` may have pidfds: PEER_LOST as soon as one of them has ended.
+  virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
+                                                Duration timeout) = 0;
   // As Peers::Heartbeats, after Accept failed: of the ranks that had come. They stay open as
   // long as this lives.
   virtual std::vector<PeerConnection> Heartbeats() const = 0;

@@ -121,15 +121,20 @@ Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
 }
 
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
-                     MonotonicTime deadline, std::map<Caller, Socket>* arrived) {
+                     const std::vector<int>& processes, MonotonicTime deadline,
+                     std::map<Caller, Socket>* arrived) {
   std::vector<Pending> pending;
   while (!callers.empty()) {
     std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}};
     for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
+    for (const int process : processes) entries.push_back({process, POLLIN, 0});
     poll(entries.data(), entries.size(), PollMillis(deadline));
     if (Clock::Real().Now() >= deadline) {
       return PeerTimeout("rank " + std::to_string(callers.begin()->rank) +
                          " did not connect in time");
+    }
+    for (size_t i = pending.size() + 1; i < entries.size(); ++i) {
+      if (entries[i].revents != 0) return PeerLost("a rank ended before all had connected");
     }
     std::vector<Pending> still_pending;
     for (size_t i = 0; i < pending.size(); ++i) {
@@ -156,7 +161,8 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
   std::set<Caller> callers;
   for (const int rank : ranks) callers.insert({rank, Purpose::kMessages});
   std::map<Caller, Socket> accepted;
-  ASSAY_RETURN_IF_ERROR(AcceptCallers(listener, nonce, std::move(callers), deadline, &accepted));
+  ASSAY_RETURN_IF_ERROR(
+      AcceptCallers(listener, nonce, std::move(callers), {}, deadline, &accepted));
   std::map<int, Socket> arrived;
   for (auto& [caller, socket] : accepted) arrived.emplace(caller.rank, std::move(socket));
   return arrived;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/status.h"
@@ -47,8 +48,10 @@ struct Caller {
 // wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
 // The error names the lowest rank that is missing, or that of the gang's nonce which greets
 // in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that came.
+// PEER_LOST as soon as one of `processes`, pidfds of ranks on this machine, has ended.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
-                     MonotonicTime deadline, std::map<Caller, Socket>* arrived);
+                     const std::vector<int>& processes, MonotonicTime deadline,
+                     std::map<Caller, Socket>* arrived);
 
 // As AcceptCallers, one connection for messages from each of `ranks`.
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,

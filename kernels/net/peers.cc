@@ -143,14 +143,15 @@ class TcpRendezvous : public Rendezvous {
 
   const std::string& token() const override { return token_; }
 
-  Result<std::unique_ptr<Peers>> Accept(int world_size, Duration timeout) override {
+  Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
+                                        Duration timeout) override {
     std::set<Caller> callers;
     for (int rank = 1; rank < world_size; ++rank) {
       for (const Purpose purpose : kPurposes) callers.insert({rank, purpose});
     }
     const MonotonicTime deadline = Clock::Real().Now() + timeout;
     ASSAY_RETURN_IF_ERROR(
-        AcceptCallers(listener_, nonce_, std::move(callers), deadline, &arrived_));
+        AcceptCallers(listener_, nonce_, std::move(callers), processes, deadline, &arrived_));
     return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(arrived_)));
   }
 

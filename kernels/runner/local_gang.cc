@@ -12,6 +12,7 @@
 
 #include "common/subprocess.h"
 #include "kernels/net/peer_watch.h"
+#include "kernels/net/socket.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
 
@@ -50,12 +51,17 @@ class SpawnedGang : public LocalGang {
     order.token = rendezvous->token();
     std::vector<std::string> arguments = {"/proc/self/exe", "rank", benchmark};
     for (const auto& [name, value] : parameters) arguments.push_back(name + "=" + value);
+    std::vector<int> processes;
     for (order.rank = 1; order.rank < order.world_size; ++order.rank) {
       ASSAY_ASSIGN_OR_RETURN(Child child, StartChild(arguments));
+      processes.push_back(child.process.pidfd());
       children_.push_back(std::move(child));
-      ASSAY_RETURN_IF_ERROR(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
+      // It fails where the child has ended, which Accept notices.
+      static_cast<void>(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
-    ASSAY_ASSIGN_OR_RETURN(peers_, rendezvous->Accept(order.world_size, kMeetingTimeout));
+    auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
+    if (!met.ok()) return WhoEnded(met.status());
+    peers_ = *std::move(met);
     watch_ = std::make_unique<PeerWatch>(peers_->Heartbeats(),
                                          [this](const Status& lost) { KillAll(lost); });
     return Status::Ok();
@@ -64,6 +70,18 @@ class SpawnedGang : public LocalGang {
   Peers& peers() override { return *peers_; }
 
  private:
+  // The first rank that has ended, and how; `otherwise` if none has.
+  Status WhoEnded(const Status& otherwise) {
+    for (size_t i = 0; i < children_.size(); ++i) {
+      const auto exit = children_[i].process.Wait(Duration(0));
+      if (!exit) continue;
+      return PeerLost("rank " + std::to_string(i + 1) + " " + exit->ToString() +
+                      " before all ranks had met; each lives until the case ends")
+          .WithHint("what it said itself is on stderr, before this");
+    }
+    return otherwise;
+  }
+
   // This process then loses its peers, wherever it waits for them.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());

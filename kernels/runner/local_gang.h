@@ -30,7 +30,8 @@ class LocalGang {
   virtual Peers& peers() = 0;
 };
 
-// Starts ranks 1 to world_size - 1 of `benchmark` with `parameters`.
+// Starts ranks 1 to world_size - 1 of `benchmark` with `parameters`, and waits until all have
+// met. One that ends before is an error at once (PEER_LOST), which says which and how.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);

@@ -167,7 +167,7 @@ class Session {
     const v1::RunnerCommand command = commands_.Next();
     if (!command.has_rendezvous())
       return InvalidArgument("the second command must be `rendezvous`");
-    auto met = rendezvous != nullptr ? rendezvous->Accept(world_size, kMeetingTimeout)
+    auto met = rendezvous != nullptr ? rendezvous->Accept(world_size, {}, kMeetingTimeout)
                                      : JoinPeers(command.rendezvous().token(), start_.rank(),
                                                  world_size, kMeetingTimeout);
     if (!met.ok()) {

@@ -51,7 +51,7 @@ inline bool OnRanks(int ranks, const std::function<bool(const RunContext&)>& bod
   }
   bool passed = false;
   {
-    const auto peers = (*rendezvous)->Accept(ranks, kMeeting);
+    const auto peers = (*rendezvous)->Accept(ranks, {}, kMeeting);
     if (peers.ok()) context.peers = peers->get();
     passed = peers.ok() && body(context);
     // Its end tells ranks that still wait for a lost one that the gang is over.

@@ -25,7 +25,7 @@ inline void RunGang(int world_size, const std::function<void(std::unique_ptr<Pee
       body(std::move(peers).value());
     });
   }
-  auto peers = (*rendezvous)->Accept(world_size, kTimeout);
+  auto peers = (*rendezvous)->Accept(world_size, {}, kTimeout);
   EXPECT_TRUE(peers.ok()) << peers.status();
   if (peers.ok()) body(std::move(peers).value());
   for (std::thread& thread : threads) thread.join();

@@ -126,7 +126,7 @@ TEST(PeerWatch, StoppedRankIsNoticedAndBlamesNobodyItself) {
     // Some beats long: what it blames rank 0 for, it does at the first.
     _exit(lost.get_future().wait_for(100ms) == std::future_status::timeout ? 0 : 3);
   }
-  const auto peers = (*rendezvous)->Accept(2, 20s);
+  const auto peers = (*rendezvous)->Accept(2, {}, 20s);
   ASSERT_TRUE(peers.ok()) << peers.status();
   {
     std::promise<Status> lost;

@@ -120,7 +120,7 @@ TEST(Peers, StrangersAndGarbageAreDropped) {
     ASSERT_TRUE(peers.ok()) << peers.status();
     EXPECT_TRUE((*peers)->Barrier(10s).ok());
   });
-  const auto peers = (*rendezvous)->Accept(2, 10s);
+  const auto peers = (*rendezvous)->Accept(2, {}, 10s);
   EXPECT_TRUE(peers.ok()) << peers.status();
   if (peers.ok()) EXPECT_TRUE((*peers)->Barrier(10s).ok());
   rank1.join();
@@ -129,7 +129,7 @@ TEST(Peers, StrangersAndGarbageAreDropped) {
 TEST(Peers, MissingRankIsNamed) {
   auto rendezvous = ListenForPeers("127.0.0.1");
   ASSERT_TRUE(rendezvous.ok());
-  const auto peers = (*rendezvous)->Accept(3, 20ms);
+  const auto peers = (*rendezvous)->Accept(3, {}, 20ms);
   EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
 }
@@ -141,7 +141,7 @@ TEST(Peers, ARankHasComeWhenBothOfItsConnectionsHave) {
   auto one = std::async(std::launch::async, [&] {
     return ConnectAndGreet(*point, {1, Purpose::kHeartbeats}, Clock::Real().Now() + 5s);
   });
-  const auto peers = (*rendezvous)->Accept(2, 1s);
+  const auto peers = (*rendezvous)->Accept(2, {}, 1s);
   EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
   EXPECT_TRUE(one.get().ok());
@@ -153,7 +153,7 @@ TEST(Peers, WhoHadComeWhenTheMeetingFailedIsKnown) {
   EXPECT_TRUE((*rendezvous)->Heartbeats().empty());
   auto came =
       std::async(std::launch::async, [&] { return JoinPeers((*rendezvous)->token(), 2, 3, 10s); });
-  EXPECT_EQ((*rendezvous)->Accept(3, 1s).status().reason(), "PEER_TIMEOUT");
+  EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), "PEER_TIMEOUT");
   const auto rank2 = came.get();
   ASSERT_TRUE(rank2.ok()) << rank2.status();
   EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).heard, ElementsAre(2));
@@ -170,7 +170,7 @@ TEST(Peers, ARankOfAnotherVersionIsNamed) {
   ASSERT_TRUE(older.ok()) << older.status();
   const std::string greeting = "assay-rank/1 " + point->nonce + "00000002";
   ASSERT_TRUE(SendAll(*older, greeting.data(), greeting.size(), soon).ok());
-  const auto peers = (*rendezvous)->Accept(3, 5s);
+  const auto peers = (*rendezvous)->Accept(3, {}, 5s);
   EXPECT_EQ(peers.status().reason(), "VERSION_MISMATCH");
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 2 greets in version 1"));
 }

@@ -1,0 +1,58 @@
+// What rank 0 hears of children that end before they have met it. A gang's children run this
+// program again, as `rank` with the name of a benchmark, which here is how they behave.
+#include "kernels/runner/local_gang.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+// Of three ranks the last ends as told; the other waits for the end of its stdin.
+int RunRank(const std::string& how) {
+  if (how == "exits_untold") return 3;
+  std::string line;
+  std::getline(std::cin, line);
+  const auto order = RankOrder::Parse(line);
+  if (!order.ok()) return 9;
+  if (order->rank == 2 && how == "exits") return 7;
+  if (order->rank == 2 && how == "is_killed") kill(getpid(), SIGKILL);
+  std::getline(std::cin, line);
+  return 0;
+}
+
+// Why a gang of three, whose children behave so, does not come together.
+std::string Failure(const std::string& how) {
+  const auto gang = StartLocalGang(how, {}, 3, 0, false);
+  EXPECT_EQ(gang.status().reason(), "PEER_LOST") << gang.status();
+  return gang.status().message();
+}
+
+TEST(LocalGang, ARankThatExitsBeforeTheMeetingIsNamedWithItsCode) {
+  EXPECT_THAT(Failure("exits"), HasSubstr("rank 2 exited with status 7 before all ranks had met"));
+}
+
+TEST(LocalGang, ARankThatIsKilledBeforeTheMeetingIsNamedWithTheSignal) {
+  EXPECT_THAT(Failure("is_killed"), HasSubstr("rank 2 was killed by signal 9 (Killed)"));
+}
+
+TEST(LocalGang, ARankMayEndBeforeItIsToldWhichItIs) {
+  EXPECT_THAT(Failure("exits_untold"), HasSubstr("exited with status 3"));
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
+  if (argc > 2 && argv[1] == std::string("rank")) return assay::RunRank(argv[2]);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}
