@@ -50,6 +50,20 @@ std::string Describe(const v1::StoredResult& stored, const GpuNames& gpu_names) 
   return text + PlaceOf(result.provenance(), gpu_names);
 }
 
+// Of a percentage of spec that the runner, whose sheets count, could not tell; with the rule as
+// it can be judged, a number in place of the percentage.
+std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
+                         const GpuNames& gpu_names) {
+  const v1::CaseResult& result = stored.case_result();
+  const std::string& model = result.environment().gpu_model();
+  const size_t number = rule.text.find_first_not_of("<>= \t", rule.text.find_first_of("<>"));
+  return fmt::format(
+      "cannot be judged for {}: there is no spec sheet of {}, or it has no peak for this case; "
+      "write a number instead, for example {}{:.6g} {}",
+      Describe(stored, gpu_names), model.empty() ? "its GPU" : "GPU \"" + model + "\"",
+      rule.text.substr(0, number), result.measurements(0).median(), result.measurements(0).unit());
+}
+
 }  // namespace
 
 v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredResult>& results,
@@ -70,9 +84,9 @@ v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredR
     ++checked;
     const std::optional<double> value = ValueOf(*rule, stored.case_result());
     if (!value || !std::isfinite(*value)) {
-      verdict.set_explanation(
-          (rule->percent_of_spec ? "no spec-sheet peak is known for " : "the unit does not fit: ") +
-          Describe(stored, gpu_names));
+      verdict.set_explanation(rule->percent_of_spec
+                                  ? NoPercentage(*rule, stored, gpu_names)
+                                  : "the unit does not fit: " + Describe(stored, gpu_names));
       verdict.set_results_checked(checked);
       return verdict;
     }

@@ -19,8 +19,8 @@ struct CampaignVerdict {
 using GpuNames = std::function<std::string(const std::string& uuid)>;
 
 // Every run's median has to satisfy each rule that covers it; a rule without results
-// has failed. The campaign passed if every rule held and every job succeeded or was
-// skipped.
+// has failed, and so has `% of spec` over one on a GPU without a spec sheet. The campaign
+// passed if every rule held and every job succeeded or was skipped.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const GpuNames& gpu_names);
 

@@ -90,9 +90,23 @@ TEST(AcceptRuleTest, NothingToJudgeFails) {
   const auto verdict = JudgeRule("gemm[dtype=fp16].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_FAILED);
   EXPECT_EQ(verdict.explanation(), "no result matches");
-  const auto unknown = JudgeRule("gemm.tflops >= 50% of spec", {Stored(1, 0)}, GpuName);
-  EXPECT_EQ(unknown.verdict(), v1::VERDICT_FAILED);
-  EXPECT_THAT(unknown.explanation(), HasSubstr("no spec-sheet peak"));
+}
+
+TEST(AcceptRuleTest, WithoutASheetAPercentageFailsAndANumberIsSuggested) {
+  v1::StoredResult unknown = Stored(512, 0);
+  unknown.mutable_case_result()->mutable_environment()->set_gpu_model("H20");
+  // Not left out beside results that can be judged.
+  const auto verdict =
+      JudgeRule("gemm[dtype=bf16].tflops >= 50% of spec", {Stored(800, 0.8), unknown}, GpuName);
+  EXPECT_EQ(verdict.verdict(), v1::VERDICT_FAILED);
+  EXPECT_EQ(verdict.explanation(),
+            "cannot be judged for 512 TFLOP/s on node node-512, GPU 3: there is no spec sheet of "
+            "GPU \"H20\", or it has no peak for this case; write a number instead, for example "
+            "gemm[dtype=bf16].tflops >= 512 TFLOP/s");
+  EXPECT_EQ(
+      JudgeRule("gemm[dtype=bf16].tflops >= 512 TFLOP/s", {Stored(800, 0.8), unknown}, GpuName)
+          .verdict(),
+      v1::VERDICT_PASSED);
 }
 
 TEST(AcceptRuleTest, SizesMatchInAnyNotation) {
