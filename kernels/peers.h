@@ -54,7 +54,8 @@ class Peers {
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
 // OK at every rank if `mine` is OK at every rank; else at every rank the error of
-// the lowest failing one, with its code and reason, the message naming the rank.
+// the lowest failing one, with its code and reason, the message naming the rank: "rank 2: ...".
+// One that begins so already, as after an earlier Agree, stays as it is.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
 // How long ranks wait for one another outside the timed window: a slow rank may

@@ -1,30 +1,8 @@
 #include "agent/core/peer_node.h"
 
-#include <charconv>
-#include <cstddef>
-#include <string_view>
+#include "common/leading_rank.h"
 
 namespace assay::agent {
-namespace {
-
-constexpr std::string_view kRank = "rank ";
-
-struct LeadingRank {
-  int node = 0;    // That it is on.
-  size_t end = 0;  // In the message.
-};
-
-std::optional<LeadingRank> LeadingRankOf(const std::string& message, const v1::JobSpec& spec) {
-  if (!message.starts_with(kRank)) return std::nullopt;
-  int rank = 0;
-  const char* const end = message.data() + message.size();
-  const auto [rest, error] = std::from_chars(message.data() + kRank.size(), end, rank);
-  const std::optional<int> node = error == std::errc() ? NodeOfRank(rank, spec) : std::nullopt;
-  if (!node) return std::nullopt;
-  return LeadingRank{*node, static_cast<size_t>(rest - message.data())};
-}
-
-}  // namespace
 
 std::optional<int> NodeOfRank(int rank, const v1::JobSpec& spec) {
   const int nodes = spec.node_names_size();
@@ -35,15 +13,16 @@ std::optional<int> NodeOfRank(int rank, const v1::JobSpec& spec) {
 }
 
 std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spec) {
-  const std::optional<LeadingRank> rank = LeadingRankOf(message, spec);
+  const std::optional<LeadingRank> rank = LeadingRankOf(message);
   if (!rank || message.compare(rank->end, 1, ":") == 0) return std::nullopt;
-  return rank->node;
+  return NodeOfRank(rank->rank, spec);
 }
 
 std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec) {
-  const std::optional<LeadingRank> rank = LeadingRankOf(message, spec);
-  if (!rank) return message;
-  return message.substr(0, rank->end) + " on node " + spec.node_names(rank->node) +
+  const std::optional<LeadingRank> rank = LeadingRankOf(message);
+  const std::optional<int> node = rank ? NodeOfRank(rank->rank, spec) : std::nullopt;
+  if (!node) return message;
+  return message.substr(0, rank->end) + " on node " + spec.node_names(*node) +
          message.substr(rank->end);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/framing.h"
+#include "common/leading_rank.h"
 #include "kernels/net/greeting.h"
 #include "kernels/net/socket.h"
 
@@ -213,7 +214,9 @@ Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   if (!all.ok()) return mine.reason() == "PEER_TIMEOUT" ? mine : all.status();
   for (size_t rank = 0; rank < all->size(); ++rank) {
     const Status status = DecodeStatus((*all)[rank]);
-    if (!status.ok()) return NameRank(static_cast<int>(rank), status);
+    if (status.ok()) continue;
+    // An agreed error that a rank brings again is that of the rank which it names.
+    return ErringRankOf(status.message()) ? status : NameRank(static_cast<int>(rank), status);
   }
   return Status::Ok();
 }

@@ -3,6 +3,10 @@
 #include <cstdint>
 #include <string>
 
+#include "common/leading_rank.h"
+#include "kernels/net/socket.h"
+#include "kernels/runner/gang.h"
+
 namespace assay {
 namespace {
 
@@ -12,10 +16,21 @@ std::string FormatMebibytes(int64_t bytes) {
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
 }
 
+// As `rank` sees it: its own error without its name, which whoever reports it adds. Of another's
+// GPU the reason tells nothing here.
+Status AtRank(int rank, const Status& agreed) {
+  const std::string& message = agreed.message();
+  const auto erring = ErringRankOf(message);
+  if (!erring) return agreed;
+  if (erring->rank != rank) return Status(agreed.code(), "", message);
+  return Status(agreed.code(), agreed.reason(), message.substr(erring->end + 2));
+}
+
 }  // namespace
 
-Status NodeFault(const Status& failure, const GpuTrouble& trouble) {
-  if (failure.ok()) return Status::Ok();
+Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank) {
+  if (agreed.ok()) return Status::Ok();
+  const Status failure = AtRank(rank, agreed);
   const auto fault = [&](const char* reason, const std::string& what) {
     const std::string seen = trouble.evidence.empty() ? "" : " (" + trouble.evidence + ")";
     return Unavailable(what + seen + "; the case ended with: " + failure.message(), reason);
@@ -33,6 +48,18 @@ Status NodeFault(const Status& failure, const GpuTrouble& trouble) {
   }
   if (trouble.context_broken) return fault("GPU_CONTEXT_LOST", "CUDA refuses further work");
   return Status::Ok();
+}
+
+Status FaultInGang(Peers* peers, const Status& mine) {
+  const Status agreed = AgreeIfGang(peers, mine);
+  const bool of_gpu = agreed.reason().rfind("GPU_", 0) == 0;  // Else a rank was lost.
+  if (!of_gpu) return agreed;
+  if (!mine.ok() && EndsWithoutResult(mine) == EndsWithoutResult(agreed)) return mine;
+  return EndsWithoutResult(agreed) ? PeerLost(agreed.message()) : agreed;
+}
+
+bool EndsWithoutResult(const Status& fault) {
+  return !fault.ok() && fault.reason() != "GPU_CONTEXT_LOST";
 }
 
 Status CheckGpusUsable(GpuPlatform* platform) {

@@ -235,13 +235,8 @@ class Session {
     if (!report.aftermath.ok()) return report.aftermath;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
     if (!on_gpu || report.outcome != Outcome::kFailed) return Status::Ok();
-    return AgreeIfGang(peers_.get(), NodeFault(report.error, Gpu()->TroubleOf(RunContext().gpu)));
-  }
-
-  // A broken context spoils only what comes after; else the GPU's state, or that of the
-  // gang, had a part in the case.
-  static bool EndsWithoutResult(const Status& fault) {
-    return !fault.ok() && fault.reason() != "GPU_CONTEXT_LOST";
+    const GpuTrouble trouble = Gpu()->TroubleOf(RunContext().gpu);
+    return FaultInGang(peers_.get(), NodeFault(report.error, trouble, start_.rank()));
   }
 
   static bool IsLostPeer(const std::string& reason) {

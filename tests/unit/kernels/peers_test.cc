@@ -65,6 +65,8 @@ TEST(Peers, AgreeGivesEveryRankTheFirstFailure) {
     EXPECT_EQ(agreed.code(), Code::kResourceExhausted);
     EXPECT_EQ(agreed.reason(), "OUT_OF_MEMORY");
     EXPECT_EQ(agreed.message(), "rank 1: GPU 1\nis full");
+    // As when a case has agreed, and then all ranks do on how the case went.
+    EXPECT_EQ(Agree(*peers, agreed, 10s).message(), agreed.message());
   });
 }
 
