@@ -2,10 +2,10 @@
 #include <cmath>
 #include <utility>
 
-#include "common/utf8.h"
 #include "imports/checked_text.h"
 #include "imports/imports.h"
 #include "imports/launcher.h"
+#include "imports/nvbandwidth_devices.h"
 #include "imports/nvbandwidth_run.h"
 #include "imports/nvbandwidth_tests.h"
 
@@ -189,33 +189,6 @@ std::string CudaOf(std::string_view text) {
   return code.ok() ? CudaVersionText(*code) : VersionOf(text);
 }
 
-bool AddDevice(std::string_view text, Machines* machines) {
-  constexpr size_t kLongest = 200;
-  if (text.size() > kLongest || !IsPlainText(text)) return false;
-  std::string_view rest = text;
-  std::string_view host;
-  if (rest.starts_with("Process ")) {
-    const size_t open = rest.find(" (");
-    const size_t close = rest.find("): device ");
-    if (open == std::string_view::npos || close == std::string_view::npos || open > close) {
-      return false;
-    }
-    host = rest.substr(open + 2, close - open - 2);
-    rest.remove_prefix(close + 10);
-  } else if (rest.starts_with("Device ")) {
-    rest.remove_prefix(7);
-  }
-  const size_t colon = rest.find(": ");
-  if (colon == std::string_view::npos || !IsDigits(rest.substr(0, colon))) return false;
-  rest.remove_prefix(colon + 2);
-  const std::string_view name = Trimmed(rest.substr(0, rest.find(" (")));
-  if (name.empty()) return false;
-  machines->gpus += 1;
-  machines->gpu_names.insert(std::string(name));
-  if (!host.empty()) machines->hosts.insert(std::string(host));
-  return true;
-}
-
 bool AddsUp(const NvbandwidthMatrix& matrix, Rounding rounding) {
   double sum = 0;
   double tolerance = 0.0051;
@@ -262,9 +235,7 @@ Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
   Imported imported;
   std::vector<std::string> local;
   std::vector<std::string> zero;
-  size_t columns = 0;
   for (const NvbandwidthMatrix& matrix : run.matrices) {
-    columns = std::max(columns, matrix.columns);
     const NvbandwidthKind kind = KindOf(matrix.test);
     if (kind == NvbandwidthKind::kUnknown) return UnknownTest(matrix);
     if (kind == NvbandwidthKind::kLocal) {
@@ -293,7 +264,7 @@ Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
     return InvalidArgument("the file has no test of nvbandwidth with numbers to import",
                            "BAD_FILE");
   }
-  if (run.machines.gpus == 0) run.machines.gpus = static_cast<int>(columns);
+  ASSAY_RETURN_IF_ERROR(CountGpus(&run));
   ASSAY_RETURN_IF_ERROR(Describe(run.machines, run.source, origin, &imported));
   return imported;
 }

@@ -5,6 +5,7 @@
 #include "imports/checked_json.h"
 #include "imports/checked_text.h"
 #include "imports/launcher.h"
+#include "imports/nvbandwidth_devices.h"
 #include "imports/nvbandwidth_run.h"
 
 namespace assay::imports {
@@ -12,7 +13,7 @@ namespace {
 
 Status Fault(std::string message) { return InvalidArgument(std::move(message), "BAD_FILE"); }
 
-void ReadMachines(const Json& root, Machines* machines) {
+void ReadVersions(const Json& root, Machines* machines) {
   if (const auto cuda = root.find("CUDA Runtime Version"); cuda != root.end()) {
     if (cuda->is_number_integer()) machines->cuda = CudaOf(std::to_string(cuda->get<int64_t>()));
     if (cuda->is_string()) machines->cuda = CudaOf(cuda->get_ref<const std::string&>());
@@ -20,11 +21,24 @@ void ReadMachines(const Json& root, Machines* machines) {
   if (const auto driver = root.find("Driver Version"); driver != root.end()) {
     if (driver->is_string()) machines->driver = VersionOf(driver->get_ref<const std::string&>());
   }
-  const auto devices = root.find("GPU Device list");
-  if (devices == root.end() || !devices->is_array()) return;
-  for (const Json& device : *devices) {
-    if (device.is_string()) AddDevice(device.get_ref<const std::string&>(), machines);
+}
+
+// Of an output that has it: early ones do not.
+Status ReadDevices(const Json& root, NvbandwidthRun* run) {
+  const std::string list = "GPU Device list";
+  if (!root.contains(list)) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(const Json* devices, JsonArray(root, list, "`nvbandwidth`"));
+  for (size_t i = 0; i < devices->size(); ++i) {
+    const std::string where = "entry " + std::to_string(i + 1) + " of `" + list + "`";
+    const Json& text = (*devices)[i];
+    const std::optional<ListedDevice> device =
+        text.is_string() ? DeviceOf(text.get_ref<const std::string&>()) : std::nullopt;
+    if (!device) {
+      return FaultAt(where, "expected \"" + std::to_string(i) + ": NVIDIA H200 (BUS): (HOST)\"");
+    }
+    ASSAY_RETURN_IF_ERROR(AddDevice(*device, where, run));
   }
+  return Status::Ok();
 }
 
 Status ReadCells(const Json& rows, const std::string& where, NvbandwidthMatrix* matrix) {
@@ -113,7 +127,8 @@ Result<NvbandwidthRun> ReadNvbandwidthJson(std::string_view text) {
   }
   NvbandwidthRun run;
   ASSAY_ASSIGN_OR_RETURN(run.source, NvbandwidthSource(version));
-  ReadMachines(*body, &run.machines);
+  ReadVersions(*body, &run.machines);
+  ASSAY_RETURN_IF_ERROR(ReadDevices(*body, &run));
   ASSAY_ASSIGN_OR_RETURN(const Json* tests, JsonArray(*body, "testcases", "`nvbandwidth`"));
   for (size_t i = 0; i < tests->size(); ++i) {
     ASSAY_RETURN_IF_ERROR(ReadTest((*tests)[i], i + 1, &run));

@@ -31,6 +31,7 @@ struct NvbandwidthMatrix {
 struct NvbandwidthRun {
   std::string source;  // "nvbandwidth 0.10.0".
   Machines machines;
+  bool several_processes = false;  // The list of GPUs has one a process.
   std::vector<NvbandwidthMatrix> matrices;
   std::vector<std::string> waived;  // Tests that this machine cannot run.
   std::vector<std::string> failed;  // Tests that ended with an error.
@@ -54,10 +55,6 @@ std::optional<bool> IsLatency(std::string_view description);
 
 // "12.4" of "12040", or of "13.2 (13020)"; empty if unreadable.
 std::string CudaOf(std::string_view text);
-
-// The GPU of "Device 0: NVIDIA A10 (00000000:01:00)", "0: NVIDIA A10 (...): (HOST)" or
-// "Process 0 (HOST): device 0: NVIDIA A10 (...)", and its host; false for other text.
-bool AddDevice(std::string_view text, Machines* machines);
 
 // Whether the numbers of an output have two decimals (texts) or six significant digits, with
 // all of them for sums (JSON).

@@ -4,6 +4,7 @@
 
 #include "imports/checked_text.h"
 #include "imports/launcher.h"
+#include "imports/nvbandwidth_devices.h"
 #include "imports/nvbandwidth_run.h"
 
 namespace assay::imports {
@@ -47,8 +48,8 @@ class TextReader {
     if (key == "CUDA Runtime Version") run_.machines.cuda = CudaOf(value);
     if (key == "Driver Version") run_.machines.driver = VersionOf(Trimmed(value));
     if (test_.empty() && (text.starts_with("Device ") || text.starts_with("Process "))) {
-      AddDevice(text, &run_.machines);
-      return Status::Ok();
+      const std::optional<ListedDevice> device = DeviceOf(text);
+      return device ? AddDevice(*device, "line " + std::to_string(line_), &run_) : Status::Ok();
     }
     if (text.starts_with("Running ")) return Begin(text);
     if (test_.empty()) return Status::Ok();

@@ -102,6 +102,115 @@ TEST(NvbandwidthTest, HostNamesAreNotKept) {
   }
 }
 
+// A test of `matrices`, each a description, a part of the name, and two numbers.
+struct Part {
+  const char* description;
+  const char* name;
+  double upper;  // Of row 0, column 1.
+  double lower;
+};
+
+std::string OneTest(const std::string& test, const std::vector<Part>& parts) {
+  std::string text =
+      "nvbandwidth Version: v0.8\nDevice 0: NVIDIA H200 (00000000:1b:00)\n"
+      "Device 1: NVIDIA H200 (00000000:43:00)\nRunning " +
+      test + ".\n";
+  char matrix[400];
+  for (const Part& part : parts) {
+    std::snprintf(matrix, sizeof(matrix),
+                  "%s bandwidth (GB/s)\n           0         1\n 0       N/A%10.2f\n"
+                  " 1%10.2f       N/A\n\nSUM %s%s %.2f\n\n",
+                  part.description, part.upper, part.lower, test.c_str(), part.name,
+                  part.upper + part.lower);
+    text += matrix;
+  }
+  return text;
+}
+
+// A read test of eight GPUs, as a text lists them.
+std::string EightGpus() {
+  std::string text = "nvbandwidth Version: v0.8\n";
+  for (int i = 0; i < 8; ++i) {
+    text +=
+        "Device " + std::to_string(i) + ": NVIDIA H200 (00000000:0" + std::to_string(i) + ":00)\n";
+  }
+  text +=
+      "Running device_to_device_memcpy_read_ce.\n"
+      "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+      "           0         1         2         3         4         5         6         7\n";
+  for (int row = 0; row < 8; ++row) {
+    text += " " + std::to_string(row);
+    for (int column = 0; column < 8; ++column) text += row == column ? " N/A" : " 390.00";
+    text += "\n";
+  }
+  return text + "\nSUM device_to_device_memcpy_read_ce 21840.00\n";
+}
+
+TEST(NvbandwidthTest, LostAndRepeatedDevicesAreRefused) {
+  const std::string text = EightGpus();
+  const auto whole = ReadNvbandwidth(text, {});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(whole->environment.gpu_count(), 8);
+  const std::string third = "Device 3: NVIDIA H200 (00000000:03:00)\n";
+  EXPECT_THAT(Refusal(Replaced(text, third, "")),
+              HasSubstr("line 5: expected device 3 of the list of GPUs, and this is device 4: an "
+                        "entry is missing or stands twice"));
+  EXPECT_THAT(Refusal(Replaced(text, third, third + third)),
+              HasSubstr("line 6: expected device 4 of the list of GPUs, and this is device 3"));
+  EXPECT_THAT(Refusal(Replaced(text, "Device 7: NVIDIA H200 (00000000:07:00)\n", "")),
+              HasSubstr("line 10: the matrix of test \"device_to_device_memcpy_read_ce\" has 8 "
+                        "GPUs, and the list of GPUs has 7: the list's entry of device 7 is "
+                        "missing"));
+  EXPECT_THAT(Refusal(Replaced(text, "Running", "Device 8: NVIDIA H200 (1:08:00)\nRunning")),
+              HasSubstr("has 8 GPUs, and the list of GPUs has 9: rows or columns are missing"));
+  EXPECT_THAT(Refusal(Replaced(text, third, "Process 3 (host): device 3: NVIDIA H200 (1:03)\n")),
+              HasSubstr("line 5: a process among devices"));
+  // Without any list the matrices have to agree.
+  std::string other = OneTest("device_to_device_memcpy_write_ce", {{"a -> b", "", 10, 11}});
+  other = other.substr(other.find("Running"));
+  EXPECT_THAT(
+      Refusal(text.substr(0, text.find("Device")) + text.substr(text.find("Running")) + other),
+      HasSubstr("has 2 GPUs, and the one of test \"device_to_device_memcpy_read_ce\" "
+                "(line 3) has 8"));
+}
+
+TEST(NvbandwidthTest, LostDevicesOfJsonAreRefused) {
+  const std::string json = kNvbandwidthJson;
+  const size_t first = json.find("\"0: NVIDIA");
+  const size_t second = json.find("\"1: NVIDIA");
+  EXPECT_THAT(Refusal(json.substr(0, first) + json.substr(second)),
+              HasSubstr("entry 1 of `GPU Device list`: expected device 0 of the list of GPUs, and "
+                        "this is device 1"));
+  EXPECT_THAT(Refusal(Replaced(json, "\"1: NVIDIA", "7, \"1: NVIDIA")),
+              HasSubstr("entry 2 of `GPU Device list`: expected \"1: NVIDIA H200"));
+  std::string last = json.substr(0, json.find(',', first)) +
+                     json.substr(json.find("(secret-host-1)\"", second) + 16);
+  EXPECT_THAT(Refusal(last), HasSubstr("test 1: the matrix of test \"device_to_host_memcpy_ce\" "
+                                       "has 2 GPUs, and the list of GPUs has 1"));
+}
+
+TEST(NvbandwidthTest, ProcessesAreListedAsManyAsTheirMatricesHave) {
+  const std::string pair = "multinode_device_to_device_memcpy_read_ce";
+  std::string text = OneTest(pair, {{"a -> b", "", 10, 11}});
+  text = Replaced(text, "Device 0: ", "Process  0 (host-1): device 0: ");
+  text = Replaced(text, "Device 1: ", "Process  1 (host-2): device 0: ");
+  const auto read = ReadNvbandwidth(text, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->environment.gpu_count(), 2);
+  EXPECT_THAT(Refusal(Replaced(text, "Process  0", "Process  1")),
+              HasSubstr("expected process 0 of the list of GPUs, and this is process 1"));
+  const size_t begin = text.find("Process  1");
+  EXPECT_THAT(Refusal(text.substr(0, begin) + text.substr(text.find("Running"))),
+              HasSubstr("the list's entry of process 1 is missing"));
+  // One process sees the GPUs of its host, of which others may run on more or on fewer.
+  const std::string local =
+      "Running host_to_device_memcpy_ce.\nbandwidth (GB/s)\n 0 1 2\n"
+      " 0 1.00 1.00 1.00\nSUM host_to_device_memcpy_ce 3.00\n";
+  const auto both = ReadNvbandwidth(text + local, {});
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_EQ(both->environment.gpu_count(), 2);
+}
+
 TEST(NvbandwidthTest, SeveralNodesAreCounted) {
   std::string text = kNvbandwidthText;
   text = Replaced(text, "Device 0: ", "Process 0 (secret-host-1): device 0: ");
@@ -149,31 +258,6 @@ TEST(NvbandwidthTest, LostAndChangedCellsAreRefused) {
               HasSubstr("does not add up"));
   EXPECT_THAT(Refusal(Replaced(kNvbandwidthJson, "\"N/A\", \"10\"", "\"10\"")),
               HasSubstr("no matrix"));
-}
-
-// A test of `matrices`, each a description, a part of the name, and two numbers.
-struct Part {
-  const char* description;
-  const char* name;
-  double upper;  // Of row 0, column 1.
-  double lower;
-};
-
-std::string OneTest(const std::string& test, const std::vector<Part>& parts) {
-  std::string text =
-      "nvbandwidth Version: v0.8\nDevice 0: NVIDIA H200 (00000000:1b:00)\n"
-      "Device 1: NVIDIA H200 (00000000:43:00)\nRunning " +
-      test + ".\n";
-  char matrix[400];
-  for (const Part& part : parts) {
-    std::snprintf(matrix, sizeof(matrix),
-                  "%s bandwidth (GB/s)\n           0         1\n 0       N/A%10.2f\n"
-                  " 1%10.2f       N/A\n\nSUM %s%s %.2f\n\n",
-                  part.description, part.upper, part.lower, test.c_str(), part.name,
-                  part.upper + part.lower);
-    text += matrix;
-  }
-  return text;
 }
 
 TEST(NvbandwidthTest, BothWaysGoWhereTheTestSendsThem) {
