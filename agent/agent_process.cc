@@ -170,7 +170,8 @@ Status AgentProcess::Serve() {
   ASSAY_ASSIGN_OR_RETURN(const auto credentials,
                          rpc::ServerCredentials(address, options_.tls, options_.insecure));
   service_ = std::make_unique<AgentServiceImpl>(
-      session_, DirectJobHost{node_, supervisor_.get(), &occupancy_, executor_.get()});
+      session_,
+      DirectJobHost{node_, supervisor_.get(), &occupancy_, executor_.get(), options_.runner});
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

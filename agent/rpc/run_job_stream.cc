@@ -3,9 +3,11 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "agent/core/direct_job.h"
+#include "agent/core/runner_check.h"
 #include "agent/rpc/reaction.h"
 #include "common/mutex.h"
 #include "rpc/status_conversion.h"
@@ -13,7 +15,10 @@
 namespace assay::agent {
 namespace {
 
+constexpr Duration kCheckTimeout = std::chrono::seconds(20);
+
 //   Planning --refused--> Finishing
+//      +--this node lacks something--> Checking --the runner has told--> Finishing
 //      +--launched--> Running --its processes have gone--> Finishing: what is queued is
 //   written, then the call is finished, once.
 //
@@ -47,6 +52,9 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
  private:
   void Launch(const v1::RunJobRequest& request) {
     Result<v1::JobSpec> spec = PlanDirectJob(host_.node->description(), request);
+    if (spec.status().code() == Code::kFailedPrecondition) {
+      return RefuseForLack(request, spec.status());
+    }
     if (!spec.ok()) return FinishWith(spec.status());
     if (!host_.occupancy->TryEnterDirect()) {
       return FinishWith(FailedPrecondition("this node is measuring already", "NODE_BUSY")
@@ -66,6 +74,22 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                              });
                            }});
     if (stop_asked_) StopJob();
+  }
+
+  // Parameters that contradict each other are the user's to mend, whatever this node lacks. The
+  // runner is asked, unless that would disturb what is measured. On a thread of its own: the
+  // executor has leases to renew meanwhile.
+  void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
+    if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
+    std::thread([self = shared_from_this(), request, lack] {
+      const Status sound = CheckParameters(
+          self->host_.runner, request.benchmark(),
+          {request.parameters().begin(), request.parameters().end()}, kCheckTimeout);
+      self->host_.executor->Post([self, end = sound.ok() ? lack : sound] {
+        self->host_.occupancy->LeaveDirect();
+        self->FinishWith(end);
+      });
+    }).detach();
   }
 
   void StopJob() {

@@ -4,6 +4,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
+#include <string>
 
 #include "agent/core/job_launcher.h"
 #include "agent/core/node.h"
@@ -19,6 +20,7 @@ struct DirectJobHost {
   JobLauncher* launcher = nullptr;
   Occupancy* occupancy = nullptr;
   Executor* executor = nullptr;
+  std::string runner;  // The program.
 };
 
 // The call's reactor; deletes itself when gRPC is done with it. The job is stopped

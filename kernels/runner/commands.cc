@@ -277,6 +277,23 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   return ExitCodeOf(*report);
 }
 
+int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return Refuse(InvalidArgument("check: the benchmark's name is missing"));
+  const auto benchmark = registry.Find(arguments[0]);
+  if (!benchmark.ok()) return Refuse(benchmark.status());
+  ParameterMap given;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const Status added = AddParameter(arguments[i], "check", &given);
+    if (!added.ok()) return Refuse(added);
+  }
+  const auto parameters = CanonicalParameters((*benchmark)->Info().parameters, given);
+  if (!parameters.ok()) return Refuse(parameters.status());
+  const auto work = (*benchmark)->WorkOf(*parameters, WorldSizeOf(**benchmark, *parameters));
+  if (work.ok()) return kExitDone;
+  std::printf("%s\n", ErrorText(work.status()).c_str());
+  return kExitUsage;
+}
+
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments) {
   const auto chosen = ParseSelftests(registry, arguments);
   if (!chosen.ok()) return Refuse(chosen.status());

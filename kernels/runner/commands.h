@@ -23,6 +23,10 @@ Status UnknownOption(const std::string& argument, const std::string& command);
 // this machine if the benchmark is collective.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
+// NAME k=v...: says on stdout what in the parameters contradicts each other, and then returns
+// kExitUsage. The same on every machine: for agents on those that lack what the case needs.
+int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
+
 // [NAME [k=v...]]...: verifies every benchmark that this machine supports, or these, a line
 // each. What is given stands in for the parameters of the benchmark's self-test.
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments);

@@ -31,6 +31,8 @@ constexpr char kUsage[] =
     "  assay-runner run NAME [k=v...] [-o table|json] [--seed N] [--gpu N] [--counters]\n"
     "                                 one case; ranks=N starts its own ranks; --counters\n"
     "                                 adds hardware counters, from runs of their own\n"
+    "  assay-runner check NAME [k=v...]\n"
+    "                                 whether parameters go together; needs no GPU\n"
     "  assay-runner selftest [NAME [k=v...]]...\n"
     "                                 verifies every benchmark, or these, at a small size\n"
     "                                 or with other parameters\n"
@@ -87,7 +89,7 @@ bool OutputIsWritten() {
 }
 
 bool HasNoOptions(const std::string& command) {
-  return command == "list" || command == "describe" || command == "serve";
+  return command == "check" || command == "list" || command == "describe" || command == "serve";
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -108,6 +110,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (command == "selftest") return SelftestCommand(BuiltinBenchmarks(), rest);
   const auto option = std::find_if(rest.begin(), rest.end(), LooksLikeOption);
   if (HasNoOptions(command) && option != rest.end()) return Refuse(UnknownOption(*option, command));
+  if (command == "check") return CheckCommand(BuiltinBenchmarks(), rest);
   if (command == "list" && rest.size() <= 1) return List(rest);
   if (command == "describe" && rest.empty()) return DescribeOrList();
   if (command == "serve" && rest.empty()) return ServeJob();

@@ -134,6 +134,24 @@ TEST_F(AgentRpcTest, BadParametersAreRefusedWithEveryFault) {
   EXPECT_EQ(status.code(), Code::kNotFound);
 }
 
+TEST_F(AgentRpcTest, AContradictionIsToldWhateverTheNodeLacks) {
+  StartAgent();
+  v1::RunJobRequest request = Request("no_gpu");
+  (*request.mutable_parameters())["value"] = "7";
+  Status status;
+  Run(request, &status);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message(), "no_gpu: value is 7; it must be even");
+  (*request.mutable_parameters())["value"] = "8";
+  Run(request, &status);
+  EXPECT_EQ(status.reason(), "UNSUPPORTED") << status;
+  // A runner of an earlier version does not tell.
+  (*request.mutable_parameters())["millis"] = "1";
+  Run(request, &status);
+  EXPECT_EQ(status.reason(), "UNSUPPORTED") << status;
+  EXPECT_TRUE(Run(Request("ok"), &status).back().has_case_result()) << status;
+}
+
 TEST_F(AgentRpcTest, OneDirectJobAtATimeAndClosingTheCallEndsIt) {
   StartAgent();
   grpc::ClientContext context;

@@ -29,6 +29,7 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"slow", {"measures `value` after `millis` milliseconds"}},
       {"wrong", {"fails its verification"}},
       {"unsupported", {"cannot run these parameters here"}},
+      {"no_gpu", {"cannot run here; `value` must be even, and with `millis` `check` is unknown"}},
       {"chatty", {"writes 10 MiB to stderr, then measures `value`"}},
       {"crash", {"writes to stderr and dies of SIGSEGV in its first case"}},
       {"gpu_lost", {"gives its first case up: the GPU fell off the bus"}},
@@ -95,6 +96,7 @@ int Describe() {
     schema->set_resource(behaviour.resource);
     schema->set_collective(IsGang(name));
     schema->set_model("score = value");
+    if (name == "no_gpu") schema->set_unsupported_reason("needs a CUDA GPU; this node has none");
     AddInteger(schema, "value", "what is measured", "1", 0, 1'000'000);
     AddInteger(schema, "millis", "how long a case takes, in milliseconds", "0", 0, 3'600'000);
     if (IsGang(name)) AddInteger(schema, "ranks", "ranks", "2", 2, 64);
@@ -105,6 +107,22 @@ int Describe() {
     metric->set_description("the parameter `value`");
   }
   Send(event);
+  return 0;
+}
+
+// NAME k=v...
+int Check(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string value = argument.substr(argument.find('=') + 1);
+    if (argument.starts_with("millis=")) {
+      std::fprintf(stderr, "assay-runner: \"check\" with these arguments is no command\n");
+      return 2;
+    }
+    if (argument.starts_with("value=") && std::stoll(value) % 2 != 0) {
+      std::printf("value is %s; it must be even\n", value.c_str());
+      return 2;
+    }
+  }
   return 0;
 }
 
@@ -338,7 +356,8 @@ int Serve() {
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  const std::string command = argc == 2 ? argv[1] : "";
+  const std::string command = argc >= 2 ? argv[1] : "";
+  if (command == "check") return assay::Check({argv + 2, argv + argc});
   if (command == "describe") return assay::Describe();
   if (command == "serve") return assay::Serve();
   std::fprintf(stderr, "usage: fake_runner describe|serve\n");

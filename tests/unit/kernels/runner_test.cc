@@ -172,6 +172,10 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
        "\"--foo=3\" is no option of `run`; there are -o, --seed, --gpu, --counters, --help"},
       {{"run", "--foo"}, "\"--foo\" is no option of `run`"},
       {{"run", "-o", "json", "cpu_gemm"}, "the benchmark's name comes before -o"},
+      {{"check"}, "check: the benchmark's name is missing"},
+      {{"check", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
+      {{"check", "cpu_gemm", "m"}, "neither NAME=VALUE nor an option of `check`"},
+      {{"check", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `check`"},
       {{"selftest", "-o"}, "\"-o\" is no option of `selftest`; its only one is --help"},
       {{"selftest", "cpu_gemm", "-o", "json"}, "\"-o\" is no option of `selftest`"},
       {{"selftest", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `selftest`"},
@@ -221,13 +225,22 @@ TEST(RunnerCommandLine, DescriptionsNameNoParameterOfOtherBenchmarks) {
   }
 }
 
+TEST(RunnerCommandLine, CheckTellsWhatContradictsEachOtherAndRunsNothing) {
+  const CommandOutput odd = Invoke({"check", "cpu_memory_bandwidth", "bytes=12"});
+  EXPECT_EQ(odd.exit.code, kExitUsage);
+  EXPECT_EQ(odd.output, "bytes is 12; it must be a multiple of 8, the size of an fp64\n");
+  const CommandOutput sound = Invoke({"check", "cpu_memory_bandwidth", "bytes=16"});
+  EXPECT_EQ(sound.exit.code, kExitDone);
+  EXPECT_EQ(sound.output, "");
+}
+
 // Nor does a node without a GPU hide that the user has to mend something.
 TEST(RunnerCommandLine, AContradictionNeedsNoGpuToBeFound) {
   if (Invoke({"list"}).output.find("softmax ") == std::string::npos) {
     GTEST_SKIP() << "no benchmark of this build runs on GPUs";
   }
   const std::string rule = "columns is 33; variant: warp takes at most 32, a lane each";
-  for (const char* command : {"run", "selftest"}) {
+  for (const char* command : {"run", "selftest", "check"}) {
     const CommandOutput output = Invoke({command, "softmax", "variant=warp", "columns=33"});
     EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
     EXPECT_THAT(output.output, HasSubstr(rule));
