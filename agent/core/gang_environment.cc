@@ -53,10 +53,14 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
   return environment;
 }
 
-std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job) {
+std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
+                                                 const std::map<std::string, std::string>& given,
+                                                 const std::string& node_id) {
   if (job.world_size() < 2 || !OnGpus(job)) return {};
   std::map<std::string, std::string> nccl = NcclVariablesOf(environ);
-  for (const auto& [name, value] : job.nccl()) nccl[name] = value;
+  for (const auto& [name, value] : given) {
+    if (name != kHostId || value != node_id) nccl[name] = value;
+  }
   return nccl;
 }
 

@@ -19,8 +19,13 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& advertise_address);
 
 // What a result of the job has to record: of the variables that a campaign may set those
-// of the agent's environment, replaced by the job's. Empty unless several GPUs take part.
-std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job);
+// of the agent's environment, replaced by `given`, which is GangEnvironment's answer: the
+// interface and a host id that was chosen tell which links a gang over several nodes took.
+// A host id that is the node's own tells nothing and is left out, or no two pairs of nodes
+// would be comparable. Empty unless several GPUs take part.
+std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
+                                                 const std::map<std::string, std::string>& given,
+                                                 const std::string& node_id);
 
 // The network interface with this address ("127.0.0.1" gives "lo"); empty if there is
 // none, or `address` is no numeric address.

@@ -5,8 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "agent/core/gang_environment.h"
-
 namespace assay::agent {
 namespace {
 
@@ -103,8 +101,7 @@ void CompleteResult(const ResultContext& context, v1::CaseResult* result) {
   }
   if (!context.gpus.empty()) CompleteGpus(context.gpus, environment);
   environment->clear_nccl();
-  const std::map<std::string, std::string> nccl = EffectiveNccl(context.job);
-  environment->mutable_nccl()->insert(nccl.begin(), nccl.end());
+  environment->mutable_nccl()->insert(context.nccl.begin(), context.nccl.end());
 
   v1::Provenance* provenance = result->mutable_provenance();
   *provenance->mutable_node_ids() = context.job.node_ids();

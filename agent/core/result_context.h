@@ -2,6 +2,7 @@
 // (hashed into the series) and where it came from (stored beside it).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct ResultContext {
   std::vector<v1::GpuInventory> gpus;
   // Preflight's warnings, which become condition flags.
   std::vector<std::string> flags;
+  // EffectiveNccl's answer.
+  std::map<std::string, std::string> nccl;
 };
 
 // Fills job, epoch, benchmark, environment and provenance. What the runner knows

@@ -100,7 +100,12 @@ class SupervisedJob : public LaunchedJob {
                                     "check: " + error->check());
       return outcome;
     }
-    context_ = {node_->description(), spec_, report.gpus, report.WarningFlags()};
+    const v1::NodeDescription node = node_->description();
+    nccl_ = GangEnvironment(spec_,
+                            options_.nccl_host_id.empty() ? node.node_id() : options_.nccl_host_id,
+                            options_.advertise_address);
+    context_ = {node, spec_, report.gpus, report.WarningFlags(),
+                EffectiveNccl(spec_, nccl_, node.node_id())};
     case_start_ = Now();
     RankGroup group(GroupOptions(report.gpus), group_events_);
     Attach(&group);
@@ -124,17 +129,13 @@ class SupervisedJob : public LaunchedJob {
     options.cache_folder = options_.cache_folder;
     options.node_name = node_->description().name();
     options.prepare = options_.prepare;
-    options.nccl = GangEnvironment(spec_, HostId(), options_.advertise_address);
+    options.nccl = nccl_;
     size_t next_gpu = 0;
     for (const v1::RankPlacement& rank : spec_.ranks()) {
       const bool gpu = rank.gpu_index() >= 0;
       options.ranks.push_back({rank.rank(), gpu ? gpus.at(next_gpu++).uuid() : ""});
     }
     return options;
-  }
-
-  const std::string& HostId() const {
-    return options_.nccl_host_id.empty() ? node_->description().node_id() : options_.nccl_host_id;
   }
 
   // The group that Go and Stop reach from now on; a Stop from before goes there too.
@@ -164,6 +165,7 @@ class SupervisedJob : public LaunchedJob {
   const MonotonicTime launch_time_;
 
   // The job's thread only.
+  std::map<std::string, std::string> nccl_;  // GangEnvironment's answer.
   ResultContext context_;
   google::protobuf::Timestamp case_start_;
 

@@ -16,6 +16,7 @@
 namespace assay::agent {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -232,10 +233,18 @@ TEST(GangEnvironmentTest, ResultsRecordWhatWasInForce) {
   job.set_world_size(2);
   job.add_ranks()->set_gpu_index(0);
   (*job.mutable_nccl())["NCCL_ALGO"] = "Ring";
-  EXPECT_THAT(EffectiveNccl(job),
+  const auto recorded = [&job](const std::string& host_id) {
+    return EffectiveNccl(job, GangEnvironment(job, host_id, "127.0.0.1"), "id");
+  };
+  EXPECT_THAT(recorded("id"),
               ElementsAre(Pair("NCCL_ALGO", "Ring"), Pair("NCCL_NVLS_ENABLE", "0")));
+  job.add_node_ids("id");
+  job.add_node_ids("other");
+  EXPECT_THAT(recorded("id"), ElementsAre(Pair("NCCL_ALGO", "Ring"), Pair("NCCL_NVLS_ENABLE", "0"),
+                                          Pair("NCCL_SOCKET_IFNAME", "=lo")));
+  EXPECT_THAT(recorded("one-host"), Contains(Pair("NCCL_HOSTID", "one-host")));
   job.set_world_size(1);
-  EXPECT_THAT(EffectiveNccl(job), IsEmpty());
+  EXPECT_THAT(recorded("one-host"), IsEmpty());
   ::unsetenv("NCCL_NVLS_ENABLE");
   ::unsetenv("NCCL_ALGO");
 }
