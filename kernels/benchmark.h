@@ -82,7 +82,8 @@ struct Work {
   // What each rank sends, at least: the "bus" bytes of a collective, in one
   // direction; for a host or peer transfer its bytes.
   double link_bytes = 0;
-  // Which of the GPU's links `link_bytes` take: "nvlink" or "pcie".
+  // Which links `link_bytes` take: the GPU's, "nvlink" or "pcie", or those between nodes,
+  // "network", of which no sheet tells.
   std::string link = "nvlink";
   // The size that users name: S in algorithm bandwidth S / t; bytes that move
   // between other places than main memory (shared memory, caches).

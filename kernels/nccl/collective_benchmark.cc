@@ -100,7 +100,8 @@ BenchmarkInfo InfoOf(const Collective& collective) {
        Quantity::kWireBytes, 1e-9},
       TimeMetric()};
   info.model = "link bytes = " + bus + "; time = link bytes / NVLink bandwidth + 6.6 us + " +
-               collective.steps_formula + " x 0.6 us";
+               collective.steps_formula +
+               " x 0.6 us; over several nodes, whose network has no sheet, what was fitted before";
   if (collective.divided) {
     info.model += "; bytes count as nccl-tests does, rounded down to 16 a rank";
   }
@@ -132,6 +133,7 @@ class CollectiveBenchmark : public Benchmark {
     work.payload_bytes = static_cast<double>(Integer(parameters, "aggregate")) *
                          static_cast<double>(PayloadBytes(collective_, count, element, world_size));
     work.link_bytes = collective_.bus_factor(world_size) * work.payload_bytes;
+    if (Integer(parameters, "nodes") > 1) work.link = "network";
     work.fixed_seconds = kStartSeconds + collective_.steps(world_size) * kStepSeconds;
     return work;
   }

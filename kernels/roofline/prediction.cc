@@ -70,7 +70,8 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work) {
   const auto column = spec.flops.find(ColumnOf(spec, work));
   if (column != spec.flops.end()) peaks.flops = column->second;
   peaks.bytes = spec.memory_bytes_per_second;
-  peaks.link_bytes = work.link == "pcie" ? PcieBytesPerSecond(spec) : spec.nvlink_bytes_per_second;
+  if (work.link == "pcie") peaks.link_bytes = PcieBytesPerSecond(spec);
+  if (work.link == "nvlink") peaks.link_bytes = spec.nvlink_bytes_per_second;
   return peaks;
 }
 

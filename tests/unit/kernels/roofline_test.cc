@@ -160,6 +160,21 @@ TEST(Prediction, MemoryAndLatencyBounds) {
   EXPECT_FALSE(Predict(copy, evidence, 1e-3).arithmetic_intensity);
 }
 
+// NVLink's sheet says nothing of what a gang over several nodes sends through the network.
+TEST(Prediction, OnlyTheGpusOwnLinksAreInTheSheet) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  Work gang;
+  gang.link_bytes = 450e9;
+  EXPECT_EQ(Predict(gang, evidence, 1).bound, "link");
+  EXPECT_NEAR(*Predict(gang, evidence, 1).predicted_seconds, 1, 1e-9);
+  gang.link = "network";
+  gang.fixed_seconds = 10e-6;
+  const Prediction none = Predict(gang, evidence, 1);
+  EXPECT_FALSE(none.predicted_seconds || none.efficiency_spec);
+  EXPECT_EQ(none.regime, "");
+}
+
 TEST(Prediction, RegimeAndRidgePoint) {
   Evidence evidence;
   evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
