@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 namespace assay {
@@ -44,6 +45,35 @@ Line LeastSquares(const std::vector<SizedTime>& points) {
   return line.alpha >= 0 ? line : Line{0, y_sum / yy};
 }
 
+// Without an error. Of two sizes or more.
+std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
+  const Line line = LeastSquares(points);
+  if (!std::isfinite(line.alpha) || !Positive(line.inverse)) return std::nullopt;
+  const auto [smallest, largest] =
+      std::minmax_element(points.begin(), points.end(),
+                          [](const SizedTime& x, const SizedTime& y) { return x.bytes < y.bytes; });
+  AlphaBeta model;
+  model.latency_seconds = line.alpha;
+  model.bandwidth = 1 / line.inverse;
+  model.points = static_cast<int>(points.size());
+  model.smallest_bytes = smallest->bytes;
+  model.largest_bytes = largest->bytes;
+  return model;
+}
+
+// Appends how far the model of all other sizes is from the times of `bytes`, if it covers it.
+void AddErrors(const std::vector<SizedTime>& points, double bytes, std::vector<double>* errors) {
+  std::vector<SizedTime> others;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(others),
+               [&](const SizedTime& point) { return point.bytes != bytes; });
+  const auto model = ModelOf(others);
+  if (model && !model->Covers(bytes)) return;
+  for (const SizedTime& point : points) {
+    if (point.bytes != bytes) continue;
+    errors->push_back(model ? std::fabs(model->Seconds(bytes) / point.seconds - 1) : 1);
+  }
+}
+
 }  // namespace
 
 std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points) {
@@ -53,18 +83,11 @@ std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points) {
     sizes.insert(point.bytes);
   }
   if (sizes.size() < kMinSizes || *sizes.rbegin() < kMinSpan * *sizes.begin()) return std::nullopt;
-  const Line line = LeastSquares(points);
-  if (!std::isfinite(line.alpha) || !Positive(line.inverse)) return std::nullopt;
-  AlphaBeta model;
-  model.latency_seconds = line.alpha;
-  model.bandwidth = 1 / line.inverse;
-  model.points = static_cast<int>(points.size());
-  std::vector<double> errors;
-  errors.reserve(points.size());
-  for (const SizedTime& point : points) {
-    errors.push_back(std::fabs(model.Seconds(point.bytes) / point.seconds - 1));
-  }
-  model.error = Median(std::move(errors));
+  auto model = ModelOf(points);
+  if (!model) return std::nullopt;
+  std::vector<double> errors;  // Never empty: what lies between others is covered.
+  for (const double bytes : sizes) AddErrors(points, bytes, &errors);
+  model->error = Median(std::move(errors));
   return model;
 }
 

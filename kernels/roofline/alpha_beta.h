@@ -16,12 +16,19 @@ struct SizedTime {
 struct AlphaBeta {
   double latency_seconds = 0;  // alpha; 0 if the times grow from nothing.
   double bandwidth = 0;        // beta, bytes a second.
-  // Median over the points of |model / measured - 1|: how far to trust it. NCCL changes
-  // algorithm and protocol with the size, so a line through all sizes is off by 10% to
-  // 30% in between.
+  // Median over the sizes of |predicted / measured - 1| where a size is predicted by all
+  // others: how far to trust it. NCCL changes algorithm and protocol with the size, so
+  // some tenths are usual in between.
   double error = 0;
   int points = 0;
+  double smallest_bytes = 0;  // Of the sizes that were fitted,
+  double largest_bytes = 0;   // and the largest.
 
+  // Whether it says anything of this size: small sizes tell no bandwidth, and large ones no
+  // latency, so it reaches a factor of 8 beyond those that were fitted.
+  bool Covers(double bytes) const {
+    return bytes >= smallest_bytes / 8 && bytes <= largest_bytes * 8;
+  }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
   // The size whose time is half latency, in bytes: below it, smaller is not faster.
   double KneeBytes() const { return latency_seconds * bandwidth; }

@@ -286,8 +286,8 @@ class Execution {
     if (bytes <= 0) return;
     const std::string series = LinkSeries(benchmark_.Info(), context_.parameters);
     LinkModelStore& store = ProcessLinkModels();
-    report_.prediction.link_model = store.Fit(machine_, series, bytes);
-    if (const auto& model = report_.prediction.link_model) {
+    if (const auto model = store.Fit(machine_, series, bytes); model && model->Covers(bytes)) {
+      report_.prediction.link_model = model;
       report_.prediction.link_model_seconds = model->Seconds(bytes);
     }
     store.Add(machine_, series, {bytes, median_seconds_});

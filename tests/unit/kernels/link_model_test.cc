@@ -45,6 +45,22 @@ TEST(AlphaBetaTest, LeastRelativeErrors) {
   EXPECT_NEAR(model->error, 0.02, 0.01);
 }
 
+// Not how close the line is to the times that made it: three of them it nearly meets.
+TEST(AlphaBetaTest, TheErrorIsThatOfTimesThatAreLeftOut) {
+  const auto model = FitAlphaBeta({{1e3, 10e-6}, {4e3, 20e-6}, {16e3, 22e-6}});
+  ASSERT_TRUE(model);
+  // Of 1e3 by the others 19.5 us, of 4e3 12.4 us, of 16e3 60 us.
+  EXPECT_NEAR(model->error, 0.95, 0.001);
+}
+
+TEST(AlphaBetaTest, CoversAFactorBeyondWhatWasFitted) {
+  const auto model = FitAlphaBeta({{1e3, 1e-6}, {1e4, 2e-6}, {1e5, 10e-6}});
+  ASSERT_TRUE(model);
+  EXPECT_TRUE(model->Covers(1e3 / 8) && model->Covers(3e4) && model->Covers(8e5));
+  EXPECT_FALSE(model->Covers(100));
+  EXPECT_FALSE(model->Covers(1e6));
+}
+
 TEST(AlphaBetaTest, NoTimeIsNegative) {
   const auto model = FitAlphaBeta({{1e6, 0.9e-3}, {1e7, 1e-2}, {1e8, 1.1e-1}});
   ASSERT_TRUE(model);
