@@ -262,7 +262,7 @@ def ring_lines(campaigns):
         missed += verdict == "MISSED"
         lines.append(f"| {given['ranks']} | {size(int(given['bytes']))} | "
                      f"{number(row['median'])} | {number(other['median'])} | {ratio:.3f} | "
-                     f"{verdict} |")
+                     f"{verdict} | {number(row.get('efficiency_measured'))} |")
     return lines, missed
 
 
@@ -326,11 +326,11 @@ def collective_lines(campaigns, judged, beside, command):
              "bar | |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += [one.text() for one in judged]
     lines += ["", "## Our ring against NCCL's all-reduce", "",
-              "| ranks | bytes | ring, bus GB/s | NCCL, bus GB/s | ratio | bar 0.75 (0.90) |",
-              "|---|---|---|---|---|---|"] + rings
+              "| ranks | bytes | ring, bus GB/s | NCCL, bus GB/s | ratio | bar 0.75 (0.90) "
+              "| of NCCL after it, in one process |", "|---|---|---|---|---|---|---|"] + rings
     lines += ["", "## The alpha-beta model", "",
               "Of all other sizes of the same collective and ranks: latency, bandwidth of the "
-              "payload, the knee between them, the median error of the fit.", "",
+              "payload, the knee, the median distance of a size from the line of the others.", "",
               "| collective | ranks | sizes | latency us | GB/s | knee | error |",
               "|---|---|---|---|---|---|---|"] + model_lines(campaigns)
     lines += ["", "## Links, overlap, gangs over two agents", "",
