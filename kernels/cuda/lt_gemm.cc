@@ -129,6 +129,11 @@ class TunedAlgorithms {
 
 }  // namespace
 
+int64_t GemmMultiple(const GemmShape& shape) {
+  if (shape.IsFp8()) return 16;
+  return shape.type == GemmType::kInt8 ? 4 : 1;
+}
+
 Status CheckGemmShape(const GemmShape& shape) {
   const bool int8 = shape.type == GemmType::kInt8;
   if (shape.fast_accumulation && !shape.IsFp8()) {
@@ -139,7 +144,7 @@ Status CheckGemmShape(const GemmShape& shape) {
   if (shape.a_transposed || !shape.b_transposed) {
     return InvalidArgument(type + " needs layout nt: tensor cores take 8-bit A and B along k");
   }
-  const int64_t multiple = int8 ? 4 : 16;
+  const int64_t multiple = GemmMultiple(shape);
   if (shape.n % multiple == 0 && shape.k % multiple == 0) return Status::Ok();
   return InvalidArgument(type + " needs n and k to be multiples of " + std::to_string(multiple) +
                          "; they are " + std::to_string(shape.n) + " and " +

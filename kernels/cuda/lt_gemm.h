@@ -29,6 +29,9 @@ inline constexpr int64_t kGemmAlignment = 256;
 // need B stored transposed and A not, and whole 16 or 4 elements in a row.
 Status CheckGemmShape(const GemmShape& shape);
 
+// What n and k must be multiples of: 1 where there is no rule.
+int64_t GemmMultiple(const GemmShape& shape);
+
 // Used by one thread, with the GPU that was current at Create.
 class LtGemm {
  public:

@@ -209,7 +209,12 @@ class Sustained : public Benchmark {
   std::string UnsupportedReason() const override { return WhyNoCublasLt(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    return GemmWork(ShapeOf(parameters), parameters);
+    const GemmShape shape = ShapeOf(parameters);
+    if (const int64_t multiple = GemmMultiple(shape); shape.n % multiple != 0) {
+      return InvalidArgument(Word(parameters, "dtype") + " needs n to be a multiple of " +
+                             std::to_string(multiple) + "; it is " + std::to_string(shape.n));
+    }
+    return GemmWork(shape, parameters);
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
