@@ -65,6 +65,9 @@ struct BenchmarkInfo {
   Resource resource = Resource::kCpu;
   // True if there is an integer parameter "ranks" that sets how many ranks run.
   bool collective = false;
+  // True if the BLAS of CPUs has a part in what is measured: results then have its version, and
+  // those of another version are not compared with them.
+  bool uses_blas = false;
   std::vector<ParameterSpec> parameters;
   // The first is the primary one.
   std::vector<Metric> metrics;

@@ -171,6 +171,7 @@ class CpuGemm : public Benchmark {
     info.version = 1;
     info.summary = "matrix product C = A B on the CPUs (OpenBLAS)";
     info.resource = Resource::kCpu;
+    info.uses_blas = true;
     info.parameters = {
         extent("m", "rows of A and C"),
         extent("n", "columns of B and C"),

@@ -40,7 +40,7 @@ ReportedEnvironment EnvironmentOf(const BenchmarkInfo& info, const RunContext& c
   if (info.resource != Resource::kGpu) {
     environment.cpu_model = Cpu().model;
     environment.topology = info.resource == Resource::kNetwork ? "network" : "none";
-    if (info.resource == Resource::kCpu) environment.software.blas = BlasVersion();
+    if (info.uses_blas) environment.software.blas = BlasVersion();
     return environment;
   }
   environment.software = Software();

@@ -7,7 +7,10 @@
 #include <atomic>
 #include <cmath>
 #include <new>
+#include <optional>
 
+#include "kernels/cpu/blas.h"
+#include "kernels/registry.h"
 #include "kernels/runner/json.h"
 #include "kernels/runner/output.h"
 #include "tests/unit/kernels/gang.h"
@@ -185,6 +188,24 @@ TEST(Execute, ReportsAMeasuredCase) {
   EXPECT_TRUE(report.conditions.load_average);
   EXPECT_EQ(report.environment.topology, "none");
   EXPECT_GT(report.end_time, report.start_time);
+}
+
+// Else a new OpenBLAS would end the series of benchmarks that it has no part in.
+TEST(Execute, OnlyWhatUsesBlasHasItsVersion) {
+  for (const char* name : {"cpu_gemm", "cpu_memory_bandwidth", "cpu_vector_sum"}) {
+    const auto benchmark = BuiltinBenchmarks().Find(name);
+    ASSERT_TRUE(benchmark.ok()) << benchmark.status();
+    const BenchmarkInfo& info = (*benchmark)->Info();
+    RunContext context;
+    context.parameters = *CanonicalParameters(info.parameters, info.selftest_parameters);
+    ExecuteOptions options;
+    options.measure = false;
+    const auto report = ExecuteCase(**benchmark, context, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->environment.software.blas,
+              info.name == "cpu_gemm" ? BlasVersion() : std::nullopt)
+        << name;
+  }
 }
 
 TEST(Execute, WhatOutrunsItsCeilingIsFlagged) {
