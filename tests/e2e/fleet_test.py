@@ -147,6 +147,15 @@ class FleetTest(unittest.TestCase):
             fleet.cli("campaign", "cancel", campaign)
             self.assertTrue(fleet.await_end(campaign)["state"].endswith("CANCELLED"))
 
+    def test_every_page_of_a_campaigns_jobs_is_read(self):
+        with Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a")
+            campaign = fleet.submit("name: long\nplacement: any\nrepetitions: 501\n"
+                                    "benchmarks:\n  - hang: {}\n  - crash: {}\n")
+            # A page has a thousand.
+            self.assertEqual(len({job["job_id"] for job in fleet.jobs(campaign)}), 1002)
+
     def test_misbehaving_runners_fail_their_own_job_only(self):
         with Fleet() as fleet:
             fleet.start()

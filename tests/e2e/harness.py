@@ -312,7 +312,14 @@ class Fleet:
         return self.cli_json("campaign", "show", campaign)
 
     def jobs(self, campaign):
-        return self.call("CampaignService/ListJobs", {"campaign": campaign})[0]["jobs"]
+        """All jobs of a campaign, page by page."""
+        jobs, request = [], {"campaign": campaign}
+        while True:
+            page = self.call("CampaignService/ListJobs", request)[0]
+            jobs += page.get("jobs", [])
+            request["page_token"] = page.get("next_page_token", "")
+            if not request["page_token"]:
+                return jobs
 
     def await_end(self, campaign, seconds=60):
         def ended():
