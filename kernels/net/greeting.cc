@@ -20,10 +20,11 @@ using namespace std::chrono_literals;
 
 // A greeting is PURPOSE/VERSION NONCE RANK, without blanks around the nonce. Its size and the
 // place of the version stay the same in every version, so that each can tell the others'.
-// Version 2 brought the connections for heartbeats.
-constexpr char kVersion = '2';
-constexpr std::string_view kMessagesMagic = "assay-rank/2 ";
-constexpr std::string_view kHeartbeatsMagic = "assay-beat/2 ";
+// Version 2 brought the connections for heartbeats, 3 rank 0's word on when the timed window
+// begins.
+constexpr char kVersion = '3';
+constexpr std::string_view kMessagesMagic = "assay-rank/3 ";
+constexpr std::string_view kHeartbeatsMagic = "assay-beat/3 ";
 constexpr size_t kMagicSize = kMessagesMagic.size();
 constexpr size_t kVersionAt = kMagicSize - 2;
 static_assert(kHeartbeatsMagic.size() == kMagicSize && kMessagesMagic[kVersionAt] == kVersion &&

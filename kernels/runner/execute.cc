@@ -211,7 +211,7 @@ class Execution {
     hooks.readings = [&] { return sampler->Readings(); };
     hooks.window_begins = [&] {
       Phase("measure");
-      sampler->Start();
+      if (context_.rank == 0) sampler->Start();
     };
     hooks.window_ends = [&] { report_.conditions = sampler->Stop(); };
     ASSAY_ASSIGN_OR_RETURN(report_.times, MeasureOnAllRanks(*case_, rule, context_, hooks));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -65,13 +66,17 @@ class GangDevice : public TimedDevice {
   GangDevice(Case& prepared, Peers& peers) : case_(prepared), peers_(peers) {}
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    std::string order = std::to_string(samples) + " " + std::to_string(batch);
+    std::string order =
+        std::to_string(samples) + " " + std::to_string(batch) + (in_window_ ? " 1" : " 0");
     ASSAY_RETURN_IF_ERROR(peers_.Broadcast(&order, kPeerTimeout));
     return RunTogether(case_, peers_, samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
   int64_t LeadIterations() const override { return case_.LeadIterations(); }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
+
+  // From now on orders are of the timed window.
+  void BeginWindow() { in_window_ = true; }
 
   // Lets the others go on.
   Status Stop() {
@@ -82,20 +87,26 @@ class GangDevice : public TimedDevice {
  private:
   Case& case_;
   Peers& peers_;
+  bool in_window_ = false;
 };
 
 // What the other ranks do meanwhile.
-Status Follow(Case& prepared, Peers& peers) {
+Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
+  if (hooks.warmup_begins) hooks.warmup_begins();
+  bool in_window = false;
   for (;;) {
     std::string order;
     ASSAY_RETURN_IF_ERROR(peers.Broadcast(&order, kPeerTimeout));
     if (order == "stop") return Status::Ok();
     int64_t samples = 0;
     int64_t batch = 0;
-    if (std::sscanf(order.c_str(), "%" SCNd64 " %" SCNd64, &samples, &batch) != 2 || samples < 1 ||
-        batch < 1) {
+    int window = 0;
+    if (std::sscanf(order.c_str(), "%" SCNd64 " %" SCNd64 " %d", &samples, &batch, &window) != 3 ||
+        samples < 1 || batch < 1) {
       return Internal("rank 0 sent an unreadable order", "BAD_MESSAGE");
     }
+    const bool begins = window != 0 && !std::exchange(in_window, window != 0);
+    if (begins && hooks.window_begins) hooks.window_begins();
     std::vector<double> seconds;
     // A failed run is known to all ranks; rank 0 says "stop" next.
     const Status ran = RunTogether(prepared, peers, samples, batch, &seconds);
@@ -151,12 +162,17 @@ Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,
     return Measure(device, rule, *context.clock, hooks);
   }
   if (context.rank != 0) {
-    const Status followed = Follow(prepared, *context.peers);
+    const Status followed = Follow(prepared, *context.peers, hooks);
     ASSAY_RETURN_IF_ERROR(Agree(*context.peers, followed, kPeerTimeout));
     return MeasuredTimes();
   }
   GangDevice device(prepared, *context.peers);
-  auto times = Measure(device, rule, *context.clock, hooks);
+  MeasureHooks told = hooks;
+  told.window_begins = [&] {
+    device.BeginWindow();
+    if (hooks.window_begins) hooks.window_begins();
+  };
+  auto times = Measure(device, rule, *context.clock, told);
   ASSAY_RETURN_IF_ERROR(device.Stop());
   ASSAY_RETURN_IF_ERROR(Agree(*context.peers, times.status(), kPeerTimeout));
   return times;

@@ -15,7 +15,8 @@ Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
 // Measures the case: at rank 0 the engine decides how many samples follow and
 // tells the others. A sample is the longest of all ranks' samples, since a
-// collective is done when its last rank is. Times are whole at rank 0 only.
+// collective is done when its last rank is. Times are whole at rank 0 only, and the other
+// ranks call no hooks but warmup_begins and window_begins.
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,
                                         const RunContext& context, const MeasureHooks& hooks);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <new>
@@ -142,8 +143,9 @@ CaseReport Execute(Fault fault, const ExecuteOptions& options = {}) {
 }
 
 // Runs on three ranks; the report of rank 0, after checking that none hangs and all
-// agree on the outcome.
-CaseReport ExecuteInGang(Fault fault, int faulty_rank) {
+// agree on the outcome. `phases`, if given, gets those of each rank.
+CaseReport ExecuteInGang(Fault fault, int faulty_rank,
+                         std::array<std::vector<std::string>, 3>* phases = nullptr) {
   const FakeBenchmark benchmark(fault, faulty_rank, true);
   CaseReport at_zero;
   std::atomic<int> ok{0};
@@ -154,7 +156,11 @@ CaseReport ExecuteInGang(Fault fault, int faulty_rank) {
     context.world_size = 3;
     context.peers = peers.get();
     context.clock = &benchmark.clock;
-    const auto report = ExecuteCase(benchmark, context, {});
+    ExecuteOptions options;
+    options.on_phase = [&](const std::string& phase) {
+      if (phases != nullptr) (*phases)[static_cast<size_t>(peers->rank())].push_back(phase);
+    };
+    const auto report = ExecuteCase(benchmark, context, options);
     ASSERT_TRUE(report.ok()) << report.status();
     if (report->outcome == Outcome::kOk) ++ok;
     if (peers->rank() == 0) at_zero = *report;
@@ -284,6 +290,15 @@ TEST(Execute, GangTakesTheSlowestRank) {
   EXPECT_DOUBLE_EQ(report.metrics[1].summary.median, 3e-3);
   EXPECT_EQ(report.verification->elements_checked, 30);
   EXPECT_EQ(report.environment.topology, "network");
+}
+
+// A rank that is lost on another node was in the phase that its own agent heard of last.
+TEST(Execute, EveryRankOfAGangTellsItsPhases) {
+  std::array<std::vector<std::string>, 3> phases;
+  ExecuteInGang(Fault::kNone, -1, &phases);
+  for (const auto& of_rank : phases) {
+    EXPECT_THAT(of_rank, ElementsAre("verify", "warm_up", "measure", "verify"));
+  }
 }
 
 TEST(Execute, AnyRanksFaultIsTheGangsAnswer) {

@@ -113,7 +113,7 @@ TEST(Peers, StrangersAndGarbageAreDropped) {
     ASSERT_TRUE(stranger.ok()) << stranger.status();
     std::string garbage;
     if (i % 3 == 1) garbage = std::string(1000, '\xff');
-    if (i % 3 == 2) garbage = "assay-rank/2 " + std::string(32, '0') + "00000001";
+    if (i % 3 == 2) garbage = "assay-rank/3 " + std::string(32, '0') + "00000001";
     EXPECT_TRUE(SendAll(*stranger, garbage.data(), garbage.size(), soon).ok());
     strangers.push_back(std::move(*stranger));
   }
