@@ -13,7 +13,6 @@ constexpr int kMaxDepth = 20;
 constexpr int kMaxValues = 1'000'000;
 constexpr size_t kMaxText = 1000;
 constexpr double kMaxNumber = 1e15;
-constexpr int64_t kMaxInteger = int64_t{1} << 53;
 
 Status Fault(std::string message) { return InvalidArgument(std::move(message), "BAD_FILE"); }
 

@@ -14,7 +14,6 @@ namespace {
 constexpr size_t kMaxLines = 200'000;
 constexpr double kMaxNumber = 1e15;
 constexpr int kMostExponent = 300;
-constexpr int64_t kMaxInteger = int64_t{1} << 53;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
@@ -128,13 +127,14 @@ Result<Printed> PrintedOf(std::string_view word, size_t line, const std::string&
 }
 
 Result<int64_t> IntegerOf(std::string_view word, size_t line, const std::string& what,
-                          int64_t least) {
+                          int64_t least, int64_t most) {
   int64_t number = 0;
   const char* const end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (error != std::errc() || stop != end || number < least || number > kMaxInteger) {
+  if (error != std::errc() || stop != end || number < least || number > most) {
     return FaultAt(line, what + " is " + Quoted(word) + "; expected a whole number from " +
-                             std::to_string(least) + " to 2^53");
+                             std::to_string(least) + " to " +
+                             (most == kMaxInteger ? "2^53" : std::to_string(most)));
   }
   return number;
 }

@@ -47,9 +47,11 @@ struct Printed {
 // The same, with the error that its digits leave: 0.005 for "1.50", 5e5 for "1e+06".
 Result<Printed> PrintedOf(std::string_view word, size_t line, const std::string& what);
 
-// A whole number from `least` to 2^53.
+inline constexpr int64_t kMaxInteger = int64_t{1} << 53;
+
+// A whole number from `least` to `most`.
 Result<int64_t> IntegerOf(std::string_view word, size_t line, const std::string& what,
-                          int64_t least = 0);
+                          int64_t least = 0, int64_t most = kMaxInteger);
 
 // True for at least one digit and nothing else.
 bool IsDigits(std::string_view word);

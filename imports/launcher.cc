@@ -60,12 +60,25 @@ std::string ProgramOf(std::string_view line) {
   return line.starts_with("nvbandwidth Version: ") ? "nvbandwidth" : "";
 }
 
+Status LabelOfSome(size_t line, std::string_view label) {
+  return FaultAt(line, "the line begins with a launcher's label, " + Quoted(Trimmed(label)) +
+                           ", and not every line of the file does")
+      .WithHint(
+          "strip the labels, or run without them: mpirun without --tag-output, srun without -l");
+}
+
 }  // namespace
 
-std::optional<std::string> WithoutLabels(std::string_view text) {
+Result<std::optional<std::string>> WithoutLabels(std::string_view text) {
   std::string plain;
   Launcher launcher = Launcher::kNone;
+  size_t line_number = 0;
+  size_t labelled = 0;  // The first line of stdout with mpirun's label, which nothing else has.
+  std::string_view first_label;
+  bool unlabelled = false;
+  bool of_one = true;
   while (!text.empty()) {
+    ++line_number;
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     const bool ended = end < text.size();
@@ -73,14 +86,22 @@ std::optional<std::string> WithoutLabels(std::string_view text) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!Trimmed(line).empty()) {
       const Label label = LabelOf(line);
+      const std::string_view words = line.substr(0, label.bytes);
       if (launcher == Launcher::kNone) launcher = label.launcher;
-      if (label.bytes == 0 || label.launcher != launcher) return std::nullopt;
-      plain += line.substr(label.bytes);
+      unlabelled |= label.bytes == 0;
+      of_one &= label.bytes > 0 && label.launcher == launcher;
+      if (labelled == 0 && label.launcher == Launcher::kMpirun &&
+          words.find("<stdout>") != std::string_view::npos) {
+        labelled = line_number;
+        first_label = words;
+      }
+      if (unlabelled && labelled > 0) return LabelOfSome(labelled, first_label);
+      if (of_one) plain += line.substr(label.bytes);
     }
-    if (ended) plain += '\n';
+    if (ended && of_one) plain += '\n';
   }
-  if (launcher == Launcher::kNone) return std::nullopt;
-  return plain;
+  if (launcher == Launcher::kNone || !of_one) return std::optional<std::string>();
+  return std::optional(std::move(plain));
 }
 
 Status NotRecognized(const std::vector<std::string_view>& lines, const std::string& expected) {
@@ -89,11 +110,7 @@ Status NotRecognized(const std::vector<std::string_view>& lines, const std::stri
     const std::string program = ProgramOf(Trimmed(lines[i].substr(label.bytes)));
     if (program.empty()) continue;
     if (label.bytes == 0) return OutputOf("line " + std::to_string(i + 1), program);
-    return FaultAt(i + 1, "the line begins with a launcher's label, " +
-                              Quoted(Trimmed(lines[i].substr(0, label.bytes))) +
-                              ", and not every line of the file does")
-        .WithHint(
-            "strip the labels, or run without them: mpirun without --tag-output, srun without -l");
+    return LabelOfSome(i + 1, lines[i].substr(0, label.bytes));
   }
   return FaultAt(1, expected);
 }

@@ -98,6 +98,21 @@ Result<v1::CaseResult> ResultOf(const NcclRun& run, const Collective& collective
   return result;
 }
 
+// What the settings and the ranks say of any row.
+Status CheckAgainstRun(const NcclRun& run, const NcclRow& row) {
+  if (row.root >= run.machines.gpus) {
+    return FaultAt(row.where, "root is " + std::to_string(row.root) + " of " +
+                                  std::to_string(run.machines.gpus) + " ranks; expected -1 to " +
+                                  std::to_string(run.machines.gpus - 1));
+  }
+  if (!run.checked && (row.out_of_place.wrong || row.in_place.wrong)) {
+    return FaultAt(row.where,
+                   "the row counts wrong elements (#wrong), and the run's settings say that "
+                   "nothing was checked (validation: 0); expected N/A");
+  }
+  return Status::Ok();
+}
+
 // Whether the columns tell the number of ranks: if the lines of the last process are lost, all
 // rows contradict what is left. They do not where bandwidths and counts are the same for any
 // number, or too coarse.
@@ -170,6 +185,7 @@ Result<Imported> ResultsOf(const std::vector<NcclRun>& runs, const Origin& origi
     ASSAY_ASSIGN_OR_RETURN(const Collective* collective, CollectiveOf(run, origin.collective));
     ranks_confirmed = ranks_confirmed || ConfirmsRanks(run, *collective);
     for (const NcclRow& row : run.rows) {
+      ASSAY_RETURN_IF_ERROR(CheckAgainstRun(run, row));
       ASSAY_RETURN_IF_ERROR(CheckRow(row, *collective, run.machines.gpus));
       empty += row.bytes == 0 ? 1 : 0;
       if (row.bytes == 0) continue;

@@ -42,6 +42,7 @@ struct NcclRun {
   int64_t iterations = 1;
   int64_t aggregate = 1;
   bool graph = false;
+  bool checked = true;   // False if the settings say that nobody looked for wrong elements (-c 0).
   std::string blocking;  // "true", or "no_barrier" (-z 2); empty without -z.
   int64_t unalign = 0;   // -u.
   std::vector<NcclRow> rows;

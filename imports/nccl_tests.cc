@@ -7,7 +7,7 @@ namespace assay::imports {
 
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin) {
   text = WithoutByteOrderMark(text);
-  const std::optional<std::string> plain = WithoutLabels(text);
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<std::string> plain, WithoutLabels(text));
   if (plain) text = *plain;
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';

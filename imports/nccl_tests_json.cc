@@ -49,6 +49,10 @@ Status ReadConfig(const Json& root, NcclRun* run) {
   ASSAY_ASSIGN_OR_RETURN(run->aggregate, SmallNumber(*config, "aggregated_iterations", 1));
   ASSAY_ASSIGN_OR_RETURN(const int64_t graphs, SmallNumber(*config, "graph", 0));
   run->graph = graphs > 0;
+  if (config->contains("validation")) {
+    ASSAY_ASSIGN_OR_RETURN(const int64_t checks, SmallNumber(*config, "validation", 0));
+    run->checked = checks > 0;
+  }
   ASSAY_ASSIGN_OR_RETURN(const Json* blocking,
                          MemberOf(*config, "blocking_collectives", "`config`"));
   // nccl-tests writes the text, and -z 1 and -z 2 alike.
@@ -153,7 +157,12 @@ Result<std::vector<NcclRun>> ReadNcclJson(std::string_view text) {
   // The JSON numbers its own form and does not say which nccl-tests wrote it.
   run.source = "nccl-tests, JSON version " + std::to_string(version);
   ASSAY_ASSIGN_OR_RETURN(run.program, ProgramOf(root));
-  ASSAY_ASSIGN_OR_RETURN(const int64_t nccl, JsonInteger(root, "nccl_version", "the file", 1000));
+  ASSAY_ASSIGN_OR_RETURN(const int64_t nccl,
+                         JsonInteger(root, "nccl_version", "the file", kLeastVersionCode));
+  if (nccl > kMostVersionCode) {
+    return Fault("`nccl_version` of the file is " + std::to_string(nccl) + "; expected " +
+                 std::to_string(kLeastVersionCode) + " to " + std::to_string(kMostVersionCode));
+  }
   run.machines.nccl = NcclVersionText(nccl);
   run.machines.AddClock(ClockOf(root, "start_time"));
   run.machines.AddClock(ClockOf(root, "end_time"));

@@ -111,13 +111,18 @@ class TextReader {
 
   Status Version(std::string_view text) {
     const std::string version = VersionOf(WordAfter(text, "version "));
-    if (!version.starts_with("2.")) {
+    constexpr int64_t kLeastMinor = 11;
+    const std::string minor = version.substr(0, version.find('.', 2)).substr(version.find('.') + 1);
+    if (!version.starts_with("2.") ||
+        !IntegerOf(minor, line_, "the minor version", kLeastMinor).ok()) {
       return FaultAt(line_, "nccl-tests of version " + Quoted(WordAfter(text, "version ")) +
-                                " is not known; expected 2.x");
+                                " is not known; expected 2." + std::to_string(kLeastMinor) +
+                                " or later, before 3.0");
     }
     ASSAY_RETURN_IF_ERROR(Begin("nccl-tests " + version));
     if (const std::string_view code = WordAfter(text, "nccl-library="); !code.empty()) {
-      ASSAY_ASSIGN_OR_RETURN(const int64_t number, IntegerOf(code, line_, "nccl-library", 1000));
+      ASSAY_ASSIGN_OR_RETURN(const int64_t number, IntegerOf(code, line_, "nccl-library",
+                                                             kLeastVersionCode, kMostVersionCode));
       run().machines.nccl = NcclVersionText(number);
     }
     return Status::Ok();
@@ -141,6 +146,8 @@ class TextReader {
         IntegerOf(WordAfter(rest, "warmup iters:"), line_, "the number of warm-up iterations"));
     ASSAY_ASSIGN_OR_RETURN(run().iterations, Small(rest.substr(13), " iters:", "iters", 1));
     ASSAY_ASSIGN_OR_RETURN(run().aggregate, Small(rest, "agg iters:", "agg iters", 1));
+    ASSAY_ASSIGN_OR_RETURN(const int64_t checks, Small(rest, "validation:", "validation", 0));
+    run().checked = checks > 0 || rest.find("validation:") == std::string_view::npos;
     ASSAY_ASSIGN_OR_RETURN(const int64_t graphs, Small(rest, "graph:", "graph", 0));
     run().graph = graphs > 0;
     ASSAY_ASSIGN_OR_RETURN(run().unalign, Small(rest, "unalign:", "unalign", 0));

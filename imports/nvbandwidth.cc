@@ -181,12 +181,17 @@ std::optional<bool> IsLatency(std::string_view description) {
   return std::nullopt;
 }
 
-std::string CudaOf(std::string_view text) {
+Result<std::string> CudaOf(std::string_view text, const std::string& where) {
   text = Trimmed(text);
-  const size_t bracket = text.find(" (");
-  if (bracket != std::string_view::npos) return VersionOf(text.substr(0, bracket));
-  const Result<int64_t> code = IntegerOf(text, 1, "the version of CUDA", 1000);
-  return code.ok() ? CudaVersionText(*code) : VersionOf(text);
+  const Result<int64_t> code =
+      IntegerOf(text, 1, "the version of CUDA", kLeastVersionCode, kMostVersionCode);
+  if (code.ok()) return CudaVersionText(*code);
+  std::string version = IsDigits(text) ? "" : VersionOf(text.substr(0, text.find(" (")));
+  if (!version.empty()) return version;
+  return FaultAt(where, "the version of CUDA is " + Quoted(text) +
+                            "; expected one such as 12.4, or its code, " +
+                            std::to_string(kLeastVersionCode) + " to " +
+                            std::to_string(kMostVersionCode));
 }
 
 bool AddsUp(const NvbandwidthMatrix& matrix, Rounding rounding) {
@@ -226,7 +231,7 @@ bool IsBidirectional(std::string_view test) {
 
 Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
   text = WithoutByteOrderMark(text);
-  const std::optional<std::string> plain = WithoutLabels(text);
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<std::string> plain, WithoutLabels(text));
   if (plain) text = *plain;
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';

@@ -13,14 +13,16 @@ namespace {
 
 Status Fault(std::string message) { return InvalidArgument(std::move(message), "BAD_FILE"); }
 
-void ReadVersions(const Json& root, Machines* machines) {
-  if (const auto cuda = root.find("CUDA Runtime Version"); cuda != root.end()) {
-    if (cuda->is_number_integer()) machines->cuda = CudaOf(std::to_string(cuda->get<int64_t>()));
-    if (cuda->is_string()) machines->cuda = CudaOf(cuda->get_ref<const std::string&>());
+Status ReadVersions(const Json& root, Machines* machines) {
+  const std::string name = "CUDA Runtime Version";
+  if (const auto cuda = root.find(name); cuda != root.end()) {
+    const std::string text = cuda->is_string() ? cuda->get<std::string>() : cuda->dump();
+    ASSAY_ASSIGN_OR_RETURN(machines->cuda, CudaOf(text, "`" + name + "` of `nvbandwidth`"));
   }
   if (const auto driver = root.find("Driver Version"); driver != root.end()) {
     if (driver->is_string()) machines->driver = VersionOf(driver->get_ref<const std::string&>());
   }
+  return Status::Ok();
 }
 
 // Of an output that has it: early ones do not.
@@ -127,7 +129,7 @@ Result<NvbandwidthRun> ReadNvbandwidthJson(std::string_view text) {
   }
   NvbandwidthRun run;
   ASSAY_ASSIGN_OR_RETURN(run.source, NvbandwidthSource(version));
-  ReadVersions(*body, &run.machines);
+  ASSAY_RETURN_IF_ERROR(ReadVersions(*body, &run.machines));
   ASSAY_RETURN_IF_ERROR(ReadDevices(*body, &run));
   ASSAY_ASSIGN_OR_RETURN(const Json* tests, JsonArray(*body, "testcases", "`nvbandwidth`"));
   for (size_t i = 0; i < tests->size(); ++i) {

@@ -53,8 +53,8 @@ bool IsTestName(std::string_view name);
 // or the bisection's "... CE BW"); none for any other text.
 std::optional<bool> IsLatency(std::string_view description);
 
-// "12.4" of "12040", or of "13.2 (13020)"; empty if unreadable.
-std::string CudaOf(std::string_view text);
+// "12.4" of "12040", or of "13.2 (13020)"; `where` names the text in the error for any other.
+Result<std::string> CudaOf(std::string_view text, const std::string& where);
 
 // Whether the numbers of an output have two decimals (texts) or six significant digits, with
 // all of them for sums (JSON).

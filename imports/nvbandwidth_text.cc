@@ -16,6 +16,7 @@ class TextReader {
     for (size_t i = 0; i < lines.size(); ++i) {
       line_ = i + 1;
       const std::string_view text = Trimmed(lines[i]);
+      ASSAY_RETURN_IF_ERROR(CheckDescribed(text));
       ASSAY_RETURN_IF_ERROR(state_ == State::kHead   ? Head(text)
                             : state_ == State::kRows ? Row(text)
                                                      : Line(text));
@@ -45,7 +46,9 @@ class TextReader {
       return FaultAt(line_, "the JSON of another run begins; import it as a file of its own");
     }
     if (run_.source.empty()) return Status::Ok();
-    if (key == "CUDA Runtime Version") run_.machines.cuda = CudaOf(value);
+    if (key == "CUDA Runtime Version") {
+      ASSAY_ASSIGN_OR_RETURN(run_.machines.cuda, CudaOf(value, "line " + std::to_string(line_)));
+    }
     if (key == "Driver Version") run_.machines.driver = VersionOf(Trimmed(value));
     if (test_.empty() && (text.starts_with("Device ") || text.starts_with("Process "))) {
       const std::optional<ListedDevice> device = DeviceOf(text);
@@ -62,6 +65,29 @@ class TextReader {
       state_ = State::kHead;
     }
     return Status::Ok();
+  }
+
+  // Between descriptions and matrices the stream may have anything, but no matrix.
+  Status CheckDescribed(std::string_view text) {
+    if (text.empty()) return Status::Ok();
+    const bool matrix = state_ == State::kBetween && !test_.empty() && !ended_ && IsHead(text);
+    if (matrix) {
+      return FaultAt(above_line_, "a matrix of test " + Quoted(test_) + " follows, and this is " +
+                                      Quoted(above_) +
+                                      "; expected its description, which ends with (GB/s) or (ns)");
+    }
+    above_ = text;
+    above_line_ = line_;
+    return Status::Ok();
+  }
+
+  // "0  1  2": the numbers of a matrix's columns.
+  static bool IsHead(std::string_view text) {
+    const std::vector<std::string_view> words = WordsOf(text, kMaxMatrixColumns);
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i] != std::to_string(i)) return false;
+    }
+    return true;
   }
 
   Status Version(std::string_view value) {
@@ -199,6 +225,8 @@ class TextReader {
   }
 
   size_t line_ = 0;
+  std::string_view above_;  // The latest line that is not blank, and its number.
+  size_t above_line_ = 0;
   NvbandwidthRun run_;
   State state_ = State::kBetween;
   std::string test_;  // The latest; empty before the first.

@@ -43,6 +43,10 @@ Status Describe(const Machines& machines, const std::string& source, const Origi
 void AddMeasurement(const std::string& metric, const std::string& unit, v1::Direction direction,
                     double value, const std::string& timer, int batch, v1::CaseResult* result);
 
+// Codes of versions that libraries of NVIDIA may have: NCCL's and CUDA's 1.0 to 9.99.
+inline constexpr int64_t kLeastVersionCode = 1000;
+inline constexpr int64_t kMostVersionCode = 99'999;
+
 // The number behind the library's version code, 21805 or 2804: "2.18.5", "2.8.4".
 std::string NcclVersionText(int64_t code);
 

@@ -66,14 +66,35 @@ TEST(LauncherTest, LabelsOfSomeLinesAreNamed) {
       HasSubstr("line 2: the line begins with a launcher's label, \"[1,0]<stdout>:\""));
 }
 
+TEST(LauncherTest, LinesOfStdoutThatAloneHaveLabelsAreNamed) {
+  // Passed over like the rest of the stream, the row would be lost.
+  const std::string text = kNcclText;
+  EXPECT_THAT(Refusal(ReadNcclTests(Replaced(text, "       32768", "[1,0]<stdout>:  32768"), {})),
+              testing::AllOf(HasSubstr("line 17: the line begins with a launcher's label, "
+                                       "\"[1,0]<stdout>:\", and not every line"),
+                             HasSubstr("strip the labels")));
+  EXPECT_THAT(
+      Refusal(ReadNvbandwidth(
+          Replaced(kNvbandwidthText, "Waived: \nNOTE", "[1,0]<stdout>:Waived: \nNOTE"), {})),
+      HasSubstr("\"[1,0]<stdout>:\", and not every line"));
+  // What the launcher itself or another program says is no part of the output.
+  const std::string noted =
+      Replaced(text, "secret-host-1:6899", "[1,0]<stderr>:secret-host-1:6899");
+  EXPECT_EQ(Texts(ReadNcclTests(noted, {})), Texts(ReadNcclTests(text, {})));
+}
+
 TEST(LauncherTest, WhatOnlyLooksLikeALabelIsNone) {
   for (const char* text :
        {"", "\n\n", "0 : a\n", "0:a\n", ": a\n", "[1,0]stdout:a\n", "[1]<stdout>:a\n",
         "[,0]<stdout>:a\n", "[1,]<stdout>:a\n", "[a,0]<stdout>:a\n", "[1,0<stdout>:a\n",
         "[1,0]<stdin>:a\n", "[1,0]<stdout>a\n", "[", "0", "[@", "[1,", "0: a\nb\n"}) {
-    EXPECT_FALSE(WithoutLabels(text)) << text;
+    const auto plain = WithoutLabels(text);
+    ASSERT_TRUE(plain.ok()) << plain.status();
+    EXPECT_FALSE(*plain) << text;
   }
-  EXPECT_EQ(WithoutLabels("0: a\n 1:\r\n\n10: b"), "a\n\n\nb");
+  const auto plain = WithoutLabels("0: a\n 1:\r\n\n10: b");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(*plain, "a\n\n\nb");
 }
 
 TEST(LauncherTest, TheOtherProgramIsNamed) {

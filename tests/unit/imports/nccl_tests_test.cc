@@ -318,6 +318,36 @@ TEST(NcclTestsTest, ContradictionsWithinARunAreRefused) {
   EXPECT_THAT(Refusal(WithoutLine(kNcclText, "# Avg bus")), HasSubstr("the test concludes before"));
 }
 
+TEST(NcclTestsTest, RowsThatTheSettingsRuleOutAreRefused) {
+  const std::string counted =
+      "line 16: the row counts wrong elements (#wrong), and the run's "
+      "settings say that nothing was checked (validation: 0); expected N/A";
+  EXPECT_THAT(Refusal(Replaced(kNcclText, "validation: 1", "validation: 0")), HasSubstr(counted));
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"validation\":1", "\"validation\":0")),
+              HasSubstr("result 1: the row counts wrong elements"));
+  EXPECT_EQ(Refusal(Replaced(kNcclText, " validation: 1", "")), "taken");
+  // Also of a test without root.
+  EXPECT_THAT(Refusal(Replaced(kNcclText, "sum      -1", "sum       9")),
+              HasSubstr("line 16: root is 9 of 4 ranks; expected -1 to 3"));
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"    -1\"", "\"     4\"")),
+              HasSubstr("result 1: root is 4 of 4 ranks"));
+}
+
+TEST(NcclTestsTest, VersionsThatNoneMayHaveAreRefused) {
+  const std::string text = kNcclText;
+  EXPECT_THAT(Refusal(Replaced(text, "version 2.17.6", "version 2.10.0")),
+              HasSubstr("line 2: nccl-tests of version \"2.10.0\" is not known; expected 2.11 or "
+                        "later, before 3.0"));
+  EXPECT_NE(Refusal(Replaced(text, "version 2.17.6", "version 2.x")), "taken");
+  EXPECT_EQ(Refusal(Replaced(text, "version 2.17.6", "version 2.11")), "taken");
+  EXPECT_THAT(
+      Refusal(Replaced(text, "nccl-library=22606", "nccl-library=99999999999")),
+      HasSubstr("line 2: nccl-library is \"99999999999\"; expected a whole number from 1000 "
+                "to 99999"));
+  EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"nccl_version\":22809", "\"nccl_version\":100000")),
+              HasSubstr("`nccl_version` of the file is 100000; expected 1000 to 99999"));
+}
+
 TEST(NcclTestsTest, OtherVersionsAndFormsAreNamed) {
   const std::string text = kNcclText;
   EXPECT_THAT(Refusal(Replaced(text, "version 2.17.6", "version 3.0.1")),

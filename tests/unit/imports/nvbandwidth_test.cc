@@ -369,6 +369,30 @@ TEST(NvbandwidthTest, NumbersPrintedAsZeroAreNoResults) {
   EXPECT_THAT(read->notes, testing::Contains(HasSubstr("printed as 0: numbers of: host_to_dev")));
 }
 
+TEST(NvbandwidthTest, ADescriptionWithoutAKnownUnitIsNamed) {
+  EXPECT_THAT(Refusal(Replaced(kNvbandwidthText, "CPU(row) -> GPU(column) bandwidth (GB/s)",
+                               "CPU(row) -> GPU(column) bandwidth (MB/s)")),
+              HasSubstr("line 13: a matrix of test \"host_to_device_memcpy_ce\" follows, and this "
+                        "is \"memcpy CE CPU(row) -> GPU(column) bandwidth (MB/s)\"; expected its "
+                        "description, which ends with (GB/s) or (ns)"));
+  // Of a lost description the line above.
+  EXPECT_THAT(Refusal(Replaced(kNvbandwidthText,
+                               "memcpy SM GPU(row) <-> GPU(column) Total bandwidth (GB/s)\n", "")),
+              HasSubstr("this is \"SUM device_to_device_bidirectional_memcpy_write_sm_write2"));
+}
+
+TEST(NvbandwidthTest, VersionsOfCudaThatNoneMayHaveAreRefused) {
+  for (const char* version : {"99999999999", "100000", "999", "twelve", "12.x", "-1"}) {
+    const std::string line = "CUDA Runtime Version: ";
+    EXPECT_THAT(Refusal(Replaced(kNvbandwidthText, line + "12080", line + version)),
+                HasSubstr(std::string("line 4: the version of CUDA is \"") + version +
+                          "\"; expected one such as 12.4, or its code, 1000 to 99999"));
+  }
+  EXPECT_THAT(Refusal(Replaced(kNvbandwidthJson, "12070", "99999999999")),
+              HasSubstr("`CUDA Runtime Version` of `nvbandwidth`: the version of CUDA is"));
+  EXPECT_EQ(Refusal(Replaced(kNvbandwidthText, ": 12080", ": 13.2 (13020)")), "taken");
+}
+
 TEST(NvbandwidthTest, WhatContradictsTheFileIsRefused) {
   const auto refusal = [](const Origin& origin) {
     const auto read = ReadNvbandwidth(kNvbandwidthText, origin);
