@@ -227,10 +227,11 @@ class Line:
         case = (f"| {self.row['benchmark']} | {self.given['ranks']} | {size(self.bytes)} | "
                 f"{self.how()} | ")
         if not self.measured:
-            return f"{case}| | | | | | | not measured: {self.errors[0]} |"
+            return f"{case}| | | | | | | not measured: {self.errors[0]} | |"
         return (f"{case}{self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
                 f"{self.spread:.1%} | {self.apart:.1%} | {number(self.value)} | "
-                f"{self.ratio:.3f} | {1 - self.allowed:.3f} | {self.verdict()} |")
+                f"{self.ratio:.3f} | {1 - self.allowed:.3f} | {self.verdict()} | "
+                f"{self.row['flags'].replace(';', ' ')} |")
 
 
 def size(value):
@@ -323,7 +324,7 @@ def collective_lines(campaigns, judged, beside, command):
              "peer copies; parity: short of the bar by no more than the reference is from itself "
              "in another round. GB/s is the bus bandwidth.", "",
              "| benchmark | ranks | bytes | | ours | reference | spread | apart | GB/s | ratio | "
-             "bar | |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+             "bar | | flags |", "|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += [one.text() for one in judged]
     lines += ["", "## Our ring against NCCL's all-reduce", "",
               "| ranks | bytes | ring, bus GB/s | NCCL, bus GB/s | ratio | bar 0.75 (0.90) "
