@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace assay {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // Three that are compared, after one of a single cold iteration.
 constexpr size_t kSettleWindows = 4;
+// How far the samples' times may lead astray, which can be wrong by any factor where they
+// are too short for their timer: a batch grows this much from one window to the next, and a
+// chunk lasts so many times what it should, by the engine's clock.
+constexpr int64_t kMaxGrowth = 10;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -43,11 +48,10 @@ class Engine {
       std::vector<double> window;
       ASSAY_RETURN_IF_ERROR(RunChunk(samples, &window));
       times_.warmup_iterations += samples * times_.batch;
-      iteration_seconds_ = MedianOf(window);
-      windows_.push_back(iteration_seconds_);
+      windows_.push_back(MedianOf(window));
       readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin);
-      const int64_t batch = BatchFor(iteration_seconds_);
+      const int64_t batch = BatchFor(windows_.back());
       // A new batch needs another window; noise must not ask for one for ever.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
@@ -91,7 +95,9 @@ class Engine {
 
   Status RunChunk(int64_t samples, std::vector<double>* seconds) {
     const size_t before = seconds->size();
+    const MonotonicTime begin = clock_.Now();
     ASSAY_RETURN_IF_ERROR(device_.Run(samples, times_.batch, seconds));
+    const double host_seconds = Seconds(clock_.Now() - begin);
     if (seconds->size() != before + static_cast<size_t>(samples)) {
       return Internal("the benchmark was asked for " + std::to_string(samples) +
                           " samples and gave " + std::to_string(seconds->size() - before),
@@ -104,6 +110,12 @@ class Engine {
                           " s, not a positive time",
                       "BAD_SAMPLE");
     }
+    // A chunk's length is a sum, so the mean tells it and not the median.
+    const double sum =
+        std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
+    const int64_t iterations = device_.LeadIterations() + samples * times_.batch;
+    iteration_seconds_ = std::max(sum / static_cast<double>(samples),
+                                  host_seconds / static_cast<double>(kMaxGrowth * iterations));
     return Status::Ok();
   }
 
@@ -124,7 +136,8 @@ class Engine {
     // Half again as long as needed: room for noise either way.
     const double batch = std::ceil(1.5 * min_sample_seconds_ / iteration_seconds);
     if (iteration_seconds >= min_sample_seconds_) return granularity_;
-    const auto wanted = static_cast<int64_t>(std::min(batch, static_cast<double>(kMaxBatch)));
+    const int64_t most = std::min(kMaxBatch, kMaxGrowth * times_.batch);
+    const auto wanted = static_cast<int64_t>(std::min(batch, static_cast<double>(most)));
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
@@ -213,7 +226,7 @@ class Engine {
   const MeasureHooks& hooks_;
   const int64_t granularity_;  // Of the batch.
   double min_sample_seconds_ = 0;
-  double iteration_seconds_ = 1;
+  double iteration_seconds_ = 1;               // Estimated from the last chunk.
   std::vector<double> windows_;                // Medians of the warm-up's.
   std::vector<std::vector<double>> readings_;  // After each of them.
   MeasuredTimes times_;

@@ -14,7 +14,9 @@
 namespace assay {
 
 // When to begin timing and when to stop. Times are seconds by the engine's clock,
-// so they include what lies between samples.
+// so they include what lies between samples. How many iterations they have room for is
+// estimated from those just run: by their samples' mean, or by a tenth of the clock's time
+// for them if that is more. Samples that mislead so cost ten windows at most.
 struct MeasureRule {
   // Warm-up lasts at least this long, ...
   double min_warmup_seconds = 0.1;
@@ -25,7 +27,8 @@ struct MeasureRule {
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
   double settle_reading_tolerance = 0.03;
-  // ... and no longer than this.
+  // ... and no longer than this, or twice this while the batch still changes; the window
+  // under way is finished.
   double max_warmup_seconds = 2.0;
 
   // No verdict on the evidence before both are reached.
@@ -68,7 +71,8 @@ struct MeasureHooks {
 
 struct MeasuredTimes {
   std::vector<double> seconds;  // One a sample, an iteration, in order.
-  int64_t batch = 1;            // Iterations a sample.
+  // Iterations a sample. Grows tenfold from one window of the warm-up to the next at most.
+  int64_t batch = 1;
   // Of an iteration by the engine's clock, over the whole timed window: what the
   // host waits for, launches and synchronisation included.
   double host_seconds = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -276,6 +277,67 @@ TEST(Measure, SamplesThatAreNoTimesAreRefused) {
     VirtualDevice device([=](int64_t i) { return i == 400 ? bad : 1e-3; });
     EXPECT_EQ(Measure(device, MeasureRule(), device.clock).status().reason(), "BAD_SAMPLE") << bad;
   }
+}
+
+// Iterations of 2 us, whose samples are dated by `stamp` instead of by the clock.
+class Misdated : public VirtualDevice {
+ public:
+  // `stamp` maps seconds since the first iteration to what a sample's timer reads.
+  explicit Misdated(std::function<double(double)> stamp)
+      : VirtualDevice([](int64_t) { return 2e-6; }), stamp_(std::move(stamp)) {}
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    const MonotonicTime begin = clock.Now();
+    std::vector<double> by_the_clock;
+    ASSAY_RETURN_IF_ERROR(VirtualDevice::Run(samples, batch, &by_the_clock));
+    const int64_t first = iterations - samples * batch;
+    for (int64_t i = 0; i < samples; ++i) {
+      const auto at = [&](int64_t sample) {
+        return stamp_(2e-6 * static_cast<double>(first + sample * batch));
+      };
+      seconds->push_back((at(i + 1) - at(i)) / static_cast<double>(batch));
+    }
+    longest_run = std::max(longest_run, clock.Now() - begin);
+    return Status::Ok();
+  }
+  double MinSampleSeconds() const override { return min_sample_seconds; }
+
+  double min_sample_seconds = 20e-6;
+  Duration longest_run{};
+
+ private:
+  std::function<double(double)> stamp_;
+};
+
+TEST(Measure, TimesThatAreAThousandTimesTooShortCostTenWindowsAtMost) {
+  Misdated device([](double seconds) { return 1e-3 * seconds; });
+  MeasureRule rule;
+  rule.max_seconds = 0.5;
+  const auto times = Measure(device, rule, device.clock);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_LE(device.longest_run, std::chrono::milliseconds(510));
+  EXPECT_LT(times->warmup_seconds, 2 * rule.max_warmup_seconds + 0.51);
+}
+
+// A receiver that wakes up every 8 ms finds all that came meanwhile at once: most samples
+// shorter than that last nothing. Together they last as long as they should.
+TEST(Measure, SamplesOfBurstsDoNotMakeWindowsLonger) {
+  Misdated device([](double seconds) {
+    const double turn = 8e-3;
+    const double turns = std::floor(seconds / turn);
+    return turns * turn + 1e-3 * (seconds - turns * turn);
+  });
+  device.min_sample_seconds = 5e-3;
+  MeasureRule rule;
+  rule.settle_window_seconds = 0.25;
+  const auto times = Measure(device, rule, device.clock);
+  ASSERT_TRUE(times.ok()) << times.status();
+  for (size_t i = 1; i < device.batches.size(); ++i) {
+    EXPECT_LE(device.batches[i], 10 * device.batches[i - 1]);
+  }
+  EXPECT_LE(times->batch, 50'000);                                 // 0.1 s.
+  EXPECT_LT(device.longest_run, std::chrono::milliseconds(1010));  // A tenth of the time budget.
+  EXPECT_LT(times->warmup_seconds, rule.max_warmup_seconds + 0.5);
 }
 
 TEST(Measure, HooksBracketTheTimedWindow) {
