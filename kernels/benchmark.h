@@ -167,8 +167,8 @@ class Case {
   // are timed in batches that last at least as long.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
-  // Untimed iterations that each call of Run begins with.
-  virtual int64_t LeadIterations() const { return 0; }
+  // Iterations that such a call of Run takes beside those it times.
+  virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
 
   // Run's `batch` is a multiple of this: the iterations of a captured graph.
   virtual int64_t BatchGranularity() const { return 1; }

@@ -75,7 +75,9 @@ class GpuCase : public Case {
   Status Prepare();
 
   Timing HowTimed() const override;
-  int64_t LeadIterations() const override { return launches_; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
+    return launches_;
+  }
   int64_t BatchGranularity() const override { return launches_; }
   Result<Verdict> Verify() final;
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;

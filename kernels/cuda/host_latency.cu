@@ -29,7 +29,7 @@ class HostLatencyCase : public Case {
 
   // The host's caches may have what the loads ask for.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
   Result<Verdict> Verify() override {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

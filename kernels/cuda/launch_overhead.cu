@@ -52,7 +52,7 @@ class LaunchCase : public Case {
     return VerifyLast();
   }
 
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

@@ -20,7 +20,7 @@ class PeerLatencyCase : public PeerCase {
 
   // The owner's L2 may have what its loads ask for.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
   Result<Verdict> Verify() override {
     ASSAY_RETURN_IF_ERROR(Together(ChaseOnce()));

@@ -91,7 +91,7 @@ class PeerTransferCase : public PeerCase {
 
   // The same memory every time: what is small may be in a cache.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
   Result<Verdict> Verify() override {
     ASSAY_RETURN_IF_ERROR(Together(Poison()));

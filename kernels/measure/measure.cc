@@ -71,16 +71,15 @@ class Engine {
       const double chunk_seconds = std::min(std::max(rule_.settle_window_seconds, 0.1 * elapsed),
                                             rule_.max_seconds - elapsed);
       const int64_t left = rule_.max_samples - static_cast<int64_t>(times_.seconds.size());
-      ASSAY_RETURN_IF_ERROR(
-          RunChunk(std::clamp<int64_t>(SamplesIn(chunk_seconds), 1, left), &times_.seconds));
-      iterations += device_.LeadIterations();
+      const int64_t samples = std::clamp<int64_t>(SamplesIn(chunk_seconds), 1, left);
+      ASSAY_RETURN_IF_ERROR(RunChunk(samples, &times_.seconds));
+      iterations += IterationsOf(samples);
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
     if (!times_.settled && windows_.size() < kSettleWindows) {
       times_.settled = SettledInWindow() && ReadingsAgree(2);
     }
-    iterations += static_cast<int64_t>(times_.seconds.size()) * times_.batch;
     times_.host_seconds = elapsed / static_cast<double>(iterations);
     return Status::Ok();
   }
@@ -113,10 +112,15 @@ class Engine {
     // A chunk's length is a sum, so the mean tells it and not the median.
     const double sum =
         std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
-    const int64_t iterations = device_.LeadIterations() + samples * times_.batch;
-    iteration_seconds_ = std::max(sum / static_cast<double>(samples),
-                                  host_seconds / static_cast<double>(kMaxGrowth * iterations));
+    iteration_seconds_ =
+        std::max(sum / static_cast<double>(samples),
+                 host_seconds / static_cast<double>(kMaxGrowth * IterationsOf(samples)));
     return Status::Ok();
+  }
+
+  // Of a chunk, timed and untimed.
+  int64_t IterationsOf(int64_t samples) const {
+    return device_.UntimedIterations(samples, times_.batch) + samples * times_.batch;
   }
 
   int64_t SamplesIn(double seconds) const {

@@ -52,8 +52,8 @@ class TimedDevice {
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
   // As Case::MinSampleSeconds.
   virtual double MinSampleSeconds() const = 0;
-  // As Case::LeadIterations.
-  virtual int64_t LeadIterations() const { return 0; }
+  // As Case::UntimedIterations.
+  virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
   // As Case::BatchGranularity.
   virtual int64_t BatchGranularity() const { return 1; }
 };

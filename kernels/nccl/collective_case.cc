@@ -33,6 +33,9 @@ constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
 // Iterations ahead of those whose ranks are compared, until all ranks are in step.
 constexpr int64_t kDiagnosisLead = 8;
 
+// Loops of nccl-tests in a sample.
+int64_t LoopsOf(int64_t batch) { return std::max<int64_t>(batch / kNcclTestsIterations, 1); }
+
 }  // namespace
 
 CollectiveCase::CollectiveCase(const Collective& collective, const RunContext& context)
@@ -191,6 +194,10 @@ int64_t CollectiveCase::LastSetAfter(int64_t iterations) const {
   return captured_ != nullptr ? captured_last_ : rotation_.After(iterations);
 }
 
+int64_t CollectiveCase::UntimedIterations(int64_t samples, int64_t batch) const {
+  return as_nccl_tests_ ? samples * LoopsOf(batch) * launches_ : launches_;
+}
+
 int64_t CollectiveCase::BatchGranularity() const {
   return as_nccl_tests_ ? kNcclTestsIterations : launches_;
 }
@@ -258,7 +265,7 @@ Status CollectiveCase::Run(int64_t samples, int64_t batch, std::vector<double>* 
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   const int64_t launches = batch / launches_;
   if (as_nccl_tests_) {
-    return TimeAsNcclTests(samples, std::max<int64_t>(batch / kNcclTestsIterations, 1), seconds);
+    return TimeAsNcclTests(samples, LoopsOf(batch), seconds);
   }
   // The timer adds an untimed launch, in which ranks also wait for the latest.
   if (Repeatable()) {

@@ -38,7 +38,7 @@ class CollectiveCase : public Case {
   // 16 MiB take; and in short samples the slowest rank is another one each time, which at
   // 256 MiB in samples of 1 ms adds 1% to what all of them need in the long run.
   double MinSampleSeconds() const override { return as_nccl_tests_ ? 20e-6 : 10e-3; }
-  int64_t LeadIterations() const override { return launches_; }
+  int64_t UntimedIterations(int64_t samples, int64_t batch) const override;
   int64_t BatchGranularity() const override;
   Result<Verdict> Verify() override;
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;

@@ -55,7 +55,7 @@ class OverlapCase : public Case {
   Status Prepare();
 
   Timing HowTimed() const override;
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
   void AdjustRule(MeasureRule* rule) const override;
   Result<Verdict> Verify() override;
   // Seconds are those of both together.

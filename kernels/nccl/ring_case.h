@@ -40,7 +40,7 @@ class RingCase : public Case {
   Status Prepare();
 
   Timing HowTimed() const override;
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
   Result<Verdict> Verify() override;
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
   Result<Verdict> VerifyLast() override;

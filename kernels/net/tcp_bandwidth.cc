@@ -17,6 +17,7 @@ namespace {
 // How long a rank that only receives waits for the other to have sent everything. Streams
 // that stall end the transfer long before, and so does a rank whose heartbeats stop.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
+constexpr int64_t kLeadIterations = 1;
 
 template <typename Number>
 std::string Pack(const std::vector<Number>& numbers) {
@@ -86,7 +87,9 @@ class TcpBandwidthCase : public Case {
   // Far above what one call takes, and what gathers in a network card, or in a socket while
   // other threads have the receiver's CPU: some milliseconds a turn, and then all at once.
   double MinSampleSeconds() const override { return 20e-3; }
-  int64_t LeadIterations() const override { return 1; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
+    return kLeadIterations;
+  }
 
   void AdjustRule(MeasureRule* rule) const override {
     // A connection finds its rate within round trips, and loses it again.
@@ -102,7 +105,7 @@ class TcpBandwidthCase : public Case {
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     const auto before = sender_ ? sender_->Retransmits() : 0;
-    ASSAY_RETURN_IF_ERROR(Transfer({.lead = LeadIterations(), .samples = samples, .batch = batch}));
+    ASSAY_RETURN_IF_ERROR(Transfer({.lead = kLeadIterations, .samples = samples, .batch = batch}));
     Account mine;
     const auto after = sender_ ? sender_->Retransmits() : 0;
     if (before && after) mine.retransmits = static_cast<double>(*after - *before);
@@ -126,7 +129,7 @@ class TcpBandwidthCase : public Case {
     if (accounts[0].retransmits < 0 || accounts[1].retransmits < 0) return Status::Ok();
     const double again = accounts[0].retransmits + accounts[1].retransmits;
     retransmits_.insert(retransmits_.end(), count,
-                        again / static_cast<double>(LeadIterations() + samples * batch));
+                        again / static_cast<double>(kLeadIterations + samples * batch));
     return Status::Ok();
   }
 

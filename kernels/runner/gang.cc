@@ -53,7 +53,9 @@ class SingleDevice : public TimedDevice {
     return case_.Run(samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
-  int64_t LeadIterations() const override { return case_.LeadIterations(); }
+  int64_t UntimedIterations(int64_t samples, int64_t batch) const override {
+    return case_.UntimedIterations(samples, batch);
+  }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
  private:
@@ -72,7 +74,9 @@ class GangDevice : public TimedDevice {
     return RunTogether(case_, peers_, samples, batch, seconds);
   }
   double MinSampleSeconds() const override { return case_.MinSampleSeconds(); }
-  int64_t LeadIterations() const override { return case_.LeadIterations(); }
+  int64_t UntimedIterations(int64_t samples, int64_t batch) const override {
+    return case_.UntimedIterations(samples, batch);
+  }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
   // From now on orders are of the timed window.

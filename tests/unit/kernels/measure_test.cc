@@ -29,7 +29,7 @@ class VirtualDevice : public TimedDevice {
     return Status::Ok();
   }
   double MinSampleSeconds() const override { return 20e-6; }
-  int64_t LeadIterations() const override { return lead; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return lead; }
   int64_t BatchGranularity() const override { return granularity; }
 
   VirtualClock clock;
@@ -182,6 +182,23 @@ TEST(Measure, HostTimeCountsUntimedIterations) {
     }
   };
   Led device;
+  const auto times = Measure(device, MeasureRule(), device.clock);
+  ASSERT_TRUE(times.ok());
+  EXPECT_NEAR(times->host_seconds, 50e-3, 1e-6);
+}
+
+TEST(Measure, HostTimeCountsUntimedIterationsOfSamples) {
+  // As nccl-tests' loops, each after a call that is not timed.
+  class Loops : public VirtualDevice {
+   public:
+    Loops() : VirtualDevice([](int64_t) { return 50e-3; }) {}
+    Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+      clock.Advance(samples * std::chrono::milliseconds(50));
+      return VirtualDevice::Run(samples, batch, seconds);
+    }
+    int64_t UntimedIterations(int64_t samples, int64_t /*batch*/) const override { return samples; }
+  };
+  Loops device;
   const auto times = Measure(device, MeasureRule(), device.clock);
   ASSERT_TRUE(times.ok());
   EXPECT_NEAR(times->host_seconds, 50e-3, 1e-6);
