@@ -68,11 +68,13 @@ class GpuGangTest(unittest.TestCase):
         self.assertEqual(provenance["gpu_uuids"],
                          [uuid("a", 0), uuid("a", 1), uuid("b", 0), uuid("b", 1)])
         self.assertEqual(result["environment"]["gpu_model"], "H200")
-        self.assertEqual(result["environment"]["nccl"], {"NCCL_ALGO": "Ring"})
+        # The agent chose the interface, which carries the address that it advertises.
+        self.assertEqual(result["environment"]["nccl"],
+                         {"NCCL_ALGO": "Ring", "NCCL_SOCKET_IFNAME": "=lo"})
         self.assertEqual(fleet.results("nccl.NCCL_ALGO = Tree"), [])
         self.assertEqual(fleet.results(f"gpu.uuid = {uuid('b', 1)}"), [result])
         (row,) = csv.DictReader(io.StringIO(fleet.cli("results", "-o", "csv").stdout))
-        self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring")
+        self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring NCCL_SOCKET_IFNAME==lo")
         self.assertIn('"4M" is no value for NCCL_BUFFSIZE',
                       fleet.refusal("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
 
