@@ -1,5 +1,6 @@
 #include "cli/node_view.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -37,6 +38,25 @@ std::string Supported(const v1::NodeDescription& description) {
     if (schema.unsupported_reason().empty()) names.push_back(schema.name());
   }
   return Join(names);
+}
+
+// What the checks found, in their order: "throttled_before x8" where it is of eight GPUs.
+std::string HealthText(const v1::NodeDescription& description) {
+  std::vector<std::pair<std::string, int>> checks;
+  for (const v1::HealthFinding& finding : description.health()) {
+    const auto known = std::find_if(checks.begin(), checks.end(),
+                                    [&](const auto& one) { return one.first == finding.check(); });
+    if (known == checks.end()) {
+      checks.emplace_back(finding.check(), 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [check, count] : checks) {
+    parts.push_back(check + (count > 1 ? " x" + std::to_string(count) : ""));
+  }
+  return Join(parts);
 }
 
 Cell StateCell(const v1::Node& node) {
@@ -149,14 +169,12 @@ Table NodeTable(const std::vector<v1::Node>& nodes) {
                {"LAST SEEN", Align::kLeft, 3}});
   for (const v1::Node& node : nodes) {
     const v1::NodeDescription& description = node.description();
-    std::vector<std::string> findings;
-    for (const v1::HealthFinding& finding : description.health())
-      findings.push_back(finding.check());
     const std::string simulated = description.inventory().simulated() ? " (simulated)" : "";
     table.Add({description.name(), StateCell(node), HardwareOf(description.inventory()) + simulated,
                description.inventory().driver_version(), description.provider(),
                description.region(), Price(description), Labels(description, " "),
-               Cell(Join(findings), Tone::kDoubtful), FormatTime(node.last_heartbeat_time())});
+               Cell(HealthText(description), Tone::kDoubtful),
+               FormatTime(node.last_heartbeat_time())});
   }
   return table;
 }

@@ -6,6 +6,7 @@
 #include "cli/format.h"
 #include "cli/pair_text.h"
 #include "cli/pairs_view.h"
+#include "common/list_text.h"
 
 namespace assay::cli {
 namespace {
@@ -24,14 +25,7 @@ const char* Below(const PairCase& measured) {
   return measured.higher_is_better ? " below " : " above ";
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string text;
-  for (size_t i = 0; i < std::min(texts.size(), kMostListed); ++i) {
-    text += (i == 0 ? "" : ", ") + texts[i];
-  }
-  if (texts.size() <= kMostListed) return text;
-  return text + " and " + std::to_string(texts.size() - kMostListed) + " more";
-}
+std::string Joined(const std::vector<std::string>& texts) { return JoinSome(texts, kMostListed); }
 
 // Pairs that were measured, both directions being one.
 size_t CountPairs(const PairCase& measured) {

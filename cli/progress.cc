@@ -6,6 +6,7 @@
 #include "cli/field_reader.h"
 #include "cli/utf8.h"
 #include "cli/waiting_text.h"
+#include "common/list_text.h"
 #include "common/units.h"
 
 namespace assay::cli {
@@ -150,13 +151,9 @@ std::string JobStateName(v1::JobState state) {
 }
 
 std::string PlacementOf(const v1::Job& job) {
-  constexpr int kMostNodes = 3;
-  std::string text;
-  for (int i = 0; i < std::min(job.node_names_size(), kMostNodes); ++i) {
-    text += (i > 0 ? ", " : "") + job.node_names(i);
-  }
-  const int more = std::max(job.node_names_size() - kMostNodes, 0) + job.more_node_count();
-  if (more > 0) text += " and " + std::to_string(more) + " more";
+  constexpr size_t kMostNodes = 3;
+  std::string text = JoinSome({job.node_names().begin(), job.node_names().end()}, kMostNodes,
+                              static_cast<size_t>(std::max(job.more_node_count(), 0)));
   if (job.gpu_indices_size() > 0) text += " GPU " + IndexRanges(job.gpu_indices());
   return text;
 }

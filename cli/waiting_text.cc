@@ -4,11 +4,12 @@
 
 #include "cli/format.h"
 #include "cli/utf8.h"
+#include "common/list_text.h"
 
 namespace assay::cli {
 namespace {
 
-constexpr int kMostNodes = 3;
+constexpr size_t kMostNodes = 3;
 constexpr size_t kMostLines = 4;
 
 std::string NodeText(const v1::AbsentNode& node) {
@@ -28,11 +29,9 @@ std::string WaitingText(const v1::WaitingJobs& waiting) {
   std::string text = JobsWait(waiting.jobs()) + " for ";
   if (waiting.needed() < nodes) text += std::to_string(waiting.needed()) + " of the ";
   text += nodes == 1 ? "node " : "nodes ";
-  for (int i = 0; i < std::min(nodes, kMostNodes); ++i) {
-    text += (i > 0 ? ", " : "") + NodeText(waiting.nodes(i));
-  }
-  if (nodes > kMostNodes) text += " and " + std::to_string(nodes - kMostNodes) + " more";
-  return Sanitize(text);
+  std::vector<std::string> names;
+  for (const v1::AbsentNode& node : waiting.nodes()) names.push_back(NodeText(node));
+  return Sanitize(text + JoinSome(names, kMostNodes));
 }
 
 std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waiting) {

@@ -66,6 +66,8 @@ std::string AllowedValues(const ParameterSpec& spec) {
     case ParameterType::kBytes:
       break;
   }
+  const bool one = spec.minimum && spec.maximum && *spec.minimum == *spec.maximum;
+  if (one) return FormatNumber(spec.type, *spec.minimum);
   std::string text = spec.type == ParameterType::kBytes ? "a size" : "a whole number";
   if (spec.minimum && spec.maximum) {
     text += " from " + FormatNumber(spec.type, *spec.minimum) + " to " +

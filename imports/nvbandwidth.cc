@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/list_text.h"
 #include "imports/checked_text.h"
 #include "imports/imports.h"
 #include "imports/launcher.h"
@@ -135,16 +136,6 @@ bool IsZero(const NvbandwidthMatrix& matrix, size_t cell) {
          (!matrix.first.empty() && (*matrix.first[cell] == 0 || *matrix.second[cell] == 0));
 }
 
-std::string NamesOf(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    text += (i > 0 ? ", " : "") + names[i];
-  }
-  return names.size() > kMost ? text + " and " + std::to_string(names.size() - kMost) + " more"
-                              : text;
-}
-
 Status UnknownTest(const NvbandwidthMatrix& matrix) {
   const std::string closest = ClosestTest(matrix.test);
   return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known" +
@@ -152,7 +143,8 @@ Status UnknownTest(const NvbandwidthMatrix& matrix) {
 }
 
 void AddNote(const std::string& what, const std::vector<std::string>& names, Imported* imported) {
-  if (!names.empty()) imported->notes.push_back(what + ": " + NamesOf(names));
+  constexpr size_t kMost = 10;
+  if (!names.empty()) imported->notes.push_back(what + ": " + JoinSome(names, kMost));
 }
 
 }  // namespace

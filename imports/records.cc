@@ -3,8 +3,10 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "common/gpu_model.h"
+#include "common/list_text.h"
 #include "imports/checked_text.h"
 
 namespace assay::imports {
@@ -47,10 +49,10 @@ Status CheckOrigin(const Machines& machines, const Origin& origin) {
   if (!origin.gpu.empty() && !gpus.empty() &&
       std::none_of(gpus.begin(), gpus.end(),
                    [&](const std::string& gpu) { return SameGpu(gpu, origin.gpu); })) {
-    return Contradiction(
-        "--gpu", origin.gpu,
-        Quoted(*gpus.begin()) +
-            (gpus.size() == 1 ? "" : " and " + std::to_string(gpus.size() - 1) + " more"));
+    constexpr size_t kMost = 3;
+    std::vector<std::string> names;
+    for (const std::string& gpu : gpus) names.push_back(Quoted(gpu));
+    return Contradiction("--gpu", origin.gpu, JoinSome(names, kMost));
   }
   if (!origin.driver.empty() && !machines.driver.empty() && origin.driver != machines.driver) {
     return Contradiction("--driver", origin.driver, machines.driver);

@@ -1,5 +1,6 @@
 #include "coordinator/core/text.h"
 
+#include "common/list_text.h"
 #include "common/parameter.h"
 
 namespace assay::coordinator {
@@ -15,9 +16,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 
 std::string JoinSome(const std::vector<std::string>& parts) {
   constexpr size_t kMost = 10;
-  if (parts.size() <= kMost) return Join(parts);
-  return Join({parts.begin(), parts.begin() + kMost}) + " and " +
-         std::to_string(parts.size() - kMost) + " more";
+  return assay::JoinSome(parts, kMost);
 }
 
 std::string Cut(std::string_view text) {

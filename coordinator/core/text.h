@@ -10,7 +10,7 @@ namespace assay::coordinator {
 // "a, b, c".
 std::string Join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
-// At most ten parts: "a, b, c and 5 more".
+// Ten parts, or all eleven: "a, b, c and 5 more".
 std::string JoinSome(const std::vector<std::string>& parts);
 
 // What was found, cut to a length that a message bears.

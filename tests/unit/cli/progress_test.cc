@@ -100,9 +100,11 @@ TEST(CampaignProgressTest, APlaceSaysHowManyNodesItDoesNotName) {
   v1::Job job = MakeJob("j", v1::JOB_STATE_QUEUED);
   job.clear_gpu_indices();
   for (const char* node : {"b", "c", "d"}) job.add_node_names(node);
-  EXPECT_EQ(PlacementOf(job), "node-a, b, c and 1 more");
+  EXPECT_EQ(PlacementOf(job), "node-a, b, c, d");  // No longer than "and 1 more".
+  job.add_node_names("e");
+  EXPECT_EQ(PlacementOf(job), "node-a, b, c and 2 more");
   job.set_more_node_count(992);
-  EXPECT_EQ(PlacementOf(job), "node-a, b, c and 993 more");
+  EXPECT_EQ(PlacementOf(job), "node-a, b, c and 994 more");
 }
 
 TEST(CampaignProgressTest, DisplayShowsBarAndRunningJobs) {
@@ -195,10 +197,10 @@ TEST(CampaignProgressTest, TellsWhatJobsWaitForOnceAndAgainWhenItChanges) {
   // It came back, and left again.
   const std::string again = "2 jobs wait for node g3 (gone since " + since(7000) + ")";
   EXPECT_THAT(Texts(progress.Apply(message)), ElementsAre(again));
-  *message.mutable_campaign()->add_waiting() = Waiting(1, 1, {"a", "b", "c", "d"});
+  *message.mutable_campaign()->add_waiting() = Waiting(1, 1, {"a", "b", "c", "d", "e"});
   EXPECT_THAT(Texts(progress.Apply(message)),
               ElementsAre("1 job waits for 1 of the nodes a (removed from the fleet), b (removed "
-                          "from the fleet), c (removed from the fleet) and 1 more"));
+                          "from the fleet), c (removed from the fleet) and 2 more"));
   message.mutable_campaign()->clear_waiting();
   EXPECT_THAT(progress.Apply(message), IsEmpty()) << "the coordinator may just have begun";
   for (int i = 0; i < 9; ++i) {

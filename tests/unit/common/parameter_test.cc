@@ -49,6 +49,16 @@ TEST(CanonicalValue, NamesTheShortWordOfATypeThatIsSpelledOut) {
             "\"float32\" is not one of bf16, fp16");
 }
 
+TEST(CanonicalValue, ABoundOfOneNumberIsThatNumber) {
+  ParameterSpec ranks = GemmLike()[0];
+  ranks.minimum = ranks.maximum = 2;
+  EXPECT_EQ(CanonicalValue(ranks, "3").status().message(), "\"3\" is not 2");
+  EXPECT_TRUE(CanonicalValue(ranks, "2").ok());
+  ParameterSpec bytes = GemmLike()[1];
+  bytes.minimum = bytes.maximum = 1 << 20;
+  EXPECT_EQ(AllowedValues(bytes), "1MiB");
+}
+
 TEST(CanonicalValue, BoundsAreInclusive) {
   const ParameterSpec bytes = GemmLike()[1];
   EXPECT_TRUE(CanonicalValue(bytes, "8").ok());

@@ -1,0 +1,14 @@
+// Lists that a message can bear.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// "a, b, c", and of more than `most` parts "a, b, c and 2 more". Never "and 1 more" of a part that
+// is known, for its name needs no more room. `unnamed` further ones are counted alone.
+std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t unnamed = 0);
+
+}  // namespace assay

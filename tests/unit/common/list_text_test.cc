@@ -1,0 +1,20 @@
+#include "common/list_text.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+TEST(JoinSome, NamesAsManyAsFit) {
+  EXPECT_EQ(JoinSome({}, 2), "");
+  EXPECT_EQ(JoinSome({"a"}, 2), "a");
+  EXPECT_EQ(JoinSome({"a", "b"}, 2), "a, b");
+  EXPECT_EQ(JoinSome({"a", "b", "c"}, 2), "a, b, c");
+  EXPECT_EQ(JoinSome({"a", "b", "c", "d"}, 2), "a, b and 2 more");
+  // Nobody knows the names of the others.
+  EXPECT_EQ(JoinSome({"a", "b"}, 2, 1), "a, b and 1 more");
+  EXPECT_EQ(JoinSome({"a", "b", "c"}, 2, 1), "a, b and 2 more");
+}
+
+}  // namespace
+}  // namespace assay
