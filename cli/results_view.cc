@@ -100,6 +100,7 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
                {"UNIT"},
                {"±%", Align::kRight, 4},
                {"OF SPEC", Align::kRight, 2},
+               {"FIT ±%", Align::kRight, 4},
                {"REGIME", Align::kLeft, 4},
                {"DRIVER", Align::kLeft, 5},
                {"FLAGS"}});
@@ -117,6 +118,9 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
                             unless_common(NcclText(run.environment()))),
                cells.metric, cells.median, cells.unit, cells.spread,
                efficient ? FormatFixed(100 * run.prediction().efficiency_spec(), 1) + "%" : "",
+               run.prediction().has_link_model()
+                   ? FormatPercent(run.prediction().link_model().error(), 1)
+                   : "",
                run.prediction().regime(), unless_common(run.environment().driver_version()),
                Cell(flags + (flags.empty() || cells.note.empty() ? "" : " ") + cells.note,
                     cells.note.empty() ? Tone::kDoubtful : Tone::kBad)});

@@ -12,6 +12,7 @@
 #include "common/units.h"
 #include "schema/interval.h"
 #include "schema/result_flags.h"
+#include "storage/csv_columns.h"
 #include "storage/timestamps.h"
 
 namespace assay::storage {
@@ -48,6 +49,11 @@ Values Uncertain(const Record& record) {
   if (measurements.empty()) return {};
   const std::optional<double> uncertainty = schema::Uncertainty(measurements[0]);
   return uncertainty ? Number(*uncertainty) : Values{};
+}
+
+Values OfModel(const Record& record, double (v1::LinkModel::*get)() const) {
+  const v1::Prediction& prediction = record.stored.case_result().prediction();
+  return prediction.has_link_model() ? Number((prediction.link_model().*get)()) : Values{};
 }
 
 const v1::CaseResult& Case(const Record& record) { return record.stored.case_result(); }
@@ -129,7 +135,11 @@ Status UnknownField(const std::string& field, bool number) {
     what += "parameters.NAME and nccl.NCCL_NAME";
   }
   const Status error = InvalidArgument("filter: " + what, "UNKNOWN_FIELD");
-  const std::string closest = ClosestField(field, number);
+  const std::optional<std::string_view> exported = FieldOfCsvColumn(field);
+  if (exported && exported->empty()) {
+    return error.WithHint("`" + field + "` stands in the CSV of results, and no filter takes it");
+  }
+  const std::string closest = exported ? std::string(*exported) : ClosestField(field, number);
   return closest.empty() ? error : error.WithHint("did you mean `" + closest + "`?");
 }
 
@@ -347,6 +357,17 @@ std::vector<ResultField> MakeFields() {
        [](R r) {
          const v1::Prediction& prediction = Case(r).prediction();
          return prediction.has_efficiency_spec() ? Number(prediction.efficiency_spec()) : Values{};
+       }},
+      {"model_seconds", kNumber, [](R r) { return OfModel(r, &v1::LinkModel::predicted_seconds); }},
+      {"model_latency_seconds", kNumber,
+       [](R r) { return OfModel(r, &v1::LinkModel::latency_seconds); }},
+      {"model_bandwidth", kNumber, [](R r) { return OfModel(r, &v1::LinkModel::bandwidth); }},
+      {"model_knee_bytes", kNumber, [](R r) { return OfModel(r, &v1::LinkModel::knee_bytes); }},
+      {"model_error", kNumber, [](R r) { return OfModel(r, &v1::LinkModel::error); }},
+      {"model_sizes", kNumber,
+       [](R r) {
+         const v1::Prediction& prediction = Case(r).prediction();
+         return prediction.has_link_model() ? Number(prediction.link_model().points()) : Values{};
        }},
       {"regime",
        kText,

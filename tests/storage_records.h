@@ -89,6 +89,13 @@ inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   result.mutable_verification()->set_passed(true);
   result.mutable_prediction()->set_efficiency_spec(0.72);
   result.mutable_prediction()->set_regime("compute");
+  v1::LinkModel* model = result.mutable_prediction()->mutable_link_model();
+  model->set_predicted_seconds(0.5);
+  model->set_latency_seconds(1e-5);
+  model->set_bandwidth(4e11);
+  model->set_knee_bytes(4e6);
+  model->set_error(0.125);
+  model->set_points(7);
   result.mutable_conditions()->add_flags("throttled");
   result.add_kernels("nvjet_sm90_tst_320x128");
   result.mutable_counters()->set_source("nvml_gpm");

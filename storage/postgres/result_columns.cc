@@ -26,6 +26,13 @@ void AddOptional(ArrayLiteral& column, bool known, const std::string& text) {
   column.AddNull();
 }
 
+// In the order of migration 0008.
+std::string ModelLiteral(const v1::LinkModel& model) {
+  return ArrayOf(std::vector<double>{model.predicted_seconds(), model.latency_seconds(),
+                                     model.bandwidth(), model.knee_bytes(), model.error(),
+                                     static_cast<double>(model.points())});
+}
+
 std::string ParametersJson(const v1::CaseResult& result) {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, value] : result.parameters()) json[name] = value;
@@ -140,6 +147,7 @@ void ResultColumns::AddOrigin(const v1::CaseResult& result) {
   flags.Add(ArrayOf(result.conditions().flags()));
   AddOptional(regimes, !prediction.regime().empty(), prediction.regime());
   AddOptional(failure_reasons, !result.failure().reason().empty(), result.failure().reason());
+  AddOptional(link_models, prediction.has_link_model(), ModelLiteral(prediction.link_model()));
   AddOptional(origins, !origin.imported_from().empty(), origin.imported_from());
 }
 

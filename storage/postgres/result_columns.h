@@ -34,7 +34,7 @@ struct ResultColumns {
   ArrayLiteral measurements, counts, medians, mads, p05s, p95s, ci_lows, ci_highs;
   ArrayLiteral efficiencies, prices, start_times, end_times, node_ids, node_names, gpu_uuids;
   ArrayLiteral providers, regions, kernels, agent_versions, flags, regimes, failure_reasons,
-      origins, stop_reasons;
+      origins, stop_reasons, link_models;
   ArrayLiteral sample_result_ids, sample_counts, sample_data;
 
   void Add(const ResultToStore& row);

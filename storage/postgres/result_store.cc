@@ -51,29 +51,29 @@ constexpr const char* kInsert =
     "    repetition, outcome, gpu_id, measurement, n, median, mad, p05, p95, ci_low, ci_high,"
     "    efficiency_spec, price_per_hour, start_time, end_time, node_ids, node_names, gpu_uuids,"
     "    provider, region, kernel, agent_version, flags, regime, failure_reason,"
-    "    imported_from, stop_reason)"
+    "    imported_from, stop_reason, link_model)"
     "  SELECT v.result_id, v.series_key, judged.campaign_id, v.job_id, v.case_index, v.main = 1,"
     "    judged.repetition, v.outcome, v.gpu_id, v.measurement, v.n, v.median, v.mad, v.p05,"
     "    v.p95, v.ci_low, v.ci_high, v.efficiency, v.price, to_timestamp(v.began),"
     "    to_timestamp(v.ended), v.node_ids::text[], v.node_names::text[], v.gpu_uuids::text[],"
     "    v.provider, v.region, v.kernel, v.agent_version, v.flags::text[], v.regime,"
-    "    v.failure_reason, v.imported_from, v.stop_reason"
+    "    v.failure_reason, v.imported_from, v.stop_reason, v.link_model::float8[]"
     "  FROM unnest($6::text[], $7::int[], $8::uuid[], $9::bigint[], $10::int[], $11::smallint[],"
     "    $12::text[], $13::bytea[], $14::int[], $15::float8[], $16::float8[], $17::float8[],"
     "    $18::float8[], $19::float8[], $20::float8[], $21::float8[], $22::float8[],"
     "    $23::float8[], $24::float8[], $25::text[], $26::text[], $27::text[], $28::text[],"
     "    $29::text[], $30::text[], $31::text[], $32::text[], $33::text[], $34::text[],"
-    "    $35::text[], $36::text[])"
+    "    $35::text[], $36::text[], $37::text[])"
     "    WITH ORDINALITY"
     "    AS v(job_id, case_index, result_id, series_key, main, outcome, gpu_id, measurement, n,"
     "         median, mad, p05, p95, ci_low, ci_high, efficiency, price, began, ended, node_ids,"
     "         node_names, gpu_uuids, provider, region, kernel, agent_version, flags, regime,"
-    "         failure_reason, imported_from, stop_reason, position)"
+    "         failure_reason, imported_from, stop_reason, link_model, position)"
     "  JOIN fresh USING (job_id, case_index) JOIN judged USING (job_id, case_index)"
     "  ORDER BY v.position RETURNING result_id),"
     "sampled AS ("
     "  INSERT INTO sample (result_id, n, data)"
-    "  SELECT result_id, n, data FROM unnest($37::uuid[], $38::int[], $39::bytea[])"
+    "  SELECT result_id, n, data FROM unnest($38::uuid[], $39::int[], $40::bytea[])"
     "    AS s(result_id, n, data) JOIN stored USING (result_id)) "
     "SELECT fresh.job_id IS NOT NULL AS stored, judged.job_id IS NOT NULL AS exists,"
     "  coalesce(judged.held, false) AS held, coalesce(judged.known, false) AS known,"
@@ -257,8 +257,8 @@ void PostgresResultStore::Insert(pqxx::transaction_base& transaction, Batch& bat
       rows.gpu_uuids.Finish(), rows.providers.Finish(), rows.regions.Finish(),
       rows.kernels.Finish(), rows.agent_versions.Finish(), rows.flags.Finish(),
       rows.regimes.Finish(), rows.failure_reasons.Finish(), rows.origins.Finish(),
-      rows.stop_reasons.Finish(), rows.sample_result_ids.Finish(), rows.sample_counts.Finish(),
-      rows.sample_data.Finish());
+      rows.stop_reasons.Finish(), rows.link_models.Finish(), rows.sample_result_ids.Finish(),
+      rows.sample_counts.Finish(), rows.sample_data.Finish());
   batch.outcomes.clear();
   for (size_t i = 0; i < batch.results.size(); ++i) {
     const pqxx::row row = stored[static_cast<pqxx::result::size_type>(i)];

@@ -198,6 +198,7 @@ TEST(Migrate, JobsThatHadListsOfTheirOwnShareThem) {
   stores.Execute("DROP TABLE candidate_set");
   stores.Execute("ALTER TABLE job DROP COLUMN candidate_set");
   stores.Execute("ALTER TABLE job DROP COLUMN same_nodes");
+  stores.Execute("ALTER TABLE result DROP COLUMN link_model CASCADE");
   stores.Execute("DELETE FROM schema_migration WHERE name >= '0006'");
   const Status migrated = stores.database().Migrate();
   ASSERT_TRUE(migrated.ok()) << migrated;

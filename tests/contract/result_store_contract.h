@@ -181,6 +181,10 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "gpu.model = *20*",
                           "provider : *",
                           "efficiency > 0",
+                          "model_error > 0.1",
+                          "model_error = 0.125 AND model_sizes >= 7",
+                          "model_seconds = 0.5 AND model_latency_seconds < 1e-4",
+                          "model_bandwidth > 3e11 AND model_knee_bytes = 4e6",
                           "regime = compute",
                           "regime = comp*",
                           "stop_reason = confidence",
@@ -195,12 +199,27 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "repetition = 0"}) {
     EXPECT_EQ(Matching(yes), 1U) << yes;
   }
-  for (const char* no :
-       {"driver >= 580.105", "driver > 1000", "gpu.model = h200", "price > 2.5",
-        "flag != throttled", "parameters.x : *", "regime = memory", "stop_reason = max_samples",
-        "uncertainty > 0.025", "failure : *", "region : *", "time > 2026-01-02", "simulated = true",
-        "primary = false AND metric = tflops", "median < 70", "parameters.m > 10", "cuda < 9",
-        "benchmark = \"' OR '1'='1\"", "node = \"name-of\""}) {
+  for (const char* no : {"driver >= 580.105",
+                         "driver > 1000",
+                         "gpu.model = h200",
+                         "price > 2.5",
+                         "flag != throttled",
+                         "parameters.x : *",
+                         "regime = memory",
+                         "model_error < 0.1",
+                         "NOT model_error : *",
+                         "stop_reason = max_samples",
+                         "uncertainty > 0.025",
+                         "failure : *",
+                         "region : *",
+                         "time > 2026-01-02",
+                         "simulated = true",
+                         "primary = false AND metric = tflops",
+                         "median < 70",
+                         "parameters.m > 10",
+                         "cuda < 9",
+                         "benchmark = \"' OR '1'='1\"",
+                         "node = \"name-of\""}) {
     EXPECT_EQ(Matching(no), 0U) << no;
   }
   EXPECT_EQ(Matching("metric : *"), 2U);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/result_marks.h"
 #include "cli/utf8.h"
 #include "schema/result_flags.h"
+#include "storage/result_fields.h"
 
 namespace assay::cli {
 namespace {
@@ -120,6 +122,15 @@ TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {
   EXPECT_THAT(text, Not(HasSubstr("[3]")));
 }
 
+TEST(ResultsTableTest, ShowsHowWellTheModelOfTheOtherSizesFits) {
+  v1::StoredResult fitted = Gemm("4096", "bf16", 112);
+  EXPECT_THAT(ResultsTable({fitted}, {}), Not(HasSubstr("FIT")));
+  fitted.mutable_case_result()->mutable_prediction()->mutable_link_model()->set_error(0.125);
+  const std::string text = ResultsTable({fitted, Gemm("8192", "bf16", 112)}, {});
+  EXPECT_THAT(text, HasSubstr("  OF SPEC  FIT ±%\n"));
+  EXPECT_THAT(text, HasSubstr("    72.0%      12\n"));
+}
+
 TEST(ResultsTableTest, TheRegimeIsShownAndASheetFromMemoryMarked) {
   v1::StoredResult result = Gemm("4096", "bf16", 112);
   v1::Prediction& prediction = *result.mutable_case_result()->mutable_prediction();
@@ -220,6 +231,36 @@ TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
       EXPECT_LE(DisplayWidth(text.substr(start, end - start)), width) << text;
       start = end + 1;
     }
+  }
+}
+
+// A guess at a parameter that no benchmark has would never match.
+TEST(ResultsCsvTest, FiltersTakeItsColumnsOrSayUnderWhichName) {
+  const std::string guess = "did you mean `";
+  const std::set<std::string> parameters = {"batch", "bytes", "direction", "n", "nodes"};
+  std::string header = ResultsCsvHeader();
+  header.resize(header.find('\r'));
+  for (size_t begin = 0; begin <= header.size();) {
+    const size_t end = std::min(header.find(',', begin), header.size());
+    const std::string column = header.substr(begin, end - begin);
+    begin = end + 1;
+    const Status status = storage::ParseResultFilter(column + " > 0.1").status();
+    if (status.reason() != "UNKNOWN_FIELD") continue;
+    const std::string& hint = status.hint();
+    if (parameters.contains(column)) {
+      EXPECT_EQ(hint, guess + "parameters." + column + "`?");
+    } else if (hint.starts_with(guess)) {
+      const std::string field = hint.substr(guess.size(), hint.rfind('`') - guess.size());
+      EXPECT_THAT(field, Not(HasSubstr("parameters."))) << column;
+      EXPECT_TRUE(storage::ParseResultFilter(field + " : *").ok()) << column;
+    } else {
+      EXPECT_EQ(hint, "`" + column + "` stands in the CSV of results, and no filter takes it");
+    }
+  }
+  for (const char* field : {"model_seconds", "model_latency_seconds", "model_bandwidth",
+                            "model_knee_bytes", "model_error", "model_sizes"}) {
+    EXPECT_THAT(header, HasSubstr(field));
+    EXPECT_TRUE(storage::ParseResultFilter(field + std::string(" > 0.1")).ok()) << field;
   }
 }
 
