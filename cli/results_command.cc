@@ -125,7 +125,8 @@ void AddResultsCommand(CLI::App& app, Context& context) {
   command->footer(
       "In the table, ±% is half of the median's 95% confidence interval, in percent of the median: "
       "empty below six samples. FIT ±% is how far the times of other sizes are from the fitted "
-      "line that predicts this one, in the median. Letters under FLAGS are explained below the table.");
+      "line that predicts this one, in the median. Letters under FLAGS are explained below the "
+      "table.");
   auto options = std::make_shared<ResultsOptions>();
   AddQueryOptions(*command, options->query);
   AddOutputOption(*command, options->format);
