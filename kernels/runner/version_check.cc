@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/difference.h"
+#include "common/list_text.h"
 #include "common/nccl_variables.h"
 #include "kernels/platform.h"
 
@@ -35,12 +36,10 @@ Versions Unpack(const std::string& text) {
 
 // "rank 1", "ranks 0, 2, 3".
 std::string RankText(const std::vector<size_t>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  for (size_t i = 0; i < ranks.size() && i < kMostRanksNamed; ++i) {
-    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]);
-  }
-  const size_t more = ranks.size() - std::min(ranks.size(), kMostRanksNamed);
-  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+  std::vector<std::string> names;
+  names.reserve(ranks.size());
+  for (const size_t rank : ranks) names.push_back(std::to_string(rank));
+  return (names.size() == 1 ? "rank " : "ranks ") + JoinSome(names, kMostRanksNamed);
 }
 
 std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Versions>& all) {
