@@ -153,6 +153,8 @@ void ReadParameters(const YamlNode& parameters, const std::string& field, FieldR
       ReadGpus(entry.value, path, reader, matrix);
     } else if (entry.key == "counters") {
       if (const auto wanted = reader.Boolean(entry.value, path)) matrix.set_counters(*wanted);
+    } else if (entry.key == "unplaceable") {
+      matrix.set_unplaceable(ReadUnplaceable(entry.value, path, reader));
     } else if (entry.key == "nccl") {
       if (entry.value.faulty) continue;
       ReadNccl(entry.value, path, "benchmarks[" + std::to_string(position) + "].nccl", reader,
@@ -192,6 +194,14 @@ void ReadEntry(const YamlNode& item, const std::string& field, FieldReader& read
 }
 
 }  // namespace
+
+v1::Unplaceable ReadUnplaceable(const YamlNode& value, const std::string& field,
+                                FieldReader& reader) {
+  const int choice = reader.Choice(value, field, {"refuse", "skip"});
+  return choice < 0    ? v1::UNPLACEABLE_UNSPECIFIED
+         : choice == 0 ? v1::UNPLACEABLE_REFUSE
+                       : v1::UNPLACEABLE_SKIP;
+}
 
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec) {
   if (value.kind != YamlNode::Kind::kSequence || value.items.empty()) {

@@ -9,6 +9,7 @@
 #include "cli/campaign_file.h"
 #include "cli/context.h"
 #include "cli/format.h"
+#include "cli/left_out_text.h"
 #include "cli/pages.h"
 #include "cli/progress.h"
 #include "cli/utf8.h"
@@ -73,14 +74,17 @@ ExitCode Submit(Context& context, const SubmitOptions& options) {
   const v1::Campaign& campaign = response->campaign();
   const std::string size =
       Count(JobTotal(campaign.jobs()), "job") + " with " + Count(campaign.case_count(), "case");
+  const int width = StyleOf(STDOUT_FILENO).width;
+  const std::string left_out = LeftOutText(campaign, width);
   if (options.dry_run) {
-    Print(Sanitize(options.file) + ": valid; would run " + size + ". Nothing was submitted.\n");
+    Print(Sanitize(options.file) + ": valid; would run " + size + ". Nothing was submitted.\n" +
+          left_out);
     return kExitDone;
   }
   const std::string id = Sanitize(campaign.campaign_id());
   const std::string submitted =
       "Submitted campaign " + Sanitize(campaign.name()) + " (" + id + "): " + size;
-  Print(Wrap(submitted, StyleOf(STDOUT_FILENO).width, 2) + "\n");
+  Print(Wrap(submitted, width, 2) + "\n" + left_out);
   if (!interrupt) {
     Print("Watch it: assay campaign watch " + id + "\n");
     return kExitDone;
@@ -96,8 +100,12 @@ Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
                {"JOBS", Align::kLeft, 1},
                {"CREATED", Align::kLeft, 2}});
   for (const v1::Campaign& campaign : campaigns) {
-    table.Add({campaign.campaign_id(), campaign.name(), CampaignOutcome(campaign),
-               std::to_string(campaign.cases_done()) + "/" + std::to_string(campaign.case_count()),
+    std::string cases =
+        std::to_string(campaign.cases_done()) + "/" + std::to_string(campaign.case_count());
+    if (const int64_t left_out = LeftOutCases(campaign); left_out > 0) {
+      cases += ", " + std::to_string(left_out) + " left out";
+    }
+    table.Add({campaign.campaign_id(), campaign.name(), CampaignOutcome(campaign), cases,
                DescribeJobs(campaign.jobs()), FormatTime(campaign.create_time())});
   }
   return table;
@@ -107,7 +115,7 @@ std::string CampaignCsv(const std::vector<v1::Campaign>& campaigns) {
   std::string csv =
       CsvRecord({"campaign_id", "name", "state", "verdict", "priority", "cases_done", "case_count",
                  "jobs_queued", "jobs_running", "jobs_succeeded", "jobs_failed", "jobs_cancelled",
-                 "jobs_skipped", "create_time", "end_time"});
+                 "jobs_skipped", "create_time", "end_time", "cases_left_out"});
   for (const v1::Campaign& c : campaigns) {
     csv += CsvRecord({c.campaign_id(), c.name(), v1::CampaignState_Name(c.state()),
                       v1::Verdict_Name(c.verdict()), std::to_string(c.priority()),
@@ -115,7 +123,8 @@ std::string CampaignCsv(const std::vector<v1::Campaign>& campaigns) {
                       std::to_string(c.jobs().queued()), std::to_string(c.jobs().running()),
                       std::to_string(c.jobs().succeeded()), std::to_string(c.jobs().failed()),
                       std::to_string(c.jobs().cancelled()), std::to_string(c.jobs().skipped()),
-                      FormatTimeExact(c.create_time()), FormatTimeExact(c.end_time())});
+                      FormatTimeExact(c.create_time()), FormatTimeExact(c.end_time()),
+                      std::to_string(LeftOutCases(c))});
   }
   return csv;
 }

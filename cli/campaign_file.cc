@@ -49,8 +49,9 @@ class CampaignReader {
 
  private:
   static std::vector<std::string> Fields() {
-    return {"name",     "nodes",    "exclusive",  "placement", "repetitions", "timeout", "retries",
-            "priority", "counters", "mixed_gpus", "nccl",      "benchmarks",  "accept"};
+    return {"name",        "nodes",   "exclusive",  "placement", "unplaceable",
+            "repetitions", "timeout", "retries",    "priority",  "counters",
+            "mixed_gpus",  "nccl",    "benchmarks", "accept"};
   }
 
   static bool Given(const YamlNode& root, std::string_view key) {
@@ -78,6 +79,8 @@ class CampaignReader {
                             : choice == 1 ? v1::PLACEMENT_POLICY_ANY
                                           : v1::PLACEMENT_POLICY_PAIRS);
       }
+    } else if (key == "unplaceable") {
+      spec_.set_unplaceable(ReadUnplaceable(value, key, reader_));
     } else if (key == "repetitions") {
       spec_.set_repetitions(reader_.Integer(value, key, 1, kMaxRepetitions).value_or(1));
     } else if (key == "retries") {

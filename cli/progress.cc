@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/field_reader.h"
+#include "cli/left_out_text.h"
 #include "cli/utf8.h"
 #include "cli/waiting_text.h"
 #include "common/list_text.h"
@@ -259,7 +260,7 @@ std::string CampaignProgress::Summary(const Style& style) const {
   }
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +
-          std::to_string(campaign_.case_count()) + " done\n";
+          std::to_string(campaign_.case_count()) + " done\n" + LeftOutText(campaign_, style.width);
   for (const std::string& line : Waits()) {
     text += "  Waits: " + Wrap(line, style.width - kWaitIndent, kWaitIndent) + "\n";
   }

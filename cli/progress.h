@@ -38,7 +38,7 @@ class CampaignProgress {
   // style's width.
   std::vector<std::string> Render(const Style& style, double now) const;
 
-  // Verdict, jobs, what they wait for, and rules.
+  // Verdict, jobs, what was left out, what jobs wait for, and rules.
   std::string Summary(const Style& style) const;
 
   static constexpr size_t kMostJobs = 16;

@@ -275,6 +275,7 @@ v1::Campaign FakeJobStore::CampaignMessage(const std::string& id, const Campaign
   *message.mutable_create_time() = ToTimestamp(row.create_time);
   if (row.end_time) *message.mutable_end_time() = ToTimestamp(*row.end_time);
   *message.mutable_spec() = row.spec;
+  message.mutable_left_out()->Swap(message.mutable_spec()->mutable_left_out());
   return message;
 }
 

@@ -75,12 +75,15 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
     campaign.mutable_jobs()->set_queued(static_cast<int>(expansion.jobs.size()));
     campaign.set_case_count(static_cast<int>(expansion.case_runs));
     *campaign.mutable_spec() = request.spec();
+    campaign.mutable_spec()->clear_left_out();
+    *campaign.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
     return campaign;
   }
   storage::NewCampaign campaign;
   campaign.campaign_id = NewUuid();
   campaign.request_id = request.request_id().empty() ? NewUuid() : request.request_id();
   campaign.spec = request.spec();
+  *campaign.spec.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
   campaign.jobs = std::move(expansion.jobs);
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign created, environment_.jobs.CreateCampaign(campaign));
   Log().info("campaign {} ({}): {} jobs, {} cases", created.name(), created.campaign_id(),

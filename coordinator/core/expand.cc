@@ -66,6 +66,7 @@ class Expander {
     CheckMatrices();
     CheckNcclOf(spec_, schemas_, violations_);
     MakeGroups();
+    RefuseIfNothingIsLeft();
     CheckAcceptRules();
     CheckJobCounts();
     ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", "INVALID_CAMPAIGN"));
@@ -96,15 +97,21 @@ class Expander {
       return;
     }
     nodes_ = *std::move(matching);
+    if (Result<std::vector<v1::Node>> known = MatchingNodes(*filter, fleet); known.ok()) {
+      known_ = *std::move(known);
+    }
     if (!nodes_.empty()) return;
     std::string why = ExplainNoMatch(*filter, connected_);
-    const Result<std::vector<v1::Node>> known = MatchingNodes(*filter, fleet);
-    if (known.ok() && !known->empty()) {
-      std::vector<std::string> names;
-      for (const v1::Node& node : *known) names.push_back(node.description().name());
-      why += "; disconnected nodes match: " + JoinSome(names);
-    }
+    if (!known_.empty()) why += "; disconnected nodes match: " + JoinSome(DisconnectedNames());
     violations_.Add("nodes", std::move(why), line);
+  }
+
+  std::vector<std::string> DisconnectedNames() const {
+    std::vector<std::string> names;
+    for (const v1::Node& node : known_) {
+      if (node.state() != v1::NODE_STATE_CONNECTED) names.push_back(node.description().name());
+    }
+    return names;
   }
 
   void CheckMatrices() {
@@ -203,6 +210,10 @@ class Expander {
           checked.path,
           checked.spec->line()};
       Placements placements = Place(request, eligible, violations_);
+      if (placements.lack) {
+        LeaveOut(checked, group, request, *std::move(placements.lack));
+        continue;
+      }
       if (spec_.placement() == v1::PLACEMENT_POLICY_ANY) {
         for (Placement& placement : placements.list) {
           storage::NodeIds& candidates = placement.candidate_node_ids;
@@ -216,6 +227,46 @@ class Expander {
       // Beyond the limits only the counts matter.
       if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
     }
+  }
+
+  // What `unplaceable` makes of cases for which the nodes that are there do not suffice.
+  void LeaveOut(const CheckedMatrix& checked, const Group& group, const PlacementRequest& request,
+                Violation lack) {
+    const v1::Unplaceable own = checked.spec->unplaceable();
+    const bool skip =
+        (own == v1::UNPLACEABLE_UNSPECIFIED ? spec_.unplaceable() : own) == v1::UNPLACEABLE_SKIP;
+    if (!skip || WouldFitOnceAllAreBack(request)) {
+      if (skip) {
+        lack.description += "; with nodes that match and are disconnected there would be enough (" +
+                            JoinSome(DisconnectedNames()) +
+                            "): start their agents, or remove the nodes";
+      }
+      violations_.Add(lack.field, lack.description, lack.line);
+      return;
+    }
+    v1::LeftOut& left_out = left_out_.emplace_back();
+    left_out.set_benchmark_index(checked.index);
+    left_out.set_benchmark(checked.schema->name());
+    left_out.set_line(checked.spec->line());
+    left_out.set_ranks(group.ranks);
+    left_out.set_nodes(group.nodes);
+    left_out.set_case_count(static_cast<int>(group.cases.size()));
+    left_out.set_reason(lack.description);
+    lacks_.push_back(std::move(lack));
+  }
+
+  // Of a job that lacks nodes now.
+  bool WouldFitOnceAllAreBack(const PlacementRequest& request) const {
+    if (known_.size() == nodes_.size()) return false;
+    Violations unheard;
+    const std::vector<v1::Node> eligible =
+        EligibleNodes(request.schema, known_, request.path, request.line, unheard);
+    return Place(request, eligible, unheard).count > 0;
+  }
+
+  void RefuseIfNothingIsLeft() {
+    if (job_count_ > 0 || !violations_.empty()) return;
+    for (const Violation& lack : lacks_) violations_.Add(lack.field, lack.description, lack.line);
   }
 
   // `ranks` or `nodes` of a case: 1 where the benchmark has no such parameter.
@@ -233,6 +284,8 @@ class Expander {
   }
 
   void CheckAcceptRules() {
+    // Other faults, or more jobs than may be, hide what else would run.
+    const bool some_left_out = violations_.empty() && !left_out_.empty() && job_count_ <= kMaxJobs;
     for (int i = 0; i < spec_.accept_size(); ++i) {
       const v1::AcceptRule& rule = spec_.accept(i);
       const std::string path = fmt::format("accept[{}]", i);
@@ -262,7 +315,22 @@ class Expander {
       const Status sound = CheckAcceptRule(*parsed, schema->second,
                                            cases == cases_.end() ? nullptr : &cases->second);
       if (!sound.ok()) violations_.Add(path, sound.message(), rule.line());
+      if (sound.ok() && some_left_out && !RunsACaseOf(*parsed)) {
+        violations_.Add(path,
+                        "can only fail: `unplaceable: skip` leaves out every case that it is "
+                        "about; take nodes that can run one, or drop the rule",
+                        rule.line());
+      }
     }
+  }
+
+  bool RunsACaseOf(const AcceptRule& rule) const {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return group.schema->name() == rule.benchmark &&
+             std::any_of(group.cases.begin(), group.cases.end(), [&](const auto& one) {
+               return Covers(rule, {one.parameters().begin(), one.parameters().end()});
+             });
+    });
   }
 
   void CheckJobCounts() {
@@ -284,6 +352,7 @@ class Expander {
   Expansion MakeJobs() const {
     Expansion expansion;
     expansion.case_runs = case_runs_;
+    expansion.left_out = left_out_;
     for (int repetition = 1; repetition <= RepetitionsOf(spec_); ++repetition) {
       for (const Group& group : groups_) {
         for (const Placement& placement : group.placements) {
@@ -316,11 +385,14 @@ class Expander {
   Violations violations_;
   std::vector<v1::Node> connected_;
   std::vector<v1::Node> nodes_;  // Those that the filter selects.
+  std::vector<v1::Node> known_;  // And the disconnected ones that it does.
   std::map<std::string, v1::BenchmarkSchema> schemas_;
   std::vector<CheckedMatrix> matrices_;
   std::vector<Group> groups_;
   std::set<storage::NodeIds> candidate_lists_;  // Alike ones, of whatever entry, are one.
   std::map<std::string, std::vector<ParameterMap>> cases_;  // By benchmark.
+  std::vector<v1::LeftOut> left_out_;
+  std::vector<Violation> lacks_;  // The faults that these would have been.
   int64_t job_count_ = 0;
   int64_t case_runs_ = 0;
 };

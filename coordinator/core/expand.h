@@ -25,6 +25,8 @@ struct Expansion {
   std::vector<storage::NewJob> jobs;
   // Cases to run, over all jobs.
   int64_t case_runs = 0;
+  // What `unplaceable: skip` leaves out, in the order of the spec.
+  std::vector<v1::LeftOut> left_out;
 };
 
 // Judges `spec` against the connected nodes of `fleet` and what they can run, and makes

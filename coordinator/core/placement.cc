@@ -52,7 +52,13 @@ bool HasAll(const std::set<int>& present, const std::vector<int>& wanted) {
 
 Placements Listed(std::vector<Placement> list) {
   const auto count = static_cast<int64_t>(list.size());
-  return {std::move(list), count};
+  return {std::move(list), count, {}};
+}
+
+// None, for want of nodes or GPUs. `field`: ".ranks" of the entry, or "" for the entry.
+Placements Lacking(const PlacementRequest& request, const std::string& field,
+                   std::string description) {
+  return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
 }
 
 // The GPUs that `count` ranks use on a node: the first ones given, else from 0 on.
@@ -138,16 +144,14 @@ bool CheckListedGpus(const PlacementRequest& request, const std::vector<v1::Node
   return false;
 }
 
-std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
-                                   const std::vector<v1::Node>& nodes, Violations& violations) {
+Placements PlaceOnGpus(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                       Violations& violations) {
   const auto ranks = static_cast<size_t>(request.ranks);
   if (!CheckListedGpus(request, nodes, ranks, violations)) return {};
   if (ranks == 1 && request.policy != v1::PLACEMENT_POLICY_ANY) {
     std::vector<Placement> placements = PlaceOnEachGpu(request, nodes);
-    if (placements.empty()) {
-      violations.Add(request.path, "no matching node has a GPU", request.line);
-    }
-    return placements;
+    if (placements.empty()) return Lacking(request, "", "no matching node has a GPU");
+    return Listed(std::move(placements));
   }
   const std::vector<int> indices = FirstGpus(request, request.ranks);
   std::vector<v1::Node> enough;
@@ -158,19 +162,17 @@ std::vector<Placement> PlaceOnGpus(const PlacementRequest& request,
     if (HasAll(own, indices)) enough.push_back(node);
   }
   if (enough.empty()) {
-    violations.Add(request.path + (request.schema.collective() ? ".ranks" : ""),
+    return Lacking(request, request.schema.collective() ? ".ranks" : "",
                    fmt::format("{} rank{} on GPUs of one node: the most that any matching node "
                                "has is {} GPU{}",
-                               ranks, ranks == 1 ? "" : "s", most, most == 1 ? "" : "s"),
-                   request.line);
-    return {};
+                               ranks, ranks == 1 ? "" : "s", most, most == 1 ? "" : "s"));
   }
   std::vector<v1::Node> alike = OfOneModel(enough, indices);
   const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
   if (alike.size() == enough.size() || (any && !alike.empty())) {
-    return PlaceOnNodes(request, alike, indices);
+    return Listed(PlaceOnNodes(request, alike, indices));
   }
-  if (request.mixed_gpus) return PlaceOnNodes(request, enough, indices);
+  if (request.mixed_gpus) return Listed(PlaceOnNodes(request, enough, indices));
   std::vector<v1::Node> mixed;
   std::copy_if(enough.begin(), enough.end(), std::back_inserter(mixed), [&](const v1::Node& node) {
     return !GpuMismatch({&node.description()}, indices).empty();
@@ -197,28 +199,31 @@ Placements PlaceOnGroups(const PlacementRequest& request, const std::vector<std:
   return placements;
 }
 
-// The nodes that have `gpu_indices`; empty after a violation, if these are fewer than
-// `request.nodes`.
-std::vector<v1::Node> NodesWith(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
-                                const std::vector<int>& gpu_indices, Violations& violations) {
-  std::vector<v1::Node> enough;
+std::vector<v1::Node> NodesWith(const std::vector<v1::Node>& nodes,
+                                const std::vector<int>& gpu_indices) {
+  std::vector<v1::Node> having;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(having),
+               [&](const v1::Node& node) { return HasAll(GpusOf(node), gpu_indices); });
+  return having;
+}
+
+// `having` of the nodes, fewer than are needed, have the GPUs.
+std::string TooFewNodes(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+                        size_t having) {
+  const int each = request.ranks / request.nodes;
+  std::string text =
+      fmt::format("{} ranks over {} nodes need {} nodes with {} each; ", request.ranks,
+                  request.nodes, request.nodes, each == 1 ? "a GPU" : fmt::format("{} GPUs", each));
+  text += having == nodes.size()
+              ? fmt::format("{} node{}: ", having, having == 1 ? " matches" : "s match")
+              : fmt::format("{} of {} matching node{} {} {}: ", having, nodes.size(),
+                            nodes.size() == 1 ? "" : "s", having == 1 ? "has" : "have",
+                            each == 1 ? "one" : "them");
   std::vector<std::string> found;
   for (const v1::Node& node : nodes) {
-    const std::set<int> own = GpusOf(node);
-    if (HasAll(own, gpu_indices)) enough.push_back(node);
-    found.push_back(fmt::format("{} has {}", node.description().name(), own.size()));
+    found.push_back(fmt::format("{} has {}", node.description().name(), GpusOf(node).size()));
   }
-  if (enough.size() >= static_cast<size_t>(request.nodes)) return enough;
-  const size_t each = gpu_indices.size();
-  violations.Add(
-      request.path + ".nodes",
-      fmt::format("{} ranks over {} nodes need {} GPU{} of each, and {} of {} matching nodes "
-                  "{} {}: {}",
-                  request.ranks, request.nodes, each, each == 1 ? "" : "s", enough.size(),
-                  nodes.size(), enough.size() == 1 ? "has" : "have", each == 1 ? "it" : "them",
-                  JoinSome(found)),
-      request.line);
-  return {};
+  return text + JoinSome(found);
 }
 
 bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1::Node>& nodes) {
@@ -272,8 +277,10 @@ Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1:
   const int each = request.ranks / request.nodes;
   if (!CheckListedGpus(request, nodes, static_cast<size_t>(each), violations)) return {};
   const std::vector<int> indices = FirstGpus(request, each);
-  const std::vector<v1::Node> having = NodesWith(request, nodes, indices, violations);
-  if (having.empty()) return {};
+  const std::vector<v1::Node> having = NodesWith(nodes, indices);
+  if (having.size() < static_cast<size_t>(request.nodes)) {
+    return Lacking(request, ".nodes", TooFewNodes(request, nodes, having.size()));
+  }
   const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
   const std::vector<Nodes> sets = SetsOf(request, having, indices);
   const bool one_model = std::all_of(sets.begin(), sets.end(), [&](const auto& set) {
@@ -308,11 +315,9 @@ Placements PlaceOnNetwork(const PlacementRequest& request, const std::vector<v1:
   if (nodes.size() < ranks) {
     std::vector<std::string> names;
     for (const v1::Node& node : nodes) names.push_back(node.description().name());
-    violations.Add(request.path + ".ranks",
-                   fmt::format("{} ranks need {} nodes, and {} match: {}", ranks, ranks,
-                               nodes.size(), JoinSome(names)),
-                   request.line);
-    return {};
+    return Lacking(request, ".ranks",
+                   fmt::format("{} ranks need {} nodes; {} node{}: {}", ranks, ranks, names.size(),
+                               names.size() == 1 ? " matches" : "s match", JoinSome(names)));
   }
   return PlaceOnGroups(request, IdsOf(nodes), request.ranks, {});
 }
@@ -351,7 +356,7 @@ Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& n
     case v1::RESOURCE_KIND_GPU:
       if (request.nodes > 1) return PlaceOverNodes(request, nodes, violations);
       if (!PairsFit(request, 1, request.schema.collective() ? "nodes" : "", violations)) return {};
-      return Listed(PlaceOnGpus(request, nodes, violations));
+      return PlaceOnGpus(request, nodes, violations);
     case v1::RESOURCE_KIND_NETWORK:
       return PlaceOnNetwork(request, nodes, violations);
     default:

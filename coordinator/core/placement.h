@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct Placements {
   std::vector<Placement> list;
   // How many there are; beyond PlacementRequest::most the list is left empty.
   int64_t count = 0;
+  // Set if there is none because the nodes are too few or have too few GPUs: what is
+  // needed, and what there is.
+  std::optional<Violation> lack;
 };
 
 struct PlacementRequest {
@@ -57,8 +61,9 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
 //            group taking the last R nodes, so that every node is covered.
 //                                           ANY: one, on any R nodes.
 //            PAIRS (of two nodes alone): every pair, in the rounds of a tournament.
-// Too few nodes or GPUs is a violation that says how many there are; so are nodes of
-// which no placement has the same driver, CUDA runtime and NCCL. ANY takes GPU nodes that
+// Too few nodes or GPUs is the answer's `lack`, which says how many there are, and no
+// violation; `gpus` that no node has, or fewer than ranks, are one. So are nodes of which
+// no placement has the same driver, CUDA runtime and NCCL. ANY takes GPU nodes that
 // agree in these; a group of EACH or a pair that does not is placed, and fails with that
 // reason when its turn comes.
 // GPUs of one model come together: ANY takes the largest set of nodes of one model, EACH

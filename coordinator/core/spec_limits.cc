@@ -61,6 +61,14 @@ void CheckCampaignFields(const v1::CampaignSpec& spec, Violations& violations) {
   if (!v1::PlacementPolicy_IsValid(spec.placement())) {
     violations.Add("placement", "must be each, any or pairs", LineOf(spec, "placement"));
   }
+  if (!v1::Unplaceable_IsValid(spec.unplaceable())) {
+    violations.Add("unplaceable", "must be refuse or skip", LineOf(spec, "unplaceable"));
+  }
+  for (int i = 0; i < spec.benchmarks_size(); ++i) {
+    if (v1::Unplaceable_IsValid(spec.benchmarks(i).unplaceable())) continue;
+    violations.Add(fmt::format("benchmarks[{}].unplaceable", i), "must be refuse or skip",
+                   spec.benchmarks(i).line());
+  }
   if (spec.benchmarks().empty()) {
     violations.Add("benchmarks", "is empty; a campaign needs at least one benchmark",
                    LineOf(spec, "benchmarks"));

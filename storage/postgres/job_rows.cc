@@ -77,6 +77,7 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
     *message.mutable_end_time() = ToTimestamp(TimeOf(row["end_time"]));
   }
   message.mutable_spec()->ParseFromString(BytesOf(row["spec"]));
+  message.mutable_left_out()->Swap(message.mutable_spec()->mutable_left_out());
   v1::JobCounts* jobs = message.mutable_jobs();
   jobs->set_queued(row["queued"].as<int>());
   jobs->set_running(row["running"].as<int>());

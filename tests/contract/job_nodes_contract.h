@@ -1,4 +1,5 @@
-// What every JobStore does for jobs that lack nodes, or may choose from many.
+// What every JobStore does for jobs that lack nodes, or may choose from many, and for
+// cases that became no job for want of nodes.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -76,6 +77,33 @@ TEST_P(JobNodesContract, AJobForManyNodesNamesTheFirstAndCountsTheRest) {
   EXPECT_EQ(listed->items[0].node_names(0), "name-" + nodes[1]);
   EXPECT_EQ(listed->items[0].more_node_count(), 0);
   EXPECT_EQ(listed->items[1].node_names_size(), kNamedCandidates) << "it never had one";
+}
+
+TEST_P(JobNodesContract, WhatWasLeftOutStaysWithTheCampaign) {
+  NewCampaign campaign = MakeCampaign({MakeJob({"a"})});
+  v1::LeftOut& left_out = *campaign.spec.add_left_out();
+  left_out.set_benchmark_index(1);
+  left_out.set_benchmark("all_reduce");
+  left_out.set_line(9);
+  left_out.set_ranks(8);
+  left_out.set_nodes(2);
+  left_out.set_case_count(6);
+  left_out.set_reason("too few GPUs");
+  const std::string id = Create(campaign);
+  // Sent again, to a fleet that could take it by now or could take less.
+  NewCampaign again = campaign;
+  again.campaign_id = NewUuid();
+  again.spec.clear_left_out();
+  EXPECT_EQ(Create(again), id);
+  ASSERT_TRUE(jobs().SetVerdict(id, v1::VERDICT_PASSED, {}).ok());
+
+  const v1::Campaign stored = Campaign(id);
+  ASSERT_EQ(stored.left_out_size(), 1);
+  EXPECT_EQ(stored.left_out(0).SerializeAsString(), left_out.SerializeAsString());
+  EXPECT_EQ(stored.spec().left_out_size(), 0);
+  const auto listed = jobs().ListCampaigns({});
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_EQ(listed->items[0].left_out_size(), 1);
 }
 
 TEST_P(JobNodesContract, TellsWhichAbsentNodesJobsWaitFor) {

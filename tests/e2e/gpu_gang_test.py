@@ -1,5 +1,6 @@
 """Gangs of GPUs that do not exist, over several agents: which GPUs a result names, which
-models a gang may have, and NCCL's variables from the campaign to the filter.
+models a gang may have, what is left out where they are too few, and NCCL's variables from the
+campaign to the filter.
 
 The agents read fake NVML libraries, and their runner is assay-runner with a fake GPU.
 """
@@ -21,6 +22,15 @@ timeout: 60s
 {more}
 benchmarks:
   - fake_all_reduce: {{ranks: 4, nodes: 2}}
+"""
+TOO_LARGE = """
+name: partly
+nodes: name = a
+timeout: 60s
+unplaceable: skip
+benchmarks:
+  - fake_all_reduce: {ranks: [2, 16]}
+  - fake_all_reduce: {ranks: 4, nodes: 2}
 """
 
 
@@ -58,6 +68,7 @@ class GpuGangTest(unittest.TestCase):
             fleet.gpu_agent("d", "NVIDIA H200", found="NVIDIA H100 PCIe")
             self.check_nccl(fleet)
             self.check_models(fleet)
+            self.check_left_out(fleet)
 
     def check_nccl(self, fleet):
         ended = fleet.run("ring", "name = a OR name = b", "nccl: {NCCL_ALGO: Ring}")
@@ -97,6 +108,27 @@ class GpuGangTest(unittest.TestCase):
             models.reverse()
         self.assertEqual(result["provenance"]["gpu_models"], models)
         self.assertEqual(len(set(result["provenance"]["gpu_uuids"])), 4)
+
+    def check_left_out(self, fleet):
+        file = fleet.write_campaign(TOO_LARGE)
+        told = ("  Left out: 2 cases that no matching node can take\n"
+                "    16 ranks on GPUs of one node: the most that any matching node has is 8 GPUs\n"
+                "      fake_all_reduce (line 7, 1 case)\n"
+                "    4 ranks over 2 nodes need 2 nodes with 2 GPUs each; 1 node matches: a has 8\n"
+                "      fake_all_reduce (line 8, 1 case)\n")
+        self.assertIn(told, fleet.cli("campaign", "submit", "--dry-run", file).stdout)
+        self.assertIn(told, fleet.cli("campaign", "submit", file).stdout)
+        ended = fleet.await_end("partly")
+        self.assertEqual(ended["verdict"], "VERDICT_PASSED", ended)
+        self.assertEqual(ended["case_count"], 1)
+        self.assertEqual([(one["line"], one["ranks"], one["nodes"]) for one in ended["left_out"]],
+                         [(7, 16, 1), (8, 4, 2)])
+        self.assertEqual(ended["spec"]["left_out"], [])
+        self.assertIn(told, fleet.cli("campaign", "show", "partly").stdout)
+        self.assertIn("1/1, 2 left out", fleet.cli("campaign", "list").stdout)
+        refused = fleet.write_campaign(TOO_LARGE.replace("unplaceable: skip", "priority: 1"))
+        self.assertIn("the most that any matching node has is 8 GPUs",
+                      fleet.cli("campaign", "submit", refused, code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -125,10 +125,11 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
                    "nodes: ''\n"
                    "benchmarks: gemm\n"
                    "accept: {}\n"
-                   "counters: yes\n"),
+                   "counters: yes\n"
+                   "unplaceable: skipped\n"),
             "f:1:1: nam: no such field; did you mean \"name\"? Allowed: name, nodes, exclusive, "
-            "placement, repetitions, timeout, retries, priority, counters, mixed_gpus, nccl, "
-            "benchmarks, accept\n"
+            "placement, unplaceable, repetitions, timeout, retries, priority, counters, "
+            "mixed_gpus, nccl, benchmarks, accept\n"
             "f:1:1: name: is missing; a campaign needs a name, for example \"name: nightly\"\n"
             "f:2:12: exclusive: \"cpu\" is not one of node, gpu\n"
             "f:3:12: placement: found a list; write one of each, any, pairs\n"
@@ -142,7 +143,25 @@ TEST(CampaignFileTest, SaysEverythingThatIsWrongAtOnce) {
             "starts with \"- \"\n"
             "f:10:9: accept: found a map; write a list of rules, for example \"- "
             "gemm[dtype=bf16].tflops >= 65% of spec\"\n"
-            "f:11:11: counters: \"yes\" is not one of true, false\n");
+            "f:11:11: counters: \"yes\" is not one of true, false\n"
+            "f:12:14: unplaceable: \"skipped\" is not one of refuse, skip\n");
+}
+
+TEST(CampaignFileTest, WhatBecomesOfTheUnplaceableIsSaidForAllAndForOne) {
+  const CampaignFile file = ParseCampaign(
+      "name: a\n"
+      "unplaceable: skip\n"
+      "benchmarks:\n"
+      "  - all_reduce: {ranks: 8}\n"
+      "  - gemm: {m: 64, unplaceable: refuse}\n");
+  EXPECT_EQ(FormatFaults("f", file.faults), "");
+  EXPECT_EQ(file.spec.unplaceable(), v1::UNPLACEABLE_SKIP);
+  EXPECT_EQ(file.spec.lines().at("unplaceable"), 2);
+  EXPECT_EQ(file.spec.benchmarks(0).unplaceable(), v1::UNPLACEABLE_UNSPECIFIED);
+  EXPECT_EQ(file.spec.benchmarks(1).unplaceable(), v1::UNPLACEABLE_REFUSE);
+  EXPECT_EQ(file.spec.benchmarks(1).axes_size(), 1);
+  EXPECT_THAT(EntryFaults("gemm: {unplaceable: [skip]}"),
+              HasSubstr("unplaceable: found a list; write one of refuse, skip"));
 }
 
 TEST(CampaignFileTest, NcclsVariablesWithTheirLines) {

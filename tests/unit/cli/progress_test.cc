@@ -169,6 +169,37 @@ TEST(CampaignProgressTest, SummaryExplainsTheVerdict) {
             "          no result matches\n");
 }
 
+TEST(CampaignProgressTest, TheSummaryOfWhatPassedTellsWhatDidNotRun) {
+  v1::WatchCampaignResponse message;
+  v1::Campaign& campaign = *message.mutable_campaign();
+  campaign = ActiveCampaign();
+  campaign.set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  campaign.set_verdict(v1::VERDICT_PASSED);
+  const auto leave_out = [&](const char* benchmark, int line, int cases, const char* reason) {
+    v1::LeftOut& one = *campaign.add_left_out();
+    one.set_benchmark(benchmark);
+    one.set_line(line);
+    one.set_case_count(cases);
+    one.set_reason(reason);
+  };
+  leave_out("all_reduce", 9, 8, "8 ranks need 8 GPUs\x1b[2J");
+  leave_out("tcp_all_reduce", 10, 1, "2 ranks need 2 nodes");
+  leave_out("all_gather", 0, 2, "8 ranks need 8 GPUs\x1b[2J");
+  CampaignProgress progress;
+  progress.Apply(message);
+  const std::string summary = progress.Summary({});
+  EXPECT_THAT(summary,
+              ::testing::HasSubstr("  Cases: 2 of 8 done\n"
+                                   "  Left out: 11 cases that no matching node can take\n"
+                                   "    8 ranks need 8 GPUs\uFFFD[2J\n"
+                                   "      all_reduce (line 9, 8 cases), all_gather (2 cases)\n"
+                                   "    2 ranks need 2 nodes\n"
+                                   "      tcp_all_reduce (line 10, 1 case)\n"));
+  for (int i = 0; i < 20; ++i) leave_out("reduce", i, 1, std::to_string(i).c_str());
+  progress.Apply(message);
+  EXPECT_THAT(progress.Summary({}), ::testing::HasSubstr("    and for 10 more reasons\n"));
+}
+
 v1::WaitingJobs Waiting(int jobs, int needed, const std::vector<std::string>& nodes) {
   v1::WaitingJobs waiting;
   waiting.set_jobs(jobs);

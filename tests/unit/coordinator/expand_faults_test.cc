@@ -121,7 +121,7 @@ std::vector<Fault> Faults() {
          s = MakeSpec("tcp_all_reduce");
          AddAxis(First(s), "ranks", {"4"});
        },
-       "benchmarks[0].ranks", "4 ranks need 4 nodes, and 3 match: a, b, c"},
+       "benchmarks[0].ranks", "4 ranks need 4 nodes; 3 nodes match: a, b, c"},
       {"UnevenNodes",
        [](Spec& s) {
          s = MakeSpec("all_reduce");
@@ -136,9 +136,23 @@ std::vector<Fault> Faults() {
          AddAxis(First(s), "nodes", {"2"});
        },
        "benchmarks[0].nodes",
-       "8 ranks over 2 nodes need 4 GPUs of each, and 1 of 2 matching nodes has them: a has 2, b "
-       "has 8",
+       "8 ranks over 2 nodes need 2 nodes with 4 GPUs each; 1 of 2 matching nodes has them: a has "
+       "2, b has 8",
        4},
+      {"TooFewNodesOfGpus",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         AddAxis(First(s), "nodes", {"2"});
+         s.set_node_filter("name = b");
+       },
+       "benchmarks[0].nodes",
+       "2 ranks over 2 nodes need 2 nodes with a GPU each; 1 node matches: b has 8", 4},
+      {"NeitherRefusedNorSkipped",
+       [](Spec& s) { s.set_unplaceable(static_cast<v1::Unplaceable>(7)); }, "unplaceable",
+       "must be refuse or skip"},
+      {"NeitherRefusedNorSkippedInAnEntry",
+       [](Spec& s) { First(s).set_unplaceable(static_cast<v1::Unplaceable>(7)); },
+       "benchmarks[0].unplaceable", "must be refuse or skip", 4},
       {"PairsOfOneNode", [](Spec& s) { s.set_placement(v1::PLACEMENT_POLICY_PAIRS); },
        "benchmarks[0]", "two nodes at a time, and cpu_gemm runs on one", 4},
       {"PairsOfThreeRanks",

@@ -1,0 +1,160 @@
+// What becomes of cases that no matching node can take.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/core/expand.h"
+#include "tests/unit/coordinator/fleet_records.h"
+
+namespace assay::coordinator {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::vector<v1::Node> FourGpus() { return {MakeFleetNode("a", '1', 4)}; }
+
+v1::Node Disconnected(v1::Node node) {
+  node.set_state(v1::NODE_STATE_DISCONNECTED);
+  return node;
+}
+
+// An all-reduce of 2, 4 and 8 ranks in two sizes, on line 4.
+v1::CampaignSpec Sweep(const std::string& nodes = "1") {
+  v1::CampaignSpec spec = MakeSpec("all_reduce");
+  spec.set_unplaceable(v1::UNPLACEABLE_SKIP);
+  AddAxis(*spec.mutable_benchmarks(0), "ranks", {"2", "4", "8"});
+  AddAxis(*spec.mutable_benchmarks(0), "bytes", {"8", "1MiB"});
+  AddAxis(*spec.mutable_benchmarks(0), "nodes", {nodes});
+  return spec;
+}
+
+void AddRule(v1::CampaignSpec& spec, const std::string& text) { spec.add_accept()->set_text(text); }
+
+TEST(ExpandUnplaceableTest, IsRefusedUnlessTheCampaignSaysOtherwise) {
+  v1::CampaignSpec spec = Sweep();
+  for (const v1::Unplaceable word : {v1::UNPLACEABLE_UNSPECIFIED, v1::UNPLACEABLE_REFUSE}) {
+    spec.set_unplaceable(word);
+    const auto expansion = ExpandCampaign(spec, FourGpus());
+    ASSERT_FALSE(expansion.ok());
+    EXPECT_THAT(expansion.status().ToString(),
+                HasSubstr("8 ranks on GPUs of one node: the most that any matching node has is 4"));
+    EXPECT_THAT(expansion.status().ToString(), Not(HasSubstr("disconnected")));
+  }
+}
+
+TEST(ExpandUnplaceableTest, LeavesOutTheGangsThatAreTooLarge) {
+  const auto expansion = ExpandCampaign(Sweep(), FourGpus());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  ASSERT_THAT(expansion->jobs, SizeIs(2));
+  EXPECT_EQ(expansion->jobs[1].world_size, 4);
+  EXPECT_EQ(expansion->case_runs, 4);
+  ASSERT_THAT(expansion->left_out, SizeIs(1));
+  const v1::LeftOut& left_out = expansion->left_out[0];
+  EXPECT_EQ(left_out.benchmark_index(), 0);
+  EXPECT_EQ(left_out.benchmark(), "all_reduce");
+  EXPECT_EQ(left_out.line(), 4);
+  EXPECT_EQ(left_out.ranks(), 8);
+  EXPECT_EQ(left_out.nodes(), 1);
+  EXPECT_EQ(left_out.case_count(), 2);
+  EXPECT_EQ(left_out.reason(),
+            "8 ranks on GPUs of one node: the most that any matching node has is 4 GPUs");
+}
+
+TEST(ExpandUnplaceableTest, LeavesOutWhatNeedsMoreNodes) {
+  v1::CampaignSpec spec = Sweep("2");
+  *spec.add_benchmarks() = MakeSpec("tcp_all_reduce").benchmarks(0);
+  *spec.add_benchmarks() = MakeSpec("cpu_gemm").benchmarks(0);
+  const auto alone = ExpandCampaign(spec, FourGpus());
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_THAT(alone->jobs, SizeIs(1));
+  ASSERT_THAT(alone->left_out, SizeIs(4));
+  EXPECT_EQ(alone->left_out[0].reason(),
+            "2 ranks over 2 nodes need 2 nodes with a GPU each; 1 node matches: a has 4");
+  EXPECT_EQ(alone->left_out[3].reason(), "2 ranks need 2 nodes; 1 node matches: a");
+  EXPECT_EQ(alone->left_out[3].benchmark_index(), 1);
+  // Of two nodes with two GPUs each, only the eight ranks are too many.
+  const auto two = ExpandCampaign(spec, {MakeFleetNode("a", '1', 2), MakeFleetNode("b", '2', 2)});
+  ASSERT_TRUE(two.ok()) << two.status();
+  ASSERT_THAT(two->left_out, SizeIs(1));
+  EXPECT_THAT(two->left_out[0].reason(), HasSubstr("need 2 nodes with 4 GPUs each; 0 of 2"));
+}
+
+TEST(ExpandUnplaceableTest, TheEntrysOwnWordComesFirst) {
+  v1::CampaignSpec spec = Sweep();
+  spec.mutable_benchmarks(0)->set_unplaceable(v1::UNPLACEABLE_REFUSE);
+  EXPECT_FALSE(ExpandCampaign(spec, FourGpus()).ok());
+  spec.set_unplaceable(v1::UNPLACEABLE_REFUSE);
+  spec.mutable_benchmarks(0)->set_unplaceable(v1::UNPLACEABLE_SKIP);
+  EXPECT_TRUE(ExpandCampaign(spec, FourGpus()).ok());
+}
+
+TEST(ExpandUnplaceableTest, ACampaignOfWhichNothingIsLeftIsRefused) {
+  const auto expansion = ExpandCampaign(Sweep("2"), FourGpus());
+  ASSERT_FALSE(expansion.ok());
+  ASSERT_THAT(expansion.status().violations(), SizeIs(3));
+  EXPECT_EQ(expansion.status().violations()[2].field, "benchmarks[0].nodes");
+  EXPECT_EQ(expansion.status().violations()[2].line, 4);
+}
+
+TEST(ExpandUnplaceableTest, WhatANodeThatIsAwayCouldTakeIsNotLeftOut) {
+  std::vector<v1::Node> fleet = FourGpus();
+  fleet.push_back(Disconnected(MakeFleetNode("b", '2', 8)));
+  const auto expansion = ExpandCampaign(Sweep(), fleet);
+  ASSERT_FALSE(expansion.ok());
+  EXPECT_THAT(expansion.status().ToString(), HasSubstr("there would be enough (b): start"));
+  // One that could not take it either changes nothing, nor does one that does not match.
+  fleet[1] = Disconnected(MakeFleetNode("b", '2', 4));
+  EXPECT_TRUE(ExpandCampaign(Sweep(), fleet).ok());
+  fleet[1] = Disconnected(MakeFleetNode("b", '2', 8));
+  v1::CampaignSpec one = Sweep();
+  one.set_node_filter("name = a");
+  EXPECT_TRUE(ExpandCampaign(one, fleet).ok());
+}
+
+TEST(ExpandUnplaceableTest, WrongParametersAreRefusedAllTheSame) {
+  v1::CampaignSpec uneven = Sweep("2");
+  AddAxis(*uneven.add_benchmarks(), "ranks", {"3"});
+  uneven.mutable_benchmarks(1)->set_benchmark("all_reduce");
+  AddAxis(*uneven.mutable_benchmarks(1), "nodes", {"2"});
+  v1::CampaignSpec listed = Sweep();
+  for (const int index : {0, 1, 2, 3}) listed.mutable_benchmarks(0)->add_gpu_indices(index);
+  v1::CampaignSpec unknown = Sweep();
+  unknown.mutable_benchmarks(0)->add_gpu_indices(9);
+  v1::CampaignSpec pairs = Sweep();
+  pairs.set_placement(v1::PLACEMENT_POLICY_PAIRS);
+  const std::vector<std::pair<v1::CampaignSpec, std::string>> wrong = {
+      {uneven, "3 ranks do not spread evenly over 2 nodes"},
+      {listed, "8 ranks need 8 GPUs, and only 4 are listed"},
+      {unknown, "no matching node has GPU 9"},
+      {pairs, "placement: pairs measures two nodes at a time"}};
+  for (const auto& [spec, text] : wrong) {
+    const auto expansion = ExpandCampaign(spec, FourGpus());
+    ASSERT_FALSE(expansion.ok()) << text;
+    EXPECT_THAT(expansion.status().ToString(), HasSubstr(text));
+    EXPECT_THAT(expansion.status().ToString(), Not(HasSubstr("the most that any")));
+  }
+}
+
+TEST(ExpandUnplaceableTest, ARuleAboutNothingButWhatIsLeftOutIsRefused) {
+  v1::CampaignSpec spec = Sweep();
+  AddRule(spec, "all_reduce[bytes=8].bus_bandwidth >= 1 GB/s");
+  EXPECT_TRUE(ExpandCampaign(spec, FourGpus()).ok());
+  AddRule(spec, "all_reduce[ranks=8].bus_bandwidth >= 1 GB/s");
+  const auto expansion = ExpandCampaign(spec, FourGpus());
+  ASSERT_FALSE(expansion.ok());
+  ASSERT_THAT(expansion.status().violations(), SizeIs(1));
+  EXPECT_EQ(expansion.status().violations()[0].field, "accept[1]");
+  EXPECT_THAT(expansion.status().violations()[0].description, HasSubstr("can only fail"));
+  EXPECT_TRUE(ExpandCampaign(spec, {MakeFleetNode("a", '1', 8)}).ok());
+}
+
+TEST(ExpandUnplaceableTest, NothingIsLeftOutWhereAllFits) {
+  const auto expansion = ExpandCampaign(Sweep(), ThreeNodes());
+  ASSERT_TRUE(expansion.ok()) << expansion.status();
+  EXPECT_THAT(expansion->left_out, IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay::coordinator
