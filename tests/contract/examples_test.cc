@@ -38,15 +38,15 @@ const std::set<std::string>& ElementTypes() {
 }
 
 // Nodes that can run whatever `runner` declares.
-std::vector<v1::Node> Fleet(const v1::RunnerDescription& runner) {
+std::vector<v1::Node> Fleet(const v1::RunnerDescription& runner, int count, int gpus) {
   std::vector<v1::Node> nodes;
-  for (int i = 0; i < kNodes; ++i) {
+  for (int i = 0; i < count; ++i) {
     v1::Node& node = nodes.emplace_back();
     node.set_state(v1::NODE_STATE_CONNECTED);
     v1::NodeDescription& description = *node.mutable_description();
     description.set_node_id("00000000-0000-4000-8000-00000000000" + std::to_string(i));
     description.set_name("node-" + std::to_string(i));
-    for (int index = 0; index < kGpusOfANode; ++index) {
+    for (int index = 0; index < gpus; ++index) {
       v1::GpuInventory* gpu = description.mutable_inventory()->add_gpus();
       gpu->set_index(index);
       gpu->set_model("H200");
@@ -112,7 +112,7 @@ TEST(ExamplesTest, AFleetThatCanRunEverythingAcceptsThem) {
   const v1::RunnerDescription runner = Described();
   std::set<std::string> names;
   for (const v1::BenchmarkSchema& schema : runner.benchmarks()) names.insert(schema.name());
-  const std::vector<v1::Node> fleet = Fleet(runner);
+  const std::vector<v1::Node> fleet = Fleet(runner, kNodes, kGpusOfANode);
   for (const std::filesystem::path& path : Examples()) {
     SCOPED_TRACE(path);
     const Result<cli::CampaignFile> file = cli::ReadCampaignFile(path);
@@ -123,6 +123,31 @@ TEST(ExamplesTest, AFleetThatCanRunEverythingAcceptsThem) {
     const auto expansion = coordinator::ExpandCampaign(spec, fleet);
     EXPECT_TRUE(expansion.ok()) << expansion.status();
   }
+}
+
+// What the document says of those that leave out what they find too few GPUs or nodes for.
+TEST(ExamplesTest, ThoseThatSkipRunOnSmallFleetsAndLeaveNothingOutOfLargeOnes) {
+  const v1::RunnerDescription runner = Described();
+  std::set<std::string> names;
+  for (const v1::BenchmarkSchema& schema : runner.benchmarks()) names.insert(schema.name());
+  int skipping = 0;
+  for (const std::filesystem::path& path : Examples()) {
+    const Result<cli::CampaignFile> file = cli::ReadCampaignFile(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    if (file->spec.unplaceable() != v1::UNPLACEABLE_SKIP) continue;
+    ++skipping;
+    const v1::CampaignSpec spec = Declared(file->spec, names);
+    // A runner without CUDA leaves of some only what runs over the network.
+    if (spec.benchmarks_size() < file->spec.benchmarks_size()) continue;
+    for (const auto& [nodes, gpus] : {std::pair(1, 2), {1, 4}, {1, 8}, {2, 4}, {kNodes, 8}}) {
+      SCOPED_TRACE(path.filename().string() + " on " + std::to_string(nodes) + " nodes of " +
+                   std::to_string(gpus) + " GPUs");
+      const auto expansion = coordinator::ExpandCampaign(spec, Fleet(runner, nodes, gpus));
+      ASSERT_TRUE(expansion.ok()) << expansion.status();
+      if (nodes == kNodes) EXPECT_TRUE(expansion->left_out.empty());
+    }
+  }
+  EXPECT_GE(skipping, 4);
 }
 
 TEST(ExamplesTest, TheCatalogueNamesEveryBenchmark) {
