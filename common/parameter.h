@@ -41,7 +41,8 @@ Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view t
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 
-// "one of bf16, fp16", "a whole number from 1 to 65536", "a size from 8B to 8GiB".
+// "one of bf16, fp16", "a whole number from 1 to 65536", "a size from 8B to 8GiB"; "2" where
+// that is the only number.
 std::string AllowedValues(const ParameterSpec& spec);
 
 // Which of `names` the user probably meant by `name`; empty if none is close.
