@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 namespace assay {
 namespace {
@@ -109,8 +108,10 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
         samples < 1 || batch < 1) {
       return Internal("rank 0 sent an unreadable order", "BAD_MESSAGE");
     }
-    const bool begins = window != 0 && !std::exchange(in_window, window != 0);
-    if (begins && hooks.window_begins) hooks.window_begins();
+    if (window != 0 && !in_window) {
+      in_window = true;
+      if (hooks.window_begins) hooks.window_begins();
+    }
     std::vector<double> seconds;
     // A failed run is known to all ranks; rank 0 says "stop" next.
     const Status ran = RunTogether(prepared, peers, samples, batch, &seconds);
