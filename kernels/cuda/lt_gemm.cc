@@ -25,17 +25,7 @@ constexpr int kMaxAlgorithms = 64;
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// The finals: who takes part beside the heuristics' favourite, and how long each runs a
-// turn, after a time for power to follow the change. Each round goes through them the
-// other way, so that what drifts evenly favours none.
-constexpr size_t kFinalists = 3;
-constexpr double kTurnSeconds = 0.1;
-constexpr double kFollowSeconds = 0.08;
-constexpr int kRounds = 2;
-// Another algorithm than the favourite must be this much faster: even sums of turns of
-// the same algorithm differ, since clocks at the power limit move in steps.
-constexpr double kClearly = 0.997;
-// Multiplications that never reach the power limit need less time.
+// Multiplications that never reach the power limit need less time, of warm-up and of turns.
 constexpr double kBriefly = 0.1;
 
 // What cuBLASLt is told of a GemmType.
@@ -251,10 +241,10 @@ Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOp
 
 // Every algorithm once, in the heuristics' order (most promising first), as far as
 // the time reaches. One that fails to start is left out.
-Result<std::vector<LtGemm::Timed>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
-                                                  cudaStream_t stream) {
+Result<std::vector<Entrant>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
+                                            cudaStream_t stream) {
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<Timed> timed;
+  std::vector<Entrant> timed;
   for (chosen_ = 0; chosen_ < algorithms_.size(); ++chosen_) {
     const Result<double> first = TimeChosen(1, next, stream);
     if (!first.ok()) {
@@ -271,17 +261,6 @@ Result<std::vector<LtGemm::Timed>> LtGemm::Sprint(const std::function<GemmOperan
   return timed;
 }
 
-Status LtGemm::TakeTurns(std::vector<Timed>* finalists, const std::function<GemmOperands()>& next,
-                         cudaStream_t stream) {
-  for (Timed& finalist : *finalists) {
-    chosen_ = finalist.algorithm;
-    ASSAY_RETURN_IF_ERROR(TimeChosen(finalist.following, next, stream).status());
-    ASSAY_ASSIGN_OR_RETURN(const double seconds, TimeChosen(finalist.iterations, next, stream));
-    finalist.seconds += seconds;
-  }
-  return Status::Ok();
-}
-
 Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t stream) {
   const double pace = shape_.IsSustained() ? 1 : kBriefly;
   ASSAY_ASSIGN_OR_RETURN(const double first, TimeChosen(1, next, stream));
@@ -290,28 +269,17 @@ Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t s
     ASSAY_RETURN_IF_ERROR(
         TimeChosen(IterationsIn(pace * kWarmupSeconds / 8, first), next, stream).status());
   }
-  ASSAY_ASSIGN_OR_RETURN(std::vector<Timed> timed, Sprint(next, stream));
-  const auto faster = [](const Timed& x, const Timed& y) { return x.seconds < y.seconds; };
-  std::sort(timed.begin(), timed.end(), faster);
-  std::vector<Timed> finalists;
-  size_t others = 0;
-  for (const Timed& entry : timed) {
-    if (entry.algorithm == 0 || others++ < kFinalists) finalists.push_back(entry);
-  }
-  for (Timed& finalist : finalists) {
-    const double one = std::exchange(finalist.seconds, 0);
-    finalist.iterations = IterationsIn(pace * kTurnSeconds, one);
-    finalist.following = IterationsIn(pace * kFollowSeconds, one);
-  }
-  for (int round = 0; round < kRounds; ++round) {
-    ASSAY_RETURN_IF_ERROR(TakeTurns(&finalists, next, stream));
-    std::reverse(finalists.begin(), finalists.end());
-  }
-  const Timed& best = *std::min_element(finalists.begin(), finalists.end(), faster);
-  const auto favourite = std::find_if(finalists.begin(), finalists.end(),
-                                      [](const Timed& entry) { return entry.algorithm == 0; });
-  const bool keep = favourite != finalists.end() && best.seconds > kClearly * favourite->seconds;
-  chosen_ = keep ? 0 : best.algorithm;
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<Entrant> timed, Sprint(next, stream));
+  ContestRule rule;
+  rule.follow_seconds *= pace;
+  rule.timed_seconds *= pace;
+  const auto turn = [&](const Entrant& entrant, const ContestRule& of) -> Result<double> {
+    chosen_ = entrant.way;
+    const int64_t following = IterationsIn(of.follow_seconds, entrant.seconds);
+    ASSAY_RETURN_IF_ERROR(TimeChosen(following, next, stream).status());
+    return TimeChosen(IterationsIn(of.timed_seconds, entrant.seconds), next, stream);
+  };
+  ASSAY_ASSIGN_OR_RETURN(chosen_, FastestWay(timed, rule, turn));
   return Status::Ok();
 }
 

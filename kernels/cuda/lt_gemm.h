@@ -13,6 +13,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/event_timer.h"
 #include "kernels/cuda/gemm_shape.h"
+#include "kernels/measure/contest.h"
 
 namespace assay {
 
@@ -47,25 +48,16 @@ class LtGemm {
   // Tune(), that is the heuristics' first. May be captured into a graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times the algorithms on `stream` and chooses the fastest: every one for a
-  // moment, then the best few and the heuristics' favourite in turns. Where the GPU
-  // reaches its power limit these turns are long: the algorithm that wins a sprint
-  // at full clocks was seen 4% behind once power had settled. `next` gives the
-  // operands of each run, so that the cache is as cold as in the timed window. Takes
-  // about 2.5 s for large shapes; but if this process has tuned the same shape on the
-  // same GPU under the same `conditions` (any words), it takes over that choice.
-  // Returns whether it had to time anything.
+  // Times the algorithms on `stream` and chooses the fastest: every one for a moment, then the
+  // best few and the heuristics' favourite in turns (FastestWay), which are long where the GPU
+  // reaches its power limit. `next` gives the operands of each run, so that the cache is as cold
+  // as in the timed window. Takes 5 to 10 s for large shapes; but if this process has tuned the
+  // same shape on the same GPU under the same `conditions` (any words), it takes over that
+  // choice. Returns whether it had to time anything.
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 
  private:
-  struct Timed {
-    size_t algorithm = 0;
-    double seconds = 0;      // A multiplication; in the finals the sum over turns.
-    int64_t iterations = 0;  // Of a turn, and before one.
-    int64_t following = 0;
-  };
-
   LtGemm(const CublasLt& lt, const GemmShape& shape) : lt_(lt), shape_(shape) {}
   Status Describe();
   // A matrix of `rows` x `columns` in column-major order, one for each of the batch.
@@ -75,10 +67,8 @@ class LtGemm {
   // Mean seconds of `iterations` runs of the chosen algorithm.
   Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                             cudaStream_t stream);
-  Result<std::vector<Timed>> Sprint(const std::function<GemmOperands()>& next, cudaStream_t stream);
-  // One turn of each finalist; adds to their seconds.
-  Status TakeTurns(std::vector<Timed>* finalists, const std::function<GemmOperands()>& next,
-                   cudaStream_t stream);
+  Result<std::vector<Entrant>> Sprint(const std::function<GemmOperands()>& next,
+                                      cudaStream_t stream);
   Status Compete(const std::function<GemmOperands()>& next, cudaStream_t stream);
 
   const CublasLt& lt_;
