@@ -4,7 +4,7 @@
 Runs assay-runner and the reference in turns, so that both meet the same
 temperature and power, and compares the medians of all rounds. Prints every round
 and a table; exit code 1 if a bar is missed, 77 without a GPU. A gemm calls the library
-that PyTorch calls: below its bar by no more than PyTorch's rounds differ is parity.
+that PyTorch calls: nearer to its bar than PyTorch's rounds to each other is parity.
 
     gpu_bars.py ASSAY_RUNNER [--rounds 3] [--only gemm copy all_reduce] [--ranks 2 4]
 """
@@ -54,8 +54,8 @@ RESOLUTION = 0.005
 
 
 def is_parity(ratio, least, spread):
-    """Is what the same call of the same library falls short by within what can be told?"""
-    return least - ratio <= max(spread, RESOLUTION)
+    """Is the same call of the same library as near to the bar as can be told, on either side?"""
+    return abs(least - ratio) <= max(spread, RESOLUTION)
 
 
 def table(values):
@@ -66,7 +66,7 @@ def table(values):
         ours, theirs = map(statistics.median, sides)
         spread = (max(sides[1]) - min(sides[1])) / theirs
         short = ours / theirs < bar.least
-        parity = short and bar.same_call and is_parity(ours / theirs, bar.least, spread)
+        parity = bar.same_call and is_parity(ours / theirs, bar.least, spread)
         missed = missed or (short and not parity)
         verdict = "  parity" if parity else "  MISSED" if short else ""
         lines.append(f"{bar.name:<28} {ours:>10.2f} {theirs:>10.2f} {spread:>7.2%} "

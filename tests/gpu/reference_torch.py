@@ -46,7 +46,8 @@ class Rule:
 
 RULE = Rule(0.5, 3.0, 0.1, 0.5)
 # For what draws much power: a GPU at its power limit clocks lower the hotter it is, and
-# both sides have to be timed equally hot.
+# both sides have to be timed equally hot. Assay's warm-up of 2 to 5 s comes after the seconds in
+# which it compares algorithms.
 HOT_RULE = Rule(5.0, 8.0, 0.25, 1.0)
 SETTLED = 0.005
 MIN_SAMPLES = 30

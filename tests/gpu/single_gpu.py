@@ -164,9 +164,10 @@ class Judged:
             return "met" if abs(self.ratio - 1) <= self.bar.band else "MISSED"
         if not self.bar.least:
             return ""
+        if self.bar.same_call and is_parity(self.ratio, self.bar.least, self.spread):
+            return "parity"
         if self.ratio < self.bar.least:
-            parity = self.bar.same_call and is_parity(self.ratio, self.bar.least, self.spread)
-            return "parity" if parity else "MISSED"
+            return "MISSED"
         return "stretch met" if self.bar.stretch and self.ratio >= self.bar.stretch else "met"
 
     def line(self):
@@ -263,8 +264,8 @@ def report(campaigns, judged, bent, command):
              "turn right before the campaign entry and one right after it (a reference without a "
              "bar: after it only), and its spread is how far the halves of these turns' windows "
              "lie apart, over their mean: at the power limit, clocks follow temperature, and no "
-             "ratio is better known than that. Parity: the same call of the same library, below "
-             "the bar by no more than the reference's spread, or half a percent.", "",
+             "ratio is better known than that. Parity: the same call of the same library, no further "
+             "from the bar, above or below, than the reference's spread, or half a percent.", "",
              "| bar | ours | reference | its spread | ratio | bar (stretch) | | against |",
              "|---|---|---|---|---|---|---|---|"]
     lines += [one.line() for one in judged]

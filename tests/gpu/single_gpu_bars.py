@@ -21,7 +21,7 @@ class Bar:
     `by_time` the ratio is the reference's time over ours, else our primary metric over the
     reference's value. `band`: both too little and too much miss the bar, by this fraction.
     `same_call`: the reference calls the same library with the same arguments, so that what is
-    below `least` by no more than the reference differs from itself is parity, neither met nor
+    no further from `least` than the reference differs from itself is parity, neither met nor
     missed.
     """
     name: str

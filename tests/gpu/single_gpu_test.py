@@ -56,6 +56,9 @@ class Bars(unittest.TestCase):
         self.assertEqual(judge(90, stretch=1.1).verdict(), "stretch met")
         self.assertEqual(judge(95, stretch=1.1).verdict(), "met")
         self.assertEqual(judge(100.4, same_call=True).verdict(), "parity")
+        self.assertEqual(judge(99.8, same_call=True).verdict(), "parity")
+        self.assertEqual(judge(98, same_call=True).verdict(), "met")
+        self.assertEqual(judge(98, same_call=True, halves=(0.97, 1.0)).verdict(), "parity")
         self.assertEqual(judge(102, same_call=True).verdict(), "MISSED")
         self.assertEqual(judge(102, same_call=True, halves=(0.97, 1.0)).verdict(), "parity")
 
