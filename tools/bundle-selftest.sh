@@ -54,5 +54,11 @@ postgres="$(dirname "$(printf '%s\n' "$here"/usr/lib/postgresql/*/bin/postgres |
 # This machine may have its own, which would serve as well.
 [[ -e "$here/usr/lib/assay/libopenblas.so.0" ]] || { echo "the bundle has no OpenBLAS" >&2; exit 1; }
 "$here/bin/assay-runner" selftest cpu_gemm | grep -q '^cpu_gemm *ok'
+# What a program of the tests lacks is CUDA's, which may not be here.
+for program in "$here"/tests/*/*; do
+  [[ -x "$program" && "$(head -c 4 "$program" | tail -c 3)" == ELF ]] || continue
+  missing="$(ldd "$program" | grep 'not found' | grep -vE 'lib(cuda|cudart|cublas|cublasLt|nccl)\.' || true)"
+  [[ -z "$missing" ]] || { echo "$program lacks $missing" >&2; exit 1; }
+done
 check_postgres
 echo "the bundle runs here"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# ./dev bundle [PRESET]: dist/assay-bundle.tar.zst, a folder that runs wherever it is
-# unpacked: our programs, the libraries they need, and PostgreSQL's server.
+# ./dev bundle [PRESET] [--tests]: dist/assay-bundle.tar.zst, a folder that runs wherever it is
+# unpacked: our programs, the libraries they need, and PostgreSQL's server. With --tests (then
+# PRESET is dev if not given) the programs and scripts that measure and test GPUs, too.
 #
 #   assay/bin            -> usr/bin
 #   assay/usr/bin        assay, assay-coordinator, assay-agent, assay-runner
 #   assay/usr/lib/assay  shared libraries; programs find them by $ORIGIN
 #   assay/usr/lib/postgresql/VERSION, assay/usr/share/postgresql/VERSION
 #   assay/usr/share/assay  examples, dashboards, units
+#   assay/tests/gpu      with --tests: single_gpu.py, collectives.py, sanitize.sh, ...
 #
 # Not in it, taken from the machine: glibc, the NVIDIA driver's libraries, and CUDA,
 # cuBLAS and NCCL (found in /usr/local/cuda or by LD_LIBRARY_PATH).
@@ -16,6 +18,12 @@ source "$root/tools/common.sh"
 source "$root/tools/packages.sh"
 
 programs=(assay assay-coordinator assay-agent assay-runner)
+# With --tests: folder of tests/ and program.
+test_programs=(
+  gpu/gpu_planted_faults gpu/gpu_profiling gpu/gpu_repeatability gpu/gpu_collectives_check
+  gpu/gpu_ring_check gpu/gpu_slow_rank gpu/gpu_reference_nccl gpu/gpu_reference_peer
+  gpu/gpu_reference_launch bench/cpu_bench
+)
 # Libraries that the target machine must bring itself.
 foreign='^(ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libanl|libmvec|libcuda|libcudart|libcublas|libcublasLt|libnvidia-.*|libnccl|libnvrtc.*|libnvJitLink)\.so'
 # Loaded by the benchmarks that call it, so that no program names it to the linker.
@@ -40,6 +48,21 @@ copy_programs() {
   done
 }
 
+# The folder tests/ as the scripts know it: beside examples/, programs in it.
+copy_tests() {
+  local program script
+  for program in "${test_programs[@]}"; do
+    mkdir -p "$stage/tests/$(dirname "$program")"
+    cp "$build/tests/$(basename "$program")" "$stage/tests/$program"
+  done
+  git -C "$root" ls-files -- 'tests/gpu/*.py' 'tests/gpu/*.sh' 'tests/gpu/kernel_variants.txt' \
+    'tests/e2e/*.py' | while read -r script; do
+    mkdir -p "$stage/$(dirname "$script")"
+    cp "$root/$script" "$stage/$script"
+  done
+  ln -s usr/share/assay/examples "$stage/examples"
+}
+
 copy_postgres() {
   local source version
   source="$(postgres_root)"
@@ -56,7 +79,7 @@ copy_postgres() {
 }
 
 elf_files() {
-  find "$stage/usr/bin" "$stage/usr/lib" -type f \( -perm -u+x -o -name '*.so*' \) -print |
+  find "$stage" -type f \( -perm -u+x -o -name '*.so*' \) -print |
     while read -r file; do
       if [[ "$(head -c 4 "$file" | tail -c 3)" == ELF ]]; then
         printf '%s\n' "$file"
@@ -112,15 +135,31 @@ copy_data() {
 }
 
 main() {
-  local preset="${1:-release}"
+  local preset="" tests=0 argument targets=("${programs[@]}")
+  for argument in "$@"; do
+    case "$argument" in
+      --tests) tests=1 ;;
+      -*) die "bundle: unknown option $argument (allowed: --tests)" ;;
+      *) preset="$argument" ;;
+    esac
+  done
   need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_bundle[@]}"
-  build_preset "$preset" "${programs[@]}"
+  if ((tests)); then
+    need_packages "${packages_test[@]}"
+    preset="${preset:-dev}"
+    targets+=("${test_programs[@]##*/}")
+  fi
+  preset="${preset:-release}"
+  build_preset "$preset" "${targets[@]}"
   build="$(build_dir "$preset")"
   work="$(mktemp -d)"
   trap 'rm -rf "$work"' EXIT
   stage="$work/assay"
   mkdir -p "$stage" "$root/dist"
   copy_programs
+  if ((tests)); then
+    copy_tests
+  fi
   copy_postgres
   copy_libraries
   relocate
