@@ -25,8 +25,9 @@ constexpr int kMaxAlgorithms = 64;
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// Multiplications that never reach the power limit need less time, of warm-up and of turns.
-constexpr double kBriefly = 0.1;
+// Multiplications that never reach the power limit need this part of the warm-up and of the turns.
+constexpr double kBriefWarmup = 0.1;
+constexpr double kBriefTurns = 0.025;
 
 // What cuBLASLt is told of a GemmType.
 struct LtTypes {
@@ -262,17 +263,19 @@ Result<std::vector<Entrant>> LtGemm::Sprint(const std::function<GemmOperands()>&
 }
 
 Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t stream) {
-  const double pace = shape_.IsSustained() ? 1 : kBriefly;
+  const bool sustained = shape_.IsSustained();
+  const double warmup = sustained ? kWarmupSeconds : kBriefWarmup * kWarmupSeconds;
   ASSAY_ASSIGN_OR_RETURN(const double first, TimeChosen(1, next, stream));
   const auto begin = std::chrono::steady_clock::now();
-  while (SecondsSince(begin) < pace * kWarmupSeconds) {
-    ASSAY_RETURN_IF_ERROR(
-        TimeChosen(IterationsIn(pace * kWarmupSeconds / 8, first), next, stream).status());
+  while (SecondsSince(begin) < warmup) {
+    ASSAY_RETURN_IF_ERROR(TimeChosen(IterationsIn(warmup / 8, first), next, stream).status());
   }
   ASSAY_ASSIGN_OR_RETURN(const std::vector<Entrant> timed, Sprint(next, stream));
   ContestRule rule;
-  rule.follow_seconds *= pace;
-  rule.timed_seconds *= pace;
+  if (!sustained) {
+    rule.follow_seconds *= kBriefTurns;
+    rule.timed_seconds *= kBriefTurns;
+  }
   const auto turn = [&](const Entrant& entrant, const ContestRule& of) -> Result<double> {
     chosen_ = entrant.way;
     const int64_t following = IterationsIn(of.follow_seconds, entrant.seconds);
