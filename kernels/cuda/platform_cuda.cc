@@ -2,14 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
-#include <thread>
 #include <vector>
 
 #include "common/mutex.h"
@@ -21,12 +17,11 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/find_gpu_absence.h"
 #include "kernels/cuda/gpu_uuid.h"
+#include "kernels/cuda/nvml_sampler.h"
 #include "kernels/cuda/probe.h"
 
 namespace assay {
 namespace {
-
-constexpr auto kSamplePeriod = std::chrono::milliseconds(20);
 
 // What all but `mine` (0 or 1) of `processes` hold of the current GPU's memory. This one
 // may be listed by a number of another PID namespace: then it is taken to be the one that
@@ -50,107 +45,6 @@ int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   }
   return mine == 0 ? all : all - own.value_or(least);
 }
-
-// Collects samples of one GPU on a thread of its own.
-class NvmlSampler : public ConditionsSampler {
- public:
-  // `nvml` outlives the sampler.
-  NvmlSampler(const Nvml& nvml, int index) : nvml_(nvml), index_(index) {}
-  ~NvmlSampler() override { End(); }
-
-  void Start() override {
-    thread_ = std::thread([this] { Loop(); });
-  }
-
-  std::vector<double> Readings() override {
-    const NvmlSample sample = nvml_.Sample(index_);
-    if (!sample.power_watts) return {};
-    return {*sample.power_watts};
-  }
-
-  WindowConditions Stop() override {
-    End();
-    WindowConditions conditions;
-    conditions.sm_clock_mhz = Median(&sm_clocks_);
-    conditions.memory_clock_mhz = Median(&memory_clocks_);
-    if (!powers_.empty()) {
-      double sum = 0;
-      for (const double watts : powers_) sum += watts;
-      conditions.power_watts = sum / static_cast<double>(powers_.size());
-    }
-    if (!temperatures_.empty()) {
-      conditions.temperature_celsius =
-          *std::max_element(temperatures_.begin(), temperatures_.end());
-    }
-    conditions.throttle_reasons.assign(throttle_reasons_.begin(), throttle_reasons_.end());
-    conditions.other_gpu_processes = other_processes_;
-    if (std::any_of(throttle_reasons_.begin(), throttle_reasons_.end(), IsHarmfulThrottleReason)) {
-      conditions.flags.push_back("throttled");
-    }
-    if (other_processes_.value_or(0) > 0) conditions.flags.push_back("shared_gpu");
-    return conditions;
-  }
-
- private:
-  // The thread ends before its members are read.
-  void End() {
-    if (!thread_.joinable()) return;
-    {
-      MutexLock lock(mutex_);
-      stopping_ = true;
-    }
-    stop_.NotifyAll();
-    thread_.join();
-  }
-
-  void Loop() {
-    // Once is enough, and it costs more than a sample.
-    if (const auto processes = nvml_.ComputeProcesses(index_)) {
-      // The list may name this process by a number of another PID namespace, so the
-      // first entry is taken to be this one.
-      other_processes_ = std::max(0, static_cast<int>(processes->size()) - 1);
-    }
-    auto next = std::chrono::steady_clock::now();
-    for (;;) {
-      Add(nvml_.Sample(index_));
-      next += kSamplePeriod;
-      MutexLock lock(mutex_);
-      while (!stopping_ && stop_.WaitUntil(mutex_, next)) {
-      }
-      if (stopping_) return;
-    }
-  }
-
-  void Add(const NvmlSample& sample) {
-    if (sample.sm_clock_mhz) sm_clocks_.push_back(*sample.sm_clock_mhz);
-    if (sample.memory_clock_mhz) memory_clocks_.push_back(*sample.memory_clock_mhz);
-    if (sample.power_watts) powers_.push_back(*sample.power_watts);
-    if (sample.temperature_celsius) temperatures_.push_back(*sample.temperature_celsius);
-    if (!sample.throttle_reasons) return;
-    throttle_reasons_.insert(sample.throttle_reasons->begin(), sample.throttle_reasons->end());
-  }
-
-  static std::optional<double> Median(std::vector<double>* values) {
-    if (values->empty()) return std::nullopt;
-    const auto middle = values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
-    std::nth_element(values->begin(), middle, values->end());
-    return *middle;
-  }
-
-  const Nvml& nvml_;
-  const int index_;
-  std::thread thread_;
-  Mutex mutex_;
-  CondVar stop_;
-  bool stopping_ ASSAY_GUARDED_BY(mutex_) = false;
-  // Written by the thread, read once it has ended.
-  std::vector<double> sm_clocks_;
-  std::vector<double> memory_clocks_;
-  std::vector<double> powers_;
-  std::vector<double> temperatures_;
-  std::set<std::string> throttle_reasons_;
-  std::optional<int> other_processes_;
-};
 
 // Where NVML is absent.
 class BlindSampler : public ConditionsSampler {
@@ -258,7 +152,10 @@ class CudaPlatform : public GpuPlatform {
     if (nvml == nullptr) return std::make_unique<BlindSampler>();
     const std::optional<int> index = IndexOf(*nvml, ordinal);
     if (!index) return std::make_unique<BlindSampler>();
-    return std::make_unique<NvmlSampler>(*nvml, *index);
+    const int number = *index;
+    return std::make_unique<NvmlSampler>(
+        NvmlSource{[nvml, number] { return nvml->Sample(number); },
+                   [nvml, number] { return nvml->ComputeProcesses(number); }});
   }
 
   Result<double> MeasureCeiling(int ordinal, const std::string& kind) override {
