@@ -19,6 +19,7 @@
 namespace assay {
 namespace {
 
+using testing::Contains;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -39,10 +40,11 @@ enum class Fault {
 
 class FakeCase : public Case {
  public:
-  FakeCase(Fault fault, const RunContext& context, VirtualClock* clock, const Ceilings& ceilings)
-      : fault_(fault), rank_(context.rank), clock_(clock), ceilings_(ceilings) {}
+  FakeCase(Fault fault, const RunContext& context, VirtualClock* clock, const Ceilings& ceilings,
+           const std::string& fill)
+      : fault_(fault), rank_(context.rank), clock_(clock), ceilings_(ceilings), fill_(fill) {}
 
-  Timing HowTimed() const override { return {"cold", "random", "events"}; }
+  Timing HowTimed() const override { return {"cold", fill_, "events"}; }
   Result<Verdict> Verify() override { return Judge(fault_ == Fault::kWrongAtFirst); }
   Result<Verdict> VerifyLast() override { return Judge(fault_ == Fault::kWrongAfterTiming); }
 
@@ -90,6 +92,7 @@ class FakeCase : public Case {
   const int rank_;
   VirtualClock* const clock_;
   const Ceilings ceilings_;
+  const std::string fill_;
   int64_t ran_ = 0;
   int runs_ = 0;
   std::vector<double> observed_;
@@ -120,11 +123,12 @@ class FakeBenchmark : public Benchmark {
     if (fault == Fault::kUnsupported) return Unsupported("needs two moons");
     if (fault == Fault::kOutOfMemory) return OutOfMemory("GPU 0 has 3 MiB left");
     if (fault == Fault::kThrowsBadAlloc) throw std::bad_alloc();
-    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock, ceilings));
+    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock, ceilings, fill));
   }
 
   mutable VirtualClock clock;
   Ceilings ceilings;
+  std::string fill = "random";
 
  private:
   const Fault fault_;
@@ -227,6 +231,22 @@ TEST(Execute, WhatOutrunsItsCeilingIsFlagged) {
     const auto times = std::count(flags.begin(), flags.end(), "above_ceiling");
     EXPECT_EQ(times, ceiling < 1.8e9 ? 1 : 0);
   }
+}
+
+// Ceilings are of random data.
+TEST(Execute, ZerosAreComparedWithNoMeasuredCeiling) {
+  FakeBenchmark benchmark(Fault::kNone, 0, false);  // 2 GFLOP/s.
+  benchmark.ceilings.flops = 1.25e9;
+  benchmark.ceilings.fixed_seconds = 0.9e-3;
+  benchmark.fill = "zeros";
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto report = ExecuteCase(benchmark, context, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->outcome, Outcome::kOk);
+  EXPECT_EQ(report->prediction.efficiency_measured, std::nullopt);
+  EXPECT_THAT(report->conditions.flags, Not(Contains("above_ceiling")));
+  EXPECT_EQ(report->prediction.regime, "launch");  // What no fill changes is still known.
 }
 
 TEST(Execute, VerifyOnlyMeasuresNothing) {
