@@ -1,15 +1,29 @@
-// Whether the host's caches hold what an iteration reads and writes: one rule for what a
-// result says of its cache and for what its time is compared with.
+// What the host's caches keep from one iteration to the next: one rule for what a result
+// says of its cache, for what its time is compared with, and for how buffers rotate.
 #pragma once
+
+#include <cmath>
+#include <cstdint>
 
 #include "kernels/platform.h"
 
 namespace assay {
 
-// `bytes` are all that one iteration touches. From twice the last-level cache on, little of
-// it is still there when the next iteration comes. False if the caches are not known.
-inline bool StaysInCpuCaches(double bytes) {
-  return bytes < 2 * static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
+// Whether caches may hold what one iteration touches, all of its `bytes`, until the next.
+// From twice the last-level cache on, little of it is left. A cache that is not known is
+// taken to be larger than any machine's, so that nothing is called cold that may be hot.
+inline bool StaysInCpuCaches(double bytes, const HostCpu& cpu = Cpu()) {
+  constexpr int64_t kLargerThanAny = int64_t{4} << 30;
+  return bytes < 2 * static_cast<double>(cpu.last_level_cache_bytes.value_or(kLargerThanAny));
+}
+
+// How many sets of buffers, of `set_bytes` each, iterations go through so that each finds its
+// own cold: as many as fill twice the last-level cache, and one more. One, which stays hot,
+// where that cache is not known.
+inline int64_t ColdSets(double set_bytes, const HostCpu& cpu = Cpu()) {
+  if (!cpu.last_level_cache_bytes) return 1;
+  const auto cache = static_cast<double>(*cpu.last_level_cache_bytes);
+  return static_cast<int64_t>(std::ceil(2 * cache / set_bytes)) + 1;
 }
 
 }  // namespace assay

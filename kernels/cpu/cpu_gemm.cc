@@ -7,6 +7,7 @@
 
 #include "kernels/benchmark.h"
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/probe.h"
@@ -28,8 +29,8 @@ class CpuGemmCase : public Case {
       : shape_(shape),
         seed_(context.seed),
         threads_(ThreadCount(Integer(context.parameters, "threads"))),
-        cache_(Word(context.parameters, "cache")),
-        sets_(Sets(cache_)) {}
+        cold_(Word(context.parameters, "cache") == "cold"),
+        sets_(cold_ ? ColdSets(SetBytes()) : 1) {}
 
   Status Allocate() {
     ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
@@ -50,7 +51,10 @@ class CpuGemmCase : public Case {
     return Status::Ok();
   }
 
-  Timing HowTimed() const override { return {cache_, "random", "host_clock"}; }
+  Timing HowTimed() const override {
+    const bool hot = !cold_ || StaysInCpuCaches(static_cast<double>(sets_) * SetBytes());
+    return {hot ? "hot" : "cold", "random", "host_clock"};
+  }
 
   Result<Verdict> Verify() override {
     std::fill(c_.data(), c_.data() + c_.size(), kPoison);
@@ -99,15 +103,6 @@ class CpuGemmCase : public Case {
            static_cast<double>(Stride(m, k) + Stride(k, n) + Stride(m, n));
   }
 
-  // Cold: as many sets of matrices as fill twice the last-level cache (at most
-  // 2 GiB), and one more.
-  int64_t Sets(const std::string& cache) const {
-    if (cache == "hot") return 1;
-    constexpr double kMost = 2.0 * 1024 * 1024 * 1024;
-    const auto bytes = static_cast<double>(Cpu().last_level_cache_bytes.value_or(0));
-    return static_cast<int64_t>(std::ceil(std::min(2 * bytes, kMost) / SetBytes())) + 1;
-  }
-
   const T* A() const { return a_.data() + last_ * Stride(shape_.m, shape_.k); }
   const T* B() const { return b_.data() + last_ * Stride(shape_.k, shape_.n); }
   T* C(int64_t set) { return c_.data() + set * Stride(shape_.m, shape_.n); }
@@ -127,7 +122,7 @@ class CpuGemmCase : public Case {
   const Shape shape_;
   const uint64_t seed_;
   const int threads_;
-  const std::string cache_;
+  const bool cold_;
   const int64_t sets_;
   HostBuffer<T> a_, b_, c_;
   int64_t last_ = 0;  // The set that was multiplied last.
@@ -186,7 +181,7 @@ class CpuGemm : public Benchmark {
          {}},
         {"cache",
          ParameterType::kWord,
-         "cold: matrices rotate past the last-level cache",
+         "cold: matrices rotate past the last-level cache (hot where that is not known)",
          "cold",
          {},
          {},

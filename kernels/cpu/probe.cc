@@ -100,9 +100,8 @@ double ProbeFlops(ThreadTeam* team) {
 
 std::optional<double> ProbeMemory(ThreadTeam* team) {
   constexpr int64_t kLeast = int64_t{64} << 20;
-  constexpr int64_t kMost = int64_t{2} << 30;
-  const int64_t bytes =
-      std::clamp(2 * Cpu().last_level_cache_bytes.value_or(kLeast), kLeast, kMost);
+  constexpr int64_t kIfUnknown = int64_t{1} << 30;
+  const int64_t bytes = std::max(kLeast, 2 * Cpu().last_level_cache_bytes.value_or(kIfUnknown));
   if (!CheckMemoryFor(static_cast<double>(bytes)).ok()) return std::nullopt;
   auto buffer = HostBuffer<double>::Allocate(bytes / 8);
   if (!buffer.ok()) return std::nullopt;
