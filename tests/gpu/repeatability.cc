@@ -4,6 +4,10 @@
 //   from the median of all is to be at most 1%;
 //   the same GEMM with a kernel that is 3% longer (k = 4224 in place of 4096), measured
 //   in turns with the first: at least 95% of the pairs are to show it.
+// All in one process, on one prepared case of each (the same memory, the same algorithm of
+// cuBLASLt), and with the warm-up held at 0.25 s on a GPU that is hot: what a GPU and the engine
+// repeat, and no more. Runs apart prepare and tune anew, wait for power to settle, and differ by
+// that too.
 // Prints every median; exit code 1 if either is missed, 77 without a GPU.
 //   gpu_repeatability [REPETITIONS]
 #include <chrono>
