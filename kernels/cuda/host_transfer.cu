@@ -11,6 +11,7 @@
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/host_memory.h"
+#include "kernels/cuda/transfer_ends.h"
 #include "kernels/numa.h"
 
 namespace assay {
@@ -86,6 +87,9 @@ class Transfer {
     return milliseconds * 1e-3;
   }
 
+  // Where it arrives.
+  OutputRange End() const { return {to_device_ ? device_.data() : host_.data(), bytes_}; }
+
   // Compares what arrived, every byte.
   Result<Verdict> Check() const {
     Result<Verdict> verdict =
@@ -144,7 +148,7 @@ class Transfer {
   std::array<Event, 2> events_;
 };
 
-class HostTransferCase : public Case {
+class HostTransferCase : public Case, public TransferEnds {
  public:
   explicit HostTransferCase(const RunContext& context)
       : gpu_(context.gpu),
@@ -214,6 +218,12 @@ class HostTransferCase : public Case {
       all = std::move(verdict);
     }
     return all;
+  }
+
+  std::vector<OutputRange> LastOutputs() override {
+    std::vector<OutputRange> ends;
+    for (const Transfer& transfer : transfers_) ends.push_back(transfer.End());
+    return ends;
   }
 
  private:

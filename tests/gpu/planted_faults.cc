@@ -1,5 +1,12 @@
-// Wrong outputs that a verification must find, in every benchmark on one GPU: a program
-// of its own, so that nothing in the benchmarks can plant a fault.
+// Wrong outputs that a verification must find, in the benchmarks on one GPU: a program of its
+// own, so that nothing in the benchmarks can plant a fault.
+//   In every GpuCase with an output in memory, by the self-test's parameters and every other word
+//   of each, by the lines of VARIANTS from the stream and from a graph: flipped bits, NaN, tiles
+//   that nobody wrote.
+//   In host_transfer: a flipped bit where bytes arrive, in the GPU's memory and in the host's.
+//   In vector_add and a copy of memory_bandwidth of 2^28 elements, from the stream and from a
+//   graph: the same as in every GpuCase, among them one flipped element.
+//   In host_latency and launch_overhead, which keep their outputs to themselves: nothing.
 //   planted_faults VARIANTS [NAME...]
 // VARIANTS is kernel_variants.txt, the parameters that reach kernels which no self-test
 // does; with names, of these benchmarks only. Further names: beside_vendors, Assay's own kernels
@@ -14,6 +21,7 @@
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gpu_case.h"
+#include "kernels/cuda/transfer_ends.h"
 #include "kernels/registry.h"
 #include "tests/gpu/kernel_variants.h"
 #include "tests/gpu/plant.h"
@@ -45,9 +53,10 @@ std::string TextOf(const std::string& name, const ParameterMap& given) {
   return text;
 }
 
-// Parameters `given` over those of the self-test. UNSUPPORTED if there is nothing to spoil
-// here; INVALID_ARGUMENT if the parameters contradict each other.
-Result<Prepared> PrepareCase(const Benchmark& benchmark, const ParameterMap& given, uint64_t seed) {
+// Parameters `given` over those of the self-test. UNSUPPORTED if this GPU lacks what they need;
+// INVALID_ARGUMENT if the parameters contradict each other.
+Result<std::unique_ptr<Case>> PrepareAnyCase(const Benchmark& benchmark, const ParameterMap& given,
+                                             uint64_t seed) {
   const BenchmarkInfo& info = benchmark.Info();
   RunContext context;
   context.seed = seed;
@@ -56,8 +65,13 @@ Result<Prepared> PrepareCase(const Benchmark& benchmark, const ParameterMap& giv
   ASSAY_ASSIGN_OR_RETURN(context.parameters, CanonicalParameters(info.parameters, wanted));
   ASSAY_RETURN_IF_ERROR(benchmark.WorkOf(context.parameters, 1).status());
   if (const std::string why = benchmark.UnsupportedReason(); !why.empty()) return Unsupported(why);
+  return benchmark.Prepare(context);
+}
+
+// UNSUPPORTED also if there is nothing to spoil here.
+Result<Prepared> PrepareCase(const Benchmark& benchmark, const ParameterMap& given, uint64_t seed) {
   Prepared prepared;
-  ASSAY_ASSIGN_OR_RETURN(prepared.owner, benchmark.Prepare(context));
+  ASSAY_ASSIGN_OR_RETURN(prepared.owner, PrepareAnyCase(benchmark, given, seed));
   prepared.gpu = dynamic_cast<GpuCase*>(prepared.owner.get());
   if (prepared.gpu == nullptr) return Unsupported("it is no GpuCase, which tells its output");
   return prepared;
@@ -80,20 +94,20 @@ Spot SpotAt(const OutputRange& output, int64_t offset) {
 }
 
 // With `bytes` at `begin` of the output it must not pass.
-void ExpectFound(const std::string& what, GpuCase* gpu, const OutputRange& output, int64_t begin,
+void ExpectFound(const std::string& what, Case* one, const OutputRange& output, int64_t begin,
                  const std::vector<unsigned char>& bytes) {
   const Plant plant(static_cast<char*>(output.data) + begin, bytes);
-  Expect(what, gpu->VerifyLast(), false, false);
+  Expect(what, one->VerifyLast(), false, false);
 }
 
 // Flips the top exponent bit of one element.
-void FlipAt(const std::string& what, GpuCase* gpu, const OutputRange& output, int64_t offset) {
+void FlipAt(const std::string& what, Case* one, const OutputRange& output, int64_t offset) {
   const Spot spot = SpotAt(output, offset);
   std::vector<unsigned char> bytes(static_cast<size_t>(spot.bytes));
   cudaMemcpy(bytes.data(), static_cast<char*>(output.data) + spot.begin, bytes.size(),
              cudaMemcpyDefault);
   bytes.back() ^= 0x40;
-  ExpectFound(what + ": bit flipped at byte " + std::to_string(spot.begin + spot.bytes - 1), gpu,
+  ExpectFound(what + ": bit flipped at byte " + std::to_string(spot.begin + spot.bytes - 1), one,
               output, spot.begin, bytes);
 }
 
@@ -140,6 +154,34 @@ bool TestFaults(const Benchmark& benchmark, const ParameterMap& given) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::printf("%-4s %s (%.2f s)\n", failures == before ? "ok" : "FAIL", what.c_str(), took.count());
   return true;
+}
+
+// A flipped bit in the first, a middle and the last byte that arrive, at each end.
+void TestTransferFaults(const Benchmark& benchmark, const ParameterMap& given) {
+  const std::string what = TextOf(benchmark.Info().name, given);
+  const int before = failures;
+  const auto prepared = PrepareAnyCase(benchmark, given, 7);
+  auto* const ends = prepared.ok() ? dynamic_cast<TransferEnds*>(prepared->get()) : nullptr;
+  if (ends == nullptr) {
+    Fail(what + ": " +
+         (prepared.ok() ? "it does not tell its ends" : prepared.status().ToString()));
+    return;
+  }
+  Case* const one = prepared->get();
+  Expect(what + ": before timing", one->Verify(), true, false);
+  const Status run = RunOnce(one);
+  if (!run.ok()) Fail(what + ": " + run.ToString());
+  Expect(what + ": after timing", one->VerifyLast(), true, false);
+  const std::vector<OutputRange> outputs = ends->LastOutputs();
+  for (size_t end = 0; end < outputs.size(); ++end) {
+    const std::string which = what + ", end " + std::to_string(end);
+    for (const int64_t offset : {int64_t{0}, outputs[end].bytes / 2, outputs[end].bytes - 1}) {
+      FlipAt(which, one, outputs[end], offset);
+    }
+  }
+  Expect(what + ": restored", one->VerifyLast(), true, false);
+  if (outputs.empty()) Fail(what + ": nothing arrives anywhere");
+  std::printf("%-4s %s\n", failures == before ? "ok" : "FAIL", what.c_str());
 }
 
 // The self-test's parameters, then every other word of every parameter, one at a time.
@@ -236,10 +278,21 @@ int Main(const std::string& path, const std::vector<std::string>& names) {
       TestFalseAlarms(*benchmark);
       TestVariants(*benchmark, *variants);
     }
+    if (info.name == "host_transfer") {
+      for (const char* direction : {"h2d", "d2h", "bidirectional"}) {
+        for (const char* memory : {"pinned", "pageable"}) {
+          TestTransferFaults(*benchmark, {{"direction", direction}, {"memory", memory}});
+        }
+      }
+    }
     // One element of 2^28.
-    if (info.name == "vector_add") TestFaults(*benchmark, {{"elements", "268435456"}});
-    if (info.name == "memory_bandwidth") {
-      TestFaults(*benchmark, {{"op", "copy"}, {"bytes", "1073741824"}});
+    for (const char* launch : {"stream", "graph"}) {
+      if (info.name == "vector_add") {
+        TestFaults(*benchmark, {{"elements", "268435456"}, {"launch", launch}});
+      }
+      if (info.name == "memory_bandwidth") {
+        TestFaults(*benchmark, {{"op", "copy"}, {"bytes", "1073741824"}, {"launch", launch}});
+      }
     }
   }
   std::printf("%d failures\n", failures);
