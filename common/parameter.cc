@@ -30,6 +30,55 @@ std::string ShortTypeName(std::string_view text) {
   return found == names.end() ? "" : found->second;
 }
 
+// Of a number in `values`; nothing if it is not there.
+std::optional<int64_t> NumberOf(const ParameterMap& values, const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end()) return std::nullopt;
+  const Result<int64_t> number = ParseInteger(found->second);
+  return number.ok() ? std::optional(*number) : std::nullopt;
+}
+
+// Of `value`, which must be less than that of spec.below.
+std::string NotBelow(const ParameterSpec& spec, int64_t value, const ParameterMap& values) {
+  const std::optional<int64_t> limit = NumberOf(values, spec.below);
+  if (!limit || value < *limit) return "";
+  std::string text = "is " + std::to_string(value) + "; it must be below " + spec.below +
+                     ", which is " + std::to_string(*limit);
+  if (spec.minimum && *spec.minimum < *limit) {
+    text += ": " + std::to_string(*spec.minimum) + " to " + std::to_string(*limit - 1);
+  }
+  return text;
+}
+
+// Of `value`, and what it must be a multiple of.
+std::string NoMultiple(const MultipleOf& of, int64_t value, const ParameterMap& values) {
+  const auto broken = [value](int64_t number) { return number > 0 && value % number != 0; };
+  const auto must = [value](const std::string& what) {
+    return "is " + std::to_string(value) + "; it must be a multiple of " + what;
+  };
+  if (broken(of.number)) return must(std::to_string(of.number));
+  const auto other = values.find(of.parameter);
+  if (other == values.end()) return "";
+  if (of.of_words.empty()) {
+    const std::optional<int64_t> number = NumberOf(values, of.parameter);
+    if (!number || !broken(*number)) return "";
+    return must(of.parameter + ", which is " + other->second);
+  }
+  const auto number = of.of_words.find(other->second);
+  if (number == of.of_words.end() || !broken(number->second)) return "";
+  return must(std::to_string(number->second) + " with " + of.parameter + " " + other->second);
+}
+
+// What AllowedValues adds: ", below ranks".
+std::string TiesText(const ParameterSpec& spec) {
+  std::string text = spec.below.empty() ? "" : ", below " + spec.below;
+  const MultipleOf& of = spec.multiple_of;
+  if (of.number > 1) text += ", a multiple of " + std::to_string(of.number);
+  if (of.parameter.empty()) return text;
+  text += of.number > 1 ? " and of " : ", a multiple of ";
+  return text + (of.of_words.empty() ? of.parameter : "what " + of.parameter + " asks for");
+}
+
 Status NotAllowed(const ParameterSpec& spec, std::string_view text) {
   std::string message = "\"" + std::string(text.substr(0, 64)) + "\" is not " + AllowedValues(spec);
   const std::string meant = ShortTypeName(text);
@@ -77,7 +126,7 @@ std::string AllowedValues(const ParameterSpec& spec) {
   } else if (spec.maximum) {
     text += " of at most " + FormatNumber(spec.type, *spec.maximum);
   }
-  return text;
+  return text + TiesText(spec);
 }
 
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text) {
@@ -98,6 +147,13 @@ Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view t
     return NotAllowed(spec, text);
   }
   return std::to_string(*number);
+}
+
+std::string BrokenTie(const ParameterSpec& spec, const ParameterMap& values) {
+  const std::optional<int64_t> value = NumberOf(values, spec.name);
+  if (!value) return "";
+  std::string fault = NotBelow(spec, *value, values);
+  return fault.empty() ? NoMultiple(spec.multiple_of, *value, values) : fault;
 }
 
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
@@ -130,6 +186,13 @@ Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs
       canonical[spec.name] = *value;
     } else {
       violations.push_back({spec.name, value.status().message(), 0});
+    }
+  }
+  if (violations.empty()) {
+    for (const ParameterSpec& spec : specs) {
+      if (std::string fault = BrokenTie(spec, canonical); !fault.empty()) {
+        violations.push_back({spec.name, std::move(fault), 0});
+      }
     }
   }
   if (!violations.empty()) {

@@ -16,6 +16,15 @@ namespace assay {
 
 enum class ParameterType { kInteger, kBytes, kWord, kBoolean };
 
+// What a number is a multiple of; 0 is one of everything.
+struct MultipleOf {
+  int64_t number = 1;
+  // Besides of this parameter's value in the same case. Empty: of no other's.
+  std::string parameter = {};
+  // Where `parameter` is a kWord: the number by word. Words that are not here ask for none.
+  std::map<std::string, int64_t> of_words = {};
+};
+
 struct ParameterSpec {
   std::string name;
   ParameterType type = ParameterType::kInteger;
@@ -27,6 +36,11 @@ struct ParameterSpec {
   std::optional<int64_t> maximum;
   // Allowed values of kWord.
   std::vector<std::string> words;
+  // Of kInteger and kBytes: the number whose value in the same case is greater, as "ranks" is
+  // greater than any rank. Empty: none has to be.
+  std::string below = {};
+  // Of kInteger and kBytes.
+  MultipleOf multiple_of = {};
 };
 
 // Canonical values by parameter name.
@@ -36,13 +50,18 @@ using ParameterMap = std::map<std::string, std::string>;
 // booleans "true" or "false". The error says what is allowed.
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text);
 
-// Checks names and values of `given` and fills in defaults. The error has one
-// violation a fault, `field` being the parameter's name.
+// What is wrong with the value of `spec` beside the others of its case, canonical `values`: "is 5;
+// it must be below ranks, which is 2: 0 to 1". Empty if nothing is. Parameters that are not in
+// `values` ask for nothing.
+std::string BrokenTie(const ParameterSpec& spec, const ParameterMap& values);
+
+// Checks names and values of `given`, fills in defaults, and checks what ties the values
+// together. The error has one violation a fault, `field` being the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 
-// "one of bf16, fp16", "a whole number from 1 to 65536", "a size from 8B to 8GiB"; "2" where
-// that is the only number.
+// "one of bf16, fp16", "a whole number from 0 to 4095, below ranks", "a size from 8B to 8GiB, a
+// multiple of 4"; "2" where that is the only number.
 std::string AllowedValues(const ParameterSpec& spec);
 
 // Which of `names` the user probably meant by `name`; empty if none is close.

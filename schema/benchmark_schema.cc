@@ -1,7 +1,9 @@
 #include "schema/benchmark_schema.h"
 
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace assay::schema {
@@ -52,7 +54,57 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
     }
     spec.default_value = *canonical;
   }
+  spec.below = parameter.below();
+  const v1::MultipleOf& of = parameter.multiple_of();
+  if (of.has_number()) spec.multiple_of.number = of.number();
+  spec.multiple_of.parameter = of.parameter();
+  spec.multiple_of.of_words.insert(of.of_words().begin(), of.of_words().end());
   return spec;
+}
+
+bool IsNumber(const ParameterSpec& spec) {
+  return spec.type == ParameterType::kInteger || spec.type == ParameterType::kBytes;
+}
+
+using SpecsByName = std::map<std::string_view, const ParameterSpec*>;
+
+// What is wrong with the numbers that `spec` is a multiple of; empty if nothing is.
+std::string FaultOfMultiple(const ParameterSpec& spec, const SpecsByName& specs) {
+  const MultipleOf& of = spec.multiple_of;
+  if (of.number < 1) return "is to be a multiple of " + std::to_string(of.number);
+  if (of.parameter.empty()) {
+    return of.of_words.empty() ? "" : "has multiples for words of no parameter";
+  }
+  const auto other = specs.find(of.parameter);
+  const std::string what = "is to be a multiple of \"" + of.parameter + "\", which ";
+  if (other == specs.end()) return what + "is no parameter";
+  if (IsNumber(*other->second)) {
+    if (!of.of_words.empty()) return what + "has no words";
+    if (other->second == &spec) return what + "is itself";
+    return other->second->minimum.value_or(0) < 1 ? what + "may be less than 1" : "";
+  }
+  if (other->second->type != ParameterType::kWord || of.of_words.empty()) {
+    return what + "is neither a number nor words with numbers";
+  }
+  for (const auto& [word, number] : of.of_words) {
+    if (number < 1) return what + "asks for a multiple of " + std::to_string(number);
+  }
+  return "";
+}
+
+// What is wrong with the ties of `spec` to others; empty if nothing is.
+std::string FaultOfTies(const ParameterSpec& spec, const SpecsByName& specs) {
+  const MultipleOf& of = spec.multiple_of;
+  const bool tied =
+      !spec.below.empty() || of.number != 1 || !of.parameter.empty() || !of.of_words.empty();
+  if (!tied) return "";
+  if (!IsNumber(spec)) return "is no number, and tied to one";
+  if (!spec.below.empty()) {
+    const auto other = specs.find(spec.below);
+    const bool sound = other != specs.end() && IsNumber(*other->second) && other->second != &spec;
+    if (!sound) return "is to be below \"" + spec.below + "\", which is no other number";
+  }
+  return FaultOfMultiple(spec, specs);
 }
 
 }  // namespace
@@ -67,6 +119,12 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
     }
     ASSAY_ASSIGN_OR_RETURN(ParameterSpec spec, SpecOf(schema, parameter));
     specs.push_back(std::move(spec));
+  }
+  SpecsByName by_name;
+  for (const ParameterSpec& spec : specs) by_name.emplace(spec.name, &spec);
+  for (const ParameterSpec& spec : specs) {
+    const std::string fault = FaultOfTies(spec, by_name);
+    if (!fault.empty()) return Broken(schema, "parameter \"" + spec.name + "\" " + fault);
   }
   return specs;
 }

@@ -13,8 +13,8 @@ namespace assay::schema {
 
 // Specs in the order declared. INVALID_ARGUMENT names the parameter that makes no
 // sense: no name, an unknown type, a name twice, a word without choices, bounds the
-// wrong way round, or a default that its own spec refuses. Schemas come from peers, so
-// none is used unchecked.
+// wrong way round, a default that its own spec refuses, or a tie to what ties nothing. Schemas come
+// from peers, so none is used unchecked.
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema);
 
 // The canonical, complete parameters of one case: values checked and defaults filled

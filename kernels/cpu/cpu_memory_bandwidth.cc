@@ -138,10 +138,6 @@ class CpuMemoryBandwidth : public Benchmark {
   }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    if (Integer(parameters, "bytes") % 8 != 0) {
-      return InvalidArgument("bytes is " + Word(parameters, "bytes") +
-                             "; it must be a multiple of 8, the size of an fp64");
-    }
     const int64_t whole_elements = ArrayBytes(parameters) / 8;
     const auto elements = static_cast<double>(whole_elements);
     const StreamOp op = StreamOpOf(Word(parameters, "op"));
@@ -177,11 +173,13 @@ class CpuMemoryBandwidth : public Benchmark {
          {"copy", "scale", "add", "triad"}},
         {"bytes",
          ParameterType::kBytes,
-         "size of each array, a multiple of 8; 0: four times the last-level cache, at least 64 MiB",
+         "size of each array; 0: four times the last-level cache, at least 64 MiB",
          "0",
          0,
          int64_t{1} << 40,
-         {}},
+         {},
+         {},
+         {sizeof(double)}},
         {"threads",
          ParameterType::kInteger,
          "threads; 0: all CPUs of the process; at most four times as many",

@@ -312,13 +312,14 @@ class CacheBandwidth : public Benchmark {
          {"none", "l2", "l1", "hbm", "shared"}},
         {"bytes",
          ParameterType::kBytes,
-         "working set, a multiple of 16: of all, or for l1 and shared of each multiprocessor, "
-         "where the default is too large; with level none, one larger than the L2 shows what "
-         "lies behind it",
+         "working set: of all, or for l1 and shared of each multiprocessor, where the default is "
+         "too large; with level none, one larger than the L2 shows what lies behind it",
          "16777216",
          kVectorBytes,
          int64_t{1} << 39,
-         {}},
+         {},
+         {},
+         {kVectorBytes}},
         LaunchParameter()};
     info_.selftest_parameters = {{"bytes", "1000016"}};
     info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes read a second",
@@ -332,10 +333,6 @@ class CacheBandwidth : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const int64_t bytes = Integer(parameters, "bytes");
-    if (bytes % kVectorBytes != 0) {
-      return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; it must be a multiple of 16, the bytes of a load");
-    }
     ASSAY_RETURN_IF_ERROR(CheckLevelOfAnyGpu(Word(parameters, "level"), bytes));
     Work work;
     work.payload_bytes = static_cast<double>(PassesOf(bytes)) * static_cast<double>(bytes);

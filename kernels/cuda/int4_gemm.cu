@@ -244,11 +244,13 @@ class Int4Gemm : public Benchmark {
         {"n", ParameterType::kInteger, "columns of W and y", "8192", 1, kMaxSide, {}},
         {"k",
          ParameterType::kInteger,
-         "columns of x, rows of W; a multiple of 64 and of group",
+         "columns of x, rows of W",
          "8192",
          64,
          kMaxSide,
-         {}},
+         {},
+         {},
+         {64, "group", {{"128", 128}}}},
         group,
         DtypeParameter({"bf16", "fp16"}),
         CacheParameter("one set of x, W and y"),
@@ -272,11 +274,6 @@ class Int4Gemm : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const Int4Problem problem = ProblemOf(parameters);
-    if (problem.k % 64 != 0 || problem.k % problem.group != 0) {
-      return InvalidArgument("k is " + std::to_string(problem.k) +
-                             "; it must be a multiple of 64 and of group, which is " +
-                             std::to_string(problem.group));
-    }
     const auto m = static_cast<double>(problem.m);
     const auto n = static_cast<double>(problem.n);
     const auto k = static_cast<double>(problem.k);

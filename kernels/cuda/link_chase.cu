@@ -84,11 +84,13 @@ class RandomLinkChase : public LinkChase {
 ParameterSpec ChaseBytesParameter(const std::string& memory) {
   return {"bytes",
           ParameterType::kBytes,
-          "of " + memory + " that the loads go through, a multiple of 256",
+          "of " + memory + " that the loads go through, 256 apart",
           "2097152",
           kStride,
           int64_t{1} << 36,
-          {}};
+          {},
+          {},
+          {kStride}};
 }
 
 std::vector<Metric> ChaseMetrics() {
@@ -97,12 +99,7 @@ std::vector<Metric> ChaseMetrics() {
           TimeMetric()};
 }
 
-Result<Work> ChaseWork(const ParameterMap& parameters, const std::string& link) {
-  const int64_t bytes = Integer(parameters, "bytes");
-  if (bytes % kStride != 0) {
-    return InvalidArgument("bytes is " + std::to_string(bytes) +
-                           "; it must be a multiple of 256, the distance of the loads");
-  }
+Work ChaseWork(const std::string& link) {
   Work work;
   work.operations = static_cast<double>(kLoads);
   work.link = link;

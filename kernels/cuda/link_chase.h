@@ -16,8 +16,8 @@ namespace assay {
 ParameterSpec ChaseBytesParameter(const std::string& memory);
 // Metrics "latency" (ns a load) and "time".
 std::vector<Metric> ChaseMetrics();
-// INVALID_ARGUMENT if "bytes" is not whole elements.
-Result<Work> ChaseWork(const ParameterMap& parameters, const std::string& link);
+// A walk's loads, over Work::link `link`.
+Work ChaseWork(const std::string& link);
 
 // A walk over memory that the current GPU reaches. The memory outlives it.
 class LinkChase {

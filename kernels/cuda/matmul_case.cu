@@ -56,20 +56,31 @@ Result<Verdict> MatmulCase::Check(int64_t set) {
                    {Array<void>(set, 0), Array<void>(set, 1), Array<void>(set, 2)}, stream());
 }
 
-Matmul::Matmul(const MatmulRung& rung) : type_(rung.type), multiple_(rung.multiple) {
+Matmul::Matmul(const MatmulRung& rung) : type_(rung.type) {
   info_.name = rung.name;
   info_.summary = rung.summary;
   info_.resource = Resource::kGpu;
-  info_.parameters = {
-      {"n",
-       ParameterType::kInteger,
-       "columns of D; also m and k where these are 0",
-       "4096",
-       1,
-       kMaxSide,
-       {}},
-      {"m", ParameterType::kInteger, "rows of D; 0: n", "0", 0, kMaxSide, {}},
-      {"k", ParameterType::kInteger, "length of the dot products; 0: n", "0", 0, kMaxSide, {}}};
+  // Of n and k, so that rows are whole units of 16 bytes.
+  const MultipleOf whole = {rung.multiple};
+  info_.parameters = {{"n",
+                       ParameterType::kInteger,
+                       "columns of D; also m and k where these are 0",
+                       "4096",
+                       1,
+                       kMaxSide,
+                       {},
+                       {},
+                       whole},
+                      {"m", ParameterType::kInteger, "rows of D; 0: n", "0", 0, kMaxSide, {}},
+                      {"k",
+                       ParameterType::kInteger,
+                       "length of the dot products; 0: n",
+                       "0",
+                       0,
+                       kMaxSide,
+                       {},
+                       {},
+                       whole}};
   info_.parameters.insert(info_.parameters.end(), rung.parameters.begin(), rung.parameters.end());
   for (ParameterSpec& common : std::vector<ParameterSpec>{
            FillParameter(), CacheParameter("one set of matrices"), LaunchParameter()}) {
@@ -87,12 +98,6 @@ Matmul::Matmul(const MatmulRung& rung) : type_(rung.type), multiple_(rung.multip
 
 Result<Work> Matmul::WorkOf(const ParameterMap& parameters, int) const {
   const GemmShape shape = ShapeOf(parameters, type_);
-  for (const auto& [name, side] : {std::pair{"n", shape.n}, std::pair{"k", shape.k}}) {
-    if (side % multiple_ == 0) continue;
-    return InvalidArgument(
-        info_.name + " needs " + name + " to be a multiple of " + std::to_string(multiple_) +
-        ", so that rows are whole units of 16 bytes; it is " + std::to_string(side));
-  }
   Work work;
   work.flops = shape.Flops();
   work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());

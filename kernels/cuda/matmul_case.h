@@ -74,7 +74,6 @@ class Matmul : public Benchmark {
 
  private:
   const GemmType type_;
-  const int64_t multiple_;
   BenchmarkInfo info_;
 };
 

@@ -81,10 +81,6 @@ class MemoryBandwidth : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const int64_t bytes = Integer(parameters, "bytes");
-    if (bytes % kElementBytes != 0) {
-      return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; it must be a multiple of 4, the size of an fp32 element");
-    }
     const StreamOp op = OpOf(parameters);
     const auto elements = static_cast<double>(bytes / kElementBytes);
     Work work;
@@ -125,11 +121,13 @@ class MemoryBandwidth : public Benchmark {
          {"copy", "scale", "add", "triad", "read", "write", "memset"}},
         {"bytes",
          ParameterType::kBytes,
-         "size of each array, a multiple of 4",
+         "size of each array",
          "4294967296",
          4,
          int64_t{1} << 40,
-         {}},
+         {},
+         {},
+         {kElementBytes}},
         DtypeParameter({"fp32"}),
         FillParameter(),
         CacheParameter("one set of arrays"),

@@ -196,11 +196,13 @@ class Occupancy : public Benchmark {
     info_.resource = Resource::kGpu;
     info_.parameters = {{"block_size",
                          ParameterType::kInteger,
-                         "threads of a block, a multiple of 32",
+                         "threads of a block, whole warps",
                          "256",
                          32,
                          1024,
-                         {}},
+                         {},
+                         {},
+                         {32}},
                         {"held_values",
                          ParameterType::kWord,
                          "registers that every thread holds beside those of the walk",
@@ -210,11 +212,13 @@ class Occupancy : public Benchmark {
                          {"0", "32", "64", "96", "128", "192"}},
                         {"bytes",
                          ParameterType::kBytes,
-                         "rows that the warps walk through, a multiple of 4096",
+                         "rows that the warps walk through, 4096 bytes each warp",
                          "536870912",
-                         4096,
+                         kRowBytes * kSteps,
                          int64_t{1} << 39,
-                         {}},
+                         {},
+                         {},
+                         {kRowBytes * kSteps}},
                         CacheParameter("one set of rows"),
                         LaunchParameter()};
     info_.selftest_parameters = {{"block_size", "96"}, {"held_values", "32"}, {"bytes", "1052672"}};
@@ -235,16 +239,7 @@ class Occupancy : public Benchmark {
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const int64_t block = Integer(parameters, "block_size");
-    if (block % 32 != 0) {
-      return InvalidArgument("block_size is " + std::to_string(block) +
-                             "; it must be a multiple of 32, the threads of a warp");
-    }
     const int64_t bytes = Integer(parameters, "bytes");
-    if (bytes % (kRowBytes * kSteps) != 0) {
-      return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; it must be a multiple of 4096, the rows of one warp");
-    }
     Work work;
     work.bytes = static_cast<double>(bytes);
     work.operations = static_cast<double>(bytes / kRowBytes);

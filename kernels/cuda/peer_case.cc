@@ -35,23 +35,25 @@ std::vector<ParameterSpec> PairParameters(const std::string& from, const std::st
            2,
            kMaxRanks,
            {}},
-          {"from", ParameterType::kInteger, "rank of the GPU " + from, "0", 0, kMaxRanks - 1, {}},
+          {"from",
+           ParameterType::kInteger,
+           "rank of the GPU " + from,
+           "0",
+           0,
+           kMaxRanks - 1,
+           {},
+           "ranks"},
           {"to",
            ParameterType::kInteger,
            "rank of the GPU " + to + "; the pair of a rank with itself is unsupported",
            "1",
            0,
            kMaxRanks - 1,
-           {}}};
+           {},
+           "ranks"}};
 }
 
-Status CheckPair(const ParameterMap& parameters, int world_size) {
-  for (const char* name : {"from", "to"}) {
-    const int64_t rank = Integer(parameters, name);
-    if (rank < world_size) continue;
-    return InvalidArgument(std::string(name) + " is " + std::to_string(rank) +
-                           "; the ranks are 0 to " + std::to_string(world_size - 1));
-  }
+Status CheckPair(const ParameterMap& parameters) {
   const int64_t from = Integer(parameters, "from");
   if (from != Integer(parameters, "to")) return Status::Ok();
   return Unsupported("from and to are the same GPU, rank " + std::to_string(from) +

@@ -15,9 +15,8 @@ namespace assay {
 // Parameters "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
 
-// OK if `from` and `to` are two ranks of the gang. INVALID_ARGUMENT if there is no such
-// rank, Unsupported() if they are the same: so a matrix of pairs has a diagonal.
-Status CheckPair(const ParameterMap& parameters, int world_size);
+// Unsupported() if `from` and `to` are the same: so a matrix of pairs has a diagonal.
+Status CheckPair(const ParameterMap& parameters);
 
 // Memory of another process' GPU, as this process reaches it. Unmapped on destruction.
 class PeerMapping {

@@ -92,9 +92,9 @@ class PeerLatency : public Benchmark {
   const BenchmarkInfo& Info() const override { return info_; }
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
-  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
-    ASSAY_RETURN_IF_ERROR(CheckPair(parameters, world_size));
-    return ChaseWork(parameters, "nvlink");
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
+    return ChaseWork("nvlink");
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {

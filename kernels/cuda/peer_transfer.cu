@@ -302,8 +302,8 @@ class PeerTransfer : public Benchmark {
   const BenchmarkInfo& Info() const override { return info_; }
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
-  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
-    ASSAY_RETURN_IF_ERROR(CheckPair(parameters, world_size));
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
     const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
     Work work;
     work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);

@@ -244,6 +244,7 @@ class PointerChase : public Benchmark {
     info_.name = "pointer_chase";
     info_.summary = "latency of a load from L1, L2, memory or shared memory";
     info_.resource = Resource::kGpu;
+    const MultipleOf whole_strides = {1, "stride"};
     info_.parameters = {
         {"space",
          ParameterType::kWord,
@@ -262,27 +263,33 @@ class PointerChase : public Benchmark {
          {"none", "l1", "l2", "dram"}},
         {"bytes",
          ParameterType::kBytes,
-         "working set, a multiple of stride",
+         "working set",
          "1073741824",
          kPointerBytes,
          int64_t{1} << 40,
-         {}},
+         {},
+         {},
+         whole_strides},
         {"stride",
          ParameterType::kBytes,
-         "distance of the elements, a multiple of 8; at least a line of 128 bytes touches every "
-         "line once a cycle",
+         "distance of the elements, which are addresses; at least a line of 128 bytes touches "
+         "every line once a cycle",
          "128",
          kPointerBytes,
          int64_t{1} << 21,
-         {}},
+         {},
+         {},
+         {kPointerBytes}},
         {"window",
          ParameterType::kBytes,
-         "the walk stays in so many bytes until it has seen all of them, which spares the TLB; a "
-         "multiple of stride; 0: the whole working set",
+         "the walk stays in so many bytes until it has seen all of them, which spares the TLB; 0: "
+         "the whole working set",
          "0",
          0,
          int64_t{1} << 40,
-         {}}};
+         {},
+         {},
+         whole_strides}};
     info_.selftest_parameters = {{"bytes", "300040"}, {"stride", "104"}, {"window", "10400"}};
     info_.metrics = {{"latency_cycles", "cycles", Direction::kLowerIsBetter,
                       "clock cycles of the multiprocessor a dependent load, read in the kernel",
@@ -304,17 +311,6 @@ class PointerChase : public Benchmark {
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const int64_t stride = Integer(parameters, "stride");
-    if (stride % kPointerBytes != 0) {
-      return InvalidArgument("stride is " + std::to_string(stride) +
-                             "; it must be a multiple of 8, the size of an address");
-    }
-    for (const char* name : {"bytes", "window"}) {
-      const int64_t value = Integer(parameters, name);
-      if (value % stride == 0) continue;
-      return InvalidArgument(std::string(name) + " is " + std::to_string(value) +
-                             "; it must be a multiple of stride, " + std::to_string(stride));
-    }
     if (Word(parameters, "space") == "shared" && Word(parameters, "level") != "none") {
       return InvalidArgument("level is " + Word(parameters, "level") +
                              "; shared memory is one level: level must be none");

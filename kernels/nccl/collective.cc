@@ -261,11 +261,7 @@ const Collective& CollectiveOf(CollectiveKind kind) {
 
 Result<int64_t> CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes,
                         int ranks) {
-  if (!collective.divided) {
-    if (bytes % element_bytes == 0) return bytes / element_bytes;
-    return InvalidArgument("bytes is " + std::to_string(bytes) + "; it must be a multiple of " +
-                           std::to_string(element_bytes) + ", the size of an element");
-  }
+  if (!collective.divided) return bytes / element_bytes;
   const int64_t share = bytes / ranks / kShareAlignment * kShareAlignment;
   if (share > 0) return share / element_bytes;
   return InvalidArgument("bytes is " + std::to_string(bytes) + ", which leaves each of " +

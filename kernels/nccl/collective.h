@@ -82,7 +82,7 @@ const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 
 // `count` of a collective over `bytes` on `ranks` ranks. INVALID_ARGUMENT if a rank would
-// have none, or if an undivided array is no whole number of elements; it says what would do.
+// have none; it says what would do. An undivided array is a whole number of elements.
 Result<int64_t> CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes,
                         int ranks);
 

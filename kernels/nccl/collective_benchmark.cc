@@ -36,6 +36,28 @@ ParameterSpec IntegerSpec(const char* name, const char* description,
   return {name, ParameterType::kInteger, description, std::move(usual), minimum, maximum, {}};
 }
 
+ParameterSpec BytesSpec(bool divided) {
+  if (divided) {
+    return {"bytes",
+            ParameterType::kBytes,
+            "size of the whole array, of which each rank has a share, rounded down to 16 bytes a "
+            "rank",
+            "1073741824",
+            1,
+            kMaxBytes,
+            {}};
+  }
+  return {"bytes",
+          ParameterType::kBytes,
+          "size of each rank's array, whole elements",
+          "1073741824",
+          1,
+          kMaxBytes,
+          {},
+          {},
+          WholeElements()};
+}
+
 ParameterSpec WordSpec(const char* name, const char* description, std::vector<std::string> words) {
   std::string usual = words.front();
   return {name, ParameterType::kWord, description, std::move(usual), {}, {}, std::move(words)};
@@ -45,18 +67,10 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   std::vector<ParameterSpec> specs;
   specs.push_back(
       IntegerSpec("ranks", "processes, each with a GPU of its own", std::nullopt, 2, kMaxRanks));
+  specs.back().multiple_of.parameter = "nodes";
   specs.push_back(
       IntegerSpec("nodes", "nodes over which the ranks spread evenly", "1", 1, kMaxNodes));
-  specs.push_back({"bytes",
-                   ParameterType::kBytes,
-                   collective.divided
-                       ? "size of the whole array, of which each rank has a share, rounded down to "
-                         "16 bytes a rank"
-                       : "size of each rank's array, a multiple of the element's size",
-                   "1073741824",
-                   1,
-                   kMaxBytes,
-                   {}});
+  specs.push_back(BytesSpec(collective.divided));
   specs.push_back(WordSpec("dtype", "type of the elements", NamesOf(CollectiveTypes())));
   if (collective.reduces) {
     specs.push_back(WordSpec("op", "how elements are reduced", NamesOf(CollectiveOps())));
@@ -64,6 +78,7 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   if (collective.rooted) {
     specs.push_back(
         IntegerSpec("root", "the rank that sends to all, or gets from all", "0", 0, kMaxRanks - 1));
+    specs.back().below = "ranks";
   }
   specs.push_back(
       {"in_place", ParameterType::kBoolean, "write over the input", "false", {}, {}, {}});
@@ -121,7 +136,6 @@ class CollectiveBenchmark : public Benchmark {
   }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
-    ASSAY_RETURN_IF_ERROR(CheckPlaces(parameters, world_size));
     ASSAY_RETURN_IF_ERROR(CheckMean(parameters, world_size));
     const int64_t element = CollectiveTypeOf(Word(parameters, "dtype")).bytes;
     ASSAY_ASSIGN_OR_RETURN(const int64_t count,
@@ -159,19 +173,6 @@ class CollectiveBenchmark : public Benchmark {
         (is_float ? "a power of two of ranks up to " + std::to_string(kMostRanksOfFp8Mean)
                   : "at most " + std::to_string(kMostRanksOfByteMean) + " ranks") +
         ", or op sum");
-  }
-
-  Status CheckPlaces(const ParameterMap& parameters, int world_size) const {
-    const int64_t nodes = Integer(parameters, "nodes");
-    if (world_size % nodes != 0) {
-      return InvalidArgument("ranks is " + std::to_string(world_size) +
-                             "; it must be a multiple of nodes, " + std::to_string(nodes));
-    }
-    if (!collective_.rooted) return Status::Ok();
-    const int64_t root = Integer(parameters, "root");
-    if (root < world_size) return Status::Ok();
-    return InvalidArgument("root is " + std::to_string(root) + "; the ranks are 0 to " +
-                           std::to_string(world_size - 1));
   }
 
   const Collective& collective_;

@@ -53,6 +53,13 @@ const CollectiveOp& CollectiveOpOf(const std::string& name) {
   return EntryOf(CollectiveOps(), name);
 }
 
+MultipleOf WholeElements() {
+  MultipleOf of;
+  of.parameter = "dtype";
+  for (const CollectiveType& type : CollectiveTypes()) of.of_words[type.name] = type.bytes;
+  return of;
+}
+
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,
                  const GpuDevice& device) {
   if (type.since == 0) return Status::Ok();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/parameter.h"
 #include "common/status.h"
 #include "kernels/cuda/device.h"
 #include "kernels/nccl/nccl_library.h"
@@ -35,6 +36,9 @@ const std::vector<CollectiveOp>& CollectiveOps();
 // By a name that the parameters have checked.
 const CollectiveType& CollectiveTypeOf(const std::string& name);
 const CollectiveOp& CollectiveOpOf(const std::string& name);
+
+// Of an array's bytes: the size of an element of the parameter "dtype".
+MultipleOf WholeElements();
 
 // Unsupported() if this NCCL lacks the type, or the GPU the reduction of it.
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,

@@ -48,7 +48,9 @@ BenchmarkInfo OverlapInfo() {
        "268435456",
        2,
        kMaxBytes,
-       {}},
+       {},
+       {},
+       {1, "collective", {{"all_reduce", kOverlapElementBytes}}}},
       {"ctas",
        ParameterType::kInteger,
        "thread blocks, each on a multiprocessor, that NCCL's kernels take: minCTAs and maxCTAs of "

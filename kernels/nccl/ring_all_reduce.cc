@@ -36,11 +36,13 @@ BenchmarkInfo RingInfo() {
        {}},
       {"bytes",
        ParameterType::kBytes,
-       "size of each rank's array, a multiple of the element's size",
+       "size of each rank's array, whole elements",
        "1073741824",
        1,
        kMaxBytes,
-       {}},
+       {},
+       {},
+       WholeElements()},
       {"dtype",
        ParameterType::kWord,
        "type of the elements",
@@ -83,14 +85,8 @@ class RingAllReduce : public Benchmark {
   }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
-    const int64_t bytes = Integer(parameters, "bytes");
-    const int64_t element = CollectiveTypeOf(Word(parameters, "dtype")).bytes;
-    if (bytes % element != 0) {
-      return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; it must be a multiple of the element's " + std::to_string(element));
-    }
     Work work;
-    work.payload_bytes = static_cast<double>(bytes);
+    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes"));
     work.link_bytes = 2.0 * (world_size - 1) / world_size * work.payload_bytes;
     work.fixed_seconds = 2 * (world_size - 1) * kStepSeconds;
     return work;

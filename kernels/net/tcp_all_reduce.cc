@@ -91,13 +91,8 @@ class TcpAllReduce : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
     const auto n = static_cast<double>(world_size);
-    const int64_t bytes = Integer(parameters, "bytes");
-    if (bytes % 4 != 0) {
-      return InvalidArgument("bytes is " + std::to_string(bytes) +
-                             "; it must be a multiple of 4, the size of an fp32");
-    }
     Work work;
-    work.payload_bytes = static_cast<double>(bytes);
+    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes"));
     work.link_bytes = 2 * (n - 1) / n * work.payload_bytes;
     return work;
   }
@@ -139,11 +134,13 @@ class TcpAllReduce : public Benchmark {
         {"ranks", ParameterType::kInteger, "nodes taking part", "2", 2, 64, {}},
         {"bytes",
          ParameterType::kBytes,
-         "size of the array on each rank, a multiple of 4",
+         "size of the array on each rank",
          "16777216",
          4,
          int64_t{4} << 30,
-         {}},
+         {},
+         {},
+         {sizeof(float)}},
         {"streams",
          ParameterType::kInteger,
          "rings of TCP connections, each with a thread on every rank",

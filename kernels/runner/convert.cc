@@ -204,6 +204,13 @@ void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
   if (spec.minimum) message->set_minimum(*spec.minimum);
   if (spec.maximum) message->set_maximum(*spec.maximum);
   for (const std::string& word : spec.words) message->add_words(word);
+  message->set_below(spec.below);
+  const MultipleOf& of = spec.multiple_of;
+  if (of.number == 1 && of.parameter.empty()) return;
+  v1::MultipleOf* const multiple = message->mutable_multiple_of();
+  if (of.number != 1) multiple->set_number(of.number);
+  multiple->set_parameter(of.parameter);
+  multiple->mutable_of_words()->insert(of.of_words.begin(), of.of_words.end());
 }
 
 }  // namespace

@@ -33,10 +33,10 @@ refuses 1 "are free" gemm m=1048576 n=1048576 k=1048576
 refuses 1 "are free" memory_bandwidth bytes=1TiB
 refuses 2 "multiple of 4" memory_bandwidth bytes=6
 if echo "$selftest" | grep '^all_reduce ' | grep -q 'ok$'; then
-  refuses 2 "multiple of 8" all_reduce ranks=2 bytes=12 dtype=float64
+  refuses 2 "multiple of 8" all_reduce ranks=2 bytes=12 dtype=fp64
 fi
 if echo "$selftest" | grep '^peer_transfer ' | grep -q 'ok$'; then
-  refuses 2 "the ranks are 0 to 1" peer_transfer to=2
+  refuses 2 "below ranks, which is 2: 0 to 1" peer_transfer to=2
   refuses 3 "are the same GPU" peer_transfer from=1 to=1
   refuses 2 "multiple of 256" peer_latency bytes=1000
 fi

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace assay {
 namespace {
 
@@ -38,6 +40,69 @@ TEST(CanonicalParameters, SaysWhatIsMissing) {
   ASSERT_FALSE(canonical.ok());
   ASSERT_EQ(canonical.status().violations().size(), 1u);
   EXPECT_EQ(canonical.status().violations()[0].field, "m");
+}
+
+// A number that is below `b` and a multiple of 2 and of what parameter `of` asks for.
+ParameterSpec Tied(const std::string& of) {
+  ParameterSpec spec = {"a", ParameterType::kInteger, "tied", std::nullopt, 0, 1000, {}};
+  spec.below = "b";
+  spec.multiple_of = {2, of, {}};
+  if (of == "w") spec.multiple_of.of_words = {{"six", 6}, {"none", 0}};
+  return spec;
+}
+
+TEST(BrokenTie, SaysWhatWouldBeRight) {
+  EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "6"}, {"b", "7"}, {"c", "3"}}), "");
+  EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "0"}, {"b", "7"}, {"c", "3"}}), "");
+  EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "7"}, {"b", "7"}}),
+            "is 7; it must be below b, which is 7: 0 to 6");
+  EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "0"}, {"b", "0"}}), "is 0; it must be below b, which is 0");
+  EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "7"}}), "is 7; it must be a multiple of 2");
+  EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "8"}, {"c", "3"}}),
+            "is 8; it must be a multiple of c, which is 3");
+  EXPECT_EQ(BrokenTie(Tied("w"), {{"a", "8"}, {"w", "six"}}),
+            "is 8; it must be a multiple of 6 with w six");
+  EXPECT_EQ(BrokenTie(Tied("w"), {{"a", "8"}, {"w", "other"}}), "");
+}
+
+// A peer's schema is checked before; nothing here divides by what it says.
+TEST(BrokenTie, NothingIsDividedByZero) {
+  for (const char* number : {"0", "-3", "x", "9223372036854775808"}) {
+    EXPECT_EQ(BrokenTie(Tied("c"), {{"a", "8"}, {"c", number}}), "") << number;
+  }
+  EXPECT_EQ(BrokenTie(Tied("w"), {{"a", "8"}, {"w", "none"}}), "");
+  ParameterSpec least = Tied("c");
+  least.minimum = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(BrokenTie(least, {{"a", "8"}, {"b", "-9223372036854775808"}}),
+            "is 8; it must be below b, which is -9223372036854775808");
+  least.multiple_of.number = -1;
+  EXPECT_EQ(BrokenTie(least, {{"a", "-9223372036854775808"}}), "");
+}
+
+TEST(CanonicalParameters, HoldsValuesToWhatTiesThem) {
+  std::vector<ParameterSpec> specs = GemmLike();
+  specs[0].below = "bytes";
+  specs[1].multiple_of.number = 8;
+  EXPECT_TRUE(CanonicalParameters(specs, {{"m", "7"}, {"bytes", "8"}}).ok());
+  const Status both = CanonicalParameters(specs, {{"m", "12"}, {"bytes", "12"}}).status();
+  EXPECT_EQ(both.message(),
+            "invalid parameters: m: is 12; it must be below bytes, which is 12: 1 to 11");
+  ASSERT_EQ(both.violations().size(), 2u);
+  EXPECT_EQ(both.violations()[1].field, "bytes");
+  EXPECT_EQ(both.violations()[1].description, "is 12; it must be a multiple of 8");
+  // A value that is wrong by itself is told alone.
+  const Status wrong = CanonicalParameters(specs, {{"m", "0"}, {"bytes", "12"}}).status();
+  EXPECT_EQ(wrong.violations().size(), 1u) << wrong;
+}
+
+TEST(AllowedValues, TellWhatTiesANumber) {
+  EXPECT_EQ(AllowedValues(Tied("")), "a whole number from 0 to 1000, below b, a multiple of 2");
+  EXPECT_EQ(AllowedValues(Tied("c")),
+            "a whole number from 0 to 1000, below b, a multiple of 2 and of c");
+  ParameterSpec words = Tied("w");
+  words.multiple_of.number = 1;
+  words.below = "";
+  EXPECT_EQ(AllowedValues(words), "a whole number from 0 to 1000, a multiple of what w asks for");
 }
 
 TEST(CanonicalValue, NamesTheShortWordOfATypeThatIsSpelledOut) {
