@@ -164,17 +164,16 @@ class Expander {
 
   void MakeGroups() {
     for (const CheckedMatrix& checked : matrices_) {
-      const Result<std::vector<ParameterMap>> cases = checked.matrix.Cases();
-      if (!cases.ok()) {
-        violations_.Add(checked.path, cases.status().message(), checked.spec->line());
-        continue;
+      const size_t faults = violations_.count();
+      const std::vector<ParameterMap> cases = checked.matrix.Cases(violations_);
+      if (!cases.empty()) {  // Rules are judged by those too that are refused.
+        std::vector<ParameterMap>& all = cases_[checked.schema->name()];
+        all.insert(all.end(), cases.begin(), cases.end());
       }
-      std::vector<ParameterMap>& all = cases_[checked.schema->name()];
-      all.insert(all.end(), cases->begin(), cases->end());
-      if (nodes_.empty()) continue;
+      if (nodes_.empty() || violations_.count() > faults) continue;
       const std::vector<v1::Node> eligible =
           EligibleNodes(*checked.schema, nodes_, checked.path, checked.spec->line(), violations_);
-      if (!eligible.empty()) GroupByRanks(checked, *cases, eligible);
+      if (!eligible.empty()) GroupByRanks(checked, cases, eligible);
     }
   }
 

@@ -25,7 +25,10 @@ int64_t SaturatingProduct(int64_t a, int64_t b) {
 class MatrixChecker {
  public:
   MatrixChecker(std::string path, int line, int64_t case_limit, Violations& violations)
-      : path_(std::move(path)), line_(line), case_limit_(case_limit), violations_(violations) {}
+      : path_(std::move(path)), line_(line), case_limit_(case_limit), violations_(violations) {
+    matrix_.path_ = path_;
+    matrix_.line_ = line_;
+  }
 
   Matrix Check(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema) {
     Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
@@ -33,7 +36,7 @@ class MatrixChecker {
       violations_.Add(path_, specs.status().message(), line_);
       return std::move(matrix_);
     }
-    specs_ = *std::move(specs);
+    matrix_.specs_ = *std::move(specs);
     matrix_.case_count_ = 1;
     for (const v1::ParameterAxis& axis : spec.axes()) AddAxis(axis);
     AddDefaults(schema.name());
@@ -43,14 +46,15 @@ class MatrixChecker {
 
  private:
   const ParameterSpec* SpecOf(const std::string& name) const {
-    const auto found = std::find_if(specs_.begin(), specs_.end(),
+    const std::vector<ParameterSpec>& specs = matrix_.specs_;
+    const auto found = std::find_if(specs.begin(), specs.end(),
                                     [&](const ParameterSpec& spec) { return spec.name == name; });
-    return found == specs_.end() ? nullptr : &*found;
+    return found == specs.end() ? nullptr : &*found;
   }
 
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const ParameterSpec& spec : specs_) names.push_back(spec.name);
+    for (const ParameterSpec& spec : matrix_.specs_) names.push_back(spec.name);
     return names;
   }
 
@@ -62,7 +66,7 @@ class MatrixChecker {
       violations_.Add(field, "no such parameter; " + Suggest(axis.name(), Names()), line);
       return;
     }
-    if (!given_.emplace(axis.name(), line).second) {
+    if (!matrix_.lines_.emplace(axis.name(), line).second) {
       violations_.Add(field, "stands twice; write one list of values", line);
       return;
     }
@@ -117,8 +121,8 @@ class MatrixChecker {
   }
 
   void AddDefaults(const std::string& benchmark) {
-    for (const ParameterSpec& spec : specs_) {
-      if (given_.count(spec.name) > 0) continue;
+    for (const ParameterSpec& spec : matrix_.specs_) {
+      if (matrix_.lines_.count(spec.name) > 0) continue;
       if (spec.default_value) {
         matrix_.fixed_[spec.name] = *spec.default_value;
       } else {
@@ -136,7 +140,7 @@ class MatrixChecker {
     }
     for (Matrix::Reference& reference : unresolved_) {
       const std::string field = path_ + "." + reference.spec.name;
-      const int line = given_[reference.spec.name];
+      const int line = matrix_.lines_[reference.spec.name];
       std::string chain = reference.spec.name;
       std::string source = reference.source;
       std::set<std::string> seen = {reference.spec.name};
@@ -161,8 +165,6 @@ class MatrixChecker {
   const int line_;
   const int64_t case_limit_;
   Violations& violations_;
-  std::vector<ParameterSpec> specs_;
-  std::map<std::string, int> given_;  // Line of each parameter that has an axis.
   std::vector<Matrix::Reference> unresolved_;
   Matrix matrix_;
 };
@@ -172,7 +174,7 @@ Matrix Matrix::Check(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema&
   return MatrixChecker(path, spec.line(), case_limit, violations).Check(spec, schema);
 }
 
-Result<std::vector<ParameterMap>> Matrix::Cases() const {
+std::vector<ParameterMap> Matrix::Cases(Violations& violations) const {
   std::vector<ParameterMap> cases;
   cases.reserve(static_cast<size_t>(case_count_));
   std::vector<size_t> at(axes_.size(), 0);
@@ -185,9 +187,11 @@ Result<std::vector<ParameterMap>> Matrix::Cases() const {
       const Result<std::string> value =
           CanonicalValue(reference.spec, parameters[reference.source]);
       if (!value.ok()) {
-        return InvalidArgument(fmt::format("{} = {}: {}", reference.spec.name, reference.source,
-                                           value.status().message()),
-                               "INVALID_PARAMETER");
+        AddFault(
+            reference.spec.name,
+            fmt::format("takes the value of {}: {}", reference.source, value.status().message()),
+            violations);
+        return {};
       }
       parameters[reference.spec.name] = *value;
     }
@@ -197,7 +201,38 @@ Result<std::vector<ParameterMap>> Matrix::Cases() const {
       at[axis] = 0;
     }
   }
+  CheckTies(cases, violations);
   return cases;
+}
+
+void Matrix::CheckTies(const std::vector<ParameterMap>& cases, Violations& violations) const {
+  for (const ParameterSpec& spec : specs_) {
+    std::string first;
+    std::string value;  // In the first case that is wrong.
+    size_t wrong = 0;
+    std::set<std::string> right;  // Values that are right in some case.
+    for (const ParameterMap& parameters : cases) {
+      std::string fault = BrokenTie(spec, parameters);
+      if (fault.empty()) {
+        right.insert(parameters.at(spec.name));
+      } else if (++wrong == 1) {
+        first = std::move(fault);
+        value = parameters.at(spec.name);
+      }
+    }
+    if (wrong == 0) continue;
+    if (wrong < cases.size()) {
+      first += fmt::format(" ({} of {} cases", wrong, cases.size());
+      first += right.count(value) == 0 ? ")" : "; write an entry of its own for each combination)";
+    }
+    AddFault(spec.name, std::move(first), violations);
+  }
+}
+
+void Matrix::AddFault(const std::string& name, std::string fault, Violations& violations) const {
+  const auto given = lines_.find(name);
+  violations.Add(path_ + "." + name, std::move(fault),
+                 given == lines_.end() ? line_ : given->second);
 }
 
 }  // namespace assay::coordinator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ class Matrix {
   int64_t case_count() const { return case_count_; }
 
   // The cases, canonical and complete, the first axis varying slowest. Call only when
-  // case_count() is within bounds. INVALID_ARGUMENT if a value taken from another
-  // parameter is outside the bounds of the one that takes it.
-  Result<std::vector<ParameterMap>> Cases() const;
+  // case_count() is within bounds. To `violations` go parameters whose values in some case are
+  // wrong beside the others, each once; and a value taken from another parameter that is
+  // outside the bounds of the one that takes it: then there are no cases.
+  std::vector<ParameterMap> Cases(Violations& violations) const;
 
  private:
   struct Axis {
@@ -43,6 +45,13 @@ class Matrix {
     std::string source;
   };
 
+  void CheckTies(const std::vector<ParameterMap>& cases, Violations& violations) const;
+  void AddFault(const std::string& name, std::string fault, Violations& violations) const;
+
+  std::string path_;
+  int line_ = 0;
+  std::map<std::string, int> lines_;  // Of each parameter that has an axis.
+  std::vector<ParameterSpec> specs_;
   std::vector<Axis> axes_;
   std::vector<Reference> references_;  // Sources come before those that use them.
   ParameterMap fixed_;                 // Defaults of parameters without an axis.
