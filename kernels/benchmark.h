@@ -75,6 +75,8 @@ struct BenchmarkInfo {
   std::string model;
   // Parameters of a case that verifies within a second; the rest by default.
   ParameterMap selftest_parameters;
+  // Each over those, for the self-test alone: further types and variants that users rely on.
+  std::vector<ParameterMap> selftest_variants;
 };
 
 // What one iteration does on one rank, counted from the algorithm. Zero means

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "kernels/runner/arguments.h"
 #include "kernels/runner/commands.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/node_fault.h"
 #include "kernels/runner/output.h"
+#include "kernels/runner/selftest.h"
 #if ASSAY_HAVE_PROTOBUF
 #include "kernels/runner/serve.h"
 #endif
@@ -33,9 +35,11 @@ constexpr char kUsage[] =
     "                                 adds hardware counters, from runs of their own\n"
     "  assay-runner check NAME [k=v...]\n"
     "                                 whether parameters go together; needs no GPU\n"
-    "  assay-runner selftest [NAME [k=v...]]...\n"
+    "  assay-runner selftest [NAME [k=v...]]... [--gpu N] [--require-gpu]\n"
     "                                 verifies every benchmark, or these, at a small size\n"
-    "                                 or with other parameters\n"
+    "                                 or with other parameters, on every GPU or on one;\n"
+    "                                 without a GPU, or without that one, exit code 3 where\n"
+    "                                 it is asked for\n"
     "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
     "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
     "\n"

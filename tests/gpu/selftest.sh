@@ -1,5 +1,5 @@
 #!/bin/sh
-# The runner on a real GPU: every benchmark verifies at a small size, all within two
+# The runner on real GPUs: every benchmark verifies at a small size on each, all within two
 # minutes, and sizes that do not fit are refused with words. Usage: selftest.sh ASSAY_RUNNER
 # Exit code 77: no GPU here, nothing tested.
 set -u
@@ -29,13 +29,17 @@ refuses() {
 
 selftest=$(timeout 120 "$runner" selftest) || fail "selftest: exit code $?"
 echo "$selftest"
+echo "$selftest" | tail -1 | grep -q ' 0 failed on GPU' || fail "selftest: the last line sums up"
+"$runner" selftest --gpu 0 bank_conflict || fail "selftest of GPU 0: exit code $?"
+CUDA_VISIBLE_DEVICES='' "$runner" selftest --require-gpu
+[ $? -eq 3 ] || fail "selftest --require-gpu without one: not exit code 3"
 refuses 1 "are free" gemm m=1048576 n=1048576 k=1048576
 refuses 1 "are free" memory_bandwidth bytes=1TiB
 refuses 2 "multiple of 4" memory_bandwidth bytes=6
-if echo "$selftest" | grep '^all_reduce ' | grep -q 'ok$'; then
+if echo "$selftest" | grep -q '^all_reduce  *ok'; then
   refuses 2 "multiple of 8" all_reduce ranks=2 bytes=12 dtype=fp64
 fi
-if echo "$selftest" | grep '^peer_transfer ' | grep -q 'ok$'; then
+if echo "$selftest" | grep -q '^peer_transfer  *ok'; then
   refuses 2 "below ranks, which is 2: 0 to 1" peer_transfer to=2
   refuses 3 "are the same GPU" peer_transfer from=1 to=1
   refuses 2 "multiple of 256" peer_latency bytes=1000

@@ -1,7 +1,15 @@
-// In place of kernels/builtin.cc: assay-runner as it is, with one GPU that does not exist
-// and one collective of such GPUs, for tests of what gangs of GPUs are told apart by. The GPU
-// is the one that CUDA_VISIBLE_DEVICES names; CUDA_FAKE_NAME is its product, and
-// CUDA_FAKE_FAULT why it cannot be used.
+// In place of kernels/builtin.cc: assay-runner as it is, with GPUs that do not exist, a
+// collective of such GPUs and a benchmark on one, for tests of what gangs of GPUs are told apart
+// by and of the self-test. From the environment, each with CUDA_ before it:
+//   VISIBLE_DEVICES   the GPU's UUID
+//   FAKE_NAME         its product
+//   FAKE_FAULT        why it cannot be used
+//   FAKE_COUNT        how many GPUs there are: 1
+//   FAKE_WRONG        the one whose results are wrong
+//   FAKE_CRASH        the one on which the process ends by SIGKILL
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -18,6 +26,10 @@ std::string FromEnvironment(const char* name, const char* otherwise) {
   return value == nullptr ? otherwise : value;
 }
 
+constexpr char kNoGpu[] = "needs a CUDA GPU; this node has none";
+
+int Count() { return std::stoi(FromEnvironment("CUDA_FAKE_COUNT", "1")); }
+
 class FakePlatform : public GpuPlatform {
  public:
   std::vector<LocalGpu> Gpus() override {
@@ -26,7 +38,11 @@ class FakePlatform : public GpuPlatform {
     gpu.name = FromEnvironment("CUDA_FAKE_NAME", "NVIDIA H200");
     gpu.uuid = FromEnvironment("CUDA_VISIBLE_DEVICES", "");
     gpu.driver_version = "580.95.05";
-    return {gpu};
+    std::vector<LocalGpu> gpus(static_cast<size_t>(Count()), gpu);
+    for (int ordinal = 0; ordinal < Count(); ++ordinal) {
+      gpus[static_cast<size_t>(ordinal)].ordinal = ordinal;
+    }
+    return gpus;
   }
   void FillVersions(LinkedSoftware* software) override {
     software->cuda_runtime = "13.0";
@@ -35,7 +51,7 @@ class FakePlatform : public GpuPlatform {
   GpuTrouble TroubleOf(int) override {
     GpuTrouble trouble;
     trouble.lost = !Fault().empty();
-    trouble.evidence = Fault();
+    trouble.evidence = Count() == 0 ? kNoGpu : Fault();
     return trouble;
   }
   std::unique_ptr<ConditionsSampler> NewSampler(int) override { return nullptr; }
@@ -49,10 +65,13 @@ class FakePlatform : public GpuPlatform {
 
 class FakeCase : public Case {
  public:
+  explicit FakeCase(int gpu) : gpu_(std::to_string(gpu)) {}
   Timing HowTimed() const override { return {"cold", "random", "events"}; }
   Result<Verdict> Verify() override {
+    if (FromEnvironment("CUDA_FAKE_CRASH", "") == gpu_) kill(getpid(), SIGKILL);
     Verdict verdict;
-    verdict.passed = true;
+    verdict.passed = FromEnvironment("CUDA_FAKE_WRONG", "") != gpu_;
+    if (!verdict.passed) verdict.detail = "element 7 is 1, should be 0";
     verdict.reference = "itself";
     verdict.elements_checked = 1;
     return verdict;
@@ -62,6 +81,9 @@ class FakeCase : public Case {
     seconds->insert(seconds->end(), static_cast<size_t>(samples), kSeconds);
     return Status::Ok();
   }
+
+ private:
+  const std::string gpu_;
 };
 
 class FakeCollective : public Benchmark {
@@ -86,8 +108,43 @@ class FakeCollective : public Benchmark {
   }
   const BenchmarkInfo& Info() const override { return info_; }
   Result<Work> WorkOf(const ParameterMap&, int) const override { return Work(); }
-  Result<std::unique_ptr<Case>> Prepare(const RunContext&) const override {
-    return std::unique_ptr<Case>(new FakeCase());
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return std::unique_ptr<Case>(new FakeCase(context.gpu));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+// On one GPU, which lacks what size 4 needs.
+class FakeCopy : public Benchmark {
+ public:
+  FakeCopy() {
+    info_.name = "fake_copy";
+    info_.summary = "copies nothing";
+    info_.resource = Resource::kGpu;
+    ParameterSpec size;
+    size.name = "size";
+    size.type = ParameterType::kInteger;
+    size.description = "how much is not copied; 3 is never right";
+    size.default_value = "1";
+    size.minimum = 1;
+    size.maximum = 4;
+    info_.parameters.push_back(std::move(size));
+    info_.selftest_parameters = {{"size", "1"}};
+    info_.selftest_variants = {{{"size", "2"}}, {{"size", "4"}}};
+    info_.metrics = {TimeMetric()};
+    info_.model = "a millisecond";
+  }
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return Count() == 0 ? kNoGpu : ""; }
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    if (Integer(parameters, "size") == 3) return InvalidArgument("size is 3; it must not be");
+    return Work();
+  }
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    if (Integer(context.parameters, "size") == 4) return Unsupported("size 4 needs another GPU");
+    return std::unique_ptr<Case>(new FakeCase(context.gpu));
   }
 
  private:
@@ -97,6 +154,7 @@ class FakeCollective : public Benchmark {
 Registry MakeRegistry() {
   Registry registry;
   registry.Add(std::make_unique<FakeCollective>());
+  registry.Add(std::make_unique<FakeCopy>());
   return registry;
 }
 

@@ -168,8 +168,8 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
       {{"check", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
       {{"check", "cpu_gemm", "m"}, "neither NAME=VALUE nor an option of `check`"},
       {{"check", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `check`"},
-      {{"selftest", "-o"}, "\"-o\" is no option of `selftest`; its only one is --help"},
-      {{"selftest", "cpu_gemm", "-o", "json"}, "\"-o\" is no option of `selftest`"},
+      {{"selftest", "-o"}, "`selftest`; there are --gpu, --require-gpu, --help"},
+      {{"selftest", "cpu_gemm", "--gpu", "0"}, "cpu_gemm does not run on GPUs; name none"},
       {{"selftest", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `selftest`"},
       {{"selftest", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
       {{"selftest", "cpu_gemm", "dtype=bf17"}, "one of fp32, fp64"},
@@ -186,7 +186,7 @@ TEST(RunnerCommandLine, EveryCommandExplainsItself) {
   for (const char* command : {"list", "run", "selftest"}) {
     const CommandOutput output = Invoke({command, "--help"});
     EXPECT_EQ(output.exit.code, kExitDone) << command;
-    EXPECT_THAT(output.output, HasSubstr("assay-runner selftest [NAME [k=v...]]...\n"));
+    EXPECT_THAT(output.output, HasSubstr("assay-runner selftest [NAME [k=v...]]... [--gpu N]"));
   }
 }
 
@@ -197,7 +197,8 @@ TEST(RunnerCommandLine, ASelftestTakesOtherParametersThanItsOwn) {
   EXPECT_EQ(output.output,
             "cpu_vector_sum elements=7 variant=scalar ok\n"
             "cpu_gemm                 ok\n"
-            "cpu_gemm dtype=fp64      ok\n");
+            "cpu_gemm dtype=fp64      ok\n"
+            "3 ok, 0 unsupported, 0 failed\n");
   const CommandOutput odd = Invoke({"selftest", "cpu_memory_bandwidth", "bytes=12"});
   EXPECT_EQ(odd.exit.code, kExitUsage);
   EXPECT_THAT(odd.output, HasSubstr("must be a multiple of 8"));
