@@ -12,6 +12,11 @@
 namespace assay::cli {
 namespace {
 
+Resource ResourceOf(v1::ResourceKind kind) {
+  if (kind == v1::RESOURCE_KIND_GPU) return Resource::kGpu;
+  return kind == v1::RESOURCE_KIND_NETWORK ? Resource::kNetwork : Resource::kCpu;
+}
+
 std::string RecalledSheets() {
   std::vector<std::string> names;
   for (const GpuSpec& spec : SpecSheets()) {
@@ -49,8 +54,11 @@ std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style) 
     return Wrap(text, style.width, kIndent) + "\n";
   };
   const bool on_gpu = schema.resource() == v1::RESOURCE_KIND_GPU;
-  std::string text = line("Roofline:  " + DescribePrediction(on_gpu));
-  if (on_gpu) {
+  const std::string own = Sanitize(schema.prediction());
+  const std::string prediction = DescribePrediction(own, ResourceOf(schema.resource()));
+  const bool none = prediction.rfind("none: ", 0) == 0;
+  std::string text = line((own.empty() && !none ? "Roofline:  " : "Prediction:  ") + prediction);
+  if (on_gpu && !none) {
     text += line("Sheets not yet checked against the vendor's, whose results are marked R:  " +
                  RecalledSheets());
   }

@@ -73,6 +73,9 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // Formulas of FLOPs, bytes and predicted time, for people.
   std::string model;
+  // For people, where it is not max(FLOPs / peak, bytes / bandwidth, link bytes / link) that
+  // predicts the time: what does, or "none: " and why nothing can.
+  std::string prediction;
   // Parameters of a case that verifies within a second; the rest by default.
   ParameterMap selftest_parameters;
   // Each over those, for the self-test alone: further types and variants that users rely on.
@@ -101,8 +104,16 @@ struct Work {
   // Column of the spec sheet that bounds `flops`: "fp64_vector", "fp64_tensor",
   // "fp32", "tf32", "bf16" (fp16 too), "fp8", "int8", "fp4". Empty: none applies.
   std::string peak;
+  // What multiprocessors do that no sheet has a peak for, all of them together: multiply-adds of
+  // 32-bit integers ("int32_mad"), or bytes that the banks of shared memory and L1 could serve
+  // meanwhile ("shared_bytes"). RatePerClock says how much one does in a clock cycle.
+  double sm_amount = 0;
+  std::string sm_rate;
+  int sm_count = 0;  // Multiprocessors that share `sm_amount`; 0: all that the GPU has.
   // Time that an iteration takes however small it is (launch, link latency).
   double fixed_seconds = 0;
+  // An iteration consists of that alone: launches are what is measured.
+  bool fixed_only = false;
 };
 
 // Best rates that this device reached in a probe run beside the case, per second,

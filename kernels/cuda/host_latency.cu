@@ -75,6 +75,7 @@ class HostLatency : public Benchmark {
     info_.model =
         "4096 dependent loads an iteration, from one thread: the link both ways, and the host's "
         "cache or memory";
+    info_.prediction = "none: no spec sheet gives the latency of a load over the host's link";
   }
 
   const BenchmarkInfo& Info() const override { return info_; }

@@ -87,6 +87,7 @@ class PeerLatency : public Benchmark {
     info_.model =
         "4096 dependent loads an iteration, from one thread: the link both ways, and "
         "the owner's L2 or, beyond it, its memory";
+    info_.prediction = "none: no spec sheet gives the latency of a load over NVLink";
   }
 
   const BenchmarkInfo& Info() const override { return info_; }

@@ -305,6 +305,7 @@ class PointerChase : public Benchmark {
     info_.model =
         "16384 loads an iteration, from one thread, each from the address that the one before it "
         "loaded: no arithmetic is between them; the time includes warming the caches";
+    info_.prediction = "none: no spec sheet gives the latency of a load";
   }
 
   const BenchmarkInfo& Info() const override { return info_; }

@@ -24,6 +24,21 @@ std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   return lacks ? "fp64_vector" : work.peak;
 }
 
+// The clock at which the lanes do what the sheet's fp32 peak says, in Hz.
+std::optional<double> SheetClock(const GpuSpec& spec) {
+  const auto peak = spec.flops.find("fp32");
+  const auto rate = RatePerClock(spec.name, "fp32");
+  if (peak == spec.flops.end() || !rate || !spec.sm_count) return std::nullopt;
+  return peak->second / (*rate * *spec.sm_count);
+}
+
+// Of Work::sm_amount a second, at a clock of `hz`.
+std::optional<double> SmPeak(const GpuSpec& spec, const Work& work, std::optional<double> hz) {
+  const auto rate = RatePerClock(spec.name, work.sm_rate);
+  if (!rate || !spec.sm_count || !hz) return std::nullopt;
+  return *rate * (work.sm_count > 0 ? work.sm_count : *spec.sm_count) * *hz;
+}
+
 std::optional<double> Efficiency(const Work& work, const Peaks& peaks, double seconds) {
   const auto ideal = Ideal(work, peaks);
   if (!ideal || seconds <= 0) return std::nullopt;
@@ -51,9 +66,11 @@ std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks) {
     double amount;
     const std::optional<double>& peak;
     const char* bound;
-  } terms[] = {{work.flops, peaks.flops, "compute"},
-               {work.bytes, peaks.bytes, "memory"},
-               {work.link_bytes, peaks.link_bytes, "link"}};
+  } terms[] = {
+      {work.flops, peaks.flops, "compute"},
+      {work.bytes, peaks.bytes, "memory"},
+      {work.link_bytes, peaks.link_bytes, "link"},
+      {work.sm_amount, peaks.sm_amount, work.sm_rate == "shared_bytes" ? "cache" : "compute"}};
   IdealTime ideal;
   for (const auto& term : terms) {
     if (term.amount <= 0) continue;
@@ -72,14 +89,18 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work) {
   peaks.bytes = spec.memory_bytes_per_second;
   if (work.link == "pcie") peaks.link_bytes = PcieBytesPerSecond(spec);
   if (work.link == "nvlink") peaks.link_bytes = spec.nvlink_bytes_per_second;
+  peaks.sm_amount = SmPeak(spec, work, SheetClock(spec));
   return peaks;
 }
 
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz) {
   Peaks peaks = SheetPeaks(spec, work);
-  const auto rate = FlopsPerClock(spec.name, ColumnOf(spec, work));
+  const auto rate = RatePerClock(spec.name, ColumnOf(spec, work));
   peaks.flops.reset();
-  if (rate && spec.sm_count && mhz > 0) peaks.flops = *rate * *spec.sm_count * mhz * 1e6;
+  peaks.sm_amount.reset();
+  if (mhz <= 0) return peaks;
+  if (rate && spec.sm_count) peaks.flops = *rate * *spec.sm_count * mhz * 1e6;
+  peaks.sm_amount = SmPeak(spec, work, mhz * 1e6);
   return peaks;
 }
 
@@ -90,10 +111,16 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
   if (work.flops > 0 && work.bytes > 0) prediction.arithmetic_intensity = work.flops / work.bytes;
 
   const Peaks measured = {evidence.ceilings.flops, evidence.ceilings.bytes,
-                          evidence.ceilings.link_bytes};
+                          evidence.ceilings.link_bytes, std::nullopt};
   Peaks basis = measured;
   if (evidence.spec != nullptr) basis = SheetPeaks(*evidence.spec, work);
   const double fixed = std::max(work.fixed_seconds, evidence.ceilings.fixed_seconds.value_or(0));
+  if (work.fixed_only) {
+    prediction.predicted_seconds = fixed;
+    prediction.bound = "latency";
+    prediction.regime = "launch";
+    return prediction;
+  }
   const auto ideal = Ideal(work, basis);
   prediction.ridge_point = RidgePoint(work, basis);
   prediction.regime = Regime(fixed, ideal, seconds);
@@ -106,7 +133,7 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
   if (evidence.spec != nullptr) {
     prediction.efficiency_spec = Efficiency(work, basis, seconds);
     if (prediction.efficiency_spec) prediction.spec = evidence.spec->name;
-    if (evidence.sm_clock_mhz && work.flops > 0) {
+    if (evidence.sm_clock_mhz && (work.flops > 0 || work.sm_amount > 0)) {
       prediction.efficiency_clock =
           Efficiency(work, ClockPeaks(*evidence.spec, work, *evidence.sm_clock_mhz), seconds);
     }
@@ -118,8 +145,13 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
   return prediction;
 }
 
-std::string DescribePrediction(bool on_gpu) {
-  const std::string peaks = on_gpu
+std::string DescribePrediction(const std::string& own, Resource resource) {
+  if (!own.empty()) return own;
+  if (resource == Resource::kNetwork) {
+    return "none: no spec sheet tells of the network; from three sizes on the fitted model does, "
+           "latency + bytes / bandwidth";
+  }
+  const std::string peaks = resource == Resource::kGpu
                                 ? "the GPU's spec sheet; without one, the ceilings measured on it"
                                 : "ceilings that are measured beside the case";
   return "predicted = max(FLOPs / peak, bytes / bandwidth, link bytes / link) + what an iteration "

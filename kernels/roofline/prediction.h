@@ -16,6 +16,7 @@ struct Peaks {
   std::optional<double> flops;
   std::optional<double> bytes;
   std::optional<double> link_bytes;
+  std::optional<double> sm_amount;
 };
 
 struct Prediction {
@@ -23,7 +24,8 @@ struct Prediction {
   std::optional<double> bytes;
   std::optional<double> arithmetic_intensity;  // FLOP a byte.
   std::optional<double> predicted_seconds;
-  std::string bound;  // "compute", "memory", "link", "latency"; empty without one.
+  // "compute", "memory", "link", "cache" (L1 or shared memory), "latency"; empty without one.
+  std::string bound;
   // 1.0 is the peak itself, without the fixed cost of an iteration.
   std::optional<double> efficiency_spec;
   std::optional<double> efficiency_measured;
@@ -32,9 +34,9 @@ struct Prediction {
   // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from.
   std::optional<double> ridge_point;
   // What the measured time went into: "launch" if the fixed cost of an iteration is at
-  // least the ideal time or half of the measured one, else the larger term of the ideal
-  // time: "compute", "memory" or "link", or "cache" where caches stand in for memory.
-  // Empty if it cannot be told.
+  // least the ideal time or half of the measured one, else the largest term of the ideal
+  // time: "compute", "memory" or "link", or "cache" where caches or shared memory stand in for
+  // memory. Empty if it cannot be told.
   std::string regime;
   // Fitted to this machine's times of other sizes, and what it says of this one's. Not
   // Predict's to fill: runner/link_model_store.h.
@@ -43,19 +45,20 @@ struct Prediction {
 };
 
 // max(flops / peak, bytes / bandwidth, link bytes / link) over the amounts that
-// `work` has, in seconds (Williams, Waterman & Patterson 2009). Absent if one of
-// them has no peak: the largest term might be the missing one.
+// `work` has, Work::sm_amount included, in seconds (Williams, Waterman & Patterson 2009).
+// Absent if one of them has no peak: the largest term might be the missing one.
 struct IdealTime {
   double seconds = 0;
   std::string bound;
 };
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 
-// Peaks of the sheet for `work`: its column, its memory, one direction of its link.
+// Peaks of the sheet for `work`: its column, its memory, one direction of its link, and
+// SMs x RatePerClock x the clock that the sheet's fp32 peak assumes for Work::sm_amount.
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
 // As SheetPeaks, the arithmetic at an SM clock of `mhz` instead of the sheet's:
-// SMs x FlopsPerClock x clock. No arithmetic peak where that rate is not known.
+// SMs x RatePerClock x clock. No arithmetic peak where that rate is not known.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
 // What is known beside the work when a case has been measured.
@@ -72,8 +75,9 @@ struct Evidence {
 // or without one from the measured ceilings.
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
-// How a benchmark's predictions are made, for people: a sentence or two without line
-// ends. `on_gpu`: its cases run on GPUs, of which there are spec sheets.
-std::string DescribePrediction(bool on_gpu);
+// How the predictions of a benchmark on `resource` are made, for people, without line ends: its
+// BenchmarkInfo::prediction as `own`, or, if that is empty, by the roofline model; of networks,
+// which have no peaks, that there are none.
+std::string DescribePrediction(const std::string& own, Resource resource);
 
 }  // namespace assay

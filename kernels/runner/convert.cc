@@ -282,6 +282,7 @@ v1::RunnerDescription DescribeBenchmarks(const Registry& registry) {
     schema->set_resource(ToMessage(info.resource));
     schema->set_collective(info.collective);
     schema->set_model(info.model);
+    schema->set_prediction(info.prediction);
     schema->set_unsupported_reason(benchmark->UnsupportedReason());
     for (const ParameterSpec& spec : info.parameters) Fill(spec, schema->add_parameters());
     for (const Metric& metric : info.metrics) {

@@ -321,9 +321,8 @@ std::string ShowBenchmark(const Benchmark& benchmark) {
     text += Format("  %-16s %s: %s\n", metric.name.c_str(), metric.unit.c_str(),
                    metric.description.c_str());
   }
-  const bool on_gpu = info.resource == Resource::kGpu;
-  return text + "\nmodel\n  " + info.model + "\n\nprediction\n  " + DescribePrediction(on_gpu) +
-         "\n";
+  return text + "\nmodel\n  " + info.model + "\n\nprediction\n  " +
+         DescribePrediction(info.prediction, info.resource) + "\n";
 }
 
 }  // namespace assay

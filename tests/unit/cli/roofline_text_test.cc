@@ -32,6 +32,22 @@ TEST(RooflineTextTest, GpusHaveSheetsAndPublishedFigures) {
   EXPECT_THAT(text, HasSubstr("assay compare --published --filter 'benchmark=\"gemm\"'\n"));
 }
 
+// A launch has no roofline, and a latency no prediction at all.
+TEST(RooflineTextTest, WhatABenchmarkSaysItselfStandsThere) {
+  v1::BenchmarkSchema schema;
+  schema.set_name("launch_overhead");
+  schema.set_resource(v1::RESOURCE_KIND_GPU);
+  schema.set_prediction("predicted = launches x 2.5 us");
+  std::string text = RooflineText(schema, {});
+  EXPECT_THAT(text, HasSubstr("Prediction:  predicted = launches x 2.5 us\n"));
+  EXPECT_THAT(text, Not(HasSubstr("max(FLOPs")));
+  EXPECT_THAT(text, HasSubstr("marked R:  "));
+  schema.set_prediction("none: no spec sheet gives the latency of a load");
+  text = RooflineText(schema, {});
+  EXPECT_THAT(text, HasSubstr("Prediction:  none: no spec sheet gives the latency of a load\n"));
+  EXPECT_THAT(text, Not(HasSubstr("marked R")));
+}
+
 TEST(RooflineTextTest, FiguresOfOneCaseAreToldApart) {
   const std::string text = TextOf("attention", v1::RESOURCE_KIND_GPU);
   EXPECT_THAT(text, HasSubstr("  599.0 TFLOP/s  CUDA 13.0 driver 580.159.04  "
@@ -48,6 +64,12 @@ TEST(RooflineTextTest, NoTwoPublishedFiguresPrintAlike) {
                             figure.software + " " + figure.Description();
     EXPECT_TRUE(rows.insert(row).second) << row;
   }
+}
+
+TEST(RooflineTextTest, NetworksHaveTheFittedModelAlone) {
+  const std::string text = TextOf("tcp_bandwidth", v1::RESOURCE_KIND_NETWORK);
+  EXPECT_THAT(text, HasSubstr("Prediction:  none: no spec sheet tells of the network"));
+  EXPECT_THAT(text, Not(HasSubstr("Roofline")));
 }
 
 TEST(RooflineTextTest, CpusHaveNeither) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "kernels/roofline/prediction.h"
 #include "tests/unit/kernels/run_small.h"
 
 namespace assay {
@@ -176,6 +177,31 @@ TEST(Declarations, NamesAreUnique) {
   std::set<std::string> names;
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     EXPECT_TRUE(names.insert(benchmark->Info().name).second) << benchmark->Info().name;
+  }
+}
+
+// On an H200, whose sheet has all that sheets have: a time is predicted, or it is said why not.
+TEST(Declarations, EveryTimeIsPredictedOrSaidWhyNot) {
+  Evidence of_gpu;
+  of_gpu.spec = SheetNamed("H200 SXM");
+  ASSERT_NE(of_gpu.spec, nullptr);
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    if (info.resource == Resource::kCpu) continue;  // Held to ceilings, below.
+    SCOPED_TRACE(info.name);
+    const auto parameters = CanonicalParameters(info.parameters, info.selftest_parameters);
+    ASSERT_TRUE(parameters.ok()) << parameters.status();
+    const int ranks = info.collective ? static_cast<int>(Integer(*parameters, "ranks")) : 1;
+    const auto work = benchmark->WorkOf(*parameters, ranks);
+    ASSERT_TRUE(work.ok()) << work.status();
+    const bool on_gpu = info.resource == Resource::kGpu;
+    const Prediction prediction = Predict(*work, on_gpu ? of_gpu : Evidence(), 1);
+    const std::string text = DescribePrediction(info.prediction, info.resource);
+    if (prediction.predicted_seconds) {
+      EXPECT_NE(text.rfind("none: ", 0), 0u) << "there is a prediction";
+    } else {
+      EXPECT_THAT(text, HasSubstr("none")) << "say why there is no prediction";
+    }
   }
 }
 

@@ -90,7 +90,7 @@ TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
     ASSERT_NE(spec, nullptr) << clock.gpu;
     checked.insert(clock.gpu);
     for (const auto& [column, peak] : spec->flops) {
-      const auto rate = FlopsPerClock(spec->name, column);
+      const auto rate = RatePerClock(spec->name, column);
       if (!rate) continue;
       const bool vector = column == "fp32" || column == "fp64_vector";
       const double mhz =
@@ -222,6 +222,57 @@ TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
   EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, Gemm(512).flops / 1e12);
   EXPECT_DOUBLE_EQ(*prediction.efficiency_measured, Gemm(512).flops / 1e12 / 1e-3);
   EXPECT_TRUE(prediction.spec.empty());
+}
+
+// Of docs/measured: what an H200 did at 1980 MHz, but for launches, whose host sets the pace.
+TEST(Prediction, WhatMultiprocessorsDoInACycle) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("H200 SXM");
+  evidence.sm_clock_mhz = 1980;
+  Work l1;
+  l1.payload_bytes = 8.0 * kGiB;
+  l1.sm_amount = l1.payload_bytes;
+  l1.sm_rate = "shared_bytes";
+  // 128 bytes x 132 x 1.98 GHz = 33.5 TB/s, of which 31.9 were measured.
+  const Prediction cached = Predict(l1, evidence, l1.payload_bytes / 31.862e12);
+  EXPECT_EQ(cached.bound, "cache");
+  EXPECT_EQ(cached.regime, "cache");
+  EXPECT_NEAR(*cached.efficiency_clock, 31.862e12 / (128 * 132 * 1.98e9), 1e-6);
+  EXPECT_NEAR(*cached.efficiency_spec, *cached.efficiency_clock, 0.002);
+  EXPECT_EQ(cached.spec, "H200 SXM");
+  // 32768 loads of 2 cycles each on one multiprocessor.
+  Work banks = l1;
+  banks.sm_amount = 2 * 32768 * 128;
+  banks.sm_count = 1;
+  EXPECT_NEAR(*Predict(banks, evidence, 35e-6).predicted_seconds, 2 * 32768 / 1.98e9, 1e-7);
+  // 2^20 threads of 1024 multiply-adds at 64 a clock.
+  Work integers;
+  integers.sm_amount = 1024.0 * (1 << 20);
+  integers.sm_rate = "int32_mad";
+  const double seconds = integers.sm_amount / 14.977e12;
+  EXPECT_EQ(Predict(integers, evidence, seconds).regime, "compute");
+  EXPECT_NEAR(*Predict(integers, evidence, seconds).efficiency_clock, 0.895, 1e-3);
+  // No paper that was read gives this rate of a B200: no prediction.
+  evidence.spec = SheetNamed("B200");
+  EXPECT_FALSE(Predict(integers, evidence, seconds).predicted_seconds);
+  EXPECT_TRUE(Predict(l1, evidence, seconds).predicted_seconds);
+}
+
+TEST(Prediction, OfLaunchesAloneIsTheirFixedCost) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("H200 SXM");
+  Work work;
+  work.operations = 1000;
+  work.fixed_seconds = 2.5e-3;
+  // Bytes that no sheet has a peak for are not predicted by the launch before them.
+  EXPECT_FALSE(Predict(work, evidence, 20e-3).predicted_seconds);
+  work.fixed_only = true;
+  // However slow the host is.
+  const Prediction prediction = Predict(work, evidence, 20e-3);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 2.5e-3);
+  EXPECT_EQ(prediction.bound, "latency");
+  EXPECT_EQ(prediction.regime, "launch");
+  EXPECT_FALSE(prediction.efficiency_spec);
 }
 
 // Two arrays that caches hold, on a CPU whose threads take 10 us to wake.

@@ -21,6 +21,9 @@ struct Counts {
   double link_bytes = 0;
   double payload_bytes = 0;
   double operations = 0;
+  double sm_amount = 0;
+  const char* sm_rate = "";
+  int sm_count = 0;
   double fixed_microseconds = 0;
 };
 
@@ -253,10 +256,14 @@ std::vector<Row> AccessRows() {
                 .payload_bytes = 2 * 4 * 1024,
                 .fixed_microseconds = kLaunch}};
   };
-  const auto divergence = [](const char* threads, double operations) {
+  // A warp keeps its 32 lanes for every branch that one of them takes.
+  const auto divergence = [](const char* threads, double operations, double warp_branches) {
     return Row{"divergence",
                {{"branches", "3"}, {"threads", threads}},
-               {.operations = operations, .fixed_microseconds = kLaunch}};
+               {.operations = operations,
+                .sm_amount = 1024 * 32 * warp_branches,
+                .sm_rate = "int32_mad",
+                .fixed_microseconds = kLaunch}};
   };
   return {
       {"pointer_chase", {}, {.operations = 16384}},
@@ -264,20 +271,44 @@ std::vector<Row> AccessRows() {
       coalescing("2", 2, "copy"),
       coalescing("8", 8, "read"),
       coalescing("32", 8, "read"),
-      // 8 warps, 256 rounds, 16 loads each.
-      {"bank_conflict", {{"ways", "3"}}, {.operations = 8 * 256 * 16}},
-      divergence("1000", 1024 * 1000),
+      // 8 warps, 256 rounds, 16 loads each, of 3 cycles in which 32 banks could serve 4 bytes.
+      {"bank_conflict",
+       {{"ways", "3"}},
+       {.operations = 8 * 256 * 16,
+        .sm_amount = 8 * 256 * 16 * 3 * 128,
+        .sm_rate = "shared_bytes",
+        .sm_count = 1,
+        .fixed_microseconds = kLaunch}},
+      // 31 warps and 8 lanes of one; a warp and two lanes.
+      divergence("1000", 1024 * 1000, 31 * 3 + 3),
+      divergence("34", 1024 * 34, 3 + 2),
       // Rows of 128 bytes.
       {"occupancy",
        {{"bytes", "1048576"}},
        {.bytes = 1048576, .traffic = "read", .operations = 8192, .fixed_microseconds = kLaunch}},
-      {"launch_overhead", {{"launches", "10"}}, {.operations = 10}},
+      {"launch_overhead",
+       {{"launches", "10"}},
+       {.operations = 10, .fixed_microseconds = 10 * kLaunch}},
+      {"launch_overhead",
+       {{"launches", "10"}, {"launch", "graph"}},
+       {.operations = 10, .fixed_microseconds = 10 * kGraph + 0.8}},
   };
 }
 
 // As often as 8 GiB need, the last time in full.
 std::vector<Row> CacheRows() {
-  return {{"cache_bandwidth",
+  const auto own = [](const char* level) {
+    return Row{"cache_bandwidth",
+               {{"level", level}, {"bytes", "65536"}},
+               {.traffic = "read",
+                .payload_bytes = 8 * kGiB,
+                .sm_amount = 8 * kGiB,
+                .sm_rate = "shared_bytes",
+                .fixed_microseconds = kLaunch}};
+  };
+  return {own("l1"),
+          own("shared"),
+          {"cache_bandwidth",
            {{"level", "l2"}, {"bytes", "1000016"}},
            {.traffic = "read", .payload_bytes = 8590 * 1000016.0, .fixed_microseconds = kLaunch}},
           {"cache_bandwidth",
@@ -355,6 +386,9 @@ void ExpectCounts(const Row& row, const Benchmark& benchmark) {
   EXPECT_DOUBLE_EQ(work->payload_bytes, counts.payload_bytes);
   EXPECT_DOUBLE_EQ(work->operations, counts.operations);
   EXPECT_DOUBLE_EQ(work->fixed_seconds * 1e6, counts.fixed_microseconds);
+  EXPECT_DOUBLE_EQ(work->sm_amount, counts.sm_amount);
+  EXPECT_EQ(work->sm_rate, counts.sm_rate);
+  EXPECT_EQ(work->sm_count, counts.sm_count);
   EXPECT_EQ(work->traffic, counts.traffic);
   EXPECT_EQ(counts.flops > 0 ? work->peak : "", counts.flops > 0 ? counts.peak : "");
 }
