@@ -207,6 +207,12 @@ void AddNcclVariables(const v1::CaseResult& run, Fields& fields) {
   fields.emplace_back("nccl_variables", NcclText(run.environment()));
 }
 
+// Last of all.
+void AddMeasuredRidge(const v1::CaseResult& run, Fields& fields) {
+  const v1::Prediction& p = run.prediction();
+  fields.emplace_back("ridge_measured", If(p.has_ridge_measured(), p.ridge_measured()));
+}
+
 Fields AllFields(const v1::StoredResult& result) {
   Fields fields;
   AddIdentity(result, fields);
@@ -220,6 +226,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddLinkModel(result.case_result(), fields);
   AddOrigin(result.case_result(), fields);
   AddNcclVariables(result.case_result(), fields);
+  AddMeasuredRidge(result.case_result(), fields);
   return fields;
 }
 

@@ -51,8 +51,8 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
   return *peaks.flops / *peaks.bytes;
 }
 
-// The fixed cost is what the time went into where it is at least the ideal time, and
-// also where it makes up half of what was measured. That needs no peaks.
+// Launches take the time where their fixed cost is at least the ideal time, and also where it
+// makes up half of what was measured. That needs no peaks.
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";
@@ -122,8 +122,10 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
     return prediction;
   }
   const auto ideal = Ideal(work, basis);
+  const auto reached = Ideal(work, measured);
   prediction.ridge_point = RidgePoint(work, basis);
-  prediction.regime = Regime(fixed, ideal, seconds);
+  prediction.ridge_measured = RidgePoint(work, measured);
+  prediction.regime = Regime(fixed, reached ? reached : ideal, seconds);
   if (evidence.in_cache && ideal && ideal->bound == "memory") {
     if (prediction.regime == "memory") prediction.regime = "cache";
     return prediction;

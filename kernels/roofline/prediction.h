@@ -31,12 +31,15 @@ struct Prediction {
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
   std::string spec;  // Row used: "H200 SXM". Empty without one.
-  // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from.
+  // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from, and by
+  // the measured ceilings.
   std::optional<double> ridge_point;
-  // What the measured time went into: "launch" if the fixed cost of an iteration is at
-  // least the ideal time or half of the measured one, else the largest term of the ideal
-  // time: "compute", "memory" or "link", or "cache" where caches or shared memory stand in for
-  // memory. Empty if it cannot be told.
+  std::optional<double> ridge_measured;
+  // What takes the time, by the model: "launch" if the fixed cost of an iteration is at least
+  // the ideal time or half of the measured one, else the largest term of the ideal time:
+  // "compute", "memory", "link", or "cache" where caches or shared memory stand in for memory.
+  // The ideal time here is that of the measured ceilings if they bound all that the work has,
+  // else that of the sheet. Empty if it cannot be told.
   std::string regime;
   // Fitted to this machine's times of other sizes, and what it says of this one's. Not
   // Predict's to fill: runner/link_model_store.h.

@@ -101,6 +101,7 @@ void Fill(const Prediction& prediction, v1::Prediction* message) {
   if (prediction.efficiency_clock) message->set_efficiency_clock(*prediction.efficiency_clock);
   message->set_spec(prediction.spec);
   if (prediction.ridge_point) message->set_ridge_point(*prediction.ridge_point);
+  if (prediction.ridge_measured) message->set_ridge_measured(*prediction.ridge_measured);
   message->set_regime(prediction.regime);
   if (!prediction.link_model) return;
   const AlphaBeta& model = *prediction.link_model;

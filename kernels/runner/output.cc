@@ -34,6 +34,21 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
+// Where compute and memory bounds meet: by the peaks predicted from, which without a sheet are
+// the measured ceilings, and by these.
+std::string RidgeText(const Prediction& prediction) {
+  const bool sheet = !prediction.spec.empty();
+  std::string text;
+  if (prediction.ridge_point) {
+    text =
+        Format(", ridge point at %.4g", *prediction.ridge_point) + (sheet ? " by the sheet" : "");
+  }
+  if (!prediction.ridge_measured || (prediction.ridge_point && !sheet)) return text;
+  return text +
+         Format(text.empty() ? ", ridge point at %.4g" : ", %.4g", *prediction.ridge_measured) +
+         " by the measured ceilings";
+}
+
 std::string PredictionLines(const Prediction& prediction) {
   std::string text;
   if (prediction.predicted_seconds) {
@@ -52,8 +67,7 @@ std::string PredictionLines(const Prediction& prediction) {
   }
   if (prediction.arithmetic_intensity) {
     text += Format("  %-16s %.4g FLOP/B", "intensity", *prediction.arithmetic_intensity);
-    text += prediction.ridge_point ? Format(", ridge point at %.4g\n", *prediction.ridge_point)
-                                   : std::string("\n");
+    text += RidgeText(prediction) + "\n";
   }
   if (!prediction.regime.empty()) {
     text += Format("  %-16s %s\n", "regime", prediction.regime.c_str());
@@ -170,7 +184,8 @@ JsonObject PredictionJson(const Prediction& prediction) {
   json.Add("efficiency_spec", prediction.efficiency_spec);
   json.Add("efficiency_measured", prediction.efficiency_measured);
   json.Add("efficiency_clock", prediction.efficiency_clock);
-  json.Add("ridge_point", prediction.ridge_point).Add("regime", prediction.regime);
+  json.Add("ridge_point", prediction.ridge_point);
+  json.Add("ridge_measured", prediction.ridge_measured).Add("regime", prediction.regime);
   if (const auto& model = prediction.link_model) {
     JsonObject link;
     link.Add("predicted_seconds", prediction.link_model_seconds);

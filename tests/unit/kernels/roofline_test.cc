@@ -224,6 +224,31 @@ TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
   EXPECT_TRUE(prediction.spec.empty());
 }
 
+// An H100 whose products reach 68% of the sheet under its power limit, and whose memory 92%:
+// 2000 rows of some width, between the two ridges.
+TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("H100 SXM");
+  Work work;
+  work.peak = "bf16";
+  work.bytes = 1e9;
+  work.flops = 250 * work.bytes;
+  EXPECT_EQ(Predict(work, evidence, 1e-3).regime, "memory");
+  EXPECT_NEAR(*Predict(work, evidence, 1e-3).ridge_point, 295.2, 0.1);
+  EXPECT_FALSE(Predict(work, evidence, 1e-3).ridge_measured);
+  evidence.ceilings.flops = 670e12;
+  // One of the two says nothing of where they meet.
+  EXPECT_EQ(Predict(work, evidence, 1e-3).regime, "memory");
+  EXPECT_FALSE(Predict(work, evidence, 1e-3).ridge_measured);
+  evidence.ceilings.bytes = 3082e9;
+  const Prediction both = Predict(work, evidence, 1e-3);
+  EXPECT_EQ(both.regime, "compute");
+  EXPECT_NEAR(*both.ridge_measured, 217.4, 0.1);
+  // What is predicted, and bounds that, is the sheet's still.
+  EXPECT_EQ(both.bound, "memory");
+  EXPECT_NEAR(*both.ridge_point, 295.2, 0.1);
+}
+
 // Of docs/measured: what an H200 did at 1980 MHz, but for launches, whose host sets the pace.
 TEST(Prediction, WhatMultiprocessorsDoInACycle) {
   Evidence evidence;
