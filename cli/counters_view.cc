@@ -20,7 +20,11 @@ Cell ShareCell(bool present, double share) {
   return present ? Cell(FormatFixed(100 * share, 1) + "%") : Cell("");
 }
 
-std::string KernelsText(const v1::CaseResult& run) {
+std::string KernelsText(const v1::CaseResult& run, Marks& marks) {
+  if (!run.kernels_reason().empty()) {
+    const std::string note = marks.Note(Sanitize(run.kernels_reason()));
+    return note.empty() ? "unknown" : "unknown [" + note + "]";
+  }
   std::string text;
   for (const std::string& kernel : run.kernels()) text += (text.empty() ? "" : ", ") + kernel;
   return Sanitize(text);
@@ -34,7 +38,8 @@ std::vector<const v1::CaseResult*> ProfiledCases(const std::vector<v1::StoredRes
     const v1::CaseResult& run = result.case_result();
     if (seen.emplace(run.job_id(), run.case_index()).second) all.push_back(&run);
   }
-  const bool one = all.size() == 1 && !all[0]->kernels().empty();
+  const bool one =
+      all.size() == 1 && (!all[0]->kernels().empty() || !all[0]->kernels_reason().empty());
   if (!one) std::erase_if(all, [](const auto* run) { return !run->has_counters(); });
   return all;
 }
@@ -72,7 +77,7 @@ std::string CountersTable(const std::vector<v1::StoredResult>& results,
          ShareCell(c.has_dram_throughput(), c.dram_throughput()),
          ShareCell(c.has_sm_throughput(), c.sm_throughput()),
          ShareCell(c.has_tensor_pipe_active(), c.tensor_pipe_active()),
-         ShareCell(c.has_l2_hit_rate(), c.l2_hit_rate()), KernelsText(*run)});
+         ShareCell(c.has_l2_hit_rate(), c.l2_hit_rate()), KernelsText(*run, marks)});
   }
   return "\n" + table.Render(style);
 }

@@ -13,8 +13,9 @@
 namespace assay::cli {
 
 // A row for each case with counters; where `results` are of one case, for that in any
-// event if its kernels are known. An empty line goes before; empty without rows.
-// `varying` as by FindVarying; why a source is not the best one becomes a note of `marks`.
+// event if its kernels are known, or why they are not. An empty line goes before; empty
+// without rows. `varying` as by FindVarying; why a source is not the best one, or kernels have
+// no names, becomes a note of `marks`.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);

@@ -1,7 +1,7 @@
 #include "kernels/cuda/cublas_lt.h"
 
 #include "kernels/benchmark.h"
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/call_site.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/toolkit_library.h"
 

@@ -1,8 +1,7 @@
 #include "kernels/cuda/cuda_check.h"
 
-#include <string_view>
-
 #include "kernels/benchmark.h"
+#include "kernels/cuda/call_site.h"
 #include "kernels/cuda/device.h"
 
 namespace assay {
@@ -16,15 +15,6 @@ bool IsLoss(cudaError_t error) {
 }
 
 }  // namespace
-
-std::string CallSite(const char* expression, const char* file, int line) {
-  std::string_view path = file;
-  // Compilers give the path that they were called with: keep it from the root on.
-  if (const size_t root = path.rfind("/kernels/"); root != std::string_view::npos) {
-    path.remove_prefix(root + 1);
-  }
-  return std::string(expression) + " at " + std::string(path) + ":" + std::to_string(line);
-}
 
 Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line) {
   if (error == cudaSuccess) return Status::Ok();

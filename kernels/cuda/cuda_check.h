@@ -15,9 +15,6 @@ namespace assay {
 // (GPU_UNAVAILABLE), everything else INTERNAL (CUDA_ERROR).
 Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line);
 
-// "expression at kernels/cuda/file.cu:12", for every library's check.
-std::string CallSite(const char* expression, const char* file, int line);
-
 // ASSAY_CUDA(cudaMalloc(...)) returns from the enclosing function on an error.
 #define ASSAY_CUDA(expression) \
   ASSAY_RETURN_IF_ERROR(::assay::CudaStatus((expression), #expression, __FILE__, __LINE__))

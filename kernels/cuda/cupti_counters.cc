@@ -279,7 +279,7 @@ class RangeSession {
 
 Result<CounterReport> ReadHardwareCounters(int ordinal, int64_t iterations,
                                            const std::function<Status()>& iterate) {
-  ASSAY_ASSIGN_OR_RETURN(const Cupti* cupti, LoadCupti());
+  ASSAY_ASSIGN_OR_RETURN(const Cupti* cupti, LoadCuptiProfilers());
   ASSAY_RETURN_IF_ERROR(UseGpu(ordinal).status());
   MutexLock alone(CuptiMutex());
   const CuptiAttachment attachment(*cupti);

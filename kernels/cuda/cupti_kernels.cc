@@ -84,7 +84,7 @@ std::vector<std::string> UniqueNames(std::vector<Launch> launches) {
 
 Result<std::vector<std::string>> RecordKernelNames(int ordinal,
                                                    const std::function<Status()>& iterate) {
-  ASSAY_ASSIGN_OR_RETURN(const Cupti* cupti, LoadCupti());
+  ASSAY_ASSIGN_OR_RETURN(const Cupti* cupti, LoadCuptiActivity());
   ASSAY_RETURN_IF_ERROR(UseGpu(ordinal).status());
   Collected& collected = TheCollected();
   MutexLock alone(CuptiMutex());

@@ -1,8 +1,10 @@
 #include "kernels/cuda/cupti_library.h"
 
+#include <cuda_runtime_api.h>
+
 #include <string>
 
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/call_site.h"
 #include "kernels/cuda/toolkit_library.h"
 
 namespace assay {
@@ -53,23 +55,44 @@ Status LoadRangeProfiler(const DynamicLibrary& library, Cupti* cupti) {
   return library.Load("cuptiRangeProfilerDecodeData", &cupti->range_decode_data);
 }
 
-Result<Cupti> Load() {
+Status LoadProfilers(const DynamicLibrary& library, Cupti* cupti) {
+  ASSAY_RETURN_IF_ERROR(LoadProfilerHost(library, cupti));
+  return LoadRangeProfiler(library, cupti);
+}
+
+struct Loaded {
+  Cupti cupti;
+  Status profilers;  // Whether it has theirs, too.
+};
+
+Result<Loaded> Load() {
   ASSAY_ASSIGN_OR_RETURN(
       const DynamicLibrary library,
       OpenToolkitLibrary("libcupti.so." + std::to_string(CUDART_VERSION / 1000)));
-  Cupti cupti;
-  ASSAY_RETURN_IF_ERROR(LoadActivity(library, &cupti));
-  ASSAY_RETURN_IF_ERROR(LoadProfilerHost(library, &cupti));
-  ASSAY_RETURN_IF_ERROR(LoadRangeProfiler(library, &cupti));
-  return cupti;
+  Loaded loaded;
+  ASSAY_RETURN_IF_ERROR(LoadActivity(library, &loaded.cupti));
+  loaded.profilers = LoadProfilers(library, &loaded.cupti);
+  return loaded;
+}
+
+const Result<Loaded>& LoadOnce() {
+  static const Result<Loaded> loaded = Load();
+  return loaded;
 }
 
 }  // namespace
 
-Result<const Cupti*> LoadCupti() {
-  static const Result<Cupti> loaded = Load();
+Result<const Cupti*> LoadCuptiActivity() {
+  const Result<Loaded>& loaded = LoadOnce();
   if (!loaded.ok()) return loaded.status();
-  return &*loaded;
+  return &loaded->cupti;
+}
+
+Result<const Cupti*> LoadCuptiProfilers() {
+  const Result<Loaded>& loaded = LoadOnce();
+  if (!loaded.ok()) return loaded.status();
+  ASSAY_RETURN_IF_ERROR(loaded->profilers);
+  return &loaded->cupti;
 }
 
 Mutex& CuptiMutex() {

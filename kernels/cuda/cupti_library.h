@@ -49,9 +49,12 @@ struct Cupti {
   decltype(&cuptiRangeProfilerDecodeData) range_decode_data = nullptr;
 };
 
-// The library, loaded by the first caller; lives as long as the program. Thread-safe.
-// NOT_FOUND (LIBRARY_MISSING) on a node without it.
-Result<const Cupti*> LoadCupti();
+// The library, loaded by the first caller of either; lives as long as the program.
+// Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it, or with one that lacks a
+// function. Activity records need those up to activity_get_next_record: others may be null.
+// The profilers of counters need all.
+Result<const Cupti*> LoadCuptiActivity();
+Result<const Cupti*> LoadCuptiProfilers();
 
 // OK for CUPTI_SUCCESS; else FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) where the
 // driver keeps counters for administrators, INTERNAL (CUPTI_ERROR) for everything

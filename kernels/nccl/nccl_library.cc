@@ -1,6 +1,6 @@
 #include "kernels/nccl/nccl_library.h"
 
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/call_site.h"
 #include "kernels/cuda/toolkit_library.h"
 #include "kernels/nccl/nccl_log.h"
 #include "kernels/nccl/nccl_profiler.h"

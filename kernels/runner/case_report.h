@@ -50,6 +50,7 @@ struct CaseReport {
   Prediction prediction;
   WindowConditions conditions;
   std::vector<std::string> kernels;  // Names of an iteration's GPU kernels.
+  std::string kernels_reason;        // Why they could not be recorded; empty if they were.
   std::optional<CounterReport> counters;
   GangReport gang;  // Empty without a gang.
   // Why this process can run no further case, although this one was timed and verified:

@@ -245,6 +245,7 @@ v1::CaseResult ToMessage(const CaseReport& report) {
     Fill(report.prediction, result.mutable_prediction());
     Fill(report.conditions, result.mutable_conditions());
     result.mutable_kernels()->Add(report.kernels.begin(), report.kernels.end());
+    result.set_kernels_reason(report.kernels_reason);
     if (report.counters) Fill(*report.counters, result.mutable_counters());
     Fill(report.gang, &result);
   }

@@ -142,7 +142,9 @@ class Execution {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
                                      *context_.clock};
       Phase("profile");
-      report_.kernels = KernelNamesOf(profiled);
+      KernelNames kernels = KernelNamesOf(profiled);
+      report_.kernels = std::move(kernels.names);
+      report_.kernels_reason = std::move(kernels.reason);
       report_.aftermath = ContextAfter("recording the names of kernels", profiled);
       if (options_.counters && report_.aftermath.ok()) {
         report_.counters = ReadCounters(SourcesFor(profiled), work_);

@@ -99,9 +99,9 @@ std::string ConditionsLine(const WindowConditions& conditions) {
   return text.empty() ? "" : Format("  %-16s ", "conditions") + text + "\n";
 }
 
-std::string KernelsLine(const std::vector<std::string>& kernels) {
-  std::string text;
-  for (const std::string& kernel : kernels) text += (text.empty() ? "" : ", ") + kernel;
+std::string KernelsLine(const CaseReport& report) {
+  std::string text = report.kernels_reason.empty() ? "" : "unknown (" + report.kernels_reason + ")";
+  for (const std::string& kernel : report.kernels) text += (text.empty() ? "" : ", ") + kernel;
   return text.empty() ? "" : Format("  %-16s ", "kernels") + text + "\n";
 }
 
@@ -265,7 +265,7 @@ std::string ReportAsTable(const CaseReport& report) {
                    static_cast<long long>(verdict.elements_checked), verdict.reference.c_str());
   }
   text += PredictionLines(report.prediction) + ConditionsLine(report.conditions);
-  text += GangLines(report.gang) + KernelsLine(report.kernels);
+  text += GangLines(report.gang) + KernelsLine(report);
   return report.counters ? text + CounterLines(*report.counters) : text;
 }
 
@@ -287,6 +287,7 @@ std::string ReportAsJson(const CaseReport& report) {
   json.Add("prediction", PredictionJson(report.prediction));
   json.Add("conditions", ConditionsJson(report.conditions));
   json.Add("kernels", report.kernels);
+  if (!report.kernels_reason.empty()) json.Add("kernels_reason", report.kernels_reason);
   AddGang(report.gang, &json);
   if (report.counters) json.Add("counters", CountersJson(*report.counters));
   return json.Add("environment", EnvironmentJson(report.environment)).ToString() + "\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -41,11 +42,13 @@ std::string DeclaredText(const Work& work) {
 
 }  // namespace
 
-std::vector<std::string> KernelNamesOf(const ProfiledCase& profiled) {
-  const auto names = profiled.platform.KernelNames(profiled.gpu, [&profiled] {
+KernelNames KernelNamesOf(const ProfiledCase& profiled) {
+  Result<std::vector<std::string>> names = profiled.platform.KernelNames(profiled.gpu, [&profiled] {
     return profiled.prepared.RunUntimed(profiled.prepared.BatchGranularity());
   });
-  return names.ok() ? *names : std::vector<std::string>();
+  if (names.ok()) return {std::move(names).value(), ""};
+  const Status& why = names.status();
+  return {{}, why.message() + (why.hint().empty() ? "" : "; " + why.hint())};
 }
 
 std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled) {

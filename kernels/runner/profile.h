@@ -20,8 +20,12 @@ struct ProfiledCase {
   Clock& clock;
 };
 
-// As CaseReport::kernels. Empty if they cannot be had.
-std::vector<std::string> KernelNamesOf(const ProfiledCase& profiled);
+// As CaseReport::kernels and kernels_reason.
+struct KernelNames {
+  std::vector<std::string> names;
+  std::string reason;
+};
+KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
 // One way to counters, told apart by CounterReport::source.
 struct CounterSource {

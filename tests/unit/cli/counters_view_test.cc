@@ -70,6 +70,15 @@ TEST(CountersTableTest, KernelsAloneAreForASingleCase) {
   EXPECT_EQ(Counters({}), "");
 }
 
+TEST(CountersTableTest, SaysWhyKernelsHaveNoNames) {
+  v1::StoredResult without = Gemm(0);
+  without.mutable_case_result()->clear_kernels();
+  without.mutable_case_result()->set_kernels_reason("cannot load libcupti.so.13");
+  const std::string text = Counters({without});
+  EXPECT_THAT(text, HasSubstr("unknown [1]"));
+  EXPECT_THAT(text, HasSubstr("[1] cannot load libcupti.so.13\n"));
+}
+
 TEST(CountersCsvTest, AbsentIsEmptyAndZeroIsZero) {
   const std::string header = ResultsCsvHeader();
   for (const char* column :

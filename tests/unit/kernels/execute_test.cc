@@ -372,6 +372,15 @@ TEST(Output, TableAndJsonSayTheSame) {
   EXPECT_THAT(ReportAsTable(failed), HasSubstr("failed"));
 }
 
+TEST(Output, KernelsWithoutNamesSayWhy) {
+  CaseReport report = Execute(Fault::kNone);
+  EXPECT_THAT(ReportAsTable(report), Not(HasSubstr("kernels")));
+  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("kernels_reason")));
+  report.kernels_reason = "cannot load libcupti.so.13";
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("kernels          unknown (cannot load libcupti"));
+  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"kernels_reason\":\"cannot load libcupti.so.13\""));
+}
+
 TEST(Output, FewSamplesHaveNoInterval) {
   CaseReport report = Execute(Fault::kNone);
   EXPECT_THAT(ReportAsTable(report), HasSubstr("95% CI 2 to 2"));

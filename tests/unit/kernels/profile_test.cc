@@ -44,7 +44,7 @@ class FakePlatform : public GpuPlatform {
   Result<std::vector<std::string>> KernelNames(int ordinal,
                                                const std::function<Status()>& iterate) override {
     ASSAY_RETURN_IF_ERROR(iterate());
-    if (!names_work) return NotFound("no libcupti");
+    if (!names_work) return NotFound("no libcupti").WithHint("install it");
     return std::vector<std::string>{"kernel of GPU " + std::to_string(ordinal)};
   }
   Result<CounterReport> HardwareCounters(int, int64_t iterations,
@@ -84,10 +84,17 @@ class ProfileTest : public ::testing::Test {
 };
 
 TEST_F(ProfileTest, NamesComeFromTheFewestIterations) {
-  EXPECT_THAT(KernelNamesOf(profiled_), ElementsAre("kernel of GPU 3"));
+  const KernelNames found = KernelNamesOf(profiled_);
+  EXPECT_THAT(found.names, ElementsAre("kernel of GPU 3"));
+  EXPECT_EQ(found.reason, "");
   EXPECT_THAT(case_.batches, ElementsAre(8));
+}
+
+TEST_F(ProfileTest, NamesThatCannotBeHadSayWhy) {
   platform_.names_work = false;
-  EXPECT_THAT(KernelNamesOf(profiled_), IsEmpty());
+  const KernelNames found = KernelNamesOf(profiled_);
+  EXPECT_THAT(found.names, IsEmpty());
+  EXPECT_EQ(found.reason, "no libcupti; install it");
 }
 
 TEST_F(ProfileTest, HardwareCountersAreTheBestSource) {
