@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -14,6 +15,8 @@ constexpr size_t kSettleWindows = 4;
 // are too short for their timer: a batch grows this much from one window to the next, and a
 // chunk lasts so many times what it should, by the engine's clock.
 constexpr int64_t kMaxGrowth = 10;
+// Windows begun again for samples that turned out too short.
+constexpr int kMostNewBatches = 3;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -41,7 +44,7 @@ class Engine {
   }
 
   Status WarmUp() {
-    const MonotonicTime begin = clock_.Now();
+    begin_ = clock_.Now();
     for (;;) {
       // The first window is one iteration, since nothing is known of its length.
       const int64_t samples = windows_.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
@@ -50,7 +53,7 @@ class Engine {
       times_.warmup_iterations += samples * times_.batch;
       windows_.push_back(MedianOf(window));
       readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
-      times_.warmup_seconds = Seconds(clock_.Now() - begin);
+      times_.warmup_seconds = Seconds(clock_.Now() - begin_);
       const int64_t batch = BatchFor(windows_.back());
       // A new batch needs another window; noise must not ask for one for ever.
       const bool rebatched =
@@ -63,6 +66,8 @@ class Engine {
     }
   }
 
+  // Until the evidence suffices (Done), or until the samples show that the warm-up misled:
+  // then NewBatch comes next.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -73,6 +78,7 @@ class Engine {
       const int64_t left = rule_.max_samples - static_cast<int64_t>(times_.seconds.size());
       const int64_t samples = std::clamp<int64_t>(SamplesIn(chunk_seconds), 1, left);
       ASSAY_RETURN_IF_ERROR(RunChunk(samples, &times_.seconds));
+      if (new_batches_left_ > 0 && AreTooShort(times_.seconds)) return Status::Ok();
       iterations += IterationsOf(samples);
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
@@ -80,7 +86,25 @@ class Engine {
     if (!times_.settled && windows_.size() < kSettleWindows) {
       times_.settled = SettledInWindow() && ReadingsAgree(2);
     }
+    times_.short_samples = AreTooShort(times_.seconds);
     times_.host_seconds = elapsed / static_cast<double>(iterations);
+    return Status::Ok();
+  }
+
+  bool Done() const { return !times_.stop_reason.empty(); }
+
+  // What was timed becomes part of the warm-up, and so does a first chunk of the new batch.
+  Status NewBatch() {
+    --new_batches_left_;
+    std::vector<double> window = std::exchange(times_.seconds, {});
+    noise_.clear();
+    times_.warmup_iterations += static_cast<int64_t>(window.size()) * times_.batch;
+    times_.batch = BatchFor(MedianOf(std::move(window)));
+    const int64_t samples = SamplesIn(rule_.settle_window_seconds);
+    std::vector<double> discarded;
+    ASSAY_RETURN_IF_ERROR(RunChunk(samples, &discarded));
+    times_.warmup_iterations += samples * times_.batch;
+    times_.warmup_seconds = Seconds(clock_.Now() - begin_);
     return Status::Ok();
   }
 
@@ -143,6 +167,13 @@ class Engine {
     const int64_t most = std::min(kMaxBatch, kMaxGrowth * times_.batch);
     const auto wanted = static_cast<int64_t>(std::min(batch, static_cast<double>(most)));
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
+  }
+
+  // Whether most of the timed samples last less than half of what the batch was chosen for, as
+  // when a host was busy in the warm-up and no longer is. Of too few nothing is said.
+  bool AreTooShort(const std::vector<double>& seconds) const {
+    if (static_cast<int64_t>(seconds.size()) < rule_.min_samples) return false;
+    return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
   }
 
   // Of three consecutive windows.
@@ -230,6 +261,8 @@ class Engine {
   const MeasureHooks& hooks_;
   const int64_t granularity_;  // Of the batch.
   double min_sample_seconds_ = 0;
+  MonotonicTime begin_{};  // Of the warm-up.
+  int new_batches_left_ = kMostNewBatches;
   double iteration_seconds_ = 1;               // Estimated from the last chunk.
   std::vector<double> windows_;                // Medians of the warm-up's.
   std::vector<std::vector<double>> readings_;  // After each of them.
@@ -244,11 +277,14 @@ Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Cloc
   Engine engine(device, rule, clock, hooks);
   if (hooks.warmup_begins) hooks.warmup_begins();
   ASSAY_RETURN_IF_ERROR(engine.WarmUp());
-  if (hooks.window_begins) hooks.window_begins();
-  const Status collected = engine.Collect();
-  if (hooks.window_ends) hooks.window_ends();
-  ASSAY_RETURN_IF_ERROR(collected);
-  return engine.TakeTimes();
+  for (;;) {
+    if (hooks.window_begins) hooks.window_begins();
+    const Status collected = engine.Collect();
+    if (hooks.window_ends) hooks.window_ends();
+    ASSAY_RETURN_IF_ERROR(collected);
+    if (engine.Done()) return engine.TakeTimes();
+    ASSAY_RETURN_IF_ERROR(engine.NewBatch());
+  }
 }
 
 }  // namespace assay

@@ -64,14 +64,16 @@ struct MeasureHooks {
   // What must settle beside the times: power. Asked after each window of the
   // warm-up; the same readings in the same order each time.
   std::function<std::vector<double>()> readings;
-  // The timed window: exactly the samples that are reported.
+  // The timed window: exactly the samples that are reported. Told again where it begins anew,
+  // since samples turned out much shorter than the warm-up had said; only the last counts.
   std::function<void()> window_begins;
   std::function<void()> window_ends;
 };
 
 struct MeasuredTimes {
   std::vector<double> seconds;  // One a sample, an iteration, in order.
-  // Iterations a sample. Grows tenfold from one window of the warm-up to the next at most.
+  // Iterations a sample. Grows tenfold from one window of the warm-up to the next at most, and
+  // where the timed window begins anew.
   int64_t batch = 1;
   // Of an iteration by the engine's clock, over the whole timed window: what the
   // host waits for, launches and synchronisation included.
@@ -83,6 +85,9 @@ struct MeasuredTimes {
   // three windows to compare, the timed samples tell instead, their consecutive thirds, and
   // the readings after the last two windows.
   bool settled = false;
+  // The samples last less than half of what the timer needs, in the median, though the window
+  // was begun anew with larger batches as often as may be.
+  bool short_samples = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;
 };

@@ -205,7 +205,8 @@ class Execution {
 
   Status MeasureCase() {
     const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
-    const auto sampler = NewConditionsSampler(on_gpu ? context_.gpu : -1);
+    const auto new_sampler = [&] { return NewConditionsSampler(on_gpu ? context_.gpu : -1); };
+    auto sampler = new_sampler();
     MeasureRule rule = RuleFor(benchmark_.Info().resource);
     case_->AdjustRule(&rule);
     MeasureHooks hooks;
@@ -215,10 +216,15 @@ class Execution {
       Phase("measure");
       if (context_.rank == 0) sampler->Start();
     };
-    hooks.window_ends = [&] { report_.conditions = sampler->Stop(); };
+    hooks.window_ends = [&] {
+      report_.conditions = sampler->Stop();
+      sampler = new_sampler();  // The window may begin again.
+    };
     ASSAY_ASSIGN_OR_RETURN(report_.times, MeasureOnAllRanks(*case_, rule, context_, hooks));
     // A host that others use never settles; its load has a flag of its own.
-    if (on_gpu && !report_.times.settled) report_.conditions.flags.push_back("unsettled");
+    if ((on_gpu && !report_.times.settled) || report_.times.short_samples) {
+      report_.conditions.flags.push_back("unsettled");
+    }
     const auto ceilings = case_->MeasureCeilings();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, ceilings.status()));
     ceilings_ = *ceilings;

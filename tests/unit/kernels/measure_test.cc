@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <random>
 
 namespace assay {
@@ -355,6 +356,60 @@ TEST(Measure, SamplesOfBurstsDoNotMakeWindowsLonger) {
   EXPECT_LE(times->batch, 50'000);                                 // 0.1 s.
   EXPECT_LT(device.longest_run, std::chrono::milliseconds(1010));  // A tenth of the time budget.
   EXPECT_LT(times->warmup_seconds, rule.max_warmup_seconds + 0.5);
+}
+
+// A device that gets faster by `factor` when a window begins, the first `times` times.
+struct FasterInWindows {
+  FasterInWindows(double factor, size_t times) {
+    hooks.window_begins = [this, factor, times] {
+      began_at.push_back(device.iterations);
+      if (began_at.size() <= times) *seconds /= factor;
+    };
+    hooks.window_ends = [this] { ++ended; };
+  }
+
+  std::shared_ptr<double> seconds = std::make_shared<double>(100e-6);
+  VirtualDevice device{[seconds = seconds](int64_t) { return *seconds; }};
+  MeasureHooks hooks;
+  std::vector<int64_t> began_at;
+  size_t ended = 0;
+};
+
+// A host that was busy in the warm-up, and no longer is.
+TEST(Measure, AWindowOfSamplesThatAreTooShortBeginsAnew) {
+  FasterInWindows faster(30, 1);
+  const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_EQ(times->stop_reason, "confidence");
+  EXPECT_FALSE(times->short_samples);
+  EXPECT_EQ(faster.began_at.size(), 3u);  // The batch grows tenfold at a time.
+  EXPECT_EQ(faster.ended, 3u);
+  // max_samples of them fill min_seconds.
+  EXPECT_GE(*faster.seconds * static_cast<double>(times->batch), 100e-6);
+  // Nothing but the last window is in the result.
+  EXPECT_NEAR(*std::max_element(times->seconds.begin(), times->seconds.end()), *faster.seconds,
+              1e-3 * *faster.seconds);
+  EXPECT_EQ(faster.began_at.back(), times->warmup_iterations);
+  EXPECT_EQ(static_cast<int64_t>(times->seconds.size()) * times->batch,
+            faster.device.iterations - times->warmup_iterations);
+  EXPECT_NEAR(times->host_seconds, *faster.seconds, 1e-3 * *faster.seconds);
+}
+
+TEST(Measure, WindowsThatAlwaysGetShorterEndAndAreKnown) {
+  FasterInWindows faster(100, 10);
+  const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_TRUE(times->short_samples);
+  EXPECT_EQ(faster.began_at.size(), 4u);
+}
+
+// What is long enough, if not as long as it should be, is left alone.
+TEST(Measure, AWindowOfSomewhatShorterSamplesStands) {
+  FasterInWindows faster(1.9, 1);
+  const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);
+  ASSERT_TRUE(times.ok()) << times.status();
+  EXPECT_FALSE(times->short_samples);
+  EXPECT_EQ(faster.began_at.size(), 1u);
 }
 
 TEST(Measure, HooksBracketTheTimedWindow) {
