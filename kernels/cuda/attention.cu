@@ -279,6 +279,9 @@ class Attention : public Benchmark {
         CacheParameter("one set of Q, K, V and O"),
         LaunchParameter()};
     info_.selftest_parameters = {{"b", "1"}, {"h", "3"}, {"n", "331"}, {"d", "64"}};
+    info_.selftest_variants = {{{"variant", "naive"}},
+                               {{"variant", "flash"}, {"dtype", "fp32"}},
+                               {{"variant", "flash_wgmma"}}};
     info_.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
                       "multiplications and additions a second", Quantity::kFlops, 1e-12},
                      TimeMetric()};

@@ -60,6 +60,9 @@ class Gemm : public Benchmark {
     };
     info_.selftest_parameters = {
         {"m", "520"}, {"n", "272"}, {"k", "1040"}, {"batch", "3"}, {"layout", "nt"}};
+    for (const char* dtype : {"fp16", "tf32", "fp32", "fp64", "fp8_e4m3", "fp8_e5m2", "int8"}) {
+      info_.selftest_variants.push_back({{"dtype", dtype}});
+    }
     info_.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
                       "multiplications and additions a second", Quantity::kFlops, 1e-12},
                      TimeMetric()};

@@ -136,6 +136,11 @@ Faults FaultsOf(const Benchmark& benchmark) {
   if (info.collective != has_ranks) faults.emplace_back("collective, or a parameter ranks, lacks");
   if (info.selftest_parameters != usual) add(FaultsOfCase(benchmark, info.selftest_parameters));
   add(FaultsOfCase(benchmark, usual));
+  for (const ParameterMap& variant : info.selftest_variants) {
+    ParameterMap wanted = info.selftest_parameters;
+    for (const auto& [name, value] : variant) wanted[name] = value;
+    add(FaultsOfCase(benchmark, wanted));
+  }
   return faults;
 }
 
@@ -151,6 +156,7 @@ class Draft : public Benchmark {
   Draft() {
     info_.name = "draft";
     info_.parameters = {{"elements", ParameterType::kInteger, "words", "4", 1, {}, {}}};
+    info_.selftest_variants = {{{"elements", "many"}}};
     info_.metrics = {{"bandwidth", "", Direction::kHigherIsBetter, "", Quantity::kBytes, 1e-9}};
   }
   const BenchmarkInfo& Info() const override { return info_; }
@@ -165,10 +171,11 @@ class Draft : public Benchmark {
 
 TEST(Declarations, WhatADraftLacksIsSaid) {
   const Faults faults = FaultsOf(Draft());
-  for (const char* words : {"summary is empty", "model is empty", "selftest_parameters are empty",
-                            "bandwidth has no unit", "bandwidth is not described",
-                            "lack TimeMetric()", "elements has no bounds",
-                            "0 in what metric bandwidth", "0 in all that an iteration does"}) {
+  for (const char* words :
+       {"summary is empty", "model is empty", "selftest_parameters are empty",
+        "bandwidth has no unit", "bandwidth is not described", "lack TimeMetric()",
+        "elements has no bounds", "0 in what metric bandwidth", "0 in all that an iteration does",
+        "elements: \"many\""}) {
     EXPECT_THAT(faults, Contains(HasSubstr(words)));
   }
 }
