@@ -78,8 +78,9 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// The bound is of products so short that no turn of theirs is long.
 int64_t IterationsIn(double seconds, double one) {
-  return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 5000);
+  return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 50000);
 }
 
 // What this process has tuned. Thread-safe; lives as long as the program.

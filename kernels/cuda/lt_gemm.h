@@ -51,7 +51,7 @@ class LtGemm {
   // Times the algorithms on `stream` and chooses the fastest: every one for a moment, then the
   // best few and the heuristics' favourite in turns (FastestWay), which are long where the GPU
   // reaches its power limit. `next` gives the operands of each run, so that the cache is as cold
-  // as in the timed window. Takes 5 to 10 s for large shapes; but if this process has tuned the
+  // as in the timed window. Takes 5 to 12 s for large shapes; but if this process has tuned the
   // same shape on the same GPU under the same `conditions` (any words), it takes over that
   // choice. Returns whether it had to time anything.
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,

@@ -68,12 +68,13 @@ void NvmlSampler::Loop() {
   auto next = std::chrono::steady_clock::now();
   auto next_count = next;
   for (bool stopping = false; !stopping;) {
-    if (next >= next_count) {
+    if (const auto now = std::chrono::steady_clock::now(); now >= next_count) {
       CountOthers();
-      next_count = next + process_period_;
+      next_count = now + process_period_;
     }
     Add(source_.sample());
-    next += kSamplePeriod;
+    // A reading that takes longer than the period makes the next one late, not follow at once.
+    next = std::max(next + kSamplePeriod, std::chrono::steady_clock::now());
     MutexLock lock(mutex_);
     while (!stopping_ && stop_.WaitUntil(mutex_, next)) {
     }

@@ -83,7 +83,9 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
-    if (!times_.settled && windows_.size() < kSettleWindows) {
+    // A window that began anew has other times than the warm-up's.
+    const bool anew = new_batches_left_ < kMostNewBatches;
+    if (anew || (!times_.settled && windows_.size() < kSettleWindows)) {
       times_.settled = SettledInWindow() && ReadingsAgree(2);
     }
     times_.short_samples = AreTooShort(times_.seconds);

@@ -201,6 +201,7 @@ class SelftestRun {
   // lines wait in their pipes.
   void Relay(int gpu, Result<Child>& child, const std::vector<const Selftest*>& tests) {
     auto next = tests.begin();
+    const int failed_before = failed_;
     Status ended = child.status();
     if (child.ok()) {
       ForEachLine(std::move(child->output), [&](const std::string& line) {
@@ -213,6 +214,10 @@ class SelftestRun {
       const auto exit = child->process.Wait(kLeavingTimeout);
       ended = Internal("the process of this GPU " + (exit ? exit->ToString() : "does not end"),
                        "RUNNER_CRASHED");
+      if (exit && exit->signal == 0 && exit->code == kExitUsage) {  // No fault of the GPU's.
+        contradictions_ += failed_ - failed_before;
+        failed_gpus_.erase(gpu);
+      }
     }
     for (; next != tests.end(); ++next) Tell(**next, Outcome::kFailed, gpu, ended);
   }

@@ -126,10 +126,10 @@ class FakeCopy : public Benchmark {
     ParameterSpec size;
     size.name = "size";
     size.type = ParameterType::kInteger;
-    size.description = "how much is not copied; 3 is never right";
+    size.description = "how much is not copied; 3 and 5 are never right";
     size.default_value = "1";
     size.minimum = 1;
-    size.maximum = 4;
+    size.maximum = 5;
     info_.parameters.push_back(std::move(size));
     info_.selftest_parameters = {{"size", "1"}};
     info_.selftest_variants = {{{"size", "2"}}, {{"size", "4"}}};
@@ -144,6 +144,7 @@ class FakeCopy : public Benchmark {
   }
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
     if (Integer(context.parameters, "size") == 4) return Unsupported("size 4 needs another GPU");
+    if (Integer(context.parameters, "size") == 5) return InvalidArgument("5 fits no GPU");
     return std::unique_ptr<Case>(new FakeCase(context.gpu));
   }
 

@@ -92,6 +92,16 @@ TEST_F(SelftestOfGpus, AProcessThatCrashesFailsItsOwnGpu) {
               HasSubstr("\n2 ok, 1 unsupported, 3 failed on GPUs 0, 1; failed on GPU 1\n"));
 }
 
+TEST_F(SelftestOfGpus, WhatIsWrongOnAnyGpuIsNoFaultOfEach) {
+  for (const char* count : {"1", "2"}) {
+    setenv(kCount, count, 1);
+    const CommandOutput output = Selftest({"fake_copy", "size=5"});
+    EXPECT_EQ(output.exit.code, kExitUsage);
+    EXPECT_THAT(output.output, HasSubstr("5 fits no GPU\n"));
+    EXPECT_THAT(output.output, Not(HasSubstr("; failed on")));
+  }
+}
+
 TEST_F(SelftestOfGpus, OneIsChosen) {
   setenv(kCount, "3", 1);
   setenv(kWrong, "2", 1);
