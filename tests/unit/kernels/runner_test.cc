@@ -115,7 +115,7 @@ TEST(RunnerCommandLine, OutputThatCannotBeWrittenIsAnError) {
 
 // OpenBLAS's threads ask for their buffers without end there, and a fork waits for them.
 TEST(RunnerCommandLine, AGangEndsWhereTheAddressSpaceIsLimited) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ASSAY_SANITIZED
   GTEST_SKIP() << "a sanitizer maps more than any limit";
 #endif
   SubprocessOptions options;
@@ -127,7 +127,7 @@ TEST(RunnerCommandLine, AGangEndsWhereTheAddressSpaceIsLimited) {
 }
 
 TEST(RunnerCommandLine, AThreadThatTheSystemRefusesIsAnError) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ASSAY_SANITIZED
   GTEST_SKIP() << "a sanitizer maps more than any limit";
 #endif
   SubprocessOptions options;
