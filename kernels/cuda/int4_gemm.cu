@@ -1,8 +1,8 @@
 // int4_gemm: y = x W with W in 4-bit integers, groups of which share a scale and a zero
 // point, as language models are served.
 //
-// fused: W is dequantised in registers on its way to the tensor cores, so that a quarter
-// of the bytes are read. naive: one kernel dequantises all of W to memory, then cuBLASLt
+// fused: W is unpacked in registers on its way to the tensor cores, so that a quarter of
+// the bytes are read. naive: one kernel dequantises all of W to memory, then cuBLASLt
 // multiplies; that moves more bytes than a W that was never quantised. On Hopper fused
 // iterations overlap: see gemv.cu.
 #include <functional>
@@ -13,6 +13,7 @@
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/gemv_launch.cuh"
 #include "kernels/cuda/gpu_case.h"
+#include "kernels/cuda/int4_digits_gemv.cuh"
 #include "kernels/cuda/int4_gemm_data.h"
 #include "kernels/cuda/int4_gemm_weights.cuh"
 #include "kernels/cuda/int4_gemv.cuh"
@@ -46,35 +47,59 @@ int Log2(int64_t power) {
 // Enqueues the product of one rotation set.
 using Multiply = std::function<Status(const Int4Operands&, cudaStream_t)>;
 
-// A kernel for up to kInt4GemvRows rows of x, and what it is launched with.
+constexpr int kGemvWarps = 8;  // Of a block of Int4GemvKernel.
+
+// A kernel for few rows of x, and what it is launched with.
 template <typename T>
 struct Int4Gemv {
   void (*kernel)(Int4GemvArguments<T>) = nullptr;
-  int warps = 0;
+  int warps = 0;  // Of a block.
+  int pairs = 0;  // Of tiles, a block.
+  int64_t shared_bytes = 0;
 };
 
 // Four blocks on a multiprocessor with one unit on its way a lane are faster than two with
 // three (two if they have many scales), where there are blocks for it and shared memory.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
+  const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
   if constexpr (parts == 1) {
     const bool filled = problem.Layout().Pairs() > 2 * device.sm_count;
-    const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, 8) + kBlockReserve;
-    if (filled && 4 * shared <= device.shared_bytes_per_block + kBlockReserve) {
-      return {Int4GemvKernel<T, parts, 8, 1, 4>, 8};
+    if (filled && 4 * (shared + kBlockReserve) <= device.shared_bytes_per_block + kBlockReserve) {
+      return {Int4GemvKernel<T, parts, kGemvWarps, 1, 4>, kGemvWarps, 1, shared};
     }
   }
   constexpr int kDepth = parts == 4 ? 2 : 3;
-  return {Int4GemvKernel<T, parts, 8, kDepth, 2>, 8};
+  return {Int4GemvKernel<T, parts, kGemvWarps, kDepth, 2>, kGemvWarps, 1, shared};
+}
+
+// As many columns a block, which turns x into digits once, as leave no more than a quarter of
+// the multiprocessors without one.
+template <typename T>
+Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
+  const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);
+  const int64_t share = problem.Layout().Pairs() * 4 / (device.sm_count * 3);
+  if (share >= 4) return {Int4DigitsGemvKernel<T, 4>, kInt4DigitWarps, 4, shared};
+  if (share >= 2) return {Int4DigitsGemvKernel<T, 2>, kInt4DigitWarps, 2, shared};
+  return {Int4DigitsGemvKernel<T, 1>, kInt4DigitWarps, 1, shared};
+}
+
+template <typename T>
+Int4Gemv<T> GemvFor(const Int4Problem& problem, const GpuDevice& device) {
+  if (problem.m <= kInt4DigitRows && problem.group == kInt4DigitGroup) {
+    const Int4Gemv<T> gemv = ChooseDigitsGemv<T>(problem, device);
+    if (gemv.shared_bytes <= device.shared_bytes_per_block) return gemv;
+  }
+  return problem.group == 32   ? ChooseGemv<T, 4>(problem, device)
+         : problem.group == 64 ? ChooseGemv<T, 2>(problem, device)
+                               : ChooseGemv<T, 1>(problem, device);
 }
 
 template <typename T>
 Result<Multiply> GemvProduct(const Int4Problem& problem, const GpuDevice& device) {
   const Int4Layout layout = problem.Layout();
-  const Int4Gemv<T> gemv = problem.group == 32   ? ChooseGemv<T, 4>(problem, device)
-                           : problem.group == 64 ? ChooseGemv<T, 2>(problem, device)
-                                                 : ChooseGemv<T, 1>(problem, device);
-  const auto shared_bytes = static_cast<int>(Int4GemvSharedBytes(problem.m, problem.k, gemv.warps));
+  const Int4Gemv<T> gemv = GemvFor<T>(problem, device);
+  const auto shared_bytes = static_cast<int>(gemv.shared_bytes);
   ASSAY_CUDA(
       cudaFuncSetAttribute(gemv.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
   Int4GemvArguments<T> arguments;
@@ -82,7 +107,7 @@ Result<Multiply> GemvProduct(const Int4Problem& problem, const GpuDevice& device
   arguments.n = static_cast<int>(problem.n);
   arguments.k = static_cast<int>(problem.k);
   arguments.units = static_cast<int>(layout.Units());
-  const dim3 grid(static_cast<unsigned>(layout.Pairs()));
+  const dim3 grid(static_cast<unsigned>((layout.Pairs() + gemv.pairs - 1) / gemv.pairs));
   const bool overlap = device.compute_major >= 9;
   return Multiply([=](const Int4Operands& operands, cudaStream_t stream) {
     Int4GemvArguments<T> set = arguments;
@@ -123,9 +148,8 @@ Result<Multiply> TiledProduct(const Int4Problem& problem, const GpuDevice& devic
 
 template <typename T>
 Result<Multiply> FusedProduct(const Int4Problem& problem, const GpuDevice& device) {
-  constexpr int kMostWarps = 16;
   if (problem.m <= kInt4GemvRows &&
-      Int4GemvSharedBytes(problem.m, problem.k, kMostWarps) <= device.shared_bytes_per_block) {
+      Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps) <= device.shared_bytes_per_block) {
     return GemvProduct<T>(problem, device);
   }
   return problem.group == 32 ? TiledProduct<T, 32>(problem, device)
@@ -229,12 +253,13 @@ class Int4Gemm : public Benchmark {
  public:
   Int4Gemm() {
     info_.name = "int4_gemm";
+    info_.version = 2;
     info_.summary = "y = x W with 4-bit weights, dequantised on the way or beforehand";
     info_.resource = Resource::kGpu;
     ParameterSpec variant = DtypeParameter({"fused", "naive"});
     variant.name = "variant";
     variant.description =
-        "fused: dequantised in registers; naive: dequantised to memory, then cuBLASLt";
+        "fused: unpacked in registers; naive: dequantised to memory, then cuBLASLt";
     ParameterSpec group = DtypeParameter({"128", "64", "32"});
     group.name = "group";
     group.description = "neighbours along k that share a scale and a zero point";

@@ -1,8 +1,8 @@
 // y = x W for up to 8 rows of x and W in 4-bit integers, packed as int4_layout.h says.
 //
 // A block takes 32 columns; its `warps` share k, a unit of 128 at a time, and every lane has
-// up to `depth` units of W on their way. At one row the multiprocessors
-// have about three instructions a weight before they, not the memory, set the pace:
+// up to `depth` units of W on their way. At few rows the multiprocessors have about three
+// instructions a weight before they, not the memory, set the pace:
 // - x stays in shared memory; lanes that stand for rows beyond m read zeros there.
 // - The tensor cores multiply q + bias, whatever the exponent of the conversion adds.
 //   Products of x with a matrix of ones give the sums of x that take (zero + bias) off.

@@ -53,4 +53,19 @@ __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint3
 #endif
 }
 
+// d += A B: A 16 x 32 of unsigned bytes, B 32 x 8 of signed ones, d 16 x 8 of integers, which
+// lie as MultiplyTile's do. Of A, a lane holds four bytes a register, rows g, g + 8, g, g + 8
+// at k = 4t, 4t, 4t + 16, 4t + 16; of B column g at the same two k.
+__device__ inline void MultiplyBytes(uint32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0,
+                                     uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  const uint32_t c[4] = {d[0], d[1], d[2], d[3]};
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%10, %11, %12, %13};"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]),
+        "r"(c[2]), "r"(c[3]));
+#endif
+}
+
 }  // namespace assay
