@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -33,6 +34,8 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
   return NotFound("cannot load " + soname + ": " + first_error, "LIBRARY_MISSING")
       .WithHint("install " + to_install + ", or name the library's folder in LD_LIBRARY_PATH");
 }
+
+void DynamicLibrary::Close() { dlclose(std::exchange(handle_, nullptr)); }
 
 Status DynamicLibrary::Find(const char* symbol, void** address) const {
   *address = dlsym(handle_, symbol);

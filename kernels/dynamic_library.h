@@ -11,7 +11,8 @@
 
 namespace assay {
 
-// A loaded library. Never unloaded: OpenBLAS, cuBLAS, NCCL and CUPTI keep threads and code.
+// A loaded library. Not unloaded unless closed: OpenBLAS, cuBLAS, NCCL and CUPTI keep threads
+// and code.
 class DynamicLibrary {
  public:
   // `soname` as in "libnccl.so.2". Looks where the dynamic linker looks, then in lib/
@@ -30,6 +31,9 @@ class DynamicLibrary {
     *function = reinterpret_cast<Function*>(address);
     return Status::Ok();
   }
+
+  // Unloads it unless others have it open too. Nothing that Load gave may be used any more.
+  void Close();
 
  private:
   DynamicLibrary(std::string soname, void* handle) : soname_(std::move(soname)), handle_(handle) {}

@@ -12,8 +12,15 @@ namespace assay {
 // Why there is no BLAS here, as Benchmark::UnsupportedReason tells it; empty if there is.
 std::string WhyNoBlas();
 
-// "OpenBLAS 0.3.21"; absent without one.
+// "OpenBLAS 0.3.21 Cooperlake", the last the core whose kernels it takes; absent without one.
 std::optional<std::string> BlasVersion();
+
+// OpenBLAS knows CPUs by their model, and takes kernels without AVX for one newer than itself:
+// with `core` taken, the core to take instead, `by_instructions`; empty if `core` is right.
+inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
+  // What OpenBLAS falls back to: CPUs of 2004, or of 2008.
+  return core == "Prescott" || core == "Nehalem" ? by_instructions : "";
+}
 
 // Uses this many threads from now on, process-wide; one until then. This and BlasGemm only
 // if BlasVersion().

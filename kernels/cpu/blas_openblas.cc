@@ -12,6 +12,7 @@ namespace {
 
 struct OpenBlas {
   decltype(openblas_get_config)* get_config = nullptr;
+  decltype(openblas_get_corename)* get_corename = nullptr;
   decltype(openblas_set_num_threads)* set_num_threads = nullptr;
   decltype(cblas_sgemm)* sgemm = nullptr;
   decltype(cblas_dgemm)* dgemm = nullptr;
@@ -39,18 +40,44 @@ class EnvironmentVariable {
   std::optional<std::string> before_;
 };
 
-Result<OpenBlas> Load() {
-  // It reads this once, as it is loaded: no threads before SetBlasThreads.
-  const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");
-  ASSAY_ASSIGN_OR_RETURN(
-      const DynamicLibrary library,
-      DynamicLibrary::Open("libopenblas.so.0", {ASSAY_OPENBLAS_LIBRARY_DIR}, "OpenBLAS"));
+Result<DynamicLibrary> Open() {
+  return DynamicLibrary::Open("libopenblas.so.0", {ASSAY_OPENBLAS_LIBRARY_DIR}, "OpenBLAS");
+}
+
+Result<OpenBlas> FunctionsOf(const DynamicLibrary& library) {
   OpenBlas blas;
   ASSAY_RETURN_IF_ERROR(library.Load("openblas_get_config", &blas.get_config));
+  ASSAY_RETURN_IF_ERROR(library.Load("openblas_get_corename", &blas.get_corename));
   ASSAY_RETURN_IF_ERROR(library.Load("openblas_set_num_threads", &blas.set_num_threads));
   ASSAY_RETURN_IF_ERROR(library.Load("cblas_sgemm", &blas.sgemm));
   ASSAY_RETURN_IF_ERROR(library.Load("cblas_dgemm", &blas.dgemm));
   return blas;
+}
+
+// The newest core of OpenBLAS's list whose instructions this CPU has; empty if it has no AVX2.
+std::string CoreByInstructions() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+    return "SkylakeX";
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return "";
+}
+
+// OpenBLAS reads these variables once, as it is loaded.
+Result<OpenBlas> Load() {
+  // No threads before SetBlasThreads.
+  const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");
+  ASSAY_ASSIGN_OR_RETURN(DynamicLibrary library, Open());
+  ASSAY_ASSIGN_OR_RETURN(OpenBlas blas, FunctionsOf(library));
+  const std::string core = BlasCoreInstead(blas.get_corename(), CoreByInstructions());
+  if (core.empty() || std::getenv("OPENBLAS_CORETYPE") != nullptr) return blas;
+  const EnvironmentVariable known("OPENBLAS_CORETYPE", core.c_str());
+  library.Close();
+  ASSAY_ASSIGN_OR_RETURN(library, Open());
+  return FunctionsOf(library);
 }
 
 const Result<OpenBlas>& Loaded() {
@@ -69,7 +96,7 @@ std::optional<std::string> BlasVersion() {
   // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": name and version only.
   const std::string config = Loaded()->get_config();
   const size_t name_end = config.find(' ');
-  return config.substr(0, config.find(' ', name_end + 1));
+  return config.substr(0, config.find(' ', name_end + 1)) + " " + Loaded()->get_corename();
 }
 
 void SetBlasThreads(int threads) { Loaded()->set_num_threads(threads); }
