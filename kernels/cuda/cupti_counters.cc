@@ -26,7 +26,7 @@ struct Counter {
   bool per_iteration;  // A sum over the range.
 };
 
-constexpr std::array<Counter, 9> kCounters = {{
+constexpr std::array<Counter, 8> kCounters = {{
     {&CounterReport::dram_read_bytes, {"dram__bytes_read.sum", "dram__bytes_op_read.sum"}, 1, true},
     {&CounterReport::dram_write_bytes,
      {"dram__bytes_write.sum", "dram__bytes_op_write.sum"},
@@ -49,7 +49,6 @@ constexpr std::array<Counter, 9> kCounters = {{
       "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed"},
      0.01,
      false},
-    {&CounterReport::l2_hit_rate, {"lts__t_sector_hit_rate.pct", nullptr}, 0.01, false},
     {&CounterReport::shared_bank_conflicts,
      {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
       "l1tex__data_bank_conflicts_pipe_lsu.sum"},
@@ -60,6 +59,11 @@ constexpr std::array<Counter, 9> kCounters = {{
      0.01,
      false},
 }};
+
+// Of which l2_hit_rate is made: CUPTI's own rate divides counts of several passes, and of a kernel
+// that hardly uses the L2 cache gives more than 100%.
+constexpr const char* kL2Hits = "lts__t_sectors_lookup_hit.sum";
+constexpr const char* kL2Misses = "lts__t_sectors_lookup_miss.sum";
 
 // The context that the runtime works in, for CUPTI, which takes the driver's handle.
 Result<CUcontext> CurrentContext() {
@@ -149,10 +153,15 @@ class RangeSession {
     ASSAY_CUPTI(cupti_, host_evaluate_to_gpu_values(&evaluate));
     CounterReport report;
     report.source = "cupti";
-    for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t i = 0; i < chosen_.size(); ++i) {
       if (!std::isfinite(values[i])) continue;
       const double divisor = chosen_[i]->per_iteration ? static_cast<double>(iterations) : 1.0;
       report.*(chosen_[i]->field) = values[i] * chosen_[i]->scale / divisor;
+    }
+    if (names_.size() == chosen_.size() + 2) {
+      const double hits = values[chosen_.size()];
+      const double rate = hits / (hits + values[chosen_.size() + 1]);
+      if (std::isfinite(rate)) report.l2_hit_rate = rate;
     }
     return report;
   }
@@ -178,20 +187,26 @@ class RangeSession {
     return Status::Ok();
   }
 
+  // Whether this CUPTI knows the metric of this GPU.
+  bool Add(const char* name) {
+    ASSAY_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
+    add.pHostObject = host_;
+    add.ppMetricNames = &name;
+    add.numMetrics = 1;
+    if (cupti_.host_config_add_metrics(&add) != CUPTI_SUCCESS) return false;
+    names_.push_back(name);
+    return true;
+  }
+
   Status ChooseMetrics() {
     for (const Counter& counter : kCounters) {
       for (const char* name : counter.metrics) {
-        if (name == nullptr) continue;
-        ASSAY_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
-        add.pHostObject = host_;
-        add.ppMetricNames = &name;
-        add.numMetrics = 1;
-        if (cupti_.host_config_add_metrics(&add) != CUPTI_SUCCESS) continue;
-        names_.push_back(name);
+        if (name == nullptr || !Add(name)) continue;
         chosen_.push_back(&counter);
         break;
       }
     }
+    if (Add(kL2Hits)) Add(kL2Misses);
     if (!names_.empty()) return Status::Ok();
     return Internal("this CUPTI knows none of the counters of this GPU", "CUPTI_ERROR");
   }
@@ -268,8 +283,9 @@ class RangeSession {
   bool initialized_ = false;
   CUpti_Profiler_Host_Object* host_ = nullptr;
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  // Of chosen_, then kL2Hits and kL2Misses if both are known.
   std::vector<const char*> names_;
-  std::vector<const Counter*> chosen_;  // Of the same place in names_.
+  std::vector<const Counter*> chosen_;
   std::vector<uint8_t> availability_;
   std::vector<uint8_t> config_;
   std::vector<uint8_t> data_;
