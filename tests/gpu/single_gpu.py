@@ -161,7 +161,10 @@ class Judged:
         if self.ratio is None:
             return "not measured"
         if self.bar.band:
-            return "met" if abs(self.ratio - 1) <= self.bar.band else "MISSED"
+            beyond = abs(self.ratio - 1) - self.bar.band
+            if beyond <= 0:
+                return "met"
+            return "parity" if self.bar.same_call and beyond <= self.spread else "MISSED"
         if not self.bar.least:
             return ""
         if self.bar.same_call and is_parity(self.ratio, self.bar.least, self.spread):

@@ -26,9 +26,10 @@ class FakeCampaigns:
              "unit": "TFLOP/s"}]
 
 
-def judge(value, least=1.0, stretch=0.0, same_call=False, halves=(1.0, 1.0), **more):
+def judge(value, least=1.0, stretch=0.0, band=0.0, same_call=False, halves=(1.0, 1.0), **more):
     """A bar against a reference of `value` TFLOP/s."""
-    bar = Bar("a bar", CASE, ("torch", "gemm 8 8 8"), least, stretch, same_call=same_call)
+    bar = Bar("a bar", CASE, ("torch", "gemm 8 8 8"), least, stretch, band=band,
+              same_call=same_call)
     return single_gpu.Judged(bar, FakeCampaigns(),
                              [{"value": value, "halves": list(halves), **more}])
 
@@ -61,6 +62,16 @@ class Bars(unittest.TestCase):
         self.assertEqual(judge(98, same_call=True, halves=(0.97, 1.0)).verdict(), "parity")
         self.assertEqual(judge(102, same_call=True).verdict(), "MISSED")
         self.assertEqual(judge(102, same_call=True, halves=(0.97, 1.0)).verdict(), "parity")
+
+    def test_verdicts_on_both_sides(self):
+        for value in (92, 108):
+            self.assertEqual(judge(value, band=0.1).verdict(), "met")
+        for value in (88, 115):
+            self.assertEqual(judge(value, band=0.1).verdict(), "MISSED")
+            self.assertEqual(judge(value, band=0.1, halves=(0.9, 1.0)).verdict(), "MISSED")
+            self.assertEqual(judge(value, band=0.1, same_call=True).verdict(), "MISSED")
+            self.assertEqual(
+                judge(value, band=0.1, same_call=True, halves=(0.9, 1.0)).verdict(), "parity")
 
     def test_the_report_names_what_pytorch_ran(self):
         self.assertIn("| PyTorch (CUDNN_ATTENTION) |",
