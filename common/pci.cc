@@ -53,4 +53,23 @@ PciPlace ReadPciPlace(const std::string& bus_id, const std::string& sys) {
   return place;
 }
 
+std::vector<std::string> NvidiaGpusOnBus(const std::string& sys) {
+  std::vector<std::string> gpus;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(sys + "/bus/pci/devices", error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    const std::string kind = LineOf(folder + "/class").substr(0, 6);
+    const bool display = kind == "0x0300" || kind == "0x0302";  // VGA, 3D without a display.
+    if (!display || LineOf(folder + "/vendor") != "0x10de") continue;
+    std::error_code none;
+    const auto driver = std::filesystem::read_symlink(folder + "/driver", none).filename();
+    const bool virtual_function = std::filesystem::exists(folder + "/physfn", none);
+    if (virtual_function || (!driver.empty() && driver != "nvidia")) continue;
+    gpus.push_back(entry->path().filename().string());
+  }
+  std::sort(gpus.begin(), gpus.end());
+  return gpus;
+}
+
 }  // namespace assay

@@ -25,4 +25,8 @@ std::string SysfsPciName(const std::string& bus_id);
 // Reads `sys`/bus/pci/devices. What cannot be read is empty.
 PciPlace ReadPciPlace(const std::string& bus_id, const std::string& sys = "/sys");
 
+// The kernel's names of NVIDIA's GPUs that NVIDIA's driver has or none: those handed to virtual
+// machines, and virtual functions, are left out. A container shows the GPUs of others too.
+std::vector<std::string> NvidiaGpusOnBus(const std::string& sys = "/sys");
+
 }  // namespace assay

@@ -28,6 +28,7 @@ struct LocalGpu {
   std::optional<bool> ecc_enabled;
   std::optional<int> nvlinks_active;
   std::string driver_version;  // "580.95.05"; empty if unknown.
+  std::string pci_bus_id;      // "0000:9B:00.0"; empty if unknown.
 };
 
 // Versions of the libraries that the runner uses; absent if it has none.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <map>
@@ -169,6 +170,12 @@ class CudaPlatform : public GpuPlatform {
     gpu.ordinal = ordinal;
     gpu.name = properties.name;
     gpu.uuid = UuidText(properties.uuid);
+    std::array<char, 32> bus_id{};
+    if (cudaDeviceGetPCIBusId(bus_id.data(), bus_id.size(), ordinal) == cudaSuccess) {
+      gpu.pci_bus_id = bus_id.data();
+    } else {
+      cudaGetLastError();
+    }
     gpu.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
     gpu.l2_bytes = properties.l2CacheSize;
     gpu.sm_count = properties.multiProcessorCount;

@@ -61,5 +61,29 @@ TEST_F(PciTest, OnARootBusThereIsNoPortEither) {
   EXPECT_EQ(ReadPciPlace("0000:99:00.0", sys()).cpus, "");
 }
 
+TEST_F(PciTest, GpusThatNvidiasDriverHasOrNone) {
+  const auto add = [&](const std::string& name, const std::string& vendor, const std::string& kind,
+                       const std::string& driver) {
+    Add("", name, "0");
+    const std::string folder = sys() + "/bus/pci/devices/" + name;
+    std::ofstream(folder + "/vendor") << vendor << "\n";
+    std::ofstream(folder + "/class") << kind << "\n";
+    if (!driver.empty()) {
+      std::filesystem::create_symlink("../../../bus/pci/drivers/" + driver, folder + "/driver");
+    }
+    return folder;
+  };
+  add("0000:9b:00.0", "0x10de", "0x030200", "nvidia");
+  add("0000:1b:00.0", "0x10de", "0x030000", "");
+  add("0000:1b:00.1", "0x10de", "0x040300", "snd_hda_intel");
+  add("0000:05:00.0", "0x10de", "0x068000", "");  // An NVSwitch.
+  add("0000:06:00.0", "0x1a03", "0x030000", "");
+  add("0000:2a:00.0", "0x10de", "0x030200", "vfio-pci");
+  const std::string part = add("0000:9b:00.4", "0x10de", "0x030200", "nvidia");
+  std::filesystem::create_symlink("../0000:9b:00.0", part + "/physfn");
+  EXPECT_EQ(NvidiaGpusOnBus(sys()), (std::vector<std::string>{"0000:1b:00.0", "0000:9b:00.0"}));
+  EXPECT_TRUE(NvidiaGpusOnBus(sys() + "/absent").empty());
+}
+
 }  // namespace
 }  // namespace assay
