@@ -14,5 +14,7 @@ inline constexpr int kExitUnsupported = 3;
 inline constexpr int kExitGangLost = 4;
 // Whoever started the runner closed its stdin or its events.
 inline constexpr int kExitStopped = 5;
+// Added to the number of the signal that ended a self-test: 130 SIGINT, 143 SIGTERM.
+inline constexpr int kExitSignal = 128;
 
 }  // namespace assay

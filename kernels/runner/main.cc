@@ -37,14 +37,16 @@ constexpr char kUsage[] =
     "                                 whether parameters go together; needs no GPU\n"
     "  assay-runner selftest [NAME [k=v...]]... [--gpu N] [--require-gpu]\n"
     "                                 verifies every benchmark, or these, at a small size\n"
-    "                                 or with other parameters, on every GPU or on one;\n"
-    "                                 without a GPU, or without that one, exit code 3 where\n"
-    "                                 it is asked for\n"
+    "                                 or with other parameters, on every GPU or on one.\n"
+    "                                 Exit code 3 without the one that is asked for, and\n"
+    "                                 with --require-gpu without any or where NVML lists one\n"
+    "                                 that CUDA does not offer. Ctrl-C and SIGTERM tell what\n"
+    "                                 gives no answer\n"
     "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
     "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
     "\n"
     "Exit codes: 0 done, 1 a case failed, 2 usage, 3 unsupported here, 4 a rank was\n"
-    "lost, 5 stopped by the end of stdin.\n";
+    "lost, 5 stopped by the end of stdin, 130 and 143 selftest by SIGINT and SIGTERM.\n";
 
 int Usage(const std::string& message) {
   std::fprintf(stderr, "assay-runner: %s\n\n%s", message.c_str(), kUsage);

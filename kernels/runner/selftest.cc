@@ -1,11 +1,12 @@
 #include "kernels/runner/selftest.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -13,107 +14,20 @@
 
 #include "common/subprocess.h"
 #include "kernels/platform.h"
-#include "kernels/runner/arguments.h"
 #include "kernels/runner/commands.h"
 #include "kernels/runner/exit_codes.h"
+#include "kernels/runner/gpu_census.h"
+#include "kernels/runner/line_streams.h"
 #include "kernels/runner/local_case.h"
 #include "kernels/runner/node_fault.h"
+#include "kernels/runner/selftest_selection.h"
+#include "kernels/runner/stop_signal.h"
 
 namespace assay {
 namespace {
 
 // How long a process gets to leave that has closed its output.
 constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
-
-// A benchmark with the parameters of its self-test, but for those that are given.
-struct Selftest {
-  LocalCase what;
-  ParameterMap given;
-  // One of the benchmark's selftest_variants: nobody named it.
-  bool variant = false;
-
-  const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
-  bool OnOneGpu() const { return Info().resource == Resource::kGpu && !Info().collective; }
-  // Parameters that contradict each other do so on every GPU.
-  bool Contradicts() const {
-    return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
-  }
-  // How its line begins: "softmax columns=31 variant=warp ".
-  std::string Head() const {
-    std::string text = Info().name;
-    for (const auto& [name, value] : given) text += " " + name + "=" + value;
-    constexpr size_t kWidth = 24;
-    text.resize(std::max(text.size(), kWidth), ' ');
-    return text + " ";
-  }
-};
-
-struct Selection {
-  std::vector<Selftest> tests;
-  bool named = false;  // Else every benchmark.
-  std::optional<int> gpu;
-  bool require_gpu = false;
-};
-
-Result<Selftest> MakeSelftest(const Benchmark* benchmark, const ParameterMap& given, bool variant) {
-  Selftest test;
-  test.what.benchmark = benchmark;
-  test.given = given;
-  test.variant = variant;
-  const BenchmarkInfo& info = benchmark->Info();
-  ParameterMap wanted = info.selftest_parameters;
-  for (const auto& [name, value] : given) wanted[name] = value;
-  ASSAY_ASSIGN_OR_RETURN(test.what.parameters, CanonicalParameters(info.parameters, wanted));
-  return test;
-}
-
-// The benchmark with what is given; without that, with each of its variants too.
-Status Add(const Benchmark* benchmark, const ParameterMap& given, Selection* selection) {
-  ASSAY_ASSIGN_OR_RETURN(Selftest own, MakeSelftest(benchmark, given, false));
-  own.what.gpu = selection->gpu;
-  ASSAY_RETURN_IF_ERROR(CheckGpu(own.what));
-  selection->tests.push_back(std::move(own));
-  if (!given.empty()) return Status::Ok();
-  for (const ParameterMap& variant : benchmark->Info().selftest_variants) {
-    ASSAY_ASSIGN_OR_RETURN(Selftest further, MakeSelftest(benchmark, variant, true));
-    further.what.gpu = selection->gpu;
-    selection->tests.push_back(std::move(further));
-  }
-  return Status::Ok();
-}
-
-Result<Selection> ParseSelection(const Registry& registry,
-                                 const std::vector<std::string>& arguments) {
-  Selection selection;
-  std::vector<std::pair<const Benchmark*, ParameterMap>> chosen;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--gpu") {
-      if (++i == arguments.size()) return InvalidArgument("--gpu needs a value");
-      ASSAY_ASSIGN_OR_RETURN(selection.gpu, GpuNumber(arguments[i]));
-    } else if (argument == "--require-gpu") {
-      selection.require_gpu = true;
-    } else if (LooksLikeOption(argument)) {
-      return UnknownOption(argument, "selftest");
-    } else if (!chosen.empty() && argument.find('=') != std::string::npos) {
-      ASSAY_RETURN_IF_ERROR(AddParameter(argument, "selftest", &chosen.back().second));
-    } else {
-      ASSAY_ASSIGN_OR_RETURN(const Benchmark* const benchmark, registry.Find(argument));
-      chosen.emplace_back(benchmark, ParameterMap());
-    }
-  }
-  selection.named = !chosen.empty();
-  for (const auto& benchmark : registry.All()) {
-    const BenchmarkInfo& info = benchmark->Info();
-    const bool on_one_gpu = info.resource == Resource::kGpu && !info.collective;
-    if (selection.named || (selection.gpu && !on_one_gpu)) continue;
-    chosen.emplace_back(benchmark.get(), ParameterMap());
-  }
-  for (const auto& [benchmark, given] : chosen) {
-    ASSAY_RETURN_IF_ERROR(Add(benchmark, given, &selection));
-  }
-  return selection;
-}
 
 // "GPU 3", "GPUs 0 to 7", "GPUs 0, 2".
 std::string GpusText(const std::set<int>& gpus) {
@@ -128,33 +42,72 @@ std::string GpusText(const std::set<int>& gpus) {
   return text;
 }
 
-std::set<int> GpusHere() {
+// What this process can tell of the GPUs here.
+struct GpusHere {
   std::set<int> gpus;
-  if (Gpu() == nullptr) return gpus;
-  for (const LocalGpu& gpu : Gpu()->Gpus()) gpus.insert(gpu.ordinal);
-  return gpus;
-}
+  std::string missing;  // Why GPUs that are asked for are not there; empty if they are.
+  std::vector<std::string> notes;
+};
 
 // If there are none.
 std::string WhyNoGpus() {
   return Gpu() == nullptr ? "this build has no CUDA" : Gpu()->TroubleOf(0).evidence;
 }
 
-// Why the GPU that is asked for is not there; empty if it is. GPUs that cannot be used are there,
-// and fail.
-std::string MissingGpu(const Selection& selection, const std::set<int>& gpus) {
-  if ((!selection.gpu && !selection.require_gpu) || !CheckGpusUsable(Gpu()).ok()) return "";
-  if (gpus.empty()) return "there is no GPU to verify: " + WhyNoGpus();
-  if (!selection.gpu || gpus.count(*selection.gpu) != 0) return "";
-  return "there is no GPU " + std::to_string(*selection.gpu) + " to verify: this machine has " +
-         GpusText(gpus);
+// GPUs that cannot be used are there, and fail.
+GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
+  GpusHere here;
+  const std::vector<LocalGpu> offered = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
+  for (const LocalGpu& gpu : offered) here.gpus.insert(gpu.ordinal);
+  if ((!wanted && !require_gpu) || !CheckGpusUsable(Gpu()).ok()) return here;
+  if (offered.empty()) {
+    here.missing = "there is no GPU to verify: " + WhyNoGpus();
+  } else if (wanted && here.gpus.count(*wanted) == 0) {
+    here.missing = "there is no GPU " + std::to_string(*wanted) + " to verify: this machine has " +
+                   GpusText(here.gpus);
+  } else if (!wanted) {
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    GpuCensus census = TakeCensus(offered, ReadMachineGpus(),
+                                  visible == nullptr ? std::nullopt : std::optional(visible));
+    here.missing = std::move(census.fault);
+    here.notes = std::move(census.notes);
+  }
+  return here;
 }
+
+const char* SignalName(int number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
+
+// "20 s".
+std::string Seconds(Duration time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+// Where tests run one after another: a process for a GPU of its own, or this process.
+struct Place {
+  std::vector<const Selftest*> tests;
+  std::optional<int> gpu;
+  std::optional<Subprocess> process;
+  bool ended = false;  // The process.
+  size_t next = 0;     // The test that runs, or comes first.
+  MonotonicTime since = Clock::Real().Now();
+
+  bool Done() const { return next == tests.size(); }
+  const Selftest& Test() const { return *tests[next]; }
+  void Advance() {
+    ++next;
+    since = Clock::Real().Now();
+  }
+};
 
 // Runs what is selected, prints and counts.
 class SelftestRun {
  public:
-  SelftestRun(const Selection& selection, std::set<int> gpus)
-      : selection_(selection), gpus_(std::move(gpus)) {}
+  SelftestRun(const Selection& selection, GpusHere here, StopSignal* signal, Duration patience)
+      : selection_(selection),
+        gpus_(std::move(here.gpus)),
+        notes_(std::move(here.notes)),
+        signal_(*signal),
+        patience_(patience) {}
 
   int Run() {
     std::vector<const Selftest*> on_each;
@@ -164,17 +117,72 @@ class SelftestRun {
       (each && test.OnOneGpu() && !test.Contradicts() ? on_each : here).push_back(&test);
     }
     if (!on_each.empty()) RunOnEachGpu(on_each);
-    for (const Selftest* test : here) RunInThisProcess(*test);
+    RunInThisProcess(std::move(here));
     std::printf("%s\n", Summary().c_str());
+    std::fflush(stdout);
+    EndProcesses();
     return CodeOf();
   }
 
  private:
-  // One process a GPU, side by side: an error that breaks one GPU's context spoils no other's.
+  // One process a GPU, side by side: an error that breaks one GPU's context spoils no other's,
+  // and one that hangs holds up no other's.
   void RunOnEachGpu(const std::vector<const Selftest*>& tests) {
-    std::vector<std::pair<int, Result<Child>>> children;
-    for (const int gpu : gpus_) children.emplace_back(gpu, StartOn(gpu, tests));
-    for (auto& [gpu, child] : children) Relay(gpu, child, tests);
+    LineStreams lines(signal_.fd());
+    for (const int gpu : gpus_) {
+      auto child = StartOn(gpu, tests);
+      if (!child.ok()) {
+        for (const Selftest* test : tests) Tell(*test, Outcome::kFailed, gpu, child.status());
+        continue;
+      }
+      lines.Add(std::move(child->output));
+      Place& place = processes_.emplace_back();
+      place.tests = tests;
+      place.gpu = gpu;
+      place.process = std::move(child->process);
+    }
+    Relay(&lines);
+    for (const Place& place : processes_) TellUnanswered(place);
+  }
+
+  // Until all processes have closed their output or, once a signal has come, what they had said
+  // is told.
+  void Relay(LineStreams* lines) {
+    for (size_t open = processes_.size(); open > 0;) {
+      const auto event = lines->Next(stopped_by_ == 0 ? Duration::max() : Duration(0));
+      Place& place = processes_[event.source];
+      switch (event.kind) {
+        case LineStreams::Kind::kLine:
+          if (!place.Done()) {
+            TakeLine(event.line, &place);
+            break;
+          }
+          [[fallthrough]];  // It sums up, and ends.
+        case LineStreams::Kind::kEnd:
+          if (std::exchange(place.ended, true)) break;
+          --open;
+          if (stopped_by_ == 0) EndOf(&place);
+          break;
+        case LineStreams::Kind::kSilence:
+          if (stopped_by_ != 0) return;
+          break;
+        case LineStreams::Kind::kStop:
+          stopped_by_ = signal_.Take();
+          break;
+      }
+    }
+  }
+
+  // A process that is in the hands of its GPU's driver may never end: it is left behind.
+  void EndProcesses() {
+    for (Place& place : processes_) place.process->Signal(SIGKILL);
+    const MonotonicTime deadline = Clock::Real().Now() + kLeavingTimeout;
+    for (Place& place : processes_) {
+      if (place.process->Wait(deadline - Clock::Real().Now())) continue;
+      std::fprintf(stderr, "assay-runner: the process %d of GPU %d does not end\n",
+                   place.process->pid(), *place.gpu);
+      new Subprocess(*std::exchange(place.process, std::nullopt));  // Its destructor would wait.
+    }
   }
 
   struct Child {
@@ -197,41 +205,29 @@ class SelftestRun {
     return Child{std::move(output.read), std::move(process)};
   }
 
-  // Prints what the process says as it comes; what it owes at its end has failed. The others'
-  // lines wait in their pipes.
-  void Relay(int gpu, Result<Child>& child, const std::vector<const Selftest*>& tests) {
-    auto next = tests.begin();
-    const int failed_before = failed_;
-    Status ended = child.status();
-    if (child.ok()) {
-      ForEachLine(std::move(child->output), [&](const std::string& line) {
-        if (next == tests.end()) return;  // It sums up.
-        std::fputs(line.c_str(), stdout);
-        std::fflush(stdout);
-        // Else something that a library says.
-        if (const auto outcome = OutcomeIn(line, **next)) Count(**next++, *outcome, gpu);
-      });
-      const auto exit = child->process.Wait(kLeavingTimeout);
-      ended = Internal("the process of this GPU " + (exit ? exit->ToString() : "does not end"),
-                       "RUNNER_CRASHED");
-      if (exit && exit->signal == 0 && exit->code == kExitUsage) {  // No fault of the GPU's.
-        contradictions_ += failed_ - failed_before;
-        failed_gpus_.erase(gpu);
-      }
+  void TakeLine(const std::string& line, Place* place) {
+    if (const auto outcome = OutcomeIn(line, place->Test())) {
+      std::printf("%s\n", line.c_str());
+      Count(place->Test(), *outcome, *place->gpu);
+      place->Advance();
+    } else {  // Something that a library says.
+      std::printf("GPU %d: %s\n", *place->gpu, line.c_str());
     }
-    for (; next != tests.end(); ++next) Tell(**next, Outcome::kFailed, gpu, ended);
+    std::fflush(stdout);
   }
 
-  // Until all who write have closed it.
-  static void ForEachLine(FileDescriptor output,
-                          const std::function<void(const std::string& line)>& take) {
-    std::FILE* const lines = fdopen(output.Release(), "r");
-    if (lines == nullptr) return;
-    char* line = nullptr;
-    size_t capacity = 0;
-    while (getline(&line, &capacity, lines) > 0) take(line);
-    std::free(line);
-    std::fclose(lines);
+  // What a process owes at its end has failed.
+  void EndOf(Place* place) {
+    const auto exit = place->process->Wait(kLeavingTimeout);
+    if (exit && exit->signal == 0 && exit->code == kExitUsage) {  // No fault of the GPU's.
+      contradictions_ += failed_on_[*place->gpu];
+      failed_on_.erase(*place->gpu);
+    }
+    const Status ended = Internal(
+        "the process of this GPU " + (exit ? exit->ToString() : "does not end"), "RUNNER_CRASHED");
+    for (; !place->Done(); place->Advance()) {
+      Tell(place->Test(), Outcome::kFailed, *place->gpu, ended);
+    }
   }
 
   // What a line says of the test; absent if it is not the test's.
@@ -246,13 +242,50 @@ class SelftestRun {
     return std::nullopt;
   }
 
-  void RunInThisProcess(const Selftest& test) {
-    ExecuteOptions execute;
-    execute.measure = false;
-    const auto report = RunHere(test.what, execute);
-    const Status error = report.ok() ? report->error : report.status();
-    if (report.ok() && ExitCodeOf(*report) == kExitUsage) ++contradictions_;
-    Tell(test, report.ok() ? report->outcome : Outcome::kFailed, test.what.gpu.value_or(0), error);
+  void RunInThisProcess(std::vector<const Selftest*> tests) {
+    if (stopped_by_ != 0) {
+      not_begun_ += tests.size();
+      return;
+    }
+    Place place;
+    for (place.tests = std::move(tests); !place.Done(); place.Advance()) {
+      const Selftest& test = place.Test();
+      const auto report = RunUnlessStopped<Result<CaseReport>>(
+          [what = test.what] {
+            ExecuteOptions execute;
+            execute.measure = false;
+            return RunHere(what, execute);
+          },
+          signal_, patience_,
+          [&] {
+            std::fprintf(stderr, "assay-runner: no answer yet from %s%s\n", test.Name().c_str(),
+                         WaitedFor(place).c_str());
+          });
+      if (!report) {
+        stopped_by_ = signal_.Take();
+        break;
+      }
+      const Status error = report->ok() ? (*report)->error : report->status();
+      if (report->ok() && ExitCodeOf(**report) == kExitUsage) ++contradictions_;
+      Tell(test, report->ok() ? (*report)->outcome : Outcome::kFailed, test.what.gpu.value_or(0),
+           error);
+    }
+    TellUnanswered(place);
+  }
+
+  // " on GPU 3 for 40 s".
+  std::string WaitedFor(const Place& place) const {
+    return Where(place.Test(), place.gpu.value_or(selection_.gpu.value_or(0))) + " for " +
+           Seconds(Clock::Real().Now() - place.since);
+  }
+
+  // Of what a signal has ended.
+  void TellUnanswered(const Place& place) {
+    if (place.Done()) return;
+    std::printf("%sno answer%s\n", place.Test().Head().c_str(), WaitedFor(place).c_str());
+    ++unanswered_;
+    not_begun_ += place.tests.size() - place.next - 1;
+    if (place.gpu) unanswered_gpus_.insert(*place.gpu);
   }
 
   void Tell(const Selftest& test, Outcome outcome, int gpu, const Status& error) {
@@ -278,7 +311,7 @@ class SelftestRun {
         break;
       case Outcome::kFailed:
         ++failed_;
-        if (test.OnOneGpu() && !test.Contradicts()) failed_gpus_.insert(gpu);
+        if (test.OnOneGpu() && !test.Contradicts()) ++failed_on_[gpu];
         break;
       case Outcome::kUnsupported:
         ++unsupported_;
@@ -289,19 +322,35 @@ class SelftestRun {
 
   std::string Summary() const {
     std::string text = std::to_string(ok_) + " ok, " + std::to_string(unsupported_) +
-                       " unsupported, " + std::to_string(failed_) + " failed";
+                       " unsupported, " + std::to_string(failed_) + " failed" + OnGpus();
+    if (stopped_by_ != 0) {
+      text += std::string("; ") + SignalName(stopped_by_) + " came before " +
+              std::to_string(unanswered_) + " had answered";
+      if (!unanswered_gpus_.empty()) text += " on " + GpusText(unanswered_gpus_);
+      text += ", " + std::to_string(not_begun_) + " had not begun";
+    }
+    for (const std::string& note : notes_) text += "; " + note;
+    return text;
+  }
+
+  // " on GPUs 0 to 7; failed on GPU 3".
+  std::string OnGpus() const {
     const auto on_gpus = [](const Selftest& test) {
       return test.Info().resource == Resource::kGpu;
     };
     const auto& tests = selection_.tests;
-    if (selection_.named && std::none_of(tests.begin(), tests.end(), on_gpus)) return text;
-    if (gpus_.empty()) return text + "; no GPU was verified: " + WhyNoGpus();
-    text += " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_);
-    if (gpus_.size() < 2 || failed_gpus_.empty()) return text;
-    return text + "; failed on " + GpusText(failed_gpus_);
+    if (selection_.named && std::none_of(tests.begin(), tests.end(), on_gpus)) return "";
+    if (gpus_.empty()) return "; no GPU was verified: " + WhyNoGpus();
+    const std::string text =
+        " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_);
+    if (gpus_.size() < 2 || failed_on_.empty()) return text;
+    std::set<int> failed;
+    for (const auto& [gpu, count] : failed_on_) failed.insert(gpu);
+    return text + "; failed on " + GpusText(failed);
   }
 
   int CodeOf() const {
+    if (stopped_by_ != 0) return kExitSignal + stopped_by_;
     if (failed_ > contradictions_) return kExitFailed;
     if (contradictions_ > 0) return kExitUsage;
     return lacks_named_ ? kExitUnsupported : kExitDone;
@@ -309,25 +358,53 @@ class SelftestRun {
 
   const Selection& selection_;
   const std::set<int> gpus_;
+  const std::vector<std::string> notes_;
+  StopSignal& signal_;
+  const Duration patience_;
+  std::vector<Place> processes_;  // One a GPU.
   int ok_ = 0;
   int unsupported_ = 0;
   int failed_ = 0;
   int contradictions_ = 0;  // Of those that failed.
   bool lacks_named_ = false;
-  std::set<int> failed_gpus_;  // By benchmarks on one GPU.
+  std::map<int, int> failed_on_;  // How many of the benchmarks on one GPU, by GPU.
+  int stopped_by_ = 0;            // The signal.
+  int unanswered_ = 0;            // These three once it has come.
+  size_t not_begun_ = 0;
+  std::set<int> unanswered_gpus_;
 };
 
 }  // namespace
 
-int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
+                    Duration patience) {
   const auto selection = ParseSelection(registry, arguments);
   if (!selection.ok()) return Refuse(selection.status());
-  std::set<int> gpus = GpusHere();
-  if (const std::string why = MissingGpu(*selection, gpus); !why.empty()) {
-    std::fprintf(stderr, "assay-runner: %s\n", why.c_str());
+  StopSignal signal;
+  auto here = RunUnlessStopped<GpusHere>(
+      [gpu = selection->gpu, require_gpu = selection->require_gpu] {
+        return FindGpus(gpu, require_gpu);
+      },
+      signal, patience,
+      [] {
+        std::fprintf(stderr, "assay-runner: no answer yet from the driver to which GPUs it has\n");
+      });
+  if (!here) {
+    const int number = signal.Take();
+    std::fprintf(stderr,
+                 "assay-runner: %s came before the driver had said which GPUs it has: see whether "
+                 "`nvidia-smi` answers, and look for Xid in dmesg\n",
+                 SignalName(number));
+    return kExitSignal + number;
+  }
+  if (!here->missing.empty()) {
+    std::fprintf(stderr, "assay-runner: %s\n", here->missing.c_str());
+    for (const std::string& note : here->notes) {
+      std::fprintf(stderr, "assay-runner: %s\n", note.c_str());
+    }
     return kExitUnsupported;
   }
-  return SelftestRun(*selection, std::move(gpus)).Run();
+  return SelftestRun(*selection, *std::move(here), &signal, patience).Run();
 }
 
 }  // namespace assay

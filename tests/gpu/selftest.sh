@@ -1,6 +1,7 @@
 #!/bin/sh
 # The runner on real GPUs: every benchmark verifies at a small size on each, all within five
-# minutes, and sizes that do not fit are refused with words. Usage: selftest.sh ASSAY_RUNNER
+# minutes, CUDA offers all that NVML lists, an end by a signal is told, and sizes that do not fit
+# are refused with words. Usage: selftest.sh ASSAY_RUNNER
 # Exit code 77: no GPU here, nothing tested.
 set -u
 runner=$1
@@ -33,6 +34,15 @@ echo "$selftest" | tail -1 | grep -q ' 0 failed on GPU' || fail "selftest: the l
 "$runner" selftest --gpu 0 bank_conflict || fail "selftest of GPU 0: exit code $?"
 CUDA_VISIBLE_DEVICES='' "$runner" selftest --require-gpu
 [ $? -eq 3 ] || fail "selftest --require-gpu without one: not exit code 3"
+"$runner" selftest --require-gpu bank_conflict ||
+  fail "selftest --require-gpu: exit code $?: does CUDA offer all GPUs that NVML lists?"
+if echo "$selftest" | tail -1 | grep -q ' on GPUs'; then
+  CUDA_VISIBLE_DEVICES=0 "$runner" selftest --require-gpu bank_conflict | tail -1 |
+    grep -q '; 1 of the .* that NVML lists, by CUDA_VISIBLE_DEVICES="0"' ||
+    fail "selftest --require-gpu of one of several: does not count them"
+fi
+timeout 2 "$runner" selftest 2>&1 | grep -q 'SIGTERM came before' ||
+  fail "selftest: does not sum up when it is ended"
 refuses 1 "are free" gemm m=1048576 n=1048576 k=1048576
 refuses 1 "are free" memory_bandwidth bytes=1TiB
 refuses 2 "multiple of 4" memory_bandwidth bytes=6

@@ -7,9 +7,12 @@
 //   FAKE_COUNT        how many GPUs there are: 1
 //   FAKE_WRONG        the one whose results are wrong
 //   FAKE_CRASH        the one on which the process ends by SIGKILL
+//   FAKE_HANG         the one on which fake_copy of size 2 says "hangs" and never ends; or "list":
+//                     so does the question which GPUs there are
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -30,9 +33,17 @@ constexpr char kNoGpu[] = "needs a CUDA GPU; this node has none";
 
 int Count() { return std::stoi(FromEnvironment("CUDA_FAKE_COUNT", "1")); }
 
+void HangIf(const std::string& what) {
+  if (FromEnvironment("CUDA_FAKE_HANG", "") != what) return;
+  std::puts("hangs");
+  std::fflush(stdout);
+  for (;;) pause();
+}
+
 class FakePlatform : public GpuPlatform {
  public:
   std::vector<LocalGpu> Gpus() override {
+    HangIf("list");
     if (!Fault().empty()) return {};
     LocalGpu gpu;
     gpu.name = FromEnvironment("CUDA_FAKE_NAME", "NVIDIA H200");
@@ -40,7 +51,11 @@ class FakePlatform : public GpuPlatform {
     gpu.driver_version = "580.95.05";
     std::vector<LocalGpu> gpus(static_cast<size_t>(Count()), gpu);
     for (int ordinal = 0; ordinal < Count(); ++ordinal) {
-      gpus[static_cast<size_t>(ordinal)].ordinal = ordinal;
+      LocalGpu& one = gpus[static_cast<size_t>(ordinal)];
+      one.ordinal = ordinal;
+      char bus_id[16];  // As in tests/unit/agent/fake_nvml.cc.
+      std::snprintf(bus_id, sizeof bus_id, "0000:F%x:00.0", ordinal & 0xf);
+      one.pci_bus_id = bus_id;
     }
     return gpus;
   }
@@ -143,6 +158,7 @@ class FakeCopy : public Benchmark {
     return Work();
   }
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    if (Integer(context.parameters, "size") == 2) HangIf(std::to_string(context.gpu));
     if (Integer(context.parameters, "size") == 4) return Unsupported("size 4 needs another GPU");
     if (Integer(context.parameters, "size") == 5) return InvalidArgument("5 fits no GPU");
     return std::unique_ptr<Case>(new FakeCase(context.gpu));

@@ -2,8 +2,12 @@
 // do not exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +19,9 @@ namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -22,11 +29,28 @@ constexpr char kCount[] = "CUDA_FAKE_COUNT";
 constexpr char kWrong[] = "CUDA_FAKE_WRONG";
 constexpr char kCrash[] = "CUDA_FAKE_CRASH";
 constexpr char kFault[] = "CUDA_FAKE_FAULT";
+constexpr char kHang[] = "CUDA_FAKE_HANG";
+constexpr char kVisible[] = "CUDA_VISIBLE_DEVICES";
+constexpr char kNvml[] = "ASSAY_NVML_LIBRARY";
+
+// Of what several GPUs say at once, in the order of GPUs.
+std::vector<std::string> LinesOfGpu(const std::string& output, int gpu) {
+  std::vector<std::string> lines;
+  std::istringstream text(output);
+  for (std::string line; std::getline(text, line);) {
+    if (line.find(" on GPU " + std::to_string(gpu)) != std::string::npos) lines.push_back(line);
+  }
+  return lines;
+}
 
 class SelftestOfGpus : public testing::Test {
  protected:
+  // Not of the machine's own GPUs.
+  void SetUp() override { setenv(kNvml, "/nonexistent/libnvidia-ml.so.1", 1); }
   void TearDown() override {
-    for (const char* name : {kCount, kWrong, kCrash, kFault}) unsetenv(name);
+    for (const char* name : {kCount, kWrong, kCrash, kFault, kHang, kVisible, kNvml}) {
+      unsetenv(name);
+    }
   }
 
   static CommandOutput Selftest(std::vector<std::string> arguments = {}) {
@@ -36,6 +60,34 @@ class SelftestOfGpus : public testing::Test {
     auto output = RunCommand(std::move(options), 60s);
     EXPECT_TRUE(output.ok()) << output.status();
     return output.ok() ? *output : CommandOutput();
+  }
+
+  // Of a self-test that gets the signal once its output has all of `awaited`.
+  static CommandOutput Stopped(int signal, const std::vector<std::string>& awaited,
+                               const std::vector<std::string>& arguments = {}) {
+    CommandOutput output;
+    auto pipe = MakePipe();
+    SubprocessOptions options;
+    options.argv = {ASSAY_FAKE_GPU_RUNNER, "selftest"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.descriptors = {{1, pipe->write.get()}, {2, pipe->write.get()}};
+    options.die_with_parent = true;  // Should it not end by itself.
+    auto runner = Subprocess::Spawn(options);
+    EXPECT_TRUE(runner.ok()) << runner.status();
+    if (!runner.ok()) return output;
+    pipe->write.Close();
+    bool sent = false;
+    char chunk[1024];
+    // To its end: when all processes have ended that were started.
+    for (ssize_t got = 0; (got = read(pipe->read.get(), chunk, sizeof chunk)) > 0;) {
+      output.output.append(chunk, static_cast<size_t>(got));
+      const bool all = std::all_of(awaited.begin(), awaited.end(), [&](const std::string& words) {
+        return output.output.find(words) != std::string::npos;
+      });
+      if (all && !std::exchange(sent, true)) runner->Signal(signal);
+    }
+    output.exit = runner->Wait(60s).value_or(ExitStatus());
+    return output;
   }
 };
 
@@ -54,18 +106,15 @@ TEST_F(SelftestOfGpus, EachOfSeveralIsVerified) {
   setenv(kCount, "3", 1);
   const CommandOutput output = Selftest();
   EXPECT_EQ(output.exit.code, kExitDone);
-  EXPECT_EQ(output.output,
-            "fake_copy                ok on GPU 0\n"
-            "fake_copy size=2         ok on GPU 0\n"
-            "fake_copy size=4         unsupported on GPU 0: size 4 needs another GPU\n"
-            "fake_copy                ok on GPU 1\n"
-            "fake_copy size=2         ok on GPU 1\n"
-            "fake_copy size=4         unsupported on GPU 1: size 4 needs another GPU\n"
-            "fake_copy                ok on GPU 2\n"
-            "fake_copy size=2         ok on GPU 2\n"
-            "fake_copy size=4         unsupported on GPU 2: size 4 needs another GPU\n"
-            "fake_all_reduce          ok on GPUs 0, 1\n"
-            "7 ok, 3 unsupported, 0 failed on GPUs 0 to 2\n");
+  for (int gpu = 0; gpu < 3; ++gpu) {
+    const std::string where = " on GPU " + std::to_string(gpu);
+    EXPECT_THAT(
+        LinesOfGpu(output.output, gpu),
+        ElementsAre("fake_copy                ok" + where, "fake_copy size=2         ok" + where,
+                    "fake_copy size=4         unsupported" + where + ": size 4 needs another GPU"));
+  }
+  EXPECT_THAT(output.output, HasSubstr("fake_all_reduce          ok on GPUs 0, 1\n"
+                                       "7 ok, 3 unsupported, 0 failed on GPUs 0 to 2\n"));
 }
 
 TEST_F(SelftestOfGpus, AWrongOneThatIsNotTheFirstFails) {
@@ -170,6 +219,79 @@ TEST_F(SelftestOfGpus, OnesThatCannotBeUsedFail) {
                 HasSubstr("fake_copy                failed: the fabric manager is not running\n"));
     EXPECT_THAT(broken.output, Not(HasSubstr(" ok\n")));
   }
+}
+
+TEST_F(SelftestOfGpus, OneThatHangsHoldsUpNoOther) {
+  setenv(kCount, "3", 1);
+  setenv(kHang, "0", 1);
+  for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}}) {
+    const CommandOutput output = Stopped(
+        signal, {"GPU 0: hangs\n", "unsupported on GPU 1: size 4", "unsupported on GPU 2: size 4"});
+    EXPECT_EQ(output.exit.code, kExitSignal + signal) << output.exit.ToString();
+    EXPECT_THAT(output.output, HasSubstr("fake_copy                ok on GPU 0\n"));
+    EXPECT_THAT(output.output,
+                ContainsRegex("\nfake_copy size=2         no answer on GPU 0 for [0-9]+ s\n"));
+    EXPECT_THAT(output.output,
+                HasSubstr(std::string("\n5 ok, 2 unsupported, 0 failed on GPUs 0 to 2; ") + name +
+                          " came before 1 had answered on GPU 0, 2 had not begun\n"));
+  }
+}
+
+TEST_F(SelftestOfGpus, TheOnlyOneThatHangsIsTold) {
+  setenv(kHang, "0", 1);
+  const CommandOutput only = Stopped(SIGTERM, {"hangs\n"});
+  EXPECT_EQ(only.exit.code, kExitSignal + SIGTERM) << only.exit.ToString();
+  EXPECT_THAT(only.output,
+              AllOf(HasSubstr("fake_copy                ok\n"),
+                    ContainsRegex("\nfake_copy size=2         no answer for [0-9]+ s\n"),
+                    HasSubstr("\n1 ok, 1 unsupported, 0 failed on GPU 0; SIGTERM came before 1 had "
+                              "answered, 1 had not begun\n")));
+  setenv(kCount, "2", 1);
+  EXPECT_THAT(Stopped(SIGINT, {"hangs\n"}, {"--gpu", "0", "fake_copy"}).output,
+              ContainsRegex("size=2         no answer on GPU 0 for"));
+}
+
+TEST_F(SelftestOfGpus, ADriverThatHangsIsTold) {
+  setenv(kHang, "list", 1);
+  const CommandOutput output = Stopped(SIGINT, {"hangs\n"});
+  EXPECT_EQ(output.exit.code, kExitSignal + SIGINT) << output.exit.ToString();
+  EXPECT_THAT(output.output, HasSubstr("SIGINT came before the driver had said which GPUs it has"));
+}
+
+TEST_F(SelftestOfGpus, AllThatNvmlListsAreRequired) {
+  setenv(kNvml, ASSAY_FAKE_NVML, 1);
+  setenv(kCount, "8", 1);
+  EXPECT_EQ(Selftest({"--require-gpu", "fake_copy"}).exit.code, kExitDone);
+  setenv(kCount, "7", 1);
+  const CommandOutput lacks = Selftest({"--require-gpu", "fake_copy"});
+  EXPECT_EQ(lacks.exit.code, kExitUnsupported);
+  EXPECT_THAT(lacks.output, HasSubstr("assay-runner: CUDA offers 7 of the 8 GPUs that NVML lists, "
+                                      "not its GPU 7 at 00000000:F7:00.0: look at"));
+  EXPECT_THAT(lacks.output, Not(HasSubstr("fake_copy")));
+  EXPECT_EQ(Selftest({"fake_copy"}).exit.code, kExitDone);
+  EXPECT_EQ(Selftest({"--require-gpu", "--gpu", "6", "fake_copy"}).exit.code, kExitDone);
+}
+
+TEST_F(SelftestOfGpus, OnesThatAreHiddenOnPurposeAreCounted) {
+  setenv(kNvml, ASSAY_FAKE_NVML, 1);
+  setenv(kCount, "2", 1);
+  setenv(kVisible, "4,5", 1);
+  const CommandOutput two = Selftest({"--require-gpu", "fake_copy"});
+  EXPECT_EQ(two.exit.code, kExitDone);
+  EXPECT_THAT(two.output, HasSubstr("0 failed on GPUs 0, 1; 2 of the 8 GPUs that NVML lists, by "
+                                    "CUDA_VISIBLE_DEVICES=\"4,5\""));
+  setenv(kVisible, "4,5,9,6", 1);
+  const CommandOutput fewer = Selftest({"--require-gpu", "fake_copy"});
+  EXPECT_EQ(fewer.exit.code, kExitUnsupported);
+  EXPECT_THAT(fewer.output, HasSubstr("\"4,5,9,6\" names 4 GPUs and CUDA offers the first 2: "));
+}
+
+TEST_F(SelftestOfGpus, WithoutNvmlNobodyKnowsWhetherTheseAreAll) {
+  const CommandOutput output = Selftest({"--require-gpu", "fake_copy"});
+  EXPECT_EQ(output.exit.code, kExitDone);
+  EXPECT_THAT(output.output,
+              HasSubstr("0 failed on GPU 0; whether CUDA offers all GPUs could not be checked: "
+                        "cannot load /nonexistent/libnvidia-ml.so.1"));
 }
 
 }  // namespace
