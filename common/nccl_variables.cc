@@ -38,7 +38,7 @@ std::string Shown(std::string_view text) {
 }
 
 std::string WhyRefused(std::string_view name) {
-  if (name == "NCCL_HOSTID") return "each agent has its own: see assay-agent --nccl-host-id";
+  if (name == kNcclHostId) return "each agent has its own: see assay-agent --nccl-host-id";
   if (name == "NCCL_DEBUG" || name == "NCCL_DEBUG_SUBSYS") {
     return "Assay sets it, and keeps NCCL's log where a job fails";
   }

@@ -27,6 +27,9 @@ struct NcclVariable {
 // sets, nor NCCL_HOSTID, which is the agent's.
 const std::vector<NcclVariable>& NcclVariables();
 
+// What an agent with a host id of its own sets; results record it beside those.
+inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
+
 // Null if it is not among them.
 const NcclVariable* FindNcclVariable(std::string_view name);
 

@@ -100,13 +100,15 @@ std::string ClosestField(const std::string& field, bool number) {
   // By what may be typed for it, in lower case as a filter's fields are: NCCL's variables
   // also without "nccl." or without "NCCL_".
   std::map<std::string, std::string> meant;
-  for (const NcclVariable& variable : NcclVariables()) {
-    const std::string name = InCase(variable.name, std::tolower);
-    const std::string written = std::string(kNcclPrefix) + std::string(variable.name);
+  const auto add = [&meant](std::string_view variable) {
+    const std::string name = InCase(variable, std::tolower);
+    const std::string written = std::string(kNcclPrefix) + std::string(variable);
     meant[name] = written;
     meant[std::string(kNcclPrefix) + name] = written;
     meant[std::string(kNcclPrefix) + name.substr(kNcclNames.size())] = written;
-  }
+  };
+  for (const NcclVariable& variable : NcclVariables()) add(variable.name);
+  add(kNcclHostId);
   for (const ResultField& one : ResultFields()) meant[std::string(one.name)] = one.name;
   std::vector<std::string> typed;
   for (const auto& [name, written] : meant) typed.push_back(name);
@@ -126,9 +128,11 @@ std::string ClosestField(const std::string& field, bool number) {
 Status UnknownField(const std::string& field, bool number) {
   std::string what;
   if (field.starts_with(kNcclPrefix)) {
-    what = "results record no variable `" +
-           InCase(field.substr(kNcclPrefix.size(), 80), std::toupper) +
-           "` of NCCL; after `nccl.` goes one that a campaign may set, for example nccl.NCCL_ALGO";
+    what =
+        "results record no variable `" +
+        InCase(field.substr(kNcclPrefix.size(), 80), std::toupper) +
+        "` of NCCL; after `nccl.` goes one that a campaign may set, for example nccl.NCCL_ALGO, or "
+        "NCCL_HOSTID";
   } else {
     what = "results have no field `" + field.substr(0, 80) + "`; the fields are ";
     for (const ResultField& one : ResultFields()) what += std::string(one.name) + ", ";
@@ -396,7 +400,8 @@ const std::vector<ResultField>& ResultFields() {
 std::optional<std::string> NcclVariableOf(std::string_view field) {
   if (!field.starts_with(kNcclPrefix)) return std::nullopt;
   std::string name = InCase(field.substr(kNcclPrefix.size()), std::toupper);
-  return FindNcclVariable(name) == nullptr ? std::nullopt : std::optional(std::move(name));
+  const bool recorded = name == kNcclHostId || FindNcclVariable(name) != nullptr;
+  return recorded ? std::optional(std::move(name)) : std::nullopt;
 }
 
 Result<Filter> ParseResultFilter(std::string_view text) {

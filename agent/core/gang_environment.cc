@@ -16,7 +16,6 @@
 namespace assay::agent {
 namespace {
 
-constexpr char kHostId[] = "NCCL_HOSTID";
 constexpr char kInterface[] = "NCCL_SOCKET_IFNAME";
 
 bool OnGpus(const v1::JobSpec& job) {
@@ -45,7 +44,7 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
                                                    const std::string& advertise_address) {
   std::map<std::string, std::string> environment(job.nccl().begin(), job.nccl().end());
   if (job.node_ids_size() < 2 || !OnGpus(job)) return environment;
-  environment[kHostId] = host_id;
+  environment[std::string(kNcclHostId)] = host_id;
   if (environment.count(kInterface) > 0 || std::getenv(kInterface) != nullptr) return environment;
   // "=" makes NCCL compare the whole name.
   const std::string interface = InterfaceOf(advertise_address);
@@ -59,7 +58,7 @@ std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
   if (job.world_size() < 2 || !OnGpus(job)) return {};
   std::map<std::string, std::string> nccl = NcclVariablesOf(environ);
   for (const auto& [name, value] : given) {
-    if (name != kHostId || value != node_id) nccl[name] = value;
+    if (name != kNcclHostId || value != node_id) nccl[name] = value;
   }
   return nccl;
 }

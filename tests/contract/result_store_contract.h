@@ -270,6 +270,7 @@ TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
   v1::CaseResult ring = MakeResult(job);
   (*ring.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "Ring";
   (*ring.mutable_environment()->mutable_nccl())["NCCL_MAX_NCHANNELS"] = "8";
+  (*ring.mutable_environment()->mutable_nccl())["NCCL_HOSTID"] = "one-host";
   v1::CaseResult excluded = MakeResult(job, 1);
   *excluded.mutable_parameters() = ring.parameters();
   (*excluded.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "^Tree";
@@ -287,6 +288,8 @@ TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
                                       {"nccl.NCCL_ALGO != Ring", 2U},
                                       {"nccl.NCCL_MAX_NCHANNELS > 4", 1U},
                                       {"nccl.NCCL_MAX_NCHANNELS >= 10", 0U},
+                                      {"nccl.NCCL_HOSTID = one-host", 1U},
+                                      {"NOT nccl.NCCL_HOSTID : *", 2U},
                                       {"nccl.NCCL_PROTO : *", 0U}}) {
     EXPECT_EQ(Matching(filter), count) << filter;
   }

@@ -43,6 +43,7 @@ TEST(ResultFilter, GuessesTheFieldThatWasMeant) {
                                      {"nccl.ALGO", "nccl.NCCL_ALGO"},
                                      {"nccl.NCCL_ALG", "nccl.NCCL_ALGO"},
                                      {"NCCL_IB_DISABL", "nccl.NCCL_IB_DISABLE"},
+                                     {"nccl.HOSTID", "nccl.NCCL_HOSTID"},
                                      {"drivers", "driver"},
                                      {"paramters.bytes", "parameters.bytes"},
                                      {"bytes", "parameters.bytes"},
