@@ -131,6 +131,19 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style
   return table.Render(style);
 }
 
+// What certain values of parameters ask of others; empty if they ask for nothing.
+std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
+  const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
+  std::string lines;
+  if (!specs.ok()) return lines;
+  for (const ParameterSpec& spec : *specs) {
+    for (const std::string& limit : LimitTexts(spec)) {
+      lines += Wrap("  " + Sanitize(spec.name + ": " + limit), style.width, 4) + "\n";
+    }
+  }
+  return lines.empty() ? "" : "Values that go together:\n" + lines + "\n";
+}
+
 std::string MetricTable(const v1::BenchmarkSchema& schema, const Style& style) {
   Table table({{"METRIC"}, {"UNIT"}, {"BETTER"}, {"MEANING", Align::kLeft, 1}});
   for (const v1::MetricSchema& metric : schema.metrics()) {
@@ -147,7 +160,7 @@ void PrintBenchmark(const v1::FleetBenchmark& benchmark) {
   std::string text = Sanitize(schema.name()) + " (version " + std::to_string(schema.version()) +
                      "), runs on " + RunsOn(schema.resource()) + "\n";
   text += Sanitize(schema.summary()) + "\n\n" + ParameterTable(schema, style) + "\n" +
-          MetricTable(schema, style);
+          LimitLines(schema, style) + MetricTable(schema, style);
   if (!schema.model().empty())
     text += "\n" + Wrap("Model:  " + Sanitize(schema.model()), style.width, 8) + "\n";
   text += RooflineText(schema, style);

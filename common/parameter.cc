@@ -1,6 +1,7 @@
 #include "common/parameter.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -14,6 +15,18 @@ std::string Join(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
+}
+
+// "l1, l2 or shared" where `last` is " or "; "nt".
+std::string JoinLast(const std::vector<std::string>& parts, const char* last) {
+  if (parts.size() < 2) return Join(parts);
+  return Join({parts.begin(), parts.end() - 1}) + last + parts.back();
+}
+
+std::string JoinOr(const std::vector<std::string>& parts) { return JoinLast(parts, " or "); }
+
+bool Contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 std::string FormatNumber(ParameterType type, int64_t number) {
@@ -67,6 +80,70 @@ std::string NoMultiple(const MultipleOf& of, int64_t value, const ParameterMap& 
   const auto number = of.of_words.find(other->second);
   if (number == of.of_words.end() || !broken(number->second)) return "";
   return must(std::to_string(number->second) + " with " + of.parameter + " " + other->second);
+}
+
+// " with dtype int8 and op avg": the values that `limit` is for, those of `values` where the case
+// has them; nothing if its values are others, or it lacks the parameter.
+std::optional<std::string> WhereOf(const Limit& limit, const ParameterMap* values) {
+  std::string where;
+  for (const auto& [name, of] : limit.when) {
+    where += (where.empty() ? " with " : " and ") + name + " ";
+    if (values == nullptr) {
+      where += JoinOr(of);
+      continue;
+    }
+    const auto found = values->find(name);
+    if (found == values->end() || !Contains(of, found->second)) return std::nullopt;
+    where += found->second;
+  }
+  return where;
+}
+
+// What `minimum` comes to in the case; nothing if `minimum_per` is not in it.
+std::optional<int64_t> MinimumOf(const Limit& limit, const ParameterMap& values) {
+  if (!limit.minimum || limit.minimum_per.empty()) return limit.minimum;
+  const std::optional<int64_t> times = NumberOf(values, limit.minimum_per);
+  if (!times) return std::nullopt;
+  int64_t least = 0;
+  const bool beyond = __builtin_mul_overflow(*limit.minimum, *times, &least);
+  return beyond ? std::numeric_limits<int64_t>::max() : least;
+}
+
+// What limit.maximum bounds, at most the largest number; nothing if a factor is not in the case.
+std::optional<int64_t> ProductOf(const Limit& limit, int64_t value, const ParameterMap& values) {
+  for (const std::string& name : limit.times) {
+    const std::optional<int64_t> factor = NumberOf(values, name);
+    if (!factor) return std::nullopt;
+    if (__builtin_mul_overflow(value, *factor, &value)) return std::numeric_limits<int64_t>::max();
+  }
+  return value;
+}
+
+// "times m and k "; empty if limit.maximum is of the value alone.
+std::string TimesText(const Limit& limit) {
+  return limit.times.empty() ? "" : "times " + JoinLast(limit.times, " and ") + " ";
+}
+
+// Of the value `text`, which `limit` allows or not.
+std::string Beyond(const Limit& limit, const std::string& text, const ParameterMap& values) {
+  const std::optional<std::string> where = WhereOf(limit, &values);
+  if (!where) return "";
+  const auto must = [&](const std::string& what, const std::string& times = "") {
+    return "is " + text + "; " + times + "it must be " + what + *where +
+           (limit.why.empty() ? "" : ": " + limit.why);
+  };
+  if (!limit.values.empty() && !Contains(limit.values, text)) return must(JoinOr(limit.values));
+  const Result<int64_t> number = ParseInteger(text);
+  if (!number.ok()) return "";
+  const std::optional<int64_t> least = MinimumOf(limit, values);
+  if (least && *number < *least) {
+    const std::string times = std::to_string(*limit.minimum) + " times " + limit.minimum_per;
+    return must("at least " + std::to_string(*least) +
+                (limit.minimum_per.empty() ? "" : " (" + times + ")"));
+  }
+  const std::optional<int64_t> product = ProductOf(limit, *number, values);
+  if (!limit.maximum || !product || *product <= *limit.maximum) return "";
+  return must("at most " + std::to_string(*limit.maximum), TimesText(limit));
 }
 
 // What AllowedValues adds: ", below ranks".
@@ -150,10 +227,43 @@ Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view t
 }
 
 std::string BrokenTie(const ParameterSpec& spec, const ParameterMap& values) {
-  const std::optional<int64_t> value = NumberOf(values, spec.name);
-  if (!value) return "";
-  std::string fault = NotBelow(spec, *value, values);
-  return fault.empty() ? NoMultiple(spec.multiple_of, *value, values) : fault;
+  std::string fault;
+  if (const std::optional<int64_t> value = NumberOf(values, spec.name)) {
+    fault = NotBelow(spec, *value, values);
+    if (fault.empty()) fault = NoMultiple(spec.multiple_of, *value, values);
+  }
+  const auto value = values.find(spec.name);
+  if (value == values.end()) return "";
+  for (const Limit& limit : spec.limits) {
+    if (fault.empty()) fault = Beyond(limit, value->second, values);
+  }
+  return fault;
+}
+
+std::vector<std::string> LimitTexts(const ParameterSpec& spec) {
+  std::vector<std::string> texts;
+  std::map<int64_t, std::vector<std::string>> words;
+  for (const auto& [word, number] : spec.multiple_of.of_words) words[number].push_back(word);
+  for (const auto& [number, of] : words) {
+    if (number == 1) continue;
+    texts.push_back("a multiple of " + FormatNumber(spec.type, number) + " with " +
+                    spec.multiple_of.parameter + " " + JoinOr(of));
+  }
+  for (const Limit& limit : spec.limits) {
+    std::vector<std::string> parts;
+    if (!limit.values.empty()) parts.push_back(JoinOr(limit.values));
+    if (limit.minimum) {
+      parts.push_back("at least " + FormatNumber(spec.type, *limit.minimum) +
+                      (limit.minimum_per.empty() ? "" : " times " + limit.minimum_per));
+    }
+    if (limit.maximum) {
+      parts.push_back(TimesText(limit) + "at most " + FormatNumber(spec.type, *limit.maximum));
+    }
+    if (parts.empty()) continue;
+    texts.push_back(Join(parts) + WhereOf(limit, nullptr).value_or("") +
+                    (limit.why.empty() ? "" : ": " + limit.why));
+  }
+  return texts;
 }
 
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,

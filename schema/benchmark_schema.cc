@@ -31,6 +31,21 @@ Result<ParameterType> TypeOf(const v1::BenchmarkSchema& schema,
   }
 }
 
+Limit LimitOf(const v1::ParameterLimit& message) {
+  Limit limit;
+  for (const v1::ParameterCondition& condition : message.when()) {
+    std::vector<std::string>& values = limit.when[condition.parameter()];
+    values.insert(values.end(), condition.values().begin(), condition.values().end());
+  }
+  limit.values.assign(message.values().begin(), message.values().end());
+  if (message.has_minimum()) limit.minimum = message.minimum();
+  if (message.has_maximum()) limit.maximum = message.maximum();
+  limit.minimum_per = message.minimum_per();
+  limit.why = message.why();
+  limit.times.assign(message.times().begin(), message.times().end());
+  return limit;
+}
+
 Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
                              const v1::ParameterSchema& parameter) {
   ParameterSpec spec;
@@ -59,6 +74,7 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
   if (of.has_number()) spec.multiple_of.number = of.number();
   spec.multiple_of.parameter = of.parameter();
   spec.multiple_of.of_words.insert(of.of_words().begin(), of.of_words().end());
+  for (const v1::ParameterLimit& limit : parameter.limits()) spec.limits.push_back(LimitOf(limit));
   return spec;
 }
 
@@ -107,6 +123,42 @@ std::string FaultOfTies(const ParameterSpec& spec, const SpecsByName& specs) {
   return FaultOfMultiple(spec, specs);
 }
 
+// One that `spec` never has, as it is no canonical value of it; empty if there is none.
+std::string NeverHad(const ParameterSpec& spec, const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    const Result<std::string> canonical = CanonicalValue(spec, value);
+    if (!canonical.ok() || *canonical != value) return "\"" + value + "\"";
+  }
+  return "";
+}
+
+// What is wrong with a limit of `spec`; empty if nothing is.
+std::string FaultOfLimit(const ParameterSpec& spec, const Limit& limit, const SpecsByName& specs) {
+  for (const auto& [name, values] : limit.when) {
+    const auto other = specs.find(name);
+    const std::string what = "is limited by \"" + name + "\", which ";
+    if (other == specs.end()) return what + "is no parameter";
+    if (other->second == &spec) return what + "is itself";
+    if (values.empty()) return what + "is to have none of its values";
+    const std::string never = NeverHad(*other->second, values);
+    if (!never.empty()) return what + "never is " + never;
+  }
+  const std::string never = NeverHad(spec, limit.values);
+  if (!never.empty()) return "is limited to " + never + ", which it never is";
+  const bool bounded = limit.minimum || limit.maximum;
+  if (bounded && !IsNumber(spec)) return "is no number, and limited to some";
+  std::vector<std::string> numbers = limit.times;
+  if (!limit.minimum_per.empty()) numbers.push_back(limit.minimum_per);
+  for (const std::string& name : numbers) {
+    const auto other = specs.find(name);
+    // A product may be of the number itself, and no factor turns its bounds round.
+    const bool sound = other != specs.end() && IsNumber(*other->second) &&
+                       other->second->minimum.value_or(-1) >= 0;
+    if (!sound) return "is limited by \"" + name + "\", which is no number of at least 0";
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema) {
@@ -123,7 +175,10 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
   SpecsByName by_name;
   for (const ParameterSpec& spec : specs) by_name.emplace(spec.name, &spec);
   for (const ParameterSpec& spec : specs) {
-    const std::string fault = FaultOfTies(spec, by_name);
+    std::string fault = FaultOfTies(spec, by_name);
+    for (const Limit& limit : spec.limits) {
+      if (fault.empty()) fault = FaultOfLimit(spec, limit, by_name);
+    }
     if (!fault.empty()) return Broken(schema, "parameter \"" + spec.name + "\" " + fault);
   }
   return specs;

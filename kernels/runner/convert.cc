@@ -197,6 +197,20 @@ void Fill(const Status& error, Outcome outcome, v1::Failure* message) {
   message->set_evidence(error.ToString());
 }
 
+void Fill(const Limit& limit, v1::ParameterLimit* message) {
+  for (const auto& [name, values] : limit.when) {
+    v1::ParameterCondition* const condition = message->add_when();
+    condition->set_parameter(name);
+    condition->mutable_values()->Add(values.begin(), values.end());
+  }
+  message->mutable_values()->Add(limit.values.begin(), limit.values.end());
+  if (limit.minimum) message->set_minimum(*limit.minimum);
+  if (limit.maximum) message->set_maximum(*limit.maximum);
+  message->set_minimum_per(limit.minimum_per);
+  message->set_why(limit.why);
+  message->mutable_times()->Add(limit.times.begin(), limit.times.end());
+}
+
 void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
   message->set_name(spec.name);
   message->set_type(ToMessage(spec.type));
@@ -206,6 +220,7 @@ void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
   if (spec.maximum) message->set_maximum(*spec.maximum);
   for (const std::string& word : spec.words) message->add_words(word);
   message->set_below(spec.below);
+  for (const Limit& limit : spec.limits) Fill(limit, message->add_limits());
   const MultipleOf& of = spec.multiple_of;
   if (of.number == 1 && of.parameter.empty()) return;
   v1::MultipleOf* const multiple = message->mutable_multiple_of();

@@ -332,6 +332,13 @@ std::string ShowBenchmark(const Benchmark& benchmark) {
     const bool size = spec.type == ParameterType::kBytes;
     text += "default " + (size ? SizeText(*spec.default_value) : *spec.default_value) + "\n";
   }
+  std::string together;
+  for (const ParameterSpec& spec : info.parameters) {
+    for (const std::string& limit : LimitTexts(spec)) {
+      together += Format("  %-12s %s\n", spec.name.c_str(), limit.c_str());
+    }
+  }
+  if (!together.empty()) text += "\nvalues that go together\n" + together;
   text += "\nmetrics\n";
   for (const Metric& metric : info.metrics) {
     text += Format("  %-16s %s: %s\n", metric.name.c_str(), metric.unit.c_str(),

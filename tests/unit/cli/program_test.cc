@@ -445,6 +445,21 @@ TEST_F(ServedTest, UnknownBenchmarkIsGuessed) {
             "assay: no connected node knows a benchmark \"gem\"\nhint: did you mean gemm?\n");
 }
 
+TEST_F(ServedTest, ABenchmarkTellsWhichValuesGoTogether) {
+  v1::BenchmarkSchema& schema = *fake_.benchmarks.add_benchmarks()->mutable_schema();
+  schema.set_name("gemm");
+  for (const char* name : {"hot", "zeros"}) {
+    schema.add_parameters()->set_name(name);
+    schema.mutable_parameters()->rbegin()->set_type(v1::PARAMETER_TYPE_BOOLEAN);
+  }
+  v1::ParameterLimit& limit = *schema.mutable_parameters(0)->add_limits();
+  limit.add_values("false");
+  limit.add_when()->set_parameter("zeros");
+  limit.mutable_when(0)->add_values("true");
+  EXPECT_THAT(Run({"benchmark", "show", "gemm"}).out,
+              HasSubstr("\nValues that go together:\n  hot: false with zeros true\n\n"));
+}
+
 TEST_F(ServedTest, NamesThatNothingHasAreGuessedWhereNothingMatches) {
   v1::BenchmarkSchema& schema = *fake_.benchmarks.add_benchmarks()->mutable_schema();
   schema.set_name("gemm");

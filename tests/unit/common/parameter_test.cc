@@ -79,6 +79,81 @@ TEST(BrokenTie, NothingIsDividedByZero) {
   EXPECT_EQ(BrokenTie(least, {{"a", "-9223372036854775808"}}), "");
 }
 
+// A word that is "nt" with w six, or with w seven and c 3; never "tt".
+ParameterSpec Limited() {
+  ParameterSpec spec = {"a", ParameterType::kWord, "limited", std::nullopt, {}, {}, {}};
+  spec.words = {"nn", "nt", "tt"};
+  spec.limits = {{.when = {{"w", {"six"}}}, .values = {"nt"}, .why = "it is"},
+                 {.when = {{"w", {"seven"}}, {"c", {"3", "4"}}}, .values = {"nt"}},
+                 {.values = {"nn", "nt"}}};
+  return spec;
+}
+
+TEST(BrokenTie, WordsExcludeEachOther) {
+  const auto with = [](const char* a, const char* w, const char* c) {
+    return BrokenTie(Limited(), {{"a", a}, {"w", w}, {"c", c}});
+  };
+  EXPECT_EQ(with("nt", "six", "3"), "");
+  EXPECT_EQ(with("nn", "six", "3"), "is nn; it must be nt with w six: it is");
+  EXPECT_EQ(with("nn", "seven", "3"), "is nn; it must be nt with c 3 and w seven");
+  EXPECT_EQ(with("nn", "seven", "5"), "");
+  EXPECT_EQ(with("nn", "eight", "3"), "");
+  EXPECT_EQ(with("tt", "eight", "3"), "is tt; it must be nn or nt");
+  // What the case lacks asks for nothing.
+  EXPECT_EQ(BrokenTie(Limited(), {{"a", "nn"}, {"w", "seven"}}), "");
+  EXPECT_EQ(BrokenTie(Limited(), {{"w", "six"}}), "");
+}
+
+TEST(BrokenTie, BoundsThatOthersSet) {
+  ParameterSpec spec = Tied("");
+  spec.multiple_of = {};
+  spec.limits = {{.when = {{"w", {"six"}}}, .minimum = 5, .maximum = 32},
+                 {.when = {{"w", {"all"}}}, .minimum = 16, .minimum_per = "c"}};
+  const auto with = [&](const char* a, const char* w, const char* c) {
+    return BrokenTie(spec, {{"a", a}, {"w", w}, {"c", c}});
+  };
+  EXPECT_EQ(with("5", "six", "3"), "");
+  EXPECT_EQ(with("32", "six", "3"), "");
+  EXPECT_EQ(with("4", "six", "3"), "is 4; it must be at least 5 with w six");
+  EXPECT_EQ(with("33", "six", "3"), "is 33; it must be at most 32 with w six");
+  EXPECT_EQ(with("48", "all", "3"), "");
+  EXPECT_EQ(with("47", "all", "3"), "is 47; it must be at least 48 (16 times c) with w all");
+  EXPECT_EQ(with("47", "all", "x"), "");
+  EXPECT_EQ(with("47", "all", "9223372036854775807"),
+            "is 47; it must be at least 9223372036854775807 (16 times c) with w all");
+}
+
+TEST(BrokenTie, ProductsThatAreTooLarge) {
+  ParameterSpec spec = Tied("");
+  spec.multiple_of = {};
+  spec.limits = {{.why = "too many to verify", .maximum = 24, .times = {"a", "c"}}};
+  const auto with = [&](const char* a, const char* c) {
+    return BrokenTie(spec, {{"a", a}, {"c", c}});
+  };
+  EXPECT_EQ(with("2", "6"), "");
+  EXPECT_EQ(with("2", "7"), "is 2; times a and c it must be at most 24: too many to verify");
+  EXPECT_EQ(with("3", "9223372036854775807"),
+            "is 3; times a and c it must be at most 24: too many to verify");
+  EXPECT_EQ(BrokenTie(spec, {{"a", "9"}}), "");
+}
+
+TEST(LimitTexts, TellWhatOthersAskFor) {
+  EXPECT_THAT(
+      LimitTexts(Limited()),
+      testing::ElementsAre("nt with w six: it is", "nt with c 3 or 4 and w seven", "nn or nt"));
+  ParameterSpec size = {"a", ParameterType::kBytes, "size", std::nullopt, 1, 4096, {}};
+  size.multiple_of = {1, "w", {{"half", 2}, {"bfloat", 2}, {"byte", 1}, {"word", 4}}};
+  size.limits = {{.minimum = 16, .minimum_per = "c"},
+                 {.when = {{"w", {"l1", "shared"}}}, .maximum = 1024},
+                 {.maximum = 24, .times = {"b", "c"}}};
+  EXPECT_THAT(
+      LimitTexts(size),
+      testing::ElementsAre("a multiple of 2B with w bfloat or half", "a multiple of 4B with w word",
+                           "at least 16B times c", "at most 1KiB with w l1 or shared",
+                           "times b and c at most 24B"));
+  EXPECT_THAT(LimitTexts(Tied("")), testing::IsEmpty());
+}
+
 TEST(CanonicalParameters, HoldsValuesToWhatTiesThem) {
   std::vector<ParameterSpec> specs = GemmLike();
   specs[0].below = "bytes";

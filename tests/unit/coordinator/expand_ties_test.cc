@@ -151,6 +151,60 @@ TEST(ExpandTiesTest, NodesWhoseSchemaMakesNoSenseAreLeftOut) {
               HasSubstr("no connected node has a benchmark \"all_reduce\""));
 }
 
+// A node of GPUs whose gemm multiplies bf16 as nt alone and has at most 32 rows for fp16.
+std::vector<v1::Node> GemmNode() {
+  std::vector<v1::Node> nodes = {MakeFleetNode("a", '1', 8)};
+  for (v1::BenchmarkSchema& schema : *nodes[0].mutable_description()->mutable_benchmarks()) {
+    if (schema.name() != "gemm") continue;
+    v1::ParameterSchema* const layout =
+        AddParameter(schema, "layout", v1::PARAMETER_TYPE_WORD, 0, 0);
+    for (const char* word : {"nn", "nt"}) layout->add_words(word);
+    layout->set_default_value("nn");
+    const auto limit = [](v1::ParameterSchema* parameter, const char* dtype) {
+      v1::ParameterLimit* const added = parameter->add_limits();
+      added->add_when()->set_parameter("dtype");
+      added->mutable_when(0)->add_values(dtype);
+      return added;
+    };
+    limit(layout, "bf16")->add_values("nt");
+    limit(schema.mutable_parameters(0), "fp16")->set_maximum(32);
+  }
+  return nodes;
+}
+
+v1::CampaignSpec GemmSpec(const std::vector<std::string>& dtypes,
+                          const std::vector<std::string>& layouts) {
+  v1::CampaignSpec spec = MakeSpec("gemm");
+  AddAxis(*spec.mutable_benchmarks(0), "dtype", dtypes, 5);
+  if (!layouts.empty()) AddAxis(*spec.mutable_benchmarks(0), "layout", layouts, 6);
+  return spec;
+}
+
+TEST(ExpandTiesTest, WordsThatExcludeEachOtherAreRefused) {
+  EXPECT_TRUE(ExpandCampaign(GemmSpec({"bf16", "fp32"}, {"nt"}), GemmNode()).ok());
+
+  Violation fault = FaultOf(GemmSpec({"bf16"}, {"nn"}), GemmNode());
+  EXPECT_EQ(fault.field, "benchmarks[0].layout");
+  EXPECT_EQ(fault.line, 6);
+  EXPECT_EQ(fault.description, "is nn; it must be nt with dtype bf16");
+
+  // The default, at the entry's line.
+  fault = FaultOf(GemmSpec({"bf16"}, {}), GemmNode());
+  EXPECT_EQ(fault.field, "benchmarks[0].layout");
+  EXPECT_EQ(fault.line, 4);
+
+  fault = FaultOf(GemmSpec({"fp32", "bf16"}, {"nn", "nt"}), GemmNode());
+  EXPECT_EQ(fault.description,
+            "is nn; it must be nt with dtype bf16 (1 of 4 cases; write an entry of its own for "
+            "each combination)");
+}
+
+TEST(ExpandTiesTest, SizesThatAWordDoesNotTakeAreRefused) {
+  const Violation fault = FaultOf(GemmSpec({"fp16"}, {}), GemmNode());
+  EXPECT_EQ(fault.field, "benchmarks[0].m");
+  EXPECT_EQ(fault.description, "is 64; it must be at most 32 with dtype fp16");
+}
+
 // As agents of earlier versions send it: their nodes find out.
 TEST(ExpandTiesTest, ASchemaWithoutTiesRefusesNothing) {
   std::vector<v1::Node> nodes = Fleet();

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "kernels/registry.h"
 #include "kernels/runner/convert.h"
 
 namespace assay::schema {
@@ -108,26 +110,139 @@ TEST(BenchmarkSchema, TiesThatMakeNoSenseAreRefused) {
   }
 }
 
-TEST(BenchmarkSchema, WhatEveryBenchmarkDeclaresArrivesWhole) {
-  const v1::RunnerDescription description = DescribeBenchmarks(BuiltinBenchmarks());
-  int ties = 0;
+// Schema() whose bytes are at most 64 with dtype fp16 and at least 4 for each rank.
+v1::BenchmarkSchema Limited() {
+  v1::BenchmarkSchema schema = Schema();
+  v1::ParameterSchema& bytes = *schema.mutable_parameters(2);
+  v1::ParameterLimit& most = *bytes.add_limits();
+  most.add_when()->set_parameter("dtype");
+  most.mutable_when(0)->add_values("fp16");
+  most.set_maximum(64);
+  most.set_why("halves");
+  v1::ParameterLimit& least = *bytes.add_limits();
+  least.set_minimum(4);
+  least.set_minimum_per("ranks");
+  v1::ParameterLimit& product = *bytes.add_limits();
+  product.set_maximum(1000);
+  product.add_times("ranks");
+  v1::ParameterLimit& never = *schema.mutable_parameters(4)->add_limits();
+  never.add_values("false");
+  return schema;
+}
+
+TEST(BenchmarkSchema, LimitsAreChecked) {
+  EXPECT_TRUE(CompleteParameters(Limited(), Case("1", "64", "fp16")).ok());
+  EXPECT_TRUE(CompleteParameters(Limited(), Case("1", "68", "fp32")).ok());
+  EXPECT_THAT(CompleteParameters(Limited(), Case("1", "66", "fp16")).status().message(),
+              HasSubstr("bytes: is 66; it must be at most 64 with dtype fp16: halves"));
+  EXPECT_THAT(CompleteParameters(Limited(), Case("1", "4", "fp32")).status().message(),
+              HasSubstr("bytes: is 4; it must be at least 8 (4 times ranks)"));
+  EXPECT_THAT(CompleteParameters(Limited(), Case("1", "504", "fp32")).status().message(),
+              HasSubstr("bytes: is 504; times ranks it must be at most 1000"));
+  ParameterMap in_place = Case("1", "64", "fp16");
+  in_place["in_place"] = "true";
+  EXPECT_THAT(CompleteParameters(Limited(), in_place).status().message(),
+              HasSubstr("in_place: is true; it must be false"));
+  // What a newer version may ask for in another field.
+  v1::BenchmarkSchema newer = Schema();
+  newer.mutable_parameters(2)->add_limits();
+  EXPECT_TRUE(CompleteParameters(newer, Case("1", "6", "fp16")).ok());
+}
+
+TEST(BenchmarkSchema, LimitsThatMakeNoSenseAreRefused) {
+  using Limit = v1::ParameterLimit;
+  const std::vector<std::pair<std::function<void(Limit&)>, std::string>> faults = {
+      {[](Limit& l) { l.add_when()->set_parameter("type"); }, "by \"type\", which is no parameter"},
+      {[](Limit& l) { l.add_when()->set_parameter("bytes"); }, "by \"bytes\", which is itself"},
+      {[](Limit& l) { l.add_when()->set_parameter("root"); }, "to have none of its values"},
+      {[](Limit& l) { l.mutable_when(0)->add_values("fp128"); }, "which never is \"fp128\""},
+      {[](Limit& l) { l.add_values("08"); }, "is limited to \"08\", which it never is"},
+      {[](Limit& l) { l.set_minimum_per("rank"); }, "\"rank\", which is no number of at least 0"},
+      {[](Limit& l) { l.add_times("dtype"); }, "\"dtype\", which is no number of at least 0"},
+      {[](Limit& l) { l.add_times("bytes"); }, "\"bytes\", which is no number of at least 0"},
+  };
+  for (const auto& [spoil, text] : faults) {
+    v1::BenchmarkSchema schema = Limited();
+    spoil(*schema.mutable_parameters(2)->mutable_limits(0));
+    const auto specs = ParameterSpecs(schema);
+    EXPECT_EQ(specs.status().reason(), "INVALID_SCHEMA") << text;
+    EXPECT_THAT(specs.status().message(), HasSubstr(text));
+  }
+  v1::BenchmarkSchema word = Limited();
+  word.mutable_parameters(4)->mutable_limits(0)->set_maximum(1);
+  EXPECT_THAT(ParameterSpecs(word).status().message(), HasSubstr("is no number, and limited"));
+}
+
+auto FieldsOf(const Limit& limit) {
+  return std::tie(limit.when, limit.values, limit.why, limit.minimum, limit.maximum,
+                  limit.minimum_per, limit.times);
+}
+
+auto FieldsOf(const ParameterSpec& spec) {
+  return std::tie(spec.name, spec.type, spec.description, spec.default_value, spec.minimum,
+                  spec.maximum, spec.words, spec.below, spec.multiple_of.number,
+                  spec.multiple_of.parameter, spec.multiple_of.of_words);
+}
+
+// What the benchmarks of `registry` declare is what arrives.
+void ExpectWhole(const Registry& registry) {
+  const v1::RunnerDescription description = DescribeBenchmarks(registry);
   for (const v1::BenchmarkSchema& schema : description.benchmarks()) {
     SCOPED_TRACE(schema.name());
     const auto arrived = ParameterSpecs(schema);
     ASSERT_TRUE(arrived.ok()) << arrived.status();
-    const auto& declared = (*BuiltinBenchmarks().Find(schema.name()))->Info().parameters;
+    const auto& declared = (*registry.Find(schema.name()))->Info().parameters;
     ASSERT_EQ(arrived->size(), declared.size());
     for (size_t i = 0; i < declared.size(); ++i) {
-      const auto all = [](const ParameterSpec& spec) {
-        return std::tie(spec.name, spec.type, spec.description, spec.default_value, spec.minimum,
-                        spec.maximum, spec.words, spec.below, spec.multiple_of.number,
-                        spec.multiple_of.parameter, spec.multiple_of.of_words);
-      };
-      EXPECT_TRUE(all((*arrived)[i]) == all(declared[i])) << declared[i].name;
-      ties += declared[i].multiple_of.number > 1 ? 1 : 0;
+      EXPECT_TRUE(FieldsOf((*arrived)[i]) == FieldsOf(declared[i])) << declared[i].name;
+      ASSERT_EQ((*arrived)[i].limits.size(), declared[i].limits.size()) << declared[i].name;
+      for (size_t k = 0; k < declared[i].limits.size(); ++k) {
+        EXPECT_TRUE(FieldsOf((*arrived)[i].limits[k]) == FieldsOf(declared[i].limits[k])) << k;
+      }
+    }
+  }
+}
+
+TEST(BenchmarkSchema, WhatEveryBenchmarkDeclaresArrivesWhole) {
+  ExpectWhole(BuiltinBenchmarks());
+  int ties = 0;
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    for (const ParameterSpec& spec : benchmark->Info().parameters) {
+      ties += spec.multiple_of.number > 1 ? 1 : 0;
     }
   }
   EXPECT_GE(ties, 2);  // cpu_memory_bandwidth and tcp_all_reduce are in every build.
+}
+
+// Has each kind of limit; benchmarks of CPUs, which are all that some builds have, have none.
+class LimitedBenchmark : public Benchmark {
+ public:
+  LimitedBenchmark() {
+    info_.name = "limited";
+    ParameterSpec word = {"word", ParameterType::kWord, "a word", "b", {}, {}, {"a", "b"}};
+    word.limits = {{.when = {{"n", {"1", "2"}}, {"k", {"3"}}}, .values = {"a", "b"}, .why = "so"},
+                   {.values = {"b"}}};
+    info_.parameters.push_back(word);
+    for (const char* name : {"n", "k"}) {
+      info_.parameters.push_back({name, ParameterType::kInteger, "a number", "4", 0, 9, {}});
+    }
+    info_.parameters.back().limits = {{.minimum = 1, .maximum = 7, .minimum_per = "n"},
+                                      {.maximum = 30, .times = {"n", "k"}}};
+  }
+  const BenchmarkInfo& Info() const override { return info_; }
+  Result<Work> WorkOf(const ParameterMap&, int) const override { return Work(); }
+  Result<std::unique_ptr<assay::Case>> Prepare(const RunContext&) const override {
+    return Unsupported("it declares and does nothing");
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+TEST(BenchmarkSchema, LimitsArriveWhole) {
+  Registry registry;
+  registry.Add(std::make_unique<LimitedBenchmark>());
+  ExpectWhole(registry);
 }
 
 }  // namespace
