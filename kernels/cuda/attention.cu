@@ -21,7 +21,7 @@ constexpr uint64_t kStreamQ = 1;
 constexpr uint64_t kStreamK = 2;
 constexpr uint64_t kStreamV = 3;
 // What the check in fp64 goes through within half a minute on an H200.
-constexpr double kMaxFlops = 4e14;
+constexpr int64_t kMaxFlops = 400000000000000;
 constexpr int kHostRows = 4;
 
 AttentionShape ShapeOf(const ParameterMap& parameters) {
@@ -227,25 +227,12 @@ class AttentionCase : public GpuCase {
   std::vector<AttentionTensorMaps> maps_;  // flash_wgmma: a set each.
 };
 
-Status CheckParameters(const std::string& variant, const AttentionShape& shape) {
-  if (shape.d != 64 && shape.d != 128) {
-    return InvalidArgument("d=" + std::to_string(shape.d) + " has no kernel; d is 64 or 128");
-  }
-  if (variant == "flash" && shape.dtype != "fp32") {
-    return InvalidArgument("variant flash computes in fp32 only, not in " + shape.dtype)
-        .WithHint("choose dtype: fp32, or variant flash_mma or flash_wgmma");
-  }
-  const bool tensor_cores = variant == "flash_mma" || variant == "flash_wgmma";
-  if (tensor_cores && shape.dtype == "fp32") {
-    return InvalidArgument("variant " + variant + " computes in bf16 or fp16, not in fp32")
-        .WithHint("choose dtype: bf16 or fp16, or variant naive or flash");
-  }
-  if (FlopsOf(shape) > kMaxFlops) {
-    return InvalidArgument(
-        "b, h, n and d make more than 4e14 FLOPs, 4 b h n^2 d (half if causal): "
-        "too many to verify");
-  }
-  return Status::Ok();
+// Of n, where 4 or 2 b h n^2 d are its FLOPs.
+Limit FlopsLimit(const char* causal, int64_t each) {
+  Limit limit = {{{"causal", {causal}}}, {}, "more than 4e14 FLOPs are too many to verify"};
+  limit.maximum = kMaxFlops / each;
+  limit.times = {"b", "h", "n", "d"};
+  return limit;
 }
 
 class Attention : public Benchmark {
@@ -254,6 +241,9 @@ class Attention : public Benchmark {
     info_.name = "attention";
     info_.summary = "softmax(Q K' / sqrt(d)) V: naive, and fused as flash attention";
     info_.resource = Resource::kGpu;
+    ParameterSpec dtype = DtypeParameter({"bf16", "fp16", "fp32"});
+    dtype.limits = {{{{"variant", {"flash"}}}, {"fp32"}},
+                    {{{"variant", {"flash_mma", "flash_wgmma"}}}, {"bf16", "fp16"}}};
     info_.parameters = {
         {"variant",
          ParameterType::kWord,
@@ -265,8 +255,17 @@ class Attention : public Benchmark {
          {"naive", "flash", "flash_mma", "flash_wgmma"}},
         {"b", ParameterType::kInteger, "batches", "4", 1, 1 << 16, {}},
         {"h", ParameterType::kInteger, "heads of a batch", "16", 1, 1 << 16, {}},
-        {"n", ParameterType::kInteger, "sequence length: queries and keys", "4096", 1, 1 << 20, {}},
-        {"d", ParameterType::kInteger, "length of a head's vectors, 64 or 128", "128", 64, 128, {}},
+        {"n",
+         ParameterType::kInteger,
+         "sequence length: queries and keys",
+         "4096",
+         1,
+         1 << 20,
+         {},
+         {},
+         {},
+         {FlopsLimit("false", 4), FlopsLimit("true", 2)}},
+        {"d", ParameterType::kInteger, "length of a head's vectors", "128", 64, 128, {}, {}, {64}},
         {"causal",
          ParameterType::kBoolean,
          "query i attends to keys 0..i only",
@@ -274,7 +273,7 @@ class Attention : public Benchmark {
          {},
          {},
          {}},
-        DtypeParameter({"bf16", "fp16", "fp32"}),
+        dtype,
         FillParameter(),
         CacheParameter("one set of Q, K, V and O"),
         LaunchParameter()};
@@ -298,7 +297,6 @@ class Attention : public Benchmark {
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const AttentionShape shape = ShapeOf(parameters);
     const std::string& variant = Word(parameters, "variant");
-    ASSAY_RETURN_IF_ERROR(CheckParameters(variant, shape));
     Work work;
     work.flops = FlopsOf(shape);
     work.bytes = 4.0 * static_cast<double>(shape.Elements() * ElementBytes(shape.dtype));

@@ -319,7 +319,8 @@ class CacheBandwidth : public Benchmark {
          int64_t{1} << 39,
          {},
          {},
-         {kVectorBytes}},
+         {kVectorBytes},
+         {PrivateLimit("level", {"l1", "shared"})}},
         LaunchParameter()};
     info_.selftest_parameters = {{"bytes", "1000016"}};
     info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes read a second",
@@ -339,7 +340,6 @@ class CacheBandwidth : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const int64_t bytes = Integer(parameters, "bytes");
-    ASSAY_RETURN_IF_ERROR(CheckLevelOfAnyGpu(Word(parameters, "level"), bytes));
     Work work;
     work.payload_bytes = static_cast<double>(PassesOf(bytes)) * static_cast<double>(bytes);
     const Level level = LevelOf(parameters);

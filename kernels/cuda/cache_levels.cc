@@ -1,5 +1,7 @@
 #include "kernels/cuda/cache_levels.h"
 
+#include <utility>
+
 namespace assay {
 namespace {
 
@@ -37,10 +39,10 @@ int64_t UnifiedL1Bytes(int major, int minor) {
   }
 }
 
-Status CheckLevelOfAnyGpu(const std::string& level, int64_t bytes) {
-  if (level != "l1" && level != "shared") return Status::Ok();
-  return CheckAtMost(level, bytes, kLargestL1,
-                     "the most that a multiprocessor of any GPU has of L1 and shared memory");
+Limit PrivateLimit(const std::string& parameter, std::vector<std::string> words) {
+  return {.when = {{parameter, std::move(words)}},
+          .why = "the most that a multiprocessor of any GPU has of L1 and shared memory",
+          .maximum = kLargestL1};
 }
 
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes) {

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "common/parameter.h"
 #include "common/status.h"
 
 namespace assay {
@@ -20,11 +22,12 @@ struct CacheSizes {
 // together, in bytes; of one that is not known the most that any has.
 int64_t UnifiedL1Bytes(int major, int minor);
 
-// INVALID_ARGUMENT if a working set of `bytes` (l1, shared: of each multiprocessor) is not of
-// `level` (none, l1, shared, l2, hbm) on any GPU.
-Status CheckLevelOfAnyGpu(const std::string& level, int64_t bytes);
+// Of a working set's bytes, where `parameter` is one of `words`, which are of a multiprocessor's
+// own memory: what no GPU has there.
+Limit PrivateLimit(const std::string& parameter, std::vector<std::string> words);
 
-// The same on the GPU that has `sizes`; says what would fit.
+// INVALID_ARGUMENT if a working set of `bytes` (l1, shared: of each multiprocessor) is not of
+// `level` (none, l1, shared, l2, hbm) on the GPU that has `sizes`; says what would fit.
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes);
 
 }  // namespace assay

@@ -32,12 +32,30 @@ class Gemm : public Benchmark {
     info_.name = "gemm";
     info_.summary = "dense matrix multiplication by cuBLASLt, the best of its heuristics";
     info_.resource = Resource::kGpu;
+    ParameterSpec dtype = GemmDtypeParameter();
+    dtype.limits = {{.when = {{"accumulate", {"fast"}}}, .values = Fp8Words()}};
     info_.parameters = {
         {"m", ParameterType::kInteger, "rows of the output", {}, 1, kMaxSide, {}},
-        {"n", ParameterType::kInteger, "columns of the output", {}, 1, kMaxSide, {}},
-        {"k", ParameterType::kInteger, "length of the dot products", {}, 1, kMaxSide, {}},
+        {"n",
+         ParameterType::kInteger,
+         "columns of the output",
+         {},
+         1,
+         kMaxSide,
+         {},
+         {},
+         GemmMultiple()},
+        {"k",
+         ParameterType::kInteger,
+         "length of the dot products",
+         {},
+         1,
+         kMaxSide,
+         {},
+         {},
+         GemmMultiple()},
         {"batch", ParameterType::kInteger, "products of this size", "1", 1, kMaxBatch, {}},
-        GemmDtypeParameter("layout nt; n and k multiples of"),
+        dtype,
         {"layout",
          ParameterType::kWord,
          "how A (m x k) and B (k x n) are stored, row-major: n as they are, t transposed; nn is "
@@ -45,11 +63,16 @@ class Gemm : public Benchmark {
          "nn",
          {},
          {},
-         {"nn", "nt", "tn", "tt"}},
+         {"nn", "nt", "tn", "tt"},
+         {},
+         {},
+         {{.when = {{"dtype", ByteWords()}},
+           .values = {"nt"},
+           .why = "tensor cores take 8-bit A and B along k"}}},
         {"accumulate",
          ParameterType::kWord,
-         "where sums are kept: fp32, or, fast and with fewer bits, in the tensor cores (fp8 only; "
-         "use_fast_accum of torch._scaled_mm)",
+         "where sums are kept: fp32, or, fast and with fewer bits, in the tensor cores "
+         "(use_fast_accum of torch._scaled_mm)",
          "fp32",
          {},
          {},

@@ -26,6 +26,12 @@ constexpr std::array<Dtype, 8> kDtypes = {{
     {"int8", GemmType::kInt8, "int8", 7, 2},
 }};
 
+GemmShape ShapeOf(GemmType type) {
+  GemmShape shape;
+  shape.type = type;
+  return shape;
+}
+
 const Dtype& DtypeOf(GemmType type) {
   for (const Dtype& dtype : kDtypes) {
     if (dtype.type == type) return dtype;
@@ -35,16 +41,38 @@ const Dtype& DtypeOf(GemmType type) {
 
 }  // namespace
 
-ParameterSpec GemmDtypeParameter(const std::string& rule) {
+ParameterSpec GemmDtypeParameter() {
   std::vector<std::string> words;
   for (const Dtype& dtype : kDtypes) words.emplace_back(dtype.word);
   ParameterSpec spec = DtypeParameter(words);
   spec.description =
-      "type of A, B and D. tf32 is fp32 on tensor cores. fp8 (" + rule +
-      " 16) gives D in bf16; fp8_e5m2 is A alone, B is e4m3, since no tensor core multiplies e5m2 "
-      "by e5m2. int8 (" +
-      rule + " 4) sums up and gives D in int32";
+      "type of A, B and D. tf32 is fp32 on tensor cores. fp8 gives D in bf16; fp8_e5m2 is A alone, "
+      "B is e4m3, since no tensor core multiplies e5m2 by e5m2. int8 sums up and gives D in int32";
   return spec;
+}
+
+MultipleOf GemmMultiple() {
+  MultipleOf of;
+  of.parameter = "dtype";
+  for (const std::string& word : Fp8Words()) of.of_words[word] = 16;
+  of.of_words["int8"] = 4;
+  return of;
+}
+
+std::vector<std::string> Fp8Words() {
+  std::vector<std::string> words;
+  for (const Dtype& dtype : kDtypes) {
+    if (ShapeOf(dtype.type).IsFp8()) words.emplace_back(dtype.word);
+  }
+  return words;
+}
+
+std::vector<std::string> ByteWords() {
+  std::vector<std::string> words;
+  for (const Dtype& dtype : kDtypes) {
+    if (ShapeOf(dtype.type).InputBytes() == 1) words.emplace_back(dtype.word);
+  }
+  return words;
 }
 
 GemmType GemmTypeOf(const std::string& word) {
@@ -54,8 +82,7 @@ GemmType GemmTypeOf(const std::string& word) {
   return kDtypes.front().type;
 }
 
-Result<Work> GemmWork(const GemmShape& shape, const ParameterMap& parameters) {
-  ASSAY_RETURN_IF_ERROR(CheckGemmShape(shape));
+Work GemmWork(const GemmShape& shape, const ParameterMap& parameters) {
   Work work;
   work.flops = shape.Flops();
   work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());

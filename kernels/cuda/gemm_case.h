@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/cuda/gemm_data.h"
 #include "kernels/cuda/gemm_shape.h"
@@ -11,18 +12,22 @@
 
 namespace assay {
 
-// The parameter "dtype" of every type that cuBLASLt multiplies; bf16 by default. `rule` is that
-// of the 8-bit types in the benchmark's own parameters, up to the number of elements:
-// "n and k multiples of".
-ParameterSpec GemmDtypeParameter(const std::string& rule);
+// The parameter "dtype" of every type that cuBLASLt multiplies; bf16 by default.
+ParameterSpec GemmDtypeParameter();
+
+// Of n and k: what the 8-bit types of "dtype" ask for, whole 16 or 4 elements in a row.
+MultipleOf GemmMultiple();
+
+// The words of the fp8 types, and of all that multiply 8-bit numbers.
+std::vector<std::string> Fp8Words();
+std::vector<std::string> ByteWords();
 
 // The type that a word of GemmDtypeParameter names.
 GemmType GemmTypeOf(const std::string& dtype);
 
 // FLOPs, bytes, the column of the peak and the launch of one multiplication, of which
-// `parameters` say whether it is from a graph. INVALID_ARGUMENT if
-// cuBLASLt does not take the shape.
-Result<Work> GemmWork(const GemmShape& shape, const ParameterMap& parameters);
+// `parameters` say whether it is from a graph.
+Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 
 // A, B and D in each set of the rotation, multiplied by a tuned LtGemm.
 class GemmCase : public GpuCase {

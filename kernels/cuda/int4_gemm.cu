@@ -23,7 +23,7 @@ namespace assay {
 namespace {
 
 // Beyond it checking every element in fp64 takes minutes.
-constexpr double kMaxFlops = 4e14;
+constexpr int64_t kMaxFlops = 400000000000000;
 constexpr int64_t kMaxSide = 1 << 20;
 // Shared memory that CUDA takes of a block's, in bytes.
 constexpr int64_t kBlockReserve = 1024;
@@ -263,6 +263,9 @@ class Int4Gemm : public Benchmark {
     ParameterSpec group = DtypeParameter({"128", "64", "32"});
     group.name = "group";
     group.description = "neighbours along k that share a scale and a zero point";
+    Limit flops = {{}, {}, "more than 4e14 FLOPs, 2 m n k, are too many to verify"};
+    flops.maximum = kMaxFlops / 2;
+    flops.times = {"m", "n"};
     info_.parameters = {
         variant,
         {"m", ParameterType::kInteger, "rows of x and y", "1", 1, 1 << 16, {}},
@@ -275,7 +278,8 @@ class Int4Gemm : public Benchmark {
          kMaxSide,
          {},
          {},
-         {64, "group", {{"128", 128}}}},
+         {64, "group", {{"128", 128}}},
+         {flops}},
         group,
         DtypeParameter({"bf16", "fp16"}),
         CacheParameter("one set of x, W and y"),
@@ -305,9 +309,6 @@ class Int4Gemm : public Benchmark {
     const bool fused = Word(parameters, "variant") == "fused";
     Work work;
     work.flops = 2 * m * n * k;
-    if (work.flops > kMaxFlops) {
-      return InvalidArgument("m, n and k make more than 4e14 FLOPs, 2 m n k: too many to verify");
-    }
     work.peak = "bf16";
     work.payload_bytes = static_cast<double>(problem.WeightBytes());
     work.bytes = work.payload_bytes + 2 * (m * k + m * n);
@@ -319,7 +320,6 @@ class Int4Gemm : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
     return PrepareGpuCase<Int4GemmCase>(context);
   }
 

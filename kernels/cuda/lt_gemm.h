@@ -26,13 +26,6 @@ struct GemmOperands {
 };
 inline constexpr int64_t kGemmAlignment = 256;
 
-// INVALID_ARGUMENT, with the rule, for shapes that cuBLASLt does not take: fp8 and int8
-// need B stored transposed and A not, and whole 16 or 4 elements in a row.
-Status CheckGemmShape(const GemmShape& shape);
-
-// What n and k must be multiples of: 1 where there is no rule.
-int64_t GemmMultiple(const GemmShape& shape);
-
 // Used by one thread, with the GPU that was current at Create.
 class LtGemm {
  public:
@@ -41,7 +34,8 @@ class LtGemm {
   ~LtGemm();
 
   // Allocates the workspace and asks the heuristics for algorithms. UNSUPPORTED if
-  // there is none for this shape and type on this GPU.
+  // there is none for this shape and type on this GPU. fp8 and int8 need B stored transposed and
+  // A not, and whole 16 or 4 elements in a row: the parameters of benchmarks hold to it.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
 
   // Starts one multiplication on `stream` with the chosen algorithm; before

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cuda/cache_levels.h"
 #include "kernels/cuda/clocked_case.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/pointer_chain.cuh"
@@ -260,7 +261,10 @@ class PointerChase : public Benchmark {
          "none",
          {},
          {},
-         {"none", "l1", "l2", "dram"}},
+         {"none", "l1", "l2", "dram"},
+         {},
+         {},
+         {{{{"space", {"shared"}}}, {"none"}, "shared memory is one level"}}},
         {"bytes",
          ParameterType::kBytes,
          "working set",
@@ -269,7 +273,8 @@ class PointerChase : public Benchmark {
          int64_t{1} << 40,
          {},
          {},
-         whole_strides},
+         whole_strides,
+         {PrivateLimit("space", {"shared"})}},
         {"stride",
          ParameterType::kBytes,
          "distance of the elements, which are addresses; at least a line of 128 bytes touches "
@@ -311,11 +316,7 @@ class PointerChase : public Benchmark {
   const BenchmarkInfo& Info() const override { return info_; }
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    if (Word(parameters, "space") == "shared" && Word(parameters, "level") != "none") {
-      return InvalidArgument("level is " + Word(parameters, "level") +
-                             "; shared memory is one level: level must be none");
-    }
+  Result<Work> WorkOf(const ParameterMap&, int) const override {
     Work work;
     work.operations = static_cast<double>(kLoads);
     return work;

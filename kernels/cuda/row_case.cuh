@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/gpu_case.h"
@@ -96,13 +97,34 @@ class RowCase : public GpuCase {
   RowProgram<Op, T> program_;
 };
 
-// The parameters rows, columns and dtype, those of every GPU case, and `own`.
-inline std::vector<ParameterSpec> RowParameters(std::vector<ParameterSpec> own) {
+// The parameters rows, columns with its limits and dtype, those of every GPU case, and `own`.
+inline std::vector<ParameterSpec> RowParameters(std::vector<ParameterSpec> own,
+                                                std::vector<Limit> of_columns = {}) {
   constexpr int64_t kMost = int64_t{1} << 36;
-  std::vector<ParameterSpec> parameters = {
-      {"rows", ParameterType::kInteger, "rows of the matrix", "8192", 1, kMost, {}},
-      {"columns", ParameterType::kInteger, "elements of a row", "8192", 1, kMost, {}},
-      DtypeParameter({"fp32", "bf16", "fp16"})};
+  Limit elements;
+  elements.maximum = int64_t{1} << 40;
+  elements.times = {"columns"};
+  std::vector<ParameterSpec> parameters = {{"rows",
+                                            ParameterType::kInteger,
+                                            "rows of the matrix",
+                                            "8192",
+                                            1,
+                                            kMost,
+                                            {},
+                                            {},
+                                            {},
+                                            {elements}},
+                                           {"columns",
+                                            ParameterType::kInteger,
+                                            "elements of a row",
+                                            "8192",
+                                            1,
+                                            kMost,
+                                            {},
+                                            {},
+                                            {},
+                                            std::move(of_columns)},
+                                           DtypeParameter({"fp32", "bf16", "fp16"})};
   parameters.insert(parameters.end(), own.begin(), own.end());
   for (const ParameterSpec& common :
        {FillParameter(), CacheParameter("one set of matrices"), LaunchParameter()}) {
@@ -112,15 +134,9 @@ inline std::vector<ParameterSpec> RowParameters(std::vector<ParameterSpec> own) 
 }
 
 // A matrix read, one written, and `weights` rows beside them; `flops` an element.
-inline Result<Work> RowWork(const ParameterMap& parameters, int weights, double flops) {
-  const int64_t rows = Integer(parameters, "rows");
+inline Work RowWork(const ParameterMap& parameters, int weights, double flops) {
   const int64_t columns = Integer(parameters, "columns");
-  constexpr int64_t kMostElements = int64_t{1} << 40;
-  if (rows > kMostElements / columns) {
-    return InvalidArgument(std::to_string(rows) + " rows of " + std::to_string(columns) +
-                           " columns are more than 2^40 elements");
-  }
-  const auto elements = static_cast<double>(rows * columns);
+  const auto elements = static_cast<double>(Integer(parameters, "rows") * columns);
   Work work;
   work.flops = flops * elements;
   work.peak = "fp32";
@@ -169,7 +185,6 @@ class RowBenchmark : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    ASSAY_RETURN_IF_ERROR(WorkOf(context.parameters, context.world_size).status());
     return PrepareRowCase<Op>(context);
   }
 

@@ -171,8 +171,10 @@ class Sustained : public Benchmark {
          "8192",
          1,
          1 << 17,
-         {}},
-        GemmDtypeParameter("n a multiple of"),
+         {},
+         {},
+         GemmMultiple()},
+        GemmDtypeParameter(),
         {"seconds", ParameterType::kInteger, "how long", "120", 5, 3600, {}},
         FillParameter(),
         CacheParameter("one set of matrices"),
@@ -209,12 +211,7 @@ class Sustained : public Benchmark {
   std::string UnsupportedReason() const override { return WhyNoCublasLt(); }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const GemmShape shape = ShapeOf(parameters);
-    if (const int64_t multiple = GemmMultiple(shape); shape.n % multiple != 0) {
-      return InvalidArgument(Word(parameters, "dtype") + " needs n to be a multiple of " +
-                             std::to_string(multiple) + "; it is " + std::to_string(shape.n));
-    }
-    return GemmWork(shape, parameters);
+    return GemmWork(ShapeOf(parameters), parameters);
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {

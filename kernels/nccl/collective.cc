@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -165,7 +166,7 @@ Collective AllToAll() {
           /*divided=*/true,
           /*reduces=*/false,
           /*rooted=*/false,
-          "all_to_all cannot write over its input: NCCL sends a rank's shares while others' arrive",
+          "NCCL sends a rank's shares while others' arrive",
           /*mutual=*/true,
           OthersShare,
           "(n - 1) / n x bytes",
@@ -228,7 +229,7 @@ Collective SendRecv() {
           /*divided=*/false,
           /*reduces=*/false,
           /*rooted=*/false,
-          "send_recv cannot write over its input: NCCL sends an array while another arrives",
+          "NCCL sends an array while another arrives",
           /*mutual=*/false,
           OneWay,
           "bytes",
@@ -259,15 +260,13 @@ const Collective& CollectiveOf(CollectiveKind kind) {
   return *found;
 }
 
-Result<int64_t> CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes,
-                        int ranks) {
+Limit SharesLimit(std::map<std::string, std::vector<std::string>> when) {
+  return {.when = std::move(when), .minimum = kShareAlignment, .minimum_per = "ranks"};
+}
+
+int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes, int ranks) {
   if (!collective.divided) return bytes / element_bytes;
-  const int64_t share = bytes / ranks / kShareAlignment * kShareAlignment;
-  if (share > 0) return share / element_bytes;
-  return InvalidArgument("bytes is " + std::to_string(bytes) + ", which leaves each of " +
-                         std::to_string(ranks) + " ranks less than " +
-                         std::to_string(kShareAlignment) + " bytes; the smallest size is " +
-                         std::to_string(kShareAlignment * ranks));
+  return bytes / ranks / kShareAlignment * kShareAlignment / element_bytes;
 }
 
 int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t element_bytes,

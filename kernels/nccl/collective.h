@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "common/status.h"
+#include "common/parameter.h"
 
 namespace assay {
 
@@ -55,7 +56,7 @@ struct Collective {
   bool divided;
   bool reduces;
   bool rooted;
-  // Why it cannot write over its input; null if it can.
+  // Why NCCL cannot write over its input; null if it can.
   const char* not_in_place;
   // Whether no rank can be done before every rank has begun: only then does waiting tell
   // who came last.
@@ -81,10 +82,13 @@ struct Collective {
 const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 
-// `count` of a collective over `bytes` on `ranks` ranks. INVALID_ARGUMENT if a rank would
-// have none; it says what would do. An undivided array is a whole number of elements.
-Result<int64_t> CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes,
-                        int ranks);
+// Of the bytes of an array that is divided among "ranks", where the case is as `when` says: that no
+// rank's share is empty.
+Limit SharesLimit(std::map<std::string, std::vector<std::string>> when = {});
+
+// `count` of a collective over `bytes` on `ranks` ranks. An undivided array is a whole number of
+// elements.
+int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes, int ranks);
 
 // Bytes of the size S that the collective then has, as nccl-tests counts them: `bytes`, or a
 // little less where shares are rounded.

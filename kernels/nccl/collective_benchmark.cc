@@ -45,7 +45,10 @@ ParameterSpec BytesSpec(bool divided) {
             "1073741824",
             1,
             kMaxBytes,
-            {}};
+            {},
+            {},
+            {},
+            {SharesLimit()}};
   }
   return {"bytes",
           ParameterType::kBytes,
@@ -63,11 +66,29 @@ ParameterSpec WordSpec(const char* name, const char* description, std::vector<st
   return {name, ParameterType::kWord, description, std::move(usual), {}, {}, std::move(words)};
 }
 
+// Of ranks. A mean in fp8 is exact on 2, 4, 8... ranks up to 512, where e4m3 still has 1 / n.
+// Elsewhere its roundings add up to what a wrong result may differ by. Of 8-bit integers, whose sum
+// must fit too, it is 0 or 1 on many ranks whatever they have.
+std::vector<Limit> MeanLimits() {
+  const char* const why = "else the mean cannot be verified; op sum can";
+  Limit floats = {.when = {{"op", {"avg"}}}, .why = why};
+  Limit integers = {.when = {{"op", {"avg"}}}, .why = why, .maximum = kMostRanksOfByteMean};
+  for (const CollectiveType& type : CollectiveTypes()) {
+    if (type.bytes > 1) continue;
+    (IsFloating(type.type) ? floats : integers).when["dtype"].emplace_back(type.name);
+  }
+  for (int ranks = 2; ranks <= kMostRanksOfFp8Mean; ranks *= 2) {
+    floats.values.push_back(std::to_string(ranks));
+  }
+  return {floats, integers};
+}
+
 std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   std::vector<ParameterSpec> specs;
   specs.push_back(
       IntegerSpec("ranks", "processes, each with a GPU of its own", std::nullopt, 2, kMaxRanks));
   specs.back().multiple_of.parameter = "nodes";
+  if (collective.reduces) specs.back().limits = MeanLimits();
   specs.push_back(
       IntegerSpec("nodes", "nodes over which the ranks spread evenly", "1", 1, kMaxNodes));
   specs.push_back(BytesSpec(collective.divided));
@@ -82,6 +103,9 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   }
   specs.push_back(
       {"in_place", ParameterType::kBoolean, "write over the input", "false", {}, {}, {}});
+  if (collective.not_in_place != nullptr) {
+    specs.back().limits = {{.values = {"false"}, .why = collective.not_in_place}};
+  }
   specs.push_back(LaunchParameter());
   specs.push_back(IntegerSpec("aggregate",
                               "collectives an iteration, each on buffers of its own, in one group",
@@ -136,13 +160,8 @@ class CollectiveBenchmark : public Benchmark {
   }
 
   Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
-    ASSAY_RETURN_IF_ERROR(CheckMean(parameters, world_size));
     const int64_t element = CollectiveTypeOf(Word(parameters, "dtype")).bytes;
-    ASSAY_ASSIGN_OR_RETURN(const int64_t count,
-                           CountOf(collective_, Integer(parameters, "bytes"), element, world_size));
-    if (collective_.not_in_place != nullptr && Word(parameters, "in_place") == "true") {
-      return Unsupported(collective_.not_in_place);
-    }
+    const int64_t count = CountOf(collective_, Integer(parameters, "bytes"), element, world_size);
     Work work;
     work.payload_bytes = static_cast<double>(Integer(parameters, "aggregate")) *
                          static_cast<double>(PayloadBytes(collective_, count, element, world_size));
@@ -157,24 +176,6 @@ class CollectiveBenchmark : public Benchmark {
   }
 
  private:
-  // A mean in fp8 is exact on 2, 4, 8... ranks up to 512, where e4m3 still has 1 / n. Elsewhere
-  // its roundings add up to what a wrong result may differ by. Of 8-bit integers, whose sum must
-  // fit too, it is 0 or 1 on many ranks whatever they have.
-  Status CheckMean(const ParameterMap& parameters, int world_size) const {
-    if (!collective_.reduces || Word(parameters, "op") != "avg") return Status::Ok();
-    const CollectiveType& type = CollectiveTypeOf(Word(parameters, "dtype"));
-    if (type.bytes > 1) return Status::Ok();
-    const bool exact = (world_size & (world_size - 1)) == 0 && world_size <= kMostRanksOfFp8Mean;
-    const bool is_float = IsFloating(type.type);
-    if (is_float ? exact : world_size <= kMostRanksOfByteMean) return Status::Ok();
-    return InvalidArgument(
-        std::string("op avg in ") + type.name + " on " + std::to_string(world_size) +
-        " ranks cannot be verified: take " +
-        (is_float ? "a power of two of ranks up to " + std::to_string(kMostRanksOfFp8Mean)
-                  : "at most " + std::to_string(kMostRanksOfByteMean) + " ranks") +
-        ", or op sum");
-  }
-
   const Collective& collective_;
   const BenchmarkInfo info_;
 };

@@ -54,9 +54,8 @@ CollectiveCase::CollectiveCase(const Collective& collective, const RunContext& c
   place_.ranks = context.world_size;
   place_.rank = context.rank;
   place_.root = collective.rooted ? static_cast<int>(Integer(context.parameters, "root")) : 0;
-  const auto count =
+  place_.count =
       CountOf(collective, Integer(context.parameters, "bytes"), type_.bytes, place_.ranks);
-  place_.count = count.ok() ? *count : 0;
 }
 
 CollectiveCase::~CollectiveCase() {

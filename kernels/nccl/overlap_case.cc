@@ -61,9 +61,8 @@ OverlapCase::OverlapCase(const RunContext& context)
       peers_(*context.peers) {
   place_.ranks = context.world_size;
   place_.rank = context.rank;
-  const auto count = CountOf(collective_, Integer(context.parameters, "bytes"),
-                             kOverlapElementBytes, place_.ranks);
-  place_.count = count.ok() ? *count : 0;
+  place_.count = CountOf(collective_, Integer(context.parameters, "bytes"), kOverlapElementBytes,
+                         place_.ranks);
   reduced_ = {ReduceType::kBfloat16, ReduceOp::kSum, seed_, place_.ranks};
   moved_ = {seed_, kOverlapElementBytes};
 }

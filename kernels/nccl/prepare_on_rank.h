@@ -9,12 +9,10 @@
 
 namespace assay {
 
-// A `RankCase` of `arguments`, prepared, once the parameters are sound and there are other
-// ranks; on every rank.
+// A `RankCase` of `arguments`, prepared, if there are other ranks; on every rank.
 template <typename RankCase, typename... Arguments>
 Result<std::unique_ptr<Case>> PrepareOnRank(const Benchmark& benchmark, const RunContext& context,
                                             Arguments&&... arguments) {
-  ASSAY_RETURN_IF_ERROR(benchmark.WorkOf(context.parameters, context.world_size).status());
   if (context.peers == nullptr) {
     return InvalidArgument(benchmark.Info().name + " needs at least 2 ranks; this run has " +
                            std::to_string(context.world_size));

@@ -16,14 +16,15 @@ Result<Work> WorkGiven(const ParameterMap& given) {
   return sustained->WorkOf(parameters, 1);
 }
 
-// It has no k, of which the rule of a GEMM speaks.
-TEST(Sustained, TellsTheRuleOfNarrowTypesByItsOwnParameter) {
+TEST(Sustained, HoldsNToWhatNarrowTypesTake) {
   const auto says = [](const char* dtype, const char* n) {
     return WorkGiven({{"dtype", dtype}, {"n", n}}).status().message();
   };
-  EXPECT_EQ(says("fp8_e4m3", "8200"), "fp8_e4m3 needs n to be a multiple of 16; it is 8200");
-  EXPECT_EQ(says("fp8_e5m2", "17"), "fp8_e5m2 needs n to be a multiple of 16; it is 17");
-  EXPECT_EQ(says("int8", "8198"), "int8 needs n to be a multiple of 4; it is 8198");
+  const std::string start = "invalid parameters: n: is ";
+  EXPECT_EQ(says("fp8_e4m3", "8200"),
+            start + "8200; it must be a multiple of 16 with dtype fp8_e4m3");
+  EXPECT_EQ(says("fp8_e5m2", "17"), start + "17; it must be a multiple of 16 with dtype fp8_e5m2");
+  EXPECT_EQ(says("int8", "8198"), start + "8198; it must be a multiple of 4 with dtype int8");
   EXPECT_EQ(says("fp8_e4m3", "8208"), "");
   EXPECT_EQ(says("int8", "8196"), "");
   EXPECT_EQ(says("bf16", "8191"), "");
