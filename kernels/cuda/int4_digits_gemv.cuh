@@ -6,7 +6,7 @@
 // bf16 take seven, and the tensor cores multiply twice as many bytes at once. x becomes bytes
 // instead, once a block:
 // - With the largest of a unit's 128 neighbours below 2^e, x = 2^(e - 21) q, q rounded to an
-//   integer. That is off by 2^-22 of the largest at most.
+//   integer. That is off by 2^-21 of the largest at most.
 // - q = 2^16 d0 + 2^8 d1 + d2, signed bytes. These digits of a row are three columns of the
 //   matrix of x, of which the tensor cores take eight.
 // The sums of products are exact; a unit's are scaled in fp32. NaN or infinity in x gives NaN.
