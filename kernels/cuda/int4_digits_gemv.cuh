@@ -9,10 +9,13 @@
 //   integer. That is off by 2^-21 of the largest at most.
 // - q = 2^16 d0 + 2^8 d1 + d2, signed bytes. These digits of a row are three columns of the
 //   matrix of x, of which the tensor cores take eight.
-// The sums of products are exact; a unit's are scaled in fp32. NaN or infinity in x gives NaN.
+// The sums of products are exact; a unit's are scaled in fp32. NaN or infinity in x gives NaN, and
+// so may magnitudes from 2^120 on, whose sum overflows; units that are below 2^-105 lose bits.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/element.cuh"
@@ -43,16 +46,26 @@ inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
 inline constexpr uint32_t kIntegerBits = 0x4b400000;
 inline constexpr float kIntegerBias = 12582912;
 
-// The bytes of four elements' digits, in the order of a word's nibbles: elements 0, 2, 1, 3.
-// The lower 24 bits of an element's `bits` are those of q + 2^22 + 128 * 2^8 + 128.
-__device__ inline void GatherDigits(const uint32_t (&bits)[4], uint32_t (&digits)[kInt4Digits]) {
-  const uint32_t even = __byte_perm(bits[0], bits[2], 0x5140);
-  const uint32_t odd = __byte_perm(bits[1], bits[3], 0x5140);
-  const uint32_t even_high = __byte_perm(bits[0], bits[2], 0x0062);
-  const uint32_t odd_high = __byte_perm(bits[1], bits[3], 0x0062);
-  digits[0] = (__byte_perm(even_high, odd_high, 0x5410) + 0x40404040U) ^ 0x80808080U;
-  digits[1] = __byte_perm(even, odd, 0x7632) ^ 0x80808080U;
-  digits[2] = __byte_perm(even, odd, 0x5410) ^ 0x80808080U;
+template <typename To, typename From>
+__host__ __device__ To BitsAs(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+// Four of the bytes of a (0 to 3) and b (4 to 7), the lowest by the lowest digit of `selector`.
+__host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
+#ifdef __CUDA_ARCH__
+  return __byte_perm(a, b, selector);
+#else
+  const uint64_t both = uint64_t{b} << 32 | a;
+  uint32_t selected = 0;
+  for (int i = 0; i < 4; ++i) {
+    selected |= static_cast<uint32_t>(both >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  }
+  return selected;
+#endif
 }
 
 // A unit's factor, 2^(e - 21), and its inverse.
@@ -62,12 +75,30 @@ struct Int4UnitScale {
 };
 
 // `largest`: of the unit's magnitudes, NaN if one is.
-__device__ inline Int4UnitScale ScaleOfUnit(float largest) {
+__host__ __device__ inline Int4UnitScale ScaleOfUnit(float largest) {
   constexpr uint32_t kLeast = 21;  // Below it the factor is no normal number.
-  const uint32_t found = __float_as_uint(largest) >> 23;
+  const uint32_t found = BitsAs<uint32_t>(largest) >> 23;
   const uint32_t exponent = found < kLeast ? kLeast : found;  // Biased by 127: e + 126.
   const uint32_t factor = found == 255 ? 0x7fc00000 : (exponent - 20) << 23;
-  return {__uint_as_float(factor), __uint_as_float((274 - exponent) << 23)};
+  return {BitsAs<float>(factor), BitsAs<float>((274 - exponent) << 23)};
+}
+
+// Of an element: the lower 24 bits are those of q + 2^22 + 128 * 2^8 + 128.
+__host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
+  return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
+}
+
+// The bytes of four elements' digits, of their DigitBits, in the order of a word's nibbles:
+// elements 0, 2, 1, 3.
+__host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
+                                             uint32_t (&digits)[kInt4Digits]) {
+  const uint32_t even = SelectBytes(bits[0], bits[2], 0x5140);
+  const uint32_t odd = SelectBytes(bits[1], bits[3], 0x5140);
+  const uint32_t even_high = SelectBytes(bits[0], bits[2], 0x0062);
+  const uint32_t odd_high = SelectBytes(bits[1], bits[3], 0x0062);
+  digits[0] = (SelectBytes(even_high, odd_high, 0x5410) + 0x40404040U) ^ 0x80808080U;
+  digits[1] = SelectBytes(even, odd, 0x7632) ^ 0x80808080U;
+  digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
 }
 
 // Turns x into digits in shared memory, zeros beyond k; 16 threads share a unit. Of a unit
@@ -101,7 +132,7 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
       for (int j = 0; j < 8; ++j) {
         const auto x = static_cast<float>(j % 2 == 0 ? pairs[j / 2].x : pairs[j / 2].y);
         sum += x;
-        bits[j / 4][j % 4] = __float_as_uint(fmaf(x, scale.inverse, kIntegerBias + 0x8080));
+        bits[j / 4][j % 4] = DigitBits(x, scale.inverse);
       }
 #pragma unroll
       for (int step = 1; step < 16; step *= 2) sum += __shfl_xor_sync(kWarp, sum, step);
