@@ -38,7 +38,8 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
 void DynamicLibrary::Close() { dlclose(std::exchange(handle_, nullptr)); }
 
 Status DynamicLibrary::Find(const char* symbol, void** address) const {
-  *address = dlsym(handle_, symbol);
+  // dlsym takes no handle for any library.
+  *address = handle_ == nullptr ? nullptr : dlsym(handle_, symbol);
   if (*address != nullptr) return Status::Ok();
   return NotFound(soname_ + " has no symbol " + symbol + ": it is of another version",
                   "LIBRARY_MISSING");

@@ -18,8 +18,9 @@ std::optional<std::string> BlasVersion();
 // OpenBLAS knows CPUs by their model, and takes kernels without AVX for one newer than itself:
 // with `core` taken, the core to take instead, `by_instructions`; empty if `core` is right.
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
-  // What OpenBLAS falls back to: CPUs of 2004, or of 2008.
-  return core == "Prescott" || core == "Nehalem" ? by_instructions : "";
+  // What OpenBLAS falls back to: CPUs of 2004 to 2008.
+  const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";
+  return fallen_back ? by_instructions : "";
 }
 
 // Uses this many threads from now on, process-wide; one until then. This and BlasGemm only

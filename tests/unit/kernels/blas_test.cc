@@ -9,6 +9,7 @@ namespace {
 TEST(Blas, TakesAKnownCoreWhereItFellBack) {
   EXPECT_EQ(BlasCoreInstead("Prescott", "SkylakeX"), "SkylakeX");
   EXPECT_EQ(BlasCoreInstead("Nehalem", "Haswell"), "Haswell");
+  EXPECT_EQ(BlasCoreInstead("Barcelona", "Haswell"), "Haswell");
   // Its own choice, and a CPU that is as old.
   EXPECT_EQ(BlasCoreInstead("Cooperlake", "SkylakeX"), "");
   EXPECT_EQ(BlasCoreInstead("Zen", "Haswell"), "");
