@@ -66,8 +66,19 @@ void TestCopy() {
     const double declared = copy.prediction.bytes.value_or(0);
     Expect(std::fabs(moved / declared - 1) < 0.05,
            "copy: " + Text(moved) + " bytes of memory moved, " + Text(declared) + " declared");
+    // Reads of new bytes miss, writes hit.
+    const double hits = copy.counters->l2_hit_rate.value_or(0);
+    Expect(std::fabs(hits - 0.5) < 0.1, "copy: L2 hit rate " + Text(hits));
   }
   Expect(copy.counters->source != "analytic", "copy: counters were read");
+}
+
+// It hardly uses the L2 cache, whose rate is of few lookups then, and a rate still.
+void TestFewLookups() {
+  const CaseReport report = Run("bank_conflict", {{"ways", "1"}}, true);
+  if (!report.counters || report.counters->source != "cupti") return;
+  const double hits = report.counters->l2_hit_rate.value_or(-1);
+  Expect(hits >= 0 && hits <= 1, "bank_conflict: L2 hit rate " + Text(hits));
 }
 
 void TestGemm() {
@@ -97,6 +108,7 @@ int Main() {
   PrintTrace("launch_overhead", {{"launch", "graph"}});
   PrintTrace("vector_add", {{"launch", "graph"}});
   TestCopy();
+  TestFewLookups();
   TestGemm();
   PrintTrace("launch_overhead", {{"launch", "graph"}});
   std::printf("%d failures\n", failures);

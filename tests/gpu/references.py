@@ -137,6 +137,9 @@ class Reference:
     def mean(self, field):
         return statistics.fmean(turn[field] for turn in self.turns)
 
+    def median(self, field):
+        return statistics.median(turn[field] for turn in self.turns)
+
     def backend(self):
         """Which of several implementations PyTorch took, where it has several."""
         names = dict.fromkeys(turn["backend"] for turn in self.turns if "backend" in turn)

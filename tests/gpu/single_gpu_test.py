@@ -68,10 +68,17 @@ class Bars(unittest.TestCase):
             self.assertEqual(judge(value, band=0.1).verdict(), "met")
         for value in (88, 115):
             self.assertEqual(judge(value, band=0.1).verdict(), "MISSED")
-            self.assertEqual(judge(value, band=0.1, halves=(0.9, 1.0)).verdict(), "MISSED")
-            self.assertEqual(judge(value, band=0.1, same_call=True).verdict(), "MISSED")
-            self.assertEqual(
-                judge(value, band=0.1, same_call=True, halves=(0.9, 1.0)).verdict(), "parity")
+            self.assertEqual(judge(value, band=0.1, halves=(0.5, 1.0)).verdict(), "MISSED")
+
+    def test_several_processes_are_compared_by_their_medians(self):
+        class Campaigns:
+            rows = [dict(FakeCampaigns.rows[0], median=median) for median in ("100", "150", "104")]
+
+        turns = [{"value": value, "halves": [1.0, 1.0]} for value in (90, 100, 101, 160)]
+        bar = Bar("a bar", CASE, ("program", "launch", "a bare loop"), band=0.1, processes=3)
+        judged = single_gpu.Judged(bar, Campaigns(), turns)
+        self.assertEqual((judged.ours, judged.theirs), (104, 100.5))
+        self.assertEqual(judged.verdict(), "met")
 
     def test_the_report_names_what_pytorch_ran(self):
         self.assertIn("| PyTorch (CUDNN_ATTENTION) |",
