@@ -243,12 +243,13 @@ Status CheckWord(const Filter& restriction, const std::vector<std::string>& word
   return restriction.field == "flag" ? error.WithHint(FlagHint(value)) : error;
 }
 
-Status CheckUnordered(const Filter& restriction) {
+Status CheckUnordered(const Filter& restriction, std::string_view example) {
   if (!IsOrder(restriction)) return Status::Ok();
   return InvalidArgument(
              "filter: `" + restriction.field + "` is more than a version, so it has no order",
              "BAD_FILTER")
-      .WithHint("write = with a * at the end, for example `" + restriction.field + " = 6.8*`");
+      .WithHint("write = with a * at the end, for example `" + restriction.field + " = " +
+                std::string(example) + "`");
 }
 
 Status CheckTyped(Filter& restriction, const ResultField& field) {
@@ -256,7 +257,7 @@ Status CheckTyped(Filter& restriction, const ResultField& field) {
   if (restriction.comparator == Comparator::kHas && restriction.value == "*") return Status::Ok();
   if (type == FieldType::kText) return CheckWord(restriction, field.words);
   if (type == FieldType::kVersion) return CheckVersion(restriction);
-  if (type == FieldType::kNameWithVersion) return CheckUnordered(restriction);
+  if (type == FieldType::kNameWithVersion) return CheckUnordered(restriction, field.example);
   if (restriction.comparator == Comparator::kHas) {
     return InvalidArgument(
         "filter: `" + restriction.field + "` is not text; `:` takes only * there", "BAD_FILTER");
@@ -347,11 +348,15 @@ std::vector<ResultField> MakeFields() {
       {"cuda", kVersion, [](R r) { return Text(Software(r).cuda_runtime()); }},
       {"cublas", kVersion, [](R r) { return Text(Software(r).cublas()); }},
       {"nccl", kVersion, [](R r) { return Text(Software(r).nccl()); }},
-      {"blas", kNameWithVersion, [](R r) { return Text(Software(r).blas()); }},
+      {"blas",
+       kNameWithVersion,
+       [](R r) { return Text(Software(r).blas()); },
+       {},
+       "\"OpenBLAS 0.3.21*\""},
       {"node", kText, Nodes},
       {"provider", kText, [](R r) { return Text(Origin(r).provider()); }},
       {"region", kText, [](R r) { return Text(Origin(r).region()); }},
-      {"kernel", kNameWithVersion, [](R r) { return Text(Origin(r).kernel()); }},
+      {"kernel", kNameWithVersion, [](R r) { return Text(Origin(r).kernel()); }, {}, "6.8*"},
       {"agent_version", kVersion, [](R r) { return Text(Origin(r).agent_version()); }},
       {"price", kNumber,
        [](R r) {

@@ -25,6 +25,8 @@ struct ResultField {
   // All that a text field may say, where that is known; else empty. Only these may be
   // compared with by = and !=, so that a misspelt one is not a result of no matches.
   std::vector<std::string> words = {};
+  // Of a name with a version: what stands after = to find a version, as filters write it.
+  std::string_view example = {};
 };
 
 // A stored result and what its message does not say.

@@ -85,7 +85,8 @@ TEST(ResultFilter, RefusesAnOrderThatWouldBeOneOfTexts) {
                                   {"driver >= r580", "580.95.05"},
                                   {"cuda < 1MiB", "580.95.05"},
                                   {"nccl > \"2.28 \"", "580.95.05"},
-                                  {"kernel >= 6.11", "kernel = 6.8*"}}) {
+                                  {"kernel >= 6.11", "`kernel = 6.8*`"},
+                                  {"blas > \"x\"", "`blas = \"OpenBLAS 0.3.21*\"`"}}) {
     const Status error = ParseResultFilter(bad).status();
     EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
     EXPECT_THAT(error.hint(), HasSubstr(hint)) << bad;
@@ -94,6 +95,21 @@ TEST(ResultFilter, RefusesAnOrderThatWouldBeOneOfTexts) {
        {"driver >= 580.95.05", "benchmark < h", "campaign >= a", "kernel = 6.8*",
         "parameters.dtype = fp16", "parameters.dtype : 1Mi", "agent_version >= 0.1"}) {
     EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
+  }
+}
+
+TEST(ResultFilter, ExampleInsteadOfAnOrderFindsWhatResultsSay) {
+  ResultRecord record;
+  v1::CaseResult& result = *record.stored.mutable_case_result();
+  result.mutable_provenance()->set_kernel("6.8.0-45-generic");
+  result.mutable_environment()->mutable_software()->set_blas("OpenBLAS 0.3.21 SkylakeX");
+  for (const std::string field : {"kernel", "blas"}) {
+    const std::string hint = ParseResultFilter(field + " < 7").status().hint();
+    const size_t begin = hint.find('`') + 1;
+    const auto example = ParseResultFilter(hint.substr(begin, hint.rfind('`') - begin));
+    ASSERT_TRUE(example.ok()) << hint << "\n" << example.status();
+    const auto found = MatchesResult(*example, record);
+    EXPECT_TRUE(found.ok() && *found) << hint;
   }
 }
 
