@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <tuple>
 
 #include "cli/child_program.h"
 #include "cli/interrupt.h"
@@ -62,10 +63,81 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
 }
 
 // The address after this one: the agent's beside the coordinator's. Port 0 stays.
-Result<std::string> NextAddress(const std::string& address) {
-  ASSAY_ASSIGN_OR_RETURN(HostPort next, ParseHostPort(address));
-  if (next.port != 0) ++next.port;
-  return next.ToString();
+HostPort NextAddress(HostPort address) {
+  if (address.port != 0) ++address.port;
+  return address;
+}
+
+constexpr int kLastPort = 65535;
+
+// Where coordinator and agent listen.
+struct Plan {
+  HostPort listen;
+  HostPort http;
+  HostPort agent_listen;
+  HostPort agent_http;
+};
+
+// Whether two servers cannot listen there both. The address of all interfaces takes the
+// port of each one.
+bool Collide(const HostPort& a, const HostPort& b) {
+  const auto numeric = [](const HostPort& address) {
+    return address.host == "localhost" ? "127.0.0.1" : address.host;
+  };
+  const auto is_any = [](const HostPort& address) {
+    return address.host == "0.0.0.0" || address.host == "::";
+  };
+  const bool same_host = is_any(a) || is_any(b) || numeric(a) == numeric(b);
+  return same_host && a.port != 0 && a.port == b.port;
+}
+
+Status CheckCollisions(const Plan& plan, bool no_agent) {
+  struct Pair {
+    const char* first;
+    const HostPort& a;
+    const char* second;
+    const HostPort& b;
+    bool with_agent;
+  };
+  const std::array<Pair, 3> pairs = {{
+      {"the coordinator's gRPC", plan.listen, "the coordinator's HTTP", plan.http, false},
+      {"the agent's gRPC", plan.agent_listen, "the coordinator's HTTP", plan.http, true},
+      {"the agent's HTTP", plan.agent_http, "the coordinator's gRPC", plan.listen, true},
+  }};
+  for (const Pair& pair : pairs) {
+    if ((pair.with_agent && no_agent) || !Collide(pair.a, pair.b)) continue;
+    HostPort apart = plan.http;
+    // Two further, and the agent's after that.
+    apart.port = plan.listen.port + (plan.listen.port + 3 <= kLastPort ? 2 : -2);
+    const std::string rule = no_agent
+                                 ? "give each a port of its own"
+                                 : "the agent takes the port after each of the coordinator's, so "
+                                   "let these be two apart or more";
+    return InvalidArgument("--listen " + plan.listen.ToString() + " and --http " +
+                               plan.http.ToString() + " collide: " + pair.first + " and " +
+                               pair.second + " would both have port " + std::to_string(pair.b.port),
+                           "PORTS_COLLIDE")
+        .WithHint(rule + ": for example --http " + apart.ToString());
+  }
+  return Status::Ok();
+}
+
+Result<Plan> PlanAddresses(const UpOptions& options) {
+  Plan plan;
+  for (const auto& [flag, text, address, next] :
+       {std::tuple("--listen", &options.listen, &plan.listen, &plan.agent_listen),
+        {"--http", &options.http, &plan.http, &plan.agent_http}}) {
+    const Result<HostPort> parsed = ParseHostPort(*text);
+    if (!parsed.ok()) return parsed.status().WithContext(flag);
+    *address = *parsed;
+    *next = NextAddress(*parsed);
+    if (next->port <= kLastPort || options.no_agent) continue;
+    return InvalidArgument(std::string(flag) + " " + *text + " leaves no port for the agent",
+                           "NO_NEXT_PORT")
+        .WithHint("the agent takes the next port: give one up to " + std::to_string(kLastPort - 1));
+  }
+  ASSAY_RETURN_IF_ERROR(CheckCollisions(plan, options.no_agent));
+  return plan;
 }
 
 // What children listen on 0.0.0.0 for is dialled on loopback.
@@ -124,7 +196,8 @@ Status CheckPrograms(const UpOptions& options) {
   return Status::Ok();
 }
 
-Status StartAll(const UpOptions& options, const DataFolder& folder, int signals, Stack& stack) {
+Status StartAll(const UpOptions& options, const Plan& plan, const DataFolder& folder, int signals,
+                Stack& stack) {
   ASSAY_RETURN_IF_ERROR(CheckPrograms(options));
   PrintError("Starting PostgreSQL in " + folder.path + "/postgres ...\n");
   PrivatePostgresOptions postgres_options;
@@ -134,7 +207,7 @@ Status StartAll(const UpOptions& options, const DataFolder& folder, int signals,
   PrintError("Starting the coordinator ...\n");
   ChildOptions coordinator;
   coordinator.program = "assay-coordinator";
-  coordinator.arguments = {"--listen", options.listen, "--http", options.http};
+  coordinator.arguments = {"--listen", plan.listen.ToString(), "--http", plan.http.ToString()};
   AddTls(options, coordinator.arguments);
   coordinator.environment = {"ASSAY_DATABASE=" + stack.postgres->ConnectionString()};
   coordinator.log_path = folder.path + "/log/coordinator.log";
@@ -146,12 +219,10 @@ Status StartAll(const UpOptions& options, const DataFolder& folder, int signals,
   PrintError("Starting the agent ...\n");
   ChildOptions agent;
   agent.program = "assay-agent";
-  ASSAY_ASSIGN_OR_RETURN(const std::string listen, NextAddress(options.listen));
-  ASSAY_ASSIGN_OR_RETURN(const std::string http, NextAddress(options.http));
   agent.arguments = {"--data",        folder.path + "/agent",
                      "--coordinator", Dialable(stack.coordinator->addresses().grpc),
-                     "--listen",      listen,
-                     "--http",        http};
+                     "--listen",      plan.agent_listen.ToString(),
+                     "--http",        plan.agent_http.ToString()};
   AddTls(options, agent.arguments);
   agent.log_path = folder.path + "/log/agent.log";
   started = ChildProgram::Start(agent, signals);
@@ -203,18 +274,14 @@ ExitCode Supervise(Stack& stack, const DataFolder& folder, int signals) {
 }  // namespace
 
 Result<ExitCode> RunUp(const UpOptions& options) {
-  for (const auto& [flag, address] :
-       {std::pair("--listen", &options.listen), {"--http", &options.http}}) {
-    const Result<HostPort> parsed = ParseHostPort(*address);
-    if (!parsed.ok()) return parsed.status().WithContext(flag);
-  }
+  ASSAY_ASSIGN_OR_RETURN(const Plan plan, PlanAddresses(options));
   // A reader of our output that goes away must not take the servers with it.
   signal(SIGPIPE, SIG_IGN);
   // From here on a signal is read from this descriptor, so that no child is left.
   const FileDescriptor signals = BlockTerminationSignals();
   ASSAY_ASSIGN_OR_RETURN(const DataFolder folder, OpenDataFolder(options.data));
   Stack stack;
-  const Status started = StartAll(options, folder, signals.get(), stack);
+  const Status started = StartAll(options, plan, folder, signals.get(), stack);
   if (!started.ok()) {
     stack.Stop();
     if (started.reason() == kInterrupted) return kExitDone;

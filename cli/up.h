@@ -21,7 +21,8 @@ struct UpOptions {
 // Starts all, says so, and runs until SIGINT or SIGTERM (0) or until a child ends
 // by itself (1, with the end of its log on stderr). The agent listens on the ports
 // after the coordinator's, or on free ones where those are 0. An error if it
-// cannot start: FAILED_PRECONDITION if the folder is in use already.
+// cannot start: FAILED_PRECONDITION if the folder is in use already, INVALID_ARGUMENT,
+// before anything is made, if two of the ports are one.
 Result<ExitCode> RunUp(const UpOptions& options);
 
 }  // namespace assay::cli

@@ -38,9 +38,13 @@ void AddUpCommand(CLI::App& app, Context& context) {
   options->data = DefaultDataDirectory();
   command->add_option("--data", options->data, "Folder of database, logs and agent state")
       ->capture_default_str();
-  command->add_option("--listen", options->listen, "gRPC address of the coordinator")
+  command
+      ->add_option("--listen", options->listen,
+                   "gRPC address of the coordinator; the agent takes the next port")
       ->capture_default_str();
-  command->add_option("--http", options->http, "Address of the coordinator's /metrics")
+  command
+      ->add_option("--http", options->http,
+                   "Address of the coordinator's /metrics; the agent takes the next port")
       ->capture_default_str();
   command->add_flag("--no-agent", options->no_agent, "Only PostgreSQL and the coordinator");
   OnRun(*command, context, options, Up);

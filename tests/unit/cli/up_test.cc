@@ -141,6 +141,72 @@ TEST_F(UpTest, StartsAllSaysSoAndStopsInOrder) {
                 "--ready-fd 3\n");
 }
 
+TEST_F(UpTest, PortsThatCollideAreRefusedBeforeAnythingStarts) {
+  // Without the check this ends too, for want of a program.
+  std::filesystem::remove(folder_.path() + "/assay-coordinator");
+  struct Bad {
+    std::string listen, http, why;
+    bool no_agent = false;
+  };
+  const std::string two_apart =
+      "the agent takes the port after each of the coordinator's, so let these be two apart or "
+      "more: for example --http ";
+  for (const Bad& bad : std::vector<Bad>{
+           {"127.0.0.1:17931", "127.0.0.1:17932",
+            "--listen 127.0.0.1:17931 and --http 127.0.0.1:17932 collide: the agent's gRPC and "
+            "the coordinator's HTTP would both have port 17932\nhint: " +
+                two_apart + "127.0.0.1:17933\n"},
+           {"0.0.0.0:17931", "127.0.0.1:17930",
+            "the agent's HTTP and the coordinator's gRPC would both have port 17931\nhint: " +
+                two_apart + "127.0.0.1:17933\n"},
+           {"127.0.0.1:65533", "localhost:65533",
+            "the coordinator's gRPC and the coordinator's HTTP would both have port 65533\nhint: " +
+                two_apart + "localhost:65531\n"},
+           {"[::]:17931", "[::1]:17931",
+            "would both have port 17931\nhint: give each a port of its own: for example --http "
+            "[::1]:17933\n",
+            true},
+           {"127.0.0.1:7900", "127.0.0.1:65535",
+            "--http 127.0.0.1:65535 leaves no port for the agent\nhint: the agent takes the next "
+            "port: give one up to 65534\n"}}) {
+    std::vector<std::string> arguments = {"--data",   data(),   "--listen",
+                                          bad.listen, "--http", bad.http};
+    if (bad.no_agent) arguments.emplace_back("--no-agent");
+    RunningUp up(program_, arguments);
+    const auto [code, text] = up.Finish();
+    EXPECT_EQ(code, 2) << bad.why;
+    EXPECT_THAT(text, HasSubstr(bad.why));
+    EXPECT_FALSE(std::filesystem::exists(data())) << bad.why;
+  }
+}
+
+TEST_F(UpTest, PortsThatDoNotCollideAreTaken) {
+  // Ends past the check of the ports, before PostgreSQL.
+  std::filesystem::remove(folder_.path() + "/assay-coordinator");
+  for (const std::vector<std::string>& good : std::vector<std::vector<std::string>>{
+           {"--listen", "127.0.0.1:17931", "--http", "127.0.0.1:17933"},
+           {"--listen", "127.0.0.1:17931", "--http", "127.0.0.2:17932"},
+           {"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"},
+           {"--listen", "127.0.0.1:0", "--http", "127.0.0.1:1"},
+           {"--listen", "127.0.0.1:17931", "--http", "127.0.0.1:17932", "--no-agent"},
+           {"--listen", "127.0.0.1:65534", "--http", "127.0.0.1:65535", "--no-agent"}}) {
+    std::vector<std::string> arguments = {"--data", data()};
+    arguments.insert(arguments.end(), good.begin(), good.end());
+    RunningUp up(program_, arguments);
+    const auto [code, text] = up.Finish();
+    EXPECT_EQ(code, 1) << good[1];
+    EXPECT_THAT(text, HasSubstr("cannot run " + folder_.path() + "/assay-coordinator"));
+  }
+}
+
+TEST_F(UpTest, HelpSaysWhichPortsTheAgentTakes) {
+  RunningUp up(program_, {"--help"});
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 0);
+  EXPECT_THAT(text, HasSubstr("gRPC address of the coordinator; the agent takes the next port"));
+  EXPECT_THAT(text, HasSubstr("/metrics; the agent takes the next port"));
+}
+
 TEST_F(UpTest, ChildThatDiesEndsAll) {
   RunningUp up(program_, {"--data", data()});
   ASSERT_TRUE(up.Await("Stop it with Ctrl-C.")) << up.Finish().second;
