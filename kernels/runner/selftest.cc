@@ -87,8 +87,9 @@ struct Place {
   std::vector<const Selftest*> tests;
   std::optional<int> gpu;
   std::optional<Subprocess> process;
-  bool ended = false;  // The process.
-  size_t next = 0;     // The test that runs, or comes first.
+  bool stopped = false;  // The process, by a signal of its own: what it says is not of tests.
+  bool ended = false;    // The process.
+  size_t next = 0;       // The test that runs, or comes first.
   MonotonicTime since = Clock::Real().Now();
 
   bool Done() const { return next == tests.size(); }
@@ -206,6 +207,9 @@ class SelftestRun {
   }
 
   void TakeLine(const std::string& line, Place* place) {
+    const std::string head = place->Test().Head();
+    place->stopped = place->stopped || line.compare(0, head.size() + 9, head + "no answer") == 0;
+    if (place->stopped) return;
     if (const auto outcome = OutcomeIn(line, place->Test())) {
       std::printf("%s\n", line.c_str());
       Count(place->Test(), *outcome, *place->gpu);
@@ -216,9 +220,14 @@ class SelftestRun {
     std::fflush(stdout);
   }
 
-  // What a process owes at its end has failed.
+  // What a process owes at its end has failed, unless a signal ended it that is to end all: who
+  // signals every process may reach it first.
   void EndOf(Place* place) {
     const auto exit = place->process->Wait(kLeavingTimeout);
+    for (const int signal : {SIGINT, SIGTERM}) {
+      if (exit && exit->signal == 0 && exit->code == kExitSignal + signal) stopped_by_ = signal;
+    }
+    if (stopped_by_ != 0) return;
     if (exit && exit->signal == 0 && exit->code == kExitUsage) {  // No fault of the GPU's.
       contradictions_ += failed_on_[*place->gpu];
       failed_on_.erase(*place->gpu);

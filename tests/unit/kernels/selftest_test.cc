@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -62,9 +63,12 @@ class SelftestOfGpus : public testing::Test {
     return output.ok() ? *output : CommandOutput();
   }
 
+  enum class Whom { kRunner, kItsProcesses };
+
   // Of a self-test that gets the signal once its output has all of `awaited`.
   static CommandOutput Stopped(int signal, const std::vector<std::string>& awaited,
-                               const std::vector<std::string>& arguments = {}) {
+                               const std::vector<std::string>& arguments = {},
+                               Whom whom = Whom::kRunner) {
     CommandOutput output;
     auto pipe = MakePipe();
     SubprocessOptions options;
@@ -84,7 +88,14 @@ class SelftestOfGpus : public testing::Test {
       const bool all = std::all_of(awaited.begin(), awaited.end(), [&](const std::string& words) {
         return output.output.find(words) != std::string::npos;
       });
-      if (all && !std::exchange(sent, true)) runner->Signal(signal);
+      if (!all || std::exchange(sent, true)) continue;
+      if (whom == Whom::kRunner) {
+        runner->Signal(signal);
+      } else {
+        const std::string pid = std::to_string(runner->pid());
+        std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+        for (pid_t child = 0; children >> child;) kill(child, signal);
+      }
     }
     output.exit = runner->Wait(60s).value_or(ExitStatus());
     return output;
@@ -235,6 +246,20 @@ TEST_F(SelftestOfGpus, OneThatHangsHoldsUpNoOther) {
                 HasSubstr(std::string("\n5 ok, 2 unsupported, 0 failed on GPUs 0 to 2; ") + name +
                           " came before 1 had answered on GPU 0, 2 had not begun\n"));
   }
+}
+
+// Whoever signals all processes may reach one of these before the runner.
+TEST_F(SelftestOfGpus, ASignalThatItsProcessesGetIsNoFaultOfTheirs) {
+  setenv(kCount, "3", 1);
+  setenv(kHang, "0", 1);
+  const CommandOutput output = Stopped(
+      SIGTERM, {"GPU 0: hangs\n", "unsupported on GPU 1: size 4", "unsupported on GPU 2: size 4"},
+      {}, Whom::kItsProcesses);
+  EXPECT_EQ(output.exit.code, kExitSignal + SIGTERM) << output.exit.ToString();
+  EXPECT_THAT(output.output, Not(HasSubstr("GPU 0: fake_copy")));
+  EXPECT_THAT(output.output,
+              HasSubstr("\n5 ok, 2 unsupported, 0 failed on GPUs 0 to 2; SIGTERM came before 1 had "
+                        "answered on GPU 0, 2 had not begun\n"));
 }
 
 TEST_F(SelftestOfGpus, TheOnlyOneThatHangsIsTold) {
