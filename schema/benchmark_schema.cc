@@ -1,5 +1,6 @@
 #include "schema/benchmark_schema.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,31 @@ namespace {
 Status Broken(const v1::BenchmarkSchema& schema, const std::string& fault) {
   return InvalidArgument("the schema of benchmark \"" + schema.name() + "\" is broken: " + fault,
                          "INVALID_SCHEMA");
+}
+
+// What a peer's schema may hold at most, so that checking it and its cases takes no time to speak
+// of: parameters, limits of one, words or values of one, and other parameters that a limit names.
+constexpr int kMostParameters = 64;
+constexpr int kMostLimits = 64;
+constexpr int kMostValues = 64;
+constexpr int kMostNamed = 16;
+constexpr size_t kMostText = 1000;  // Bytes, of what people are told.
+
+bool IsTooLarge(const v1::ParameterLimit& limit) {
+  bool too_large = limit.when_size() > kMostNamed || limit.times_size() > kMostNamed ||
+                   limit.values_size() > kMostValues || limit.why().size() > kMostText;
+  for (const v1::ParameterCondition& condition : limit.when()) {
+    too_large = too_large || condition.values_size() > kMostValues;
+  }
+  return too_large;
+}
+
+bool IsTooLarge(const v1::ParameterSchema& parameter) {
+  bool too_large = parameter.words_size() > kMostValues || parameter.limits_size() > kMostLimits;
+  for (const v1::ParameterLimit& limit : parameter.limits()) {
+    too_large = too_large || IsTooLarge(limit);
+  }
+  return too_large;
 }
 
 Result<ParameterType> TypeOf(const v1::BenchmarkSchema& schema,
@@ -29,6 +55,12 @@ Result<ParameterType> TypeOf(const v1::BenchmarkSchema& schema,
       return Broken(schema, "parameter \"" + parameter.name() + "\" has the unknown type " +
                                 std::to_string(static_cast<int>(parameter.type())));
   }
+}
+
+// Not if a newer version asks of a parameter what this one does not know: the node checks that.
+bool IsReadable(const v1::ParameterLimit& message) {
+  return std::all_of(message.when().begin(), message.when().end(),
+                     [](const v1::ParameterCondition& one) { return one.values_size() > 0; });
 }
 
 Limit LimitOf(const v1::ParameterLimit& message) {
@@ -74,7 +106,9 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
   if (of.has_number()) spec.multiple_of.number = of.number();
   spec.multiple_of.parameter = of.parameter();
   spec.multiple_of.of_words.insert(of.of_words().begin(), of.of_words().end());
-  for (const v1::ParameterLimit& limit : parameter.limits()) spec.limits.push_back(LimitOf(limit));
+  for (const v1::ParameterLimit& limit : parameter.limits()) {
+    if (IsReadable(limit)) spec.limits.push_back(LimitOf(limit));
+  }
   return spec;
 }
 
@@ -139,7 +173,6 @@ std::string FaultOfLimit(const ParameterSpec& spec, const Limit& limit, const Sp
     const std::string what = "is limited by \"" + name + "\", which ";
     if (other == specs.end()) return what + "is no parameter";
     if (other->second == &spec) return what + "is itself";
-    if (values.empty()) return what + "is to have none of its values";
     const std::string never = NeverHad(*other->second, values);
     if (!never.empty()) return what + "never is " + never;
   }
@@ -147,14 +180,26 @@ std::string FaultOfLimit(const ParameterSpec& spec, const Limit& limit, const Sp
   if (!never.empty()) return "is limited to " + never + ", which it never is";
   const bool bounded = limit.minimum || limit.maximum;
   if (bounded && !IsNumber(spec)) return "is no number, and limited to some";
+  const bool scaled = !limit.times.empty() || !limit.minimum_per.empty();
+  if (limit.minimum && limit.maximum && !scaled && *limit.minimum > *limit.maximum) {
+    return "is limited to nothing: at least " + std::to_string(*limit.minimum) + ", at most " +
+           std::to_string(*limit.maximum);
+  }
+  // Signs would turn bounds round.
+  if (!limit.minimum_per.empty() && limit.minimum.value_or(0) < 0) {
+    return "is limited to less than 0 for each of \"" + limit.minimum_per + "\"";
+  }
+  if (!limit.times.empty() && spec.minimum.value_or(-1) < 0) {
+    return "is limited times others, and may be less than 0";
+  }
   std::vector<std::string> numbers = limit.times;
   if (!limit.minimum_per.empty()) numbers.push_back(limit.minimum_per);
   for (const std::string& name : numbers) {
     const auto other = specs.find(name);
-    // A product may be of the number itself, and no factor turns its bounds round.
-    const bool sound = other != specs.end() && IsNumber(*other->second) &&
-                       other->second->minimum.value_or(-1) >= 0;
-    if (!sound) return "is limited by \"" + name + "\", which is no number of at least 0";
+    // A product may be of the number itself.
+    const bool sound =
+        other != specs.end() && IsNumber(*other->second) && other->second->minimum.value_or(0) >= 1;
+    if (!sound) return "is limited by \"" + name + "\", which is no number of at least 1";
   }
   return "";
 }
@@ -164,7 +209,14 @@ std::string FaultOfLimit(const ParameterSpec& spec, const Limit& limit, const Sp
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema) {
   std::vector<ParameterSpec> specs;
   std::set<std::string> names;
+  if (schema.parameters_size() > kMostParameters)
+    return Broken(schema, "it has too many parameters");
   for (const v1::ParameterSchema& parameter : schema.parameters()) {
+    if (IsTooLarge(parameter)) {
+      return Broken(schema, "parameter \"" + parameter.name() +
+                                "\" has too many words, values or " +
+                                "limits, or too long a reason for one");
+    }
     if (parameter.name().empty()) return Broken(schema, "a parameter has no name");
     if (!names.insert(parameter.name()).second) {
       return Broken(schema, "parameter \"" + parameter.name() + "\" stands twice");

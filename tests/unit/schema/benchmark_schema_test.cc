@@ -114,6 +114,7 @@ TEST(BenchmarkSchema, TiesThatMakeNoSenseAreRefused) {
 v1::BenchmarkSchema Limited() {
   v1::BenchmarkSchema schema = Schema();
   v1::ParameterSchema& bytes = *schema.mutable_parameters(2);
+  bytes.set_minimum(0);
   v1::ParameterLimit& most = *bytes.add_limits();
   most.add_when()->set_parameter("dtype");
   most.mutable_when(0)->add_values("fp16");
@@ -147,19 +148,31 @@ TEST(BenchmarkSchema, LimitsAreChecked) {
   v1::BenchmarkSchema newer = Schema();
   newer.mutable_parameters(2)->add_limits();
   EXPECT_TRUE(CompleteParameters(newer, Case("1", "6", "fp16")).ok());
+  // A condition of another kind than values: who cannot judge it leaves its limit to the node.
+  v1::ParameterLimit& limit = *newer.mutable_parameters(2)->add_limits();
+  limit.set_maximum(2);
+  limit.add_when()->set_parameter("root");
+  EXPECT_TRUE(CompleteParameters(newer, Case("1", "6", "fp16")).ok());
 }
 
 TEST(BenchmarkSchema, LimitsThatMakeNoSenseAreRefused) {
   using Limit = v1::ParameterLimit;
   const std::vector<std::pair<std::function<void(Limit&)>, std::string>> faults = {
-      {[](Limit& l) { l.add_when()->set_parameter("type"); }, "by \"type\", which is no parameter"},
-      {[](Limit& l) { l.add_when()->set_parameter("bytes"); }, "by \"bytes\", which is itself"},
-      {[](Limit& l) { l.add_when()->set_parameter("root"); }, "to have none of its values"},
+      {[](Limit& l) { l.mutable_when(0)->set_parameter("type"); },
+       "by \"type\", which is no parameter"},
+      {[](Limit& l) { l.mutable_when(0)->set_parameter("bytes"); },
+       "by \"bytes\", which is itself"},
+      {[](Limit& l) { l.set_minimum(65); }, "limited to nothing: at least 65, at most 64"},
       {[](Limit& l) { l.mutable_when(0)->add_values("fp128"); }, "which never is \"fp128\""},
       {[](Limit& l) { l.add_values("08"); }, "is limited to \"08\", which it never is"},
-      {[](Limit& l) { l.set_minimum_per("rank"); }, "\"rank\", which is no number of at least 0"},
-      {[](Limit& l) { l.add_times("dtype"); }, "\"dtype\", which is no number of at least 0"},
-      {[](Limit& l) { l.add_times("bytes"); }, "\"bytes\", which is no number of at least 0"},
+      {[](Limit& l) { l.set_minimum_per("rank"); }, "\"rank\", which is no number of at least 1"},
+      {[](Limit& l) {
+         l.set_minimum(-1);
+         l.set_minimum_per("ranks");
+       },
+       "limited to less than 0 for each of \"ranks\""},
+      {[](Limit& l) { l.add_times("dtype"); }, "\"dtype\", which is no number of at least 1"},
+      {[](Limit& l) { l.add_times("bytes"); }, "\"bytes\", which is no number of at least 1"},
   };
   for (const auto& [spoil, text] : faults) {
     v1::BenchmarkSchema schema = Limited();
@@ -168,9 +181,45 @@ TEST(BenchmarkSchema, LimitsThatMakeNoSenseAreRefused) {
     EXPECT_EQ(specs.status().reason(), "INVALID_SCHEMA") << text;
     EXPECT_THAT(specs.status().message(), HasSubstr(text));
   }
+  v1::BenchmarkSchema negative = Limited();
+  negative.mutable_parameters(2)->clear_minimum();
+  EXPECT_THAT(ParameterSpecs(negative).status().message(), HasSubstr("may be less than 0"));
   v1::BenchmarkSchema word = Limited();
   word.mutable_parameters(4)->mutable_limits(0)->set_maximum(1);
   EXPECT_THAT(ParameterSpecs(word).status().message(), HasSubstr("is no number, and limited"));
+}
+
+TEST(BenchmarkSchema, WhatWouldTakeLongToCheckIsRefused) {
+  const std::vector<std::function<void(v1::ParameterSchema&)>> faults = {
+      [](auto& p) {
+        for (int i = 0; i < 65; ++i) p.add_words("w" + std::to_string(i));
+      },
+      [](auto& p) {
+        for (int i = 0; i < 65; ++i) p.add_limits();
+      },
+      [](auto& p) {
+        for (int i = 0; i < 65; ++i) p.mutable_limits(0)->add_values("8");
+      },
+      [](auto& p) {
+        for (int i = 0; i < 65; ++i) p.mutable_limits(0)->mutable_when(0)->add_values("a");
+      },
+      [](auto& p) {
+        for (int i = 0; i < 17; ++i) p.mutable_limits(0)->add_when();
+      },
+      [](auto& p) {
+        for (int i = 0; i < 17; ++i) p.mutable_limits(2)->add_times("ranks");
+      },
+      [](auto& p) { p.mutable_limits(0)->set_why(std::string(1001, 'x')); },
+  };
+  for (const auto& spoil : faults) {
+    v1::BenchmarkSchema schema = Limited();
+    spoil(*schema.mutable_parameters(2));
+    EXPECT_THAT(ParameterSpecs(schema).status().message(),
+                HasSubstr("parameter \"bytes\" has too many"));
+  }
+  v1::BenchmarkSchema schema = Limited();
+  while (schema.parameters_size() < 65) schema.add_parameters()->set_name("p");
+  EXPECT_THAT(ParameterSpecs(schema).status().message(), HasSubstr("too many parameters"));
 }
 
 auto FieldsOf(const Limit& limit) {
@@ -224,7 +273,7 @@ class LimitedBenchmark : public Benchmark {
                    {.values = {"b"}}};
     info_.parameters.push_back(word);
     for (const char* name : {"n", "k"}) {
-      info_.parameters.push_back({name, ParameterType::kInteger, "a number", "4", 0, 9, {}});
+      info_.parameters.push_back({name, ParameterType::kInteger, "a number", "4", 1, 9, {}});
     }
     info_.parameters.back().limits = {{.minimum = 1, .maximum = 7, .minimum_per = "n"},
                                       {.maximum = 30, .times = {"n", "k"}}};
