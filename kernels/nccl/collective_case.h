@@ -26,7 +26,7 @@ namespace assay {
 
 class CollectiveCase : public Case {
  public:
-  // The context's parameters have passed the benchmark's WorkOf; it has peers.
+  // The context's parameters have passed CanonicalParameters; it has peers.
   CollectiveCase(const Collective& collective, const RunContext& context);
   ~CollectiveCase() override;
 

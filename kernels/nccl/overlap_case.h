@@ -47,7 +47,7 @@ struct OverlapTimes {
 // untimed, before the collective begins.
 class OverlapCase : public Case {
  public:
-  // The context's parameters have passed the benchmark's WorkOf; it has peers.
+  // The context's parameters have passed CanonicalParameters; it has peers.
   explicit OverlapCase(const RunContext& context);
   ~OverlapCase() override;
 

@@ -32,7 +32,7 @@ int MessagesPerStep(int64_t bytes, int ranks);
 
 class RingCase : public Case {
  public:
-  // The context's parameters have passed the benchmark's WorkOf; it has peers.
+  // The context's parameters have passed CanonicalParameters; it has peers.
   explicit RingCase(const RunContext& context);
   ~RingCase() override;
 
