@@ -4,8 +4,8 @@
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
 examples/collectives.yaml entry by entry. After each entry the same cases run as
 gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as long as our
-samples. Both take turns, for NCCL at 1 MiB differs by some percent from one start of its
-ranks to the next. Entries with `nodes: 2`
+samples. Both take turns: every case in --rounds of them, and the sizes up to 1 MiB, whose time
+depends on how NCCL's ranks started, in --starts. Entries with `nodes: 2`
 run on two further agents, each with half of the GPUs, which NCCL takes for two machines.
 Last come the bars that other programs measure: gpu_slow_rank (is a delayed rank named?) and
 network_bench.py (tcp_bandwidth beside iperf3), which --only takes by the names slow_rank and
@@ -13,7 +13,7 @@ network. Writes to --out report.md, results.csv and references.json. Exit code 1
 missed, a case failed or an entry did not pass, 77 with fewer than two GPUs.
 
     collectives.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
-                   [--rounds N] [--seconds N]
+                   [--ranks N ...] [--rounds N] [--starts N] [--seconds N]
 """
 
 import argparse
@@ -24,12 +24,12 @@ import json
 import os
 import re
 import select
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from collective_bars import MIB, Line, size
 from single_gpu import Campaigns, entries, number, parameters
 from system_run import Stack
 
@@ -38,11 +38,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BESIDE = {"overlap": ("gemm_slowdown", "collective_slowdown")}
 NCCL = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
         "gather", "scatter", "send_recv")
-MIB = 1 << 20
-LARGE = 0.01           # From 1 MiB on: at most this much slower than the reference.
-SMALL = 0.03           # Below: this, or the reference's own spread if it is wider.
 RING_BYTES, RING, RING_STRETCH = 256 * MIB, 0.75, 0.90
-PEER = 0.02
 SKIPPED = 77
 
 
@@ -134,11 +130,11 @@ def connected(stack):
     return [node for node in listed if node.get("state") == "NODE_STATE_CONNECTED"]
 
 
-def fitted(entry, gpus):
+def fitted(entry, gpus, ranks):
     """The entry without what this machine has no GPUs for; "" if nothing is left.
 
-    Of the collectives these are rank counts; a peer_transfer is of all GPUs, two or more,
-    and of the pairs among them.
+    Of the collectives these are rank counts, and of those only `ranks` if it names any; a
+    peer_transfer is of all GPUs, two or more, and of the pairs among them.
     """
     pairs = "peer_transfer:" in entry
 
@@ -146,7 +142,9 @@ def fitted(entry, gpus):
         numbers = list(map(int, re.findall(r"\d+", text)))
         if name != "ranks":
             return [number for number in numbers if number < gpus]
-        return [min(*numbers, gpus)] if pairs else [n for n in numbers if n <= gpus]
+        if pairs:
+            return [min(*numbers, gpus)]
+        return [n for n in numbers if n <= gpus and (not ranks or n in ranks)]
 
     lists = {name: kept(name, text) for name, text in
              re.findall(r"\b(ranks|from|to): (\[[^]]*\]|\d+)", entry)}
@@ -154,6 +152,15 @@ def fitted(entry, gpus):
         return ""
     return re.sub(r"\b(ranks|from|to): (\[[^]]*\]|\d+)",
                   lambda found: f"{found[1]}: {lists[found[1]]}", entry)
+
+
+def brief(entry):
+    """The entry with its sizes up to 1 MiB alone; "" if it names none."""
+    units = {"": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30}
+    found = re.search(r"\bbytes: (\[[^]]*\]|\w+)", entry)
+    sizes = re.findall(r"(\d+)(\w*)", found[1]) if found else []
+    kept = [number + unit for number, unit in sizes if int(number) * units[unit] <= MIB]
+    return entry.replace(found[0], f"bytes: [{', '.join(kept)}]") if kept else ""
 
 
 def reference_of(row):
@@ -175,70 +182,6 @@ def reference_of(row):
     loops = "short" if given["policy"] == "nccl_tests" else "long"
     return (("gpu_reference_nccl", given["ranks"]),
             f"{row['benchmark']} {given['bytes']} {given['dtype']} {place} {loops}")
-
-
-class Line:
-    """One case beside the reference, of all rounds: `turns` are (our row, our seconds, the
-    reference's answer). A turn that the reference did not answer is none."""
-
-    measured = False
-
-    def __init__(self, turns):
-        self.rows = [row for row, _, _ in turns]
-        self.row = self.rows[0]
-        self.given = parameters(self.row)
-        self.bytes = int(self.given["bytes"])
-        self.errors = [answer["error"] for _, _, answer in turns if "error" in answer]
-        turns = [turn for turn in turns if "error" not in turn[2]]
-        if not turns:
-            return
-        ours = [seconds for _, seconds, _ in turns]
-        answers = [answer for _, _, answer in turns]
-        theirs = [answer["seconds"] for answer in answers]
-        self.ours, self.theirs = statistics.median(ours), statistics.median(theirs)
-        self.value = statistics.median(float(row["median"]) for row, _, _ in turns)
-        self.spread = (max(answer["high"] for answer in answers) -
-                       min(answer["low"] for answer in answers)) / self.theirs
-        self.apart = (max(theirs) - min(theirs)) / self.theirs
-        self.measured = True
-        self.ratio = self.theirs / self.ours
-        if self.row["benchmark"] == "peer_transfer":
-            self.allowed = PEER
-        else:
-            self.allowed = LARGE if self.bytes >= MIB else max(SMALL, self.spread)
-
-    def verdict(self):
-        if not self.measured:
-            return "not measured"
-        short = 1 - self.allowed - self.ratio
-        return "met" if short <= 0 else "parity" if short <= self.apart else "MISSED"
-
-    def missed(self):
-        return self.verdict() in ("MISSED", "not measured")
-
-    def how(self):
-        """What the other columns do not say."""
-        if self.row["benchmark"] == "peer_transfer":
-            return " ".join((f"{self.given['from']} to {self.given['to']}", self.given["mode"],
-                             self.given["direction"]))
-        return self.given["policy"]
-
-    def text(self):
-        case = (f"| {self.row['benchmark']} | {self.given['ranks']} | {size(self.bytes)} | "
-                f"{self.how()} | ")
-        if not self.measured:
-            return f"{case}| | | | | | | not measured: {self.errors[0]} | |"
-        return (f"{case}{self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
-                f"{self.spread:.1%} | {self.apart:.1%} | {number(self.value)} | "
-                f"{self.ratio:.3f} | {1 - self.allowed:.3f} | {self.verdict()} | "
-                f"{self.row['flags'].replace(';', ' ')} |")
-
-
-def size(value):
-    for unit, name in ((1 << 30, "GiB"), (MIB, "MiB"), (1 << 10, "KiB")):
-        if value >= unit:
-            return f"{value / unit:.4g} {name}"
-    return f"{value} B"
 
 
 def ring_lines(campaigns):
@@ -317,14 +260,16 @@ def collective_lines(campaigns, judged, beside, command):
              "Times in us, medians. By policy: `assay`, ours of samples of at least 10 ms, of the "
              "slowest rank, the reference of loops as long, of the mean over ranks; `nccl_tests`, "
              "both of nccl-tests' loop of 20 calls, of the mean over ranks. Both are medians "
-             "over the rounds, which run ours and the reference in turns, each with ranks started "
-             "anew. Spread is the reference's from the 5th to the 95th percentile over all rounds, "
-             "apart how far its rounds' medians lie apart. The ratio is the reference's time over "
-             "ours; the bar is 1% from 1 MiB on, below it 3% or the spread, and 2% for "
-             "peer copies; parity: short of the bar by no more than the reference is from itself "
-             "in another round. GB/s is the bus bandwidth.", "",
-             "| benchmark | ranks | bytes | | ours | reference | spread | apart | GB/s | ratio | "
-             "bar | | flags |", "|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
+             "over starts, in turns, each with ranks of its own. Spread is the reference's "
+             "from the 5th to the 95th percentile, the median over starts; apart how far the "
+             "starts' medians lie apart, of ours and of the reference. The ratio is the "
+             "reference's time over ours; the bar is 1% from 1 MiB on, below it 3% or the "
+             "spread, and 2% for peer copies. Parity: short of it, and yet the starts do not tell "
+             "ours from what would meet it (Wilcoxon's exact one-sided test, 5%). GB/s is the bus "
+             "bandwidth.", "",
+             "| benchmark | ranks | bytes | | ours | reference | spread | starts | apart, ours | "
+             "reference's | GB/s | ratio | bar | | flags |",
+             "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += [one.text() for one in judged]
     lines += ["", "## Our ring against NCCL's all-reduce", "",
               "| ranks | bytes | ring, bus GB/s | NCCL, bus GB/s | ratio | bar 0.75 (0.90) "
@@ -408,10 +353,15 @@ def main():
     parser.add_argument("--campaign", default=os.path.join(HERE, "../../examples/collectives.yaml"))
     parser.add_argument("--only", nargs="*", default=[],
                         help="entries that contain one of these; slow_rank, network")
+    parser.add_argument("--ranks", nargs="*", type=int, default=[],
+                        help="of the rank counts of the campaign only these")
     parser.add_argument("--rounds", type=int, default=3,
                         help="ours and the reference in turns so many times; 3 if not given")
+    parser.add_argument("--starts", type=int, default=9,
+                        help="the same for the sizes up to 1 MiB; 9 if not given")
     parser.add_argument("--seconds", type=float, default=float("inf"),
-                        help="begin no entry after this time; the report names what is left out")
+                        help="begin no entry and no further turn after this time; the report "
+                             "names the entries left out")
     arguments = parser.parse_args()
     deadline = time.monotonic() + arguments.seconds
     head, listed = entries(arguments.campaign)
@@ -428,7 +378,7 @@ def main():
             print(f"skipped: this node has {gpus} GPUs, and a collective needs two")
             return SKIPPED
         campaigns, reference = Campaigns(stack), Reference(arguments.references)
-        chosen = [(index, fitted(entry, gpus)) for index, entry in enumerate(listed)
+        chosen = [(index, fitted(entry, gpus, arguments.ranks)) for index, entry in enumerate(listed)
                   if not arguments.only or any(word in entry for word in arguments.only)]
         for index, entry in chosen:
             if not entry or "nodes: 2" in entry:
@@ -437,9 +387,12 @@ def main():
                 left_out.append(entry)
                 continue
             turns = {}
-            for turn in range(arguments.rounds):
+            for turn in range(max(arguments.rounds, arguments.starts)):
+                part = entry if turn < arguments.rounds else brief(entry)
+                if not part or (turn > 0 and time.monotonic() > deadline):
+                    break
                 name = f"collectives-{index:02}-{turn + 1}"
-                rows = run_entry(campaigns, head, entry, name, f'name = "{node["name"]}"')
+                rows = run_entry(campaigns, head, part, name, f'name = "{node["name"]}"')
                 beside.update(beside_of(campaigns, name, entry.split()[1].rstrip(":")))
                 known = [(row, reference_of(row)) for row in rows]
                 known = [(row, asked) for row, asked in known if asked]

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import collective_bars
 import collectives
 
 
@@ -90,6 +91,66 @@ class References(unittest.TestCase):
                                  (self.ROW, 1.0, {"seconds": 1.0, "low": 1.0, "high": 1.0})])
         self.assertEqual(line.verdict(), "met")
         self.assertEqual(line.ratio, 1.0)
+
+
+class Starts(unittest.TestCase):
+    FAST, SLOW = 15.07e-6, 15.34e-6  # As NCCL's all-reduce of 1 MiB starts on two H200.
+
+    def line(self, ours, theirs):
+        row = {"benchmark": "all_reduce", "parameters": "bytes=1048576;ranks=2;policy=assay",
+               "median": "1", "flags": ""}
+        return collective_bars.Line(
+            [(row, mine, {"seconds": other, "low": other, "high": other})
+             for mine, other in zip(ours, theirs)])
+
+    def test_chance_is_wilcoxons(self):
+        # All of three slower: one of the twenty ways to divide six.
+        self.assertAlmostEqual(collective_bars.chance_of_slower([4, 5, 6], [1, 2, 3]), 1 / 20)
+        self.assertAlmostEqual(collective_bars.chance_of_slower([1, 2, 3], [4, 5, 6]), 1)
+        # Ranks 1.5, 1.5, 3.5, 3.5: of the six ways one gives 7, four 5, one 3.
+        self.assertAlmostEqual(collective_bars.chance_of_slower([2, 2], [1, 1]), 1 / 6)
+        self.assertAlmostEqual(collective_bars.chance_of_slower([1, 2], [1, 2]), 5 / 6)
+        # From tables of the statistic: 8 and 8, a rank sum of 85 or more is 4.2%, 84 is 5.2%.
+        ours = [4, 6, 9, 11, 12, 13, 14, 16]  # Their ranks.
+        others = [rank for rank in range(1, 17) if rank not in ours]
+        self.assertAlmostEqual(collective_bars.chance_of_slower(ours, others), 0.0415, 4)
+        ours[0], others[others.index(3)] = 3, 4
+        self.assertAlmostEqual(collective_bars.chance_of_slower(ours, others), 0.0524, 4)
+
+    def test_that_chance_explains_are_parity(self):
+        line = self.line([self.SLOW] * 2 + [self.FAST], [self.FAST] * 2 + [self.SLOW])
+        self.assertLess(line.ratio, 0.99)
+        self.assertEqual(line.verdict(), "parity")
+        self.assertFalse(line.missed())
+        self.assertIn("| 3 | 1.8% | 1.8% |", line.text())
+
+    def test_that_are_all_slower_miss(self):
+        self.assertEqual(self.line([self.SLOW] * 3, [self.FAST] * 3).verdict(), "MISSED")
+        # Each mode 2% slower than the reference's.
+        ours = [self.FAST * 1.02] * 4 + [self.SLOW * 1.02] * 5
+        self.assertEqual(self.line(ours, [self.FAST] * 4 + [self.SLOW] * 5).verdict(), "MISSED")
+
+    def test_of_which_there_are_two_tell_by_the_ratio_alone(self):
+        self.assertEqual(self.line([self.SLOW, self.FAST], [self.FAST] * 2).verdict(), "met")
+        self.assertEqual(self.line([self.SLOW] * 2, [self.FAST, self.FAST]).verdict(), "MISSED")
+
+    def test_are_repeated_for_small_sizes_alone(self):
+        entry = "  - all_reduce: {ranks: [2, 4], bytes: [8, 512, 32KiB, 1MiB, 16MiB, 8GiB]}"
+        self.assertEqual(collectives.brief(entry),
+                         "  - all_reduce: {ranks: [2, 4], bytes: [8, 512, 32KiB, 1MiB]}")
+        self.assertEqual(collectives.brief("  - overlap: {ranks: 2, bytes: 256MiB}"), "")
+        self.assertEqual(collectives.brief("  - peer_transfer: {ranks: 8, from: [0, 1]}"), "")
+
+
+class Ranks(unittest.TestCase):
+    def test_that_are_asked_for_remain(self):
+        entry = "  - all_reduce: {ranks: [2, 4, 8], bytes: 1MiB}"
+        self.assertIn("ranks: [2, 4]", collectives.fitted(entry, 4, []))
+        self.assertIn("ranks: [4]", collectives.fitted(entry, 8, [4]))
+        self.assertEqual(collectives.fitted(entry, 4, [8]), "")
+        pairs = "  - peer_transfer: {ranks: 8, from: [0, 7], to: [0, 7]}"
+        self.assertEqual(collectives.fitted(pairs, 8, [2]),
+                         "  - peer_transfer: {ranks: [8], from: [0, 7], to: [0, 7]}")
 
 
 class Words(unittest.TestCase):
