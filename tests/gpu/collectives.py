@@ -130,13 +130,25 @@ def connected(stack):
     return [node for node in listed if node.get("state") == "NODE_STATE_CONNECTED"]
 
 
+def pairs_among(entry):
+    """Among how many GPUs an entry of peer_transfer takes its pairs; 0 for other entries."""
+    found = re.search(r"peer_transfer:.*\branks: (\d+)", entry)
+    return int(found[1]) if found else 0
+
+
+def without_subsets(listed):
+    """The entries without the pairs among fewer GPUs, which the largest such entry has too."""
+    most = max(map(pairs_among, listed), default=0)
+    return [entry for entry in listed if pairs_among(entry) in (0, most)]
+
+
 def fitted(entry, gpus, ranks):
     """The entry without what this machine has no GPUs for; "" if nothing is left.
 
     Of the collectives these are rank counts, and of those only `ranks` if it names any; a
     peer_transfer is of all GPUs, two or more, and of the pairs among them.
     """
-    pairs = "peer_transfer:" in entry
+    pairs = pairs_among(entry) > 0
 
     def kept(name, text):
         numbers = list(map(int, re.findall(r"\d+", text)))
@@ -369,6 +381,7 @@ def main():
         if word not in OTHERS and not any(word in entry for entry in listed):
             parser.error(f"no entry of {arguments.campaign} contains {word}, and it is none of "
                          f"{', '.join(OTHERS)}")
+    listed = without_subsets(listed)
     os.makedirs(arguments.out, exist_ok=True)
     judged, beside, left_out = [], {}, []
     with Stack(arguments.programs, None) as stack:

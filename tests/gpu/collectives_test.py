@@ -152,6 +152,16 @@ class Ranks(unittest.TestCase):
         self.assertEqual(collectives.fitted(pairs, 8, [2]),
                          "  - peer_transfer: {ranks: [8], from: [0, 7], to: [0, 7]}")
 
+    def test_of_pairs_are_all_gpus_once(self):
+        campaign = os.path.join(collectives.HERE, "../../examples/collectives.yaml")
+        listed = collectives.without_subsets(collectives.entries(campaign)[1])
+        pairs = [entry for entry in listed if "peer_transfer" in entry]
+        self.assertEqual(len(pairs), 1)
+        self.assertIn("{ranks: [6], from: [0, 1, 2, 3, 4, 5], to: [0, 1, 2, 3, 4, 5]}",
+                      collectives.fitted(pairs[0], 6, []))
+        self.assertEqual(collectives.without_subsets(["  - reduce: {ranks: 2}"]),
+                         ["  - reduce: {ranks: 2}"])
+
 
 class Words(unittest.TestCase):
     def test_that_nothing_contains_are_refused(self):
