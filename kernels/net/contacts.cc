@@ -5,6 +5,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "common/number_text.h"
+#include "kernels/net/socket.h"
 
 namespace assay {
 
@@ -13,6 +18,11 @@ std::optional<Duration> SilenceOf(int fd) {
   socklen_t size = sizeof info;
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
   return std::chrono::milliseconds(std::min(info.tcpi_last_data_recv, info.tcpi_last_ack_recv));
+}
+
+Status HostLost(int rank, Duration silence) {
+  return PeerTimeout("rank " + std::to_string(rank) + ": its host has not answered for " +
+                     NumberText(std::chrono::duration<double>(silence).count()) + " s");
 }
 
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats) {

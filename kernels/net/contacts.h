@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/status.h"
 #include "kernels/peers.h"
 
 namespace assay {
@@ -24,6 +25,9 @@ inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 // of its kernel included; of one that has ended until it is closed here. nullopt if the kernel
 // does not tell.
 std::optional<Duration> SilenceOf(int fd);
+
+// PEER_TIMEOUT for a rank of whose host nothing has come for `silence`.
+Status HostLost(int rank, Duration silence);
 
 // By the connections of Peers::Heartbeats, on which PeerWatches speak at both ends. Any thread
 // may ask, as long as they are open.

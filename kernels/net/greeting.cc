@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/units.h"
+#include "kernels/net/contacts.h"
 
 namespace assay {
 namespace {
@@ -95,6 +96,54 @@ void AcceptAllWaiting(const Socket& listener, std::vector<Pending>* pending) {
   }
 }
 
+// The hosts of ranks that have come. Until all have nobody speaks to them, and they give this
+// one up when it is cut off: it has to know of that as soon as they do, to say so.
+class ArrivedHosts {
+ public:
+  explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}
+
+  void Add(const Caller& caller, const Socket& socket) {
+    if (caller.purpose != Purpose::kHeartbeats) return;
+    NoticeSilence(socket);
+    if (hosts_.empty()) next_check_ = Clock::Real().Now() + rule_.interval;
+    hosts_.push_back({caller.rank, socket.fd()});
+  }
+
+  MonotonicTime next_check() const { return next_check_; }
+
+  Status Check() {
+    const MonotonicTime now = Clock::Real().Now();
+    if (now < next_check_) return Status::Ok();
+    next_check_ = now + rule_.interval;
+    for (Host& host : hosts_) ASSAY_RETURN_IF_ERROR(CheckHost(&host));
+    return Status::Ok();
+  }
+
+ private:
+  struct Host {
+    int rank;
+    int fd;
+    int silent = 0;     // Checks in a row.
+    bool left = false;  // Its agent tells why.
+  };
+
+  Status CheckHost(Host* host) const {
+    const std::optional<Duration> silence = SilenceOf(host->fd);
+    if (host->left || !silence) return Status::Ok();
+    pollfd entry = {host->fd, POLLRDHUP, 0};
+    const bool ended = poll(&entry, 1, 0) > 0;
+    host->left = ended && *silence < kSilentAfter;
+    if (host->left) return Status::Ok();
+    host->silent = ended || *silence >= rule_.host_patience ? host->silent + 1 : 0;
+    // At the first check this process may just have been stopped, or its host asleep.
+    return host->silent > 1 ? HostLost(host->rank, *silence) : Status::Ok();
+  }
+
+  const HeartbeatRule rule_;
+  std::vector<Host> hosts_;
+  MonotonicTime next_check_ = MonotonicTime::max();
+};
+
 }  // namespace
 
 Result<std::string> NewNonce() {
@@ -122,14 +171,15 @@ Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
 }
 
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
-                     const std::vector<int>& processes, MonotonicTime deadline,
+                     const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived) {
   std::vector<Pending> pending;
+  ArrivedHosts hosts(watch.hosts);
   while (!callers.empty()) {
     std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}};
     for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
-    for (const int process : processes) entries.push_back({process, POLLIN, 0});
-    poll(entries.data(), entries.size(), PollMillis(deadline));
+    for (const int process : watch.processes) entries.push_back({process, POLLIN, 0});
+    poll(entries.data(), entries.size(), PollMillis(std::min(deadline, hosts.next_check())));
     if (Clock::Real().Now() >= deadline) {
       return PeerTimeout("rank " + std::to_string(callers.begin()->rank) +
                          " did not connect in time");
@@ -137,6 +187,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     for (size_t i = pending.size() + 1; i < entries.size(); ++i) {
       if (entries[i].revents != 0) return PeerLost("a rank ended before all had connected");
     }
+    ASSAY_RETURN_IF_ERROR(hosts.Check());
     std::vector<Pending> still_pending;
     for (size_t i = 0; i < pending.size(); ++i) {
       Pending& one = pending[i];
@@ -149,6 +200,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
       if (!caller || callers.count(*caller) == 0) continue;
       if (!SendAll(one.socket, &kWelcome, 1, deadline).ok()) continue;
       callers.erase(*caller);
+      hosts.Add(*caller, one.socket);
       arrived->emplace(*caller, std::move(one.socket));
     }
     pending = std::move(still_pending);

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/status.h"
+#include "kernels/net/peer_watch.h"
 #include "kernels/net/socket.h"
 
 namespace assay {
@@ -44,13 +45,21 @@ struct Caller {
   }
 };
 
+// What ends the wait for callers early.
+struct AcceptWatch {
+  // pidfds of ranks on this machine: PEER_LOST as soon as one has ended.
+  std::vector<int> processes;
+  // PEER_TIMEOUT naming a rank that has come, for heartbeats, and whose host has not answered
+  // for `host_patience`. Asked every `interval`.
+  HeartbeatRule hosts;
+};
+
 // Waits until each of `callers` has connected to `listener` and greeted. Strangers,
 // wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
 // The error names the lowest rank that is missing, or that of the gang's nonce which greets
 // in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that came.
-// PEER_LOST as soon as one of `processes`, pidfds of ranks on this machine, has ended.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
-                     const std::vector<int>& processes, MonotonicTime deadline,
+                     const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
 
 // As AcceptCallers, one connection for messages from each of `ranks`.

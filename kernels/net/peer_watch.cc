@@ -110,9 +110,7 @@ Status PeerWatch::LostHost(const Watched& one) const {
   // With one beat this rank may just have been stopped, or its host asleep.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
                               : one.silent > 1 && *silence >= rule_.host_patience;
-  if (!lost) return Status::Ok();
-  return PeerTimeout("rank " + std::to_string(one.rank) + ": its host has not answered for " +
-                     NumberText(std::chrono::duration<double>(*silence).count()) + " s");
+  return lost ? HostLost(one.rank, *silence) : Status::Ok();
 }
 
 }  // namespace assay

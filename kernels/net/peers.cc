@@ -152,7 +152,7 @@ class TcpRendezvous : public Rendezvous {
     }
     const MonotonicTime deadline = Clock::Real().Now() + timeout;
     ASSAY_RETURN_IF_ERROR(
-        AcceptCallers(listener_, nonce_, std::move(callers), processes, deadline, &arrived_));
+        AcceptCallers(listener_, nonce_, std::move(callers), {processes, {}}, deadline, &arrived_));
     return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(arrived_)));
   }
 

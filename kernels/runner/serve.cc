@@ -196,6 +196,8 @@ class Session {
     }
     const std::vector<PeerConnection> arrived = rendezvous->Heartbeats();
     absent_ = ContactsOf(arrived);
+    // One of them has fallen silent; others may yet have come.
+    if (!absent_.silent.empty() && !absent_.heard.empty()) return;
     for (int rank = 1; rank < start_.world_size(); ++rank) {
       const bool came = std::any_of(arrived.begin(), arrived.end(),
                                     [&](const PeerConnection& one) { return one.rank == rank; });

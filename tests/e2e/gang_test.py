@@ -366,6 +366,9 @@ class GangTest(unittest.TestCase):
     def test_rank_0_that_reaches_nobody_at_the_rendezvous(self):
         self.expect("ready", "gang_link", victim=0, retries=0)
 
+    def test_rank_0_that_is_cut_off_while_it_waits_for_one(self):
+        self.expect("rendezvous", "gang_link", ranks=4, victim=0, retries=0)
+
     def test_rank_that_reaches_nobody_while_measuring(self):
         self.expect("measure", "gang_link", retries=0)
 

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <future>
+#include <map>
+#include <utility>
 
 #include "kernels/net/contacts.h"
 #include "kernels/net/greeting.h"
@@ -161,6 +163,45 @@ TEST(Peers, WhoHadComeWhenTheMeetingFailedIsKnown) {
   EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).heard, ElementsAre(2));
   EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).silent, ElementsAre());
   EXPECT_THAT(ContactsOf((*rank2)->Heartbeats()).heard, ElementsAre(0));
+}
+
+// Rank 2 of 3 connects for heartbeats and says nothing more, so that its host seems silent soon.
+class SilentCaller : public testing::Test {
+ protected:
+  SilentCaller() : listener_(ListenOn(point_.host, &point_.port)) {
+    const MonotonicTime soon = Clock::Real().Now() + 5s;
+    auto caller = ConnectTo(point_.host, point_.port, soon);
+    const std::string greeting = "assay-beat/3 " + point_.nonce + "00000002";
+    EXPECT_TRUE(SendAll(*caller, greeting.data(), greeting.size(), soon).ok());
+    caller_ = *std::move(caller);
+  }
+
+  Status Accept(Duration timeout) {
+    AcceptWatch watch;
+    watch.hosts.interval = 10ms;
+    watch.hosts.host_patience = 50ms;
+    std::map<Caller, Socket> arrived;
+    return AcceptCallers(*listener_, point_.nonce,
+                         {{1, Purpose::kHeartbeats}, {2, Purpose::kHeartbeats}}, watch,
+                         Clock::Real().Now() + timeout, &arrived);
+  }
+
+  MeetingPoint point_{"127.0.0.1", 0, std::string(32, 'a')};
+  Result<Socket> listener_;
+  Socket caller_;
+};
+
+TEST_F(SilentCaller, IsNamedWhileOthersAreAwaited) {
+  const Status status = Accept(20s);
+  EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+  EXPECT_THAT(status.message(), HasSubstr("rank 2: its host has not answered for"));
+}
+
+TEST_F(SilentCaller, MayHaveLeftWhileItsHostAnswers) {
+  caller_ = Socket();
+  const Status status = Accept(300ms);
+  EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+  EXPECT_THAT(status.message(), HasSubstr("rank 1 did not connect in time"));
 }
 
 TEST(Peers, ARankOfAnotherVersionIsNamed) {
