@@ -57,8 +57,9 @@ void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state)
     if (static_cast<int>(beat.reported.size()) == kMaxReportedJobs) break;
     beat.reported.push_back({job.job_id(), job.epoch()});
   }
-  running_.NoteReported(node_id, beat.reported);
   const std::optional<Agent> agent = sessions_.Find(node_id);
+  if (agent) beat.node_name = agent->name;
+  running_.NoteReported(node_id, beat.node_name, beat.reported);
   if (!agent) return;
   beat.missing = running_.MissingAt(node_id, agent->instance_id, beat.reported, options_.heartbeat);
   {
@@ -127,7 +128,7 @@ Status Heartbeats::Renew(const Batch& batch, Held& held) {
 }
 
 void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held& held) {
-  running_.NoteReported(node_id, beat.reported);  // For those adopted just now.
+  running_.NoteReported(node_id, beat.node_name, beat.reported);  // For those adopted just now.
   v1::CoordinatorMessage renewal;
   renewal.mutable_lease_renewal()->set_sequence(beat.state.sequence());
   *renewal.mutable_lease_renewal()->mutable_lease() = ToProto(options_.lease);
@@ -167,13 +168,14 @@ Status Heartbeats::ResolveMissing(const std::string& node_id, const RunningJobs:
   // Finished meanwhile, and only its record was a moment old.
   if (!running_.Find(missing.job)) return Status::Ok();
   if (job->second.cancel_requested) return attempts_.Fail(job->second, Cancelled());
+  const std::string agent = "the agent of node " + running_.NameOf(missing.job, node_id);
   if (missing.agent_restarted) {
     return attempts_.Fail(job->second,
-                          AgentLost(node_id, "the agent restarted while it ran the job"));
+                          AgentLost(node_id, agent + " restarted while it ran the job"));
   }
   if (missing.gang_started) {
     return attempts_.Fail(job->second,
-                          AgentLost(node_id, "the agent has lost its part of a running gang"));
+                          AgentLost(node_id, agent + " has lost its part of a running gang"));
   }
   attempts_.AssignTo(job->second, node_id);
   return Status::Ok();

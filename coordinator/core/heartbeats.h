@@ -34,6 +34,7 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
 
  private:
   struct Beat {
+    std::string node_name;
     v1::AgentState state;
     std::vector<storage::JobEpoch> reported;
     std::vector<RunningJobs::Missing> missing;

@@ -89,7 +89,8 @@ std::string RunningJobs::NameOf(const JobEpoch& job, const std::string& node_id)
   return member->second.name;
 }
 
-void RunningJobs::NoteReported(const std::string& node_id, const std::vector<JobEpoch>& jobs) {
+void RunningJobs::NoteReported(const std::string& node_id, const std::string& name,
+                               const std::vector<JobEpoch>& jobs) {
   MutexLock lock(mutex_);
   for (const JobEpoch& job : jobs) {
     Entry* entry = FindEntry(job);
@@ -98,6 +99,7 @@ void RunningJobs::NoteReported(const std::string& node_id, const std::vector<Job
     if (member == entry->members.end()) continue;
     member->second.reported = true;
     member->second.last_seen = clock_.Now();
+    if (!name.empty()) member->second.name = name;
   }
 }
 

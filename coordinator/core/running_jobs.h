@@ -63,11 +63,13 @@ class RunningJobs {
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
 
-  // The node's name, also when it has left; its id if this process assigned it nothing.
+  // The node's name, also when it has left; its id if this process heard nothing of it.
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
-  // A State from `node_id` that lists these jobs.
-  void NoteReported(const std::string& node_id, const std::vector<storage::JobEpoch>& jobs);
+  // A State from `node_id` that lists these jobs. `name` as in NoteAssigned; empty if the agent
+  // has left meanwhile.
+  void NoteReported(const std::string& node_id, const std::string& name,
+                    const std::vector<storage::JobEpoch>& jobs);
 
   // A GangReady: the answer is empty until every agent of the gang is ready, then a
   // GangGo to each; later repetitions get the GangGo again. GangGo has the token of rank

@@ -245,6 +245,43 @@ TEST_F(GangSessionTest, AGangThatBeganInPartEndsAfterARestart) {
   EXPECT_NE(a2->Last(Kind::kCancel), nullptr);
 }
 
+TEST_F(GangSessionTest, AnAgentThatIsBackWithoutItsPartIsNamed) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
+  v1::Node restarted = b_;
+  restarted.mutable_description()->set_agent_instance_id("another");
+  const auto again = Attach(restarted);
+  executor->Advance(std::chrono::seconds(10));
+  SayState(again, {});
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.node_id(), b_.description().node_id());
+  EXPECT_EQ(failure.message(), "the agent of node b restarted while it ran the job");
+}
+
+TEST_F(GangSessionTest, AnAgentThatLeavesAnAdoptedGangIsNamed) {
+  const auto a = Attach(a_);
+  Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  Restart();
+  const auto a2 = Attach(a_);
+  const auto b2 = Attach(b_);
+  for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
+  b2->session->OnClosed();
+  for (int second = 0; second < 60; second += 5) {
+    clock.Advance(std::chrono::seconds(5));
+    executor->RunReady();
+    SayState(a2, {EpochOf(job)});
+  }
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_THAT(failure.message(), HasSubstr("the agent of node b has not spoken of the job"));
+}
+
 TEST_F(GangSessionTest, AGangEndsWithItsFirstFailure) {
   const auto a = Attach(a_);
   const auto b = Attach(b_);
