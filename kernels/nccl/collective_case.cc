@@ -175,8 +175,14 @@ Status CollectiveCase::Enqueue(int64_t set) {
   });
 }
 
+Status CollectiveCase::MakeRoom() {
+  // nccl-tests' loops are short and end with an empty stream. They have no time for events.
+  if (as_nccl_tests_) return Status::Ok();
+  return queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout);
+}
+
 Status CollectiveCase::Iterate() {
-  ASSAY_RETURN_IF_ERROR(queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout));
+  ASSAY_RETURN_IF_ERROR(MakeRoom());
   ASSAY_RETURN_IF_ERROR(BeforeIteration(stream_.get()));
   last_set_ = rotation_.Next();
   return Enqueue(last_set_);
@@ -184,7 +190,7 @@ Status CollectiveCase::Iterate() {
 
 Status CollectiveCase::Launch() {
   if (captured_ == nullptr) return Iterate();
-  ASSAY_RETURN_IF_ERROR(queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout));
+  ASSAY_RETURN_IF_ERROR(MakeRoom());
   last_set_ = captured_last_;
   return captured_->Launch(stream_.get());
 }

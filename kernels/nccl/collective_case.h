@@ -83,6 +83,8 @@ class CollectiveCase : public Case {
   // One launch: an iteration, or a replay of launches_ of them.
   Status Launch();
   Status Enqueue(int64_t set);
+  // Waits until another launch fits in the stream.
+  Status MakeRoom();
   // The set that `iterations` more iterations, in launches, will end with.
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
