@@ -55,7 +55,8 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 
 // OK at every rank if `mine` is OK at every rank; else at every rank the error of
 // the lowest failing one, with its code and reason, the message naming the rank: "rank 2: ...".
-// One that begins so already, as after an earlier Agree, stays as it is.
+// One that begins so already, as after an earlier Agree, stays as it is. Another error goes
+// before PEER_LOST, which it brought about.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
 // How long ranks wait for one another outside the timed window: a slow rank may

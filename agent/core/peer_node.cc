@@ -1,5 +1,7 @@
 #include "agent/core/peer_node.h"
 
+#include <string_view>
+
 #include "common/leading_rank.h"
 
 namespace assay::agent {
@@ -18,12 +20,22 @@ std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spe
   return NodeOfRank(rank->rank, spec);
 }
 
-std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec) {
-  const std::optional<LeadingRank> rank = LeadingRankOf(message);
-  const std::optional<int> node = rank ? NodeOfRank(rank->rank, spec) : std::nullopt;
-  if (!node) return message;
-  return message.substr(0, rank->end) + " on node " + spec.node_names(*node) +
-         message.substr(rank->end);
+std::string NamePeersNodes(const std::string& message, const v1::JobSpec& spec) {
+  std::string named;
+  std::string_view rest = message;
+  for (size_t at = 0; (at = rest.find("rank ", at)) != std::string_view::npos;) {
+    const bool word = at == 0 || rest[at - 1] == ' ';
+    const std::optional<LeadingRank> rank = word ? LeadingRankOf(rest.substr(at)) : std::nullopt;
+    const std::optional<int> node = rank ? NodeOfRank(rank->rank, spec) : std::nullopt;
+    if (!node) {
+      ++at;
+      continue;
+    }
+    named.append(rest.substr(0, at + rank->end)).append(" on node " + spec.node_names(*node));
+    rest.remove_prefix(at + rank->end);
+    at = 0;
+  }
+  return named.append(rest);
 }
 
 }  // namespace assay::agent

@@ -17,7 +17,7 @@ std::optional<int> NodeOfRank(int rank, const v1::JobSpec& spec);
 std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spec);
 
 // "rank 2 has not answered" becomes "rank 2 on node g3 has not answered", if the gang is on
-// several nodes and has the rank with which the message begins.
-std::string NamePeersNode(const std::string& message, const v1::JobSpec& spec);
+// several nodes, of each rank that it has.
+std::string NamePeersNodes(const std::string& message, const v1::JobSpec& spec);
 
 }  // namespace assay::agent

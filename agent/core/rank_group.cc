@@ -285,7 +285,7 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
   v1::Failure mine =
       MakeFailure(failure.failure_class(), failure.reason(),
                   Who(*state) + ": " +
-                      (lost_peer ? NamePeersNode(failure.message(), options_.spec) + Where(*state)
+                      (lost_peer ? NamePeersNodes(failure.message(), options_.spec) + Where(*state)
                                  : failure.message()),
                   failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
   if (lost_peer) {

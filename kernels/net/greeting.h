@@ -66,6 +66,10 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
+// How long ranks that have agreed where to meet may take for a connection that carries data.
+// Shorter than kPeerTimeout, for which the others wait for the word of those two.
+inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
+
 // Connects and greets; tries again until `deadline`.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline);

@@ -1,5 +1,6 @@
 #include "kernels/net/pair.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -53,7 +54,7 @@ Result<std::vector<Socket>> ConnectPair(Peers& peers, const std::string& address
   std::string where = listens ? point.ToString() : "";
   ASSAY_RETURN_IF_ERROR(peers.Broadcast(&where, timeout));
   ASSAY_ASSIGN_OR_RETURN(const MeetingPoint there, MeetingPoint::Parse(where));
-  const MonotonicTime deadline = Clock::Real().Now() + timeout;
+  const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   auto sockets = listens ? Accept(listener, point.nonce, connections, deadline)
                          : Connect(there, connections, deadline);
   ASSAY_RETURN_IF_ERROR(Agree(peers, sockets.status(), timeout));

@@ -212,13 +212,16 @@ Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
   // A rank that waited in vain knows more than that the others cannot be reached.
   if (!all.ok()) return mine.reason() == "PEER_TIMEOUT" ? mine : all.status();
+  Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {
     const Status status = DecodeStatus((*all)[rank]);
-    if (status.ok()) continue;
+    // Ranks are lost by the one that tells why.
+    if (status.ok() || (!agreed.ok() && status.reason() == "PEER_LOST")) continue;
     // An agreed error that a rank brings again is that of the rank which it names.
-    return ErringRankOf(status.message()) ? status : NameRank(static_cast<int>(rank), status);
+    agreed = ErringRankOf(status.message()) ? status : NameRank(static_cast<int>(rank), status);
+    if (agreed.reason() != "PEER_LOST") break;
   }
-  return Status::Ok();
+  return agreed;
 }
 
 Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address) {

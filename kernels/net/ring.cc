@@ -44,15 +44,21 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
   const int previous = (peers.rank() + world_size - 1) % world_size;
   ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point,
                          MeetingPoint::Parse(points[static_cast<size_t>(next)]));
-  const MonotonicTime deadline = Clock::Real().Now() + timeout;
+  const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   const Caller me = {peers.rank(), Purpose::kMessages};
   // Everybody connects while accepting: one after the other would wait in a circle.
   auto connected =
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
   auto to_next = connected.get();
-  const Status met = accepted.ok() ? to_next.status() : accepted.status();
-  ASSAY_RETURN_IF_ERROR(Agree(peers, met, timeout));
+  const Status called =
+      to_next.ok() ? Status::Ok()
+                   : to_next.status().WithContext("connection to rank " + std::to_string(next));
+  ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
+  // The receiver hears of a host that falls silent, and its rank is named. What is sent may wait
+  // for a neighbour that is still busy.
+  NoticeSilentHost(*to_next);
+  NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));
 }
 

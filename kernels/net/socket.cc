@@ -38,6 +38,19 @@ Socket NewSocket(const addrinfo& address) {
                        address.ai_protocol));
 }
 
+constexpr int kUnansweredMillis = 11'000;
+
+// An option that is a help and no need: what a kernel refuses it leaves as it was.
+void SetIfPossible(const Socket& socket, int level, int name, int value) {
+  setsockopt(socket.fd(), level, name, &value, sizeof value);
+}
+
+// Of a connection that has ended with `errno`.
+Status Lost() {
+  return errno == ETIMEDOUT ? PeerTimeout("the host at the other end has not answered")
+                            : PeerLost(std::strerror(errno));
+}
+
 void SendAtOnce(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -57,20 +70,17 @@ Status PeerTimeout(std::string message) {
   return Status(Code::kDeadlineExceeded, "PEER_TIMEOUT", std::move(message));
 }
 
-// Each option is a help and no need: what a kernel refuses it leaves as it was.
 void NoticeSilence(const Socket& socket) {
-  struct Option {
-    int level;
-    int name;
-    int value;
-  };
-  constexpr int kUnansweredMillis = 11'000;  // Data, or 5 s of silence and three probes.
-  for (const Option& option :
-       {Option{SOL_SOCKET, SO_KEEPALIVE, 1}, Option{IPPROTO_TCP, TCP_KEEPIDLE, 5},
-        Option{IPPROTO_TCP, TCP_KEEPINTVL, 2}, Option{IPPROTO_TCP, TCP_KEEPCNT, 3},
-        Option{IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis}}) {
-    setsockopt(socket.fd(), option.level, option.name, &option.value, sizeof option.value);
-  }
+  NoticeSilentHost(socket);
+  SetIfPossible(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis);
+}
+
+// Five seconds of silence and three probes: as long as kUnansweredMillis.
+void NoticeSilentHost(const Socket& socket) {
+  SetIfPossible(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  SetIfPossible(socket, IPPROTO_TCP, TCP_KEEPIDLE, 5);
+  SetIfPossible(socket, IPPROTO_TCP, TCP_KEEPINTVL, 2);
+  SetIfPossible(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 Result<Socket> ListenOn(const std::string& host, int* port) {
@@ -140,14 +150,14 @@ Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size) {
   if (got > 0) return static_cast<size_t>(got);
   if (got == 0) return PeerLost("the connection was closed");
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return size_t{0};
-  return PeerLost(std::strerror(errno));
+  return Lost();
 }
 
 Result<size_t> SendSome(const Socket& socket, const void* data, size_t size) {
   const ssize_t sent = send(socket.fd(), data, size, MSG_NOSIGNAL);
   if (sent >= 0) return static_cast<size_t>(sent);
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return size_t{0};
-  return PeerLost(std::strerror(errno));
+  return Lost();
 }
 
 Status ReceiveAll(const Socket& socket, void* data, size_t size, MonotonicTime deadline) {

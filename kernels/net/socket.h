@@ -48,6 +48,10 @@ Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadli
 // though nothing is said on it.
 void NoticeSilence(const Socket& socket);
 
+// The same while nothing is sent. Data may wait for as long as the other end does not read it,
+// where NoticeSilence ends the connection.
+void NoticeSilentHost(const Socket& socket);
+
 // Until `fd` is ready for `events` (POLLIN, POLLOUT) or at its end.
 Status WaitFor(int fd, short events, MonotonicTime deadline);
 

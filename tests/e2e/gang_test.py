@@ -32,6 +32,8 @@ PHASES = ("prepare", "ready", "rendezvous", "verify", "warm_up", "measure", "fin
 # rank never comes), a node's cables pulled, or the one to the other nodes alone, the coordinator
 # killed and started again.
 KINDS = ("runner", "agent", "stop", "partition", "gang_link", "coordinator")
+# Drawn never, for rank 0 must be neither: the way between the victim and the next rank cut.
+PART = "part"
 
 GANG = """
 name: gang
@@ -55,7 +57,7 @@ EARLY_STOPS = {"prepare": (TIMEOUT, 125), "ready": (45, 65), "rendezvous": (45, 
 # three for the cause to be told, two heartbeats or a lease for an agent, ten seconds for a
 # host that fell silent, fifteen of a rank's heartbeats for one that is stopped.
 BOUNDS = {"runner": 20, "agent": 25, "stop": 40, "partition": 30, "gang_link": 30,
-          "coordinator": 150}
+          "coordinator": 150, PART: 30}
 # Of a gang that cannot meet: half a minute at the rendezvous more.
 MEETING = 30
 
@@ -76,10 +78,10 @@ class Trial:
     @property
     def unknowable(self):
         """Two ranks do not reach each other: there is no third to tell whose fault it is, or it
-        is rank 0, which hears all, that says nothing."""
+        is rank 0, which hears all, that says nothing, or it reaches both."""
         if self.early_stop:  # Of a runner that is never ready its agent knows.
             return self.phase != "prepare" and (self.ranks == 2 or self.victim == 0)
-        return self.kind == "gang_link" and self.ranks == 2
+        return self.kind == PART or self.kind == "gang_link" and self.ranks == 2
 
     def __str__(self):
         return (f"{self.kind} at {self.phase}, rank {self.victim} of {self.ranks}, "
@@ -93,6 +95,7 @@ CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
            "GANG_NOT_STARTED": "INFRASTRUCTURE", "LEASE_LOST": "INFRASTRUCTURE"}
 REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
            "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"}, "gang_link": {"PEER_TIMEOUT"},
+           PART: {"PEER_TIMEOUT"},
            # The last where a rank's agent has not come back within a lease and ends it, and
            # another's, which has, tells of it first.
            "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "AGENT_LOST", "PEER_LOST"}}
@@ -118,6 +121,8 @@ class Run:
         self._kill()
         self._await_end_of_attempt()
         took = time.monotonic() - killed
+        if self.trial.kind == PART:
+            self.fleet.network.part(self.victim, self.next_of_victim, True)
         self.fleet.repair()
         self._expect_policy()
         self._expect_nothing_left()
@@ -126,6 +131,10 @@ class Run:
     @property
     def victim(self):
         return self.members[self.trial.victim]
+
+    @property
+    def next_of_victim(self):
+        return self.members[(self.trial.victim + 1) % self.trial.ranks]
 
     def _begin(self):
         fleet, trial = self.fleet, self.trial
@@ -192,10 +201,12 @@ class Run:
             fleet.network.plug_gang_link(self.victim, False)
             for pid in self.pids:
                 _continue(pid)
+        elif kind == PART:
+            fleet.network.part(self.victim, self.next_of_victim, False)
         else:
             fleet.coordinator.kill()
             fleet.restart_coordinator("--log-level", "debug")
-        if kind in ("stop", "gang_link"):
+        if kind in ("stop", "gang_link", PART):
             for gate in fleet.gates.values():
                 gate.open()
 
@@ -205,7 +216,7 @@ class Run:
         bound, reasons = BOUNDS[trial.kind], REASONS[trial.kind]
         if trial.early_stop:
             bound, reasons = EARLY_STOPS[trial.phase][1], EARLY_STOP_REASONS[trial.phase]
-        if trial.kind == "gang_link" and trial.phase in PHASES[:3]:
+        if trial.kind in ("gang_link", PART) and trial.phase in PHASES[:3]:
             bound += MEETING
         if trial.kind == "coordinator":
             self._await_adoption(bound, reasons)
@@ -235,6 +246,10 @@ class Run:
         if self.trial.kind == "stop" and not self.trial.early_stop:
             rank = f"rank {self.trial.victim} on node {self.victim}"
             return f"{rank} has not answered for 15 s:" in message
+        if self.trial.kind == PART:
+            one = f"rank {self.trial.victim} on node {self.victim}"
+            other = f"rank {self.trial.victim + 1} on node {self.next_of_victim}"
+            return re.search(rf"{one}: [^:]*{other}|{other}: [^:]*{one}", message)
         if self.trial.unknowable:
             return re.search("nodes (g[0-9]) and (g[0-9]) do not reach each other", message)
         return re.search(rf"\b({self.victim}|rank {self.trial.victim})\b", message)
@@ -377,6 +392,12 @@ class GangTest(unittest.TestCase):
 
     def test_two_ranks_that_do_not_reach_each_other(self):
         self.expect("measure", "gang_link", ranks=2, retries=0)
+
+    def test_two_of_three_ranks_that_never_reach_each_other(self):
+        self.expect("ready", PART, retries=0)
+
+    def test_two_of_three_ranks_that_lose_each_other(self):
+        self.expect("measure", PART, retries=0)
 
     def test_rank_frozen_while_measuring(self):
         self.expect("measure", "stop")

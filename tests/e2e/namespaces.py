@@ -104,6 +104,16 @@ class Network:
         """The cable to the other nodes alone."""
         _run("ip", "link", "set", _gang_cable(name), "up" if connected else "down")
 
+    def part(self, one, other, connected):
+        """Two nodes' way to each other alone, of gang_addresses: what they send goes nowhere."""
+        for sender, receiver in ((one, other), (other, one)):
+            neighbour = (self.gang_addresses[receiver], "dev", "eth1")
+            if connected:
+                _run("ip", "-n", sender, "neigh", "del", *neighbour)
+            else:
+                _run("ip", "-n", sender, "neigh", "replace", *neighbour, "lladdr",
+                     "02:00:00:00:00:99", "nud", "permanent")
+
     def processes(self):
         """Process ids by namespace."""
         found = {name: set() for name in self.addresses}

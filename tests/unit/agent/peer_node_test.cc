@@ -8,11 +8,18 @@ namespace assay::agent {
 namespace {
 
 TEST(PeerNodeTest, NamesTheNodeOfARank) {
-  EXPECT_EQ(NamePeersNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})),
+  EXPECT_EQ(NamePeersNodes("rank 2 is silent", GangOf(3, {"a", "b", "c"})),
             "rank 2 on node c is silent");
   EXPECT_EQ(SilentNode("rank 2 is silent", GangOf(3, {"a", "b", "c"})), 2);
-  EXPECT_EQ(NamePeersNode("rank 0: it ended", GangOf(2, {"a", "b"})), "rank 0 on node a: it ended");
-  EXPECT_EQ(NamePeersNode("rank 11", GangOf(16, {"a", "b"})), "rank 11 on node b");
+  EXPECT_EQ(NamePeersNodes("rank 0: it ended", GangOf(2, {"a", "b"})),
+            "rank 0 on node a: it ended");
+  EXPECT_EQ(NamePeersNodes("rank 11", GangOf(16, {"a", "b"})), "rank 11 on node b");
+}
+
+TEST(PeerNodeTest, NamesTheNodesOfAllRanks) {
+  const v1::JobSpec gang = GangOf(3, {"a", "b", "c"});
+  EXPECT_EQ(NamePeersNodes("case 0: rank 1: exchange with rank 2: no rank 3", gang),
+            "case 0: rank 1 on node b: exchange with rank 2 on node c: no rank 3");
 }
 
 TEST(PeerNodeTest, RanksAreNumberedNodeByNode) {
@@ -26,19 +33,19 @@ TEST(PeerNodeTest, RanksAreNumberedNodeByNode) {
 TEST(PeerNodeTest, LeavesOtherMessagesAlone) {
   const v1::JobSpec gang = GangOf(4, {"a", "b"});
   for (const char* message : {"", "rank", "rank ", "rank x", "rank 4 is silent", "rank -1",
-                              "rank 99999999999999999999", "ranks 1 and 2", "no rank 1"}) {
-    EXPECT_EQ(NamePeersNode(message, gang), message);
+                              "rank 99999999999999999999", "ranks 1 and 2", "a crank 1"}) {
+    EXPECT_EQ(NamePeersNodes(message, gang), message);
     EXPECT_EQ(SilentNode(message, gang), std::nullopt) << message;
   }
-  EXPECT_EQ(NamePeersNode("rank 1 is silent", GangOf(2, {"a"})), "rank 1 is silent");
-  EXPECT_EQ(NamePeersNode("rank 1 is silent", GangOf(3, {"a", "b"})), "rank 1 is silent");
+  EXPECT_EQ(NamePeersNodes("rank 1 is silent", GangOf(2, {"a"})), "rank 1 is silent");
+  EXPECT_EQ(NamePeersNodes("rank 1 is silent", GangOf(3, {"a", "b"})), "rank 1 is silent");
 }
 
 // It may have waited for another, as the rank that says so did.
 TEST(PeerNodeTest, ARankWhoseMessageDidNotComeIsNoSilentOne) {
   const v1::JobSpec gang = GangOf(3, {"a", "b", "c"});
   EXPECT_EQ(SilentNode("rank 0: no answer in time", gang), std::nullopt);
-  EXPECT_EQ(NamePeersNode("rank 0: no answer in time", gang),
+  EXPECT_EQ(NamePeersNodes("rank 0: no answer in time", gang),
             "rank 0 on node a: no answer in time");
 }
 

@@ -72,6 +72,21 @@ TEST(Peers, AgreeGivesEveryRankTheFirstFailure) {
   });
 }
 
+TEST(Peers, AgreePrefersTheErrorThatCostTheOthersTheirPeer) {
+  const auto agreed = [](const std::vector<Status>& by_rank) {
+    std::string message;
+    RunGang(static_cast<int>(by_rank.size()), [&](std::unique_ptr<Peers> peers) {
+      const auto rank = static_cast<size_t>(peers->rank());
+      const Status status = Agree(*peers, by_rank[rank], 10s);
+      if (rank == 0) message = status.message();
+    });
+    return message;
+  };
+  const Status lost = PeerLost("closed");
+  EXPECT_EQ(agreed({lost, lost, PeerTimeout("stalled"), PeerTimeout("late")}), "rank 2: stalled");
+  EXPECT_EQ(agreed({Status::Ok(), lost, lost}), "rank 1: closed");
+}
+
 TEST(Peers, LostRankIsNamedWhileAnotherIsWaitedFor) {
   std::atomic<bool> noticed{false};
   RunGang(3, [&](std::unique_ptr<Peers> peers) {
