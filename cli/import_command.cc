@@ -61,11 +61,14 @@ Result<std::string> ReadInput(const std::string& path) {
   return text;
 }
 
+// As people know it.
+std::string FileText(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 // "import: log.txt" of "/tmp/log.txt".
 std::string NameOf(const ImportOptions& options) {
   if (!options.name.empty()) return options.name;
-  if (options.file == "-") return "import: standard input";
-  return "import: " + options.file.substr(options.file.rfind('/') + 1);
+  const std::string file = FileText(options.file);
+  return "import: " + file.substr(file.rfind('/') + 1);
 }
 
 // The same for the same file under the same name, so that it is stored once.
@@ -200,7 +203,7 @@ std::string Counted(const v1::ImportResultsRequest& request) {
       [](const v1::CaseResult& result) { return result.outcome() == v1::CASE_OUTCOME_FAILED; });
   return std::to_string(count) + (count == 1 ? " result of " : " results of ") +
          Sanitize(request.provenance().imported_from()) +
-         (failed == 0 ? "" : ", of which " + std::to_string(failed) + " failed verification");
+         (failed == 0 ? "" : " (of which " + std::to_string(failed) + " failed verification)");
 }
 
 ExitCode Store(Context& context, const ImportOptions& options,
@@ -257,17 +260,20 @@ ExitCode Import(Context& context, const ImportOptions& given) {
   const Result<std::string> text = ReadInput(options.file);
   if (!text.ok()) return Report(text.status());
   const Result<imports::Imported> imported = options.read(*text, options.origin);
-  if (!imported.ok()) return Report(imported.status().WithContext(options.file));
+  if (!imported.ok()) return Report(imported.status().WithContext(FileText(options.file)));
   const v1::ImportResultsRequest request = RequestOf(options, *imported, *text);
   const Status checked = schema::CheckImport(request, Clock::Real().WallNow());
   if (!checked.ok()) return Report(InOptions(options, checked));
   for (const std::string& note : imported->notes) {
-    PrintError(Wrap(Sanitize(options.file + ": " + note), StyleOf(STDERR_FILENO).width, 2) + "\n");
+    PrintError(
+        Wrap(Sanitize(FileText(options.file) + ": " + note), StyleOf(STDERR_FILENO).width, 2) +
+        "\n");
   }
   if (!options.dry_run) return Store(context, options, request);
   if (options.format == OutputFormat::kTable) Print(ConditionsText(request) + "\n");
   PrintResults(Preview(request), options.format);
-  Say(options, Sanitize(options.file) + ": " + Counted(request) + ". Nothing was stored.");
+  Say(options,
+      Sanitize(FileText(options.file)) + ": " + Counted(request) + ". Nothing was stored.");
   return kExitDone;
 }
 

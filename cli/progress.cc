@@ -32,11 +32,12 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
   return text;
 }
 
-std::string Elapsed(double from, double to) {
-  // Clocks of several machines: never negative. Bounded for the cast.
-  const double seconds = std::min(std::max(to - from, 0.0), 1e9);
-  const auto duration = std::chrono::duration<double>(seconds);
-  return FormatDuration(std::chrono::duration_cast<Duration>(duration));
+// " in 25.3s". Nothing of an import, which ends as it begins, or if clocks of several machines
+// make it negative.
+std::string Took(double from, double to) {
+  if (to <= from) return "";
+  const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // For the cast.
+  return " in " + FormatDuration(std::chrono::duration_cast<Duration>(duration));
 }
 
 // Display of a time that ticks: whole seconds.
@@ -52,10 +53,9 @@ std::string Cases(const v1::Job& job) {
 }
 
 JobEvent EndEvent(const v1::Job& job) {
-  const std::string took =
-      job.has_start_time() && job.has_end_time()
-          ? " in " + Elapsed(Seconds(job.start_time()), Seconds(job.end_time()))
-          : "";
+  const std::string took = job.has_start_time() && job.has_end_time()
+                               ? Took(Seconds(job.start_time()), Seconds(job.end_time()))
+                               : "";
   switch (job.state()) {
     case v1::JOB_STATE_SUCCEEDED:
       return {JobName(job) + ": done, " + Cases(job) + took, false};
@@ -256,7 +256,7 @@ std::string CampaignProgress::Summary(const Style& style) const {
                      Sanitize(campaign_.campaign_id()) +
                      "): " + Paint(outcome.text, outcome.tone, style.colour);
   if (campaign_.has_end_time()) {
-    text += " in " + Elapsed(Seconds(campaign_.create_time()), Seconds(campaign_.end_time()));
+    text += Took(Seconds(campaign_.create_time()), Seconds(campaign_.end_time()));
   }
   text += "\n  Jobs:  " + DescribeJobs(campaign_.jobs()) +
           "\n  Cases: " + std::to_string(campaign_.cases_done()) + " of " +

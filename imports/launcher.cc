@@ -1,6 +1,7 @@
 #include "imports/launcher.h"
 
 #include <algorithm>
+#include <array>
 
 #include "imports/checked_text.h"
 
@@ -60,6 +61,15 @@ std::string ProgramOf(std::string_view line) {
   return line.starts_with("nvbandwidth Version: ") ? "nvbandwidth" : "";
 }
 
+// Whether a line without label may be of a program's output and not of mpirun, ssh or a shell.
+bool MayBeOutput(std::string_view line) {
+  constexpr std::array<std::string_view, 8> kBegins = {"Running ", "SUM ",    "Waived:", "Device ",
+                                                       "Process ", "memcpy ", "memory ", "{"};
+  return line.starts_with('#') || IsDigits(line.substr(0, 1)) || !ProgramOf(line).empty() ||
+         std::any_of(kBegins.begin(), kBegins.end(),
+                     [&](std::string_view begin) { return line.starts_with(begin); });
+}
+
 Status LabelOfSome(size_t line, std::string_view label) {
   return FaultAt(line, "the line begins with a launcher's label, " + Quoted(Trimmed(label)) +
                            ", and not every line of the file does")
@@ -75,8 +85,10 @@ Result<std::optional<std::string>> WithoutLabels(std::string_view text) {
   size_t line_number = 0;
   size_t labelled = 0;  // The first line of stdout with mpirun's label, which nothing else has.
   std::string_view first_label;
-  bool unlabelled = false;
-  bool of_one = true;
+  bool whole = true;      // Every line has a label.
+  bool after = false;     // A line without one came after one with a label.
+  bool may_lack = false;  // A line without one may be of the output.
+  bool of_one = true;     // All labels are of one launcher.
   while (!text.empty()) {
     ++line_number;
     const size_t end = std::min(text.find('\n'), text.size());
@@ -87,21 +99,27 @@ Result<std::optional<std::string>> WithoutLabels(std::string_view text) {
     if (!Trimmed(line).empty()) {
       const Label label = LabelOf(line);
       const std::string_view words = line.substr(0, label.bytes);
-      if (launcher == Launcher::kNone) launcher = label.launcher;
-      unlabelled |= label.bytes == 0;
-      of_one &= label.bytes > 0 && label.launcher == launcher;
+      if (label.bytes == 0) {
+        whole = false;
+        after |= launcher != Launcher::kNone;
+        may_lack |= MayBeOutput(Trimmed(line));
+      } else {
+        if (launcher == Launcher::kNone) launcher = label.launcher;
+        of_one &= label.launcher == launcher;
+        may_lack |= after;
+        plain += line.substr(label.bytes);
+      }
       if (labelled == 0 && label.launcher == Launcher::kMpirun &&
           words.find("<stdout>") != std::string_view::npos) {
         labelled = line_number;
         first_label = words;
       }
-      if (unlabelled && labelled > 0) return LabelOfSome(labelled, first_label);
-      if (of_one) plain += line.substr(label.bytes);
+      if (may_lack && labelled > 0) return LabelOfSome(labelled, first_label);
     }
-    if (ended && of_one) plain += '\n';
+    if (ended) plain += '\n';  // Lines keep their numbers.
   }
-  if (launcher == Launcher::kNone || !of_one) return std::optional<std::string>();
-  return std::optional(std::move(plain));
+  const bool stripped = of_one && launcher != Launcher::kNone && (whole || labelled > 0);
+  return stripped ? std::optional(std::move(plain)) : std::nullopt;
 }
 
 Status NotRecognized(const std::vector<std::string_view>& lines, const std::string& expected) {

@@ -13,8 +13,9 @@ namespace assay::imports {
 
 // `text` without the labels that say which rank wrote a line, "[1,0]<stdout>:" of mpirun
 // --tag-output or "0: " of srun -l; none unless every line that is not blank has one, all of
-// one launcher. INVALID_ARGUMENT if mpirun labelled lines of stdout and others have no label: they
-// would be lost.
+// one launcher. What mpirun, ssh and the shell say before and after mpirun's labelled lines has
+// none, and becomes blank. INVALID_ARGUMENT if mpirun labelled lines of stdout and a line without
+// label may be of the output, too: it would be lost.
 Result<std::optional<std::string>> WithoutLabels(std::string_view text);
 
 // Why `lines`, in which a reader found nothing of its own, are not what it reads: another

@@ -283,8 +283,8 @@ class TextReader {
     ASSAY_ASSIGN_OR_RETURN(row.count, IntegerOf(words[columns_.count], line_, "count"));
     row.type = words[columns_.type];
     if (columns_.op) row.op = words[*columns_.op];
-    if (columns_.root && words[*columns_.root] != "-1") {
-      ASSAY_ASSIGN_OR_RETURN(row.root, IntegerOf(words[*columns_.root], line_, "root"));
+    if (columns_.root) {
+      ASSAY_ASSIGN_OR_RETURN(row.root, IntegerOf(words[*columns_.root], line_, "root", -1));
     }
     ASSAY_ASSIGN_OR_RETURN(row.out_of_place, TimingOf(words, columns_.timings[0]));
     ASSAY_ASSIGN_OR_RETURN(row.in_place, TimingOf(words, columns_.timings[1]));

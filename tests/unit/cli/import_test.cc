@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // On one line, however narrow the terminal was.
 std::string Unwrapped(const std::string& text) {
@@ -218,6 +219,8 @@ TEST_F(ImportTest, WhatOptionsSayIsCheckedBeforeAnythingIsSent) {
     }
   }
   EXPECT_EQ(coordinator_.last_import().results_size(), 0);
+  EXPECT_THAT(RunAssay({"import", "nccl-tests", "-"}, kNobody).err,
+              StartsWith("assay: standard input: line 1: "));
   const std::string odd = Write(std::string(210, 'f'), imports::kNcclText);
   EXPECT_THAT(Unwrapped(RunAssay({"import", "nccl-tests", odd, "--dry-run"}, kNobody).err),
               HasSubstr("--name: " + text + " (as the file's name makes it"));
@@ -229,7 +232,7 @@ TEST_F(ImportTest, WrongElementsAreSaidAndTheExitStatusIsZero) {
   const std::string file = Write("wrong.json", imports::kNcclJson);
   const ProgramRun run = RunAssay({"import", "nccl-tests", file}, coordinator_.address());
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(Unwrapped(run.out), HasSubstr("of which 1 failed verification"));
+  EXPECT_THAT(Unwrapped(run.out), HasSubstr("(of which 1 failed verification) as campaign"));
   EXPECT_THAT(Unwrapped(RunAssay({"import", "nccl-tests", "--help"}, kNobody).out),
               HasSubstr("The exit status is 0 once the results are stored"));
 }

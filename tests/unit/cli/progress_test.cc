@@ -156,6 +156,11 @@ TEST(CampaignProgressTest, SummaryExplainsTheVerdict) {
   broken.set_rule("all_reduce.bus_bandwidth >= 340 GB/s");
   broken.set_verdict(v1::VERDICT_FAILED);
   broken.set_explanation("no result matches");
+  // An import ends as it begins.
+  message.mutable_campaign()->mutable_end_time()->set_seconds(1000);
+  progress.Apply(message);
+  EXPECT_THAT(progress.Summary({}), testing::StartsWith("Campaign quickstart (c1): FAILED\n"));
+  campaign.mutable_end_time()->set_seconds(1012);
   progress.Apply(message);
   EXPECT_TRUE(progress.ended());
   EXPECT_EQ(progress.Summary({}),

@@ -61,9 +61,34 @@ TEST(LauncherTest, LabelsOfSomeLinesAreNamed) {
                 testing::AllOf(HasSubstr("begins with a launcher's label, \"0:\""),
                                HasSubstr("strip the labels"), HasSubstr("srun without -l")));
   }
-  EXPECT_THAT(
-      Refusal(ReadNvbandwidth("warning\n" + Labelled(kNvbandwidthText, "[1,0]<stdout>:"), {})),
-      HasSubstr("line 2: the line begins with a launcher's label, \"[1,0]<stdout>:\""));
+}
+
+TEST(LauncherTest, WhatMpirunSaysAroundItsLabelledLinesIsPassedOver) {
+  const std::string label = "[1,0]<stdout>:";
+  const std::string before = "Warning: Permanently added 'node-2' to the list of known hosts.\n\n";
+  const std::string after = "mpirun noticed that process rank 1 exited\nuser@host:~$\n";
+  const std::pair<Reader, std::string> files[] = {{&ReadNcclTests, kNcclText},
+                                                  {&ReadNvbandwidth, kNvbandwidthText},
+                                                  {&ReadNvbandwidth, kNvbandwidthJson}};
+  for (const auto& [read, text] : files) {
+    const std::string labelled = Labelled(text, label);
+    EXPECT_EQ(Texts(read(before + labelled + after, {})), Texts(read(text, {})));
+    // In between it may be the rest of a line.
+    const size_t middle = labelled.find(label, labelled.size() / 2);
+    EXPECT_THAT(Refusal(read(std::string(labelled).insert(middle, "more\n"), {})),
+                HasSubstr("line 1: the line begins with a launcher's label, \"[1,0]<stdout>:\""));
+  }
+  // Of a run whose lines lost their labels.
+  for (const char* line : {"# Rank 1", "  8 2 float", "Running x.", "SUM x 1", "{", "Device 0: x",
+                           "nvbandwidth Version: v0.5", "memcpy CE CPU(row)"}) {
+    for (const std::string& text : {line + ("\n" + Labelled(kNvbandwidthText, label)),
+                                    Labelled(kNvbandwidthText, label) + line}) {
+      EXPECT_THAT(Refusal(ReadNvbandwidth(text, {})), HasSubstr("and not every line of the file"))
+          << line;
+    }
+  }
+  const std::string wrong = Replaced(Labelled(kNcclText, label), " 40.96 ", " 10.96 ");
+  EXPECT_THAT(Refusal(ReadNcclTests(before + wrong, {})), HasSubstr("line 19: out of place"));
 }
 
 TEST(LauncherTest, LinesOfStdoutThatAloneHaveLabelsAreNamed) {

@@ -329,6 +329,8 @@ TEST(NcclTestsTest, RowsThatTheSettingsRuleOutAreRefused) {
   // Also of a test without root.
   EXPECT_THAT(Refusal(Replaced(kNcclText, "sum      -1", "sum       9")),
               HasSubstr("line 16: root is 9 of 4 ranks; expected -1 to 3"));
+  EXPECT_THAT(Refusal(Replaced(kNcclText, "sum      -1", "sum      -2")),
+              HasSubstr("line 16: root is \"-2\"; expected a whole number from -1 to"));
   EXPECT_THAT(Refusal(Replaced(kNcclJson, "\"    -1\"", "\"     4\"")),
               HasSubstr("result 1: root is 4 of 4 ranks"));
 }
