@@ -93,6 +93,9 @@ AgentProcess::~AgentProcess() {
 }
 
 Status AgentProcess::OpenNode() {
+  if (!options_.advertise_address.empty()) {
+    ASSAY_RETURN_IF_ERROR(CheckAdvertiseAddress(options_.advertise_address));
+  }
   std::optional<v1::HealthFinding> driver_trouble;
   ASSAY_ASSIGN_OR_RETURN(nvml_, OpenNvml(options_.gpus, &driver_trouble));
   ASSAY_ASSIGN_OR_RETURN(spool_, Spool::Open(data_.spool(), kSpoolLimitBytes));

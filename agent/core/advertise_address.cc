@@ -1,9 +1,12 @@
 #include "agent/core/advertise_address.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "common/subprocess.h"
@@ -14,6 +17,18 @@ namespace {
 
 constexpr char kLoopback[] = "127.0.0.1";
 
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+// "0.0.0.0" or "::".
+bool IsEveryAddress(const addrinfo& address) {
+  if (address.ai_family == AF_INET) {
+    return reinterpret_cast<const sockaddr_in*>(address.ai_addr)->sin_addr.s_addr == INADDR_ANY;
+  }
+  return address.ai_family == AF_INET6 &&
+         IN6_IS_ADDR_UNSPECIFIED(
+             &reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
+}
+
 // Connecting a datagram socket sends nothing, but makes the kernel choose the local
 // address. Empty if the name does not resolve or there is no route.
 std::string LocalAddressTowards(const HostPort& peer) {
@@ -23,7 +38,7 @@ std::string LocalAddressTowards(const HostPort& peer) {
   if (::getaddrinfo(peer.host.c_str(), std::to_string(peer.port).c_str(), &hints, &raw) != 0) {
     return "";
   }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> found(raw, &::freeaddrinfo);
+  const AddressList found(raw, &::freeaddrinfo);
   const FileDescriptor socket(
       ::socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, found->ai_protocol));
   sockaddr_storage local{};
@@ -48,6 +63,30 @@ std::string AdvertiseAddress(const std::string& coordinator, const std::string& 
   const auto own = ParseHostPort(listen);
   if (!own.ok() || own->host == "0.0.0.0" || own->host == "::") return kLoopback;
   return own->host;
+}
+
+Status CheckAdvertiseAddress(const std::string& address) {
+  const auto fault = [&](const std::string& what) {
+    return InvalidArgument("--advertise-address " + address + ": " + what, "LISTEN_FAILED")
+        .WithHint(
+            "ranks of gangs listen there: give an address of one of this machine's "
+            "interfaces that the other nodes reach");
+  };
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* raw = nullptr;
+  if (const int error = ::getaddrinfo(address.c_str(), "0", &hints, &raw); error != 0) {
+    return fault(::gai_strerror(error));
+  }
+  const AddressList found(raw, &::freeaddrinfo);
+  if (IsEveryAddress(*found)) return fault("is every address, and no node is reached by it");
+  const FileDescriptor socket(
+      ::socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, found->ai_protocol));
+  if (!socket.valid() || ::bind(socket.get(), found->ai_addr, found->ai_addrlen) != 0) {
+    return fault(errno == EADDRNOTAVAIL ? "is not this machine's" : std::strerror(errno));
+  }
+  return Status::Ok();
 }
 
 }  // namespace assay::agent
