@@ -274,6 +274,20 @@ std::string NothingFound(const PairCase& measured) {
          "what both nodes reach elsewhere.";
 }
 
+// Nothing is as bad as that: a bandwidth below zero, a latency of thousands of times the others'.
+bool IsBeyond(const PairCase& measured, double limit) {
+  constexpr double kRoundsToAll = 0.995;
+  constexpr double kThousandfold = 999;
+  return limit >= (measured.higher_is_better ? kRoundsToAll : kThousandfold);
+}
+
+// "85%"; of what is far above the others "24 times the others'".
+std::string LimitText(double limit) {
+  constexpr double kTenMore = 10;
+  if (limit < kTenMore) return Percent(limit, 0);
+  return FormatFixed(1 + limit, 0) + " times the others'";
+}
+
 // What the noise hides, where that is more than was asked for.
 std::string NoiseText(const PairCase& measured) {
   const PairAnalysis& analysis = measured.analysis;
@@ -282,10 +296,14 @@ std::string NoiseText(const PairCase& measured) {
       analysis.link_limit < kNoticeable * measured.threshold) {
     return "";
   }
-  return "Pairs scatter by up to " + Percent(analysis.noise, 1) +
-         ", so that a node is named from " + Percent(analysis.node_limit, 0) +
-         " on and a link from " + Percent(analysis.link_limit, 0) +
-         " on only; more `repetitions` in the campaign tell smaller ones.";
+  const bool no_node = IsBeyond(measured, analysis.node_limit);
+  const bool no_link = IsBeyond(measured, analysis.link_limit);
+  const std::string node = "a node is named from " + LimitText(analysis.node_limit) + " on";
+  std::string hidden = node + " and a link from " + LimitText(analysis.link_limit) + " on only";
+  if (no_link) hidden = no_node ? "no node and no link can be named" : node + " only and no link";
+  return "Pairs scatter by up to " + Percent(analysis.noise, 1) + ", so that " + hidden +
+         "; more `repetitions` in the campaign tell " +
+         (no_node && no_link ? "them." : "smaller ones.");
 }
 
 }  // namespace

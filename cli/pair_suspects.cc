@@ -1,7 +1,9 @@
 // What to look at, over all matrices of pairs.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "cli/pair_text.h"
 #include "cli/pairs_view.h"
@@ -15,6 +17,16 @@ constexpr char kDeadAdvice[] =
 constexpr char kLinkAdvice[] =
     "what lies between these two alone: a direct cable, or a path between their switches";
 constexpr char kFailedAdvice[] = "the reason above, then what lies between these two alone";
+constexpr char kEndAdvice[] =
+    "the reason above: it is of one of the two nodes, and tells nothing of what lies between them";
+
+// Whether the reason is of an end and not of the network: what became of an agent or a runner.
+bool IsOfAnEnd(const PairFailure& failure) {
+  constexpr std::array<std::string_view, 3> kReasons = {"AGENT_LOST", "GANG_NOT_READY",
+                                                        "RUNNER_CRASHED"};
+  return std::find(kReasons.begin(), kReasons.end(),
+                   failure.reason.substr(0, failure.reason.find(':'))) != kReasons.end();
+}
 
 std::string NodeAdvice(NodeSide side) {
   const std::string when = side == NodeSide::kSending     ? " when it sends"
@@ -57,7 +69,8 @@ std::vector<Suspect> SuspectsOf(const PairCase& measured) {
   for (const PairFailure& failure : measured.failures) {
     const bool alone = DeadOf(measured, failure.from, failure.to) == nullptr;
     if (failure.kind == PairFailureKind::kUnsupported) continue;
-    if (alone) add_link(failure.from, failure.to, kFailedAdvice);
+    if (!alone) continue;
+    add_link(failure.from, failure.to, IsOfAnEnd(failure) ? kEndAdvice : kFailedAdvice);
   }
   return found;
 }

@@ -9,6 +9,8 @@
 #include "cli/fetch_results.h"
 #include "cli/pages.h"
 #include "cli/pairs_view.h"
+#include "cli/utf8.h"
+#include "cli/waiting_text.h"
 
 namespace assay::cli {
 namespace {
@@ -29,12 +31,33 @@ Result<std::vector<v1::Job>> JobsOf(Client& client, const std::string& campaign)
 }
 
 void PrintPairsTable(const std::vector<PairCase>& cases, const std::vector<v1::Job>& jobs) {
+  const bool to_come = std::any_of(jobs.begin(), jobs.end(), [](const v1::Job& job) {
+    return IsToBeDone(job) && job.node_names_size() == 2;
+  });
   if (cases.empty()) {
-    PrintError("The campaign has no results on two nodes; `placement: pairs` measures them.\n");
+    PrintError(to_come ? "The campaign has no results on two nodes yet.\n"
+                       : "The campaign has no results on two nodes; `placement: pairs` measures "
+                         "them.\n");
   }
   Print(PairsText(cases, StyleOf(STDOUT_FILENO)));
+}
+
+// How many are to come, and what keeps them from it.
+void PrintWaiting(Client& client, const std::string& name, const std::vector<v1::Job>& jobs) {
   const auto waiting = std::count_if(jobs.begin(), jobs.end(), IsToBeDone);
-  if (waiting > 0) PrintError(std::to_string(waiting) + " jobs are still to be done.\n");
+  if (waiting == 0) return;
+  PrintError(std::to_string(waiting) +
+             (waiting == 1 ? " job is still to be done.\n" : " jobs are still to be done.\n"));
+  v1::GetCampaignRequest request;
+  request.set_campaign(name);
+  const auto found =
+      client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request);
+  if (!found.ok() || found->campaign().waiting().empty()) return;
+  const auto& absent = found->campaign().waiting();
+  for (const std::string& line : WaitingLines({absent.begin(), absent.end()})) {
+    PrintError("  " + Wrap(line, StyleOf(STDERR_FILENO).width - 2, 2) + "\n");
+  }
+  PrintError("  Start the agents there, or end the campaign: assay campaign cancel\n");
 }
 
 // As a value in a filter.
@@ -99,6 +122,7 @@ ExitCode Pairs(Context& context, const PairsOptions& options) {
       break;
     case OutputFormat::kTable:
       PrintPairsTable(cases, *jobs);
+      PrintWaiting(*client, options.campaign, *jobs);
       break;
   }
   if (std::any_of(cases.begin(), cases.end(), AnyBad)) return kExitFailed;

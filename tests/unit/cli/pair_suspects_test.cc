@@ -67,6 +67,20 @@ TEST(PairSuspectsTest, EndsThatArePerhapsBadOrHaveAnotherBadLinkAreNotCalledFine
   EXPECT_THAT(AdviceOn({failed}, "link a-b"), EndsWith(kFine));
 }
 
+TEST(PairSuspectsTest, AnAgentThatIsGoneTellsNothingOfTheLink) {
+  PairCase measured = Fleet("tcp_latency");
+  const auto failed = [&](const std::string& reason) {
+    measured.failures = {{0, 1, false, PairFailureKind::kFailed, reason}};
+    return AdviceOn({measured}, "link a-b");
+  };
+  for (const char* of_an_end : {"AGENT_LOST: the agent of node b is gone", "GANG_NOT_READY",
+                                "RUNNER_CRASHED: rank 1 on node b: killed by signal 9"}) {
+    EXPECT_THAT(failed(of_an_end), EndsWith("and tells nothing of what lies between them"));
+  }
+  EXPECT_THAT(failed("PEER_TIMEOUT: nodes a and b do not reach each other"),
+              EndsWith("then what lies between these two alone"));
+}
+
 TEST(PairSuspectsTest, AnotherCaseMayNameTheNode) {
   PairCase latency = Fleet("tcp_latency");
   latency.analysis.links = {{0, 1, true, 0.9}};

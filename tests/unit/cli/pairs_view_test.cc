@@ -387,6 +387,36 @@ TEST(PairsViewTest, WhatIsJudgedInPartSaysSo) {
   EXPECT_EQ(nlohmann::json::parse(PairsJson(cases))[0]["judgement"], "partial");
 }
 
+TEST(PairsViewTest, NoiseThatHidesMuchIsToldInWordsThatMeanSomething) {
+  PairCase measured = PairCases(EveryPair("abcde", Same), {}, kThreshold)[0];
+  ASSERT_TRUE(measured.analysis.last_link);
+  const auto told = [&](bool higher, double node, double link) {
+    measured.higher_is_better = higher;
+    measured.analysis.noise = 0.5;
+    measured.analysis.node_limit = node;
+    measured.analysis.link_limit = link;
+    return PairFindings(measured).back();
+  };
+  const std::string scatter = "Pairs scatter by up to 50.0%, so that ";
+  EXPECT_EQ(told(true, 0.75, 0.94),
+            scatter +
+                "a node is named from 75% on and a link from 94% on only; more "
+                "`repetitions` in the campaign tell smaller ones.");
+  EXPECT_EQ(told(true, 0.75, 0.996),
+            scatter +
+                "a node is named from 75% on only and no link; more `repetitions` in the "
+                "campaign tell smaller ones.");
+  EXPECT_EQ(told(true, 0.999, 1.2),
+            scatter +
+                "no node and no link can be named; more `repetitions` in the campaign tell "
+                "them.");
+  EXPECT_EQ(told(false, 4.22, 26.04),
+            scatter +
+                "a node is named from 422% on and a link from 27 times the others' on only; "
+                "more `repetitions` in the campaign tell smaller ones.");
+  EXPECT_THAT(told(false, 1e5, 1e10), HasSubstr("no node and no link can be named"));
+}
+
 TEST(PairsViewTest, AnUnknownMetricIsToldTheKnownOnes) {
   const std::vector<v1::StoredResult> results = {ResultOf("a", "b", 1)};
   EXPECT_TRUE(CheckPairMetric(results, "net", "bandwidth").ok());
