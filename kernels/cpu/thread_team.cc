@@ -27,8 +27,8 @@ void PinTo(int index) {
 
 }  // namespace
 
-Result<std::unique_ptr<ThreadTeam>> ThreadTeam::Start(int threads) {
-  std::unique_ptr<ThreadTeam> team(new ThreadTeam());
+Result<std::unique_ptr<ThreadTeam>> ThreadTeam::Start(int threads, Pinning pinning) {
+  std::unique_ptr<ThreadTeam> team(new ThreadTeam(pinning));
   try {
     for (int worker = 0; worker < threads; ++worker) {
       team->threads_.emplace_back([self = team.get(), worker] { self->Work(worker); });
@@ -57,7 +57,7 @@ void ThreadTeam::Run(const std::function<void(int)>& body) {
 }
 
 void ThreadTeam::Work(int worker) {
-  PinTo(worker);
+  if (pinning_ == Pinning::kOneCpuEach) PinTo(worker);
   for (uint32_t seen = 0;; ++seen) {
     round_.wait(seen);
     if (body_ == nullptr) return;

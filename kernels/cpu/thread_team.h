@@ -13,12 +13,18 @@
 
 namespace assay {
 
-// `threads` workers, pinned one a CPU where the process may use as many. Used by
-// one thread, which waits while they work.
+// Where workers run.
+enum class Pinning {
+  kOneCpuEach,  // As far as the process may use as many.
+  kNone         // Where the system puts them: other processes' workers want the same CPUs.
+};
+
+// `threads` workers. Used by one thread, which waits while they work.
 class ThreadTeam {
  public:
   // RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system refuses that many.
-  static Result<std::unique_ptr<ThreadTeam>> Start(int threads);
+  static Result<std::unique_ptr<ThreadTeam>> Start(int threads,
+                                                   Pinning pinning = Pinning::kOneCpuEach);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -32,8 +38,10 @@ class ThreadTeam {
   std::pair<int64_t, int64_t> Share(int64_t elements, int worker) const;
 
  private:
-  ThreadTeam() = default;
+  explicit ThreadTeam(Pinning pinning) : pinning_(pinning) {}
   void Work(int worker);
+
+  const Pinning pinning_;
 
   // Written by the owner before round_ moves, read by workers after.
   const std::function<void(int)>* body_ = nullptr;

@@ -1,6 +1,7 @@
 // What the benchmarks of CPUs share: memory, threads, the probe.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -121,6 +122,24 @@ TEST(ThreadTeam, EveryWorkerRunsOnceARoundAndSharesCoverEverything) {
   }
   for (const auto& count : touched) EXPECT_EQ(count, 200);
   EXPECT_EQ(team.Share(2, 2), (std::pair<int64_t, int64_t>(2, 2)));
+}
+
+TEST(ThreadTeam, PinsItsWorkersOnlyIfItIsToldTo) {
+  const auto cpus = [] {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+  };
+  const int all = cpus();
+  ASSERT_GT(all, 0);
+  for (const auto& [pinning, expected] :
+       {std::pair(Pinning::kOneCpuEach, 1), {Pinning::kNone, all}}) {
+    auto team = ThreadTeam::Start(1, pinning);
+    ASSERT_TRUE(team.ok()) << team.status();
+    int worker = 0;
+    (*team)->Run([&](int) { worker = cpus(); });
+    EXPECT_EQ(worker, expected);
+  }
+  EXPECT_EQ(cpus(), all) << "the owner is pinned";
 }
 
 TEST(Probe, CeilingsArePositive) {
