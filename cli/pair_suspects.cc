@@ -18,14 +18,16 @@ constexpr char kLinkAdvice[] =
     "what lies between these two alone: a direct cable, or a path between their switches";
 constexpr char kFailedAdvice[] = "the reason above, then what lies between these two alone";
 constexpr char kEndAdvice[] =
-    "the reason above: it is of one of the two nodes, and tells nothing of what lies between them";
+    "the reason above: it is of the nodes, and tells nothing of what lies between them";
 
-// Whether the reason is of an end and not of the network: what became of an agent or a runner.
+// Whether the reason is of an end and not of the network between both.
 bool IsOfAnEnd(const PairFailure& failure) {
-  constexpr std::array<std::string_view, 3> kReasons = {"AGENT_LOST", "GANG_NOT_READY",
-                                                        "RUNNER_CRASHED"};
-  return std::find(kReasons.begin(), kReasons.end(),
-                   failure.reason.substr(0, failure.reason.find(':'))) != kReasons.end();
+  constexpr std::array<std::string_view, 6> kReasons = {"ADDRESS_UNUSABLE", "AGENT_LOST",
+                                                        "GANG_NOT_READY",   "MIXED_GPUS",
+                                                        "RUNNER_CRASHED",   "VERSION_MISMATCH"};
+  const std::string reason = failure.reason.substr(0, failure.reason.find(':'));
+  return reason.starts_with("GPU_") ||
+         std::find(kReasons.begin(), kReasons.end(), reason) != kReasons.end();
 }
 
 std::string NodeAdvice(NodeSide side) {

@@ -223,8 +223,8 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
                          std::to_string(cases) + " cases");
   }
   if (state->finished) return ProtocolError("the runner sent an event after Finished");
-  if (!state->ready && !event.has_ready()) {
-    return ProtocolError("the runner's first event was not Ready");
+  if (!state->ready && !event.has_ready() && !event.has_aborted()) {
+    return ProtocolError("the runner's first event was neither Ready nor Aborted");
   }
   switch (event.kind_case()) {
     case v1::RunnerEvent::kReady:

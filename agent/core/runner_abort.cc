@@ -21,6 +21,7 @@ bool MayAbortWith(const v1::Failure& failure, bool gang) {
   }
   switch (failure.failure_class()) {
     case v1::FAILURE_CLASS_NODE:
+      return reason.rfind("GPU_", 0) == 0 || (gang && reason == "ADDRESS_UNUSABLE");
     case v1::FAILURE_CLASS_JOB:
       return reason.rfind("GPU_", 0) == 0;
     case v1::FAILURE_CLASS_INFRASTRUCTURE:

@@ -158,8 +158,18 @@ class Session {
     v1::RunnerEvent ready;
     ready.mutable_ready();
     const int world_size = start_.world_size();
-    if (world_size > 1 && start_.rank() == 0) {
-      ASSAY_ASSIGN_OR_RETURN(rendezvous, ListenForPeers(start_.advertise_address()));
+    if (world_size > 1) {
+      // Ranks other than 0 may have to listen there later, for data.
+      auto listens = ListenForPeers(start_.advertise_address());
+      if (!listens.ok()) {
+        return Unavailable(listens.status().message() +
+                               "; ranks listen on the agent's --advertise-address, which has to be "
+                               "an address of this node",
+                           "ADDRESS_UNUSABLE");
+      }
+      if (start_.rank() == 0) rendezvous = *std::move(listens);
+    }
+    if (rendezvous != nullptr) {
       ready.mutable_ready()->set_rendezvous_token(rendezvous->token());
     }
     Send(ready);
@@ -248,7 +258,8 @@ class Session {
   // Who has to act; unspecified if the agent has to find out by the exit code.
   static v1::FailureClass ClassOf(const std::string& reason) {
     if (reason == "GPU_CONTEXT_LOST") return v1::FAILURE_CLASS_JOB;
-    if (reason.rfind("GPU_", 0) == 0) return v1::FAILURE_CLASS_NODE;
+    const bool node = reason.rfind("GPU_", 0) == 0 || reason == "ADDRESS_UNUSABLE";
+    if (node) return v1::FAILURE_CLASS_NODE;
     if (IsLostPeer(reason)) return v1::FAILURE_CLASS_INFRASTRUCTURE;
     const bool user = reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS";
     return user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;

@@ -142,6 +142,12 @@ TEST_F(SupervisorTest, ALostGpuIsTheNodesFault) {
   EXPECT_THAT(failure.evidence(), HasSubstr("fell off the bus"));
 }
 
+TEST_F(SupervisorTest, ARunnerMayGiveUpBeforeItIsReady) {
+  const v1::Failure failure = FailureOf(Job("gpu_unusable"));
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
+  EXPECT_EQ(failure.reason(), "GPU_UNUSABLE");
+}
+
 TEST_F(SupervisorTest, ARunnerCannotCancelItsJob) {
   const v1::Failure failure = FailureOf(Job("bad_abort"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);

@@ -33,6 +33,7 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"chatty", {"writes 10 MiB to stderr, then measures `value`"}},
       {"crash", {"writes to stderr and dies of SIGSEGV in its first case"}},
       {"gpu_lost", {"gives its first case up: the GPU fell off the bus"}},
+      {"gpu_unusable", {"gives up before Ready: no GPU can be used"}},
       {"bad_abort", {"gives up as if its user had cancelled the job"}},
       {"exit_early", {"exits with 0 after Ready, without Finished"}},
       {"never_ready", {"exits with 7 before Ready"}},
@@ -330,6 +331,7 @@ int Serve() {
     return 2;
   }
   if (name == "never_ready") return 7;
+  if (name == "gpu_unusable") GiveUp(v1::FAILURE_CLASS_NODE, "GPU_UNUSABLE");
   if (name == "gang_silent") {
     AwaitEndOfInput();
     return 5;

@@ -443,5 +443,21 @@ TEST(RunnerProtocol, StopsWhenItsAgentIsGone) {
   EXPECT_EQ(terminated.Wait().signal, SIGTERM);
 }
 
+TEST(RunnerProtocol, ARankThatCannotListenBlamesItsNodeBeforeItIsReady) {
+  for (const int number : {0, 1}) {
+    v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}}});
+    start.mutable_start()->set_world_size(2);
+    start.mutable_start()->set_rank(number);
+    start.mutable_start()->set_advertise_address("192.0.2.1");  // Nobody's: RFC 5737.
+    Rank rank("serve");
+    rank.Send(start);
+    const v1::RunnerEvent event = rank.Next();
+    EXPECT_EQ(event.aborted().failure().failure_class(), v1::FAILURE_CLASS_NODE);
+    EXPECT_EQ(event.aborted().failure().reason(), "ADDRESS_UNUSABLE");
+    EXPECT_THAT(event.aborted().failure().message(), HasSubstr("cannot listen on 192.0.2.1"));
+    EXPECT_EQ(rank.Wait().code, kExitFailed);
+  }
+}
+
 }  // namespace
 }  // namespace assay
