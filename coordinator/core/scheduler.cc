@@ -41,7 +41,8 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Run
       attempts_(attempts),
       watchers_(watchers),
       outage_(outage),
-      silence_counts_after_(environment.clock.Now() + options.lease) {}
+      silence_counts_after_(environment.clock.Now() + options.lease),
+      next_poll_(environment.clock.Now()) {}
 
 void Scheduler::Start() {
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
@@ -126,6 +127,7 @@ Status Scheduler::ClaimOnce(bool& more) {
 
 void Scheduler::Poll() {
   if (stopped_) return;
+  NoteStandstill();
   Status status = Sweep();
   if (status.ok()) status = JudgeAll();
   if (outage_.Note(status)) {
@@ -136,7 +138,21 @@ void Scheduler::Poll() {
   }
   watchers_.NotifyAll();
   Kick();
+  {
+    MutexLock lock(mutex_);
+    next_poll_ = environment_.clock.Now() + options_.poll;
+  }
   environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
+}
+
+// As a process that was stopped, or whose host was: what agents said meanwhile is still unread.
+void Scheduler::NoteStandstill() {
+  MutexLock lock(mutex_);
+  const MonotonicTime now = environment_.clock.Now();
+  if (now - next_poll_ <= options_.lease / 2) return;
+  Log().warn("this process stood still for {}: agents have a lease to speak up",
+             FormatDuration(now - next_poll_));
+  silence_counts_after_ = now + options_.lease;
 }
 
 Status Scheduler::Sweep() {

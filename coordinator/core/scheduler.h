@@ -35,14 +35,15 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void OnAttemptEnded(const Attempts::Ended& ended);
   // Judges the campaign, soon, if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);
-  // False for a lease after a start or an outage: that nothing was heard of a node may then
-  // be this process' fault.
+  // False for a lease after a start, an outage or a time for which this process stood still:
+  // that nothing was heard of a node may then be its own fault.
   bool SilenceCounts();
 
  private:
   void Claim();
   Status ClaimOnce(bool& more);
   void Poll();
+  void NoteStandstill();
   // Fails attempts whose agent or coordinator is gone; not soon after an outage.
   Status Sweep();
   Status SweepLost();
@@ -65,6 +66,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   bool claim_again_ ASSAY_GUARDED_BY(mutex_) = false;
   // After a start or an outage, agents speak up first.
   MonotonicTime silence_counts_after_ ASSAY_GUARDED_BY(mutex_);
+  MonotonicTime next_poll_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::coordinator

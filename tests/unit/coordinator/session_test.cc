@@ -175,6 +175,24 @@ TEST_F(SessionTest, ASilentAgentLosesItsJob) {
   EXPECT_EQ(AssignedTo(again).epoch(), 2);
 }
 
+TEST_F(SessionTest, ACoordinatorThatStoodStillHearsAgentsBeforeItGivesThemUp) {
+  const auto a = Attach(a_);
+  const v1::Campaign campaign = Submit(MakeSpec("cpu_gemm"));
+  const v1::JobSpec job = AssignedTo(a);
+  for (const int seconds : {20, 20}) {  // After a start it hears them as well.
+    executor->Advance(std::chrono::seconds(seconds));
+    SayState(a, {EpochOf(job)});
+  }
+  clock.Advance(std::chrono::seconds(40));
+  executor->RunReady();
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
+  SayState(a, {EpochOf(job)});
+  executor->Advance(std::chrono::seconds(29));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
+  executor->Advance(std::chrono::seconds(10));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
+}
+
 TEST_F(SessionTest, ARestartedAgentDoesNotGetItsJobBackUnderTheSameEpoch) {
   const auto a = Attach(a_);
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
