@@ -58,7 +58,7 @@ ParameterSpec BytesSpec(bool divided) {
           kMaxBytes,
           {},
           {},
-          WholeElements()};
+          WholeElements(NamesOf(CollectiveTypes()))};
 }
 
 ParameterSpec WordSpec(const char* name, const char* description, std::vector<std::string> words) {

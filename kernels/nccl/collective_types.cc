@@ -53,10 +53,10 @@ const CollectiveOp& CollectiveOpOf(const std::string& name) {
   return EntryOf(CollectiveOps(), name);
 }
 
-MultipleOf WholeElements() {
+MultipleOf WholeElements(const std::vector<std::string>& dtypes) {
   MultipleOf of;
   of.parameter = "dtype";
-  for (const CollectiveType& type : CollectiveTypes()) of.of_words[type.name] = type.bytes;
+  for (const std::string& dtype : dtypes) of.of_words[dtype] = CollectiveTypeOf(dtype).bytes;
   return of;
 }
 

@@ -20,6 +20,7 @@ constexpr int64_t kMaxChunks = 64;
 constexpr double kStepSeconds = 20e-6;
 
 BenchmarkInfo RingInfo() {
+  const std::vector<std::string> dtypes = {"fp32", "bf16", "fp16", "fp64"};
   BenchmarkInfo info;
   info.name = "ring_all_reduce";
   info.summary =
@@ -42,14 +43,8 @@ BenchmarkInfo RingInfo() {
        kMaxBytes,
        {},
        {},
-       WholeElements()},
-      {"dtype",
-       ParameterType::kWord,
-       "type of the elements",
-       "fp32",
-       {},
-       {},
-       {"fp32", "bf16", "fp16", "fp64"}},
+       WholeElements(dtypes)},
+      {"dtype", ParameterType::kWord, "type of the elements", "fp32", {}, {}, dtypes},
       {"chunks",
        ParameterType::kInteger,
        "messages that each of the rings cuts a step's chunk into, one being added while the next "
