@@ -24,9 +24,11 @@ struct KnownFlag {
   std::string_view meaning;
 };
 
-constexpr std::array<KnownFlag, 20> kKnown = {{
+constexpr std::array<KnownFlag, 21> kKnown = {{
     {"above_ceiling", 'E',
      "faster than its measured ceiling: that was disturbed, or caches helped"},
+    {"below_model", 'K',
+     "far slower than this machine's times of other sizes predict (alpha-beta model)"},
     {"busy_host", 'B', "others used more than a tenth of the CPUs' time"},
     {"disk_free", 'D', "little of the disk was free for results"},
     {"gpu_processes", 'P', "other processes were on the GPU before the job"},

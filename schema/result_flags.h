@@ -9,10 +9,10 @@ namespace assay::schema {
 
 // All of them; tests/style/source_test.py holds the code to this list. Newer agents and other
 // importers may have more, so readers take any word.
-inline constexpr std::array<std::string_view, 13> kResultFlags = {
-    "above_ceiling",    "busy_host",  "disk_free",  "gpu_processes", "memory_free",
-    "pcie_generation",  "pcie_width", "row_remap",  "shared_gpu",    "throttled",
-    "throttled_before", "unsettled",  "unverified",
+inline constexpr std::array<std::string_view, 14> kResultFlags = {
+    "above_ceiling", "below_model",      "busy_host",  "disk_free",  "gpu_processes",
+    "memory_free",   "pcie_generation",  "pcie_width", "row_remap",  "shared_gpu",
+    "throttled",     "throttled_before", "unsettled",  "unverified",
 };
 
 // Doubts that tables tell beside the flags, which the rest of a result says, and the filter

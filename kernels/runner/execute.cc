@@ -301,6 +301,9 @@ class Execution {
     if (const auto model = store.Fit(machine_, series, bytes); model && model->Covers(bytes)) {
       report_.prediction.link_model = model;
       report_.prediction.link_model_seconds = model->Seconds(bytes);
+      if (model->LeavesUnexplained(bytes, median_seconds_)) {
+        report_.conditions.flags.push_back("below_model");
+      }
     }
     store.Add(machine_, series, {bytes, median_seconds_});
   }

@@ -41,8 +41,13 @@ enum class Fault {
 class FakeCase : public Case {
  public:
   FakeCase(Fault fault, const RunContext& context, VirtualClock* clock, const Ceilings& ceilings,
-           const std::string& fill)
-      : fault_(fault), rank_(context.rank), clock_(clock), ceilings_(ceilings), fill_(fill) {}
+           const std::string& fill, double seconds)
+      : fault_(fault),
+        rank_(context.rank),
+        clock_(clock),
+        ceilings_(ceilings),
+        fill_(fill),
+        seconds_(seconds) {}
 
   Timing HowTimed() const override { return {"cold", fill_, "events"}; }
   Result<Verdict> Verify() override { return Judge(fault_ == Fault::kWrongAtFirst); }
@@ -54,7 +59,7 @@ class FakeCase : public Case {
     for (int64_t i = 0; i < samples; ++i) {
       // Higher ranks are slower, each in its own rhythm.
       const double time =
-          1e-3 * (1 + rank_ + (rank_ == 1 ? 0.001 * static_cast<double>(i % 2) : 0));
+          seconds_ * (1 + rank_ + (rank_ == 1 ? 0.001 * static_cast<double>(i % 2) : 0));
       seconds->push_back(fault_ == Fault::kBadSample && ran_ > 100 ? std::nan("") : time);
       if (rank_ == 0) {
         clock_->Advance(std::chrono::microseconds(1000 * batch));
@@ -93,6 +98,7 @@ class FakeCase : public Case {
   VirtualClock* const clock_;
   const Ceilings ceilings_;
   const std::string fill_;
+  const double seconds_;
   int64_t ran_ = 0;
   int runs_ = 0;
   std::vector<double> observed_;
@@ -116,6 +122,7 @@ class FakeBenchmark : public Benchmark {
   Result<Work> WorkOf(const ParameterMap&, int) const override {
     Work work;
     work.flops = 2e6;
+    work.link_bytes = link_bytes;
     return work;
   }
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
@@ -123,12 +130,14 @@ class FakeBenchmark : public Benchmark {
     if (fault == Fault::kUnsupported) return Unsupported("needs two moons");
     if (fault == Fault::kOutOfMemory) return OutOfMemory("GPU 0 has 3 MiB left");
     if (fault == Fault::kThrowsBadAlloc) throw std::bad_alloc();
-    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock, ceilings, fill));
+    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock, ceilings, fill, seconds));
   }
 
   mutable VirtualClock clock;
   Ceilings ceilings;
   std::string fill = "random";
+  double link_bytes = 0;
+  double seconds = 1e-3;  // Of an iteration.
 
  private:
   const Fault fault_;
@@ -231,6 +240,26 @@ TEST(Execute, WhatOutrunsItsCeilingIsFlagged) {
     const auto times = std::count(flags.begin(), flags.end(), "above_ceiling");
     EXPECT_EQ(times, ceiling < 1.8e9 ? 1 : 0);
   }
+}
+
+// By the model of the sizes before it: 1 ms and 1 us for each KB.
+TEST(Execute, WhatTakesFarLongerThanItsLinkModelIsFlagged) {
+  FakeBenchmark benchmark(Fault::kNone, 0, false);
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto flags_of = [&](double bytes, double seconds) {
+    benchmark.link_bytes = bytes;
+    benchmark.seconds = seconds;
+    const auto report = ExecuteCase(benchmark, context, {});
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? report->conditions.flags : std::vector<std::string>();
+  };
+  for (const double bytes : {1e5, 1e6, 1e7}) {
+    EXPECT_THAT(flags_of(bytes, 1e-3 + bytes * 1e-9), Not(Contains("below_model")));
+  }
+  EXPECT_THAT(flags_of(4e6, 1.4 * 5e-3), Not(Contains("below_model")));
+  EXPECT_THAT(flags_of(4e6, 1.6 * 5e-3), Contains("below_model"));
+  EXPECT_THAT(flags_of(4e6, 0.2 * 5e-3), Not(Contains("below_model")));
 }
 
 // Ceilings are of random data.

@@ -53,6 +53,19 @@ TEST(AlphaBetaTest, TheErrorIsThatOfTimesThatAreLeftOut) {
   EXPECT_NEAR(model->error, 0.95, 0.001);
 }
 
+TEST(AlphaBetaTest, LeavesUnexplainedWhatIsBeyondItsOwnErrors) {
+  AlphaBeta model;
+  model.latency_seconds = 1e-3;
+  model.bandwidth = 1e9;
+  model.error = 0.01;  // Half as long again counts.
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 2.9e-3));
+  EXPECT_TRUE(model.LeavesUnexplained(1e6, 3.1e-3));
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 1e-4));
+  model.error = 0.15;  // Six times this.
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 3.7e-3));
+  EXPECT_TRUE(model.LeavesUnexplained(1e6, 3.9e-3));
+}
+
 TEST(AlphaBetaTest, CoversAFactorBeyondWhatWasFitted) {
   const auto model = FitAlphaBeta({{1e3, 1e-6}, {1e4, 2e-6}, {1e5, 10e-6}});
   ASSERT_TRUE(model);

@@ -119,7 +119,7 @@ TEST(ResultFilter, RefusesWordsThatNoResultSays) {
         {"outcome != OK", "one of ok"},
         {"benchmark = x AND NOT regime = bogus", "one of launch, memory, cache, compute, link"},
         {"cache = warm", "one of cold, hot, none"},
-        {"NOT flag = throttling_before", "one of above_ceiling, busy_host, disk_free"},
+        {"NOT flag = throttling_before", "one of above_ceiling, below_model, busy_host"},
         {"flag != T", "throttled, throttled_before, unsettled, unverified"},
         {"stop_reason = noise", "one of confidence, noise_stable, time_budget, max_samples"}}) {
     const Status error = ParseResultFilter(bad).status();
