@@ -17,14 +17,15 @@ constexpr char kDeadAdvice[] =
 constexpr char kLinkAdvice[] =
     "what lies between these two alone: a direct cable, or a path between their switches";
 constexpr char kFailedAdvice[] = "the reason above, then what lies between these two alone";
-constexpr char kEndAdvice[] =
-    "the reason above: it is of the nodes, and tells nothing of what lies between them";
+constexpr char kEndAdvice[] = "the reason above, which tells nothing of what lies between the two";
 
 // Whether the reason is of an end and not of the network between both.
 bool IsOfAnEnd(const PairFailure& failure) {
-  constexpr std::array<std::string_view, 6> kReasons = {"ADDRESS_UNUSABLE", "AGENT_LOST",
-                                                        "GANG_NOT_READY",   "MIXED_GPUS",
-                                                        "RUNNER_CRASHED",   "VERSION_MISMATCH"};
+  constexpr std::array<std::string_view, 14> kReasons = {
+      "ADDRESS_UNUSABLE",    "AGENT_ERROR",      "AGENT_LOST",       "AGENT_STOPPED",
+      "GANG_NOT_READY",      "GANG_NOT_STARTED", "LEASE_LOST",       "MIXED_GPUS",
+      "OUT_OF_MEMORY",       "RUNNER_CRASHED",   "RUNNER_NOT_READY", "RUNNER_PROTOCOL",
+      "RUNNER_SPAWN_FAILED", "VERSION_MISMATCH"};
   const std::string reason = failure.reason.substr(0, failure.reason.find(':'));
   return reason.starts_with("GPU_") ||
          std::find(kReasons.begin(), kReasons.end(), reason) != kReasons.end();

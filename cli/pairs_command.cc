@@ -57,7 +57,7 @@ void PrintWaiting(Client& client, const std::string& name, const std::vector<v1:
   for (const std::string& line : WaitingLines({absent.begin(), absent.end()})) {
     PrintError("  " + Wrap(line, StyleOf(STDERR_FILENO).width - 2, 2) + "\n");
   }
-  PrintError("  Start the agents there, or end the campaign: assay campaign cancel\n");
+  PrintError("  Start the agents there, or end the campaign: assay campaign cancel " + name + "\n");
 }
 
 // As a value in a filter.

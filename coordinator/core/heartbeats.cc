@@ -150,7 +150,7 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   }
   sessions_.Send(node_id, std::move(renewal));
   for (const RunningJobs::Missing& missing : beat.missing) {
-    const Status resolved = ResolveMissing(node_id, missing, held);
+    const Status resolved = ResolveMissing(node_id, beat.node_name, missing, held);
     // The next State finds the job missing again.
     if (!outage_.NoteFailure(resolved) && !resolved.ok()) {
       Log().error("job {}: {}", missing.job.job_id, resolved.ToString());
@@ -158,8 +158,8 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   }
 }
 
-Status Heartbeats::ResolveMissing(const std::string& node_id, const RunningJobs::Missing& missing,
-                                  const Held& held) {
+Status Heartbeats::ResolveMissing(const std::string& node_id, const std::string& node_name,
+                                  const RunningJobs::Missing& missing, const Held& held) {
   const auto job = held.find(missing.job);
   if (job == held.end()) {
     running_.Remove(missing.job);
@@ -168,7 +168,7 @@ Status Heartbeats::ResolveMissing(const std::string& node_id, const RunningJobs:
   // Finished meanwhile, and only its record was a moment old.
   if (!running_.Find(missing.job)) return Status::Ok();
   if (job->second.cancel_requested) return attempts_.Fail(job->second, Cancelled());
-  const std::string agent = "the agent of node " + running_.NameOf(missing.job, node_id);
+  const std::string agent = "the agent of node " + node_name;
   if (missing.agent_restarted) {
     return attempts_.Fail(job->second,
                           AgentLost(node_id, agent + " restarted while it ran the job"));

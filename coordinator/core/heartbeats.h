@@ -47,8 +47,8 @@ class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
   void PutBack(Batch batch);
   Status Renew(const Batch& batch, Held& held);
   void Answer(const std::string& node_id, const Beat& beat, const Held& held);
-  Status ResolveMissing(const std::string& node_id, const RunningJobs::Missing& missing,
-                        const Held& held);
+  Status ResolveMissing(const std::string& node_id, const std::string& node_name,
+                        const RunningJobs::Missing& missing, const Held& held);
 
   const Environment& environment_;
   const Options& options_;

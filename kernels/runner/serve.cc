@@ -163,8 +163,8 @@ class Session {
       auto listens = ListenForPeers(start_.advertise_address());
       if (!listens.ok()) {
         return Unavailable(listens.status().message() +
-                               "; ranks listen on the agent's --advertise-address, which has to be "
-                               "an address of this node",
+                               "; ranks listen on the agent's --advertise-address: is it still an "
+                               "address of this node?",
                            "ADDRESS_UNUSABLE");
       }
       if (start_.rank() == 0) rendezvous = *std::move(listens);

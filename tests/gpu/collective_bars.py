@@ -98,11 +98,12 @@ class Line:
                 f"{self.how()} | ")
         if not self.measured:
             return f"{case}| | | | | | | | | not measured: {self.errors[0]} | |"
+        flags = {flag for row in self.rows for flag in row["flags"].split(";") if flag}
         return (f"{case}{self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
                 f"{self.spread:.1%} | {len(self.our_starts)} | {apart(self.our_starts):.1%} | "
                 f"{apart(self.their_starts):.1%} | {number(self.value)} | "
                 f"{self.ratio:.3f} | {1 - self.allowed:.3f} | {self.verdict()} | "
-                f"{self.row['flags'].replace(';', ' ')} |")
+                f"{' '.join(sorted(flags))} |")
 
 
 def size(value):

@@ -28,7 +28,7 @@ TEST(PairsProgramTest, SaysWhatItsJobsWaitFor) {
             none +
                 "2 jobs are still to be done.\n"
                 "  2 jobs wait for node b (removed from the fleet)\n"
-                "  Start the agents there, or end the campaign: assay campaign cancel\n");
+                "  Start the agents there, or end the campaign: assay campaign cancel nightly\n");
   fake.jobs.clear();
   EXPECT_EQ(RunAssay({"pairs", "nightly"}, fake.address()).err,
             "The campaign has no results on two nodes; `placement: pairs` measures them.\n");

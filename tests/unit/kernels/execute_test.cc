@@ -257,8 +257,8 @@ TEST(Execute, WhatTakesFarLongerThanItsLinkModelIsFlagged) {
   for (const double bytes : {1e5, 1e6, 1e7}) {
     EXPECT_THAT(flags_of(bytes, 1e-3 + bytes * 1e-9), Not(Contains("below_model")));
   }
-  EXPECT_THAT(flags_of(4e6, 1.4 * 5e-3), Not(Contains("below_model")));
-  EXPECT_THAT(flags_of(4e6, 1.6 * 5e-3), Contains("below_model"));
+  EXPECT_THAT(flags_of(4e6, 1.9 * 5e-3), Not(Contains("below_model")));
+  EXPECT_THAT(flags_of(4e6, 2.1 * 5e-3), Contains("below_model"));
   EXPECT_THAT(flags_of(4e6, 0.2 * 5e-3), Not(Contains("below_model")));
 }
 

@@ -57,13 +57,17 @@ TEST(AlphaBetaTest, LeavesUnexplainedWhatIsBeyondItsOwnErrors) {
   AlphaBeta model;
   model.latency_seconds = 1e-3;
   model.bandwidth = 1e9;
-  model.error = 0.01;  // Half as long again counts.
-  EXPECT_FALSE(model.LeavesUnexplained(1e6, 2.9e-3));
-  EXPECT_TRUE(model.LeavesUnexplained(1e6, 3.1e-3));
+  model.smallest_bytes = 1e5;
+  model.largest_bytes = 1e7;
+  model.error = 0.01;  // Twice as long counts.
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 3.9e-3));
+  EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.1e-3));
   EXPECT_FALSE(model.LeavesUnexplained(1e6, 1e-4));
-  model.error = 0.15;  // Six times this.
-  EXPECT_FALSE(model.LeavesUnexplained(1e6, 3.7e-3));
-  EXPECT_TRUE(model.LeavesUnexplained(1e6, 3.9e-3));
+  EXPECT_FALSE(model.LeavesUnexplained(9e4, 1));  // Beyond its sizes it may bend.
+  EXPECT_FALSE(model.LeavesUnexplained(2e7, 1));
+  model.error = 0.2;  // Six times this.
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 4.3e-3));
+  EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.5e-3));
 }
 
 TEST(AlphaBetaTest, CoversAFactorBeyondWhatWasFitted) {
