@@ -77,7 +77,7 @@ TEST(PairSuspectsTest, AnAgentThatIsGoneTellsNothingOfTheLink) {
        {"AGENT_LOST: the agent of node b is gone", "GANG_NOT_READY", "RUNNER_SPAWN_FAILED: no file",
         "VERSION_MISMATCH", "RUNNER_CRASHED: rank 1 on node b: killed by signal 9",
         "GPU_UNUSABLE: Xid 79"}) {
-    EXPECT_THAT(failed(of_an_end), EndsWith("and tells nothing of what lies between them"));
+    EXPECT_THAT(failed(of_an_end), EndsWith("which tells nothing of what lies between the two"));
   }
   EXPECT_THAT(failed("PEER_TIMEOUT: nodes a and b do not reach each other"),
               EndsWith("then what lies between these two alone"));
