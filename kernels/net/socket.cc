@@ -83,6 +83,12 @@ void NoticeSilentHost(const Socket& socket) {
   SetIfPossible(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+void Reset(const Socket& socket) {
+  sockaddr nowhere{};
+  nowhere.sa_family = AF_UNSPEC;
+  if (connect(socket.fd(), &nowhere, sizeof nowhere) != 0) shutdown(socket.fd(), SHUT_RDWR);
+}
+
 Result<Socket> ListenOn(const std::string& host, int* port) {
   ASSAY_ASSIGN_OR_RETURN(const AddressList addresses, Resolve(host, 0, AI_PASSIVE));
   Socket listener = NewSocket(*addresses);

@@ -52,6 +52,10 @@ void NoticeSilence(const Socket& socket);
 // where NoticeSilence ends the connection.
 void NoticeSilentHost(const Socket& socket);
 
+// Ends a connection at both ends at once, also where the other end waits until data that is unread
+// here makes room: after a mere shutdown it would wait until NoticeSilence ends it.
+void Reset(const Socket& socket);
+
 // Until `fd` is ready for `events` (POLLIN, POLLOUT) or at its end.
 Status WaitFor(int fd, short events, MonotonicTime deadline);
 

@@ -274,7 +274,7 @@ Status ReceivingEnd::Abort() {
 }
 
 void ReceivingEnd::Shutdown() {
-  for (const Stream& stream : streams_) shutdown(stream.socket.fd(), SHUT_RDWR);
+  for (const Stream& stream : streams_) Reset(stream.socket);
 }
 
 StreamMismatches ReceivingEnd::Check() {
