@@ -10,6 +10,7 @@
 #include "agent/core/cut_off.h"
 #include "agent/core/peer_node.h"
 #include "agent/core/runner_abort.h"
+#include "common/list_text.h"
 #include "common/log.h"
 #include "common/units.h"
 
@@ -32,6 +33,7 @@ constexpr int kRunnerLostPeer = 4;
 constexpr size_t kMaxPhaseBytes = 64;
 // A result travels in one gRPC message of at most 16 MiB.
 constexpr size_t kMaxResultBytes = 8 << 20;
+constexpr size_t kNamedRanks = 16;
 // Far more than the three phases of each case.
 constexpr size_t kMaxEventsPerCase = 32;
 
@@ -216,6 +218,15 @@ std::string RankGroup::Who(const RankState& state) const {
   return Spread() ? rank + " on node " + options_.node_name : rank;
 }
 
+std::string RankGroup::WhoOf(bool (*holds)(const RankState&)) const {
+  std::vector<std::string> numbers;
+  for (const RankState& state : ranks_) {
+    if (holds(state)) numbers.push_back(std::to_string(state.rank));
+  }
+  return (numbers.size() == 1 ? "rank " : "ranks ") + JoinSome(numbers, kNamedRanks) +
+         (Spread() ? " on node " + options_.node_name : "");
+}
+
 Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
   const size_t cases = static_cast<size_t>(options_.spec.cases_size());
   if (++state->events > kMaxEventsPerCase * (cases + 1)) {
@@ -394,10 +405,10 @@ void RankGroup::CheckPrepared(MonotonicTime now) {
   }
   for (const RankState& state : ranks_) {
     if (state.ready) continue;
-    return Fail(MakeFailure(
-        v1::FAILURE_CLASS_NODE, "RUNNER_NOT_READY",
-        Who(state) + ": the runner was not ready within " + FormatDuration(options_.prepare),
-        state.process.OutputTail()));
+    return Fail(MakeFailure(v1::FAILURE_CLASS_NODE, "RUNNER_NOT_READY",
+                            WhoOf([](const RankState& one) { return !one.ready; }) +
+                                ": not ready within " + FormatDuration(options_.prepare),
+                            state.process.OutputTail()));
   }
 }
 
@@ -419,14 +430,20 @@ void RankGroup::OnTimeout() {
     deadline_ = MonotonicTime::max();
     return;
   }
-  std::string evidence;
-  for (const RankState& state : ranks_) {
-    if (!state.finished && evidence.empty()) evidence = state.process.OutputTail();
+  std::string message = "the job did not end within " + FormatDuration(options_.timeout);
+  if (!last_phase_.empty()) message += ", last seen in: " + last_phase_;
+  bool (*late)(const RankState&) = [](const RankState& one) { return !one.finished; };
+  if (phase_ == Phase::kStarting) {
+    late = [](const RankState& one) { return !one.ready; };
+    message += "; not ready: " + WhoOf(late);
+  } else if (phase_ == Phase::kWaiting) {
+    message += "; " + WhoOf(late) + " waited for other nodes";
+  } else if (options_.spec.world_size() > 1) {
+    message += "; not finished: " + WhoOf(late);
   }
-  Fail(MakeFailure(v1::FAILURE_CLASS_JOB, "TIMEOUT",
-                   "the job did not end within " + FormatDuration(options_.timeout) +
-                       (last_phase_.empty() ? "" : ", last seen in: " + last_phase_),
-                   std::move(evidence)));
+  const auto first = std::find_if(ranks_.begin(), ranks_.end(), late);
+  Fail(MakeFailure(v1::FAILURE_CLASS_JOB, "TIMEOUT", message,
+                   first == ranks_.end() ? "" : first->process.OutputTail()));
 }
 
 // While stopping after a crash, a rank may still say why; else the first failure stands.

@@ -121,6 +121,8 @@ class RankGroup {
   }
   std::string Where(const RankState& state) const;
   std::string Who(const RankState& state) const;
+  // "rank 1 on node g2", "ranks 1, 2 on node g2": of those for which this holds.
+  std::string WhoOf(bool (*holds)(const RankState&)) const;
 
   const Options options_;
   const JobEvents& events_;

@@ -108,7 +108,8 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
       v1::Failure failure = finished.failure();
       // Another's node is named where a rank on it fell silent.
       if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
-      ASSAY_RETURN_IF_ERROR(FailFrom(*job, BlameAbsent(*job, std::move(failure)), node_id));
+      failure = BlameLate(*job, BlameAbsent(*job, std::move(failure)));
+      ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id));
     } else if (running_.NoteFinished(epoch, node_id)) {
       const std::optional<MonotonicTime> start = running_.StartOf(epoch);
       ASSAY_RETURN_IF_ERROR(Conclude(*job, node_id));
@@ -225,6 +226,22 @@ v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) con
     failure.set_reason("AGENT_LOST");
     failure.set_node_id(node_id);
     break;
+  }
+  return failure;
+}
+
+// Agents whose ranks waited for others' until the job's time was over know nothing of those.
+v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure) const {
+  if (failure.reason() != "TIMEOUT" && failure.reason() != "GANG_NOT_STARTED") return failure;
+  const std::optional<GangWait> wait = running_.WaitOf(EpochOf(job));
+  const GangWait::Node* late = wait ? FirstLate(*wait) : nullptr;
+  if (late == nullptr) return failure;
+  failure.set_message(failure.message() + "; " + DescribeWait(*wait));
+  if (wait->adopted) {
+    failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  } else if (failure.reason() == "TIMEOUT" && OthersWereQuick(*wait)) {
+    failure.set_failure_class(v1::FAILURE_CLASS_NODE);
+    failure.set_node_id(late->node_id);
   }
   return failure;
 }

@@ -108,7 +108,8 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
   MutexLock lock(mutex_);
   Entry* entry = FindEntry({ready.job_id(), ready.epoch()});
   if (entry == nullptr || entry->members.count(node_id) == 0) return {};
-  entry->members[node_id].ready = true;
+  Member& member = entry->members[node_id];
+  if (!member.ready) member.ready = clock_.Now();
   // Rank 0 runs on the first node; a token from anyone else is not the gang's.
   const bool started = entry->stage == Stage::kStarted;
   if (node_id == entry->job.node_ids.front() && !started) {
@@ -126,7 +127,7 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
   // The first GangGo may have been lost with a connection.
   if (started) return {go(node_id)};
   const bool all_ready = std::all_of(entry->members.begin(), entry->members.end(),
-                                     [](const auto& member) { return member.second.ready; });
+                                     [](const auto& one) { return one.second.ready.has_value(); });
   if (!all_ready) return {};
   entry->stage = Stage::kStarted;
   std::vector<Outbound> messages;
@@ -220,24 +221,38 @@ std::vector<RunningJobs::Lost> RunningJobs::LostSince(
   return lost;
 }
 
-std::vector<RunningJobs::Unprepared> RunningJobs::UnpreparedSince(Duration prepare) const {
-  MutexLock lock(mutex_);
+std::optional<GangWait> RunningJobs::WaitOfEntry(const Entry& entry) const {
+  if (entry.stage == Stage::kStarted || !entry.preparing_since) return std::nullopt;
   const MonotonicTime now = clock_.Now();
-  std::vector<Unprepared> unprepared;
+  GangWait wait;
+  wait.job = entry.job;
+  wait.waited = now - *entry.preparing_since;
+  wait.adopted = entry.stage == Stage::kAdopted;
+  for (const std::string& node_id : entry.job.node_ids) {
+    const Member& member = entry.members.at(node_id);
+    GangWait::Node& node = wait.nodes.emplace_back();
+    node.node_id = node_id;
+    node.name = member.name.empty() ? node_id : member.name;
+    if (member.ready) node.ready = now - *member.ready;
+    if (member.reported) node.spoke = now - *member.last_seen;
+  }
+  return wait;
+}
+
+std::vector<GangWait> RunningJobs::UnpreparedSince(Duration prepare) const {
+  MutexLock lock(mutex_);
+  std::vector<GangWait> unprepared;
   for (const auto& [job_id, entry] : entries_) {
-    if (entry.stage == Stage::kStarted || !entry.preparing_since) continue;
-    if (now - *entry.preparing_since <= prepare) continue;
-    Unprepared& one = unprepared.emplace_back();
-    one.job = entry.job;
-    one.adopted = entry.stage == Stage::kAdopted;
-    for (const std::string& node_id : entry.job.node_ids) {
-      const Member& member = entry.members.at(node_id);
-      if (member.ready) continue;
-      if (one.waiting_for.empty()) one.reported = member.reported;
-      one.waiting_for.push_back(node_id);
-    }
+    std::optional<GangWait> wait = WaitOfEntry(entry);
+    if (wait && wait->waited > prepare) unprepared.push_back(*std::move(wait));
   }
   return unprepared;
+}
+
+std::optional<GangWait> RunningJobs::WaitOf(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  return entry == nullptr ? std::nullopt : WaitOfEntry(*entry);
 }
 
 std::vector<LeasedJob> RunningJobs::All() const {

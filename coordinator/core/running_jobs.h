@@ -27,6 +27,7 @@
 #include "assay/v1/session.pb.h"
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "coordinator/core/gang_wait.h"
 #include "storage/types.h"
 
 namespace assay::coordinator {
@@ -116,23 +117,17 @@ class RunningJobs {
                               const std::function<bool(const std::string&)>& in_session) const;
 
   // Gangs that have waited longer than `prepare` for agents to be ready.
-  struct Unprepared {
-    storage::LeasedJob job;
-    std::vector<std::string> waiting_for;  // Node ids.
-    // The others may have begun, as a process before this one told them to.
-    bool adopted = false;
-    // The first of these has spoken of the job: it has it and does not get ready.
-    bool reported = false;
-  };
-  std::vector<Unprepared> UnpreparedSince(Duration prepare) const;
+  std::vector<GangWait> UnpreparedSince(Duration prepare) const;
+  // What the job waits for if it is a gang whose agents are not all ready.
+  std::optional<GangWait> WaitOf(const storage::JobEpoch& job) const;
 
   std::vector<storage::LeasedJob> All() const;
 
  private:
   struct Member {
     bool finished = false;
-    bool ready = false;
     bool reported = false;
+    std::optional<MonotonicTime> ready;
     std::string agent_instance_id;  // Empty until known.
     std::string name;               // As well.
     MonotonicTime assigned;
@@ -156,6 +151,8 @@ class RunningJobs {
 
   Entry* FindEntry(const storage::JobEpoch& job) ASSAY_REQUIRES(mutex_);
   const Entry* FindEntry(const storage::JobEpoch& job) const ASSAY_REQUIRES(mutex_);
+  // nullopt if the gang has started, or is not known to wait.
+  std::optional<GangWait> WaitOfEntry(const Entry& entry) const ASSAY_REQUIRES(mutex_);
 
   const Clock& clock_;
   mutable Mutex mutex_;

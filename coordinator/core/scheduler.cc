@@ -9,7 +9,6 @@
 
 #include "common/log.h"
 #include "common/units.h"
-#include "coordinator/core/text.h"
 #include "coordinator/core/verdict.h"
 
 namespace assay::coordinator {
@@ -179,31 +178,23 @@ Status Scheduler::SweepLost() {
 
 // Reservations that never become ready free themselves.
 Status Scheduler::SweepUnprepared() {
-  for (const RunningJobs::Unprepared& one : running_.UnpreparedSince(options_.prepare)) {
-    const storage::JobEpoch epoch{one.job.job.job_id, one.job.epoch};
-    std::vector<std::string> names;
-    for (const std::string& node_id : one.waiting_for) {
-      names.push_back(running_.NameOf(epoch, node_id));
-    }
+  for (const GangWait& wait : running_.UnpreparedSince(options_.prepare)) {
+    const GangWait::Node* late = FirstLate(wait);
     v1::Failure failure;
-    const std::string waited = fmt::format(
-        "{} of the gang's {} nodes did not say within {} that they are ready: {}", names.size(),
-        one.job.node_ids.size(), FormatDuration(options_.prepare), JoinSome(names));
-    if (one.adopted || names.empty()) {
+    failure.set_message(DescribeWait(wait));
+    if (wait.adopted || late == nullptr) {
       failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
       failure.set_reason("GANG_NOT_STARTED");
-      failure.set_message(
-          "the coordinator changed while the gang began, and not all heard of it; " + waited);
     } else {
       failure.set_failure_class(v1::FAILURE_CLASS_NODE);
       failure.set_reason("GANG_NOT_READY");
-      failure.set_node_id(one.waiting_for.front());
-      failure.set_message(waited + "; " + names.front() +
-                          (one.reported ? " has the job, and its ranks did not start: it may be "
-                                          "busy with a benchmark that somebody started on it"
-                                        : " did not take the job"));
+      failure.set_node_id(late->node_id);
+      failure.set_message(failure.message() + "; " + late->name +
+                          (late->spoke ? " has the job, and its ranks did not start: it may be "
+                                         "busy with a benchmark that somebody started on it"
+                                       : " did not take the job"));
     }
-    ASSAY_RETURN_IF_ERROR(attempts_.Fail(one.job, failure));
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure));
   }
   return Status::Ok();
 }

@@ -69,6 +69,7 @@ class Trial:
     ranks: int = 3
     victim: int = 1  # Rank.
     retries: int = 3
+    timeout: int = 0  # Of the job, that ends the attempt.
 
     @property
     def early_stop(self):
@@ -140,7 +141,7 @@ class Run:
         fleet, trial = self.fleet, self.trial
         for gate in fleet.gates.values():
             gate.close()
-        timeout = EARLY_STOPS[trial.phase][0] if trial.early_stop else TIMEOUT
+        timeout = trial.timeout or (EARLY_STOPS[trial.phase][0] if trial.early_stop else TIMEOUT)
         self.campaign = fleet.submit(
             GANG.format(ranks=trial.ranks, retries=trial.retries, timeout=timeout))
         eventually(lambda: sum(gate.held() > 0 for gate in fleet.gates.values()) == trial.ranks,
@@ -216,6 +217,8 @@ class Run:
         bound, reasons = BOUNDS[trial.kind], REASONS[trial.kind]
         if trial.early_stop:
             bound, reasons = EARLY_STOPS[trial.phase][1], EARLY_STOP_REASONS[trial.phase]
+        if trial.timeout:
+            bound, reasons = trial.timeout + 20, {"TIMEOUT"}
         if trial.kind in ("gang_link", PART) and trial.phase in PHASES[:3]:
             bound += MEETING
         if trial.kind == "coordinator":
@@ -241,6 +244,9 @@ class Run:
     def _tells_where(self, reason, message):
         """The node or the rank; of a job that took too long, what it was at; of a rank that is
         frozen, that its heartbeats ended; both nodes where either may be cut off."""
+        if reason == "TIMEOUT" and self.trial.phase == "prepare":
+            late = f"that it is ready: rank {self.trial.victim} on node {self.victim} (its agent"
+            return late in message and "; ready: rank " in message
         if reason == "TIMEOUT":
             return "last seen in: " in message
         if self.trial.kind == "stop" and not self.trial.early_stop:
@@ -303,10 +309,12 @@ class Run:
     def _expect_others(self):
         """Of the nodes that are left, if they suffice, the next attempt took no other."""
         trial = self.trial
-        if trial.kind != "gang_link" or trial.unknowable or trial.ranks == len(self.fleet.names):
+        if trial.kind != "gang_link" and not trial.timeout:
+            return
+        if trial.unknowable or trial.ranks == len(self.fleet.names):
             return
         again = self.fleet.said(f"{self.job} epoch [2-9] is in phase", self.victim)
-        assert not again, f"{trial}: the node that was cut off was in the next attempt"
+        assert not again, f"{trial}: the node at fault was in the next attempt"
 
     def _expect_nothing_left(self):
         fleet = self.fleet
@@ -356,6 +364,9 @@ class GangTest(unittest.TestCase):
 
     def test_runner_killed_before_it_is_ready(self):
         self.expect("prepare", "runner")
+
+    def test_rank_that_is_not_ready_when_the_jobs_time_is_over(self):
+        self.expect("prepare", "stop", timeout=30)
 
     def test_agent_killed_when_ready(self):
         self.expect("ready", "agent")

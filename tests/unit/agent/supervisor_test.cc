@@ -30,6 +30,7 @@ class SupervisorTest : public ::testing::Test {
                                              Duration prepare = std::chrono::seconds(60)) {
     v1::NodeDescription node;
     node.set_node_id("node-1");
+    node.set_name("host");
     node.set_provider("lab");
     node.mutable_inventory()->mutable_cpu()->set_model("Some CPU");
     SupervisorOptions options;
@@ -286,6 +287,28 @@ TEST_F(SupervisorTest, RanksThatAreNeverReadyEndSoon) {
   const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_silent", 2)));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.reason(), "RUNNER_NOT_READY");
+  EXPECT_EQ(failure.message(), "rank 0 on node host: not ready within 300ms");
+}
+
+TEST_F(SupervisorTest, ATimeoutTellsWhichRanksWereNotReady) {
+  v1::JobSpec spec = FirstOfTwoNodes(Job("gang_silent", 3));
+  *spec.mutable_timeout() = ToProto(300ms);
+  EXPECT_EQ(FailureOf(spec).message(),
+            "the job did not end within 300ms; not ready: ranks 0, 1 on node host");
+}
+
+TEST_F(SupervisorTest, ATimeoutTellsWhichRanksWaitedForOtherNodes) {
+  v1::JobSpec spec = FirstOfTwoNodes(Job("gang_ok", 2));
+  *spec.mutable_timeout() = ToProto(2s);
+  EXPECT_EQ(FailureOf(spec).message(),
+            "the job did not end within 2.0s, last seen in: ready; rank 0 on node host waited for "
+            "other nodes");
+}
+
+TEST_F(SupervisorTest, ATimeoutTellsWhichRanksHadNotFinished) {
+  v1::JobSpec spec = Job("gang_hang", 2);
+  *spec.mutable_timeout() = ToProto(2s);
+  EXPECT_THAT(FailureOf(spec).message(), HasSubstr("; not finished: rank"));
 }
 
 TEST_F(SupervisorTest, AGangThatIsNeverStartedEndsSoon) {

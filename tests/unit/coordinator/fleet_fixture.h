@@ -140,13 +140,14 @@ class FleetFixture : public ::testing::Test {
   }
 
   void SayFinished(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job,
-                   v1::FailureClass failure = v1::FAILURE_CLASS_UNSPECIFIED) {
+                   v1::FailureClass failure = v1::FAILURE_CLASS_UNSPECIFIED,
+                   const std::string& reason = "RUNNER_CRASHED") {
     v1::AgentMessage message;
     message.mutable_job_finished()->set_job_id(job.job_id());
     message.mutable_job_finished()->set_epoch(job.epoch());
     if (failure != v1::FAILURE_CLASS_UNSPECIFIED) {
       message.mutable_job_finished()->mutable_failure()->set_failure_class(failure);
-      message.mutable_job_finished()->mutable_failure()->set_reason("RUNNER_CRASHED");
+      message.mutable_job_finished()->mutable_failure()->set_reason(reason);
     }
     Say(agent, std::move(message));
   }
