@@ -84,11 +84,11 @@ Result<std::vector<LeasedJob>> FakeJobStore::RenewLeases(const std::string& owne
   return held;
 }
 
-Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(int limit) {
+Result<std::vector<LeasedJob>> FakeJobStore::ListExpired(Duration ago, int limit) {
   MutexLock lock(database_.mutex);
   std::vector<const JobRow*> expired;
   for (const auto& [id, row] : database_.jobs) {
-    if (row.state == v1::JOB_STATE_RUNNING && row.lease_until <= database_.clock.Now()) {
+    if (row.state == v1::JOB_STATE_RUNNING && row.lease_until + ago <= database_.clock.Now()) {
       expired.push_back(&row);
     }
   }

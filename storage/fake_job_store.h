@@ -33,7 +33,7 @@ class FakeJobStore : public JobStore {
   Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
   Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                              const std::vector<JobEpoch>& jobs) override;
-  Result<std::vector<LeasedJob>> ListExpired(int limit) override;
+  Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) override;
   Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override;
   Result<std::vector<std::string>> ListUnjudged() override;
   Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,

@@ -93,9 +93,9 @@ class JobStore {
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<JobEpoch>& jobs) = 0;
 
-  // Running jobs whose lease has expired, oldest first. They stay running until
+  // Running jobs whose lease expired `ago` or earlier, oldest first. They stay running until
   // FinishAttempt; any coordinator may do that.
-  virtual Result<std::vector<LeasedJob>> ListExpired(int limit) = 0;
+  virtual Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) = 0;
 
   // Ends an attempt: writes the disposition, frees nodes and GPUs, and ends the
   // campaign with its last job. A job with a cancel request is CANCELLED

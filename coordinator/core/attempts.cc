@@ -61,11 +61,12 @@ v1::Failure MissingResults(const LeasedJob& job, size_t present) {
 }  // namespace
 
 Attempts::Attempts(const Environment& environment, const Options& options, RunningJobs& running,
-                   const Sessions& sessions, OnEnded on_ended)
+                   const Sessions& sessions, const Absence& absence, OnEnded on_ended)
     : environment_(environment),
       options_(options),
       running_(running),
       sessions_(sessions),
+      absence_(absence),
       on_ended_(std::move(on_ended)) {}
 
 Status Attempts::Begin(const LeasedJob& job) {
@@ -108,7 +109,7 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
       v1::Failure failure = finished.failure();
       // Another's node is named where a rank on it fell silent.
       if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
-      failure = BlameLate(*job, BlameAbsent(*job, std::move(failure)));
+      failure = SpareIfAway(BlameLate(*job, BlameAbsent(*job, std::move(failure))));
       ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id));
     } else if (running_.NoteFinished(epoch, node_id)) {
       const std::optional<MonotonicTime> start = running_.StartOf(epoch);
@@ -218,8 +219,8 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
 // node is at fault.
 v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) const {
   if (failure.reason() != "PEER_LOST" && failure.reason() != "PEER_TIMEOUT") return failure;
-  for (const std::string& node_id : running_.SpokenFor(EpochOf(job))) {
-    if (sessions_.Has(node_id)) continue;
+  for (const auto& [node_id, last_heard] : running_.SpokenFor(EpochOf(job))) {
+    if (sessions_.Has(node_id) || absence_.Excuses(last_heard)) continue;
     failure.set_message(fmt::format("the agent of node {} is gone; {}",
                                     running_.NameOf(EpochOf(job), node_id), failure.message()));
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);
@@ -239,10 +240,17 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure) const
   failure.set_message(failure.message() + "; " + DescribeWait(*wait));
   if (wait->adopted) {
     failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  } else if (failure.reason() == "TIMEOUT" && OthersWereQuick(*wait)) {
+  } else if (failure.reason() == "TIMEOUT" && absence_.SilenceCounts() && OthersWereQuick(*wait)) {
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);
     failure.set_node_id(late->node_id);
   }
+  return failure;
+}
+
+// What an agent had to end because the coordinator was away says nothing of its node.
+v1::Failure Attempts::SpareIfAway(v1::Failure failure) const {
+  const bool not_renewed = failure.reason() == "LEASE_LOST" && absence_.Recent();
+  if (not_renewed || failure.reason() == "GANG_NOT_STARTED") failure.clear_node_id();
   return failure;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/v1/session.pb.h"
+#include "coordinator/core/absence.h"
 #include "coordinator/core/environment.h"
 #include "coordinator/core/running_jobs.h"
 #include "coordinator/core/sessions.h"
@@ -32,7 +33,7 @@ class Attempts {
   using OnEnded = std::function<void(const Ended&)>;
 
   Attempts(const Environment& environment, const Options& options, RunningJobs& running,
-           const Sessions& sessions, OnEnded on_ended);
+           const Sessions& sessions, const Absence& absence, OnEnded on_ended);
 
   // Sends a freshly claimed job to its agents; a gang of GPUs whose nodes have different
   // drivers or NCCL versions (USER, VERSION_MISMATCH), or several models of GPU that the job
@@ -63,6 +64,7 @@ class Attempts {
   std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;
   v1::Failure BlameAbsent(const storage::LeasedJob& job, v1::Failure failure) const;
   v1::Failure BlameLate(const storage::LeasedJob& job, v1::Failure failure) const;
+  v1::Failure SpareIfAway(v1::Failure failure) const;
   std::string NameOf(const std::string& node_id) const;
   Result<CaseOutcomes> LoadOutcomes(const storage::LeasedJob& job);
   void SendCancel(const std::string& node_id, const storage::JobEpoch& job,
@@ -72,6 +74,7 @@ class Attempts {
   const Options& options_;
   RunningJobs& running_;
   const Sessions& sessions_;
+  const Absence& absence_;
   const OnEnded on_ended_;
 };
 

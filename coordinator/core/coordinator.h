@@ -9,6 +9,7 @@
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/node_service.pb.h"
 #include "assay/v1/result_service.pb.h"
+#include "coordinator/core/absence.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/environment.h"
 #include "coordinator/core/heartbeats.h"
@@ -70,6 +71,7 @@ class Coordinator {
   const Environment environment_;
   const Options options_;
   Outage outage_;
+  Absence absence_;
   Watchers watchers_;
   Sessions sessions_;
   RunningJobs running_;

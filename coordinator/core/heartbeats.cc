@@ -31,6 +31,16 @@ v1::Failure AgentLost(const std::string& node_id, std::string message) {
   return failure;
 }
 
+// The Assign may have been lost with the coordinator before.
+v1::Failure NotStarted(const std::string& agent) {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  failure.set_reason("GANG_NOT_STARTED");
+  failure.set_message("the coordinator changed while the gang began, and " + agent +
+                      " has no part of it");
+  return failure;
+}
+
 v1::Failure Cancelled() {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_USER);
@@ -172,6 +182,9 @@ Status Heartbeats::ResolveMissing(const std::string& node_id, const std::string&
   if (missing.agent_restarted) {
     return attempts_.Fail(job->second,
                           AgentLost(node_id, agent + " restarted while it ran the job"));
+  }
+  if (missing.gang_started && missing.unheard) {
+    return attempts_.Fail(job->second, NotStarted(agent));
   }
   if (missing.gang_started) {
     return attempts_.Fail(job->second,

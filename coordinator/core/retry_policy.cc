@@ -24,13 +24,14 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-// The nodes at fault: the one named, else all of the placement. A node that lost its peer
-// is not: it only noticed. Where it knows which peer fell silent, the class is NODE and that
-// node is named.
+// The nodes at fault: the one named, else all of the placement, or none if Assay's own machinery
+// failed. A node that lost its peer is not: it only noticed. Where it knows which peer fell silent,
+// the class is NODE and that node is named.
 NodeSet Culprits(const storage::AttemptFailure& failure) {
   const bool lost_peer = failure.reason == "PEER_LOST" || failure.reason == "PEER_TIMEOUT";
   if (lost_peer && failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};
+  if (failure.failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE) return {};
   return {failure.node_ids.begin(), failure.node_ids.end()};
 }
 

@@ -18,7 +18,8 @@ struct RetryDecision {
 //   cancelled       the job has a cancel request, or the reason is CANCELLED
 //   USER            never retried
 //   NODE, INFRA.    retried within the campaign's budget, without the nodes at fault in
-//                   this attempt and, by class NODE, in earlier ones, if there are others
+//                   this attempt and, by class NODE, in earlier ones, if there are others;
+//                   INFRA. that names no node is no node's fault
 //   JOB             within the budget: the first time on the same nodes, the second
 //                   time on others; never a third time, nor if there are no others
 // A retry that can only go to the same nodes waits (1 s, doubled, at most 30 s), so

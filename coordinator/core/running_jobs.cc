@@ -161,13 +161,13 @@ CaseOutcomes RunningJobs::OutcomesOf(const JobEpoch& job) const {
   return entry == nullptr ? CaseOutcomes() : entry->outcomes;
 }
 
-std::vector<std::string> RunningJobs::SpokenFor(const JobEpoch& job) const {
+std::map<std::string, MonotonicTime> RunningJobs::SpokenFor(const JobEpoch& job) const {
   MutexLock lock(mutex_);
-  std::vector<std::string> nodes;
+  std::map<std::string, MonotonicTime> nodes;
   const Entry* entry = FindEntry(job);
   if (entry == nullptr) return nodes;
   for (const auto& [node_id, member] : entry->members) {
-    if (member.last_seen) nodes.push_back(node_id);
+    if (member.last_seen) nodes[node_id] = *member.last_seen;
   }
   return nodes;
 }
@@ -197,7 +197,8 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
     const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&
                            member->second.agent_instance_id != agent_instance_id;
     const bool begun = entry.members.size() > 1 && entry.stage != Stage::kPreparing;
-    missing.push_back({{job_id, entry.job.epoch}, restarted, begun});
+    const bool unheard = entry.adopted && !member->second.reported;
+    missing.push_back({{job_id, entry.job.epoch}, restarted, begun, unheard});
   }
   return missing;
 }

@@ -84,8 +84,9 @@ class RunningJobs {
   void NoteOutcome(const v1::CaseResult& result);
   CaseOutcomes OutcomesOf(const storage::JobEpoch& job) const;
 
-  // The nodes of the job whose agents have had a session with this process meanwhile.
-  std::vector<std::string> SpokenFor(const storage::JobEpoch& job) const;
+  // The nodes of the job whose agents have had a session with this process meanwhile, and when
+  // they spoke of it last.
+  std::map<std::string, MonotonicTime> SpokenFor(const storage::JobEpoch& job) const;
 
   // When the attempt began here.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
@@ -98,6 +99,8 @@ class RunningJobs {
     bool agent_restarted = false;
     // The gang has begun without this agent: it cannot join again.
     bool gang_started = false;
+    // Adopted, and this process has not heard that the agent ever had the job.
+    bool unheard = false;
   };
   // Jobs assigned less than `grace` ago are left out: their Assign may still be on its
   // way.

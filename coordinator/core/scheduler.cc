@@ -28,11 +28,20 @@ v1::Failure AgentLost(const std::string& node_id, std::string message) {
   return failure;
 }
 
+// The coordinator was away, and so the lease ended: no node is at fault.
+v1::Failure LeaseLost(std::string message) {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  failure.set_reason("LEASE_LOST");
+  failure.set_message(std::move(message));
+  return failure;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
                      const Sessions& sessions, Attempts& attempts, Watchers& watchers,
-                     Outage& outage)
+                     Outage& outage, Absence& absence)
     : environment_(environment),
       options_(options),
       running_(running),
@@ -40,8 +49,7 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Run
       attempts_(attempts),
       watchers_(watchers),
       outage_(outage),
-      silence_counts_after_(environment.clock.Now() + options.lease),
-      next_poll_(environment.clock.Now()) {}
+      absence_(absence) {}
 
 void Scheduler::Start() {
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
@@ -76,11 +84,6 @@ void Scheduler::JudgeSoon(const std::string& campaign_id) {
       Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
     }
   });
-}
-
-bool Scheduler::SilenceCounts() {
-  MutexLock lock(mutex_);
-  return environment_.clock.Now() >= silence_counts_after_;
 }
 
 void Scheduler::Claim() {
@@ -126,38 +129,24 @@ Status Scheduler::ClaimOnce(bool& more) {
 
 void Scheduler::Poll() {
   if (stopped_) return;
-  NoteStandstill();
+  absence_.NotePoll();
   Status status = Sweep();
   if (status.ok()) status = JudgeAll();
   if (outage_.Note(status)) {
-    MutexLock lock(mutex_);
-    silence_counts_after_ = environment_.clock.Now() + options_.lease;
+    absence_.NoteOutage();
   } else if (!status.ok()) {
     Log().error("the scheduler's poll failed: {}", status.ToString());
   }
   watchers_.NotifyAll();
   Kick();
-  {
-    MutexLock lock(mutex_);
-    next_poll_ = environment_.clock.Now() + options_.poll;
-  }
+  absence_.NotePolled(options_.poll);
   environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
-}
-
-// As a process that was stopped, or whose host was: what agents said meanwhile is still unread.
-void Scheduler::NoteStandstill() {
-  MutexLock lock(mutex_);
-  const MonotonicTime now = environment_.clock.Now();
-  if (now - next_poll_ <= options_.lease / 2) return;
-  Log().warn("this process stood still for {}: agents have a lease to speak up",
-             FormatDuration(now - next_poll_));
-  silence_counts_after_ = now + options_.lease;
 }
 
 Status Scheduler::Sweep() {
   // While the database is away States wait behind results that cannot be stored, and
   // leases are not renewed.
-  if (!SilenceCounts()) return Status::Ok();
+  if (!absence_.SilenceCounts()) return Status::Ok();
   ASSAY_RETURN_IF_ERROR(SweepLost());
   ASSAY_RETURN_IF_ERROR(SweepUnprepared());
   return SweepExpired();
@@ -167,11 +156,16 @@ Status Scheduler::SweepLost() {
   const auto in_session = [this](const std::string& node_id) { return sessions_.Has(node_id); };
   for (const RunningJobs::Lost& lost :
        running_.LostSince(options_.lease, 2 * options_.heartbeat, in_session)) {
-    const std::string name = running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id);
+    const std::string message =
+        fmt::format("the agent of node {} has not spoken of the job for {}",
+                    running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id),
+                    FormatDuration(lost.silence));
+    // It may wait for its turn to dial. Until it is back its node gets no job.
+    const bool may_dial =
+        !in_session(lost.node_id) && absence_.Excuses(environment_.clock.Now() - lost.silence);
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
-        lost.job,
-        AgentLost(lost.node_id, fmt::format("the agent of node {} has not spoken of the job for {}",
-                                            name, FormatDuration(lost.silence)))));
+        lost.job, may_dial ? LeaseLost(message + ", since the coordinator stood still")
+                           : AgentLost(lost.node_id, message)));
   }
   return Status::Ok();
 }
@@ -199,15 +193,16 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
+// Of coordinators that are away. One that is there gives up its jobs itself, and knows why.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
-                         environment_.jobs.ListExpired(kExpiredLimit));
+                         environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));
   for (const LeasedJob& job : expired) {
     // Led here and spoken of lately: its renewal is under way.
     if (running_.Find({job.job.job_id, job.epoch})) continue;
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
-        job, AgentLost(job.node_ids.size() == 1 ? job.node_ids.front() : "",
-                       "the lease expired: neither agent nor coordinator renewed it")));
+        job, LeaseLost("the lease expired: the coordinator that led the job was away, and none of "
+                       "its agents has spoken of it since")));
   }
   return Status::Ok();
 }

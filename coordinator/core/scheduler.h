@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "coordinator/core/absence.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/environment.h"
 #include "coordinator/core/outage.h"
@@ -22,7 +23,8 @@ namespace assay::coordinator {
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
-            const Sessions& sessions, Attempts& attempts, Watchers& watchers, Outage& outage);
+            const Sessions& sessions, Attempts& attempts, Watchers& watchers, Outage& outage,
+            Absence& absence);
 
   // Begins the poll, which goes on until Stop.
   void Start();
@@ -35,16 +37,12 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void OnAttemptEnded(const Attempts::Ended& ended);
   // Judges the campaign, soon, if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);
-  // False for a lease after a start, an outage or a time for which this process stood still:
-  // that nothing was heard of a node may then be its own fault.
-  bool SilenceCounts();
 
  private:
   void Claim();
   Status ClaimOnce(bool& more);
   void Poll();
-  void NoteStandstill();
-  // Fails attempts whose agent or coordinator is gone; not soon after an outage.
+  // Fails attempts whose agent or coordinator is gone; not soon after an absence of this process.
   Status Sweep();
   Status SweepLost();
   Status SweepUnprepared();
@@ -59,14 +57,12 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Attempts& attempts_;
   Watchers& watchers_;
   Outage& outage_;
+  Absence& absence_;
 
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   bool claiming_ ASSAY_GUARDED_BY(mutex_) = false;
   bool claim_again_ ASSAY_GUARDED_BY(mutex_) = false;
-  // After a start or an outage, agents speak up first.
-  MonotonicTime silence_counts_after_ ASSAY_GUARDED_BY(mutex_);
-  MonotonicTime next_poll_ ASSAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::coordinator

@@ -242,15 +242,15 @@ Result<std::vector<LeasedJob>> PostgresJobStore::RenewLeases(const std::string& 
   return held;
 }
 
-Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(int limit) {
+Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(Duration ago, int limit) {
   std::vector<LeasedJob> expired;
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("list_expired", [&](pqxx::transaction_base& transaction) {
-        const pqxx::result rows =
-            transaction.exec_params("SELECT " + LeasedColumns() +
-                                        " FROM job j WHERE j.state = 2 AND j.lease_until <= now() "
-                                        "ORDER BY j.lease_until, j.sequence LIMIT $1",
-                                    limit);
+        const pqxx::result rows = transaction.exec_params(
+            "SELECT " + LeasedColumns() +
+                " FROM job j WHERE j.state = 2 AND j.lease_until <= now() - $1::interval "
+                "ORDER BY j.lease_until, j.sequence LIMIT $2",
+            Interval(ago), limit);
         expired = LeasedJobsOf(transaction, rows, candidates_);
         return Status::Ok();
       }));

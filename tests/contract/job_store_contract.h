@@ -323,10 +323,11 @@ TEST_P(JobStoreContract, RenewalHoldsAdoptsAndFences) {
   ASSERT_EQ(renewed->size(), 1U);
   EXPECT_EQ(renewed->front().job.job_id, held.job_id);
   EXPECT_EQ(renewed->front().node_ids, leased[0].node_ids);
-  const auto expired = jobs().ListExpired(10);
+  const auto expired = jobs().ListExpired(Duration(0), 10);
   ASSERT_EQ(expired->size(), 1U);
   EXPECT_EQ(expired->front().job.job_id, leased[1].job.job_id);
-  EXPECT_TRUE(jobs().ListExpired(0)->empty());
+  EXPECT_TRUE(jobs().ListExpired(Duration(0), 0)->empty());
+  EXPECT_TRUE(jobs().ListExpired(std::chrono::hours(2), 10)->empty());
 }
 
 TEST_P(JobStoreContract, RequeueRaisesTheEpochAndAvoidsNodes) {

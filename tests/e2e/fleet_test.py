@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import unittest
 
 import harness
@@ -98,6 +99,32 @@ class FleetTest(unittest.TestCase):
             ended = fleet.await_end(campaign)
             self.assertEqual(ended["jobs"]["succeeded"], 4, ended)
             self.expect_every_case_once(fleet, campaign, 8)
+
+    def coordinator_away_for_longer_than_a_lease(self, leave, come_back):
+        """No node is to blame for the attempt that it costs."""
+        with Fleet() as fleet:
+            fleet.start()
+            agent = fleet.agent("node-a")
+            campaign = fleet.submit(slow(repetitions=1, millis=8000))
+            self.running_job(fleet, campaign)
+            leave(fleet)
+            eventually(lambda: "(LEASE_LOST)" in agent.tail(), 60, "the end of the agent's lease")
+            come_back(fleet)
+            ended = fleet.await_end(campaign, 120)
+            self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
+            failures = fleet.postgres.rows(
+                "SELECT f->>'class', f->>'reason', f->>'node' "
+                "FROM job, jsonb_array_elements(failures) f")
+            self.assertEqual(failures, [["3", "LEASE_LOST", ""]])
+
+    def test_coordinator_started_again_after_a_lease(self):
+        self.coordinator_away_for_longer_than_a_lease(
+            lambda fleet: fleet.coordinator.kill(), lambda fleet: fleet.restart_coordinator())
+
+    def test_coordinator_that_stands_still_for_a_lease(self):
+        self.coordinator_away_for_longer_than_a_lease(
+            lambda fleet: fleet.coordinator.send_signal(signal.SIGSTOP),
+            lambda fleet: fleet.coordinator.send_signal(signal.SIGCONT))
 
     def test_postgres_restarted_mid_campaign(self):
         with Fleet() as fleet:

@@ -98,8 +98,8 @@ REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
            "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"}, "gang_link": {"PEER_TIMEOUT"},
            PART: {"PEER_TIMEOUT"},
            # The last where a rank's agent has not come back within a lease and ends it, and
-           # another's, which has, tells of it first.
-           "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "AGENT_LOST", "PEER_LOST"}}
+           # another's, which has, tells of it first. No node is at fault.
+           "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "PEER_LOST"}}
 EARLY_STOP_REASONS = {"prepare": {"RUNNER_NOT_READY"},
                       "ready": {"TIMEOUT", "PEER_TIMEOUT"},
                       "rendezvous": {"TIMEOUT", "PEER_TIMEOUT"}}

@@ -34,9 +34,9 @@ class FlakyJobStore : public storage::FakeJobStore {
     if (away) return Unavailable("the database is away");
     return FakeJobStore::ClaimJobs(request);
   }
-  Result<std::vector<storage::LeasedJob>> ListExpired(int limit) override {
+  Result<std::vector<storage::LeasedJob>> ListExpired(Duration ago, int limit) override {
     if (away) return Unavailable("the database is away");
-    return FakeJobStore::ListExpired(limit);
+    return FakeJobStore::ListExpired(ago, limit);
   }
   Result<std::vector<std::string>> ListUnjudged() override {
     if (away) return Unavailable("the database is away");

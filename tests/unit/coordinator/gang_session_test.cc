@@ -239,6 +239,24 @@ TEST_F(GangSessionTest, ALostPeerIsBlamedOnTheAgentThatIsGone) {
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node b is gone; rank 0 on node a"));
 }
 
+TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatTheCoordinatorKeptWaiting) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  for (const auto& agent : {a, b}) SayReady(agent, job, "token");
+  for (const int seconds : {20, 20}) {
+    executor->Advance(std::chrono::seconds(seconds));
+    for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
+  }
+  clock.Advance(std::chrono::seconds(40));
+  b->session->OnClosed();  // Its lease has ended, and it is about to dial again.
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "PEER_LOST");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+}
+
 TEST_F(GangSessionTest, TheNodeThatFellSilentIsLeftOutOfTheNextAttempt) {
   const auto a = Attach(a_);
   const auto b = Attach(b_);
@@ -304,6 +322,51 @@ TEST_F(GangSessionTest, AGangThatBeganInPartEndsAfterARestart) {
   EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().reason(),
             "GANG_NOT_STARTED");
   EXPECT_NE(a2->Last(Kind::kCancel), nullptr);
+}
+
+TEST_F(GangSessionTest, AnAssignThatWasLostWithTheCoordinatorIsNoNodesFault) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(b);
+  Restart();
+  const auto a2 = Attach(a_);
+  const auto b2 = Attach(b_);
+  SayState(b2, {EpochOf(job)});
+  executor->Advance(std::chrono::seconds(6));
+  SayState(a2, {});
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(failure.node_id(), "");
+  EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has no part of it"));
+}
+
+TEST_F(GangSessionTest, AGangThatItsAgentsGaveUpWaitingForBlamesNoNode) {
+  const auto a = Attach(a_);
+  Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  clock.Advance(std::chrono::seconds(120));
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "GANG_NOT_STARTED");
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.node_id(), "");
+  EXPECT_THAT(failure.message(), HasSubstr("that it is ready: rank 1 on node b"));
+}
+
+TEST_F(GangTimeoutTest, BlamesNobodyIfTheCoordinatorStoodStill) {
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  SayReady(a, job, "token");
+  for (const int seconds : {20, 20}) {
+    executor->Advance(std::chrono::seconds(seconds));
+    for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
+  }
+  clock.Advance(std::chrono::seconds(100));
+  SayFinished(a, job, v1::FAILURE_CLASS_JOB, "TIMEOUT");
+  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().failure_class(),
+            v1::FAILURE_CLASS_JOB);
 }
 
 TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {

@@ -141,11 +141,22 @@ v1::Failure Failed(v1::FailureClass failure_class, const std::string& reason = "
 
 TEST(RetryPolicyTest, NodeAndInfrastructureGoElsewhere) {
   for (const auto failure_class : {v1::FAILURE_CLASS_NODE, v1::FAILURE_CLASS_INFRASTRUCTURE}) {
-    const RetryDecision decision = DecideRetry(Job({"a", "b"}), Failed(failure_class));
+    v1::Failure failure = Failed(failure_class);
+    failure.set_node_id("a");
+    const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
     EXPECT_EQ(decision.disposition, Disposition::kRequeue);
     EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
     EXPECT_EQ(decision.delay, Duration(0));
   }
+}
+
+TEST(RetryPolicyTest, WithoutANodeNamedAllAreSuspectsUnlessAssayItselfFailed) {
+  EXPECT_THAT(DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_NODE)).avoid_node_ids,
+              ElementsAre("a"));
+  const RetryDecision decision =
+      DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST"));
+  EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre());
 }
 
 TEST(RetryPolicyTest, WhoLostAPeerIsNotAvoided) {

@@ -38,9 +38,9 @@ TEST_F(SessionTest, ACampaignTellsWhichNodeItWaitsFor) {
   EXPECT_TRUE(waiting().empty());  // For a node that is busy.
   a->session->OnClosed();
   executor->RunReady();
-  clock.Advance(std::chrono::seconds(11));
+  executor->Advance(std::chrono::seconds(11));
   EXPECT_TRUE(waiting().empty()) << "agents may not have dialled a coordinator that has just begun";
-  clock.Advance(std::chrono::seconds(20));
+  executor->Advance(std::chrono::seconds(20));
   ASSERT_EQ(waiting().size(), 1);
   EXPECT_EQ(waiting()[0].jobs(), 1);
   EXPECT_EQ(waiting()[0].nodes(0).name(), "a");
@@ -191,6 +191,127 @@ TEST_F(SessionTest, ACoordinatorThatStoodStillHearsAgentsBeforeItGivesThemUp) {
   EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
   executor->Advance(std::chrono::seconds(10));
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
+}
+
+// An agent that gave its job up while the coordinator was away, and is not back.
+class AbsenceTest : public FleetOfTwo {
+ protected:
+  v1::Failure FailureOf(const v1::Campaign& campaign) {
+    return jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  }
+
+  // Runs on a_, whose agent is heard for as long as a start calls for.
+  void Begin() {
+    a = Attach(a_);
+    campaign = Submit(MakeSpec("cpu_gemm"));
+    job = AssignedTo(a);
+    for (const int seconds : {20, 20}) {
+      executor->Advance(std::chrono::seconds(seconds));
+      SayState(a, {EpochOf(job)});
+    }
+  }
+
+  std::shared_ptr<FakeAgent> a;
+  v1::Campaign campaign;
+  v1::JobSpec job;
+};
+
+TEST_F(AbsenceTest, OfACoordinatorThatRestartedIsNoNodesFault) {
+  Begin();
+  clock.Advance(std::chrono::minutes(1));
+  Restart();
+  executor->Advance(std::chrono::seconds(29));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
+  executor->Advance(std::chrono::seconds(10));
+  EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), "");
+}
+
+TEST_F(AbsenceTest, OfACoordinatorThatStoodStillIsNoNodesFault) {
+  Begin();
+  clock.Advance(std::chrono::minutes(5));
+  a->session->OnClosed();
+  executor->RunReady();
+  executor->Advance(std::chrono::seconds(40));
+  const v1::Failure failure = FailureOf(campaign);
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(failure.reason(), "LEASE_LOST");
+  EXPECT_EQ(failure.node_id(), "");
+  EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has not spoken of the job for 5m"));
+}
+
+TEST_F(AbsenceTest, DoesNotExcuseAnAgentInSessionThatStaysSilent) {
+  Begin();
+  clock.Advance(std::chrono::minutes(5));
+  executor->RunReady();
+  executor->Advance(std::chrono::seconds(40));
+  EXPECT_EQ(FailureOf(campaign).reason(), "AGENT_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), a_.description().node_id());
+}
+
+TEST_F(AbsenceTest, DoesNotExcuseAnAgentThatLeftBefore) {
+  Begin();
+  a->session->OnClosed();
+  executor->Advance(std::chrono::seconds(25));
+  clock.Advance(std::chrono::minutes(5));
+  executor->RunReady();
+  executor->Advance(std::chrono::seconds(40));
+  EXPECT_EQ(FailureOf(campaign).reason(), "AGENT_LOST");
+}
+
+TEST_F(AbsenceTest, OfADatabaseExcusesAnAgentThatGaveUp) {
+  Begin();
+  executor->Advance(std::chrono::seconds(28));
+  jobs.away = true;
+  executor->Advance(std::chrono::seconds(28));
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
+  executor->Advance(std::chrono::seconds(10));
+  jobs.away = false;
+  executor->Advance(std::chrono::seconds(10));
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), "");
+}
+
+// Read before the poll that is late.
+TEST_F(AbsenceTest, ExcusesAnAgentThatGaveUp) {
+  Begin();
+  clock.Advance(std::chrono::seconds(40));
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), "");
+}
+
+TEST_F(AbsenceTest, ExcusesAnAgentThatGaveUpAndComesBackLate) {
+  Begin();
+  Restart();
+  executor->Advance(std::chrono::seconds(33));
+  a = Attach(a_);
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), "");
+}
+
+TEST_F(AbsenceTest, IsNotWhatAnAgentAloneMissed) {
+  Begin();
+  executor->Advance(std::chrono::seconds(28));
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), a_.description().node_id());
+}
+
+// The other gives its own jobs up, and knows whether an agent is gone.
+TEST_F(AbsenceTest, OfAnotherCoordinatorShowsWhenItDoesNotEndItsJobs) {
+  Begin();
+  const std::unique_ptr<Coordinator> other = std::move(coordinator);
+  const std::unique_ptr<ManualExecutor> frozen = std::move(executor);
+  Restart();
+  for (int second = 0; second < 33; second += 3) {
+    executor->Advance(std::chrono::seconds(3));
+  }
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1) << "expired for less than two polls";
+  executor->Advance(std::chrono::seconds(6));
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  a->session.reset();
 }
 
 TEST_F(SessionTest, ARestartedAgentDoesNotGetItsJobBackUnderTheSameEpoch) {
