@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/one_wave.h"
 #include "kernels/nccl/collective_calls.h"
 #include "kernels/nccl/event_pairs.h"
 #include "kernels/nccl/nccl_profiler.h"
@@ -153,9 +154,9 @@ Status CollectiveCase::Fill(int64_t set) {
 }
 
 Status CollectiveCase::Poison(int64_t set) {
-  const auto bytes = static_cast<size_t>(BytesOfElements(collective_.output_count(place_)));
+  const int64_t bytes = BytesOfElements(collective_.output_count(place_));
   for (int64_t piece = 0; piece < (bytes > 0 ? aggregate_ : 0); ++piece) {
-    ASSAY_CUDA(cudaMemsetAsync(BuffersOf(set, piece).output, 0xff, bytes, stream_.get()));
+    ASSAY_RETURN_IF_ERROR(SetBytes(BuffersOf(set, piece).output, 0xff, bytes, stream_.get()));
   }
   return in_place_ ? Fill(set) : Status::Ok();
 }
@@ -411,7 +412,7 @@ Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (least < kProbeBytes) return Ceilings();
   auto buffer = DeviceBuffer::Allocate(kProbeBytes, "the all-reduce probe");
   ASSAY_RETURN_IF_ERROR(Agree(peers_, buffer.status(), kPeerTimeout));
-  ASSAY_CUDA(cudaMemsetAsync(buffer->data(), 0, kProbeBytes, stream_.get()));
+  ASSAY_RETURN_IF_ERROR(SetBytes(buffer->data(), 0, kProbeBytes, stream_.get()));
   std::vector<double> seconds;
   CollectiveCall call;
   call.place = place_;

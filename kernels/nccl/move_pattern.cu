@@ -1,7 +1,7 @@
-#include <algorithm>
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/mismatches.h"
+#include "kernels/cuda/one_wave.h"
 #include "kernels/cuda/random.cuh"
 #include "kernels/nccl/move_pattern.h"
 
@@ -9,10 +9,6 @@ namespace assay {
 namespace {
 
 constexpr unsigned kThreads = 256;
-
-unsigned BlocksFor(int64_t count) {
-  return static_cast<unsigned>(std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, 4096));
-}
 
 template <typename T>
 __device__ T Value(uint64_t seed, int rank, int64_t index) {
@@ -22,7 +18,8 @@ __device__ T Value(uint64_t seed, int rank, int64_t index) {
 }
 
 template <typename T>
-__global__ void FillKernel(uint64_t seed, int rank, int64_t first, int64_t count, T* data) {
+__global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
+    FillKernel(uint64_t seed, int rank, int64_t first, int64_t count, T* data) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     data[i] = Value<T>(seed, rank, first + i);
@@ -30,8 +27,9 @@ __global__ void FillKernel(uint64_t seed, int rank, int64_t first, int64_t count
 }
 
 template <typename T>
-__global__ void CheckKernel(uint64_t seed, int rank, int64_t first, int64_t count, const T* data,
-                            Mismatches* mismatches) {
+__global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
+    CheckKernel(uint64_t seed, int rank, int64_t first, int64_t count, const T* data,
+                Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     if (data[i] != Value<T>(seed, rank, first + i)) Report(mismatches, i);
@@ -65,20 +63,22 @@ Status Dispatch(int64_t element_bytes, const Use& use) {
 
 Status FillMoveInput(const MovePattern& pattern, int rank, int64_t first, int64_t count, void* data,
                      cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
   return Dispatch(pattern.element_bytes, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    FillKernel<T><<<BlocksFor(count), kThreads, 0, stream>>>(pattern.seed, rank, first, count,
-                                                             static_cast<T*>(data));
+    FillKernel<T>
+        <<<blocks, kThreads, 0, stream>>>(pattern.seed, rank, first, count, static_cast<T*>(data));
   });
 }
 
 Result<Verdict> CheckMoved(const MovePattern& pattern, int rank, int64_t first, int64_t count,
                            const void* data, cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
   ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream));
   ASSAY_RETURN_IF_ERROR(Dispatch(pattern.element_bytes, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    CheckKernel<T><<<BlocksFor(count), kThreads, 0, stream>>>(
-        pattern.seed, rank, first, count, static_cast<const T*>(data), counter.device());
+    CheckKernel<T><<<blocks, kThreads, 0, stream>>>(pattern.seed, rank, first, count,
+                                                    static_cast<const T*>(data), counter.device());
   }));
   return counter.Read(data, count, pattern.element_bytes, stream);
 }

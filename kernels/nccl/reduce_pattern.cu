@@ -1,8 +1,8 @@
-#include <algorithm>
 #include <type_traits>
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/mismatches.h"
+#include "kernels/cuda/one_wave.h"
 #include "kernels/nccl/reduce_pattern.h"
 #include "kernels/nccl/reduce_values.cuh"
 
@@ -11,14 +11,9 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-// Enough to fill any GPU, each thread taking many elements; fewer for the many small
-// buffers of a cold rotation, whose launches add up.
-unsigned BlocksFor(int64_t count) {
-  return static_cast<unsigned>(std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, 4096));
-}
-
 template <typename T>
-__global__ void FillKernel(ReducePattern pattern, int rank, int64_t first, int64_t count, T* data) {
+__global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
+    FillKernel(ReducePattern pattern, int rank, int64_t first, int64_t count, T* data) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     data[i] = FromInt<T>(ReduceInput<T>(pattern, rank, first + i));
@@ -26,8 +21,9 @@ __global__ void FillKernel(ReducePattern pattern, int rank, int64_t first, int64
 }
 
 template <typename T>
-__global__ void CheckKernel(ReducePattern pattern, int64_t first, int64_t count, const T* data,
-                            Mismatches* mismatches) {
+__global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
+    CheckKernel(ReducePattern pattern, int64_t first, int64_t count, const T* data,
+                Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     if (!IsReduced(pattern, data[i], ReduceOutput<T>(pattern, first + i))) Report(mismatches, i);
@@ -119,20 +115,22 @@ bool IsFloating(ReduceType type) {
 
 Status FillReduceInput(const ReducePattern& pattern, int rank, int64_t first, int64_t count,
                        void* data, cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
   return Dispatch(pattern.type, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    FillKernel<T><<<BlocksFor(count), kThreads, 0, stream>>>(pattern, rank, first, count,
-                                                             static_cast<T*>(data));
+    FillKernel<T>
+        <<<blocks, kThreads, 0, stream>>>(pattern, rank, first, count, static_cast<T*>(data));
   });
 }
 
 Result<Verdict> CheckReduction(const ReducePattern& pattern, int64_t first, int64_t count,
                                const void* data, cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
   ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream));
   ASSAY_RETURN_IF_ERROR(Dispatch(pattern.type, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    CheckKernel<T><<<BlocksFor(count), kThreads, 0, stream>>>(
-        pattern, first, count, static_cast<const T*>(data), counter.device());
+    CheckKernel<T><<<blocks, kThreads, 0, stream>>>(pattern, first, count,
+                                                    static_cast<const T*>(data), counter.device());
   }));
   ASSAY_ASSIGN_OR_RETURN(Verdict verdict, counter.Read(data, count, BytesOf(pattern.type), stream));
   const bool is_mean = pattern.op == ReduceOp::kAvg && IsFloating(pattern.type);

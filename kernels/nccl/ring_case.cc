@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/one_wave.h"
 #include "kernels/measure/statistics.h"
 #include "kernels/nccl/rank_numbers.h"
 #include "kernels/nccl/reduce_pattern.h"
@@ -148,8 +149,7 @@ Status RingCase::FillRandomInput(int64_t set) {
 
 Status RingCase::Poison(int64_t set) {
   if (in_place_) return Status::Ok();
-  ASSAY_CUDA(cudaMemsetAsync(OutputOf(set), 0xff, static_cast<size_t>(bytes_), stream_.get()));
-  return Status::Ok();
+  return SetBytes(OutputOf(set), 0xff, bytes_, stream_.get());
 }
 
 Status RingCase::Iterate() {
@@ -256,8 +256,7 @@ Result<Verdict> RingCase::Verify() {
   const int64_t set = rotation_.After(1);
   ASSAY_ASSIGN_OR_RETURN(Verdict pattern, CheckPattern(set));
   ASSAY_RETURN_IF_ERROR(FillRandomInput(set));
-  ASSAY_CUDA(cudaMemsetAsync(received_.data(), 0xff, static_cast<size_t>(received_.bytes()),
-                             stream_.get()));
+  ASSAY_RETURN_IF_ERROR(SetBytes(received_.data(), 0xff, received_.bytes(), stream_.get()));
   ASSAY_RETURN_IF_ERROR(Poison(set));
   if (in_place_) ASSAY_RETURN_IF_ERROR(EnqueueReference(set));
   ASSAY_RETURN_IF_ERROR(Enqueue(set));
@@ -285,8 +284,7 @@ Result<Verdict> RingCase::CheckPattern(int64_t set) {
 // In place the input is gone, and NCCL's result must have been made before.
 Result<Verdict> RingCase::CheckRandom(int64_t set) {
   if (!in_place_) {
-    ASSAY_CUDA(
-        cudaMemsetAsync(reference_.data(), 0xff, static_cast<size_t>(bytes_), stream_.get()));
+    ASSAY_RETURN_IF_ERROR(SetBytes(reference_.data(), 0xff, bytes_, stream_.get()));
     ASSAY_RETURN_IF_ERROR(EnqueueReference(set));
   }
   ASSAY_RETURN_IF_ERROR(Wait());

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/one_wave.h"
 #include "kernels/cuda/random.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/nccl/ring_kernels.h"
@@ -86,8 +87,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename T>
-__global__ void FillKernel(uint64_t seed, uint64_t sequence, int64_t first, int64_t count,
-                           T* data) {
+__global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
+    FillKernel(uint64_t seed, uint64_t sequence, int64_t first, int64_t count, T* data) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     Store(NearNormal(RandomBits(seed, sequence, static_cast<uint64_t>(first + i))), data + i);
@@ -102,8 +103,9 @@ struct Differences {
 };
 
 template <typename T>
-__global__ void CompareKernel(const T* sums, const T* reference, int64_t count, double typical,
-                              double tolerance, Differences* differences) {
+__global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
+    CompareKernel(const T* sums, const T* reference, int64_t count, double typical,
+                  double tolerance, Differences* differences) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   double largest = 0;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
@@ -125,18 +127,15 @@ __global__ void CompareKernel(const T* sums, const T* reference, int64_t count, 
   }
 }
 
-unsigned BlocksFor(int64_t threads, int64_t at_most) {
-  return static_cast<unsigned>(
-      std::clamp<int64_t>((threads + kThreads - 1) / kThreads, 1, at_most));
-}
-
 }  // namespace
 
 Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
                   int blocks, cudaStream_t stream) {
   WithSumType(dtype, [&](auto type) {
     using T = typename decltype(type)::Element;
-    const unsigned grid = BlocksFor(count / Vector<T>::kLength, blocks);
+    const int64_t threads = count / Vector<T>::kLength;
+    const auto grid =
+        static_cast<unsigned>(std::clamp<int64_t>((threads + kThreads - 1) / kThreads, 1, blocks));
     AddKernel<<<grid, kThreads, 0, stream>>>(static_cast<const T*>(a), static_cast<const T*>(b),
                                              static_cast<T*>(out), count);
   });
@@ -146,10 +145,11 @@ Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* 
 
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
   WithSumType(dtype, [&](auto type) {
     using T = typename decltype(type)::Element;
-    FillKernel<<<BlocksFor(count, 4096), kThreads, 0, stream>>>(seed, sequence, first, count,
-                                                                static_cast<T*>(data));
+    FillKernel<<<blocks, kThreads, 0, stream>>>(seed, sequence, first, count,
+                                                static_cast<T*>(data));
   });
   ASSAY_CUDA(cudaGetLastError());
   return Status::Ok();
@@ -166,13 +166,14 @@ double SumTolerance(const std::string& dtype) {
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream) {
   const double tolerance = SumTolerance(dtype);
+  ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
   ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer buffer,
                          DeviceBuffer::Allocate(sizeof(Differences), "the comparison"));
   Differences found;
   ASSAY_CUDA(cudaMemcpyAsync(buffer.data(), &found, sizeof found, cudaMemcpyHostToDevice, stream));
   WithSumType(dtype, [&](auto type) {
     using T = typename decltype(type)::Element;
-    CompareKernel<<<BlocksFor(count, 2048), kThreads, 0, stream>>>(
+    CompareKernel<<<blocks, kThreads, 0, stream>>>(
         static_cast<const T*>(sums), static_cast<const T*>(reference), count, std::sqrt(ranks),
         tolerance, buffer.as<Differences>());
   });

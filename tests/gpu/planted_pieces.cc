@@ -1,5 +1,7 @@
 // Checks of outputs, each by itself: STREAM's loops, transfers; and what does not fit into
 // memory.
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "kernels/cuda/byte_pattern.h"
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/one_wave.h"
 #include "kernels/cuda/rotation.h"
 #include "kernels/cuda/stream_kernels.h"
 #include "tests/gpu/plant.h"
@@ -78,11 +81,33 @@ Status TestTransfer() {
   return Status::Ok();
 }
 
+// What poisons outputs: every byte of a span, whatever its ends, and none beside it.
+Status TestSetBytes() {
+  constexpr size_t kBytes = (1 << 20) + 64;
+  ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
+  ASSAY_ASSIGN_OR_RETURN(const DeviceBuffer data, DeviceBuffer::Allocate(kBytes, "bytes"));
+  for (const size_t begin : {0, 1, 15, 16, 17}) {
+    for (const size_t bytes : {0, 1, 14, 15, 16, 17, 31, 33, 100, 1 << 20}) {
+      std::vector<unsigned char> expected(kBytes, 0x5a);
+      std::vector<unsigned char> got(kBytes);
+      ASSAY_CUDA(WriteToGpu(data.data(), expected.data(), kBytes));
+      ASSAY_RETURN_IF_ERROR(SetBytes(data.At(static_cast<int64_t>(begin)), 0xff,
+                                     static_cast<int64_t>(bytes), stream.get()));
+      ASSAY_CUDA(cudaStreamSynchronize(stream.get()));
+      ASSAY_CUDA(cudaMemcpy(got.data(), data.data(), kBytes, cudaMemcpyDefault));
+      std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(begin), bytes, 0xff);
+      if (got == expected) continue;
+      Fail("SetBytes of " + std::to_string(bytes) + " bytes from byte " + std::to_string(begin));
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 void TestPieces() {
   TestMemory();
-  for (const auto test : {TestStream, TestTransfer, TestGemm}) {
+  for (const auto test : {TestStream, TestTransfer, TestSetBytes, TestGemm}) {
     const Status status = test();
     if (!status.ok()) Fail(status.ToString());
   }
