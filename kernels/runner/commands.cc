@@ -13,6 +13,7 @@
 #include "kernels/runner/local_case.h"
 #include "kernels/runner/local_gang.h"
 #include "kernels/runner/output.h"
+#include "kernels/runner/own_stdout.h"
 
 namespace assay {
 namespace {
@@ -102,7 +103,10 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
       std::fprintf(stderr, "assay-runner: %s\n", phase.c_str());
     };
   }
-  const auto report = RunHere(options->what, execute);
+  const auto report = [&] {
+    const OwnStdout own;
+    return RunHere(options->what, execute);
+  }();
   if (!report.ok()) {
     std::fprintf(stderr, "assay-runner: %s\n", ErrorText(report.status()).c_str());
     return kExitGangLost;
