@@ -11,9 +11,10 @@
 // In 20 calls a rank that only sends gets ahead of the one that receives, which flatters a gather
 // by some percent.
 //
-//   reference_nccl RANKS
+//   reference_nccl RANKS [BLOCKS]
 //
-// reads one case a line from stdin and answers each with a line of JSON:
+// BLOCKS are those of the kernel that fills, 0 for cudaMemset, to see what more than a wave does.
+// It reads one case a line from stdin and answers each with a line of JSON:
 //   COLLECTIVE BYTES DTYPE in|out short|long        all_reduce 1048576 fp32 out short
 //   {"seconds": ..., "low": ..., "high": ..., "loops": ..., "calls": ...}
 // seconds is the median of the loops, low and high their 5th and 95th percentile. BYTES
@@ -47,7 +48,7 @@ constexpr double kLongSeconds = 10e-3;   // Of a long loop, at least.
 constexpr int kMostCalls = 20000;        // Of a loop.
 constexpr size_t kRotation = 256 << 20;  // Bytes, as nccl-tests' -e 256M.
 constexpr unsigned kFillThreads = 256;
-constexpr unsigned kFillBlocksPerSm = 4;
+constexpr int kFillBlocksPerSm = 4;
 constexpr double kWarmUpSeconds = 0.3;
 constexpr double kWindowSeconds = 0.5;
 constexpr int kMinLoops = 15;
@@ -129,8 +130,14 @@ __global__ void __launch_bounds__(kFillThreads, kFillBlocksPerSm)
 
 class Rank {
  public:
-  Rank(int rank, int world_size, int fd) : rank_(rank), world_size_(world_size), fd_(fd) {
+  // A negative number of `fill_blocks` is one wave.
+  Rank(int rank, int world_size, int fill_blocks, int fd)
+      : rank_(rank), world_size_(world_size), fd_(fd), fill_blocks_(fill_blocks) {
     Must(cudaSetDevice(rank), "cudaSetDevice");
+    if (fill_blocks_ < 0) {
+      Must(cudaDeviceGetAttribute(&fill_blocks_, cudaDevAttrMultiProcessorCount, rank), "the SMs");
+      fill_blocks_ *= kFillBlocksPerSm;
+    }
     ncclUniqueId id{};
     if (rank == 0) {
       Must(ncclGetUniqueId(&id), "ncclGetUniqueId");
@@ -171,11 +178,12 @@ class Rank {
   }
 
   void Fill(void* buffer) {
-    int sms = 0;
-    Must(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, rank_), "the SMs");
-    const unsigned blocks = kFillBlocksPerSm * static_cast<unsigned>(sms);
-    FillKernel<<<blocks, kFillThreads, 0, stream_>>>(static_cast<uint32_t*>(buffer),
-                                                     room_ / sizeof(uint32_t), rank_);
+    if (fill_blocks_ == 0) {
+      Must(cudaMemsetAsync(buffer, 0x3f, room_, stream_), "cudaMemset");
+    } else {
+      FillKernel<<<fill_blocks_, kFillThreads, 0, stream_>>>(static_cast<uint32_t*>(buffer),
+                                                             room_ / sizeof(uint32_t), rank_);
+    }
     Must(cudaGetLastError(), "the kernel that fills");
     Must(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   }
@@ -250,6 +258,7 @@ class Rank {
   const int rank_;
   const int world_size_;
   const int fd_;
+  int fill_blocks_;
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr;
   void* barrier_ = nullptr;
@@ -325,8 +334,9 @@ void Measure(const Order& order, const std::vector<int>& ranks) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int world_size = argc == 2 ? std::atoi(argv[1]) : 0;
-  if (world_size < 2) Die("usage: reference_nccl RANKS, 2 or more");
+  const int world_size = argc == 2 || argc == 3 ? std::atoi(argv[1]) : 0;
+  const int fill_blocks = argc == 3 ? std::atoi(argv[2]) : -1;
+  if (world_size < 2) Die("usage: reference_nccl RANKS [BLOCKS], 2 ranks or more");
   std::vector<int> ranks;
   for (int rank = 0; rank < world_size; ++rank) {
     int ends[2];
@@ -342,7 +352,7 @@ int main(int argc, char** argv) {
       const bool enough = cudaGetDeviceCount(&gpus) == cudaSuccess && gpus >= world_size;
       WriteAll(ends[1], &enough, sizeof enough);
       if (!enough) return 0;
-      Rank(rank, world_size, ends[1]).Serve();
+      Rank(rank, world_size, fill_blocks, ends[1]).Serve();
       return 0;
     }
     close(ends[1]);
