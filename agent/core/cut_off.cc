@@ -29,10 +29,15 @@ std::optional<CutOff> FindCutOff(const v1::RunnerAborted& aborted, int rank,
   if (!own) return std::nullopt;
   const std::set<int> heard = NodesOf(aborted.heard_ranks(), *own, spec);
   std::set<int> silent = NodesOf(aborted.silent_ranks(), *own, spec);
+  std::set<int> absent = NodesOf(aborted.absent_ranks(), *own, spec);
   // A host that answers one rank's beats is there, whatever became of the others.
-  for (const int node : heard) silent.erase(node);
-  if (silent.empty()) return std::nullopt;
-  const int first = *silent.begin();
+  for (const int node : heard) {
+    silent.erase(node);
+    absent.erase(node);
+  }
+  for (const int node : silent) absent.erase(node);
+  if (silent.empty() && absent.empty()) return std::nullopt;
+  const int first = silent.empty() ? *absent.begin() : *silent.begin();
   const size_t others = static_cast<size_t>(spec.node_names_size()) - 1;
   const std::string here = "node " + spec.node_names(*own);
   if (!heard.empty()) {
@@ -40,13 +45,17 @@ std::optional<CutOff> FindCutOff(const v1::RunnerAborted& aborted, int rank,
                              " hears " + std::to_string(heard.size()) + " of the " +
                              std::to_string(others) + " others, and not it"};
   }
-  if (others > 1 && silent.size() == others) {
+  const bool late_and_one_silent = silent.size() == 1 && !absent.empty();
+  if (others > 1 && silent.size() + absent.size() == others && !late_and_one_silent) {
     return CutOff{*own, here + " is cut off from the gang: it hears none of the others"};
   }
   const auto [lower, higher] = std::minmax(*own, first);
-  return CutOff{std::nullopt, "nodes " + spec.node_names(lower) + " and " +
-                                  spec.node_names(higher) +
-                                  " do not reach each other: either may be cut off"};
+  return CutOff{
+      std::nullopt,
+      "nodes " + spec.node_names(lower) + " and " + spec.node_names(higher) +
+          " do not reach each other: either may be cut off" +
+          (late_and_one_silent ? ", and node " + spec.node_names(*absent.begin()) + " has not come"
+                               : "")};
 }
 
 }  // namespace assay::agent

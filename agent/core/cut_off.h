@@ -19,9 +19,12 @@ struct CutOff {
 // What `rank` of the gang knows when it gives up for another's loss; nullopt if no other node
 // is silent. A node whose network is dead is silent to all others and finds all others silent,
 // so that a rank which finds one silent is as likely to be cut off itself. Hence
-//   it hears another node                 the silent one is cut off, the first of several
-//   all others are silent, two or more    its own node is cut off
-//   else                                  either: the two do not reach each other
+//   it hears another node                 the silent one is cut off, the first of several; else
+//                                         the first that never came
+//   all others, two or more, are silent   its own node is cut off
+//   or never came
+//   the same, but one had come alone and  either: the two do not reach each other. The one that is
+//   then fell silent; else                late for reasons of its own tells nothing of the link
 // Rank 0 hears all ranks and says which of the first two it is, also of its own node, whose
 // agent reaches the coordinator as a rule; the others hear rank 0 alone.
 std::optional<CutOff> FindCutOff(const v1::RunnerAborted& aborted, int rank,

@@ -233,10 +233,13 @@ v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) con
 
 // Agents whose ranks waited for others' until the job's time was over know nothing of those.
 v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure) const {
-  if (failure.reason() != "TIMEOUT" && failure.reason() != "GANG_NOT_STARTED") return failure;
   const std::optional<GangWait> wait = running_.WaitOf(EpochOf(job));
   const GangWait::Node* late = wait ? FirstLate(*wait) : nullptr;
   if (late == nullptr) return failure;
+  // Those that have begun may wait for one whose start was lost with the coordinator.
+  const bool in_vain = failure.reason() == "PEER_TIMEOUT" && wait->adopted;
+  const bool waited = failure.reason() == "TIMEOUT" || failure.reason() == "GANG_NOT_STARTED";
+  if (!waited && !in_vain) return failure;
   failure.set_message(failure.message() + "; " + DescribeWait(*wait));
   if (wait->adopted) {
     failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);

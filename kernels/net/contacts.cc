@@ -25,6 +25,12 @@ Status HostLost(int rank, Duration silence) {
                      NumberText(std::chrono::duration<double>(silence).count()) + " s");
 }
 
+Status RankStopped(int rank, Duration silence) {
+  return PeerTimeout("rank " + std::to_string(rank) + " has not answered for " +
+                     NumberText(std::chrono::duration<double>(silence).count()) +
+                     " s: its process is stopped, or its host hangs");
+}
+
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats) {
   Contacts contacts;
   for (const PeerConnection& one : heartbeats) {

@@ -10,11 +10,12 @@
 
 namespace assay {
 
-// Rank 0 hears all others, they hear rank 0 alone. A host that answered lately is in neither
+// Rank 0 hears all others, they hear rank 0 alone. A host that answered lately is in no
 // list: between the two it may have fallen silent, or this rank been slow to say something.
 struct Contacts {
   std::vector<int> heard;   // Something came within kHeardWithin.
-  std::vector<int> silent;  // Nothing has come for kSilentAfter, or the rank never came.
+  std::vector<int> silent;  // Nothing has come for kSilentAfter.
+  std::vector<int> absent;  // The rank never came, or was never reached.
 };
 
 // A living host answers a heartbeat, of which there is one a second, whatever its ranks do.
@@ -29,8 +30,11 @@ std::optional<Duration> SilenceOf(int fd);
 // PEER_TIMEOUT for a rank of whose host nothing has come for `silence`.
 Status HostLost(int rank, Duration silence);
 
-// By the connections of Peers::Heartbeats, on which PeerWatches speak at both ends. Any thread
-// may ask, as long as they are open.
+// PEER_TIMEOUT for a rank that says nothing for `silence` while its host answers.
+Status RankStopped(int rank, Duration silence);
+
+// All but `absent`, by the connections of Peers::Heartbeats, on which PeerWatches speak at both
+// ends. Any thread may ask, as long as they are open.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

@@ -222,17 +222,24 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 }
 
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
-                               MonotonicTime deadline) {
+                               MonotonicTime deadline, bool* host_answers) {
   const std::string greeting = Greeting(point.nonce, caller);
-  std::string why;  // It failed the last time.
+  std::string why;       // It failed the last time.
+  bool dropped = false;  // By the process, which is not stopped then.
   for (Duration pause = 1ms;; pause = std::min<Duration>(2 * pause, 200ms)) {
     auto socket = ConnectTo(point.host, point.port, deadline);
     Status last = socket.status();
     if (socket.ok()) {
+      if (host_answers != nullptr) NoticeSilence(*socket);
       last = SendAll(*socket, greeting.data(), greeting.size(), deadline);
       char answer = 0;
       if (last.ok()) last = ReceiveAll(*socket, &answer, 1, deadline);
       if (last.ok() && answer == kWelcome) return std::move(socket).value();
+      if (host_answers != nullptr) {
+        const std::optional<Duration> silence = SilenceOf(socket->fd());
+        dropped = dropped || last.reason() != "PEER_TIMEOUT";
+        *host_answers = !dropped && silence && *silence < kSilentAfter;
+      }
     }
     if (!last.ok()) why = ": " + last.message();
     // As by a rank 0 before version 2, which knows no other version.

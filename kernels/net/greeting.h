@@ -70,8 +70,9 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 // Shorter than kPeerTimeout, for which the others wait for the word of those two.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects and greets; tries again until `deadline`.
+// Connects and greets; tries again until `deadline`. With `host_answers` it then tells whether the
+// other host took the greeting and answers, so that its process alone says nothing.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
-                               MonotonicTime deadline);
+                               MonotonicTime deadline, bool* host_answers = nullptr);
 
 }  // namespace assay

@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "common/number_text.h"
 #include "kernels/net/contacts.h"
 #include "kernels/net/socket.h"
 
@@ -89,14 +88,12 @@ void PeerWatch::Listen() {
 Status PeerWatch::Lost() const {
   for (const Watched& one : watched_) {
     ASSAY_RETURN_IF_ERROR(LostHost(one));
-    const std::string rank = "rank " + std::to_string(one.rank);
     if (one.ended && report_ends_) {
-      return PeerLost(rank + ": its connection ended while the gang ran");
+      return PeerLost("rank " + std::to_string(one.rank) +
+                      ": its connection ended while the gang ran");
     }
     if (!one.ended && one.silent >= one.patience) {
-      const std::chrono::duration<double> silence = one.patience * rule_.interval;
-      return PeerTimeout(rank + " has not answered for " + NumberText(silence.count()) +
-                         " s: its process is stopped, or its host hangs");
+      return RankStopped(one.rank, one.patience * rule_.interval);
     }
   }
   return Status::Ok();

@@ -9,6 +9,7 @@
 
 #include "common/framing.h"
 #include "common/leading_rank.h"
+#include "kernels/net/contacts.h"
 #include "kernels/net/greeting.h"
 #include "kernels/net/socket.h"
 
@@ -238,7 +239,9 @@ Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int
   const MonotonicTime deadline = Clock::Real().Now() + timeout;
   std::map<Caller, Socket> sockets;
   for (const Purpose purpose : kPurposes) {
-    auto socket = ConnectAndGreet(point, {rank, purpose}, deadline);
+    bool host_answers = false;
+    auto socket = ConnectAndGreet(point, {rank, purpose}, deadline, &host_answers);
+    if (!socket.ok() && host_answers) return RankStopped(0, timeout);
     if (!socket.ok()) return NameRank(0, socket.status());
     sockets[{0, purpose}] = std::move(*socket);
   }

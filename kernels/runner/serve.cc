@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/leading_rank.h"
 #include "common/mutex.h"
 #include "kernels/net/contacts.h"
 #include "kernels/net/peer_watch.h"
@@ -181,7 +182,7 @@ class Session {
                                      : JoinPeers(command.rendezvous().token(), start_.rank(),
                                                  world_size, kMeetingTimeout);
     if (!met.ok()) {
-      NoteAbsent(rendezvous.get());
+      NoteAbsent(rendezvous.get(), met.status());
       return met.status();
     }
     peers_ = std::move(*met);
@@ -199,19 +200,18 @@ class Session {
   }
 
   // Who has not come: at rank 0 whoever is not at its `rendezvous`, elsewhere rank 0.
-  void NoteAbsent(const Rendezvous* rendezvous) {
+  void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
-      absent_.silent = {0};
+      // "rank 0 has not answered": its host has.
+      if (ErringRankOf(why.message())) absent_.absent = {0};
       return;
     }
     const std::vector<PeerConnection> arrived = rendezvous->Heartbeats();
     absent_ = ContactsOf(arrived);
-    // One of them has fallen silent; others may yet have come.
-    if (!absent_.silent.empty() && !absent_.heard.empty()) return;
     for (int rank = 1; rank < start_.world_size(); ++rank) {
       const bool came = std::any_of(arrived.begin(), arrived.end(),
                                     [&](const PeerConnection& one) { return one.rank == rank; });
-      if (!came) absent_.silent.push_back(rank);
+      if (!came) absent_.absent.push_back(rank);
     }
   }
 
@@ -277,6 +277,7 @@ class Session {
     const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());
     for (const int rank : contacts.heard) event.mutable_aborted()->add_heard_ranks(rank);
     for (const int rank : contacts.silent) event.mutable_aborted()->add_silent_ranks(rank);
+    for (const int rank : contacts.absent) event.mutable_aborted()->add_absent_ranks(rank);
     return event;
   }
 

@@ -79,9 +79,14 @@ class Trial:
     @property
     def unknowable(self):
         """Two ranks do not reach each other: there is no third to tell whose fault it is, or it
-        is rank 0, which hears all, that says nothing, or it reaches both."""
-        if self.early_stop:  # Of a runner that is never ready its agent knows.
-            return self.phase != "prepare" and (self.ranks == 2 or self.victim == 0)
+        is late, or it is rank 0 and reaches both."""
+        if self.early_stop:
+            # Of a runner that is never ready its agent knows, of a rank 0 that does not answer
+            # the others: its host does.
+            return self.phase != "prepare" and self.ranks == 2 and self.victim == 1
+        if self.kind == "gang_link" and self.phase == "rendezvous" and self.ranks == 3:
+            # Another is late for reasons of its own.
+            return self.victim == 0
         return self.kind == PART or self.kind == "gang_link" and self.ranks == 2
 
     def __str__(self):
@@ -379,6 +384,12 @@ class GangTest(unittest.TestCase):
 
     def test_peer_that_never_comes(self):
         self.expect("rendezvous", "stop", retries=0)
+
+    def test_rank_0_that_never_accepts_the_others(self):
+        self.expect("rendezvous", "stop", ranks=2, victim=0, retries=0)
+
+    def test_one_of_two_that_lose_each_other_while_a_third_is_late(self):
+        self.expect("rendezvous", "gang_link", victim=0, retries=0)
 
     def test_agent_killed_while_verifying(self):
         self.expect("verify", "agent", victim=2)

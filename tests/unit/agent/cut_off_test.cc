@@ -44,6 +44,33 @@ TEST(CutOffTest, WhoMayHaveHeardAnotherLatelyBlamesNobody) {
   EXPECT_EQ(cut->node, std::nullopt);
 }
 
+v1::RunnerAborted Without(std::initializer_list<int> absent, v1::RunnerAborted aborted) {
+  for (const int rank : absent) aborted.add_absent_ranks(rank);
+  return aborted;
+}
+
+TEST(CutOffTest, WhoeverFellSilentIsNamedBeforeWhoNeverCame) {
+  const v1::JobSpec gang = GangOf(4, {"a", "b", "c", "d"});
+  EXPECT_EQ(FindCutOff(Without({1}, Saying({3}, {2})), 0, gang)->node, 2);
+  EXPECT_EQ(FindCutOff(Without({1, 2}, Saying({3}, {})), 0, gang)->node, 1);
+}
+
+TEST(CutOffTest, WhoReachesNobodyIsCutOffItself) {
+  const v1::JobSpec gang = GangOf(4, {"a", "b", "c", "d"});
+  EXPECT_EQ(FindCutOff(Without({1, 2, 3}, Saying({}, {})), 0, gang)->node, 0);
+  EXPECT_EQ(FindCutOff(Without({1}, Saying({}, {2, 3})), 0, gang)->node, 0);
+}
+
+// It was waited for because of its own lateness.
+TEST(CutOffTest, WhoIsLateSaysNothingOfTheOneThatFellSilent) {
+  const auto cut = FindCutOff(Without({1}, Saying({}, {2})), 0, GangOf(3, {"a", "b", "c"}));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->node, std::nullopt);
+  EXPECT_EQ(cut->message,
+            "nodes a and c do not reach each other: either may be cut off, and node b has not "
+            "come");
+}
+
 TEST(CutOffTest, OfTwoThatDoNotReachEachOtherNeitherIsBlamed) {
   for (const int world_size : {2, 16}) {
     const v1::JobSpec pair = GangOf(world_size, {"a", "b"});
@@ -64,6 +91,7 @@ TEST(CutOffTest, OfTwoThatDoNotReachEachOtherNeitherIsBlamed) {
 TEST(CutOffTest, NodesCountNotRanks) {
   const v1::JobSpec gang = GangOf(6, {"a", "b", "c"});
   EXPECT_EQ(FindCutOff(Saying({1}, {2, 3, 4, 5}), 0, gang)->node, 0);
+  EXPECT_EQ(FindCutOff(Without({4, 5}, Saying({1}, {2, 3})), 0, gang)->node, std::nullopt);
   EXPECT_EQ(FindCutOff(Saying({1}, {2, 3}), 0, gang)->node, std::nullopt);
   EXPECT_EQ(FindCutOff(Saying({1, 4}, {2, 3, 5}), 0, gang)->node, 1);
 }

@@ -369,6 +369,22 @@ TEST_F(GangTimeoutTest, BlamesNobodyIfTheCoordinatorStoodStill) {
             v1::FAILURE_CLASS_JOB);
 }
 
+TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  Restart();
+  const auto a2 = Attach(a_);
+  const auto b2 = Attach(b_);
+  for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
+  SayReady(a2, job, "token");
+  SayFinished(b2, job, v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT");
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+}
+
 TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {
   const auto a = Attach(a_);
   Attach(b_);

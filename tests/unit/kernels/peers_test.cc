@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(Peers, GatherAndBroadcastInRankOrder) {
   RunGang(4, [](std::unique_ptr<Peers> peers) {
@@ -178,6 +179,17 @@ TEST(Peers, WhoHadComeWhenTheMeetingFailedIsKnown) {
   EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).heard, ElementsAre(2));
   EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).silent, ElementsAre());
   EXPECT_THAT(ContactsOf((*rank2)->Heartbeats()).heard, ElementsAre(0));
+}
+
+TEST(Peers, ARankZeroThatIsStoppedIsNamedAndNotItsLink) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  const Status stopped = JoinPeers((*rendezvous)->token(), 1, 2, 300ms).status();
+  EXPECT_EQ(stopped.reason(), "PEER_TIMEOUT");
+  EXPECT_THAT(stopped.message(), StartsWith("rank 0 has not answered for 0.3 s: its process"));
+  const std::string token = (*rendezvous)->token();
+  rendezvous->reset();
+  EXPECT_THAT(JoinPeers(token, 1, 2, 300ms).status().message(), StartsWith("rank 0: 127.0.0.1:"));
 }
 
 // Rank 2 of 3 connects for heartbeats and says nothing more, so that its host seems silent soon.
