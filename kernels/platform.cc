@@ -32,20 +32,6 @@ std::string ModelName() {
   return "";
 }
 
-// As the process began: a case binds threads to some of them.
-const std::vector<int>& UsableCpus() {
-  static const std::vector<int> cpus = [] {
-    std::vector<int> usable;
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return usable;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) usable.push_back(cpu);
-    }
-    return usable;
-  }();
-  return cpus;
-}
-
 int UsableThreads() {
   if (!UsableCpus().empty()) return static_cast<int>(UsableCpus().size());
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -110,6 +96,19 @@ class HostSampler : public ConditionsSampler {
 };
 
 }  // namespace
+
+const std::vector<int>& UsableCpus() {
+  static const std::vector<int> cpus = [] {
+    std::vector<int> usable;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return usable;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) usable.push_back(cpu);
+    }
+    return usable;
+  }();
+  return cpus;
+}
 
 const HostCpu& Cpu() {
   static const HostCpu cpu = {ModelName(), UsableThreads(), LastLevelCacheBytes()};

@@ -142,6 +142,9 @@ struct HostCpu {
   std::optional<int64_t> last_level_cache_bytes;
 };
 const HostCpu& Cpu();
+// CPUs that this process might use when it began: a case binds threads to some of them. Empty if
+// the system does not tell.
+const std::vector<int>& UsableCpus();
 
 LinkedSoftware Software();  // What GPUs work with; BlasVersion() is apart.
 

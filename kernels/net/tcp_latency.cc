@@ -13,6 +13,7 @@
 
 #include "kernels/benchmark.h"
 #include "kernels/net/pair.h"
+#include "kernels/net/spin_room.h"
 #include "kernels/random.h"
 
 namespace assay {
@@ -173,7 +174,7 @@ class TcpLatency : public Benchmark {
         {"wait",
          ParameterType::kWord,
          "how both ends wait for a message: sleep (the system wakes them) or spin (a CPU asks "
-         "again and again)",
+         "again and again, and ranks of one host need one each)",
          "sleep",
          {},
          {},
@@ -200,6 +201,9 @@ class TcpLatency : public Benchmark {
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    if (Word(context.parameters, "wait") == "spin") {
+      ASSAY_RETURN_IF_ERROR(RoomToSpin(*context.peers, kPeerTimeout));
+    }
     ASSAY_ASSIGN_OR_RETURN(auto sockets,
                            ConnectPair(*context.peers, context.advertise_address, 1, kPeerTimeout));
     auto prepared = std::make_unique<TcpLatencyCase>(context, std::move(sockets[0]));

@@ -1,6 +1,7 @@
 // assay-runner as a process: its command line and the agent's protocol.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <string>
@@ -283,6 +284,21 @@ TEST(RunnerCommandLine, ACollectiveStartsItsOwnRanks) {
   // Only the end of the output is kept: what follows the samples.
   EXPECT_NE(output.output.find("\"metric\":\"algorithm_bandwidth\""), std::string::npos);
   EXPECT_NE(output.output.find("\"elements_checked\":750"), std::string::npos);
+}
+
+TEST(RunnerCommandLine, RanksThatSpinNeedACpuEach) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // And so of what it starts.
+  const CommandOutput spins = Invoke({"run", "tcp_latency", "wait=spin"});
+  const CommandOutput sleeps = Invoke({"run", "tcp_latency"});
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(spins.exit.code, kExitUnsupported) << spins.output;
+  EXPECT_THAT(spins.output, HasSubstr("ranks 0, 1 share a host and may use 1"));
+  EXPECT_EQ(sleeps.exit.code, kExitDone) << sleeps.output;
 }
 
 TEST(RunnerProtocol, DescribeDeclaresEveryBenchmark) {

@@ -1,0 +1,24 @@
+#include "kernels/net/spin_room.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SpinRoom, RanksOfAHostNeedACpuEach) {
+  EXPECT_TRUE(RoomToSpin({{"a", {0, 1}}, {"a", {0, 1}}}).ok());
+  EXPECT_TRUE(RoomToSpin({{"a", {0}}, {"a", {1}}}).ok());
+  EXPECT_TRUE(RoomToSpin({{"a", {0}}, {"b", {0}}}).ok());
+  EXPECT_TRUE(RoomToSpin({{"a", {}}, {"a", {}}}).ok()) << "nothing is known";
+  const Status full = RoomToSpin({{"b", {0}}, {"a", {3}}, {"a", {3}}});
+  EXPECT_TRUE(IsUnsupported(full)) << full;
+  EXPECT_THAT(full.message(), HasSubstr("ranks 1, 2 share a host and may use 1: take wait=sleep"));
+}
+
+}  // namespace
+}  // namespace assay
