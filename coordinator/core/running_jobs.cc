@@ -222,6 +222,14 @@ std::vector<RunningJobs::Lost> RunningJobs::LostSince(
   return lost;
 }
 
+bool RunningJobs::AwaitsHeard(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  const Entry* entry = FindEntry(job);
+  if (entry == nullptr) return false;
+  return std::any_of(entry->members.begin(), entry->members.end(),
+                     [](const auto& one) { return one.second.last_seen && !one.second.finished; });
+}
+
 std::optional<GangWait> RunningJobs::WaitOfEntry(const Entry& entry) const {
   if (entry.stage == Stage::kStarted || !entry.preparing_since) return std::nullopt;
   const MonotonicTime now = clock_.Now();

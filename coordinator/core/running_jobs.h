@@ -118,6 +118,9 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
+  // True if an agent that this process has heard has yet to finish its part, so that LostSince
+  // tells of it if it falls silent.
+  bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Gangs that have waited longer than `prepare` for agents to be ready.
   std::vector<GangWait> UnpreparedSince(Duration prepare) const;

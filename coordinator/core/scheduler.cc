@@ -193,16 +193,21 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
-// Of coordinators that are away. One that is there gives up its jobs itself, and knows why.
+// Of coordinators that are away. One that is there gives up its jobs itself, and knows why; but of
+// one that it took over or could not end it may hear no more.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));
   for (const LeasedJob& job : expired) {
-    // Led here and spoken of lately: its renewal is under way.
-    if (running_.Find({job.job.job_id, job.epoch})) continue;
+    const storage::JobEpoch epoch{job.job.job_id, job.epoch};
+    // Spoken of lately: its renewal is under way.
+    if (running_.AwaitsHeard(epoch)) continue;
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
-        job, LeaseLost("the lease expired: the coordinator that led the job was away, and none of "
-                       "its agents has spoken of it since")));
+        job, LeaseLost(running_.Find(epoch)
+                           ? "the lease expired: the coordinator or its database was away, and no "
+                             "agent that was heard since has a part of the job left"
+                           : "the lease expired: the coordinator that led the job was away, and "
+                             "none of its agents has spoken of it since")));
   }
   return Status::Ok();
 }

@@ -385,6 +385,25 @@ TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
 
+// Rank 0's, whose agent alone can say that the job is done.
+TEST_F(GangSessionTest, ANodeThatDoesNotComeBackAfterARestartEndsTheGang) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  for (const auto& agent : {a, b}) SayReady(agent, job, "token");
+  Restart();
+  const auto b2 = Attach(b_);
+  SayState(b2, {EpochOf(job)});
+  SayFinished(b2, job);
+  for (int second = 0; second < 120; second += 5) {
+    executor->Advance(std::chrono::seconds(5));
+    SayState(b2, {});
+  }
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
+  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().reason(), "LEASE_LOST");
+}
+
 TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {
   const auto a = Attach(a_);
   Attach(b_);

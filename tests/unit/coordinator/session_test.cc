@@ -314,6 +314,31 @@ TEST_F(AbsenceTest, OfAnotherCoordinatorShowsWhenItDoesNotEndItsJobs) {
   a->session.reset();
 }
 
+// It said that it was done, and nobody could write that down.
+TEST_F(AbsenceTest, OfADatabaseDoesNotKeepTheJobOfAnAgentThatFinishedAndLeft) {
+  Begin();
+  jobs.away = true;
+  Complete(a, job);
+  a->session->OnClosed();
+  executor->Advance(std::chrono::seconds(10));
+  jobs.away = false;
+  executor->Advance(std::chrono::minutes(2));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+}
+
+// By a result of the spool alone.
+TEST_F(AbsenceTest, OfACoordinatorDoesNotKeepTheJobOfAnAgentThatLeft) {
+  Begin();
+  Restart();
+  a = Attach(a_);
+  SayResult(a, ResultOf(job, 0));
+  a->session->OnClosed();
+  executor->Advance(std::chrono::minutes(2));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+}
+
 TEST_F(SessionTest, ARestartedAgentDoesNotGetItsJobBackUnderTheSameEpoch) {
   const auto a = Attach(a_);
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
