@@ -51,8 +51,9 @@ bool Absence::Recent() const {
 bool Absence::Excuses(MonotonicTime last_heard) const {
   MutexLock lock(mutex_);
   const Span span = Standstill(clock_.Now());
-  // Agents report at least twice a lease.
-  return last_heard >= span.begin - lease_ / 2 && last_heard < span.end;
+  if (span.begin == span.end) return false;  // It never did.
+  // Agents report at least twice a lease. What they said before they left is read behind the end.
+  return last_heard >= span.begin - lease_ / 2 && last_heard < span.end + lease_ / 2;
 }
 
 }  // namespace assay::coordinator

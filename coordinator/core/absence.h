@@ -28,8 +28,8 @@ class Absence {
   // True for two leases from it on: by then whoever gave up for it has said so, or its job was
   // taken away.
   bool Recent() const;
-  // True for an agent that was heard until the process stood still, and not since: if it has left,
-  // it may have done so for that.
+  // True for an agent that was heard until the process stood still, and for no longer than half a
+  // lease since: if it has left, it may have done so for that.
   bool Excuses(MonotonicTime last_heard) const;
 
  private:

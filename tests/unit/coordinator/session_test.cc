@@ -241,6 +241,18 @@ TEST_F(AbsenceTest, OfACoordinatorThatStoodStillIsNoNodesFault) {
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has not spoken of the job for 5m"));
 }
 
+// What it said before it left is read when the coordinator goes on.
+TEST_F(AbsenceTest, ExcusesAnAgentThatIsHeardOnceMore) {
+  Begin();
+  clock.Advance(std::chrono::minutes(5));
+  executor->RunReady();
+  SayState(a, {EpochOf(job)});
+  a->session->OnClosed();
+  executor->Advance(std::chrono::seconds(40));
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).node_id(), "");
+}
+
 TEST_F(AbsenceTest, DoesNotExcuseAnAgentInSessionThatStaysSilent) {
   Begin();
   clock.Advance(std::chrono::minutes(5));
