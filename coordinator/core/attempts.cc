@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -109,7 +110,7 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
       v1::Failure failure = finished.failure();
       // Another's node is named where a rank on it fell silent.
       if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
-      failure = SpareIfAway(BlameLate(*job, BlameAbsent(*job, std::move(failure))));
+      failure = SpareIfAway(*job, node_id, BlameLate(*job, BlameAbsent(*job, std::move(failure))));
       ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id));
     } else if (running_.NoteFinished(epoch, node_id)) {
       const std::optional<MonotonicTime> start = running_.StartOf(epoch);
@@ -250,10 +251,25 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure) const
   return failure;
 }
 
-// What an agent had to end because the coordinator was away says nothing of its node.
-v1::Failure Attempts::SpareIfAway(v1::Failure failure) const {
+// What an agent had to end because the coordinator was away says nothing of its node, nor does a
+// rank that waited for another whose start may have been lost with the coordinator.
+v1::Failure Attempts::SpareIfAway(const LeasedJob& job, const std::string& reporter,
+                                  v1::Failure failure) const {
   const bool not_renewed = failure.reason() == "LEASE_LOST" && absence_.Recent();
   if (not_renewed || failure.reason() == "GANG_NOT_STARTED") failure.clear_node_id();
+  if (failure.reason() != "PEER_TIMEOUT" || failure.failure_class() != v1::FAILURE_CLASS_NODE) {
+    return failure;
+  }
+  const std::map<std::string, MonotonicTime> spoken = running_.SpokenFor(EpochOf(job));
+  const bool all_spoke = std::all_of(
+      job.node_ids.begin(), job.node_ids.end(),
+      [&](const std::string& node_id) { return node_id == reporter || spoken.count(node_id) > 0; });
+  if (all_spoke) return failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  failure.clear_node_id();
+  failure.set_message(failure.message() +
+                      "; not all agents of the gang have spoken since the coordinator changed: a "
+                      "rank may have missed the gang's start");
   return failure;
 }
 

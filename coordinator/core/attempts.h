@@ -64,7 +64,8 @@ class Attempts {
   std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;
   v1::Failure BlameAbsent(const storage::LeasedJob& job, v1::Failure failure) const;
   v1::Failure BlameLate(const storage::LeasedJob& job, v1::Failure failure) const;
-  v1::Failure SpareIfAway(v1::Failure failure) const;
+  v1::Failure SpareIfAway(const storage::LeasedJob& job, const std::string& reporter,
+                          v1::Failure failure) const;
   std::string NameOf(const std::string& node_id) const;
   Result<CaseOutcomes> LoadOutcomes(const storage::LeasedJob& job);
   void SendCancel(const std::string& node_id, const storage::JobEpoch& job,

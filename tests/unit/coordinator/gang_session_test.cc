@@ -385,6 +385,27 @@ TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
 
+TEST_F(GangSessionTest, ARankThatIsNotBackSinceTheCoordinatorChangedIsNotAtFault) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  Restart();
+  const auto b2 = Attach(b_);
+  SayState(b2, {EpochOf(job)});
+  v1::AgentMessage message;
+  message.mutable_job_finished()->set_job_id(job.job_id());
+  message.mutable_job_finished()->set_epoch(job.epoch());
+  v1::Failure* silent = message.mutable_job_finished()->mutable_failure();
+  silent->set_failure_class(v1::FAILURE_CLASS_NODE);
+  silent->set_reason("PEER_TIMEOUT");
+  silent->set_node_id(a_.description().node_id());
+  Say(b2, std::move(message));
+  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_THAT(failure.message(), HasSubstr("may have missed the gang's start"));
+}
+
 // Rank 0's, whose agent alone can say that the job is done.
 TEST_F(GangSessionTest, ANodeThatDoesNotComeBackAfterARestartEndsTheGang) {
   const auto a = Attach(a_);
