@@ -326,6 +326,24 @@ TEST_F(AbsenceTest, OfAnotherCoordinatorShowsWhenItDoesNotEndItsJobs) {
   a->session.reset();
 }
 
+TEST_F(AbsenceTest, OfAnAgentThatIsNowWithAnotherCoordinatorIsNone) {
+  Begin();
+  const std::unique_ptr<Coordinator> before = std::move(coordinator);
+  const std::unique_ptr<ManualExecutor> its_executor = std::move(executor);
+  Restart();
+  a->session->OnClosed();
+  its_executor->RunReady();
+  const auto moved = Attach(a_);
+  for (int second = 0; second < 90; second += 5) {
+    SayState(moved, {EpochOf(job)});
+    executor->Advance(std::chrono::seconds(5));
+    its_executor->RunReady();
+  }
+  Complete(moved, job);
+  EXPECT_EQ(Campaign(campaign).jobs().succeeded(), 1);
+  a->session.reset();
+}
+
 // It said that it was done, and nobody could write that down.
 TEST_F(AbsenceTest, OfADatabaseDoesNotKeepTheJobOfAnAgentThatFinishedAndLeft) {
   Begin();
