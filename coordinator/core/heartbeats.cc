@@ -31,12 +31,12 @@ v1::Failure AgentLost(const std::string& node_id, std::string message) {
   return failure;
 }
 
-// The Assign may have been lost with the coordinator before.
+// The Assign may have been lost with the coordinator before, or the agent restarted meanwhile.
 v1::Failure NotStarted(const std::string& agent) {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
   failure.set_reason("GANG_NOT_STARTED");
-  failure.set_message("the coordinator changed while the gang began, and " + agent +
+  failure.set_message("the coordinator changed during the gang, and " + agent +
                       " has no part of it");
   return failure;
 }

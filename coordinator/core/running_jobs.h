@@ -114,7 +114,8 @@ class RunningJobs {
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
-    Duration silence{0};
+    MonotonicTime last_seen;
+    Duration silence{0};  // Since then.
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;

@@ -166,8 +166,7 @@ Status Scheduler::SweepLost() {
                     running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id),
                     FormatDuration(lost.silence));
     // It may wait for its turn to dial. Until it is back its node gets no job.
-    const bool may_dial =
-        !in_session(lost.node_id) && absence_.Excuses(environment_.clock.Now() - lost.silence);
+    const bool may_dial = !in_session(lost.node_id) && absence_.Excuses(lost.last_seen);
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
         lost.job, may_dial ? LeaseLost(message + ", since the coordinator stood still")
                            : AgentLost(lost.node_id, message)));
