@@ -10,7 +10,7 @@ namespace assay::coordinator {
 Absence::Absence(const Clock& clock, Duration lease)
     : clock_(clock),
       lease_(lease),
-      standstill_{clock.Now(), clock.Now()},
+      standstill_(NoneAt(clock.Now())),
       outage_(standstill_.end),
       next_poll_(standstill_.end) {}
 

@@ -37,6 +37,7 @@ class Absence {
     MonotonicTime begin;
     MonotonicTime end;
   };
+  static Span NoneAt(MonotonicTime now) { return {now, now}; }
   bool StandsStill(MonotonicTime now) const ASSAY_REQUIRES(mutex_) {
     return now - next_poll_ > lease_ / 2;
   }
