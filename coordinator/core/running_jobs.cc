@@ -215,7 +215,7 @@ std::vector<RunningJobs::Lost> RunningJobs::LostSince(
       const Duration silence = now - *member.last_seen;
       const bool idle = entry.stage == Stage::kPreparing && silence > absent;
       if (silence <= lease && !(idle && !in_session(node_id))) continue;
-      lost.push_back({entry.job, node_id, *member.last_seen, silence});
+      lost.push_back({entry.job, node_id, *member.last_seen});
       break;
     }
   }

@@ -114,8 +114,7 @@ class RunningJobs {
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
-    MonotonicTime last_seen;
-    Duration silence{0};  // Since then.
+    MonotonicTime last_seen;  // When it spoke of the job.
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;

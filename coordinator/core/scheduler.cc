@@ -164,7 +164,7 @@ Status Scheduler::SweepLost() {
     const std::string message =
         fmt::format("the agent of node {} has not spoken of the job for {}",
                     running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id),
-                    FormatDuration(lost.silence));
+                    FormatDuration(environment_.clock.Now() - lost.last_seen));
     // It may wait for its turn to dial. Until it is back its node gets no job.
     const bool may_dial = !in_session(lost.node_id) && absence_.Excuses(lost.last_seen);
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(

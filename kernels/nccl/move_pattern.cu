@@ -1,3 +1,4 @@
+#include <type_traits>
 
 #include "kernels/cuda/cuda_check.h"
 #include "kernels/cuda/mismatches.h"

@@ -202,7 +202,7 @@ class Session {
   // Who has not come: at rank 0 whoever is not at its `rendezvous`, elsewhere rank 0.
   void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
-      // "rank 0 has not answered": its host has.
+      // Not where its host answers, and "rank 0 has not answered" blames its process.
       if (ErringRankOf(why.message())) absent_.absent = {0};
       return;
     }

@@ -200,6 +200,11 @@ class FleetFixture : public ::testing::Test {
     return *jobs.GetCampaign(campaign.campaign_id());
   }
 
+  // Of its first job, the latest.
+  v1::Failure FailureOf(const v1::Campaign& campaign) {
+    return jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  }
+
   static storage::JobEpoch EpochOf(const v1::JobSpec& job) { return {job.job_id(), job.epoch()}; }
 
   VirtualClock clock;

@@ -119,7 +119,7 @@ TEST_F(GangSessionTest, AGangThatNeverBecomesReadyFreesItself) {
     }
   }
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "GANG_NOT_READY");
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
@@ -139,7 +139,7 @@ class GangTimeoutTest : public FleetOfTwo {
  protected:
   // The job's failure after agent a said TIMEOUT, 40 s from the assignment. `ready` seconds from
   // there it was ready.
-  v1::Failure FailureOf(std::optional<int> ready) {
+  v1::Failure FailureIfReady(std::optional<int> ready) {
     v1::CampaignSpec spec = MakeSpec("tcp_all_reduce");
     spec.set_placement(v1::PLACEMENT_POLICY_ANY);
     spec.set_retries(1);
@@ -152,7 +152,7 @@ class GangTimeoutTest : public FleetOfTwo {
       executor->Advance(std::chrono::seconds(4));
     }
     SayFinished(a, job_, v1::FAILURE_CLASS_JOB, "TIMEOUT");
-    return jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+    return FailureOf(campaign);
   }
 
   std::shared_ptr<FakeAgent> a = Attach(a_);
@@ -162,7 +162,7 @@ class GangTimeoutTest : public FleetOfTwo {
 };
 
 TEST_F(GangTimeoutTest, BlamesTheNodeThatWasNotReady) {
-  const v1::Failure failure = FailureOf(8);
+  const v1::Failure failure = FailureIfReady(8);
   EXPECT_EQ(failure.reason(), "TIMEOUT");
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
@@ -176,14 +176,14 @@ TEST_F(GangTimeoutTest, BlamesTheNodeThatWasNotReady) {
 }
 
 TEST_F(GangTimeoutTest, BlamesNobodyIfTheOtherWasSlowAsWell) {
-  const v1::Failure failure = FailureOf(20);
+  const v1::Failure failure = FailureIfReady(20);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
   EXPECT_THAT(failure.message(), HasSubstr("that it is ready: rank 1 on node b "));
   EXPECT_EQ(b->Count(Kind::kAssign), 2);
 }
 
 TEST_F(GangTimeoutTest, BlamesNobodyIfNobodyWasReady) {
-  const v1::Failure failure = FailureOf(std::nullopt);
+  const v1::Failure failure = FailureIfReady(std::nullopt);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
   EXPECT_THAT(failure.message(), HasSubstr("2 of the gang's 2 nodes did not say"));
   EXPECT_THAT(failure.message(), HasSubstr("that they are ready: rank 0 on node a (its agent"));
@@ -209,7 +209,7 @@ TEST_F(GangSessionTest, AnAgentThatLeavesBeforeTheStartEndsItsGangSoon) {
     SayState(a, {EpochOf(job)});
   }
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "AGENT_LOST");
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_NE(a->Last(Kind::kCancel), nullptr);
@@ -232,7 +232,7 @@ TEST_F(GangSessionTest, ALostPeerIsBlamedOnTheAgentThatIsGone) {
   lost->set_reason("PEER_LOST");
   lost->set_message("rank 0 on node a: rank 1: its connection ended");
   Say(a, std::move(message));
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.reason(), "AGENT_LOST");
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
@@ -252,7 +252,7 @@ TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatTheCoordinatorKeptWaiti
   clock.Advance(std::chrono::seconds(40));
   b->session->OnClosed();  // Its lease has ended, and it is about to dial again.
   SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "PEER_LOST");
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
@@ -275,8 +275,7 @@ TEST_F(GangSessionTest, TheNodeThatFellSilentIsLeftOutOfTheNextAttempt) {
   silent->set_reason("PEER_TIMEOUT");
   silent->set_node_id(b_.description().node_id());
   Say(a, std::move(message));
-  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().node_id(),
-            b_.description().node_id());
+  EXPECT_EQ(FailureOf(campaign).node_id(), b_.description().node_id());
   EXPECT_EQ(AssignedTo(a).epoch(), job.epoch() + 1);
   EXPECT_EQ(b->Count(Kind::kAssign), 1);
   EXPECT_EQ(c->Count(Kind::kAssign), 1);
@@ -319,8 +318,7 @@ TEST_F(GangSessionTest, AGangThatBeganInPartEndsAfterARestart) {
   }
   EXPECT_EQ(b2->Count(Kind::kGangGo), 0);
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
-  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().reason(),
-            "GANG_NOT_STARTED");
+  EXPECT_EQ(FailureOf(campaign).reason(), "GANG_NOT_STARTED");
   EXPECT_NE(a2->Last(Kind::kCancel), nullptr);
 }
 
@@ -335,7 +333,7 @@ TEST_F(GangSessionTest, AnAssignThatWasLostWithTheCoordinatorIsNoNodesFault) {
   SayState(b2, {EpochOf(job)});
   executor->Advance(std::chrono::seconds(6));
   SayState(a2, {});
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(failure.node_id(), "");
@@ -350,7 +348,7 @@ TEST_F(GangSessionTest, AGangThatItsAgentsGaveUpWaitingForBlamesNoNode) {
   SayReady(a, job, "token");
   clock.Advance(std::chrono::seconds(120));
   SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "GANG_NOT_STARTED");
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.node_id(), "");
   EXPECT_THAT(failure.message(), HasSubstr("that it is ready: rank 1 on node b"));
 }
@@ -365,8 +363,7 @@ TEST_F(GangTimeoutTest, BlamesNobodyIfTheCoordinatorStoodStill) {
   }
   clock.Advance(std::chrono::seconds(100));
   SayFinished(a, job, v1::FAILURE_CLASS_JOB, "TIMEOUT");
-  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().failure_class(),
-            v1::FAILURE_CLASS_JOB);
+  EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_JOB);
 }
 
 TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
@@ -380,7 +377,7 @@ TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
   for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
   SayReady(a2, job, "token");
   SayFinished(b2, job, v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT");
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
@@ -401,7 +398,7 @@ TEST_F(GangSessionTest, ARankThatIsNotBackSinceTheCoordinatorChangedIsNotAtFault
   silent->set_reason("PEER_TIMEOUT");
   silent->set_node_id(a_.description().node_id());
   Say(b2, std::move(message));
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_THAT(failure.message(), HasSubstr("may have missed the gang's start"));
 }
@@ -422,7 +419,7 @@ TEST_F(GangSessionTest, ANodeThatDoesNotComeBackAfterARestartEndsTheGang) {
     SayState(b2, {});
   }
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
-  EXPECT_EQ(jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure().reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
 }
 
 TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {
@@ -437,7 +434,7 @@ TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {
   SayReady(a2, job, "token");
   executor->Advance(std::chrono::seconds(20));
   SayFinished(b2, job, v1::FAILURE_CLASS_JOB, "TIMEOUT");
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_THAT(failure.message(), HasSubstr("the coordinator changed while the gang began"));
 }
@@ -453,7 +450,7 @@ TEST_F(GangSessionTest, AnAgentThatIsBackWithoutItsPartIsNamed) {
   const auto again = Attach(restarted);
   executor->Advance(std::chrono::seconds(10));
   SayState(again, {});
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "AGENT_LOST");
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_EQ(failure.message(), "the agent of node b restarted while it ran the job");
@@ -474,7 +471,7 @@ TEST_F(GangSessionTest, AnAgentThatLeavesAnAdoptedGangIsNamed) {
     executor->RunReady();
     SayState(a2, {EpochOf(job)});
   }
-  const v1::Failure failure = jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
+  const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), "AGENT_LOST");
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node b has not spoken of the job"));
 }

@@ -196,10 +196,6 @@ TEST_F(SessionTest, ACoordinatorThatStoodStillHearsAgentsBeforeItGivesThemUp) {
 // An agent that gave its job up while the coordinator was away, and is not back.
 class AbsenceTest : public FleetOfTwo {
  protected:
-  v1::Failure FailureOf(const v1::Campaign& campaign) {
-    return jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
-  }
-
   // Runs on a_, whose agent is heard for as long as a start calls for.
   void Begin() {
     a = Attach(a_);
