@@ -147,6 +147,8 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   const auto order = RankOrder::Parse(line);
   if (!order.ok()) return Refuse(order.status());
   StopWithStdin();
+  // What libraries print is passed on, also of a rank that is killed.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto peers =
       JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
   RunContext context;
@@ -168,7 +170,7 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
     if (report.ok()) return ExitCodeOf(*report);
     status = report.status();
   }
-  std::fprintf(stderr, "assay-runner: rank %d: %s\n", order->rank, status.ToString().c_str());
+  std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
   return kExitGangLost;
 }
 

@@ -15,6 +15,7 @@
 #include "kernels/net/socket.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
+#include "kernels/runner/rank_output.h"
 
 namespace assay {
 namespace {
@@ -24,17 +25,21 @@ constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
 constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
 
 struct Child {
-  FileDescriptor input;  // The writing end of its stdin.
+  FileDescriptor input;   // The writing end of its stdin.
+  FileDescriptor output;  // The reading end of its stdout and stderr.
   Subprocess process;
 };
 
 Result<Child> StartChild(const std::vector<std::string>& arguments) {
   ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
+  ASSAY_ASSIGN_OR_RETURN(Pipe output, MakePipe());
   SubprocessOptions options;
   options.argv = arguments;
-  options.descriptors = {{STDIN_FILENO, input.read.get()}, {STDERR_FILENO, STDERR_FILENO}};
+  options.descriptors = {{STDIN_FILENO, input.read.get()},
+                         {STDOUT_FILENO, output.write.get()},
+                         {STDERR_FILENO, output.write.get()}};
   ASSAY_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
-  return Child{std::move(input.write), std::move(process)};
+  return Child{std::move(input.write), std::move(output.read), std::move(process)};
 }
 
 class SpawnedGang : public LocalGang {
@@ -44,6 +49,8 @@ class SpawnedGang : public LocalGang {
     peers_.reset();
     for (Child& child : children_) child.input.Close();
     for (Child& child : children_) child.process.Wait(kLeavingTimeout);
+    children_.clear();  // Who has not left is killed.
+    output_.reset();
   }
 
   Status Start(const std::string& benchmark, const ParameterMap& parameters, RankOrder order) {
@@ -52,13 +59,16 @@ class SpawnedGang : public LocalGang {
     std::vector<std::string> arguments = {"/proc/self/exe", "rank", benchmark};
     for (const auto& [name, value] : parameters) arguments.push_back(name + "=" + value);
     std::vector<int> processes;
+    std::vector<FileDescriptor> outputs;
     for (order.rank = 1; order.rank < order.world_size; ++order.rank) {
       ASSAY_ASSIGN_OR_RETURN(Child child, StartChild(arguments));
       processes.push_back(child.process.pidfd());
+      outputs.push_back(std::move(child.output));
       children_.push_back(std::move(child));
       // It fails where the child has ended, which Accept notices.
       static_cast<void>(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
+    output_ = std::make_unique<RankOutput>(std::move(outputs));
     auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
     if (!met.ok()) return WhoEnded(met.status());
     peers_ = *std::move(met);
@@ -89,6 +99,7 @@ class SpawnedGang : public LocalGang {
   }
 
   std::vector<Child> children_;
+  std::unique_ptr<RankOutput> output_;
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<PeerWatch> watch_;
 };

@@ -23,7 +23,8 @@ struct RankOrder {
 
 // The children, and the way to them. Children end by themselves when this process
 // does, however it ends: their stdin closes. When one freezes all are killed, so that this
-// process loses its peers instead of waiting.
+// process loses its peers instead of waiting. What they write to stdout and stderr goes to this
+// process' stderr.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.

@@ -1,5 +1,6 @@
-// What rank 0 hears of children that end before they have met it. A gang's children run this
-// program again, as `rank` with the name of a benchmark, which here is how they behave.
+// What rank 0 hears of children that end before they have met it, and what they say. A gang's
+// children run this program again, as `rank` with the name of a benchmark, which here is how they
+// behave.
 #include "kernels/runner/local_gang.h"
 
 #include <gmock/gmock.h>
@@ -24,6 +25,11 @@ int RunRank(const std::string& how) {
   if (!order.ok()) return 9;
   if (order->rank == 2 && how == "exits") return 7;
   if (order->rank == 2 && how == "is_killed") kill(getpid(), SIGKILL);
+  if (how == "speaks") {
+    std::cout << "out of a library\nand more" << std::endl;
+    std::cerr << "a warning without its line feed";
+    if (order->rank == 2) return 7;
+  }
   std::getline(std::cin, line);
   return 0;
 }
@@ -45,6 +51,20 @@ TEST(LocalGang, ARankThatIsKilledBeforeTheMeetingIsNamedWithTheSignal) {
 
 TEST(LocalGang, ARankMayEndBeforeItIsToldWhichItIs) {
   EXPECT_THAT(Failure("exits_untold"), HasSubstr("exited with status 3"));
+}
+
+TEST(LocalGang, WhatRanksSayGoesToStderrWithTheirRank) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Failure("speaks");
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  for (const char* rank : {"rank 1: ", "rank 2: "}) {
+    for (const char* line :
+         {"out of a library\n", "and more\n", "a warning without its line feed\n"}) {
+      EXPECT_THAT(text, HasSubstr(std::string(rank) + line));
+    }
+  }
 }
 
 }  // namespace
