@@ -11,6 +11,7 @@ from unittest import mock
 
 import collective_bars
 import collectives
+import turns
 
 
 class Others(unittest.TestCase):
@@ -73,7 +74,7 @@ class References(unittest.TestCase):
     def test_answer_each_command(self):
         answers = self.measure(f"while read line; do echo '{self.GOOD}'; done")
         self.assertEqual([one["seconds"] for one in answers], [2.0, 2.0])
-        line = collectives.Line([(self.ROW, 1.0, answers[0])])
+        line = collective_bars.Line([(self.ROW, 1.0, answers[0])])
         self.assertEqual(line.verdict(), "met")
 
     def test_that_end_or_hang_leave_their_bars_unmeasured(self):
@@ -82,12 +83,12 @@ class References(unittest.TestCase):
             self.assertEqual(len(answers), 2)
             for answer in answers:
                 self.assertIn("gpu_reference_nccl: ", answer["error"])
-            line = collectives.Line([(self.ROW, 1.0, answers[0])])
+            line = collective_bars.Line([(self.ROW, 1.0, answers[0])])
             self.assertTrue(line.missed())
             self.assertIn("not measured: gpu_reference_nccl", line.text())
 
     def test_a_turn_without_an_answer_is_none(self):
-        line = collectives.Line([(self.ROW, 1.0, {"error": "it ended"}),
+        line = collective_bars.Line([(self.ROW, 1.0, {"error": "it ended"}),
                                  (self.ROW, 1.0, {"seconds": 1.0, "low": 1.0, "high": 1.0})])
         self.assertEqual(line.verdict(), "met")
         self.assertEqual(line.ratio, 1.0)
@@ -136,10 +137,56 @@ class Starts(unittest.TestCase):
 
     def test_are_repeated_for_small_sizes_alone(self):
         entry = "  - all_reduce: {ranks: [2, 4], bytes: [8, 512, 32KiB, 1MiB, 16MiB, 8GiB]}"
-        self.assertEqual(collectives.brief(entry),
+        self.assertEqual(turns.brief(entry),
                          "  - all_reduce: {ranks: [2, 4], bytes: [8, 512, 32KiB, 1MiB]}")
-        self.assertEqual(collectives.brief("  - overlap: {ranks: 2, bytes: 256MiB}"), "")
-        self.assertEqual(collectives.brief("  - peer_transfer: {ranks: 8, from: [0, 1]}"), "")
+        self.assertEqual(turns.brief("  - overlap: {ranks: 2, bytes: 256MiB}"), "")
+        self.assertEqual(turns.brief("  - peer_transfer: {ranks: 8, from: [0, 1]}"), "")
+
+
+class Turns(unittest.TestCase):
+    ENTRY = "  - all_reduce: {ranks: 2, bytes: [1MiB, 16MiB]}"
+
+    def take(self, slower, rounds=1, starts=3, turns_in_time=100):
+        """Parts of the turns taken, and the lines; `slower(size, number)`: ours beside 1 s."""
+        parts = []
+
+        def take_turn(part, number):
+            self.assertEqual(number, len(parts))
+            parts.append(part)
+            rows = [{"benchmark": "all_reduce", "flags": "", "median": "1",
+                     "parameters": f"bytes={size};ranks=2;policy=assay"}
+                    for size, word in ((1 << 20, "1MiB"), (16 << 20, "16MiB")) if word in part]
+            return [(row, slower(row["parameters"], number),
+                     {"seconds": 1, "low": 1, "high": 1}) for row in rows]
+
+        lines = turns.lines_of(self.ENTRY, take_turn, rounds, starts,
+                               lambda: len(parts) >= turns_in_time)
+        return parts, lines
+
+    def test_end_where_every_bar_is_met(self):
+        parts, lines = self.take(lambda *_: 1.001)
+        self.assertEqual(parts, [self.ENTRY] + [turns.brief(self.ENTRY)] * 2)
+        self.assertEqual([len(line.our_starts) for line in lines], [3, 1])
+
+    def test_are_as_many_again_where_a_small_size_misses(self):
+        # By chance all slower at first, and then as fast.
+        parts, lines = self.take(lambda _, number: 1.02 if number < 3 else 1)
+        self.assertEqual(parts, [self.ENTRY] + [turns.brief(self.ENTRY)] * 5)
+        self.assertEqual([len(line.our_starts) for line in lines], [6, 1])
+        self.assertFalse(lines[0].missed())
+        # What is slower stays so.
+        _, lines = self.take(lambda *_: 1.02)
+        self.assertEqual([line.verdict() for line in lines], ["MISSED", "MISSED"])
+
+    def test_are_not_repeated_for_a_large_size(self):
+        parts, lines = self.take(lambda given, _: 1.02 if "16777216" in given else 1)
+        self.assertEqual(len(parts), 3)
+        self.assertEqual([line.verdict() for line in lines], ["met", "MISSED"])
+
+    def test_begin_no_further_once_late(self):
+        self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=4)[0]), 4)
+        self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=2)[0]), 2)
+        self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=0)[0]), 1)
 
 
 class Ranks(unittest.TestCase):
