@@ -43,16 +43,17 @@ GpuAbsence NoDevice(const CudaAnswer& answer) {
                        "\" hides all: unset it, or name some"};
   }
   if (!answer.device_files) return {false, "needs a CUDA GPU; this node has none"};
-  const std::string lost =
-      "one that `nvidia-smi -L` does not list either fell off the bus: look for Xid in dmesg, and "
-      "reset or reboot";
+  const std::string lost = "fell off the bus: look for Xid in dmesg, and reset or reboot";
   if (answer.visible_devices) {
-    return {true,
-            "CUDA_VISIBLE_DEVICES=\"" + *answer.visible_devices +
-                "\" begins with no GPU that the driver finds: name those of `nvidia-smi -L`; " +
-                lost};
+    return {true, "CUDA_VISIBLE_DEVICES=\"" + *answer.visible_devices +
+                      "\" begins with no GPU that the driver finds; an agent names its job's GPUs "
+                      "there, and one that `nvidia-smi -L` no longer lists " +
+                      lost + "; if you set it, name those that are listed"};
   }
-  return {true, "the driver finds no GPU, though there are some under /dev; " + lost};
+  return {true,
+          "the driver finds no GPU, though there are some under /dev; those that `nvidia-smi -L` "
+          "does not list either " +
+              lost};
 }
 
 // What to do about an error that only a node with GPUs, or what is left of one, has.

@@ -82,7 +82,8 @@ TEST(ExplainNoGpu, HiddenGpusAreNoFaultAndLostOnesAre) {
   for (const char* names : {"0", "7", "GPU-4b2c", "MIG-1"}) {
     answer.visible_devices = names;
     EXPECT_TRUE(ExplainNoGpu(answer).broken) << names;
-    EXPECT_THAT(ExplainNoGpu(answer).why, HasSubstr("begins with no GPU that the driver finds"));
+    EXPECT_THAT(ExplainNoGpu(answer).why,
+                HasSubstr("begins with no GPU that the driver finds; an agent names its job's"));
   }
   answer.visible_devices.reset();
   EXPECT_TRUE(ExplainNoGpu(answer).broken);
