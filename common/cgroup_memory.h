@@ -15,8 +15,7 @@ struct CgroupMemory {
   std::optional<int64_t> left_bytes;
 };
 
-// Versions 1 and 2, both if both are mounted, with or without a namespace of their own. Reads
-// `root`/proc/self and the folders under `root` that are mounted according to it.
+// Of versions 1 and 2; `root` as of CgroupFolders.
 CgroupMemory ReadCgroupMemory(const std::string& root = "");
 
 }  // namespace assay

@@ -33,8 +33,9 @@ std::string ModelName() {
 }
 
 int UsableThreads() {
-  if (!UsableCpus().empty()) return static_cast<int>(UsableCpus().size());
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const auto usable =
+      UsableCpus().empty() ? std::thread::hardware_concurrency() : UsableCpus().size();
+  return ThreadsWithin(static_cast<int>(usable), ReadCpuQuotas());
 }
 
 // The sum over all instances of the highest cache level: /sys lists for each CPU
@@ -108,6 +109,12 @@ const std::vector<int>& UsableCpus() {
     return usable;
   }();
   return cpus;
+}
+
+int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas) {
+  double threads = usable;
+  for (const CpuQuota& quota : quotas) threads = std::min(threads, quota.cpus);
+  return std::max(1, static_cast<int>(threads));
 }
 
 const HostCpu& Cpu() {

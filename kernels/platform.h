@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/cgroup_cpu.h"
 #include "common/status.h"
 
 namespace assay {
@@ -137,11 +138,16 @@ GpuPlatform* Gpu();
 // CPU facts, from /proc.
 struct HostCpu {
   std::string model;  // "AMD EPYC 9654"; empty if unknown.
-  int threads = 1;    // Hardware threads that this process may use.
+  // Hardware threads that this process may keep busy: those that it may use, or fewer where the
+  // CPU time of its control group is limited.
+  int threads = 1;
   // Largest cache of any level, in bytes; absent if the kernel does not say.
   std::optional<int64_t> last_level_cache_bytes;
 };
 const HostCpu& Cpu();
+// How many of `usable` CPUs the quotas leave: whole ones, for threads that share one are stopped
+// again and again. At least one.
+int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas);
 // CPUs that this process might use when it began: a case binds threads to some of them. Empty if
 // the system does not tell.
 const std::vector<int>& UsableCpus();

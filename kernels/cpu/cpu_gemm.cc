@@ -174,7 +174,7 @@ class CpuGemm : public Benchmark {
         {"dtype", ParameterType::kWord, "type of the elements", "fp32", {}, {}, {"fp32", "fp64"}},
         {"threads",
          ParameterType::kInteger,
-         "threads; 0: all CPUs of the process; at most four times as many",
+         "threads; 0: as many as the process may keep busy; at most four times that",
          "0",
          0,
          4096,

@@ -182,7 +182,7 @@ class CpuMemoryBandwidth : public Benchmark {
          {sizeof(double)}},
         {"threads",
          ParameterType::kInteger,
-         "threads; 0: all CPUs of the process; at most four times as many",
+         "threads; 0: as many as the process may keep busy; at most four times that",
          "0",
          0,
          4096,

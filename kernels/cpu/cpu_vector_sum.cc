@@ -165,7 +165,7 @@ class CpuVectorSum : public Benchmark {
          {}},
         {"threads",
          ParameterType::kInteger,
-         "threads; 0: all CPUs of the process; at most four times as many",
+         "threads; 0: as many as the process may keep busy; at most four times that",
          "0",
          0,
          4096,

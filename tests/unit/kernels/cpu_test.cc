@@ -101,6 +101,14 @@ TEST(ThreadCount, MoreThanFourForEachCpuAreRefused) {
   }
 }
 
+TEST(ThreadsWithin, AreTheWholeCpusOfTheLeastQuota) {
+  EXPECT_EQ(ThreadsWithin(8, {}), 8);
+  EXPECT_EQ(ThreadsWithin(8, {{"inner", 12}}), 8);
+  EXPECT_EQ(ThreadsWithin(8, {{"inner", 4}, {"outer", 2.5}}), 2);
+  EXPECT_EQ(ThreadsWithin(8, {{"inner", 0.2}}), 1);
+  EXPECT_EQ(ThreadsWithin(0, {}), 1);
+}
+
 TEST(Metrics, DeriveFromTimeAndWork) {
   const Benchmark* gemm = *BuiltinBenchmarks().Find("cpu_gemm");
   Work work;

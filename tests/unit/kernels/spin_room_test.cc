@@ -20,5 +20,17 @@ TEST(SpinRoom, RanksOfAHostNeedACpuEach) {
   EXPECT_THAT(full.message(), HasSubstr("ranks 1, 2 share a host and may use 1: take wait=sleep"));
 }
 
+TEST(SpinRoom, RanksOfAControlGroupNeedACpusTimeEach) {
+  const std::vector<int> cpus = {0, 1, 2, 3};
+  EXPECT_TRUE(RoomToSpin({{"a", cpus, {{"g", 2}}}, {"a", cpus, {{"g", 2}}}}).ok());
+  EXPECT_TRUE(RoomToSpin({{"a", cpus, {{"g", 1}}}, {"a", cpus, {{"h", 1}}}}).ok());
+  EXPECT_TRUE(RoomToSpin({{"a", cpus, {{"g", 1}}}, {"b", cpus, {{"g", 1}}}}).ok());
+  const Status full = RoomToSpin(
+      {{"a", cpus, {}}, {"a", cpus, {{"h", 2}, {"g", 1.5}}}, {"a", cpus, {{"h", 2}, {"g", 1.5}}}});
+  EXPECT_TRUE(IsUnsupported(full)) << full;
+  EXPECT_THAT(full.message(),
+              HasSubstr("ranks 1, 2 share a CPU quota of 1.5: take wait=sleep, or raise it"));
+}
+
 }  // namespace
 }  // namespace assay
