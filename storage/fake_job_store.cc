@@ -203,7 +203,7 @@ Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt
     outcome.campaign_id = row.campaign_id;
     if (attempt.failure) {
       row.failures.push_back({attempt.failure->failure_class(), attempt.failure->reason(),
-                              row.node_ids, attempt.failure->node_id()});
+                              row.node_ids, attempt.failure->node_id(), attempt.also_node_ids});
     }
     row.failure = attempt.failure;
     const bool requeue = attempt.disposition == Disposition::kRequeue;

@@ -72,8 +72,9 @@ struct ImportedCampaign {
 struct AttemptFailure {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   std::string reason;
-  std::vector<std::string> node_ids;  // The placement.
-  std::string node_id;                // That the failure names; empty if none.
+  std::vector<std::string> node_ids;       // The placement.
+  std::string node_id;                     // That the failure names; empty if none.
+  std::vector<std::string> also_node_ids;  // At fault as well.
 };
 
 // A job under lease.
@@ -104,6 +105,7 @@ struct FinishedAttempt {
   JobEpoch job;
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
+  std::vector<std::string> also_node_ids;  // At fault beside the node that the failure names.
   // kRequeue: nodes that the next attempt avoids if other candidates exist, how long it
   // waits, and whether it goes to the nodes of this one if they are there.
   std::vector<std::string> avoid_node_ids;

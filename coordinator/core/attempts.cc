@@ -110,8 +110,10 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
       v1::Failure failure = finished.failure();
       // Another's node is named where a rank on it fell silent.
       if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
-      failure = SpareIfAway(*job, node_id, BlameLate(*job, BlameAbsent(*job, std::move(failure))));
-      ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id));
+      std::vector<std::string> at_fault;
+      failure = BlameLate(*job, BlameAbsent(*job, std::move(failure)), &at_fault);
+      failure = SpareIfAway(*job, node_id, std::move(failure));
+      ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id, std::move(at_fault)));
     } else if (running_.NoteFinished(epoch, node_id)) {
       const std::optional<MonotonicTime> start = running_.StartOf(epoch);
       ASSAY_RETURN_IF_ERROR(Conclude(*job, node_id));
@@ -130,8 +132,9 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
   return Status::Ok();
 }
 
-Status Attempts::Fail(const LeasedJob& job, const v1::Failure& failure) {
-  return FailFrom(job, failure, "");
+Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
+                      std::vector<std::string> at_fault) {
+  return FailFrom(job, std::move(failure), "", std::move(at_fault));
 }
 
 void Attempts::Cancel(const std::vector<JobEpoch>& jobs) {
@@ -233,10 +236,11 @@ v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) con
 }
 
 // Agents whose ranks waited for others' until the job's time was over know nothing of those.
-v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure) const {
+v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure,
+                                std::vector<std::string>* at_fault) const {
   const std::optional<GangWait> wait = running_.WaitOf(EpochOf(job));
-  const GangWait::Node* late = wait ? FirstLate(*wait) : nullptr;
-  if (late == nullptr) return failure;
+  std::vector<std::string> late = wait ? LateNodes(*wait) : std::vector<std::string>();
+  if (late.empty()) return failure;
   // Those that have begun may wait for one whose start was lost with the coordinator.
   const bool in_vain = failure.reason() == "PEER_TIMEOUT" && wait->adopted;
   const bool waited = failure.reason() == "TIMEOUT" || failure.reason() == "GANG_NOT_STARTED";
@@ -246,7 +250,7 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure) const
     failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
   } else if (failure.reason() == "TIMEOUT" && absence_.SilenceCounts() && OthersWereQuick(*wait)) {
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-    failure.set_node_id(late->node_id);
+    *at_fault = std::move(late);
   }
   return failure;
 }
@@ -273,14 +277,20 @@ v1::Failure Attempts::SpareIfAway(const LeasedJob& job, const std::string& repor
   return failure;
 }
 
-Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::string& reporter) {
+Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::string& reporter,
+                          std::vector<std::string> at_fault) {
+  if (!at_fault.empty()) {
+    failure.set_node_id(at_fault.front());
+    at_fault.erase(at_fault.begin());
+  }
   // The record may be older than a cancel request; FinishAttempt knows of it as well.
-  const RetryDecision decision = DecideRetry(job, failure);
+  const RetryDecision decision = DecideRetry(job, failure, at_fault);
   Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch, failure.reason(),
              failure.message());
   storage::FinishedAttempt attempt;
   attempt.disposition = decision.disposition;
   attempt.failure = std::move(failure);
+  attempt.also_node_ids = std::move(at_fault);
   attempt.avoid_node_ids = decision.avoid_node_ids;
   attempt.same_nodes = decision.same_nodes;
   attempt.delay = decision.delay;

@@ -46,8 +46,10 @@ class Attempts {
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
   // The agent's part is over, well or not. Old epochs change nothing.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
-  // Ends the attempt with a failure that the coordinator found.
-  Status Fail(const storage::LeasedJob& job, const v1::Failure& failure);
+  // Ends the attempt with a failure that the coordinator found. If nodes are at fault, the failure
+  // names the first.
+  Status Fail(const storage::LeasedJob& job, v1::Failure failure,
+              std::vector<std::string> at_fault = {});
 
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
@@ -60,10 +62,13 @@ class Attempts {
   Status Conclude(const storage::LeasedJob& job, const std::string& reporter);
   Status End(const storage::LeasedJob& job, storage::FinishedAttempt attempt,
              const std::string& reporter);
-  Status FailFrom(const storage::LeasedJob& job, v1::Failure failure, const std::string& reporter);
+  // `at_fault` as of Fail.
+  Status FailFrom(const storage::LeasedJob& job, v1::Failure failure, const std::string& reporter,
+                  std::vector<std::string> at_fault = {});
   std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;
   v1::Failure BlameAbsent(const storage::LeasedJob& job, v1::Failure failure) const;
-  v1::Failure BlameLate(const storage::LeasedJob& job, v1::Failure failure) const;
+  v1::Failure BlameLate(const storage::LeasedJob& job, v1::Failure failure,
+                        std::vector<std::string>* at_fault) const;
   v1::Failure SpareIfAway(const storage::LeasedJob& job, const std::string& reporter,
                           v1::Failure failure) const;
   std::string NameOf(const std::string& node_id) const;

@@ -45,10 +45,32 @@ std::string DescribeWait(const GangWait& wait) {
       ready.empty() ? "none was ready" : "ready: " + JoinSome(ready));
 }
 
-const GangWait::Node* FirstLate(const GangWait& wait) {
-  const auto late = std::find_if(wait.nodes.begin(), wait.nodes.end(),
-                                 [](const GangWait::Node& node) { return !node.ready; });
-  return late == wait.nodes.end() ? nullptr : &*late;
+std::vector<std::string> LateNodes(const GangWait& wait) {
+  std::vector<std::string> late;
+  for (const GangWait::Node& node : wait.nodes) {
+    if (!node.ready) late.push_back(node.node_id);
+  }
+  return late;
+}
+
+std::string WhyLate(const GangWait& wait) {
+  std::vector<std::string> silent;
+  std::vector<std::string> busy;
+  for (const GangWait::Node& node : wait.nodes) {
+    if (!node.ready) (node.spoke ? busy : silent).push_back(node.name);
+  }
+  std::vector<std::string> why;
+  if (busy.size() == 1) {
+    why.push_back(busy[0] +
+                  " has the job, and its ranks did not start: it may be busy with a benchmark that "
+                  "somebody started on it");
+  } else if (!busy.empty()) {
+    why.push_back(JoinSome(busy) +
+                  " have the job, and their ranks did not start: they may be busy with benchmarks "
+                  "that somebody started on them");
+  }
+  if (!silent.empty()) why.push_back(JoinSome(silent) + " did not take the job");
+  return Join(why, "; ");
 }
 
 bool OthersWereQuick(const GangWait& wait) {

@@ -28,8 +28,11 @@ struct GangWait {
 // for how long.
 std::string DescribeWait(const GangWait& wait);
 
-// The first node that is not ready; nullptr if all are.
-const GangWait::Node* FirstLate(const GangWait& wait);
+// The ids of those that are not ready, in rank order.
+std::vector<std::string> LateNodes(const GangWait& wait);
+
+// What they may have been at: "g2 did not take the job".
+std::string WhyLate(const GangWait& wait);
 
 // True if the others were ready in less than half of the time, so that those that are not are at
 // fault and not the time.

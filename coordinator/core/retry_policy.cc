@@ -38,11 +38,19 @@ NodeSet Culprits(const storage::AttemptFailure& failure) {
 // Without this attempt's culprits, and those that earlier ones blamed as long as enough other
 // nodes are left: of many suspects the latest are avoided.
 RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
-  NodeSet avoid = Culprits(last);
+  std::vector<NodeSet> suspects;  // The latest first.
+  const auto suspect = [&](const storage::AttemptFailure& failure) {
+    suspects.push_back(Culprits(failure));
+    for (const std::string& node_id : failure.also_node_ids) suspects.push_back({node_id});
+  };
+  suspect(last);
+  for (auto earlier = job.failures.rbegin(); earlier != job.failures.rend(); ++earlier) {
+    if (earlier->failure_class == v1::FAILURE_CLASS_NODE) suspect(*earlier);
+  }
+  NodeSet avoid = suspects.front();
   bool enough = EnoughOthers(job, avoid);
-  for (auto earlier = job.failures.rbegin(); enough && earlier != job.failures.rend(); ++earlier) {
-    if (earlier->failure_class != v1::FAILURE_CLASS_NODE) continue;
-    NodeSet more = Culprits(*earlier);
+  for (size_t i = 1; enough && i < suspects.size(); ++i) {
+    NodeSet more = suspects[i];
     more.insert(avoid.begin(), avoid.end());
     enough = EnoughOthers(job, more);
     if (enough) avoid = std::move(more);
@@ -71,7 +79,8 @@ RetryDecision RetryJobFault(const storage::LeasedJob& job) {
 
 }  // namespace
 
-RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure) {
+RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
+                          const std::vector<std::string>& also) {
   if (job.cancel_requested || failure.reason() == "CANCELLED") {
     return {Disposition::kCancelled, {}, Duration(0)};
   }
@@ -80,7 +89,7 @@ RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& fail
     case v1::FAILURE_CLASS_NODE:
     case v1::FAILURE_CLASS_INFRASTRUCTURE:
       return RetryElsewhere(
-          job, {failure.failure_class(), failure.reason(), job.node_ids, failure.node_id()});
+          job, {failure.failure_class(), failure.reason(), job.node_ids, failure.node_id(), also});
     case v1::FAILURE_CLASS_JOB:
       return RetryJobFault(job);
     default:

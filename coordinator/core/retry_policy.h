@@ -24,6 +24,10 @@ struct RetryDecision {
 //                   time on others; never a third time, nor if there are no others
 // A retry that can only go to the same nodes waits (1 s, doubled, at most 30 s), so
 // that a broken node is not hammered.
-RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure);
+//
+// `also` are nodes at fault beside the one that the failure names. They are avoided as far as
+// enough others are left.
+RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
+                          const std::vector<std::string>& also = {});
 
 }  // namespace assay::coordinator

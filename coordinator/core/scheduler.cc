@@ -185,22 +185,19 @@ Result<bool> Scheduler::IsElsewhere(const std::string& node_id) {
 // Reservations that never become ready free themselves.
 Status Scheduler::SweepUnprepared() {
   for (const GangWait& wait : running_.UnpreparedSince(options_.prepare)) {
-    const GangWait::Node* late = FirstLate(wait);
+    std::vector<std::string> late = LateNodes(wait);
     v1::Failure failure;
     failure.set_message(DescribeWait(wait));
-    if (wait.adopted || late == nullptr) {
+    if (wait.adopted || late.empty()) {
+      late.clear();
       failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
       failure.set_reason("GANG_NOT_STARTED");
     } else {
       failure.set_failure_class(v1::FAILURE_CLASS_NODE);
       failure.set_reason("GANG_NOT_READY");
-      failure.set_node_id(late->node_id);
-      failure.set_message(failure.message() + "; " + late->name +
-                          (late->spoke ? " has the job, and its ranks did not start: it may be "
-                                         "busy with a benchmark that somebody started on it"
-                                       : " did not take the job"));
+      failure.set_message(failure.message() + "; " + WhyLate(wait));
     }
-    ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure));
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure, late));
   }
   return Status::Ok();
 }

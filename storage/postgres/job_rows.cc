@@ -45,11 +45,11 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   leased.node_ids = TextsOf(row["node_ids"]);
   leased.done_cases = IntegersOf(row["done_cases"]);
   for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
-    leased.failures.push_back({static_cast<v1::FailureClass>(failure["class"].get<int>()),
-                               failure["reason"].get<std::string>(),
-                               failure["nodes"].get<std::vector<std::string>>(),
-                               // Not in what older versions stored.
-                               failure.value("node", "")});
+    leased.failures.push_back(
+        {static_cast<v1::FailureClass>(failure["class"].get<int>()),
+         failure["reason"].get<std::string>(), failure["nodes"].get<std::vector<std::string>>(),
+         // Not in what older versions stored.
+         failure.value("node", ""), failure.value("also", std::vector<std::string>())});
   }
   leased.retries = row["retries"].as<int>();
   leased.cancel_requested = row["cancel_requested"].as<bool>();

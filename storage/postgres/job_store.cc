@@ -273,7 +273,8 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         "    failure = NULLIF($6, '')::bytea,"
         "    failures = CASE WHEN $6 = '' THEN failures ELSE failures || jsonb_build_array("
         "      jsonb_build_object('class', $7::int, 'reason', $8::text,"
-        "                         'nodes', to_jsonb(node_ids), 'node', $10::text)) END,"
+        "                         'nodes', to_jsonb(node_ids), 'node', $10::text,"
+        "                         'also', to_jsonb($12::text[]))) END,"
         "    revision = pg_current_xact_id()::text::bigint"
         "  WHERE job_id = $1 AND epoch = $2 AND state = 2 RETURNING job_id, campaign_id, state),"
         "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
@@ -281,7 +282,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         attempt.job.job_id, attempt.job.epoch, static_cast<int>(StateAfter(attempt.disposition)),
         ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
         static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel,
-        failure.node_id(), attempt.same_nodes);
+        failure.node_id(), attempt.same_nodes, ArrayOf(attempt.also_node_ids));
     outcome = {};
     if (rows.empty()) return Status::Ok();
     outcome.held = true;

@@ -346,6 +346,7 @@ TEST_P(JobStoreContract, RequeueRaisesTheEpochAndAvoidsNodes) {
   EXPECT_EQ(second[0].failures[0].failure_class, v1::FAILURE_CLASS_JOB);
   EXPECT_EQ(second[0].failures[0].node_ids, std::vector<std::string>{"a"});
   EXPECT_EQ(second[0].failures[0].node_id, "a");
+  EXPECT_EQ(second[0].failures[0].also_node_ids, std::vector<std::string>{"also"});
   // No other candidate: better there than nowhere.
   Finish(second[0], Disposition::kRequeue, {"a", "b"});
   EXPECT_EQ(Claim({"a"}).size(), 1U);

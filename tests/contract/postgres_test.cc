@@ -244,12 +244,13 @@ TEST(Database, FailuresThatOlderVersionsStoredAreRead) {
   attempt.disposition = Disposition::kRequeue;
   attempt.failure.emplace().set_node_id("a");
   ASSERT_TRUE(stores.jobs().FinishAttempt(attempt).ok());
-  stores.Execute("UPDATE job SET failures = jsonb_build_array((failures -> 0) - 'node')");
+  stores.Execute("UPDATE job SET failures = jsonb_build_array((failures -> 0) - 'node' - 'also')");
   const auto again = stores.jobs().ClaimJobs(claim);
   ASSERT_EQ(again->size(), 1U);
   ASSERT_EQ(again->front().failures.size(), 1U);
   EXPECT_EQ(again->front().failures[0].node_ids, std::vector<std::string>{"a"});
   EXPECT_EQ(again->front().failures[0].node_id, "");
+  EXPECT_TRUE(again->front().failures[0].also_node_ids.empty());
 }
 
 TEST(Database, MissingPartitionIsMadeWhenItIsNeeded) {

@@ -68,6 +68,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
       attempt.failure.emplace().set_reason("RUNNER_CRASHED");
       attempt.failure->set_failure_class(v1::FAILURE_CLASS_JOB);
       attempt.failure->set_node_id(job.node_ids.front());
+      attempt.also_node_ids = {"also"};
     }
     const auto outcome = jobs().FinishAttempt(attempt);
     EXPECT_TRUE(outcome.ok()) << outcome.status();

@@ -199,6 +199,26 @@ TEST(RetryPolicyTest, OfEarlierAttemptsOnlyTheCulpritsAreAvoided) {
   EXPECT_THAT(DecideRetry(job, lost).avoid_node_ids, ElementsAre("a", "c"));
 }
 
+TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
+  storage::LeasedJob job = Job({"a", "b", "c", "d", "e"});
+  job.job.node_count = 3;
+  job.node_ids = {"a", "b", "c"};
+  v1::Failure late = Failed(v1::FAILURE_CLASS_NODE, "GANG_NOT_READY");
+  late.set_node_id("b");
+  RetryDecision decision = DecideRetry(job, late, {"c"});
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b", "c"));
+  EXPECT_EQ(decision.delay, Duration(0));
+  // To avoid all where too few are left would be to avoid none.
+  job.job.candidate_node_ids = {"a", "b", "c", "d"};
+  decision = DecideRetry(job, late, {"c"});
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b"));
+  EXPECT_GT(decision.delay, Duration(0));
+  // Of an earlier attempt as well.
+  job.job.candidate_node_ids = {"a", "b", "c", "d", "e", "f"};
+  job.failures = {{v1::FAILURE_CLASS_NODE, "GANG_NOT_READY", {"b", "c", "d"}, "c", {"d"}}};
+  EXPECT_THAT(DecideRetry(job, late).avoid_node_ids, ElementsAre("b", "c", "d"));
+}
+
 TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
