@@ -1,8 +1,10 @@
 #include "imports/checked_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "common/utf8.h"
@@ -25,6 +27,45 @@ bool IsPlainLine(std::string_view line) {
     line.remove_prefix(std::min(tab + 1, line.size()));
   }
   return true;
+}
+
+// "byte 0x1b (a control character)": the first of `line` that is no plain text.
+std::string FirstOddByte(std::string_view line) {
+  size_t bytes = Utf8Bytes(line);
+  while (bytes > 0 && IsPlainLine(line.substr(0, bytes))) {
+    line.remove_prefix(bytes);
+    bytes = Utf8Bytes(line);
+  }
+  std::array<char, 8> hex{};
+  std::snprintf(hex.data(), hex.size(), "0x%02x", static_cast<unsigned char>(line.front()));
+  return "byte " + std::string(hex.data()) + (bytes > 0 ? " (a control character)" : "");
+}
+
+// What a file is that begins with bytes that no text begins with, and what to do about it.
+struct Wrapping {
+  std::string_view begin;
+  const char* name;
+  const char* hint;
+};
+
+constexpr std::array<Wrapping, 6> kWrappings = {{
+    {"\x1f\x8b", "compressed by gzip", "unpack it first: gunzip FILE"},
+    {"\x28\xb5\x2f\xfd", "compressed by zstd", "unpack it first: unzstd FILE"},
+    {"\xfd\x37zXZ", "compressed by xz", "unpack it first: unxz FILE"},
+    {"BZh91AY&SY", "compressed by bzip2", "unpack it first: bunzip2 FILE"},
+    {"\xff\xfe", "UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8 FILE"},
+    {"\xfe\xff", "UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8 FILE"},
+}};
+
+// The fault of a line that is no plain text, `number` lines into `file`.
+Status NotText(std::string_view file, std::string_view line, size_t number) {
+  const std::string expected = "; expected text in UTF-8 without control characters";
+  for (const Wrapping& one : kWrappings) {
+    if (!file.starts_with(one.begin)) continue;
+    return InvalidArgument("the file is " + std::string(one.name) + expected, "BAD_FILE")
+        .WithHint(one.hint);
+  }
+  return FaultAt(number, FirstOddByte(line) + expected);
 }
 
 }  // namespace
@@ -61,6 +102,7 @@ Result<std::vector<std::string_view>> LinesOf(std::string_view text) {
                                " MiB, the most that an import reads",
                            "BAD_FILE");
   }
+  const std::string_view file = text;
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -72,9 +114,7 @@ Result<std::vector<std::string_view>> LinesOf(std::string_view text) {
                                         " lines, the most that an import reads");
     }
     lines.push_back(line);
-    if (!IsPlainLine(line)) {
-      return FaultAt(lines.size(), "expected text in UTF-8 without control characters");
-    }
+    if (!IsPlainLine(line)) return NotText(file, line, lines.size());
   }
   return lines;
 }

@@ -139,7 +139,8 @@ TEST(DamageTest, EndsOfLinesAndByteOrderMarksChangeNothing) {
     // PowerShell's redirection, and a mark in the middle.
     std::string wide = "\xff\xfe";
     for (const char c : file.text) (wide += c) += '\0';
-    EXPECT_THAT(file.Read(wide).status().message(), HasSubstr("line 1: expected text in UTF-8"));
+    EXPECT_THAT(file.Read(wide).status().message(), HasSubstr("the file is UTF-16; expected"));
+    EXPECT_THAT(file.Read(wide).status().hint(), HasSubstr("iconv -f UTF-16 -t UTF-8"));
     ExpectSound(file.Read(file.text + "\xef\xbb\xbf" + file.text), false);
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <random>
@@ -90,6 +91,27 @@ TEST(HostileFileTest, BytesThatAreNoTextAreRefused) {
     ExpectRefused(Replaced(kNcclText, "# Using devices", "# Using " + bytes), "UTF-8");
     ExpectRefused(bytes, "UTF-8");
     ExpectRefused("{\"a\": \"" + bytes + "\"}", "UTF-8");
+  }
+}
+
+TEST(HostileFileTest, TheByteThatIsNoTextIsNamed) {
+  ExpectRefused(Replaced(kNcclText, "# Using devices", "#\tUs\xc3\xadng \x1b[31m"),
+                "byte 0x1b (a control character); expected text in UTF-8");
+  ExpectRefused(Replaced(kNcclText, "# Using devices", "# \xff"), "byte 0xff; expected text");
+}
+
+TEST(HostileFileTest, CompressedFilesAreNamed) {
+  for (const auto& [begin, name, program] :
+       {std::array<std::string, 3>{"\x1f\x8b\x08", "gzip", "gunzip"},
+        std::array<std::string, 3>{"\x28\xb5\x2f\xfd\x04", "zstd", "unzstd"},
+        std::array<std::string, 3>{"\xfd\x37zXZ", "xz", "unxz"},
+        std::array<std::string, 3>{"BZh91AY&SY\x9d", "bzip2", "bunzip2"}}) {
+    for (const auto& read :
+         {ReadNcclTests(begin + "\n\x8b", {}), ReadNvbandwidth(begin + "\n\x8b", {})}) {
+      ASSERT_FALSE(read.ok());
+      EXPECT_THAT(read.status().message(), HasSubstr("the file is compressed by " + name));
+      EXPECT_EQ(read.status().hint(), "unpack it first: " + program + " FILE");
+    }
   }
 }
 
