@@ -35,6 +35,12 @@ std::string_view WordAfter(std::string_view line, std::string_view key) {
   return words.empty() ? std::string_view() : words.front();
 }
 
+// Where "Test NCCL failure common.cu:44 'unhandled cuda error'" begins, which ends a run. Before it
+// stand the host and what was printed of the row, if any.
+size_t FailureIn(std::string_view line) {
+  return std::min(line.find("Test NCCL failure "), line.find("Test CUDA failure "));
+}
+
 class TextReader {
  public:
   Result<std::vector<NcclRun>> Read(const std::vector<std::string_view>& lines) {
@@ -47,6 +53,8 @@ class TextReader {
       }
       if (text.starts_with('#')) {
         ASSAY_RETURN_IF_ERROR(Comment(text));
+      } else if (const size_t at = FailureIn(text); at != std::string_view::npos) {
+        if (failure_.empty()) failure_ = text.substr(at);
       } else if (in_table_) {
         ASSAY_RETURN_IF_ERROR(Row(text));
       }
@@ -66,11 +74,13 @@ class TextReader {
   Status CutShort(const std::string& here) const {
     return FaultAt(line_, here + " before the summary (\"# Avg bus bandwidth\") of the run that " +
                               "began in line " + std::to_string(runs_.back().line) +
-                              ": the output was cut short");
+                              (failure_.empty() ? ": the output was cut short"
+                                                : ": the run ended with " + Quoted(failure_)));
   }
 
   Status Begin(const std::string& source) {
     if (!runs_.empty() && !complete_) return CutShort("another run begins");
+    if (!runs_.empty()) failure_ = {};
     runs_.emplace_back().line = line_;
     run().source = source;
     complete_ = has_settings_ = has_bounds_ = in_table_ = false;
@@ -338,6 +348,7 @@ class TextReader {
   std::vector<NcclRun> runs_;
   // Of the latest run.
   bool complete_ = false;
+  std::string_view failure_;  // What ended it, in the program's words.
   bool has_settings_ = false;
   size_t settings_line_ = 0;
   int64_t threads_ = 1;  // Of a process, as below.

@@ -26,7 +26,7 @@ class TextReader {
                            "expected the output of nvbandwidth, which begins with \"nvbandwidth "
                            "Version: v0.5\"; no line does");
     }
-    ASSAY_RETURN_IF_ERROR(CheckEnded("the file ends"));
+    ASSAY_RETURN_IF_ERROR(CheckEnded("the file ends with " + Quoted(above_)));
     return std::move(run_);
   }
 

@@ -210,6 +210,27 @@ TEST(NcclTestsTest, SeveralRunsOfOneMachineAreOneImport) {
   EXPECT_THAT(Refusal(kNcclText + other), HasSubstr("other ranks, GPUs or versions"));
 }
 
+TEST(NcclTestsTest, TheFailureThatEndedARunIsNamed) {
+  // The size is printed before the row is measured, the failure behind it.
+  const std::string text = kNcclText;
+  const std::string table = text.substr(0, text.find("   134217728 "));
+  const std::string row = "   134217728      33554432     float     sum      -1";
+  const std::string failed =
+      table + row +
+      "secret-1: Test NCCL failure all_reduce.cu:44 'unhandled cuda error / '\n"
+      " .. secret-1 pid 9: Test failure common.cu:420\n"
+      "secret-2: Test CUDA failure common.cu:501 'an illegal memory access'\n";
+  const std::string refusal = Refusal(failed);
+  EXPECT_THAT(refusal, HasSubstr("the run ended with \"Test NCCL failure all_reduce.cu:44 'unhan"));
+  EXPECT_THAT(refusal, Not(HasSubstr("secret")));
+  EXPECT_THAT(Refusal(failed + text), HasSubstr("another run begins before the summary"));
+  EXPECT_THAT(Refusal(failed + text), HasSubstr("the run ended with \"Test NCCL failure"));
+  // Of a run that was complete it tells nothing.
+  const std::string late = text + "secret-1: Test CUDA failure common.cu:1130 'driver is gone'\n";
+  EXPECT_EQ(Refusal(late), "taken");
+  EXPECT_THAT(Refusal(late + table), HasSubstr("the output was cut short"));
+}
+
 TEST(NcclTestsTest, CutShortAnywhereItIsRefused) {
   const std::string text = kNcclText;
   const size_t complete = text.find("52.95") + 5;

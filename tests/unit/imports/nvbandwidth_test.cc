@@ -238,6 +238,12 @@ TEST(NvbandwidthTest, CutShortWithinATestItIsRefused) {
   }
   EXPECT_THAT(Refusal(text.substr(0, text.find("SUM device_to_device_bid"))),
               HasSubstr("cut short"));
+  // What ended the program is the last that it said.
+  const std::string begun = "Running device_to_device_memcpy_read_ce.\n";
+  EXPECT_THAT(Refusal(text.substr(0, text.find(begun)) + begun +
+                      "[CUDA_ERROR_ECC_UNCORRECTABLE] in expression cuMemcpyAsync()\n\n"),
+              HasSubstr("the file ends with \"[CUDA_ERROR_ECC_UNCORRECTABLE] in expression "
+                        "cuMemcpyAsync()\" before test \"device_to_device_memcpy_read_ce\""));
   // After the first of three matrices.
   EXPECT_THAT(Refusal(text.substr(0, text.find("memcpy SM GPU(row) <-> GPU(column) Write2"))),
               HasSubstr("cut short"));
