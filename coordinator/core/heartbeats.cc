@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/log.h"
+#include "coordinator/core/agent_lost.h"
 #include "coordinator/core/durations.h"
 
 namespace assay::coordinator {
@@ -20,15 +21,6 @@ constexpr int kMaxReportedJobs = 1000;
 
 bool Takes(const LeasedJob& job, const std::string& node_id) {
   return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
-}
-
-v1::Failure AgentLost(const std::string& node_id, std::string message) {
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-  failure.set_reason("AGENT_LOST");
-  failure.set_message(std::move(message));
-  failure.set_node_id(node_id);
-  return failure;
 }
 
 // The Assign may have been lost with the coordinator before, or the agent restarted meanwhile.

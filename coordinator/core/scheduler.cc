@@ -1,5 +1,3 @@
-#include "coordinator/core/scheduler.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "coordinator/core/agent_lost.h"
+#include "coordinator/core/scheduler.h"
 #include "coordinator/core/verdict.h"
 
 namespace assay::coordinator {
@@ -18,15 +18,6 @@ using storage::LeasedJob;
 
 constexpr int kClaimLimit = 64;
 constexpr int kExpiredLimit = 256;
-
-v1::Failure AgentLost(const std::string& node_id, std::string message) {
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-  failure.set_reason("AGENT_LOST");
-  failure.set_message(std::move(message));
-  failure.set_node_id(node_id);
-  return failure;
-}
 
 // The coordinator was away, and so the lease ended: no node is at fault.
 v1::Failure LeaseLost(std::string message) {
