@@ -54,6 +54,16 @@ Status FakeNodeStore::Disconnect(const std::string& owner, const std::string& no
   return Status::Ok();
 }
 
+Result<bool> FakeNodeStore::IsElsewhere(const std::string& owner, const std::string& node_id,
+                                        Duration stale_after) {
+  MutexLock lock(database_.mutex);
+  const auto it = database_.nodes.find(node_id);
+  if (it == database_.nodes.end()) return false;
+  const NodeRow& row = it->second;
+  return !row.owner.empty() && row.owner != owner &&
+         database_.clock.Now() - row.heard_at <= stale_after;
+}
+
 Result<std::vector<v1::Node>> FakeNodeStore::ListNodes(Duration stale_after) {
   MutexLock lock(database_.mutex);
   std::vector<v1::Node> nodes;

@@ -18,6 +18,8 @@ class FakeNodeStore : public NodeStore {
                  const std::string& dial_address) override;
   Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) override;
   Status Disconnect(const std::string& owner, const std::string& node_id) override;
+  Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
+                           Duration stale_after) override;
   Result<std::vector<v1::Node>> ListNodes(Duration stale_after) override;
   Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) override;
   Status AddDialAddress(const std::string& address) override;

@@ -23,6 +23,10 @@ class NodeStore {
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Its session with `owner` ended; no effect if another coordinator has it now.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
+  // True if another coordinator than `owner` has the node's session, and has heard of the node
+  // within `stale_after`.
+  virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
+                                   Duration stale_after) = 0;
 
   // By name. `node_ids` of jobs running now are filled in. Nodes whose heartbeat is
   // older than `stale_after` count as disconnected.

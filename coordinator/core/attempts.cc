@@ -111,7 +111,8 @@ Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& fin
       // Another's node is named where a rank on it fell silent.
       if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
       std::vector<std::string> at_fault;
-      failure = BlameLate(*job, BlameAbsent(*job, std::move(failure)), &at_fault);
+      ASSAY_ASSIGN_OR_RETURN(failure, BlameAbsent(*job, std::move(failure)));
+      failure = BlameLate(*job, std::move(failure), &at_fault);
       failure = SpareIfAway(*job, node_id, std::move(failure));
       ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id, std::move(at_fault)));
     } else if (running_.NoteFinished(epoch, node_id)) {
@@ -219,12 +220,19 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
   return failure;
 }
 
-// A rank that lost another names its own node; if the agent of another node has left, that
-// node is at fault.
-v1::Failure Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) const {
+Result<bool> Attempts::IsElsewhere(const std::string& node_id) const {
+  if (sessions_.Has(node_id)) return false;
+  return environment_.nodes.IsElsewhere(options_.coordinator_id, node_id, options_.lease);
+}
+
+// A rank that lost another names its own node; if the agent of another node has left, and not for
+// another coordinator, that node is at fault.
+Result<v1::Failure> Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) const {
   if (failure.reason() != "PEER_LOST" && failure.reason() != "PEER_TIMEOUT") return failure;
   for (const auto& [node_id, last_heard] : running_.SpokenFor(EpochOf(job))) {
     if (sessions_.Has(node_id) || absence_.Excuses(last_heard)) continue;
+    ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, IsElsewhere(node_id));
+    if (elsewhere) continue;
     failure.set_message(fmt::format("the agent of node {} is gone; {}",
                                     running_.NameOf(EpochOf(job), node_id), failure.message()));
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);

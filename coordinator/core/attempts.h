@@ -51,6 +51,9 @@ class Attempts {
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
+  // True if the agent is in session with another coordinator, which then hears of its jobs.
+  Result<bool> IsElsewhere(const std::string& node_id) const;
+
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
@@ -66,7 +69,7 @@ class Attempts {
   Status FailFrom(const storage::LeasedJob& job, v1::Failure failure, const std::string& reporter,
                   std::vector<std::string> at_fault = {});
   std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;
-  v1::Failure BlameAbsent(const storage::LeasedJob& job, v1::Failure failure) const;
+  Result<v1::Failure> BlameAbsent(const storage::LeasedJob& job, v1::Failure failure) const;
   v1::Failure BlameLate(const storage::LeasedJob& job, v1::Failure failure,
                         std::vector<std::string>* at_fault) const;
   v1::Failure SpareIfAway(const storage::LeasedJob& job, const std::string& reporter,

@@ -147,7 +147,7 @@ Status Scheduler::SweepLost() {
   const auto in_session = [this](const std::string& node_id) { return sessions_.Has(node_id); };
   for (const RunningJobs::Lost& lost :
        running_.LostSince(options_.lease, 2 * options_.heartbeat, in_session)) {
-    ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, IsElsewhere(lost.node_id));
+    ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, attempts_.IsElsewhere(lost.node_id));
     if (elsewhere) {
       running_.Remove({lost.job.job.job_id, lost.job.epoch});
       continue;
@@ -163,14 +163,6 @@ Status Scheduler::SweepLost() {
                            : AgentLost(lost.node_id, message)));
   }
   return Status::Ok();
-}
-
-Result<bool> Scheduler::IsElsewhere(const std::string& node_id) {
-  if (sessions_.Has(node_id)) return false;
-  const Result<v1::Node> node = environment_.nodes.GetNode(node_id, options_.lease);
-  if (node.status().code() == Code::kNotFound) return false;
-  ASSAY_RETURN_IF_ERROR(node.status());
-  return node->state() == v1::NODE_STATE_CONNECTED;
 }
 
 // Reservations that never become ready free themselves.

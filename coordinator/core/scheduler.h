@@ -45,8 +45,6 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // Fails attempts whose agent or coordinator is gone; not soon after an absence of this process.
   Status Sweep();
   Status SweepLost();
-  // True if the agent is in session with another coordinator, which has taken its jobs over.
-  Result<bool> IsElsewhere(const std::string& node_id);
   Status SweepUnprepared();
   Status SweepExpired();
   Status JudgeAll();

@@ -119,6 +119,22 @@ Status PostgresNodeStore::Disconnect(const std::string& owner, const std::string
   });
 }
 
+Result<bool> PostgresNodeStore::IsElsewhere(const std::string& owner, const std::string& node_id,
+                                            Duration stale_after) {
+  bool elsewhere = false;
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("node_is_elsewhere", [&](pqxx::transaction_base& transaction) {
+        elsewhere = !transaction
+                         .exec_params(
+                             "SELECT 1 FROM node_session WHERE node_id = $1 AND owner <> $2 "
+                             "AND last_heartbeat_time >= now() - $3::interval",
+                             node_id, owner, Interval(std::min(stale_after, kForever)))
+                         .empty();
+        return Status::Ok();
+      }));
+  return elsewhere;
+}
+
 Result<std::vector<v1::Node>> PostgresNodeStore::ListNodes(Duration stale_after) {
   std::vector<v1::Node> nodes;
   ASSAY_RETURN_IF_ERROR(pool_.RunStatement("list_nodes", [&](pqxx::transaction_base& transaction) {

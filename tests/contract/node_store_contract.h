@@ -43,6 +43,24 @@ TEST_P(NodeStoreContract, OnlyItsOwnerDisconnectsANode) {
   EXPECT_EQ(nodes().GetNode("a", kStale)->state(), v1::NODE_STATE_DISCONNECTED);
 }
 
+TEST_P(NodeStoreContract, WhoseSessionANodeHasIsKnown) {
+  const auto elsewhere = [this](const std::string& owner, const std::string& node_id) {
+    const Result<bool> asked = nodes().IsElsewhere(owner, node_id, kStale);
+    EXPECT_TRUE(asked.ok()) << asked.status();
+    return asked.ok() && *asked;
+  };
+  EXPECT_FALSE(elsewhere("other", "a")) << "there is none";
+  Connect({"a"});
+  EXPECT_TRUE(elsewhere("other", "a"));
+  EXPECT_FALSE(elsewhere("owner", "a"));
+  stores_->Pass(2 * kStale);
+  EXPECT_FALSE(elsewhere("other", "a")) << "it is silent";
+  ASSERT_TRUE(nodes().Heartbeat("owner", {"a"}).ok());
+  EXPECT_TRUE(elsewhere("other", "a"));
+  ASSERT_TRUE(nodes().Disconnect("owner", "a").ok());
+  EXPECT_FALSE(elsewhere("other", "a"));
+}
+
 TEST_P(NodeStoreContract, SilentNodeCountsAsDisconnectedUntilItsNextHeartbeat) {
   Connect({"a", "b"});
   stores_->Pass(2 * kStale);

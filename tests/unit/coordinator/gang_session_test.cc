@@ -171,6 +171,26 @@ TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatTheCoordinatorKeptWaiti
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
 
+// Of two coordinators.
+TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatIsWithAnotherCoordinator) {
+  const auto a = Attach(a_);
+  const auto b = Attach(b_);
+  const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
+  const v1::JobSpec job = AssignedTo(a);
+  for (const auto& agent : {a, b}) SayReady(agent, job, "token");
+  b->session->OnClosed();
+  executor->RunReady();
+  const std::unique_ptr<Coordinator> first = std::move(coordinator);
+  const std::unique_ptr<ManualExecutor> its_executor = std::move(executor);
+  Restart();
+  SayState(Attach(b_), {EpochOf(job)});
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
+  its_executor->RunReady();
+  EXPECT_EQ(FailureOf(campaign).reason(), "PEER_LOST");
+  EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  for (const auto& agent : agents) agent->session.reset();
+}
+
 TEST_F(GangSessionTest, TheNodeThatFellSilentIsLeftOutOfTheNextAttempt) {
   const auto a = Attach(a_);
   const auto b = Attach(b_);
