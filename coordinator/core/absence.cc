@@ -11,31 +11,33 @@ Absence::Absence(const Clock& clock, Duration lease)
     : clock_(clock),
       lease_(lease),
       standstill_(NoneAt(clock.Now())),
-      outage_(standstill_.end),
+      outage_(standstill_),
+      poll_began_(standstill_.end),
       next_poll_(standstill_.end) {}
 
 void Absence::NotePoll() {
   MutexLock lock(mutex_);
   const MonotonicTime now = clock_.Now();
+  poll_began_ = now;
   if (!StandsStill(now)) return;
   Log().warn("this process stood still for {}: agents have a lease to speak up",
              FormatDuration(now - next_poll_));
   standstill_ = {next_poll_, now};
 }
 
-void Absence::NotePolled(Duration next) {
+void Absence::NotePolled(Duration next, bool away) {
   MutexLock lock(mutex_);
-  next_poll_ = clock_.Now() + next;
-}
-
-void Absence::NoteOutage() {
-  MutexLock lock(mutex_);
-  outage_ = clock_.Now();
+  const MonotonicTime now = clock_.Now();
+  next_poll_ = now + next;
+  const bool out = away || now - poll_began_ > lease_ / 2;
+  if (out && !out_) outage_.begin = poll_began_;
+  if (out) outage_.end = now;
+  out_ = out;
 }
 
 MonotonicTime Absence::Last(MonotonicTime now) const {
   MutexLock lock(mutex_);
-  return std::max(Standstill(now).end, outage_);
+  return std::max(Standstill(now).end, outage_.end);
 }
 
 bool Absence::SilenceCounts() const {
@@ -50,10 +52,12 @@ bool Absence::Recent() const {
 
 bool Absence::Excuses(MonotonicTime last_heard) const {
   MutexLock lock(mutex_);
-  const Span span = Standstill(clock_.Now());
-  if (span.begin == span.end) return false;  // It never did.
-  // Agents report at least twice a lease. What they said before they left is read behind the end.
-  return last_heard >= span.begin - lease_ / 2 && last_heard < span.end + lease_ / 2;
+  const auto excuses = [&](const Span& span) {
+    // Agents report at least twice a lease. What they said before they left is read behind the end.
+    return span.length() > lease_ / 2 && last_heard >= span.begin - lease_ / 2 &&
+           last_heard < span.end + lease_ / 2;
+  };
+  return excuses(Standstill(clock_.Now())) || excuses(outage_);
 }
 
 }  // namespace assay::coordinator

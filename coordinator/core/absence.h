@@ -17,10 +17,9 @@ class Absence {
 
   // A poll begins: one that comes late tells of a standstill.
   void NotePoll();
-  // It has ended, and the next one is due after `next`.
-  void NotePolled(Duration next);
-  // The database is away.
-  void NoteOutage();
+  // It has ended, and the next one is due after `next`. `away`: it did not reach the database. One
+  // that took long waited for it.
+  void NotePolled(Duration next, bool away);
 
   // False for a lease from the last absence on: that nothing is heard of an agent may be this
   // process' own fault.
@@ -28,14 +27,16 @@ class Absence {
   // True for two leases from it on: by then whoever gave up for it has said so, or its job was
   // taken away.
   bool Recent() const;
-  // True for an agent that was heard until the process stood still, and for no longer than half a
-  // lease since: if it has left, it may have done so for that.
+  // True for an agent that was heard until an absence that cost agents their leases, other than
+  // before the start, and for no longer than half a lease since: if it has left, it may have done
+  // so for that.
   bool Excuses(MonotonicTime last_heard) const;
 
  private:
   struct Span {
     MonotonicTime begin;
     MonotonicTime end;
+    Duration length() const { return end - begin; }
   };
   static Span NoneAt(MonotonicTime now) { return {now, now}; }
   bool StandsStill(MonotonicTime now) const ASSAY_REQUIRES(mutex_) {
@@ -52,7 +53,9 @@ class Absence {
   const Duration lease_;
   mutable Mutex mutex_;
   Span standstill_ ASSAY_GUARDED_BY(mutex_);
-  MonotonicTime outage_ ASSAY_GUARDED_BY(mutex_);
+  Span outage_ ASSAY_GUARDED_BY(mutex_);       // The last one of the database.
+  bool out_ ASSAY_GUARDED_BY(mutex_) = false;  // It lasted until the last poll.
+  MonotonicTime poll_began_ ASSAY_GUARDED_BY(mutex_);
   MonotonicTime next_poll_ ASSAY_GUARDED_BY(mutex_);
 };
 

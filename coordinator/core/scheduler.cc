@@ -1,3 +1,5 @@
+#include "coordinator/core/scheduler.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "coordinator/core/agent_lost.h"
-#include "coordinator/core/scheduler.h"
 #include "coordinator/core/verdict.h"
 
 namespace assay::coordinator {
@@ -123,14 +124,11 @@ void Scheduler::Poll() {
   absence_.NotePoll();
   Status status = Sweep();
   if (status.ok()) status = JudgeAll();
-  if (outage_.Note(status)) {
-    absence_.NoteOutage();
-  } else if (!status.ok()) {
-    Log().error("the scheduler's poll failed: {}", status.ToString());
-  }
+  const bool away = outage_.Note(status);
+  if (!away && !status.ok()) Log().error("the scheduler's poll failed: {}", status.ToString());
   watchers_.NotifyAll();
   Kick();
-  absence_.NotePolled(options_.poll);
+  absence_.NotePolled(options_.poll, away);
   environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
 }
 
@@ -159,7 +157,7 @@ Status Scheduler::SweepLost() {
     // It may wait for its turn to dial. Until it is back its node gets no job.
     const bool may_dial = !in_session(lost.node_id) && absence_.Excuses(lost.last_seen);
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(
-        lost.job, may_dial ? LeaseLost(message + ", since the coordinator stood still")
+        lost.job, may_dial ? LeaseLost(message + ", since the coordinator or its database was away")
                            : AgentLost(lost.node_id, message)));
   }
   return Status::Ok();

@@ -21,9 +21,57 @@ TEST(Absence, AStartIsNoStandstill) {
   const TickingClock clock;
   Absence absence(clock, std::chrono::seconds(5));
   absence.NotePoll();
-  absence.NotePolled(std::chrono::seconds(1));
+  absence.NotePolled(std::chrono::seconds(1), /*away=*/false);
   EXPECT_FALSE(absence.Excuses(clock.Now()));
   EXPECT_FALSE(absence.SilenceCounts());
+}
+
+constexpr Duration kLease = std::chrono::seconds(30);
+constexpr Duration kPoll = std::chrono::seconds(3);
+
+// After a start that is long ago.
+class AbsenceSpansTest : public ::testing::Test {
+ protected:
+  AbsenceSpansTest() {
+    for (int poll = 0; poll < 20; ++poll) Poll(false);
+  }
+  // One that takes `takes`, and the wait for the next.
+  void Poll(bool away, Duration takes = Duration(0)) {
+    absence.NotePoll();
+    clock.Advance(takes);
+    absence.NotePolled(kPoll, away);
+    clock.Advance(kPoll);
+  }
+
+  VirtualClock clock;
+  Absence absence{clock, kLease};
+};
+
+TEST_F(AbsenceSpansTest, AnOutageExcusesWhoeverWasHeardUntilIt) {
+  ASSERT_TRUE(absence.SilenceCounts());
+  const MonotonicTime before = clock.Now() - kPoll;
+  for (int poll = 0; poll < 40; ++poll) Poll(/*away=*/true);
+  EXPECT_FALSE(absence.SilenceCounts());
+  for (int poll = 0; poll < 20; ++poll) Poll(false);
+  EXPECT_TRUE(absence.SilenceCounts());
+  EXPECT_TRUE(absence.Excuses(before));
+  EXPECT_FALSE(absence.Excuses(before - kLease)) << "it was gone before";
+  EXPECT_FALSE(absence.Excuses(clock.Now())) << "it was heard long after";
+}
+
+TEST_F(AbsenceSpansTest, AShortOutageCostsNoAgentItsLease) {
+  const MonotonicTime before = clock.Now();
+  for (int poll = 0; poll < 4; ++poll) Poll(/*away=*/true);
+  EXPECT_FALSE(absence.SilenceCounts());
+  EXPECT_FALSE(absence.Excuses(before));
+}
+
+TEST_F(AbsenceSpansTest, ADatabaseThatAnswersLateWasAway) {
+  const MonotonicTime before = clock.Now();
+  Poll(/*away=*/false, std::chrono::minutes(2));
+  EXPECT_FALSE(absence.SilenceCounts());
+  EXPECT_TRUE(absence.Recent());
+  EXPECT_TRUE(absence.Excuses(before));
 }
 
 }  // namespace
