@@ -13,4 +13,9 @@ std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t 
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
+std::string RankList(const std::vector<std::string>& numbers) {
+  constexpr size_t kMost = 16;
+  return (numbers.size() == 1 ? "rank " : "ranks ") + JoinSome(numbers, kMost);
+}
+
 }  // namespace assay

@@ -11,4 +11,7 @@ namespace assay {
 // is known, for its name needs no more room. `unnamed` further ones are counted alone.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t unnamed = 0);
 
+// "rank 1", "ranks 0, 2, 3": of ranks' numbers, of which there is one at least; sixteen are named.
+std::string RankList(const std::vector<std::string>& numbers);
+
 }  // namespace assay

@@ -33,7 +33,6 @@ constexpr int kRunnerLostPeer = 4;
 constexpr size_t kMaxPhaseBytes = 64;
 // A result travels in one gRPC message of at most 16 MiB.
 constexpr size_t kMaxResultBytes = 8 << 20;
-constexpr size_t kNamedRanks = 16;
 // Far more than the three phases of each case.
 constexpr size_t kMaxEventsPerCase = 32;
 
@@ -223,8 +222,7 @@ std::string RankGroup::WhoOf(bool (*holds)(const RankState&)) const {
   for (const RankState& state : ranks_) {
     if (holds(state)) numbers.push_back(std::to_string(state.rank));
   }
-  return (numbers.size() == 1 ? "rank " : "ranks ") + JoinSome(numbers, kNamedRanks) +
-         (Spread() ? " on node " + options_.node_name : "");
+  return RankList(numbers) + (Spread() ? " on node " + options_.node_name : "");
 }
 
 Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {

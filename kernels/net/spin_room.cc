@@ -14,8 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr size_t kNamedRanks = 16;
-
 // Lines: the host, CPUs, and for each quota its group and size.
 std::string Encode(const RankCpus& rank) {
   std::ostringstream text;
@@ -48,8 +46,9 @@ RankCpus OwnCpus() {
 
 Status TooFew(const std::vector<std::string>& ranks, const std::string& share,
               const std::string& more) {
-  return Unsupported("ranks that spin need a CPU each; ranks " + JoinSome(ranks, kNamedRanks) +
-                     " share " + share + ": take wait=sleep, or " + more);
+  return Unsupported("ranks that spin need a CPU each; " + RankList(ranks) +
+                     (ranks.size() == 1 ? " shares " : " share ") + share +
+                     ": take wait=sleep, or " + more);
 }
 
 // Of the ranks of each control group.

@@ -14,8 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr size_t kMostRanksNamed = 8;
-
 // A line for each, as "NAME\tVALUE".
 std::string Pack(const Versions& versions) {
   std::string text;
@@ -39,7 +37,7 @@ std::string RankText(const std::vector<size_t>& ranks) {
   std::vector<std::string> names;
   names.reserve(ranks.size());
   for (const size_t rank : ranks) names.push_back(std::to_string(rank));
-  return (names.size() == 1 ? "rank " : "ranks ") + JoinSome(names, kMostRanksNamed);
+  return RankList(names);
 }
 
 std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Versions>& all) {

@@ -16,5 +16,10 @@ TEST(JoinSome, NamesAsManyAsFit) {
   EXPECT_EQ(JoinSome({"a", "b", "c"}, 2, 1), "a, b and 2 more");
 }
 
+TEST(RankList, SaysOneOrSeveral) {
+  EXPECT_EQ(RankList({"3"}), "rank 3");
+  EXPECT_EQ(RankList({"0", "3"}), "ranks 0, 3");
+}
+
 }  // namespace
 }  // namespace assay

@@ -30,6 +30,7 @@ TEST(SpinRoom, RanksOfAControlGroupNeedACpusTimeEach) {
   EXPECT_TRUE(IsUnsupported(full)) << full;
   EXPECT_THAT(full.message(),
               HasSubstr("ranks 1, 2 share a CPU quota of 1.5: take wait=sleep, or raise it"));
+  EXPECT_THAT(RoomToSpin({{"a", cpus, {{"g", 0.5}}}}).message(), HasSubstr("rank 0 shares a CPU"));
 }
 
 }  // namespace
