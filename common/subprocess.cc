@@ -106,10 +106,10 @@ bool PlaceDescriptors(ChildPlan& plan) {
 
 [[noreturn]] void RunChild(ChildPlan plan) {
   ::setpgid(0, 0);
+  for (int number = 1; number < 32; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int number = 1; number < 32; ++number) ::signal(number, SIG_DFL);
   if (!PlaceDescriptors(plan)) Fail(plan, 0);
   const SubprocessOptions& options = *plan.options;
   if (!options.working_directory.empty() && ::chdir(options.working_directory.c_str()) != 0) {
