@@ -8,6 +8,7 @@
 
 #include "cli/campaign_file.h"
 #include "cli/context.h"
+#include "cli/filter_guess.h"
 #include "cli/format.h"
 #include "cli/left_out_text.h"
 #include "cli/pages.h"
@@ -52,6 +53,21 @@ ExitCode ReportOfFile(const std::string& path, const Status& status) {
   return ExitCodeOf(status);
 }
 
+// Nodes that the file asks for by name and that get nothing to do.
+void PrintAbsentNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
+  const Result<Filter> filter = ParseFilter(spec.node_filter());
+  if (!filter.ok() || !Mentions(*filter, "name")) return;
+  const auto nodes = CollectPages<v1::Node>(
+      client, &v1::NodeService::Stub::ListNodes, client.nodes(), v1::ListNodesRequest(), kNoLimit,
+      [](v1::ListNodesResponse& page) { return page.mutable_nodes(); });
+  if (!nodes.ok()) return;
+  const auto line = spec.lines().find("nodes");
+  const std::string place = line == spec.lines().end() ? "" : ":" + std::to_string(line->second);
+  for (const std::string& absent : AbsentNodes(*filter, *nodes)) {
+    PrintError(Sanitize(path) + place + ": nodes: " + absent + "\n");
+  }
+}
+
 ExitCode Submit(Context& context, const SubmitOptions& options) {
   const Result<CampaignFile> file = ReadCampaignFile(options.file);
   if (!file.ok()) return Report(file.status());
@@ -70,7 +86,14 @@ ExitCode Submit(Context& context, const SubmitOptions& options) {
   request.set_validate_only(options.dry_run);
   const Result<v1::CreateCampaignResponse> response =
       client->Call(&v1::CampaignService::Stub::CreateCampaign, client->campaigns(), request);
-  if (!response.ok()) return ReportOfFile(options.file, response.status());
+  if (!response.ok()) {
+    const ExitCode code = ReportOfFile(options.file, response.status());
+    if (!response.status().violations().empty()) {
+      PrintAbsentNodes(*client, options.file, request.spec());
+    }
+    return code;
+  }
+  PrintAbsentNodes(*client, options.file, request.spec());
   const v1::Campaign& campaign = response->campaign();
   const std::string size =
       Count(JobTotal(campaign.jobs()), "job") + " with " + Count(campaign.case_count(), "case");

@@ -65,9 +65,10 @@ class CampaignReader {
     (*spec_.mutable_lines())[key] = entry.at.line;
     if (value.faulty) return;
     if (key == "name") {
-      ReadText(entry, *spec_.mutable_name());
+      ReadText(entry, *spec_.mutable_name(), "text");
     } else if (key == "nodes") {
-      ReadText(entry, *spec_.mutable_node_filter());
+      ReadText(entry, *spec_.mutable_node_filter(),
+               "a filter in quotes, for example 'name = g1 OR name = g2'");
     } else if (key == "exclusive") {
       const int choice = reader_.Choice(value, key, {"node", "gpu"});
       if (choice >= 0)
@@ -105,8 +106,8 @@ class CampaignReader {
     }
   }
 
-  void ReadText(const YamlNode::Entry& entry, std::string& into) {
-    if (!reader_.IsText(entry.value, entry.key, "text")) return;
+  void ReadText(const YamlNode::Entry& entry, std::string& into, std::string_view wanted) {
+    if (!reader_.IsText(entry.value, entry.key, wanted)) return;
     into = entry.value.text;
     if (into.empty())
       reader_.Fault(entry.value.at, entry.key, "is empty; leave the line out or fill it in");

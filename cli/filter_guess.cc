@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/format.h"
+#include "cli/yaml_tree.h"
 #include "common/parameter.h"
 
 namespace assay::cli {
@@ -56,7 +58,46 @@ std::string GuessIn(const Filter& filter, const Names& names) {
   return "";
 }
 
+// The names that `filter` asks for, each once.
+void CollectNames(const Filter& filter, std::vector<std::string>& names) {
+  if (filter.kind == Filter::Kind::kNot) return;
+  for (const Filter& child : filter.children) CollectNames(child, names);
+  if (filter.kind == Filter::Kind::kRestriction && filter.field == "name" &&
+      filter.comparator == Comparator::kEqual && filter.value.find('*') == std::string::npos &&
+      std::find(names.begin(), names.end(), filter.value) == names.end()) {
+    names.push_back(filter.value);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes) {
+  std::vector<std::string> wanted;
+  CollectNames(filter, wanted);
+  std::vector<std::string> known;
+  for (const v1::Node& node : nodes) known.push_back(node.description().name());
+  std::vector<std::string> lines;
+  for (const std::string& name : wanted) {
+    // As the coordinator matches it: "1.0" is "1".
+    const auto has_name = [&](const v1::Node& node) {
+      return CompareValues(node.description().name(), name) == 0;
+    };
+    const auto connected = [&](const v1::Node& node) {
+      return has_name(node) && node.state() == v1::NODE_STATE_CONNECTED;
+    };
+    if (std::any_of(nodes.begin(), nodes.end(), connected)) continue;
+    const auto gone = std::find_if(nodes.begin(), nodes.end(), has_name);
+    if (gone != nodes.end()) {
+      lines.push_back("node " + Quote(name) + " is left out: it is disconnected, last seen " +
+                      FormatTime(gone->last_heartbeat_time()));
+      continue;
+    }
+    const std::string closest = ClosestName(name, known);
+    lines.push_back("no node is called " + Quote(name) +
+                    (closest.empty() ? "" : "; did you mean " + Quote(closest) + "?"));
+  }
+  return lines;
+}
 
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet) {
   return GuessIn(filter, NamesOf(fleet));

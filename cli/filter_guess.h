@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "assay/v1/campaign_service.pb.h"
+#include "assay/v1/node_service.pb.h"
 #include "common/filter.h"
 
 namespace assay::cli {
@@ -12,5 +14,10 @@ namespace assay::cli {
 // names and nothing in the fleet has, with the nearest that it has. Results may be of nodes that
 // have left, so this is a guess; empty if nothing is near.
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
+
+// Of a campaign's filter over nodes: a line for each that it asks for by name (`name = g3`) and
+// that is not connected or not known, with the nearest name. Such a node is left out where others
+// match.
+std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::cli

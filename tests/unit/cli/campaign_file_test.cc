@@ -198,6 +198,9 @@ TEST(CampaignFileTest, FilesThatAreNoCampaign) {
   EXPECT_EQ(Faults(""), "f:1:1: the file is empty; a campaign has at least name and benchmarks\n");
   EXPECT_EQ(Faults("# only a comment\n"), Faults(""));
   EXPECT_THAT(Faults("- a\n- b\n"), HasSubstr("found a list"));
+  EXPECT_THAT(
+      Faults("name: n\nnodes: [g1, g2]\nbenchmarks: [a]\n"),
+      HasSubstr("nodes: found a list; write a filter in quotes, for example 'name = g1 OR"));
   EXPECT_EQ(Faults("name: [a\n"), "f:2:1: not valid YAML: end of sequence flow not found\n");
   EXPECT_THAT(Faults("name: &x a\nbenchmarks: [*x]\n"), HasSubstr("f:1:7: an anchor"));
   EXPECT_THAT(Faults("name: &x a\nbenchmarks: [*x]\n"), HasSubstr("f:2:14: an alias"));

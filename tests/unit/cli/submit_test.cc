@@ -1,0 +1,43 @@
+// assay campaign submit, and the nodes that its file names.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/temporary_folder.h"
+#include "tests/unit/cli/fake_coordinator.h"
+
+namespace assay::cli {
+namespace {
+
+TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/pairs.yaml";
+  std::ofstream(path)
+      << "name: p\nnodes: name = rack-2 OR name = rack-22\nbenchmarks: [tcp_latency]\n";
+  FakeCoordinator fake;
+  v1::Node& node = fake.nodes.emplace_back();
+  node.mutable_description()->set_name("rack-2");
+  node.set_state(v1::NODE_STATE_CONNECTED);
+  fake.campaigns.emplace_back().set_campaign_id("c1");
+  fake.Start();
+  const std::string absent =
+      path + ":2: nodes: no node is called \"rack-22\"; did you mean \"rack-2\"?\n";
+  for (const char* option : {"--dry-run", "--insecure"}) {
+    const ProgramRun run = RunAssay({"campaign", "submit", path, option}, fake.address());
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.err, absent);
+  }
+  // Also where what is left does not suffice.
+  FakeCoordinator refusing;
+  refusing.nodes = fake.nodes;
+  refusing.create_error = InvalidArgument("1 fault", "INVALID_CAMPAIGN")
+                              .WithViolations({{"benchmarks[0].ranks", "2 ranks need 2 nodes", 3}});
+  refusing.Start();
+  const ProgramRun run = RunAssay({"campaign", "submit", path}, refusing.address());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, path + ":3: benchmarks[0].ranks: 2 ranks need 2 nodes\n" + absent);
+}
+
+}  // namespace
+}  // namespace assay::cli
