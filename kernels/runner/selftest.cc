@@ -1,9 +1,11 @@
 #include "kernels/runner/selftest.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -119,8 +121,7 @@ class SelftestRun {
     }
     if (!on_each.empty()) RunOnEachGpu(on_each);
     RunInThisProcess(std::move(here));
-    std::printf("%s\n", Summary().c_str());
-    std::fflush(stdout);
+    Print(Summary());
     EndProcesses();
     return CodeOf();
   }
@@ -211,12 +212,31 @@ class SelftestRun {
     place->stopped = place->stopped || line.compare(0, head.size() + 9, head + "no answer") == 0;
     if (place->stopped) return;
     if (const auto outcome = OutcomeIn(line, place->Test())) {
-      std::printf("%s\n", line.c_str());
+      Print(line);
       Count(place->Test(), *outcome, *place->gpu);
       place->Advance();
     } else {  // Something that a library says.
-      std::printf("GPU %d: %s\n", *place->gpu, line.c_str());
+      Print("GPU " + std::to_string(*place->gpu) + ": " + line);
     }
+  }
+
+  // A line on stdout, for which a reader that does not read is waited for until a signal comes, and
+  // a little longer for what sums up.
+  void Print(const std::string& line) {
+    if (unread_) return;
+    constexpr int kForLast = 1000;  // Milliseconds.
+    pollfd polled[] = {{STDOUT_FILENO, POLLOUT, 0}, {signal_.fd(), POLLIN, 0}};
+    const auto writable = [&](int count, int timeout) {
+      while (poll(polled, static_cast<nfds_t>(count), timeout) < 0 && errno == EINTR) {
+      }
+      return polled[0].revents != 0;
+    };
+    if (!(stopped_by_ == 0 && writable(2, -1)) && !writable(1, kForLast)) {
+      if (stopped_by_ == 0) stopped_by_ = signal_.Take();
+      unread_ = true;
+      return;
+    }
+    std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   }
 
@@ -257,7 +277,7 @@ class SelftestRun {
       return;
     }
     Place place;
-    for (place.tests = std::move(tests); !place.Done(); place.Advance()) {
+    for (place.tests = std::move(tests); !place.Done() && stopped_by_ == 0; place.Advance()) {
       const Selftest& test = place.Test();
       const auto report = RunUnlessStopped<Result<CaseReport>>(
           [what = test.what] {
@@ -291,7 +311,7 @@ class SelftestRun {
   // Of what a signal has ended.
   void TellUnanswered(const Place& place) {
     if (place.Done()) return;
-    std::printf("%sno answer%s\n", place.Test().Head().c_str(), WaitedFor(place).c_str());
+    Print(place.Test().Head() + "no answer" + WaitedFor(place));
     ++unanswered_;
     not_begun_ += place.tests.size() - place.next - 1;
     if (place.gpu) unanswered_gpus_.insert(*place.gpu);
@@ -299,9 +319,8 @@ class SelftestRun {
 
   void Tell(const Selftest& test, Outcome outcome, int gpu, const Status& error) {
     Count(test, outcome, gpu);
-    std::printf("%s%s%s%s\n", test.Head().c_str(), std::string(OutcomeName(outcome)).c_str(),
-                Where(test, gpu).c_str(), error.ok() ? "" : (": " + error.message()).c_str());
-    std::fflush(stdout);
+    Print(test.Head() + std::string(OutcomeName(outcome)) + Where(test, gpu) +
+          (error.ok() ? "" : ": " + error.message()));
   }
 
   // " on GPU 3", where there are several.
@@ -380,6 +399,7 @@ class SelftestRun {
   int stopped_by_ = 0;            // The signal.
   int unanswered_ = 0;            // These three once it has come.
   size_t not_begun_ = 0;
+  bool unread_ = false;  // Nobody reads stdout.
   std::set<int> unanswered_gpus_;
 };
 

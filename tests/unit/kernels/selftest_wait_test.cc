@@ -1,7 +1,11 @@
 // What a self-test tells while a benchmark gives no answer.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <string>
 
@@ -16,13 +20,16 @@ namespace {
 // Gives no answer until it is told to.
 class Waiting : public Benchmark {
  public:
-  explicit Waiting(std::shared_future<void> told) : told_(std::move(told)) {
+  // `begun` is told when it waits.
+  explicit Waiting(std::shared_future<void> told, std::promise<void> begun = {})
+      : told_(std::move(told)), begun_(std::move(begun)) {
     info_.name = "waiting";
     info_.summary = "waits";
   }
   const BenchmarkInfo& Info() const override { return info_; }
   Result<Work> WorkOf(const ParameterMap&, int) const override { return Work(); }
   Result<std::unique_ptr<Case>> Prepare(const RunContext&) const override {
+    begun_.set_value();
     told_.wait();
     return Unsupported("it has waited");
   }
@@ -30,6 +37,7 @@ class Waiting : public Benchmark {
  private:
   BenchmarkInfo info_;
   const std::shared_future<void> told_;
+  mutable std::promise<void> begun_;
 };
 
 TEST(SelftestWait, TheBenchmarkThatIsWaitedForIsNamed) {
@@ -52,6 +60,42 @@ TEST(SelftestWait, TheBenchmarkThatIsWaitedForIsNamed) {
   ASSERT_GE(dup2(standard_error.get(), STDERR_FILENO), 0);
   answer.set_value();
   EXPECT_EQ(code.get(), kExitUnsupported);
+}
+
+// A pipe that takes no more.
+Pipe FullPipe() {
+  auto pipe = MakePipe();
+  if (!pipe.ok()) std::abort();
+  fcntl(pipe->write.get(), F_SETFL, O_NONBLOCK);
+  const std::string page(4096, 'x');
+  while (write(pipe->write.get(), page.data(), page.size()) > 0) {
+  }
+  fcntl(pipe->write.get(), F_SETFL, 0);
+  return *std::move(pipe);
+}
+
+TEST(SelftestWait, ASignalEndsOneWhoseStdoutNobodyReads) {
+  signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
+  std::promise<void> answer;
+  answer.set_value();
+  std::promise<void> begun;
+  std::future<void> begins = begun.get_future();
+  Registry registry;
+  registry.Add(std::make_unique<Waiting>(answer.get_future().share(), std::move(begun)));
+  Pipe full = FullPipe();
+  std::fflush(stdout);
+  const FileDescriptor standard_output(dup(STDOUT_FILENO));
+  dup2(full.write.get(), STDOUT_FILENO);
+  full.write.Close();
+  auto code =
+      std::async(std::launch::async, [&] { return SelftestCommand(registry, {"waiting"}); });
+  begins.wait();
+  kill(getpid(), SIGINT);
+  const bool ended = code.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  dup2(standard_output.get(), STDOUT_FILENO);
+  full.read.Close();  // Whoever waits to write goes on.
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(code.get(), kExitSignal + SIGINT);
 }
 
 }  // namespace
