@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/core/case_name.h"
 #include "agent/core/cut_off.h"
 #include "agent/core/peer_node.h"
 #include "agent/core/runner_abort.h"
@@ -208,8 +209,13 @@ bool RankGroup::AwaitsCause() const {
 }
 
 std::string RankGroup::Where(const RankState& state) const {
-  if (!state.ready) return " before it was ready";
-  return last_phase_.empty() ? "" : ", last seen in: " + last_phase_;
+  return state.ready ? LastSeen() : " before it was ready";
+}
+
+std::string RankGroup::LastSeen() const {
+  if (last_phase_.empty()) return "";
+  const std::string in = last_case_ ? CaseName(options_.spec, *last_case_) + ", " : "";
+  return ", last seen in: " + in + last_phase_;
 }
 
 std::string RankGroup::Who(const RankState& state) const {
@@ -251,7 +257,8 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
         return ProtocolError("the runner named a phase with " + std::to_string(phase.size()) +
                              " bytes");
       }
-      last_phase_ = "case " + std::to_string(event.case_started().case_index()) + ", " + phase;
+      last_case_ = event.case_started().case_index();
+      last_phase_ = phase;
       if (state->rank == 0) events_.phase(phase);
       return Status::Ok();
     }
@@ -428,8 +435,8 @@ void RankGroup::OnTimeout() {
     deadline_ = MonotonicTime::max();
     return;
   }
-  std::string message = "the job did not end within " + FormatDuration(options_.timeout);
-  if (!last_phase_.empty()) message += ", last seen in: " + last_phase_;
+  std::string message =
+      "the job did not end within " + FormatDuration(options_.timeout) + LastSeen();
   bool (*late)(const RankState&) = [](const RankState& one) { return !one.finished; };
   if (phase_ == Phase::kStarting) {
     late = [](const RankState& one) { return !one.ready; };

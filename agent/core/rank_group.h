@@ -120,6 +120,8 @@ class RankGroup {
     return static_cast<int>(options_.ranks.size()) < options_.spec.world_size();
   }
   std::string Where(const RankState& state) const;
+  // ", last seen in: case 2 (bytes=1024), measure", or empty before there is anything to tell.
+  std::string LastSeen() const;
   std::string Who(const RankState& state) const;
   // "rank 1 on node g2", "ranks 1, 2 on node g2": of those for which this holds.
   std::string WhoOf(bool (*holds)(const RankState&)) const;
@@ -133,6 +135,7 @@ class RankGroup {
   Phase phase_ = Phase::kStarting;
   std::string token_;
   std::string last_phase_;
+  std::optional<int> last_case_;
   std::optional<v1::Failure> failure_;
   Telling telling_ = Telling::kLostPeer;  // Of failure_, if there is one.
   // Some rank has ended: until then the others may say why.

@@ -109,7 +109,7 @@ class Session {
     }
     for (const v1::BenchmarkCase& one : start_.cases()) {
       if (const Status status = RunCase(one); !status.ok()) {
-        return GiveUp(status.WithContext("case " + std::to_string(one.case_index())));
+        return GiveUp(status.WithContext("case " + std::to_string(int64_t{one.case_index()} + 1)));
       }
     }
     if (const Status left = Leave(); !left.ok()) {

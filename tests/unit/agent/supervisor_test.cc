@@ -333,7 +333,7 @@ TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(failure.reason(), "PEER_LOST");
   EXPECT_THAT(failure.message(), AllOf(HasSubstr("rank 0 on node"), HasSubstr("rank 1: gone"),
-                                       HasSubstr("last seen in: case 10, measure")));
+                                       HasSubstr("last seen in: case 11 (value=7), measure")));
   EXPECT_THAT(failure.evidence(), HasSubstr("NCCL WARN"));
 }
 
