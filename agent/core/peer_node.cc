@@ -1,8 +1,10 @@
 #include "agent/core/peer_node.h"
 
 #include <string_view>
+#include <vector>
 
 #include "common/leading_rank.h"
+#include "common/list_text.h"
 
 namespace assay::agent {
 
@@ -36,6 +38,16 @@ std::string NamePeersNodes(const std::string& message, const v1::JobSpec& spec) 
     at = 0;
   }
   return named.append(rest);
+}
+
+std::string NotCome(const google::protobuf::RepeatedField<int32_t>& ranks,
+                    const v1::JobSpec& spec) {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> named;
+  for (const int rank : ranks) {
+    named.push_back(NamePeersNodes("rank " + std::to_string(rank), spec));
+  }
+  return named.empty() ? "" : "; not come: " + JoinSome(named, kMost);
 }
 
 }  // namespace assay::agent

@@ -297,6 +297,10 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
     return ProtocolError("the runner gave up for no reason that it may name");
   }
   state->aborted = true;
+  if (asks_absent_) {
+    failure_->mutable_message()->append(NotCome(aborted.absent_ranks(), options_.spec));
+    return Status::Ok();
+  }
   const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
   v1::Failure mine =
       MakeFailure(failure.failure_class(), failure.reason(),
@@ -365,7 +369,9 @@ void RankGroup::OnAllReady() {
 
 void RankGroup::SendToken(const std::string& token) {
   phase_ = Phase::kRunning;
-  last_phase_ = "rendezvous";
+  last_phase_ = kRendezvous;
+  // Rank 0's node knows more of who has not come.
+  if (options_.ranks.front().rank != 0) deadline_ += kSpreadTellGrace;
   events_.phase(last_phase_);
   v1::RunnerCommand command;
   command.mutable_rendezvous()->set_token(token);
@@ -443,6 +449,9 @@ void RankGroup::OnTimeout() {
     message += "; not ready: " + WhoOf(late);
   } else if (phase_ == Phase::kWaiting) {
     message += "; " + WhoOf(late) + " waited for other nodes";
+  } else if (Meeting()) {
+    asks_absent_ = true;
+    message += "; " + WhoOf(late) + " waited for other ranks";
   } else if (options_.spec.world_size() > 1) {
     message += "; not finished: " + WhoOf(late);
   }
@@ -467,6 +476,7 @@ void RankGroup::End() {
   kill_time_ = std::chrono::steady_clock::now() + kStopGrace;
   for (RankState& state : ranks_) {
     state.process.CloseInput();
+    if (asks_absent_ && state.rank == 0) continue;
     state.process.Signal(SIGTERM);
     state.process.Signal(SIGCONT);  // A stopped one takes no other signal but SIGKILL.
   }

@@ -73,6 +73,7 @@ class RankGroup {
     size_t events = 0;
     std::optional<MonotonicTime> partial_since;  // An event has begun and not ended.
   };
+  static constexpr char kRendezvous[] = "rendezvous";
   enum class Phase { kStarting, kWaiting, kRunning, kStopping };
   // How much a failure says of what went wrong, the least first. When a rank fails, its
   // peers fail with it, in any order.
@@ -114,6 +115,7 @@ class RankGroup {
   Duration Grace(Telling telling) const;
   void End();
   bool AllGone() const;
+  bool Meeting() const { return phase_ == Phase::kRunning && last_phase_ == kRendezvous; }
   // All ranks may have gone, and what cost them their peer may be said elsewhere.
   bool AwaitsCause() const;
   bool Spread() const {
@@ -145,6 +147,8 @@ class RankGroup {
   MonotonicTime deadline_;   // Of the job.
   MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
   bool killed_ = false;
+  // The job's time was over while ranks met: rank 0 says which had not come.
+  bool asks_absent_ = false;
 
   Mutex mutex_;
   std::optional<v1::Failure> stop_request_ ASSAY_GUARDED_BY(mutex_);

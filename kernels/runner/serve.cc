@@ -10,8 +10,10 @@
 
 #include "common/leading_rank.h"
 #include "common/mutex.h"
+#include "common/subprocess.h"
 #include "kernels/net/contacts.h"
 #include "kernels/net/peer_watch.h"
+#include "kernels/net/socket.h"
 #include "kernels/platform.h"
 #include "kernels/runner/convert.h"
 #include "kernels/runner/execute.h"
@@ -45,16 +47,40 @@ void LogGangError(const Status& status) {
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
+    if (auto end = MakePipe(); end.ok()) {
+      end_ = std::move(end->read);
+      at_end_ = std::move(end->write);
+    }
     std::thread([this] { ReadAll(); }).detach();
   }
 
   // Waits for the next command.
   v1::RunnerCommand Next() {
     MutexLock lock(mutex_);
-    while (commands_.empty()) arrived_.Wait(mutex_);
+    while (commands_.empty()) {
+      if (ended_) _exit(kExitStopped);
+      arrived_.Wait(mutex_);
+    }
     v1::RunnerCommand command = std::move(commands_.front());
     commands_.pop_front();
     return command;
+  }
+
+  // From now on the end of the stream ends a wait for commands alone, and makes end() readable.
+  void TellEnd() {
+    MutexLock lock(mutex_);
+    told_ = end_.valid();
+  }
+  int end() const { return end_.get(); }
+  bool HasEnded() {
+    MutexLock lock(mutex_);
+    return ended_;
+  }
+  // From now on it ends the process again.
+  void ExitAtEnd() {
+    MutexLock lock(mutex_);
+    if (ended_) _exit(kExitStopped);
+    told_ = false;
   }
 
   // From now on the end of the stream ends nothing: the agent closes it as soon as
@@ -76,7 +102,10 @@ class CommandStream {
       }
       MutexLock lock(mutex_);
       if (!frame->has_value()) {
-        if (needed_) _exit(kExitStopped);
+        if (needed_ && !told_) _exit(kExitStopped);
+        ended_ = true;
+        at_end_.Close();
+        arrived_.NotifyOne();
         return;
       }
       commands_.push_back(std::move(command));
@@ -85,10 +114,14 @@ class CommandStream {
   }
 
   FrameReader reader_;
+  FileDescriptor end_;
+  FileDescriptor at_end_;  // The end of which is readable once this is closed.
   Mutex mutex_;
   CondVar arrived_;
   std::deque<v1::RunnerCommand> commands_ ASSAY_GUARDED_BY(mutex_);
   bool needed_ ASSAY_GUARDED_BY(mutex_) = true;
+  bool told_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool ended_ ASSAY_GUARDED_BY(mutex_) = false;
 };
 
 class Session {
@@ -172,19 +205,23 @@ class Session {
     }
     if (rendezvous != nullptr) {
       ready.mutable_ready()->set_rendezvous_token(rendezvous->token());
+      commands_.TellEnd();  // The agent's time may be over before all have come.
     }
     Send(ready);
     if (world_size == 1) return Status::Ok();
     const v1::RunnerCommand command = commands_.Next();
     if (!command.has_rendezvous())
       return InvalidArgument("the second command must be `rendezvous`");
-    auto met = rendezvous != nullptr ? rendezvous->Accept(world_size, {}, kMeetingTimeout)
-                                     : JoinPeers(command.rendezvous().token(), start_.rank(),
-                                                 world_size, kMeetingTimeout);
+    auto met =
+        rendezvous != nullptr
+            ? rendezvous->Accept(world_size, {commands_.end()}, kMeetingTimeout)
+            : JoinPeers(command.rendezvous().token(), start_.rank(), world_size, kMeetingTimeout);
     if (!met.ok()) {
       NoteAbsent(rendezvous.get(), met.status());
-      return met.status();
+      if (!commands_.HasEnded()) return met.status();
+      return PeerTimeout("the job was ended before all ranks had come");
     }
+    commands_.ExitAtEnd();
     peers_ = std::move(*met);
     HeartbeatRule rule;
     // Rank 0 beats only when all have come.

@@ -361,6 +361,18 @@ TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, 2500ms);
 }
 
+TEST_F(SupervisorTest, ATimeoutAtTheRendezvousTellsWhichRanksHadNotCome) {
+  v1::JobSpec spec = FirstOfNodes(3, Job("gang_meets", 3));
+  *spec.mutable_timeout() = ToProto(2s);
+  Launch(spec);
+  job_->Go(ready_.get_future().get());
+  const v1::Failure failure = Await().failure.value_or(v1::Failure());
+  EXPECT_EQ(failure.reason(), "TIMEOUT");
+  EXPECT_EQ(failure.message(),
+            "the job did not end within 2.0s, last seen in: rendezvous; rank 0 on node host waited "
+            "for other ranks; not come: rank 1 on node b, rank 2 on node c");
+}
+
 TEST_F(SupervisorTest, ANodeThatHearsNoOtherBlamesItself) {
   Launch(FirstOfNodes(3, Job("gang_cut_off", 3)));
   job_->Go(ready_.get_future().get());

@@ -50,6 +50,8 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"gang_hang", {"as hang, once the gang has met", v1::RESOURCE_KIND_NETWORK}},
       {"gang_peer_lost",
        {"rank 0 writes to stderr and gives up: it lost rank 1", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_meets",
+       {"rank 0 meets nobody, and says so at the end of stdin", v1::RESOURCE_KIND_NETWORK}},
       {"gang_peer_late",
        {"a gang whose rank 1 never comes, while rank 0 hears the others",
         v1::RESOURCE_KIND_NETWORK}},
@@ -236,6 +238,18 @@ bool LosesPeer(const std::string& name) {
   _exit(4);
 }
 
+// Meets nobody until the job is over, and says so.
+[[noreturn]] void MissRanks(int world_size) {
+  AwaitEndOfInput();
+  v1::RunnerEvent event;
+  v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+  failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  failure->set_reason("PEER_TIMEOUT");
+  for (int rank = 1; rank < world_size; ++rank) event.mutable_aborted()->add_absent_ranks(rank);
+  Send(event);
+  _exit(4);
+}
+
 // Rank 0 has ended or stopped, and has been seen to, before rank 1 does anything.
 void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
   if (start.rank() == 0) {
@@ -346,6 +360,7 @@ int Serve() {
     std::fprintf(stderr, "fake_runner: rank %d got another token\n", start.rank());
     return 2;
   }
+  if (name == "gang_meets") MissRanks(start.world_size());
   for (const v1::BenchmarkCase& one : start.cases()) RunCase(start, one);
   v1::RunnerEvent finished;
   finished.mutable_finished()->set_cases_run(start.cases_size());

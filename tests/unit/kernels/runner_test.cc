@@ -12,85 +12,13 @@
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/frame_io.h"
 #include "tests/unit/kernels/invoke_runner.h"
+#include "tests/unit/kernels/served_rank.h"
 
 namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-// One rank as an agent holds it.
-class Rank {
- public:
-  explicit Rank(const std::string& command) {
-    signal(SIGPIPE, SIG_IGN);
-    auto commands = MakePipe();
-    auto events = MakePipe();
-    SubprocessOptions options;
-    options.argv = {ASSAY_RUNNER, command};
-    options.descriptors = {{0, commands->read.get()}, {2, 2}, {3, events->write.get()}};
-    auto process = Subprocess::Spawn(options);
-    EXPECT_TRUE(process.ok()) << process.status();
-    process_ = std::make_unique<Subprocess>(std::move(process).value());
-    commands_ = std::move(commands->write);
-    events_ = std::move(events->read);
-    reader_ = std::make_unique<FrameReader>(events_.get());
-  }
-
-  void Send(const v1::RunnerCommand& command) {
-    EXPECT_TRUE(WriteFrame(commands_.get(), command.SerializeAsString()).ok());
-  }
-  void SendRaw(const std::string& bytes) { EXPECT_TRUE(WriteAll(commands_.get(), bytes).ok()); }
-  void CloseCommands() { commands_.Close(); }
-  void CloseEvents() { events_.Close(); }
-  void Signal(int signal) { process_->Signal(signal); }
-
-  // The next event; one without a kind at the end.
-  v1::RunnerEvent NextOfAnyKind() {
-    auto frame = reader_->Read();
-    v1::RunnerEvent event;
-    EXPECT_TRUE(frame.ok()) << frame.status();
-    if (!frame.ok() || !frame->has_value()) return event;
-    EXPECT_TRUE(event.ParseFromString(**frame));
-    return event;
-  }
-
-  // As NextOfAnyKind, past CaseStarted.
-  v1::RunnerEvent Next() {
-    for (;;) {
-      v1::RunnerEvent event = NextOfAnyKind();
-      if (!event.has_case_started()) return event;
-    }
-  }
-
-  ExitStatus Wait() {
-    const auto exit = process_->Wait(30s);
-    EXPECT_TRUE(exit) << "the runner did not end";
-    return exit.value_or(ExitStatus{});
-  }
-
- private:
-  std::unique_ptr<Subprocess> process_;
-  FileDescriptor commands_;
-  FileDescriptor events_;
-  std::unique_ptr<FrameReader> reader_;
-};
-
-v1::RunnerCommand Start(const std::string& benchmark,
-                        const std::vector<std::map<std::string, std::string>>& cases) {
-  v1::RunnerCommand command;
-  v1::RunnerStart* start = command.mutable_start();
-  start->set_benchmark(benchmark);
-  start->set_world_size(1);
-  start->set_seed(7);
-  start->set_advertise_address("127.0.0.1");
-  for (size_t i = 0; i < cases.size(); ++i) {
-    v1::BenchmarkCase* one = start->add_cases();
-    one->set_case_index(static_cast<int32_t>(10 + i));
-    for (const auto& [name, value] : cases[i]) (*one->mutable_parameters())[name] = value;
-  }
-  return command;
-}
 
 const std::map<std::string, std::string> kSmallStream = {
     {"op", "copy"}, {"bytes", "65536"}, {"threads", "1"}};
@@ -363,54 +291,6 @@ TEST(RunnerProtocol, TheEndOfStdinAfterFinishedIsNoStop) {
     runner.CloseCommands();
     EXPECT_EQ(runner.Wait().code, kExitDone);
   }
-}
-
-TEST(RunnerProtocol, AGangMeetsThroughTheToken) {
-  Rank first("serve");
-  Rank second("serve");
-  v1::RunnerCommand start = Start(
-      "tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}, {{"ranks", "3"}, {"bytes", "4096"}}});
-  start.mutable_start()->set_world_size(2);
-  first.Send(start);
-  start.mutable_start()->set_rank(1);
-  second.Send(start);
-  const v1::RunnerEvent ready = first.Next();
-  EXPECT_TRUE(second.Next().has_ready());
-  v1::RunnerCommand rendezvous;
-  rendezvous.mutable_rendezvous()->set_token(ready.ready().rendezvous_token());
-  first.Send(rendezvous);
-  second.Send(rendezvous);
-  const v1::CaseResult result = first.Next().case_result();
-  EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_OK) << result.failure().message();
-  EXPECT_EQ(result.verification().elements_checked(), 2048);
-  EXPECT_EQ(result.environment().topology(), "network");
-  EXPECT_EQ(first.Next().case_result().failure().failure_class(), v1::FAILURE_CLASS_USER);
-  EXPECT_TRUE(first.Next().has_finished());
-  EXPECT_TRUE(second.Next().has_finished());  // And no results.
-  EXPECT_EQ(first.Wait().code, kExitDone);
-  EXPECT_EQ(second.Wait().code, kExitDone);
-}
-
-TEST(RunnerProtocol, ALostRankEndsTheJobWithoutFinished) {
-  Rank first("serve");
-  Rank second("serve");
-  v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "64000000"}}});
-  start.mutable_start()->set_world_size(2);
-  first.Send(start);
-  start.mutable_start()->set_rank(1);
-  second.Send(start);
-  v1::RunnerCommand rendezvous;
-  rendezvous.mutable_rendezvous()->set_token(first.Next().ready().rendezvous_token());
-  first.Send(rendezvous);
-  second.Send(rendezvous);
-  EXPECT_TRUE(second.Next().has_ready());
-  EXPECT_TRUE(second.NextOfAnyKind().has_case_started());  // The gang has met.
-  second.Signal(SIGKILL);
-  const v1::RunnerEvent last = first.Next();
-  EXPECT_EQ(last.aborted().failure().failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(last.aborted().failure().reason(), "PEER_LOST");
-  EXPECT_NE(last.aborted().failure().message().find("rank 1"), std::string::npos);
-  EXPECT_EQ(first.Wait().code, kExitGangLost);
 }
 
 TEST(RunnerProtocol, WrongStartsEndAtOnce) {
