@@ -1,6 +1,6 @@
 """What the cases of examples/collectives.yaml are held to: NCCL and peer copies called directly.
 
-Up to 1 MiB the time of a collective is a start's own: on two H200, ten starts of the same
+Up to 1 MiB the time of a collective is a start's own: on two H200, 87 starts of the same
 ranks gave 15.1 or 15.3 us and nothing between, ours as the reference. So a case is compared over
 several starts of both, and it misses its bar only where chance does not explain it: where
 of all ways to divide these times between the two no more than one in twenty leaves ours as slow.

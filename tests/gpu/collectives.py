@@ -4,9 +4,9 @@
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
 examples/collectives.yaml entry by entry. After each entry the same cases run as
 gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as long as our
-samples. Both take turns: every case in --rounds of them, and the sizes up to 1 MiB, whose time
-depends on how NCCL's ranks started, in --starts, or in twice as many where one of them misses
-its bar (turns.py). Entries with `nodes: 2` run on two further agents, each with half of the
+samples. Both take turns: every case in --rounds of them, and the sizes up to 1 MiB, each with
+ranks of its own, in --starts, or in twice as many where one of them misses its bar (turns.py).
+Entries with `nodes: 2` run on two further agents, each with half of the
 GPUs, which NCCL takes for two machines. Last come the bars that other programs measure:
 gpu_slow_rank (is a delayed rank named?) and network_bench.py (tcp_bandwidth beside iperf3),
 which --only takes by the names slow_rank and network. Writes to --out report.md, results.csv and
@@ -60,9 +60,12 @@ class Reference:
         self.running = None
 
     def measure(self, asked):
-        """The answer to each (program and its arguments, command), of one start of it."""
+        """The answer to each (program and its arguments, command), of one start of it, or where
+        a process of its own matters (turns.py) of one start each."""
         answers, broken = {}, {}
         for program, command in sorted(set(asked)):
+            if program[0] == "gpu_reference_nccl" and int(command.split()[1]) <= MIB:
+                self.stop()
             answer = broken.get(program) or self.ask(program, command)
             if "error" in answer:
                 broken[program] = answer

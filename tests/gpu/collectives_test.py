@@ -77,6 +77,14 @@ class References(unittest.TestCase):
         line = collective_bars.Line([(self.ROW, 1.0, answers[0])])
         self.assertEqual(line.verdict(), "met")
 
+    def test_have_a_process_of_their_own_up_to_1_mib(self):
+        # The answer tells how many lines the process has had.
+        count = 'n=0; while read line; do n=$((n+1)); echo "{\\"seconds\\": $n}"; done'
+        commands = [f"all_reduce {size}" for size in (1 << 20, 16 << 20, 1 << 30, 512, 8)]
+        answers = self.measure(count, commands)
+        # In the order of their texts: 1 MiB and the two large ones, then 512 and 8.
+        self.assertEqual([one["seconds"] for one in answers], [1, 2, 3, 1, 1])
+
     def test_that_end_or_hang_leave_their_bars_unmeasured(self):
         for script in ("exit 3", "exec cat > /dev/null"):
             answers = self.measure(script, patience=0.2)
@@ -135,16 +143,27 @@ class Starts(unittest.TestCase):
         self.assertEqual(self.line([self.SLOW, self.FAST], [self.FAST] * 2).verdict(), "met")
         self.assertEqual(self.line([self.SLOW] * 2, [self.FAST, self.FAST]).verdict(), "MISSED")
 
-    def test_are_repeated_for_small_sizes_alone(self):
-        entry = "  - all_reduce: {ranks: [2, 4], bytes: [8, 512, 32KiB, 1MiB, 16MiB, 8GiB]}"
-        self.assertEqual(turns.brief(entry),
-                         "  - all_reduce: {ranks: [2, 4], bytes: [8, 512, 32KiB, 1MiB]}")
-        self.assertEqual(turns.brief("  - overlap: {ranks: 2, bytes: 256MiB}"), "")
-        self.assertEqual(turns.brief("  - peer_transfer: {ranks: 8, from: [0, 1]}"), "")
-
 
 class Turns(unittest.TestCase):
-    ENTRY = "  - all_reduce: {ranks: 2, bytes: [1MiB, 16MiB]}"
+    ENTRY = "  - all_reduce: {ranks: 2, bytes: [1MiB, 16MiB]}\n"
+    WHOLE = ("  - all_reduce: {ranks: 2, bytes: 16MiB}\n"
+             "  - all_reduce: {ranks: 2, bytes: 1MiB}")
+    BRIEF = "  - all_reduce: {ranks: 2, bytes: 1MiB}"
+
+    def test_are_of_cases_by_themselves_up_to_1_mib(self):
+        entry = "  - reduce: {ranks: [2, 4], bytes: [8, 1MiB, 16MiB, 8GiB], policy: [a, b]}\n"
+        small = [f"  - reduce: {{ranks: {ranks}, bytes: {size}, policy: {policy}}}"
+                 for ranks in (2, 4) for size in ("8", "1MiB") for policy in "ab"]
+        self.assertEqual(turns.brief(entry), "\n".join(small))
+        large = "  - reduce: {ranks: [2, 4], bytes: [16MiB, 8GiB], policy: [a, b]}"
+        self.assertEqual(turns.whole(entry), "\n".join([large] + small))
+        self.assertEqual(turns.whole(self.BRIEF), self.BRIEF)
+
+    def test_are_of_whole_entries_otherwise(self):
+        for entry in ("  - overlap: {ranks: 2, bytes: 256MiB, ctas: [0, 8]}\n",
+                      "  - peer_transfer: {ranks: 8, from: [0, 1], to: [0, 1]}\n"):
+            self.assertEqual(turns.brief(entry), "")
+            self.assertEqual(turns.whole(entry), entry)
 
     def take(self, slower, rounds=1, starts=3, turns_in_time=100):
         """Parts of the turns taken, and the lines; `slower(size, number)`: ours beside 1 s."""
@@ -155,7 +174,7 @@ class Turns(unittest.TestCase):
             parts.append(part)
             rows = [{"benchmark": "all_reduce", "flags": "", "median": "1",
                      "parameters": f"bytes={size};ranks=2;policy=assay"}
-                    for size, word in ((1 << 20, "1MiB"), (16 << 20, "16MiB")) if word in part]
+                    for size, word in ((1 << 20, " 1MiB"), (16 << 20, " 16MiB")) if word in part]
             return [(row, slower(row["parameters"], number),
                      {"seconds": 1, "low": 1, "high": 1}) for row in rows]
 
@@ -165,13 +184,13 @@ class Turns(unittest.TestCase):
 
     def test_end_where_every_bar_is_met(self):
         parts, lines = self.take(lambda *_: 1.001)
-        self.assertEqual(parts, [self.ENTRY] + [turns.brief(self.ENTRY)] * 2)
+        self.assertEqual(parts, [self.WHOLE] + [self.BRIEF] * 2)
         self.assertEqual([len(line.our_starts) for line in lines], [3, 1])
 
     def test_are_as_many_again_where_a_small_size_misses(self):
         # By chance all slower at first, and then as fast.
         parts, lines = self.take(lambda _, number: 1.02 if number < 3 else 1)
-        self.assertEqual(parts, [self.ENTRY] + [turns.brief(self.ENTRY)] * 5)
+        self.assertEqual(parts, [self.WHOLE] + [self.BRIEF] * 5)
         self.assertEqual([len(line.our_starts) for line in lines], [6, 1])
         self.assertFalse(lines[0].missed())
         # What is slower stays so.
