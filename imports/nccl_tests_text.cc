@@ -79,7 +79,10 @@ class TextReader {
   }
 
   Status Begin(const std::string& source) {
-    if (!runs_.empty() && !complete_) return CutShort("another run begins");
+    if (!runs_.empty() && !complete_) {
+      return CutShort("another run begins")
+          .WithHint("if every process printed a run of its own, build nccl-tests with MPI=1");
+    }
     if (!runs_.empty()) failure_ = {};
     runs_.emplace_back().line = line_;
     run().source = source;

@@ -3,6 +3,8 @@
 #include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "imports/imports.h"
 #include "tests/unit/imports/files.h"
 
@@ -229,6 +231,15 @@ TEST(NcclTestsTest, TheFailureThatEndedARunIsNamed) {
   const std::string late = text + "secret-1: Test CUDA failure common.cu:1130 'driver is gone'\n";
   EXPECT_EQ(Refusal(late), "taken");
   EXPECT_THAT(Refusal(late + table), HasSubstr("the output was cut short"));
+}
+
+// mpirun of a build without MPI: as many runs of one rank as there are processes, at once.
+TEST(NcclTestsTest, RunsOfSeveralProcessesAtOnceAreToldApart) {
+  std::string mixed;
+  std::istringstream lines(kNcclText);
+  for (std::string line; std::getline(lines, line);) mixed += line + "\n" + line + "\n";
+  EXPECT_THAT(Refusal(mixed), HasSubstr("line 4: another run begins before the summary"));
+  EXPECT_THAT(Refusal(mixed), HasSubstr("build nccl-tests with MPI=1"));
 }
 
 TEST(NcclTestsTest, CutShortAnywhereItIsRefused) {
