@@ -110,6 +110,7 @@ std::string ParametersCsv(const v1::CaseResult& run) {
 std::string NodesText(const v1::CaseResult& run) {
   const auto& names = run.provenance().node_names();
   if (names.empty()) return "";
+  if (names.size() == 2) return names.Get(0) + ", " + names.Get(1);
   return names.size() == 1 ? names.Get(0) : names.Get(0) + " +" + std::to_string(names.size() - 1);
 }
 

@@ -22,7 +22,7 @@ std::string ParametersText(const v1::CaseResult& run, const std::set<std::string
 // All of them, by name: "dtype=bf16;k=4096".
 std::string ParametersCsv(const v1::CaseResult& run);
 
-// "node-a +3".
+// "node-a", "node-a, node-b" or "node-a +3".
 std::string NodesText(const v1::CaseResult& run);
 
 // "4x H200 SXM".

@@ -30,8 +30,14 @@ std::string CommonText(const std::vector<v1::StoredResult>& results) {
   };
   if (results.size() < 2 || NodesText(results[0].case_result()).empty()) return "";
   const std::string first = place(results[0]);
-  const bool same = std::all_of(results.begin(), results.end(),
-                                [&](const auto& result) { return place(result) == first; });
+  // Of many nodes the text names one.
+  const auto nodes = [](const v1::StoredResult& result) -> const auto& {
+    return result.case_result().provenance().node_names();
+  };
+  const bool same = std::all_of(results.begin(), results.end(), [&](const auto& result) {
+    return place(result) == first && std::equal(nodes(result).begin(), nodes(result).end(),
+                                                nodes(results[0]).begin(), nodes(results[0]).end());
+  });
   return same ? "All on " + first : "";
 }
 

@@ -221,6 +221,24 @@ TEST(ResultsTest, BelowSixSamplesThereIsNoInterval) {
   EXPECT_THAT(json, Not(HasSubstr("\n")));
 }
 
+TEST(ResultsTableTest, GangsOfDifferentNodesAreToldApart) {
+  const auto on = [](const std::vector<std::string>& nodes) {
+    v1::StoredResult result = Gemm("4096", "bf16", 700);
+    v1::Provenance& provenance = *result.mutable_case_result()->mutable_provenance();
+    provenance.mutable_node_names()->Assign(nodes.begin(), nodes.end());
+    return result;
+  };
+  const std::string pairs = ResultsTable({on({"g1", "g2"}), on({"g1", "g3"})}, {});
+  EXPECT_THAT(pairs, HasSubstr("g1, g2  "));
+  EXPECT_THAT(pairs, HasSubstr("g1, g3  "));
+  EXPECT_THAT(pairs, Not(HasSubstr("All on")));
+  EXPECT_THAT(ResultsTable({on({"g1", "g2"}), on({"g1", "g2"})}, {}), HasSubstr("All on g1, g2,"));
+  EXPECT_THAT(ResultsTable({on({"g1", "g2", "g3"}), on({"g1", "g2", "g3"})}, {}),
+              HasSubstr("All on g1 +2,"));
+  EXPECT_THAT(ResultsTable({on({"g1", "g2", "g3"}), on({"g1", "g2", "g4"})}, {}),
+              Not(HasSubstr("All on")));
+}
+
 TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
   std::vector<v1::StoredResult> results = {Gemm("4096", "bf16", 712), Failed("TIMEOUT")};
   results[0].mutable_case_result()->mutable_provenance()->set_node_names(0, std::string(70, 'n'));
