@@ -77,6 +77,12 @@ class Trial:
         return self.kind == "stop" and self.phase in EARLY_STOPS
 
     @property
+    def loses_one_that_came(self):
+        """Rank 0 loses the only one that has come; another is late for reasons of its own."""
+        return (self.kind == "gang_link" and self.phase == "rendezvous" and self.ranks == 3 and
+                self.victim == 0)
+
+    @property
     def unknowable(self):
         """Two ranks do not reach each other: there is no third to tell whose fault it is, or it
         is late, or it is rank 0 and reaches both."""
@@ -84,9 +90,8 @@ class Trial:
             # Of a runner that is never ready its agent knows, of a rank 0 that does not answer
             # the others: its host does.
             return self.phase != "prepare" and self.ranks == 2 and self.victim == 1
-        if self.kind == "gang_link" and self.phase == "rendezvous" and self.ranks == 3:
-            # Another is late for reasons of its own.
-            return self.victim == 0
+        if self.loses_one_that_came:
+            return True
         return self.kind == PART or self.kind == "gang_link" and self.ranks == 2
 
     def __str__(self):
@@ -117,22 +122,29 @@ class Run:
         self.fleet, self.trial = fleet, trial
         self.campaign = self.job = None
         self.members, self.pids = [], []  # By rank.
+        self.parted = False
 
     def run(self):
-        """Seconds from the kill to the end of the attempt; AssertionError."""
+        """Seconds from the kill to the end of the attempt; AssertionError. However it ends, the
+        next trial finds the fleet whole."""
         self.fleet.mark_logs()
-        self._begin()
-        self._reach()
-        killed = time.monotonic()
-        self._kill()
-        self._await_end_of_attempt()
-        took = time.monotonic() - killed
-        if self.trial.kind == PART:
-            self.fleet.network.part(self.victim, self.next_of_victim, True)
-        self.fleet.repair()
+        try:
+            self._begin()
+            self._reach()
+            killed = time.monotonic()
+            self._kill()
+            self._await_end_of_attempt()
+            took = time.monotonic() - killed
+        finally:
+            self._repair()
         self._expect_policy()
         self._expect_nothing_left()
         return took
+
+    def _repair(self):
+        if self.parted:
+            self.fleet.network.part(self.victim, self.next_of_victim, True)
+        self.fleet.repair()
 
     @property
     def victim(self):
@@ -178,6 +190,8 @@ class Run:
             gate.open()
         if phase == "rendezvous":
             self._await_phase("rendezvous", self.victim)
+            if self.trial.loses_one_that_came:
+                self._await_arrival(2)
         elif phase == "final":
             self._await_phase("measure.*in phase verify", self.members[0])
         else:
@@ -187,6 +201,12 @@ class Run:
         if self.trial.kind == "stop":
             return self.trial.victim
         return (self.trial.victim + 1) % self.trial.ranks
+
+    def _await_arrival(self, rank):
+        """Until it has both of its connections with rank 0, for messages and heartbeats."""
+        eventually(
+            lambda: self.fleet.network.connections(self.pids[0], self.members[rank]) == 2,
+            30, f"the arrival of rank {rank}", 0.002)
 
     def _await_phase(self, phase, node):
         eventually(
@@ -209,6 +229,7 @@ class Run:
                 _continue(pid)
         elif kind == PART:
             fleet.network.part(self.victim, self.next_of_victim, False)
+            self.parted = True
         else:
             fleet.coordinator.kill()
             fleet.restart_coordinator("--log-level", "debug")
@@ -452,7 +473,6 @@ def campaign_of_kills(kills, seed, nodes, kind):
             except (AssertionError, OSError):
                 failed += 1
                 print(f"{number}: {trial}: FAILED\n{traceback.format_exc()}", flush=True)
-                fleet.repair()
     print(f"{'':12}" + "".join(f"{kind:>12}" for kind in KINDS))
     for phase in PHASES:
         print(f"{phase:12}" + "".join(f"{done[phase, kind]:12}" for kind in KINDS))

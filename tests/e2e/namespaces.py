@@ -114,6 +114,14 @@ class Network:
                 _run("ip", "-n", sender, "neigh", "replace", *neighbour, "lladdr",
                      "02:00:00:00:00:99", "nud", "permanent")
 
+    def connections(self, pid, name):
+        """How many TCP connections a process' namespace has with the gang address of `name`."""
+        established = "01"
+        address = bytes(map(int, self.gang_addresses[name].split(".")))[::-1].hex().upper()
+        with open(f"/proc/{pid}/net/tcp", encoding="ascii") as file:
+            rows = [line.split() for line in list(file)[1:]]
+        return sum(row[2].startswith(f"{address}:") and row[3] == established for row in rows)
+
     def processes(self):
         """Process ids by namespace."""
         found = {name: set() for name in self.addresses}
