@@ -1,5 +1,6 @@
 #include "kernels/runner/local_gang.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ namespace {
 constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
 // How long children get to leave once their stdin is closed.
 constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
+// How long a rank whose connection has ended gets to end.
+constexpr int kEndingMilliseconds = 1000;
 
 struct Child {
   FileDescriptor input;   // The writing end of its stdin.
@@ -49,6 +52,7 @@ class SpawnedGang : public LocalGang {
     peers_.reset();
     for (Child& child : children_) child.input.Close();
     for (Child& child : children_) child.process.Wait(kLeavingTimeout);
+    NameKilled();
     children_.clear();  // Who has not left is killed.
     output_.reset();
   }
@@ -72,6 +76,7 @@ class SpawnedGang : public LocalGang {
     auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
     if (!met.ok()) return WhoEnded(met.status());
     peers_ = *std::move(met);
+    names_killed_ = true;
     watch_ = std::make_unique<PeerWatch>(peers_->Heartbeats(),
                                          [this](const Status& lost) { KillAll(lost); });
     return Status::Ok();
@@ -95,10 +100,27 @@ class SpawnedGang : public LocalGang {
   // This process then loses its peers, wherever it waits for them.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());
+    // A process has closed its connections a moment before it has ended.
+    std::vector<pollfd> ends;
+    for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});
+    poll(ends.data(), ends.size(), kEndingMilliseconds);
+    NameKilled();
     for (Child& child : children_) child.process.Signal(SIGKILL);
   }
 
+  // Once, on stderr: ranks that a signal has ended, the kernel's for want of memory too. What the
+  // others see of it is a connection that was closed.
+  void NameKilled() {
+    for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
+      const auto exit = children_[i].process.Wait(Duration(0));
+      if (!exit || exit->signal == 0) continue;
+      std::fprintf(stderr, "assay-runner: rank %zu %s\n", i + 1, exit->ToString().c_str());
+    }
+    names_killed_ = false;
+  }
+
   std::vector<Child> children_;
+  bool names_killed_ = false;  // Of the watch's thread while there is one.
   std::unique_ptr<RankOutput> output_;
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<PeerWatch> watch_;

@@ -1,6 +1,6 @@
-// What rank 0 hears of children that end before they have met it, and what they say. A gang's
-// children run this program again, as `rank` with the name of a benchmark, which here is how they
-// behave.
+// What rank 0 hears of children that end before they have met it or later, and what they say. A
+// gang's children run this program again, as `rank` with the name of a benchmark, which here is how
+// they behave.
 #include "kernels/runner/local_gang.h"
 
 #include <gmock/gmock.h>
@@ -8,13 +8,19 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <string>
+
+#include "kernels/peers.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
+
+constexpr Duration kPatience = std::chrono::seconds(60);
 
 // Of three ranks the last ends as told; the other waits for the end of its stdin.
 int RunRank(const std::string& how) {
@@ -25,6 +31,14 @@ int RunRank(const std::string& how) {
   if (!order.ok()) return 9;
   if (order->rank == 2 && how == "exits") return 7;
   if (order->rank == 2 && how == "is_killed") kill(getpid(), SIGKILL);
+  if (how == "is_killed_later") {
+    const auto peers = JoinPeers(order->token, order->rank, order->world_size, kPatience);
+    // All have come once rank 0 speaks.
+    if (!peers.ok() || !(*peers)->Broadcast(&line, kPatience).ok()) return 8;
+    if (order->rank == 2) kill(getpid(), SIGKILL);
+    std::getline(std::cin, line);
+    return 0;
+  }
   if (how == "speaks") {
     std::cout << "out of a library\nand more" << std::endl;
     std::cerr << "a warning without its line feed";
@@ -51,6 +65,19 @@ TEST(LocalGang, ARankThatIsKilledBeforeTheMeetingIsNamedWithTheSignal) {
 
 TEST(LocalGang, ARankMayEndBeforeItIsToldWhichItIs) {
   EXPECT_THAT(Failure("exits_untold"), HasSubstr("exited with status 3"));
+}
+
+TEST(LocalGang, ARankThatIsKilledLaterIsNamedWithTheSignalAndNoOther) {
+  testing::internal::CaptureStderr();
+  {
+    const auto gang = StartLocalGang("is_killed_later", {}, 3, 0, false);
+    ASSERT_TRUE(gang.ok()) << gang.status();
+    std::string word = "go";
+    ASSERT_TRUE((*gang)->peers().Broadcast(&word, kPatience).ok());
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("assay-runner: rank 2 was killed by signal 9 (Killed)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("rank 1 was killed")));
 }
 
 TEST(LocalGang, WhatRanksSayGoesToStderrWithTheirRank) {
