@@ -28,9 +28,9 @@ std::optional<double> QuotaIn(const CgroupFolder& folder) {
 }
 
 // Containers call different groups by the same path; their folders are not the same.
-std::string IdentityOf(const std::string& folder) {
+std::optional<std::string> IdentityOf(const std::string& folder) {
   struct stat status {};
-  if (stat(folder.c_str(), &status) != 0) return folder;
+  if (stat(folder.c_str(), &status) != 0) return std::nullopt;
   return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
 }
 
@@ -41,11 +41,12 @@ std::vector<CpuQuota> ReadCpuQuotas(const std::string& root) {
   for (const CgroupFolder& folder : CgroupFolders("cpu", root)) {
     const auto cpus = QuotaIn(folder);
     if (!cpus) continue;
-    std::string group = IdentityOf(folder.path);
+    const auto group = IdentityOf(folder.path);
+    if (!group) continue;
     // A hierarchy may be mounted twice.
     if (std::none_of(quotas.begin(), quotas.end(),
-                     [&](const CpuQuota& quota) { return quota.group == group; })) {
-      quotas.push_back({std::move(group), *cpus});
+                     [&](const CpuQuota& quota) { return quota.group == *group; })) {
+      quotas.push_back({*group, *cpus});
     }
   }
   return quotas;

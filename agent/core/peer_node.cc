@@ -1,5 +1,6 @@
 #include "agent/core/peer_node.h"
 
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -44,7 +45,8 @@ std::string NotCome(const google::protobuf::RepeatedField<int32_t>& ranks,
                     const v1::JobSpec& spec) {
   constexpr size_t kMost = 16;
   std::vector<std::string> named;
-  for (const int rank : ranks) {
+  for (const int rank : std::set<int>(ranks.begin(), ranks.end())) {
+    if (rank < 1 || rank >= spec.world_size()) continue;
     named.push_back(NamePeersNodes("rank " + std::to_string(rank), spec));
   }
   return named.empty() ? "" : "; not come: " + JoinSome(named, kMost);

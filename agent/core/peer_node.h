@@ -20,7 +20,7 @@ std::optional<int> SilentNode(const std::string& message, const v1::JobSpec& spe
 // several nodes, of each rank that it has.
 std::string NamePeersNodes(const std::string& message, const v1::JobSpec& spec);
 
-// "; not come: rank 1 on node b, rank 3 on node d"; empty without any.
+// "; not come: rank 1 on node b, rank 3 on node d", of what rank 0 says; empty without any.
 std::string NotCome(const google::protobuf::RepeatedField<int32_t>& ranks, const v1::JobSpec& spec);
 
 }  // namespace assay::agent

@@ -131,7 +131,7 @@ void RankGroup::PollOnce() {
 
 MonotonicTime RankGroup::NextDeadline() const {
   if (phase_ == Phase::kStopping) return killed_ ? MonotonicTime::max() : kill_time_;
-  MonotonicTime next = std::min(deadline_, PrepareDeadline());
+  MonotonicTime next = std::min(Deadline(), PrepareDeadline());
   if (suspicion_ends_) next = std::min(next, *suspicion_ends_);
   for (const RankState& state : ranks_) {
     if (state.partial_since) next = std::min(next, *state.partial_since + options_.event_patience);
@@ -259,6 +259,7 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
       }
       last_case_ = event.case_started().case_index();
       last_phase_ = phase;
+      meeting_ = false;
       if (state->rank == 0) events_.phase(phase);
       return Status::Ok();
     }
@@ -298,7 +299,9 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
   }
   state->aborted = true;
   if (asks_absent_) {
-    failure_->mutable_message()->append(NotCome(aborted.absent_ranks(), options_.spec));
+    if (state->rank == 0) {
+      failure_->mutable_message()->append(NotCome(aborted.absent_ranks(), options_.spec));
+    }
     return Status::Ok();
   }
   const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
@@ -369,9 +372,10 @@ void RankGroup::OnAllReady() {
 
 void RankGroup::SendToken(const std::string& token) {
   phase_ = Phase::kRunning;
-  last_phase_ = kRendezvous;
+  last_phase_ = "rendezvous";
+  meeting_ = true;
   // Rank 0's node knows more of who has not come.
-  if (options_.ranks.front().rank != 0) deadline_ += kSpreadTellGrace;
+  if (options_.ranks.front().rank != 0) meeting_grace_ = kSpreadTellGrace;
   events_.phase(last_phase_);
   v1::RunnerCommand command;
   command.mutable_rendezvous()->set_token(token);
@@ -392,7 +396,7 @@ void RankGroup::CheckDeadlines() {
   }
   CheckStalled(now);
   CheckPrepared(now);
-  if (now >= deadline_) OnTimeout();
+  if (now >= Deadline()) OnTimeout();
 }
 
 MonotonicTime RankGroup::PrepareDeadline() const {
@@ -449,7 +453,7 @@ void RankGroup::OnTimeout() {
     message += "; not ready: " + WhoOf(late);
   } else if (phase_ == Phase::kWaiting) {
     message += "; " + WhoOf(late) + " waited for other nodes";
-  } else if (Meeting()) {
+  } else if (meeting_) {
     asks_absent_ = true;
     message += "; " + WhoOf(late) + " waited for other ranks";
   } else if (options_.spec.world_size() > 1) {
@@ -480,11 +484,6 @@ void RankGroup::End() {
     state.process.Signal(SIGTERM);
     state.process.Signal(SIGCONT);  // A stopped one takes no other signal but SIGKILL.
   }
-}
-
-void RankGroup::FailRank(const RankState& state, const std::string& reason,
-                         const std::string& message) {
-  Fail(FailureOf(state, reason, message));
 }
 
 v1::Failure RankGroup::FailureOf(const RankState& state, const std::string& reason,

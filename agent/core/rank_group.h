@@ -73,7 +73,6 @@ class RankGroup {
     size_t events = 0;
     std::optional<MonotonicTime> partial_since;  // An event has begun and not ended.
   };
-  static constexpr char kRendezvous[] = "rendezvous";
   enum class Phase { kStarting, kWaiting, kRunning, kStopping };
   // How much a failure says of what went wrong, the least first. When a rank fails, its
   // peers fail with it, in any order.
@@ -107,7 +106,9 @@ class RankGroup {
   // When the ranks have to be ready, or to begin; max() once they have.
   MonotonicTime PrepareDeadline() const;
   void Fail(v1::Failure failure, Telling telling = Telling::kEverything);
-  void FailRank(const RankState& state, const std::string& reason, const std::string& message);
+  void FailRank(const RankState& state, const std::string& reason, const std::string& message) {
+    Fail(FailureOf(state, reason, message));
+  }
   v1::Failure FailureOf(const RankState& state, const std::string& reason,
                         const std::string& message) const;
   void Suspect(Telling telling, v1::Failure failure);
@@ -115,7 +116,7 @@ class RankGroup {
   Duration Grace(Telling telling) const;
   void End();
   bool AllGone() const;
-  bool Meeting() const { return phase_ == Phase::kRunning && last_phase_ == kRendezvous; }
+  MonotonicTime Deadline() const { return meeting_ ? deadline_ + meeting_grace_ : deadline_; }
   // All ranks may have gone, and what cost them their peer may be said elsewhere.
   bool AwaitsCause() const;
   bool Spread() const {
@@ -144,9 +145,11 @@ class RankGroup {
   std::optional<MonotonicTime> suspicion_ends_;
   std::set<int> missing_cases_;
   MonotonicTime start_;
-  MonotonicTime deadline_;   // Of the job.
+  MonotonicTime deadline_;   // Of the job, but for meeting_grace_ while ranks meet.
   MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
   bool killed_ = false;
+  bool meeting_ = false;  // From the token on until a rank begins its first case.
+  Duration meeting_grace_{0};
   // The job's time was over while ranks met: rank 0 says which had not come.
   bool asks_absent_ = false;
 

@@ -25,14 +25,21 @@ void Absence::NotePoll() {
   standstill_ = {next_poll_, now};
 }
 
+void Absence::NoteAnswered() {
+  MutexLock lock(mutex_);
+  if (clock_.Now() - poll_began_ > lease_ / 2) NoteOutage();
+}
+
 void Absence::NotePolled(Duration next, bool away) {
   MutexLock lock(mutex_);
-  const MonotonicTime now = clock_.Now();
-  next_poll_ = now + next;
-  const bool out = away || now - poll_began_ > lease_ / 2;
-  if (out && !out_) outage_.begin = poll_began_;
-  if (out) outage_.end = now;
-  out_ = out;
+  if (away) NoteOutage();
+  next_poll_ = clock_.Now() + next;
+}
+
+void Absence::NoteOutage() {
+  if (!had_outage_ || poll_began_ - outage_.end > lease_) outage_.begin = poll_began_;
+  outage_.end = clock_.Now();
+  had_outage_ = true;
 }
 
 MonotonicTime Absence::Last(MonotonicTime now) const {

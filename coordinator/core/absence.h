@@ -17,8 +17,9 @@ class Absence {
 
   // A poll begins: one that comes late tells of a standstill.
   void NotePoll();
-  // It has ended, and the next one is due after `next`. `away`: it did not reach the database. One
-  // that took long waited for it.
+  // The database has answered it: where that took long it was away. Not called, only `away` tells.
+  void NoteAnswered();
+  // It has ended, and the next one is due after `next`. `away`: it did not reach the database.
   void NotePolled(Duration next, bool away);
 
   // False for a lease from the last absence on: that nothing is heard of an agent may be this
@@ -46,6 +47,8 @@ class Absence {
   Span Standstill(MonotonicTime now) const ASSAY_REQUIRES(mutex_) {
     return StandsStill(now) ? Span{next_poll_, now} : standstill_;
   }
+  // From the begin of this poll until now.
+  void NoteOutage() ASSAY_REQUIRES(mutex_);
   // When the last absence ended.
   MonotonicTime Last(MonotonicTime now) const;
 
@@ -53,8 +56,9 @@ class Absence {
   const Duration lease_;
   mutable Mutex mutex_;
   Span standstill_ ASSAY_GUARDED_BY(mutex_);
-  Span outage_ ASSAY_GUARDED_BY(mutex_);       // The last one of the database.
-  bool out_ ASSAY_GUARDED_BY(mutex_) = false;  // It lasted until the last poll.
+  // The last one of the database; those within a lease of each other are one.
+  Span outage_ ASSAY_GUARDED_BY(mutex_);
+  bool had_outage_ ASSAY_GUARDED_BY(mutex_) = false;  // Else outage_ is the start.
   MonotonicTime poll_began_ ASSAY_GUARDED_BY(mutex_);
   MonotonicTime next_poll_ ASSAY_GUARDED_BY(mutex_);
 };

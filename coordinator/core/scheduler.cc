@@ -204,6 +204,7 @@ Status Scheduler::SweepExpired() {
 
 Status Scheduler::JudgeAll() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> unjudged, environment_.jobs.ListUnjudged());
+  absence_.NoteAnswered();
   for (const std::string& campaign_id : unjudged) ASSAY_RETURN_IF_ERROR(JudgeOne(campaign_id));
   return Status::Ok();
 }

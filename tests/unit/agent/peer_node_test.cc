@@ -49,5 +49,13 @@ TEST(PeerNodeTest, ARankWhoseMessageDidNotComeIsNoSilentOne) {
             "rank 0 on node a: no answer in time");
 }
 
+TEST(PeerNodeTest, OfRanksThatHadNotComeThoseOfTheGangAreNamedOnce) {
+  google::protobuf::RepeatedField<int32_t> ranks;
+  for (const int rank : {2, 1, 2, 0, -1, 3, 1 << 30}) ranks.Add(rank);
+  EXPECT_EQ(NotCome(ranks, GangOf(3, {"a", "b", "c"})),
+            "; not come: rank 1 on node b, rank 2 on node c");
+  EXPECT_EQ(NotCome({}, GangOf(3, {"a", "b", "c"})), "");
+}
+
 }  // namespace
 }  // namespace assay::agent

@@ -35,10 +35,13 @@ class AbsenceSpansTest : public ::testing::Test {
   AbsenceSpansTest() {
     for (int poll = 0; poll < 20; ++poll) Poll(false);
   }
-  // One that takes `takes`, and the wait for the next.
-  void Poll(bool away, Duration takes = Duration(0)) {
+  // One that the database answers after `answers`, unless it is away; the rest of it, and the wait
+  // for the next.
+  void Poll(bool away, Duration answers = Duration(0), Duration rest = Duration(0)) {
     absence.NotePoll();
-    clock.Advance(takes);
+    clock.Advance(answers);
+    if (!away) absence.NoteAnswered();
+    clock.Advance(rest);
     absence.NotePolled(kPoll, away);
     clock.Advance(kPoll);
   }
@@ -64,6 +67,25 @@ TEST_F(AbsenceSpansTest, AShortOutageCostsNoAgentItsLease) {
   for (int poll = 0; poll < 4; ++poll) Poll(/*away=*/true);
   EXPECT_FALSE(absence.SilenceCounts());
   EXPECT_FALSE(absence.Excuses(before));
+}
+
+TEST_F(AbsenceSpansTest, ABlipAfterAnOutageTakesNoExcuseAway) {
+  const MonotonicTime before = clock.Now();
+  for (int poll = 0; poll < 10; ++poll) Poll(/*away=*/true);
+  Poll(false);
+  Poll(/*away=*/true);
+  EXPECT_TRUE(absence.Excuses(before));
+  // Long after, it is an outage of its own.
+  for (int poll = 0; poll < 20; ++poll) Poll(false);
+  const MonotonicTime later = clock.Now();
+  Poll(/*away=*/true);
+  EXPECT_FALSE(absence.Excuses(later));
+}
+
+TEST_F(AbsenceSpansTest, APollThatTakesLongBehindTheAnswerIsNoOutage) {
+  Poll(/*away=*/false, Duration(0), std::chrono::minutes(2));
+  EXPECT_TRUE(absence.SilenceCounts());
+  EXPECT_FALSE(absence.Recent());
 }
 
 TEST_F(AbsenceSpansTest, ADatabaseThatAnswersLateWasAway) {
