@@ -259,7 +259,6 @@ Status RankGroup::OnEvent(RankState* state, const v1::RunnerEvent& event) {
       }
       last_case_ = event.case_started().case_index();
       last_phase_ = phase;
-      meeting_ = false;
       if (state->rank == 0) events_.phase(phase);
       return Status::Ok();
     }
@@ -373,9 +372,6 @@ void RankGroup::OnAllReady() {
 void RankGroup::SendToken(const std::string& token) {
   phase_ = Phase::kRunning;
   last_phase_ = "rendezvous";
-  meeting_ = true;
-  // Rank 0's node knows more of who has not come.
-  if (options_.ranks.front().rank != 0) meeting_grace_ = kSpreadTellGrace;
   events_.phase(last_phase_);
   v1::RunnerCommand command;
   command.mutable_rendezvous()->set_token(token);
@@ -397,6 +393,11 @@ void RankGroup::CheckDeadlines() {
   CheckStalled(now);
   CheckPrepared(now);
   if (now >= Deadline()) OnTimeout();
+}
+
+MonotonicTime RankGroup::Deadline() const {
+  // Rank 0's node knows more of who has not come.
+  return Meeting() && options_.ranks.front().rank != 0 ? deadline_ + kSpreadTellGrace : deadline_;
 }
 
 MonotonicTime RankGroup::PrepareDeadline() const {
@@ -453,7 +454,7 @@ void RankGroup::OnTimeout() {
     message += "; not ready: " + WhoOf(late);
   } else if (phase_ == Phase::kWaiting) {
     message += "; " + WhoOf(late) + " waited for other nodes";
-  } else if (meeting_) {
+  } else if (Meeting()) {
     asks_absent_ = true;
     message += "; " + WhoOf(late) + " waited for other ranks";
   } else if (options_.spec.world_size() > 1) {

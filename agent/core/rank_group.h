@@ -103,6 +103,9 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
+  // When the job has to be over; while ranks meet, rank 0's node is the first to say that it is
+  // not.
+  MonotonicTime Deadline() const;
   // When the ranks have to be ready, or to begin; max() once they have.
   MonotonicTime PrepareDeadline() const;
   void Fail(v1::Failure failure, Telling telling = Telling::kEverything);
@@ -116,7 +119,10 @@ class RankGroup {
   Duration Grace(Telling telling) const;
   void End();
   bool AllGone() const;
-  MonotonicTime Deadline() const { return meeting_ ? deadline_ + meeting_grace_ : deadline_; }
+  // From the token on until a rank begins its first case.
+  bool Meeting() const {
+    return phase_ == Phase::kRunning && !last_case_ && options_.spec.world_size() > 1;
+  }
   // All ranks may have gone, and what cost them their peer may be said elsewhere.
   bool AwaitsCause() const;
   bool Spread() const {
@@ -145,11 +151,9 @@ class RankGroup {
   std::optional<MonotonicTime> suspicion_ends_;
   std::set<int> missing_cases_;
   MonotonicTime start_;
-  MonotonicTime deadline_;   // Of the job, but for meeting_grace_ while ranks meet.
+  MonotonicTime deadline_;   // Of the job, but for what Deadline() adds.
   MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
   bool killed_ = false;
-  bool meeting_ = false;  // From the token on until a rank begins its first case.
-  Duration meeting_grace_{0};
   // The job's time was over while ranks met: rank 0 says which had not come.
   bool asks_absent_ = false;
 
