@@ -18,17 +18,8 @@
 namespace assay::agent {
 namespace {
 
-constexpr Duration kStopGrace = std::chrono::seconds(2);
 // From Finished to the process' end: CUDA and NCCL take their time to let go.
 constexpr Duration kExitGrace = std::chrono::seconds(10);
-// From the first rank's end: what its peers notice of it, or it of them.
-constexpr Duration kTellGrace = std::chrono::seconds(1);
-// Where the peer was another node's rank: the coordinator's word of it. That node waits for what
-// its own ranks tell, and reports when they have gone.
-constexpr Duration kSpreadTellGrace = kTellGrace + kStopGrace + std::chrono::seconds(1);
-// Where it is not reached and a third node hears more: rank 0 notices up to two seconds later
-// than others, and its node reports when its processes have gone.
-constexpr Duration kThirdTellGrace = std::chrono::seconds(5);
 // With which a runner ends whose peers are lost.
 constexpr int kRunnerLostPeer = 4;
 constexpr size_t kMaxPhaseBytes = 64;
@@ -52,7 +43,8 @@ int PollTimeout(MonotonicTime deadline) {
 RankGroup::RankGroup(Options options, const JobEvents& events)
     : options_(std::move(options)),
       events_(events),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      failure_(Spread(), options_.spec.node_names_size() > 2) {
   for (const v1::BenchmarkCase& one : options_.spec.cases()) {
     missing_cases_.insert(one.case_index());
   }
@@ -81,9 +73,9 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
   deadline_ = start_ + options_.timeout;
   events_.phase("starting");
   TakeRequests();
-  if (phase_ == Phase::kStopping) return failure_;
+  if (phase_ == Phase::kStopping) return failure_.Get();
   if (SpawnAll()) on_started();
-  while (!AllGone() || AwaitsCause()) {
+  while (!AllGone() || (phase_ != Phase::kStopping && failure_.AwaitsCause())) {
     PollOnce();
     TakeRequests();
     for (RankState& state : ranks_) {
@@ -91,7 +83,7 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
     }
     CheckDeadlines();
   }
-  return failure_;
+  return failure_.Get();
 }
 
 bool RankGroup::SpawnAll() {
@@ -132,7 +124,7 @@ void RankGroup::PollOnce() {
 MonotonicTime RankGroup::NextDeadline() const {
   if (phase_ == Phase::kStopping) return killed_ ? MonotonicTime::max() : kill_time_;
   MonotonicTime next = std::min(Deadline(), PrepareDeadline());
-  if (suspicion_ends_) next = std::min(next, *suspicion_ends_);
+  if (const auto end = failure_.EndOfWait()) next = std::min(next, *end);
   for (const RankState& state : ranks_) {
     if (state.partial_since) next = std::min(next, *state.partial_since + options_.event_patience);
   }
@@ -189,23 +181,7 @@ void RankGroup::OnExit(RankState* state, const ExitStatus& exit) {
 
 void RankGroup::Suspect(Telling telling, v1::Failure failure) {
   if (phase_ == Phase::kStopping) return;  // It ends as it was told to.
-  if (!failure_ || telling > telling_) {
-    failure_ = std::move(failure);
-    telling_ = telling;
-  }
-  const MonotonicTime end = std::chrono::steady_clock::now() + Grace(telling_);
-  suspicion_ends_ = suspicion_ends_ ? std::min(*suspicion_ends_, end) : end;
-}
-
-Duration RankGroup::Grace(Telling telling) const {
-  if (telling > Telling::kUnreached || !Spread()) return kTellGrace;
-  const bool third = telling == Telling::kUnreached && options_.spec.node_names_size() > 2;
-  return third ? kThirdTellGrace : kSpreadTellGrace;
-}
-
-bool RankGroup::AwaitsCause() const {
-  return phase_ != Phase::kStopping && suspicion_ends_ && telling_ <= Telling::kUnreached &&
-         Spread();
+  failure_.Suspect(telling, std::move(failure), std::chrono::steady_clock::now());
 }
 
 std::string RankGroup::Where(const RankState& state) const {
@@ -298,9 +274,7 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
   }
   state->aborted = true;
   if (asks_absent_) {
-    if (state->rank == 0) {
-      failure_->mutable_message()->append(NotCome(aborted.absent_ranks(), options_.spec));
-    }
+    if (state->rank == 0) failure_.AddToMessage(NotCome(aborted.absent_ranks(), options_.spec));
     return Status::Ok();
   }
   const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
@@ -386,7 +360,7 @@ void RankGroup::CheckDeadlines() {
     for (RankState& state : ranks_) state.process.Signal(SIGKILL);
     return;
   }
-  if (suspicion_ends_ && now >= *suspicion_ends_) {
+  if (const auto end = failure_.EndOfWait(); end && now >= *end) {
     End();
     return;
   }
@@ -397,7 +371,7 @@ void RankGroup::CheckDeadlines() {
 
 MonotonicTime RankGroup::Deadline() const {
   // Rank 0's node knows more of who has not come.
-  return Meeting() && options_.ranks.front().rank != 0 ? deadline_ + kSpreadTellGrace : deadline_;
+  return Meeting() && options_.ranks.front().rank != 0 ? deadline_ + kOtherNodeGrace : deadline_;
 }
 
 MonotonicTime RankGroup::PrepareDeadline() const {
@@ -468,11 +442,8 @@ void RankGroup::OnTimeout() {
 // While stopping after a crash, a rank may still say why; else the first failure stands.
 void RankGroup::Fail(v1::Failure failure, Telling telling) {
   const bool stopping = phase_ == Phase::kStopping;
-  if (stopping && (telling != Telling::kAborted || telling_ >= Telling::kAborted)) return;
-  if (!failure_ || telling > telling_) {
-    failure_ = std::move(failure);
-    telling_ = telling;
-  }
+  if (stopping && telling != Telling::kAborted) return;
+  failure_.Offer(telling, std::move(failure));
   if (!stopping) End();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/core/group_failure.h"
 #include "agent/core/job_launcher.h"
 #include "agent/core/rank_process.h"
 #include "common/mutex.h"
@@ -21,10 +22,7 @@ namespace assay::agent {
 //   any --crash, protocol error, timeout, Stop--> Stopping (SIGTERM to all, SIGKILL
 //         2 s later) --every process gone--> Ended, with the failure
 //
-// After a crash the other ranks have a second to end by themselves: of what all of them
-// say the most telling is the failure, whichever was read first. Where ranks elsewhere
-// take part, one that has only lost a peer, or does not reach it and cannot tell which of the
-// two is cut off, waits longer, for what stops it from there.
+// After a crash GroupFailure tells how long the other ranks may say more, and which failure counts.
 class RankGroup {
  public:
   struct Rank {
@@ -74,17 +72,6 @@ class RankGroup {
     std::optional<MonotonicTime> partial_since;  // An event has begun and not ended.
   };
   enum class Phase { kStarting, kWaiting, kRunning, kStopping };
-  // How much a failure says of what went wrong, the least first. When a rank fails, its
-  // peers fail with it, in any order.
-  enum class Telling {
-    kLostPeer,    // A runner ended because another rank had.
-    kUnreached,   // It and another node do not reach each other, whichever is at fault.
-    kLatePeer,    // It waited for another in vain, and knows for which.
-    kExit,        // It ended otherwise, without a word on fd 3,
-    kSignal,      // or by a signal, which its peers would not have sent.
-    kAborted,     // It said why, with evidence.
-    kEverything,  // A protocol error, a timeout, Stop: this ends the group as it is.
-  };
 
   bool SpawnAll();
   void PollOnce();
@@ -115,16 +102,12 @@ class RankGroup {
   v1::Failure FailureOf(const RankState& state, const std::string& reason,
                         const std::string& message) const;
   void Suspect(Telling telling, v1::Failure failure);
-  // For others to tell more.
-  Duration Grace(Telling telling) const;
   void End();
   bool AllGone() const;
   // From the token on until a rank begins its first case.
   bool Meeting() const {
     return phase_ == Phase::kRunning && !last_case_ && options_.spec.world_size() > 1;
   }
-  // All ranks may have gone, and what cost them their peer may be said elsewhere.
-  bool AwaitsCause() const;
   bool Spread() const {
     return static_cast<int>(options_.ranks.size()) < options_.spec.world_size();
   }
@@ -145,10 +128,7 @@ class RankGroup {
   std::string token_;
   std::string last_phase_;
   std::optional<int> last_case_;
-  std::optional<v1::Failure> failure_;
-  Telling telling_ = Telling::kLostPeer;  // Of failure_, if there is one.
-  // Some rank has ended: until then the others may say why.
-  std::optional<MonotonicTime> suspicion_ends_;
+  GroupFailure failure_;
   std::set<int> missing_cases_;
   MonotonicTime start_;
   MonotonicTime deadline_;   // Of the job, but for what Deadline() adds.
