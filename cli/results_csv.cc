@@ -207,10 +207,15 @@ void AddNcclVariables(const v1::CaseResult& run, Fields& fields) {
   fields.emplace_back("nccl_variables", NcclText(run.environment()));
 }
 
-// Last of all.
+// Later than that.
 void AddMeasuredRidge(const v1::CaseResult& run, Fields& fields) {
   const v1::Prediction& p = run.prediction();
   fields.emplace_back("ridge_measured", If(p.has_ridge_measured(), p.ridge_measured()));
+}
+
+// Last of all.
+void AddKernelsReason(const v1::CaseResult& run, Fields& fields) {
+  fields.emplace_back("kernels_reason", run.kernels_reason());
 }
 
 Fields AllFields(const v1::StoredResult& result) {
@@ -227,6 +232,7 @@ Fields AllFields(const v1::StoredResult& result) {
   AddOrigin(result.case_result(), fields);
   AddNcclVariables(result.case_result(), fields);
   AddMeasuredRidge(result.case_result(), fields);
+  AddKernelsReason(result.case_result(), fields);
   return fields;
 }
 

@@ -295,22 +295,24 @@ TEST(ResultsCsvTest, HeaderAndRecordsAgree) {
   EXPECT_THAT(ResultsCsvHeader(), HasSubstr("ridge_point,regime,spec_certainty,host_seconds"));
   v1::StoredResult launched = Gemm("4096", "bf16", 712.25);
   launched.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_host_seconds(0.25);
-  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,,,,,,,,,\r\n"));
+  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,,,,,,,,,,\r\n"));
   EXPECT_THAT(ResultsCsvHeader(), EndsWith("model_seconds,model_latency_seconds,model_bandwidth,"
                                            "model_knee_bytes,model_error,model_sizes,imported_from,"
-                                           "nccl_variables,ridge_measured\r\n"));
+                                           "nccl_variables,ridge_measured,kernels_reason\r\n"));
   v1::LinkModel* const model =
       launched.mutable_case_result()->mutable_prediction()->mutable_link_model();
   model->set_predicted_seconds(0.5);
   model->set_bandwidth(2e9);
   model->set_points(7);
   launched.mutable_case_result()->mutable_prediction()->set_ridge_measured(152.5);
+  launched.mutable_case_result()->set_kernels_reason("no libcupti.so.13, no names");
   launched.mutable_case_result()->mutable_provenance()->set_imported_from("nccl-tests 2.17.6");
   auto& nccl = *launched.mutable_case_result()->mutable_environment()->mutable_nccl();
   nccl["NCCL_PROTO"] = "LL";
   nccl["NCCL_ALGO"] = "Ring,Tree";
   EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,0.5,0,2e+09,0,0,7,nccl-tests 2.17.6,"
-                                             "\"NCCL_ALGO=Ring,Tree NCCL_PROTO=LL\",152.5\r\n"));
+                                             "\"NCCL_ALGO=Ring,Tree NCCL_PROTO=LL\",152.5,"
+                                             "\"no libcupti.so.13, no names\"\r\n"));
   const std::string record = ResultsCsv(Gemm("4096", "bf16", 712.25));
   EXPECT_EQ(fields(record), fields(ResultsCsvHeader()));
   EXPECT_THAT(record, HasSubstr("dtype=bf16;fill=random;k=4096;m=4096;n=4096,ok,,,tflops,TFLOP/s,,"
