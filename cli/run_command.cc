@@ -146,8 +146,8 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   spec.set_name("run-" + options.benchmark);
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   spec.set_repetitions(1);
-  spec.set_counters(options.counters);
   v1::BenchmarkMatrix* matrix = spec.add_benchmarks();
+  if (options.counters) matrix->set_counters(true);
   matrix->set_benchmark(options.benchmark);
   matrix->mutable_gpu_indices()->Add(options.gpus.begin(), options.gpus.end());
   for (const auto& [name, value] : parameters) {
@@ -167,7 +167,7 @@ std::string ArgumentOf(std::string field) {
   field.erase(0, kEntry.size());
   if (field.starts_with('.')) field.erase(0, 1);
   if (field.ends_with(kOnlyValue)) field.resize(field.size() - kOnlyValue.size());
-  return field == "gpus" ? "--gpus" : field;
+  return field == "gpus" || field == "counters" ? "--" + field : field;
 }
 
 // A refusal of OneBenchmark's campaign in words of the command: its user wrote no campaign.

@@ -242,4 +242,12 @@ Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
   return CanonicalParameters(specs, given);
 }
 
+Status CheckCounters(const v1::BenchmarkSchema& schema) {
+  const bool gpu = schema.resource() == v1::RESOURCE_KIND_GPU;
+  if (gpu && !schema.collective()) return Status::Ok();
+  return InvalidArgument(schema.name() +
+                         (gpu ? " runs on several GPUs" : " does not run on a GPU") +
+                         ", and hardware counters are read of benchmarks on one GPU");
+}
+
 }  // namespace assay::schema

@@ -22,4 +22,8 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
 Result<ParameterMap> CompleteParameters(const v1::BenchmarkSchema& schema,
                                         const ParameterMap& given);
 
+// OK if hardware counters are read of the benchmark's cases; else INVALID_ARGUMENT that says of
+// which they are.
+Status CheckCounters(const v1::BenchmarkSchema& schema);
+
 }  // namespace assay::schema

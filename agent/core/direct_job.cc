@@ -95,6 +95,10 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
                "SEVERAL_NODES")
         .WithHint("submit a campaign to a coordinator that these nodes are attached to");
   }
+  if (const Status read = schema::CheckCounters(*schema); request.counters() && !read.ok()) {
+    return InvalidArgument("the counters asked for cannot be read")
+        .WithViolations({{"counters", read.message()}});
+  }
   v1::JobSpec job;
   job.set_job_id(NewUuid());
   job.set_epoch(1);

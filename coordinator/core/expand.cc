@@ -64,6 +64,7 @@ class Expander {
       schemas_.emplace(schema.name(), schema);
     }
     CheckMatrices();
+    CheckCampaignCounters();
     CheckNcclOf(spec_, schemas_, violations_);
     MakeGroups();
     RefuseIfNothingIsLeft();
@@ -132,6 +133,10 @@ class Expander {
       const size_t faults = violations_.count();
       Matrix checked = Matrix::Check(matrix, schema->second, path, kMaxCases, violations_);
       CheckGpuIndices(matrix, schema->second, path);
+      if (const Status read = schema::CheckCounters(schema->second);
+          matrix.counters() && !read.ok()) {
+        violations_.Add(path + ".counters", read.message() + "; leave this out", matrix.line());
+      }
       CheckNcclOf(spec_, matrix, schema->second, path, violations_);
       cases = SaturatingAdd(cases, checked.case_count());
       if (violations_.count() > faults) continue;
@@ -160,6 +165,21 @@ class Expander {
         violations_.Add(path + ".gpus", fmt::format("GPU {} stands twice", index), matrix.line());
       }
     }
+  }
+
+  // Those of the campaign are for the benchmarks that have some; there must be one.
+  void CheckCampaignCounters() {
+    const bool read =
+        std::any_of(spec_.benchmarks().begin(), spec_.benchmarks().end(),
+                    [&](const v1::BenchmarkMatrix& matrix) {
+                      const auto schema = schemas_.find(matrix.benchmark());
+                      return schema == schemas_.end() || schema::CheckCounters(schema->second).ok();
+                    });
+    if (!spec_.counters() || read || spec_.benchmarks().empty()) return;
+    violations_.Add("counters",
+                    "no benchmark of this campaign runs on one GPU, of which hardware counters "
+                    "are read; leave this out",
+                    LineOf(spec_, "counters"));
   }
 
   void MakeGroups() {

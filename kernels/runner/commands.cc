@@ -96,6 +96,9 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   if (!options.ok()) return Refuse(options.status());
   if (const Status here = CheckOneNode(options->what); !here.ok()) return Refuse(here);
   if (const Status gpu = CheckGpu(options->what); !gpu.ok()) return Refuse(gpu);
+  if (const Status read = CheckCounters(options->what); options->counters && !read.ok()) {
+    return Refuse(read);
+  }
   ExecuteOptions execute;
   execute.counters = options->counters;
   if (isatty(STDERR_FILENO) != 0) {

@@ -53,6 +53,15 @@ Status CheckGpu(const LocalCase& one) {
       .WithHint("CUDA_VISIBLE_DEVICES chooses and orders the GPUs that are numbered from 0");
 }
 
+Status CheckCounters(const LocalCase& one) {
+  const BenchmarkInfo& info = one.benchmark->Info();
+  const bool gpu = info.resource == Resource::kGpu;
+  if (gpu && WorldSizeOf(one) == 1) return Status::Ok();
+  return InvalidArgument("--counters: " + info.name +
+                         (gpu ? " runs on several GPUs" : " does not run on a GPU") +
+                         ", and hardware counters are read of benchmarks on one GPU; leave it out");
+}
+
 Result<CaseReport> RunHere(const LocalCase& one, const ExecuteOptions& execute) {
   const Benchmark& benchmark = *one.benchmark;
   const int world_size = WorldSizeOf(one);

@@ -22,6 +22,9 @@ int WorldSizeOf(const LocalCase& one);
 // OK if the GPU that is named, if any, is one that the case can be on.
 Status CheckGpu(const LocalCase& one);
 
+// OK if hardware counters are read of the case.
+Status CheckCounters(const LocalCase& one);
+
 // Runs the case, with as many ranks as it asks for. The error is that of its gang, which is over.
 Result<CaseReport> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 

@@ -314,12 +314,26 @@ TEST_F(DirectJobTest, PlacesRanksOnGpus) {
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->world_size(), 2);
   EXPECT_EQ(first->ranks(1).gpu_index(), 1);
-  EXPECT_FALSE(first->counters());
-  request_.set_counters(true);
-  EXPECT_TRUE(PlanDirectJob(node_, request_)->counters());
   request_.add_gpu_indices(3);
   request_.add_gpu_indices(2);
   EXPECT_EQ(PlanDirectJob(node_, request_)->ranks(0).gpu_index(), 3);
+}
+
+TEST_F(DirectJobTest, CountersAreOfOneGpu) {
+  request_.set_counters(true);
+  const std::vector<Violation> violations = PlanDirectJob(node_, request_).status().violations();
+  ASSERT_EQ(violations.size(), 1U);
+  EXPECT_EQ(violations[0].field, "counters");
+  EXPECT_EQ(violations[0].description,
+            "all_reduce runs on several GPUs, and hardware counters are read of benchmarks on one "
+            "GPU");
+  v1::BenchmarkSchema* gemm = node_.add_benchmarks();
+  gemm->set_name("gemm");
+  gemm->set_resource(v1::RESOURCE_KIND_GPU);
+  request_.set_benchmark("gemm");
+  EXPECT_TRUE(PlanDirectJob(node_, request_)->counters());
+  request_.set_counters(false);
+  EXPECT_FALSE(PlanDirectJob(node_, request_)->counters());
 }
 
 TEST_F(DirectJobTest, RefusalsNameTheFault) {

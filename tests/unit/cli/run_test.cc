@@ -114,8 +114,8 @@ TEST(RunTest, OnTheFleet) {
   const v1::CampaignSpec spec = fake.last_create().spec();
   EXPECT_EQ(spec.name(), "run-cpu_gemm");
   EXPECT_EQ(spec.placement(), v1::PLACEMENT_POLICY_ANY);
-  EXPECT_TRUE(spec.counters());
   ASSERT_EQ(spec.benchmarks_size(), 1);
+  EXPECT_TRUE(spec.benchmarks(0).counters());
   EXPECT_EQ(spec.benchmarks(0).axes(0).list().values(0), "512");
   EXPECT_THAT(spec.benchmarks(0).gpu_indices(), testing::ElementsAre(1));
 }
@@ -129,6 +129,7 @@ TEST(RunTest, RefusalsOnTheFleetNameTheCommandsArguments) {
           "INVALID_CAMPAIGN")
           .WithViolations({{"benchmarks[0].dtype[0]", "\"fp4\" is not one of bf16", 0},
                            {"benchmarks[0].gpus", "GPU 1 stands twice", 0},
+                           {"benchmarks[0].counters", "gemm has none", 0},
                            {"benchmarks[0]", "gemm needs a GPU", 0}});
   fake.Start();
   const ProgramRun run = RunAssay({"run", "gemm", "dtype=fp4", "--gpus", "1,1"}, fake.address());
@@ -137,6 +138,7 @@ TEST(RunTest, RefusalsOnTheFleetNameTheCommandsArguments) {
             "assay: cannot run gemm\n"
             "  dtype: \"fp4\" is not one of bf16\n"
             "  --gpus: GPU 1 stands twice\n"
+            "  --counters: gemm has none\n"
             "  gemm needs a GPU\n");
 }
 

@@ -208,6 +208,23 @@ std::vector<Fault> Faults() {
        "benchmarks[0].nccl", "NCCL_MIN_CTAS is 8 and NCCL_MAX_CTAS is 4", 4},
       {"NcclOfNoCollective", [](Spec& s) { (*First(s).mutable_nccl())["NCCL_ALGO"] = "Ring"; },
        "benchmarks[0].nccl", "cpu_gemm is no collective of GPUs", 4},
+      {"CountersWithoutAGpu", [](Spec& s) { First(s).set_counters(true); },
+       "benchmarks[0].counters",
+       "cpu_gemm does not run on a GPU, and hardware counters are read of benchmarks on one GPU; "
+       "leave this out",
+       4},
+      {"CountersOfSeveralGpus",
+       [](Spec& s) {
+         s = MakeSpec("all_reduce");
+         First(s).set_counters(true);
+       },
+       "benchmarks[0].counters", "all_reduce runs on several GPUs, and hardware counters", 4},
+      {"CountersForNothing",
+       [](Spec& s) {
+         s.set_counters(true);
+         (*s.mutable_lines())["counters"] = 14;
+       },
+       "counters", "no benchmark of this campaign runs on one GPU", 14},
       {"NcclForNothing",
        [](Spec& s) {
          (*s.mutable_nccl())["NCCL_ALGO"] = "Ring";

@@ -82,7 +82,7 @@ TEST(ExpandTest, JobsKnowTheirEntry) {
 }
 
 TEST(ExpandTest, CountersAreOfTheCampaignUnlessAnEntrySaysOtherwise) {
-  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  v1::CampaignSpec spec = MakeSpec("gemm");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   *spec.add_benchmarks() = spec.benchmarks(0);
   const auto counters = [&spec] {
@@ -98,6 +98,10 @@ TEST(ExpandTest, CountersAreOfTheCampaignUnlessAnEntrySaysOtherwise) {
   spec.set_counters(true);
   spec.mutable_benchmarks(1)->set_counters(false);
   EXPECT_THAT(counters(), ElementsAre(true, false));
+  // It is for those that have some.
+  spec.mutable_benchmarks(0)->set_benchmark("cpu_gemm");
+  spec.mutable_benchmarks(1)->clear_counters();
+  EXPECT_THAT(counters(), ElementsAre(testing::_, true));
 }
 
 TEST(ExpandTest, CollectivesAreGroupedByRanks) {

@@ -11,17 +11,24 @@ using ::testing::HasSubstr;
 
 using SessionTest = FleetOfTwo;
 
+TEST_F(SessionTest, AJobIsAssignedWithItsCounters) {
+  const auto agent = Attach(MakeFleetNode("g", '7', 1));
+  v1::CampaignSpec spec = MakeSpec("gemm");
+  spec.set_counters(true);
+  Submit(spec);
+  EXPECT_TRUE(AssignedTo(agent).counters());
+}
+
 TEST_F(SessionTest, AJobFromAttachToVerdict) {
   const auto agent = Attach(a_);
   ASSERT_NE(agent->Last(Kind::kHelloAck), nullptr);
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.add_accept()->set_text("cpu_gemm.tflops >= 1 TFLOP/s");
-  spec.set_counters(true);
   const v1::Campaign campaign = Submit(spec);
   const v1::JobSpec job = AssignedTo(agent);
   EXPECT_EQ(job.ranks_size(), 1);
   EXPECT_EQ(job.ranks(0).gpu_index(), -1);
-  EXPECT_TRUE(job.counters());
+  EXPECT_FALSE(job.counters());
   Complete(agent, job);
   EXPECT_EQ(agent->Last(Kind::kResultAck)->result_ack().verdict(), v1::ResultAck::VERDICT_STORED);
   EXPECT_NE(agent->Last(Kind::kJobFinishedAck), nullptr);

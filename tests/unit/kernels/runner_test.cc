@@ -84,6 +84,9 @@ TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
       {{"run", "cpu_gemm", "--gpu", "5000"}, "from 0 to 4096"},
       {{"run", "cpu_gemm", "--gpu", "0"}, "cpu_gemm does not run on GPUs; name none"},
       {{"run", "tcp_all_reduce", "--gpu", "1"}, "does not run on GPUs"},
+      {{"run", "cpu_gemm", "--counters"},
+       "--counters: cpu_gemm does not run on a GPU, and hardware counters are read of benchmarks "
+       "on one GPU; leave it out"},
       {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
       {{"list", "nothing"}, "no benchmark is called"},
       {{"list", "--foo"}, "\"--foo\" is no option of `list`; its only one is --help"},
