@@ -112,8 +112,10 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
   const bool on_stdout = summary == Summary::kOnStdout;
   const auto print = on_stdout ? Print : PrintError;
   print(progress.Summary(StyleOf(on_stdout ? STDOUT_FILENO : STDERR_FILENO)));
-  print("Its results: assay results --campaign " + Sanitize(progress.campaign().campaign_id()) +
-        "\n");
+  const std::string ended = Sanitize(progress.campaign().campaign_id());
+  print(progress.campaign().cases_done() > 0
+            ? "Its results: assay results --campaign " + ended + "\n"
+            : "It has no results. What became of its jobs: assay campaign show " + ended + "\n");
   return progress.campaign().verdict() == v1::VERDICT_PASSED ? kExitDone : kExitFailed;
 }
 

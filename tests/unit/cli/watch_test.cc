@@ -12,6 +12,7 @@
 namespace assay::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 v1::WatchCampaignResponse Message(v1::CampaignState state, v1::JobState job_state) {
@@ -36,6 +37,7 @@ v1::WatchCampaignResponse End(v1::Verdict verdict) {
       Message(v1::CAMPAIGN_STATE_COMPLETED,
               verdict == v1::VERDICT_PASSED ? v1::JOB_STATE_SUCCEEDED : v1::JOB_STATE_FAILED);
   message.mutable_campaign()->set_verdict(verdict);
+  message.mutable_campaign()->set_cases_done(verdict == v1::VERDICT_PASSED ? 1 : 0);
   return message;
 }
 
@@ -48,12 +50,14 @@ TEST(WatchTest, EventsAreLinesAndTheVerdictIsTheExitCode) {
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "gemm on node-a: started\ngemm on node-a: done, 0/1 case\n");
   EXPECT_EQ(run.out,
-            "Campaign nightly (c1): PASSED\n  Jobs:  no jobs\n  Cases: 0 of 1 done\n"
+            "Campaign nightly (c1): PASSED\n  Jobs:  no jobs\n  Cases: 1 of 1 done\n"
             "Its results: assay results --campaign c1\n");
   fake.watches = {{End(v1::VERDICT_FAILED)}};
   run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, HasSubstr("FAILED"));
+  EXPECT_THAT(run.out, EndsWith("It has no results. What became of its jobs: assay campaign show "
+                                "c1\n"));
 }
 
 TEST(WatchTest, SurvivesARestartOfTheCoordinator) {
