@@ -73,9 +73,9 @@ class Rendezvous {
   // `processes` may have pidfds: PEER_LOST as soon as one of them has ended.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
                                                 Duration timeout) = 0;
-  // As Peers::Heartbeats, after Accept failed: of the ranks that had come. They stay open as
-  // long as this lives.
-  virtual std::vector<PeerConnection> Heartbeats() const = 0;
+  // After Accept failed a connection to each rank that had come: that for heartbeats, or the other
+  // of one that had no more yet. They stay open as long as this lives.
+  virtual std::vector<PeerConnection> Arrived() const = 0;
 };
 
 // Listens on a free port of `address` (numeric, or a name of this host).

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -103,6 +104,7 @@ class ArrivedHosts {
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}
 
   void Add(const Caller& caller, const Socket& socket) {
+    NoticeSilentHost(socket);
     if (caller.purpose != Purpose::kHeartbeats) return;
     NoticeSilence(socket);
     if (hosts_.empty()) next_check_ = Clock::Real().Now() + rule_.interval;
@@ -173,25 +175,23 @@ Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived) {
+  const auto process_count = static_cast<std::ptrdiff_t>(watch.processes.size());
   std::vector<Pending> pending;
   ArrivedHosts hosts(watch.hosts);
   while (!callers.empty()) {
-    std::vector<pollfd> entries = {{listener.fd(), POLLIN, 0}};
-    for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
+    std::vector<pollfd> entries;
     for (const int process : watch.processes) entries.push_back({process, POLLIN, 0});
+    entries.push_back({listener.fd(), POLLIN, 0});
+    for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
     poll(entries.data(), entries.size(), PollMillis(std::min(deadline, hosts.next_check())));
-    if (Clock::Real().Now() >= deadline) {
-      return PeerTimeout("rank " + std::to_string(callers.begin()->rank) +
-                         " did not connect in time");
-    }
-    for (size_t i = pending.size() + 1; i < entries.size(); ++i) {
-      if (entries[i].revents != 0) return PeerLost("a rank ended before all had connected");
-    }
-    ASSAY_RETURN_IF_ERROR(hosts.Check());
+    const bool late = Clock::Real().Now() >= deadline;
+    const bool left = std::any_of(entries.begin(), entries.begin() + process_count,
+                                  [](const pollfd& process) { return process.revents != 0; });
+    // Whoever is there by now has come, however late this rank looks.
+    AcceptAllWaiting(listener, &pending);
     std::vector<Pending> still_pending;
-    for (size_t i = 0; i < pending.size(); ++i) {
-      Pending& one = pending[i];
-      if (entries[i + 1].revents != 0 && !Advance(&one)) continue;
+    for (Pending& one : pending) {
+      if (!Advance(&one)) continue;
       if (one.said.size() < kGreetingSize) {
         still_pending.push_back(std::move(one));
         continue;
@@ -204,7 +204,13 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
       arrived->emplace(*caller, std::move(one.socket));
     }
     pending = std::move(still_pending);
-    if (entries[0].revents != 0) AcceptAllWaiting(listener, &pending);
+    if (callers.empty()) break;
+    if (late) {
+      return PeerTimeout("rank " + std::to_string(callers.begin()->rank) +
+                         " did not connect in time");
+    }
+    if (left) return PeerLost("a rank ended before all had connected");
+    ASSAY_RETURN_IF_ERROR(hosts.Check());
   }
   return Status::Ok();
 }

@@ -54,7 +54,8 @@ struct AcceptWatch {
   HeartbeatRule hosts;
 };
 
-// Waits until each of `callers` has connected to `listener` and greeted. Strangers,
+// Waits until each of `callers` has connected to `listener` and greeted; what is there when the
+// wait ends still counts. Strangers,
 // wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
 // The error names the lowest rank that is missing, or that of the gang's nonce which greets
 // in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that came.

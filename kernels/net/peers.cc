@@ -157,10 +157,13 @@ class TcpRendezvous : public Rendezvous {
     return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(arrived_)));
   }
 
-  std::vector<PeerConnection> Heartbeats() const override {
+  std::vector<PeerConnection> Arrived() const override {
     std::vector<PeerConnection> connections;
-    for (const auto& [caller, socket] : arrived_) {
-      if (caller.purpose == Purpose::kHeartbeats) connections.push_back({caller.rank, socket.fd()});
+    for (const auto& [caller, socket] : arrived_) {  // Of a rank that for heartbeats comes last.
+      if (connections.empty() || connections.back().rank != caller.rank) {
+        connections.push_back({caller.rank, -1});
+      }
+      connections.back().fd = socket.fd();
     }
     return connections;
   }

@@ -243,7 +243,7 @@ class Session {
       if (ErringRankOf(why.message())) absent_.absent = {0};
       return;
     }
-    const std::vector<PeerConnection> arrived = rendezvous->Heartbeats();
+    const std::vector<PeerConnection> arrived = rendezvous->Arrived();
     absent_ = ContactsOf(arrived);
     for (int rank = 1; rank < start_.world_size(); ++rank) {
       const bool came = std::any_of(arrived.begin(), arrived.end(),

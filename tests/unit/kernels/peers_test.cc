@@ -2,13 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <atomic>
 #include <future>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "common/subprocess.h"
 #include "kernels/net/contacts.h"
 #include "kernels/net/greeting.h"
 #include "tests/unit/kernels/gang.h"
@@ -170,15 +175,79 @@ TEST(Peers, ARankHasComeWhenBothOfItsConnectionsHave) {
 TEST(Peers, WhoHadComeWhenTheMeetingFailedIsKnown) {
   auto rendezvous = ListenForPeers("127.0.0.1");
   ASSERT_TRUE(rendezvous.ok());
-  EXPECT_TRUE((*rendezvous)->Heartbeats().empty());
+  EXPECT_TRUE((*rendezvous)->Arrived().empty());
   auto came =
       std::async(std::launch::async, [&] { return JoinPeers((*rendezvous)->token(), 2, 3, 10s); });
   EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), "PEER_TIMEOUT");
   const auto rank2 = came.get();
   ASSERT_TRUE(rank2.ok()) << rank2.status();
-  EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).heard, ElementsAre(2));
-  EXPECT_THAT(ContactsOf((*rendezvous)->Heartbeats()).silent, ElementsAre());
+  EXPECT_THAT(ContactsOf((*rendezvous)->Arrived()).heard, ElementsAre(2));
+  EXPECT_THAT(ContactsOf((*rendezvous)->Arrived()).silent, ElementsAre());
   EXPECT_THAT(ContactsOf((*rank2)->Heartbeats()).heard, ElementsAre(0));
+}
+
+// As those that knock while this rank is stopped and the time runs out.
+class GreetingThatWaits : public testing::Test {
+ protected:
+  // It is in this rank's hands when this returns.
+  void Greet(const Caller& caller) {
+    const bool messages = caller.purpose == Purpose::kMessages;
+    const std::string greeting = (messages ? "assay-rank/3 " : "assay-beat/3 ") + point_.nonce +
+                                 "0000000" + std::to_string(caller.rank);
+    auto socket = ConnectTo(point_.host, point_.port, Clock::Real().Now() + 5s);
+    ASSERT_TRUE(socket.ok()) << socket.status();
+    ASSERT_TRUE(SendAll(*socket, greeting.data(), greeting.size(), Clock::Real().Now() + 5s).ok());
+    for (int unread = 1; unread != 0;) ASSERT_EQ(ioctl(socket->fd(), SIOCOUTQ, &unread), 0);
+    callers_.push_back(*std::move(socket));
+  }
+
+  Status Accept(const std::set<Caller>& callers, Duration timeout) {
+    return AcceptCallers(*listener_, point_.nonce, callers, watch_, Clock::Real().Now() + timeout,
+                         &arrived_);
+  }
+
+  static constexpr Caller kFirst = {1, Purpose::kMessages};
+  static constexpr Caller kSecond = {2, Purpose::kMessages};
+  MeetingPoint point_{"127.0.0.1", 0, std::string(32, 'a')};
+  Result<Socket> listener_ = ListenOn(point_.host, &point_.port);
+  std::vector<Socket> callers_;
+  AcceptWatch watch_;
+  std::map<Caller, Socket> arrived_;
+};
+
+TEST_F(GreetingThatWaits, CountsWhenTheTimeIsOver) {
+  Greet(kFirst);
+  Greet(kSecond);
+  const Status all = Accept({kFirst, kSecond}, 0s);
+  EXPECT_TRUE(all.ok()) << all;
+  Greet(kFirst);
+  EXPECT_EQ(Accept({kFirst, kSecond}, 0s).message(), "rank 2 did not connect in time");
+}
+
+TEST_F(GreetingThatWaits, CountsWhenTheJobIsEnded) {
+  auto end = MakePipe();
+  end->write.Close();
+  watch_.processes = {end->read.get()};
+  Greet(kSecond);
+  EXPECT_EQ(Accept({kFirst, kSecond}, 5s).reason(), "PEER_LOST");
+  EXPECT_EQ(arrived_.count(kSecond), 1u);
+  Greet(kFirst);
+  EXPECT_TRUE(Accept({kFirst}, 5s).ok());
+}
+
+TEST(Peers, ARankThatHasBegunToComeIsNoneThatNeverCame) {
+  auto rendezvous = ListenForPeers("127.0.0.1");
+  ASSERT_TRUE(rendezvous.ok());
+  const auto point = MeetingPoint::Parse((*rendezvous)->token());
+  auto one = std::async(std::launch::async, [&] {
+    return ConnectAndGreet(*point, {1, Purpose::kMessages}, Clock::Real().Now() + 5s);
+  });
+  EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), "PEER_TIMEOUT");
+  EXPECT_TRUE(one.get().ok());
+  const std::vector<PeerConnection> arrived = (*rendezvous)->Arrived();
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_EQ(arrived[0].rank, 1);
+  EXPECT_THAT(ContactsOf(arrived).heard, ElementsAre(1));
 }
 
 TEST(Peers, ARankZeroThatIsStoppedIsNamedAndNotItsLink) {
