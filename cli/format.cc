@@ -54,6 +54,19 @@ std::string FormatSignificant(double value, int digits) {
   return FormatFixed(value, std::min(std::max(digits - 1 - magnitude, 0), 12));
 }
 
+bool IsCount(std::string_view unit) {
+  constexpr std::array<std::string_view, 2> kCounts = {"registers", "segments"};
+  return std::find(kCounts.begin(), kCounts.end(), unit) != kCounts.end();
+}
+
+std::string FormatNumber(double value, std::string_view unit, int digits) {
+  std::string text = FormatSignificant(value, digits);
+  if (!IsCount(unit) || text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string FormatFixed(double value, int decimals) {
   std::array<char, 400> text{};
   std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
@@ -71,7 +84,7 @@ Quantity FormatQuantity(double value, std::string_view unit) {
   const double size = std::fabs(value);
   const std::optional<SplitUnit> split = Split(unit);
   if (!split || !std::isfinite(value) || size == 0 || (size >= 0.1 && size < 10'000)) {
-    return {FormatSignificant(value, kDigits), std::string(unit)};
+    return {FormatNumber(value, unit, kDigits), std::string(unit)};
   }
   const Prefix* best = &kPrefixes.front();
   for (const Prefix& prefix : kPrefixes) {

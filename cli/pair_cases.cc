@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "cli/format.h"
 #include "cli/pair_fit.h"
 #include "cli/pairs_view.h"
 #include "cli/result_marks.h"
@@ -347,7 +348,8 @@ PairCase Numbered(const CaseKey& key, const CaseData& data, const Sorted& sorted
     measured.cells.push_back(CellOf(value, number(pair.first), number(pair.second)));
     values.push_back(measured.cells.back().value);
   }
-  measured.analysis = AnalyzePairs(names.size(), values, {measured.higher_is_better, threshold});
+  measured.analysis = AnalyzePairs(names.size(), values,
+                                   {measured.higher_is_better, threshold, IsCount(measured.unit)});
   // Retries of one pair that failed alike are one failure.
   std::set<std::tuple<size_t, size_t, bool, PairFailureKind>> said;
   for (const FailedCase& failed : sorted.failures) {

@@ -18,7 +18,10 @@ std::string Percent(double part, int decimals) { return FormatFixed(100 * part, 
 // A deficit, or the noise: relative, or in the values' unit.
 std::string Amount(const PairCase& measured, double deficit, int decimals = 0) {
   if (!measured.analysis.additive) return Percent(deficit, decimals);
-  return FormatSignificant(deficit, 3) + (measured.unit.empty() ? "" : " " + measured.unit);
+  const std::string number = FormatNumber(deficit, measured.unit, 3);
+  if (measured.unit.empty()) return number;
+  const bool one = IsCount(measured.unit) && number == "1";
+  return number + " " + measured.unit.substr(0, measured.unit.size() - (one ? 1 : 0));
 }
 
 const char* Below(const PairCase& measured) {
@@ -105,8 +108,9 @@ std::string WhyDoubtful(const PairCase& measured, const BadLink& doubtful) {
   const PairCell* cell = CellBetween(measured, doubtful.from, doubtful.to);
   if (cell == nullptr) cell = CellBetween(measured, doubtful.to, doubtful.from);
   if (cell == nullptr || !cell->interval) return "it is a single number without an interval";
-  return "the 95% interval of its own value is " + FormatSignificant(cell->interval->first, 4) +
-         " to " + FormatSignificant(cell->interval->second, 4) + " " + measured.unit;
+  return "the 95% interval of its own value is " +
+         FormatNumber(cell->interval->first, measured.unit, 4) + " to " +
+         FormatNumber(cell->interval->second, measured.unit, 4) + " " + measured.unit;
 }
 
 void AddDoubtful(const PairCase& measured, std::vector<std::string>& findings) {
@@ -228,10 +232,12 @@ std::string NotJudged(const PairCase& measured) {
   const PairValue& bad = measured.higher_is_better ? low : high;
   const PairValue& good = measured.higher_is_better ? high : low;
   // Nothing is a percentage of zero.
-  if (pairs > 1 && good.value > 0) {
-    const double deficit =
-        measured.higher_is_better ? 1 - bad.value / good.value : bad.value / good.value - 1;
-    text = PairName(measured, bad.from, bad.to, false) + " is " + Percent(deficit, 0) +
+  const bool additive = measured.analysis.additive;
+  if (pairs > 1 && (good.value > 0 || additive)) {
+    const double deficit = additive                    ? bad.value - good.value
+                           : measured.higher_is_better ? 1 - bad.value / good.value
+                                                       : bad.value / good.value - 1;
+    text = PairName(measured, bad.from, bad.to, false) + " is " + Amount(measured, deficit) +
            Below(measured) + PairName(measured, good.from, good.to, false) + ". ";
   }
   if (measured.nodes.size() < kMinNodes) {
@@ -263,7 +269,8 @@ std::string NothingFound(const PairCase& measured) {
   if (!analysis.last_node || !analysis.last_link) return text;
   const auto [low, high] = LowestAndHighest(measured);
   if (low.value == high.value) {
-    return text + " All have " + FormatSignificant(low.value, 4) + " " + measured.unit + ".";
+    return text + " All have " + FormatNumber(low.value, measured.unit, 4) + " " + measured.unit +
+           ".";
   }
   const BadNode& node = *analysis.last_node;
   const BadLink& link = *analysis.last_link;
@@ -276,37 +283,42 @@ std::string NothingFound(const PairCase& measured) {
 
 // Nothing is as bad as that: a bandwidth below zero, a latency of thousands of times the others'.
 bool IsBeyond(const PairCase& measured, double limit) {
+  if (measured.analysis.additive) return false;
   constexpr double kRoundsToAll = 0.995;
   constexpr double kThousandfold = 999;
   return limit >= (measured.higher_is_better ? kRoundsToAll : kThousandfold);
 }
 
 // "85%"; of what is far above the others "24 times the others'".
-std::string LimitText(double limit) {
+std::string LimitText(const PairCase& measured, double limit) {
   constexpr double kTenMore = 10;
-  if (limit < kTenMore) return Percent(limit, 0);
+  if (limit < kTenMore || measured.analysis.additive) return Amount(measured, limit);
   return FormatFixed(1 + limit, 0) + " times the others'";
 }
 
 // What the noise hides, where that is more than was asked for.
 std::string NoiseText(const PairCase& measured) {
   const PairAnalysis& analysis = measured.analysis;
-  constexpr double kNoticeable = 1.01;
-  if (analysis.additive || !analysis.last_link ||
-      analysis.link_limit < kNoticeable * measured.threshold) {
-    return "";
-  }
+  if (!NoiseHides(measured)) return "";
   const bool no_node = IsBeyond(measured, analysis.node_limit);
   const bool no_link = IsBeyond(measured, analysis.link_limit);
-  const std::string node = "a node is named from " + LimitText(analysis.node_limit) + " on";
-  std::string hidden = node + " and a link from " + LimitText(analysis.link_limit) + " on only";
+  const std::string node =
+      "a node is named from " + LimitText(measured, analysis.node_limit) + " on";
+  std::string hidden =
+      node + " and a link from " + LimitText(measured, analysis.link_limit) + " on only";
   if (no_link) hidden = no_node ? "no node and no link can be named" : node + " only and no link";
-  return "Pairs scatter by up to " + Percent(analysis.noise, 1) + ", so that " + hidden +
+  return "Pairs scatter by up to " + Amount(measured, analysis.noise, 1) + ", so that " + hidden +
          "; more `repetitions` in the campaign tell " +
          (no_node && no_link ? "them." : "smaller ones.");
 }
 
 }  // namespace
+
+bool NoiseHides(const PairCase& measured) {
+  constexpr double kNoticeable = 1.01;
+  const PairAnalysis& analysis = measured.analysis;
+  return analysis.last_link && analysis.link_limit >= kNoticeable * analysis.threshold;
+}
 
 std::vector<std::string> PairFindings(const PairCase& measured) {
   const PairAnalysis& analysis = measured.analysis;

@@ -55,11 +55,12 @@ class Analysis {
       sum += value.value;
       any_zero = any_zero || value.value == 0;
     }
-    result_.additive = !rule.higher_is_better && any_zero;
+    result_.additive = !rule.higher_is_better && (any_zero || rule.counts);
     if (result_.additive && sum > 0) scale_ = sum / static_cast<double>(values_.size());
     bar_ = result_.additive        ? rule.threshold
            : rule.higher_is_better ? -std::log1p(-rule.threshold)
                                    : std::log1p(rule.threshold);
+    result_.threshold = Deficit(-bar_);
   }
 
   PairAnalysis Run() {

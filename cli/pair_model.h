@@ -7,7 +7,8 @@
 //
 // Zero has no logarithm. Where higher is better, zero is a pair that carries nothing: it is
 // bad, and not part of the fit. Where lower is better (a count of errors), zero is as good as
-// can be: the model is then of the values themselves, and deficits are in their unit.
+// can be: the model is then of the values themselves, and deficits are in their unit. So it is of
+// all counts, zeros among them or not.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,7 @@ struct PairRule {
   bool higher_is_better = true;
   // By how much worse something must be to be called bad, beyond the noise.
   double threshold = 0.10;
+  bool counts = false;  // Segments, errors: they differ by so many.
 };
 
 enum class NodeSide { kBoth, kSending, kReceiving };
@@ -68,6 +70,8 @@ struct PairAnalysis {
   std::vector<size_t> unjudged_nodes;
   // Relative standard deviation of a pair around the model.
   double noise = 0;
+  // The rule's threshold as a deficit: of an additive model that part of the mean.
+  double threshold = 0;
   // The smallest deficits of a node (with the most links there are) and of a link that would be
   // named: the threshold, or what the noise hides.
   double node_limit = 0;

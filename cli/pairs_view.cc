@@ -80,7 +80,7 @@ MarkedCell MarkedCellAt(const PairCase& measured, size_t row, size_t column,
     const bool unsupported = failure->kind == PairFailureKind::kUnsupported;
     return {unsupported ? "unsupported" : "failed", "", unsupported ? Tone::kDim : Tone::kBad};
   }
-  MarkedCell marked{FormatSignificant(cell->value.value, 4), "", Tone::kPlain};
+  MarkedCell marked{FormatNumber(cell->value.value, measured.unit, 4), "", Tone::kPlain};
   const std::string verdict = PairVerdict(measured, cell->value.from, cell->value.to);
   if (verdict.starts_with("bad")) {
     used.bad = true;

@@ -91,6 +91,10 @@ std::string PairVerdict(const PairCase& measured, size_t from, size_t to);
 // Whether an answer can be had of the case, "nothing stands out" above all.
 PairJudgement JudgementOf(const PairCase& measured);
 
+// Whether the pairs scatter so much that a link, or even a node, that is worse by the threshold
+// need not be named.
+bool NoiseHides(const PairCase& measured);
+
 // What stands out, a sentence each: "node c: 43% below the others on all of its 6 links". Of
 // what cannot be judged it says so, how much is measured and what to do.
 std::vector<std::string> PairFindings(const PairCase& measured);

@@ -25,6 +25,15 @@ TEST(FormatTest, QuantitiesMoveToTheFittingPrefix) {
   EXPECT_EQ(FormatQuantity(0.001, "widgets").ToString(), "0.001000 widgets");
 }
 
+TEST(FormatTest, CountsHaveNoDecimalsThatSayNothing) {
+  EXPECT_EQ(FormatQuantity(3, "segments").ToString(), "3 segments");
+  EXPECT_EQ(FormatQuantity(12.5, "segments").ToString(), "12.5 segments");
+  EXPECT_EQ(FormatQuantity(120, "segments").ToString(), "120 segments");
+  EXPECT_EQ(FormatQuantity(123456, "segments").ToString(), "123456 segments");
+  EXPECT_EQ(FormatQuantity(0.5, "segments").ToString(), "0.5 segments");
+  EXPECT_EQ(FormatQuantity(3, "s").ToString(), "3.000 s");
+}
+
 TEST(FormatTest, NumbersThatAreNone) {
   EXPECT_EQ(FormatQuantity(std::nan(""), "GB/s").number, "nan");
   EXPECT_EQ(FormatQuantity(std::numeric_limits<double>::infinity(), "GB/s").number, "inf");

@@ -220,8 +220,31 @@ TEST(PairsViewTest, AZeroIsShownAndTheWorst) {
     RunOf(counts, "a", other).mutable_measurements(0)->set_median(4);
   }
   EXPECT_THAT(PairFindings(PairCases(counts, {}, kThreshold)[0]),
-              testing::Contains(HasSubstr("node a: 4.00 segments above the others on all of its 3 "
+              testing::Contains(HasSubstr("node a: 4 segments above the others on all of its 3 "
                                           "links")));
+}
+
+// "900% above the others" says nothing of segments that were sent again.
+TEST(PairsViewTest, CountsStayCountsWhereNoneIsZero) {
+  const auto counts = [](const std::string& nodes, double bad) {
+    auto results = EveryPair(nodes, [&](const std::string& a, const std::string& b) {
+      return a == "a" ? bad : b == "c" ? 2.5 : 2.0;
+    });
+    for (v1::StoredResult& result : results) {
+      v1::Measurement& measured = *result.mutable_case_result()->mutable_measurements(0);
+      measured.set_metric("retransmits");
+      measured.set_unit("segments");
+      measured.set_direction(v1::DIRECTION_LOWER_IS_BETTER);
+    }
+    return PairCases(results, {}, kThreshold);
+  };
+  const auto five = counts("abcde", 20);
+  EXPECT_EQ(PairFindings(five[0])[0], "node a: 18 segments above the others on all of its 4 links");
+  EXPECT_THAT(PairsText(five, {}), HasSubstr("\nb     20!    -   2.5    2    2\n"));
+  EXPECT_EQ(PairFindings(counts("abcde", 3)[0])[0],
+            "node a: 1 segment above the others on all of its 4 links");
+  EXPECT_THAT(PairFindings(counts("abc", 20)[0]),
+              ElementsAre(HasSubstr("a-c is 17.5 segments above b-c. ")));
 }
 
 TEST(PairsViewTest, AMissingDirectionIsSaidAndTheOthersStayApart) {
@@ -415,6 +438,12 @@ TEST(PairsViewTest, NoiseThatHidesMuchIsToldInWordsThatMeanSomething) {
                 "a node is named from 422% on and a link from 27 times the others' on only; "
                 "more `repetitions` in the campaign tell smaller ones.");
   EXPECT_THAT(told(false, 1e5, 1e10), HasSubstr("no node and no link can be named"));
+  measured.unit = "segments";
+  measured.analysis.additive = true;
+  EXPECT_EQ(told(false, 2, 1234.5),
+            "Pairs scatter by up to 0.5 segments, so that a node is named from 2 segments on and a "
+            "link from 1234 segments on only; more `repetitions` in the campaign tell smaller "
+            "ones.");
 }
 
 TEST(PairsViewTest, AnUnknownMetricIsToldTheKnownOnes) {
