@@ -126,10 +126,8 @@ ExitCode Pairs(Context& context, const PairsOptions& options) {
       break;
   }
   if (std::any_of(cases.begin(), cases.end(), AnyBad)) return kExitFailed;
-  const bool whole = std::all_of(cases.begin(), cases.end(), [](const PairCase& measured) {
-    return JudgementOf(measured) == PairJudgement::kWhole;
-  });
-  return whole && !cases.empty() ? kExitDone : kExitUndecided;
+  const bool clear = std::all_of(cases.begin(), cases.end(), IsClear);
+  return clear && !cases.empty() ? kExitDone : kExitUndecided;
 }
 
 }  // namespace

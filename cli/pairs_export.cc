@@ -117,6 +117,8 @@ Json CaseJson(const PairCase& measured) {
                  {"noise", analysis.noise},
                  {"node_limit", analysis.node_limit},
                  {"link_limit", analysis.link_limit},
+                 {"noise_hides", NoiseHides(measured)},
+                 {"clear", IsClear(measured)},
                  {"pairs", Json::array()}};
   for (size_t i = 0; i < measured.cells.size(); ++i) {
     object["pairs"].push_back(CellJson(measured, i));

@@ -200,6 +200,13 @@ PairJudgement JudgementOf(const PairCase& measured) {
                                                    : PairJudgement::kPartial;
 }
 
+bool IsClear(const PairCase& measured) {
+  const PairAnalysis& analysis = measured.analysis;
+  return JudgementOf(measured) == PairJudgement::kWhole && !AnyBad(measured) &&
+         !NoiseHides(measured) && analysis.doubtful_nodes.empty() &&
+         analysis.doubtful_links.empty();
+}
+
 std::string PairsText(const std::vector<PairCase>& cases, const Style& style) {
   std::string text;
   Marks marks;

@@ -95,6 +95,10 @@ PairJudgement JudgementOf(const PairCase& measured);
 // need not be named.
 bool NoiseHides(const PairCase& measured);
 
+// Whether it is known that nothing is worse by the threshold: every pair is judged, none is named,
+// and neither the noise nor a value's own uncertainty leaves it open.
+bool IsClear(const PairCase& measured);
+
 // What stands out, a sentence each: "node c: 43% below the others on all of its 6 links". Of
 // what cannot be judged it says so, how much is measured and what to do.
 std::vector<std::string> PairFindings(const PairCase& measured);
