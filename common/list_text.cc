@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace assay {
+namespace {
+
+constexpr size_t kMostRanks = 16;
+
+}  // namespace
 
 std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t unnamed) {
   const bool one_more = unnamed == 0 && parts.size() == most + 1;
@@ -14,8 +19,13 @@ std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t 
 }
 
 std::string RankList(const std::vector<std::string>& numbers) {
-  constexpr size_t kMost = 16;
-  return (numbers.size() == 1 ? "rank " : "ranks ") + JoinSome(numbers, kMost);
+  return (numbers.size() == 1 ? "rank " : "ranks ") + JoinSome(numbers, kMostRanks);
+}
+
+std::string EachRank(const std::set<int>& ranks) {
+  std::vector<std::string> names;
+  for (const int rank : ranks) names.push_back("rank " + std::to_string(rank));
+  return JoinSome(names, kMostRanks);
 }
 
 }  // namespace assay

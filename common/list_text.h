@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,5 +14,8 @@ std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t 
 
 // "rank 1", "ranks 0, 2, 3": of ranks' numbers, of which there is one at least; sixteen are named.
 std::string RankList(const std::vector<std::string>& numbers);
+
+// "rank 0, rank 2": where each may get its node behind it.
+std::string EachRank(const std::set<int>& ranks);
 
 }  // namespace assay

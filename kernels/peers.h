@@ -25,8 +25,8 @@ struct PeerConnection {
 
 // One rank's end. Every operation is called by all ranks, in the same order, by
 // one thread each. UNAVAILABLE (reason PEER_LOST) names the rank whose connection
-// ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) the rank that was waited for; after an
-// error the gang is over.
+// ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) the ranks that were waited for, the lowest first;
+// after an error the gang is over.
 class Peers {
  public:
   virtual ~Peers() = default;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <vector>
 
 #include "agent/core/peer_node.h"
+#include "common/list_text.h"
 
 namespace assay::agent {
 namespace {
@@ -19,6 +21,13 @@ std::set<int> NodesOf(const Ranks& ranks, int own, const v1::JobSpec& spec) {
     if (node && *node != own) nodes.insert(*node);
   }
   return nodes;
+}
+
+std::string NamesOf(const std::set<int>& nodes, const v1::JobSpec& spec) {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> names;
+  for (const int node : nodes) names.push_back(spec.node_names(node));
+  return JoinSome(names, kMost);
 }
 
 }  // namespace
@@ -41,9 +50,12 @@ std::optional<CutOff> FindCutOff(const v1::RunnerAborted& aborted, int rank,
   const size_t others = static_cast<size_t>(spec.node_names_size()) - 1;
   const std::string here = "node " + spec.node_names(*own);
   if (!heard.empty()) {
-    return CutOff{first, "node " + spec.node_names(first) + " is cut off from the gang: " + here +
-                             " hears " + std::to_string(heard.size()) + " of the " +
-                             std::to_string(others) + " others, and not it"};
+    const std::set<int>& away = silent.empty() ? absent : silent;
+    const bool one = away.size() == 1;
+    return CutOff{first, (one ? "node " : "nodes ") + NamesOf(away, spec) + (one ? " is" : " are") +
+                             " cut off from the gang: " + here + " hears " +
+                             std::to_string(heard.size()) + " of the " + std::to_string(others) +
+                             " others, and not " + (one ? "it" : "them")};
   }
   const bool late_and_one_silent = silent.size() == 1 && !absent.empty();
   if (others > 1 && silent.size() + absent.size() == others && !late_and_one_silent) {

@@ -19,8 +19,8 @@ struct CutOff {
 // What `rank` of the gang knows when it gives up for another's loss; nullopt if no other node
 // is silent. A node whose network is dead is silent to all others and finds all others silent,
 // so that a rank which finds one silent is as likely to be cut off itself. Hence
-//   it hears another node                 the silent one is cut off, the first of several; else
-//                                         the first that never came
+//   it hears another node                 the silent ones are cut off, else those that never
+//                                         came; the first of them is to blame
 //   all others, two or more, are silent   its own node is cut off
 //   or never came
 //   the same, but one had come alone and  either: the two do not reach each other. The one that is

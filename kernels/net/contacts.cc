@@ -20,15 +20,18 @@ std::optional<Duration> SilenceOf(int fd) {
   return std::chrono::milliseconds(std::min(info.tcpi_last_data_recv, info.tcpi_last_ack_recv));
 }
 
+std::string SecondsText(Duration time) {
+  return NumberText(std::chrono::duration<double>(time).count()) + " s";
+}
+
 Status HostLost(int rank, Duration silence) {
   return PeerTimeout("rank " + std::to_string(rank) + ": its host has not answered for " +
-                     NumberText(std::chrono::duration<double>(silence).count()) + " s");
+                     SecondsText(silence));
 }
 
 Status RankStopped(int rank, Duration silence) {
   return PeerTimeout("rank " + std::to_string(rank) + " has not answered for " +
-                     NumberText(std::chrono::duration<double>(silence).count()) +
-                     " s: its process is stopped, or its host hangs");
+                     SecondsText(silence) + ": its process is stopped, or its host hangs");
 }
 
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats) {

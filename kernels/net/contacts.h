@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/clock.h"
@@ -26,6 +27,9 @@ inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 // of its kernel included; of one that has ended until it is closed here. nullopt if the kernel
 // does not tell.
 std::optional<Duration> SilenceOf(int fd);
+
+// "15 s", "0.3 s".
+std::string SecondsText(Duration time);
 
 // PEER_TIMEOUT for a rank of whose host nothing has come for `silence`.
 Status HostLost(int rank, Duration silence);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/list_text.h"
 #include "common/units.h"
 #include "kernels/net/contacts.h"
 
@@ -95,6 +96,15 @@ void AcceptAllWaiting(const Socket& listener, std::vector<Pending>* pending) {
     if (pending->size() == kMaxPending) pending->erase(pending->begin());
     pending->push_back({std::move(accepted).value(), ""});
   }
+}
+
+Status NotConnected(const std::set<Caller>& missing) {
+  std::set<int> ranks;
+  for (const Caller& caller : missing) ranks.insert(caller.rank);
+  const int first = *ranks.begin();
+  ranks.erase(first);
+  return PeerTimeout("rank " + std::to_string(first) + " did not connect in time" +
+                     (ranks.empty() ? "" : ", nor did " + EachRank(ranks)));
 }
 
 // The hosts of ranks that have come. Until all have nobody speaks to them, and they give this
@@ -205,10 +215,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     }
     pending = std::move(still_pending);
     if (callers.empty()) break;
-    if (late) {
-      return PeerTimeout("rank " + std::to_string(callers.begin()->rank) +
-                         " did not connect in time");
-    }
+    if (late) return NotConnected(callers);
     if (left) return PeerLost("a rank ended before all had connected");
     ASSAY_RETURN_IF_ERROR(hosts.Check());
   }

@@ -57,8 +57,9 @@ struct AcceptWatch {
 // Waits until each of `callers` has connected to `listener` and greeted; what is there when the
 // wait ends still counts. Strangers,
 // wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
-// The error names the lowest rank that is missing, or that of the gang's nonce which greets
-// in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that came.
+// The error names the ranks that are missing, the lowest first, or that of the gang's nonce which
+// greets in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that
+// came.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "common/list_text.h"
 #include "kernels/net/contacts.h"
 #include "kernels/net/socket.h"
 
@@ -87,16 +88,32 @@ void PeerWatch::Listen() {
 
 Status PeerWatch::Lost() const {
   for (const Watched& one : watched_) {
-    ASSAY_RETURN_IF_ERROR(LostHost(one));
-    if (one.ended && report_ends_) {
-      return PeerLost("rank " + std::to_string(one.rank) +
-                      ": its connection ended while the gang ran");
-    }
-    if (!one.ended && one.silent >= one.patience) {
-      return RankStopped(one.rank, one.patience * rule_.interval);
-    }
+    const Status lost = LossOf(one);
+    if (!lost.ok()) return Status(lost.code(), lost.reason(), lost.message() + AlsoSilent(one));
   }
   return Status::Ok();
+}
+
+Status PeerWatch::LossOf(const Watched& one) const {
+  ASSAY_RETURN_IF_ERROR(LostHost(one));
+  if (one.ended && report_ends_) {
+    return PeerLost("rank " + std::to_string(one.rank) +
+                    ": its connection ended while the gang ran");
+  }
+  const bool stopped = !one.ended && one.silent >= one.patience;
+  return stopped ? RankStopped(one.rank, one.patience * rule_.interval) : Status::Ok();
+}
+
+// What has befallen several ranks seldom did so within the same beat.
+std::string PeerWatch::AlsoSilent(const Watched& lost) const {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> others;
+  for (const Watched& one : watched_) {
+    if (&one == &lost || one.ended || one.silent <= one.patience / 2) continue;
+    others.push_back("rank " + std::to_string(one.rank) + " for " +
+                     SecondsText(one.silent * rule_.interval));
+  }
+  return others.empty() ? "" : "; also silent: " + JoinSome(others, kMost);
 }
 
 // Both ends of a link that is cut see each other silent: which of them is at fault is for those

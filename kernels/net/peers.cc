@@ -9,6 +9,7 @@
 
 #include "common/framing.h"
 #include "common/leading_rank.h"
+#include "common/list_text.h"
 #include "kernels/net/contacts.h"
 #include "kernels/net/greeting.h"
 #include "kernels/net/socket.h"
@@ -127,7 +128,11 @@ class TcpPeers : public Peers {
       }
       if (missing.empty()) return received;
       if (Clock::Real().Now() >= deadline) {
-        return NameRank(*missing.begin(), PeerTimeout("no answer in time"));
+        const int first = *missing.begin();
+        missing.erase(first);
+        return NameRank(first,
+                        PeerTimeout("no answer in time" +
+                                    (missing.empty() ? "" : ", nor of " + EachRank(missing))));
       }
       poll(entries.data(), entries.size(), PollMillis(deadline));
     }

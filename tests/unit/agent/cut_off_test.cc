@@ -24,10 +24,12 @@ TEST(CutOffTest, WhoHearsAnotherNodeIsNotCutOffItself) {
             "node c is cut off from the gang: node a hears 2 of the 3 others, and not it");
 }
 
-TEST(CutOffTest, OfSeveralThatAreSilentTheFirstIsNamed) {
+TEST(CutOffTest, OfSeveralThatAreSilentTheFirstIsBlamedAndAllAreNamed) {
   const auto cut = FindCutOff(Saying({1}, {3, 2}), 0, GangOf(4, {"a", "b", "c", "d"}));
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->node, 2);
+  EXPECT_EQ(cut->message,
+            "nodes c, d are cut off from the gang: node a hears 1 of the 3 others, and not them");
 }
 
 TEST(CutOffTest, WhoHearsNoneOfSeveralIsCutOffItself) {

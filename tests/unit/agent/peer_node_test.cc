@@ -20,6 +20,9 @@ TEST(PeerNodeTest, NamesTheNodesOfAllRanks) {
   const v1::JobSpec gang = GangOf(3, {"a", "b", "c"});
   EXPECT_EQ(NamePeersNodes("case 0: rank 1: exchange with rank 2: no rank 3", gang),
             "case 0: rank 1 on node b: exchange with rank 2 on node c: no rank 3");
+  EXPECT_EQ(NamePeersNodes("rank 1 is silent; also silent: rank 0 for 14 s, rank 2 for 9 s", gang),
+            "rank 1 on node b is silent; also silent: rank 0 on node a for 14 s, rank 2 on node c "
+            "for 9 s");
 }
 
 TEST(PeerNodeTest, RanksAreNumberedNodeByNode) {

@@ -21,5 +21,12 @@ TEST(RankList, SaysOneOrSeveral) {
   EXPECT_EQ(RankList({"0", "3"}), "ranks 0, 3");
 }
 
+TEST(EachRank, NamesThemInOrder) {
+  EXPECT_EQ(EachRank({3, 1}), "rank 1, rank 3");
+  std::set<int> many;
+  for (int rank = 0; rank < 20; ++rank) many.insert(rank);
+  EXPECT_TRUE(EachRank(many).ends_with(", rank 15 and 4 more"));
+}
+
 }  // namespace
 }  // namespace assay

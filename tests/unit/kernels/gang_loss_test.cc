@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +17,9 @@ namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr int kNever = std::numeric_limits<int>::max();
 
@@ -93,6 +96,35 @@ TEST(PeerWatch, NamesTheRankThatIsSilentAndNoOther) {
     EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
     EXPECT_EQ(status.message(),
               "rank 2 has not answered for 0.3 s: its process is stopped, or its host hangs");
+    reported.set_value();
+  });
+}
+
+// As when both were stopped, one a little later.
+TEST(PeerWatch, NamesTheOthersThatAreSilentAsWell) {
+  std::promise<void> reported;
+  const std::shared_future<void> done = reported.get_future().share();
+  std::promise<void> sent;
+  RunGang(4, [&](std::unique_ptr<Peers> peers) {
+    if (peers->rank() != 0) {
+      const auto mine = peers->rank() == 1 ? peers->Heartbeats() : std::vector<PeerConnection>();
+      const PeerWatch watch(mine, [](const Status&) {}, {.interval = 1ms, .patience = kNever});
+      const char last = 'b';
+      if (peers->rank() == 3) {
+        EXPECT_EQ(send(peers->Heartbeats()[0].fd, &last, 1, 0), 1);
+        sent.set_value();
+      }
+      done.wait();
+      return;
+    }
+    sent.get_future().wait();
+    std::promise<Status> lost;
+    const PeerWatch watch(peers->Heartbeats(),
+                          [&](const Status& status) { lost.set_value(status); },
+                          {.interval = 10ms, .patience = 30});
+    const std::string message = lost.get_future().get().message();
+    EXPECT_THAT(message, StartsWith("rank 2 has not answered for 0.3 s: "));
+    EXPECT_THAT(message, ContainsRegex("hangs; also silent: rank 3 for 0[.][0-9]+ s$"));
     reported.set_value();
   });
 }
