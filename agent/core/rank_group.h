@@ -104,7 +104,7 @@ class RankGroup {
   void Suspect(Telling telling, v1::Failure failure);
   void End();
   bool AllGone() const;
-  // From the token on until a rank begins its first case.
+  // From the token on until rank 0 says that all have met.
   bool Meeting() const {
     return phase_ == Phase::kRunning && !last_case_ && options_.spec.world_size() > 1;
   }

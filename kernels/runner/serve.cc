@@ -165,6 +165,13 @@ class Session {
     if (!WriteFrame(events_fd_, event.SerializeAsString()).ok()) _exit(kExitStopped);
   }
 
+  static v1::RunnerEvent Started(int case_index, const std::string& phase) {
+    v1::RunnerEvent event;
+    event.mutable_case_started()->set_case_index(case_index);
+    event.mutable_case_started()->set_phase(phase);
+    return event;
+  }
+
   Status Begin() {
     v1::RunnerCommand command = commands_.Next();
     if (!command.has_start()) return InvalidArgument("the first command must be `start`");
@@ -222,6 +229,10 @@ class Session {
       return PeerTimeout("the job was ended before all ranks had come");
     }
     commands_.ExitAtEnd();
+    // Rank 0 alone knows when all have met.
+    if (rendezvous != nullptr && start_.cases_size() > 0) {
+      Send(Started(start_.cases(0).case_index(), "compare"));
+    }
     peers_ = std::move(*met);
     HeartbeatRule rule;
     // Rank 0 beats only when all have come.
@@ -359,12 +370,7 @@ class Session {
     context.advertise_address = start_.advertise_address();
     ExecuteOptions options;
     options.counters = start_.counters();
-    options.on_phase = [&](const std::string& phase) {
-      v1::RunnerEvent event;
-      event.mutable_case_started()->set_case_index(one.case_index());
-      event.mutable_case_started()->set_phase(phase);
-      Send(event);
-    };
+    options.on_phase = [&](const std::string& phase) { Send(Started(one.case_index(), phase)); };
     return ExecuteCase(*benchmark_, context, options);
   }
 

@@ -373,6 +373,16 @@ TEST_F(SupervisorTest, ATimeoutAtTheRendezvousTellsWhichRanksHadNotCome) {
             "for other ranks; not come: rank 1 on node b, rank 2 on node c");
 }
 
+TEST_F(SupervisorTest, ATimeoutAfterTheRendezvousSaysThatNobodyWasAwaited) {
+  v1::JobSpec spec = FirstOfNodes(2, Job("gang_compares", 2));
+  *spec.mutable_timeout() = ToProto(2s);
+  Launch(spec);
+  job_->Go(ready_.get_future().get());
+  EXPECT_EQ(Await().failure.value_or(v1::Failure()).message(),
+            "the job did not end within 2.0s, last seen in: case 11 (value=7), compare; not "
+            "finished: rank 0 on node host");
+}
+
 TEST_F(SupervisorTest, ANodeThatHearsNoOtherBlamesItself) {
   Launch(FirstOfNodes(3, Job("gang_cut_off", 3)));
   job_->Go(ready_.get_future().get());

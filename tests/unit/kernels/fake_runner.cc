@@ -52,6 +52,9 @@ const std::map<std::string, Behaviour>& Behaviours() {
        {"rank 0 writes to stderr and gives up: it lost rank 1", v1::RESOURCE_KIND_NETWORK}},
       {"gang_meets",
        {"rank 0 meets nobody, and says so at the end of stdin", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_compares",
+       {"rank 0 says that all have met, and waits for the end of stdin",
+        v1::RESOURCE_KIND_NETWORK}},
       {"gang_peer_late",
        {"a gang whose rank 1 never comes, while rank 0 hears the others",
         v1::RESOURCE_KIND_NETWORK}},
@@ -308,11 +311,15 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
   }
 }
 
-void RunCase(const v1::RunnerStart& start, const v1::BenchmarkCase& one) {
+void SendStarted(const v1::BenchmarkCase& one, const char* phase) {
   v1::RunnerEvent started;
   started.mutable_case_started()->set_case_index(one.case_index());
-  started.mutable_case_started()->set_phase("measure");
+  started.mutable_case_started()->set_phase(phase);
   Send(started);
+}
+
+void RunCase(const v1::RunnerStart& start, const v1::BenchmarkCase& one) {
+  SendStarted(one, "measure");
   const std::string& name = start.benchmark();
   Misbehave(name, start);
   usleep(static_cast<useconds_t>(Parameter(one, "millis") * 1000));
@@ -361,6 +368,11 @@ int Serve() {
     return 2;
   }
   if (name == "gang_meets") MissRanks(start.world_size());
+  if (name == "gang_compares") {
+    SendStarted(start.cases(0), "compare");
+    AwaitEndOfInput();
+    return 5;
+  }
   for (const v1::BenchmarkCase& one : start.cases()) RunCase(start, one);
   v1::RunnerEvent finished;
   finished.mutable_finished()->set_cases_run(start.cases_size());

@@ -35,6 +35,28 @@ TEST(RunnerGang, AGangMeetsThroughTheToken) {
   EXPECT_EQ(second.Wait().code, kExitDone);
 }
 
+// So that a job's timeout can tell whether ranks were still awaited.
+TEST(RunnerGang, RankZeroTellsWhenAllHaveMet) {
+  Rank first("serve");
+  Rank second("serve");
+  v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}});
+  start.mutable_start()->set_world_size(2);
+  first.Send(start);
+  start.mutable_start()->set_rank(1);
+  second.Send(start);
+  v1::RunnerCommand rendezvous;
+  rendezvous.mutable_rendezvous()->set_token(first.Next().ready().rendezvous_token());
+  EXPECT_TRUE(second.Next().has_ready());
+  first.Send(rendezvous);
+  second.Send(rendezvous);
+  const v1::RunnerCaseStarted met = first.NextOfAnyKind().case_started();
+  EXPECT_EQ(met.case_index(), 10);
+  EXPECT_EQ(met.phase(), "compare");
+  EXPECT_EQ(first.NextOfAnyKind().case_started().phase(), "verify");
+  // It may be welcome long before another.
+  EXPECT_EQ(second.NextOfAnyKind().case_started().phase(), "verify");
+}
+
 TEST(RunnerGang, ALostRankEndsTheJobWithoutFinished) {
   Rank first("serve");
   Rank second("serve");
