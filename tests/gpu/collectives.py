@@ -5,7 +5,7 @@ Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and
 examples/collectives.yaml entry by entry. After each entry the same cases run as
 gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as long as our
 samples. Both take turns: every case in --rounds of them, and the sizes up to 1 MiB, each with
-ranks of its own, in --starts, or in twice as many where one of them misses its bar (turns.py).
+ranks of its own, in --starts; a case that misses its bar in as many again (turns.py).
 Entries with `nodes: 2` run on two further agents, each with half of the
 GPUs, which NCCL takes for two machines. Last come the bars that other programs measure:
 gpu_slow_rank (is a delayed rank named?) and network_bench.py (tcp_bandwidth beside iperf3),
@@ -273,8 +273,8 @@ def collective_lines(campaigns, judged, beside, command):
              "starts' medians lie apart, of ours and of the reference. The ratio is the "
              "reference's time over ours; the bar is 1% from 1 MiB on, below it 3% or the "
              "spread, and 2% for peer copies. Parity: short of it, and yet the starts do not tell "
-             "ours from what would meet it (Wilcoxon's exact one-sided test, 5%). A size up to "
-             "1 MiB that misses is started as often again. GB/s is the bus bandwidth.", "",
+             "ours from what would meet it (Wilcoxon's exact one-sided test, 5%). A case that "
+             "misses is started as often again. GB/s is the bus bandwidth.", "",
              "| benchmark | ranks | bytes | | ours | reference | spread | starts | apart, ours | "
              "reference's | GB/s | ratio | bar | | flags |",
              "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"]

@@ -146,15 +146,14 @@ class Starts(unittest.TestCase):
 
 class Turns(unittest.TestCase):
     ENTRY = "  - all_reduce: {ranks: 2, bytes: [1MiB, 16MiB]}\n"
-    WHOLE = ("  - all_reduce: {ranks: 2, bytes: 16MiB}\n"
-             "  - all_reduce: {ranks: 2, bytes: 1MiB}")
-    BRIEF = "  - all_reduce: {ranks: 2, bytes: 1MiB}"
+    LARGE, BRIEF = (f"  - all_reduce: {{ranks: 2, bytes: {size}}}" for size in ("16MiB", "1MiB"))
+    WHOLE = f"{LARGE}\n{BRIEF}"
 
     def test_are_of_cases_by_themselves_up_to_1_mib(self):
         entry = "  - reduce: {ranks: [2, 4], bytes: [8, 1MiB, 16MiB, 8GiB], policy: [a, b]}\n"
         small = [f"  - reduce: {{ranks: {ranks}, bytes: {size}, policy: {policy}}}"
                  for ranks in (2, 4) for size in ("8", "1MiB") for policy in "ab"]
-        self.assertEqual(turns.brief(entry), "\n".join(small))
+        self.assertEqual(turns.alone(entry, turns.brief(entry)), "\n".join(small))
         large = "  - reduce: {ranks: [2, 4], bytes: [16MiB, 8GiB], policy: [a, b]}"
         self.assertEqual(turns.whole(entry), "\n".join([large] + small))
         self.assertEqual(turns.whole(self.BRIEF), self.BRIEF)
@@ -162,7 +161,7 @@ class Turns(unittest.TestCase):
     def test_are_of_whole_entries_otherwise(self):
         for entry in ("  - overlap: {ranks: 2, bytes: 256MiB, ctas: [0, 8]}\n",
                       "  - peer_transfer: {ranks: 8, from: [0, 1], to: [0, 1]}\n"):
-            self.assertEqual(turns.brief(entry), "")
+            self.assertEqual(turns.brief(entry), [])
             self.assertEqual(turns.whole(entry), entry)
 
     def take(self, slower, rounds=1, starts=3, turns_in_time=100):
@@ -187,20 +186,19 @@ class Turns(unittest.TestCase):
         self.assertEqual(parts, [self.WHOLE] + [self.BRIEF] * 2)
         self.assertEqual([len(line.our_starts) for line in lines], [3, 1])
 
-    def test_are_as_many_again_where_a_small_size_misses(self):
-        # By chance all slower at first, and then as fast.
-        parts, lines = self.take(lambda _, number: 1.02 if number < 3 else 1)
-        self.assertEqual(parts, [self.WHOLE] + [self.BRIEF] * 5)
-        self.assertEqual([len(line.our_starts) for line in lines], [6, 1])
-        self.assertFalse(lines[0].missed())
+    def test_are_as_many_again_of_a_case_that_misses(self):
+        # By chance slower at first, and then as fast.
+        for size, alone, starts in (("1048576", self.BRIEF, [6, 1]),
+                                    ("16777216", self.LARGE, [3, 4])):
+            parts, lines = self.take(
+                lambda given, number, size=size: 1.02 if size in given and number < 3 else 1)
+            self.assertEqual(parts, [self.WHOLE] + [self.BRIEF] * 2 + [alone] * 3)
+            self.assertEqual([len(line.our_starts) for line in lines], starts)
+            self.assertFalse(any(line.missed() for line in lines))
         # What is slower stays so.
-        _, lines = self.take(lambda *_: 1.02)
+        parts, lines = self.take(lambda *_: 1.02)
+        self.assertEqual(parts[3:], [f"{self.BRIEF}\n{self.LARGE}"] * 3)
         self.assertEqual([line.verdict() for line in lines], ["MISSED", "MISSED"])
-
-    def test_are_not_repeated_for_a_large_size(self):
-        parts, lines = self.take(lambda given, _: 1.02 if "16777216" in given else 1)
-        self.assertEqual(len(parts), 3)
-        self.assertEqual([line.verdict() for line in lines], ["met", "MISSED"])
 
     def test_begin_no_further_once_late(self):
         self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=4)[0]), 4)

@@ -29,20 +29,34 @@ def with_values(entry, values):
     return entry.rstrip("\n")
 
 
+def bytes_of(text):
+    """Bytes of a size as entries write it."""
+    number, unit = re.fullmatch(r"(\d+)(\w*)", text).groups()
+    return int(number) * UNITS[unit]
+
+
 def by_size(entry):
     """Its sizes up to 1 MiB, and those beyond."""
-    sizes = {size: int(number) * UNITS[unit] for size in lists_of(entry).get("bytes", [])
-             for number, unit in re.findall(r"^(\d+)(\w*)$", size)}
-    return ([size for size, number in sizes.items() if number <= MIB],
-            [size for size, number in sizes.items() if number > MIB])
+    sizes = lists_of(entry).get("bytes", [])
+    return ([size for size in sizes if bytes_of(size) <= MIB],
+            [size for size in sizes if bytes_of(size) > MIB])
+
+
+def cases(lists):
+    """The values of each case of an entry with these lists."""
+    return [dict(zip(lists, values)) for values in itertools.product(*lists.values())]
+
+
+def alone(entry, listed):
+    """These cases, each as an entry and so as a job of its own; "" of none."""
+    return "\n".join(with_values(entry, {name: [value] for name, value in case.items()})
+                     for case in listed)
 
 
 def brief(entry):
-    """Its cases up to 1 MiB, each as an entry and so as a job of its own; "" if it has none."""
+    """Its cases up to 1 MiB."""
     small, _ = by_size(entry)
-    lists = {**lists_of(entry), "bytes": small}
-    return "\n".join(with_values(entry, {name: [value] for name, value in zip(lists, values)})
-                     for values in itertools.product(*lists.values()))
+    return cases({**lists_of(entry), "bytes": small})
 
 
 def whole(entry):
@@ -50,15 +64,23 @@ def whole(entry):
     small, large = by_size(entry)
     if not small:
         return entry
-    return "\n".join(([with_values(entry, {"bytes": large})] if large else []) + [brief(entry)])
+    return "\n".join(([with_values(entry, {"bytes": large})] if large else []) +
+                     [alone(entry, brief(entry))])
+
+
+def is_of(line, case):
+    """Whether the line is of this case; a row does not name every parameter of its entry."""
+    return all(name not in line.given or
+               line.given[name] == (str(bytes_of(value)) if name == "bytes" else value)
+               for name, value in case.items())
 
 
 def lines_of(entry, take_turn, rounds, starts, late):
     """A Line for each case of the entry that the reference knows.
 
-    Every case takes part in `rounds` turns, sizes up to 1 MiB in `starts`. Where one of these
-    misses its bar they take as many again, and all count: of dozens of cases as fast as the
-    reference chance alone has one or two miss, but rarely the same one twice.
+    Every case takes part in `rounds` turns, sizes up to 1 MiB in `starts`. One that misses its
+    bar takes as many turns again as there were, by itself, and all count: of dozens of cases as
+    fast as the reference chance alone has one or two miss, but rarely the same one twice.
     `take_turn(part, number)` runs some entries and gives (our row, our seconds, the
     reference's answer) of each case; nothing if there is nothing to compare. After the first no
     turn begins once `late()`.
@@ -78,10 +100,11 @@ def lines_of(entry, take_turn, rounds, starts, late):
     for number in range(most):
         if number > 0 and late():
             return lines()
-        if not took_turn(whole(entry) if number < rounds else brief(entry), number):
+        if not took_turn(whole(entry) if number < rounds else alone(entry, brief(entry)), number):
             break
-    if any(line.bytes <= MIB and line.verdict() == "MISSED" for line in lines()):
-        for number in range(most, 2 * most):
-            if late() or not took_turn(brief(entry), number):
-                break
+    missed = [case for case in cases(lists_of(entry))
+              if any(line.verdict() == "MISSED" and is_of(line, case) for line in lines())]
+    for number in range(most, 2 * most):
+        if late() or not took_turn(alone(entry, missed), number):
+            break
     return lines()
