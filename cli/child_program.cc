@@ -48,13 +48,14 @@ std::optional<Addresses> ParseReady(const std::string& line) {
 
 }  // namespace
 
-std::string LogTail(const std::string& path) {
+std::string LogTail(const std::string& path, int64_t begin) {
   constexpr off_t kMostBytes = 16 << 10;
   constexpr size_t kMostLines = 15;
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
   if (!file.valid() || fstat(file.get(), &info) != 0) return "";
-  std::string text(static_cast<size_t>(std::min(info.st_size, kMostBytes)), '\0');
+  const auto size = std::max<off_t>(info.st_size - begin, 0);
+  std::string text(static_cast<size_t>(std::min(size, kMostBytes)), '\0');
   const ssize_t got =
       pread(file.get(), text.data(), text.size(), info.st_size - static_cast<off_t>(text.size()));
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
@@ -80,6 +81,8 @@ Result<ChildProgram> ChildProgram::Start(const ChildOptions& options, int signal
   if (!log.valid()) {
     return FailedPrecondition("cannot write " + options.log_path + ": " + std::strerror(errno));
   }
+  struct stat info {};
+  if (fstat(log.get(), &info) == 0) child.log_begin_ = info.st_size;
   ASSAY_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
   SubprocessOptions spawn;
   spawn.argv = {ExecutableDirectory() + "/" + options.program};
@@ -102,7 +105,7 @@ Status ChildProgram::AwaitReady(int ready_fd, int signals) {
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::Real().Now());
     if (left.count() <= 0) {
       return Unavailable(name_ + " did not get ready in time; the end of " + log_path_ + ":\n" +
-                             LogTail(log_path_),
+                             LogTail(log_path_, log_begin_),
                          "NOT_READY");
     }
     std::array<pollfd, 2> polled = {{{ready_fd, POLLIN, 0}, {signals, POLLIN, 0}}};
@@ -130,7 +133,7 @@ Status ChildProgram::AwaitReady(int ready_fd, int signals) {
 std::string ChildProgram::DescribeEnd() {
   const std::optional<ExitStatus> exit = process_->Wait(kStopGrace);
   return name_ + " " + (exit ? exit->ToString() : "closed its readiness pipe but still runs") +
-         "; the end of " + log_path_ + ":\n" + LogTail(log_path_);
+         "; the end of " + log_path_ + ":\n" + LogTail(log_path_, log_begin_);
 }
 
 void ChildProgram::Stop() {

@@ -1,6 +1,7 @@
 // One of our own servers as a child: started, awaited until it serves, stopped.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,11 +55,12 @@ class ChildProgram {
 
   std::string name_;
   std::string log_path_;
+  int64_t log_begin_ = 0;  // What is before is an earlier process's.
   Addresses addresses_;
   std::optional<Subprocess> process_;
 };
 
-// The last lines of a file, each indented; empty if it cannot be read.
-std::string LogTail(const std::string& path);
+// The last lines of a file from `begin` on, each indented; empty if it cannot be read.
+std::string LogTail(const std::string& path, int64_t begin = 0);
 
 }  // namespace assay::cli

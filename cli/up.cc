@@ -16,9 +16,11 @@
 
 #include "cli/child_program.h"
 #include "cli/interrupt.h"
+#include "cli/listening.h"
 #include "cli/output.h"
 #include "common/private_postgres.h"
 #include "common/units.h"
+#include "rpc/credentials.h"
 
 namespace assay::cli {
 namespace {
@@ -78,34 +80,25 @@ struct Plan {
   HostPort agent_http;
 };
 
-// Whether two servers cannot listen there both. The address of all interfaces takes the
-// port of each one.
-bool Collide(const HostPort& a, const HostPort& b) {
-  const auto numeric = [](const HostPort& address) {
-    return address.host == "localhost" ? "127.0.0.1" : address.host;
-  };
-  const auto is_any = [](const HostPort& address) {
-    return address.host == "0.0.0.0" || address.host == "::";
-  };
-  const bool same_host = is_any(a) || is_any(b) || numeric(a) == numeric(b);
-  return same_host && a.port != 0 && a.port == b.port;
+// The servers, in the order in which they begin to listen.
+std::vector<Listening> ServersOf(const Plan& plan, bool no_agent) {
+  const std::string listen = "--listen " + plan.listen.ToString();
+  const std::string http = "--http " + plan.http.ToString();
+  std::vector<Listening> servers = {{"the coordinator's gRPC", plan.listen, true, listen, ""},
+                                    {"the coordinator's HTTP", plan.http, false, http, ""}};
+  if (no_agent) return servers;
+  const std::string because = "the agent takes the next port, and ";
+  servers.push_back({"the agent's gRPC", plan.agent_listen, true, listen, because});
+  servers.push_back({"the agent's HTTP", plan.agent_http, false, http, because});
+  return servers;
 }
 
 Status CheckCollisions(const Plan& plan, bool no_agent) {
-  struct Pair {
-    const char* first;
-    const HostPort& a;
-    const char* second;
-    const HostPort& b;
-    bool with_agent;
-  };
-  const std::array<Pair, 3> pairs = {{
-      {"the coordinator's gRPC", plan.listen, "the coordinator's HTTP", plan.http, false},
-      {"the agent's gRPC", plan.agent_listen, "the coordinator's HTTP", plan.http, true},
-      {"the agent's HTTP", plan.agent_http, "the coordinator's gRPC", plan.listen, true},
-  }};
-  for (const Pair& pair : pairs) {
-    if ((pair.with_agent && no_agent) || !Collide(pair.a, pair.b)) continue;
+  const std::vector<Listening> servers = ServersOf(plan, no_agent);
+  std::vector<std::pair<size_t, size_t>> pairs = {{0, 1}};
+  if (!no_agent) pairs.insert(pairs.end(), {{2, 1}, {3, 0}});
+  for (const auto& [first, second] : pairs) {
+    if (!Collide(servers[first], servers[second])) continue;
     HostPort apart = plan.http;
     // Two further, and the agent's after that.
     apart.port = plan.listen.port + (plan.listen.port + 3 <= kLastPort ? 2 : -2);
@@ -113,9 +106,10 @@ Status CheckCollisions(const Plan& plan, bool no_agent) {
                                  ? "give each a port of its own"
                                  : "the agent takes the port after each of the coordinator's, so "
                                    "let these be two apart or more";
-    return InvalidArgument("--listen " + plan.listen.ToString() + " and --http " +
-                               plan.http.ToString() + " collide: " + pair.first + " and " +
-                               pair.second + " would both have port " + std::to_string(pair.b.port),
+    return InvalidArgument(servers[0].flag + " and " + servers[1].flag +
+                               " collide: " + servers[first].server + " and " +
+                               servers[second].server + " would both have port " +
+                               std::to_string(servers[second].address.port),
                            "PORTS_COLLIDE")
         .WithHint(rule + ": for example --http " + apart.ToString());
   }
@@ -196,9 +190,19 @@ Status CheckPrograms(const UpOptions& options) {
   return Status::Ok();
 }
 
+// What the coordinator would refuse when PostgreSQL runs already.
+Status CheckTls(const UpOptions& options, const HostPort& listen) {
+  const auto credentials = rpc::ServerCredentials(listen, options.tls, options.insecure);
+  if (credentials.ok()) return Status::Ok();
+  const Status& why = credentials.status();
+  return InvalidArgument(why.message(), why.reason()).WithHint(why.hint());
+}
+
 Status StartAll(const UpOptions& options, const Plan& plan, const DataFolder& folder, int signals,
                 Stack& stack) {
   ASSAY_RETURN_IF_ERROR(CheckPrograms(options));
+  ASSAY_RETURN_IF_ERROR(CheckTls(options, plan.listen));
+  ASSAY_RETURN_IF_ERROR(CheckCanListen(ServersOf(plan, options.no_agent)));
   PrintError("Starting PostgreSQL in " + folder.path + "/postgres ...\n");
   PrivatePostgresOptions postgres_options;
   postgres_options.die_with_parent = true;
@@ -285,8 +289,10 @@ Result<ExitCode> RunUp(const UpOptions& options) {
   if (!started.ok()) {
     stack.Stop();
     if (started.reason() == kInterrupted) return kExitDone;
-    PrintError("assay: " + started.message() + "\n" + started.hint() +
-               (started.hint().empty() || started.hint().ends_with("\n") ? "" : "\n"));
+    // The end of a log is more than a hint.
+    const std::string& hint = started.hint();
+    const bool plain = !hint.empty() && !hint.ends_with("\n");
+    PrintError("assay: " + started.message() + "\n" + (plain ? "hint: " + hint + "\n" : hint));
     return started.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
   }
   PrintReady(folder, stack);

@@ -22,7 +22,8 @@ struct UpOptions {
 // by itself (1, with the end of its log on stderr). The agent listens on the ports
 // after the coordinator's, or on free ones where those are 0. An error if it
 // cannot start: FAILED_PRECONDITION if the folder is in use already, INVALID_ARGUMENT,
-// before anything is made, if two of the ports are one.
+// before anything is made, if two of the ports are one. An address that cannot be listened on is
+// told, and the code is 2, before anything starts.
 Result<ExitCode> RunUp(const UpOptions& options);
 
 }  // namespace assay::cli

@@ -1,7 +1,9 @@
 // assay up with a real PostgreSQL and servers that do as they are told.
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +22,7 @@ namespace assay::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Writes its arguments, serves until SIGTERM, and says so.
 constexpr char kServer[] = R"(#!/bin/bash
@@ -112,6 +115,14 @@ class UpTest : public testing::Test {
 
   std::string data() const { return folder_.path() + "/data"; }
 
+  // Its folder, and ports that nobody has.
+  std::vector<std::string> Anywhere(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"--data",      data(),   "--listen",
+                                          "127.0.0.1:0", "--http", "127.0.0.1:0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
   TemporaryFolder folder_;
   std::string program_;
 };
@@ -162,6 +173,10 @@ TEST_F(UpTest, PortsThatCollideAreRefusedBeforeAnythingStarts) {
            {"127.0.0.1:65533", "localhost:65533",
             "the coordinator's gRPC and the coordinator's HTTP would both have port 65533\nhint: " +
                 two_apart + "localhost:65531\n"},
+           {"0:17931", "127.0.0.1:17931", "would both have port 17931\nhint: give each a port",
+            true},
+           {"0.0.0.0:17931", "[::1]:17931", "would both have port 17931\nhint: give each a port",
+            true},
            {"[::]:17931", "[::1]:17931",
             "would both have port 17931\nhint: give each a port of its own: for example --http "
             "[::1]:17933\n",
@@ -189,6 +204,7 @@ TEST_F(UpTest, PortsThatDoNotCollideAreTaken) {
            {"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"},
            {"--listen", "127.0.0.1:0", "--http", "127.0.0.1:1"},
            {"--listen", "127.0.0.1:17931", "--http", "127.0.0.1:17932", "--no-agent"},
+           {"--listen", "[::1]:17931", "--http", "0.0.0.0:17931", "--no-agent"},
            {"--listen", "127.0.0.1:65534", "--http", "127.0.0.1:65535", "--no-agent"}}) {
     std::vector<std::string> arguments = {"--data", data()};
     arguments.insert(arguments.end(), good.begin(), good.end());
@@ -197,6 +213,96 @@ TEST_F(UpTest, PortsThatDoNotCollideAreTaken) {
     EXPECT_EQ(code, 1) << good[1];
     EXPECT_THAT(text, HasSubstr("cannot run " + folder_.path() + "/assay-coordinator"));
   }
+}
+
+// A server that is not ours, on a port whose neighbour below is free.
+class OtherServer {
+ public:
+  explicit OtherServer(uint32_t address) {
+    for (port_ = 0; port_ == 0;) {
+      socket_ = Listen(address, 0);
+      sockaddr_in bound = {};
+      socklen_t size = sizeof bound;
+      getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+      if (Listen(INADDR_ANY, ntohs(bound.sin_port) - 1).valid()) port_ = ntohs(bound.sin_port);
+    }
+  }
+
+  int port() const { return port_; }
+
+ private:
+  static FileDescriptor Listen(uint32_t address, int port) {
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in where = {};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(address);
+    where.sin_port = htons(static_cast<uint16_t>(port));
+    const bool bound =
+        bind(socket.get(), reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0;
+    return bound && listen(socket.get(), 1) == 0 ? std::move(socket) : FileDescriptor();
+  }
+
+  int port_ = 0;
+  FileDescriptor socket_;
+};
+
+TEST_F(UpTest, APortThatIsTakenIsNamedBeforePostgresStarts) {
+  const OtherServer any(INADDR_ANY);
+  const OtherServer local(INADDR_LOOPBACK);
+  const auto at = [](const std::string& host, int port) {
+    return host + ":" + std::to_string(port);
+  };
+  const std::string taken_any = at("127.0.0.1", any.port());
+  const std::string below = at("127.0.0.1", any.port() - 1);
+  const std::string everywhere = at("0.0.0.0", local.port());
+  const std::string hint =
+      " already\nhint: `ss -ltnp` says which: end it, or give other ports with --listen and --http "
+      "(0 is any free one)\n";
+  struct Bad {
+    std::vector<std::string> arguments;
+    std::string why;
+  };
+  for (const Bad& bad : std::vector<Bad>{
+           {{"--listen", taken_any},
+            "--listen " + taken_any + ": another program listens on " + taken_any + hint},
+           {{"--http", taken_any}, "--http " + taken_any + ": another program listens on "},
+           {{"--listen", below},
+            "--listen " + below +
+                ": the agent takes the next port, and another program listens on " + taken_any +
+                hint},
+           {{"--listen", everywhere, "--insecure"},
+            "--listen " + everywhere + ": another program listens on port " +
+                std::to_string(local.port()) + " of an address of this machine" + hint},
+           {{"--http", everywhere}, "--http " + everywhere + ": another program listens on port "},
+           {{"--listen", "192.0.2.1:7900", "--insecure"},
+            "--listen 192.0.2.1:7900: 192.0.2.1 is no address of this machine\nhint: "},
+           {{"--listen", "no.such.host.invalid:7900", "--insecure"},
+            "--listen no.such.host.invalid:7900: no address is known of no.such.host.invalid: "},
+           {{"--listen", "0.0.0.0:0"},
+            "will not listen on 0.0.0.0:0 without TLS: it is not a loopback address\nhint: give "
+            "--tls-cert, --tls-key and --tls-ca, or --insecure on a network you trust\n"}}) {
+    std::vector<std::string> arguments = {"--data", data()};
+    for (const char* flag : {"--listen", "--http"}) {
+      if (bad.arguments[0] != flag) arguments.insert(arguments.end(), {flag, "127.0.0.1:0"});
+    }
+    arguments.insert(arguments.end(), bad.arguments.begin(), bad.arguments.end());
+    RunningUp up(program_, arguments);
+    const auto [code, text] = up.Finish();
+    EXPECT_EQ(code, 2) << bad.why;
+    EXPECT_THAT(text, HasSubstr("assay: " + bad.why));
+    EXPECT_THAT(text, Not(HasSubstr("Starting PostgreSQL")));
+  }
+}
+
+// The log goes on where an earlier start ended.
+TEST_F(UpTest, WhatEndedAnEarlierStartIsNotToldOfThisOne) {
+  std::filesystem::create_directories(data() + "/log");
+  std::ofstream(data() + "/log/coordinator.log") << "cannot listen: Address already in use\n";
+  Write("assay-coordinator", "#!/bin/bash\necho 'no such database'\nexit 1\n");
+  RunningUp up(program_, Anywhere({"--no-agent"}));
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text, HasSubstr("coordinator.log:\n  no such database\n"));
 }
 
 TEST_F(UpTest, HelpSaysWhichPortsTheAgentTakes) {
@@ -208,7 +314,7 @@ TEST_F(UpTest, HelpSaysWhichPortsTheAgentTakes) {
 }
 
 TEST_F(UpTest, ChildThatDiesEndsAll) {
-  RunningUp up(program_, {"--data", data()});
+  RunningUp up(program_, Anywhere());
   ASSERT_TRUE(up.Await("Stop it with Ctrl-C.")) << up.Finish().second;
   Write("crash-assay-agent", "");
   const auto [code, text] = up.Finish();
@@ -221,7 +327,7 @@ TEST_F(UpTest, ChildThatDiesEndsAll) {
 
 TEST_F(UpTest, ChildThatCannotStartIsNamed) {
   Write("assay-coordinator", "#!/bin/bash\necho 'cannot listen: Address already in use'\nexit 4\n");
-  RunningUp up(program_, {"--data", data(), "--no-agent"});
+  RunningUp up(program_, Anywhere({"--no-agent"}));
   const auto [code, text] = up.Finish();
   EXPECT_EQ(code, 2);
   EXPECT_THAT(text,
@@ -234,7 +340,7 @@ TEST_F(UpTest, ChildThatCannotStartIsNamed) {
 TEST_F(UpTest, ChildsRefusalOfItsArgumentsIsOurs) {
   for (const int status : {1, 2}) {
     Write("assay-coordinator", "#!/bin/bash\nexit " + std::to_string(status) + "\n");
-    RunningUp up(program_, {"--data", data(), "--no-agent"});
+    RunningUp up(program_, Anywhere({"--no-agent"}));
     const auto [code, text] = up.Finish();
     EXPECT_EQ(code, status) << text;
   }
