@@ -56,9 +56,13 @@ const KnownFlag* Find(const std::string& flag) {
   return found == kKnown.end() ? nullptr : found;
 }
 
-// By the width of the interval, whatever ended the timing. Without an interval: whether the
-// time was over before there were enough samples.
+// By the width of the interval, whatever ended the timing; of a median of 0, of which nothing is
+// a percentage, whether it has one. Without an interval: whether the time was over before there
+// were enough samples.
 bool IsNoisy(const v1::Measurement& measurement) {
+  if (schema::HasInterval(measurement) && measurement.median() == 0) {
+    return measurement.ci_high() > measurement.ci_low();
+  }
   const std::optional<double> uncertainty = schema::Uncertainty(measurement);
   return uncertainty ? *uncertainty > kNoisy : measurement.method().stop_reason() == "time_budget";
 }

@@ -198,6 +198,14 @@ TEST(MarksTest, NoisyIsWhatHasAWideIntervalWhateverEndedTheTiming) {
   measurement.set_ci_high(701);
   measurement.mutable_method()->set_stop_reason("time_budget");
   EXPECT_EQ(Marks().Flags(result.case_result()), "");
+  // A count of zero each time is known, and one that varies about it is not.
+  measurement.set_median(0);
+  measurement.set_ci_low(0);
+  measurement.set_ci_high(0);
+  EXPECT_EQ(Marks().Flags(result.case_result()), "");
+  measurement.set_ci_high(2);
+  EXPECT_EQ(Marks().Flags(result.case_result()), "N");
+  measurement.set_ci_high(0);
   // The time was over with too few samples to know.
   measurement.set_n(5);
   EXPECT_EQ(Marks().Flags(result.case_result()), "N");
