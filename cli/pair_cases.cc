@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "cli/format.h"
@@ -39,6 +40,28 @@ double MedianWidening(int repetitions) {
   return repetitions == 2 ? student : kMedianToMean * student;
 }
 
+// By letters and, where both have a number, by the number: "bytes=65536" before "bytes=1048576".
+bool ComesBefore(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view text) {
+    const size_t end = text.find_first_not_of("0123456789");
+    return text.substr(0, std::min(end, text.size()));
+  };
+  while (!a.empty() && !b.empty()) {
+    const std::string_view one = number(a);
+    const std::string_view other = number(b);
+    if (one.empty() || other.empty()) {
+      if (a[0] != b[0]) return a[0] < b[0];
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+      continue;
+    }
+    if (one != other) return std::pair(one.size(), one) < std::pair(other.size(), other);
+    a.remove_prefix(one.size());
+    b.remove_prefix(other.size());
+  }
+  return a.size() < b.size();
+}
+
 using Names = std::pair<std::string, std::string>;
 
 // What the results of one matrix have in common.
@@ -50,8 +73,12 @@ struct CaseKey {
   std::string metric;
   std::string unit;
 
-  auto Tie() const { return std::tie(benchmark, version, parameters, nccl, metric, unit); }
-  bool operator<(const CaseKey& other) const { return Tie() < other.Tie(); }
+  bool operator<(const CaseKey& other) const {
+    if (benchmark != other.benchmark) return benchmark < other.benchmark;
+    if (parameters != other.parameters) return ComesBefore(parameters, other.parameters);
+    return std::tie(version, nccl, metric, unit) <
+           std::tie(other.version, other.nccl, other.metric, other.unit);
+  }
   // Failed results have no metric.
   bool SameCase(const CaseKey& other) const {
     return std::tie(benchmark, version, parameters, nccl) ==

@@ -58,6 +58,18 @@ TEST(PairCasesTest, AFailedJobIsAFailureOfItsOwnEntry) {
 }
 
 // By Student's t: 12.7 standard errors for two, and 4.3 for three, of a median.
+TEST(PairCasesTest, SizesStandInTheirOrder) {
+  std::vector<v1::StoredResult> results;
+  for (const char* bytes : {"1048576", "16777216", "65536", "8"}) {
+    (*results.emplace_back(ResultOf("a", "b", 1))
+          .mutable_case_result()
+          ->mutable_parameters())["bytes"] = bytes;
+  }
+  std::vector<std::string> order;
+  for (const PairCase& one : PairCases(results, {}, 0.1)) order.push_back(one.parameters);
+  EXPECT_EQ(order, (std::vector<std::string>{"8B", "64KiB", "1MiB", "16MiB"}));
+}
+
 TEST(PairCasesTest, FewRepetitionsTellTheirSpreadBadly) {
   std::vector<v1::StoredResult> results = {ResultOf("a", "b", 0.9), ResultOf("a", "b", 1.0)};
   const auto two = PairCases(results, {}, kThreshold);
