@@ -1,11 +1,9 @@
 #include "kernels/runner/selftest.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -19,6 +17,7 @@
 #include "kernels/runner/commands.h"
 #include "kernels/runner/exit_codes.h"
 #include "kernels/runner/gpu_census.h"
+#include "kernels/runner/line_output.h"
 #include "kernels/runner/line_streams.h"
 #include "kernels/runner/local_case.h"
 #include "kernels/runner/node_fault.h"
@@ -105,11 +104,14 @@ struct Place {
 // Runs what is selected, prints and counts.
 class SelftestRun {
  public:
-  SelftestRun(const Selection& selection, GpusHere here, StopSignal* signal, Duration patience)
+  SelftestRun(const Selection& selection, GpusHere here, StopSignal* signal, LineOutput* errors,
+              Duration patience)
       : selection_(selection),
         gpus_(std::move(here.gpus)),
         notes_(std::move(here.notes)),
         signal_(*signal),
+        lines_(stdout, signal->fd()),
+        errors_(*errors),
         patience_(patience) {}
 
   int Run() {
@@ -181,8 +183,9 @@ class SelftestRun {
     const MonotonicTime deadline = Clock::Real().Now() + kLeavingTimeout;
     for (Place& place : processes_) {
       if (place.process->Wait(deadline - Clock::Real().Now())) continue;
-      std::fprintf(stderr, "assay-runner: the process %d of GPU %d does not end\n",
-                   place.process->pid(), *place.gpu);
+      errors_.Print("assay-runner: the process " + std::to_string(place.process->pid()) +
+                        " of GPU " + std::to_string(*place.gpu) + " does not end",
+                    stopped_by_ != 0);
       new Subprocess(*std::exchange(place.process, std::nullopt));  // Its destructor would wait.
     }
   }
@@ -220,24 +223,8 @@ class SelftestRun {
     }
   }
 
-  // A line on stdout, for which a reader that does not read is waited for until a signal comes, and
-  // a little longer for what sums up.
   void Print(const std::string& line) {
-    if (unread_) return;
-    constexpr int kForLast = 1000;  // Milliseconds.
-    pollfd polled[] = {{STDOUT_FILENO, POLLOUT, 0}, {signal_.fd(), POLLIN, 0}};
-    const auto writable = [&](int count, int timeout) {
-      while (poll(polled, static_cast<nfds_t>(count), timeout) < 0 && errno == EINTR) {
-      }
-      return polled[0].revents != 0;
-    };
-    if (!(stopped_by_ == 0 && writable(2, -1)) && !writable(1, kForLast)) {
-      if (stopped_by_ == 0) stopped_by_ = signal_.Take();
-      unread_ = true;
-      return;
-    }
-    std::printf("%s\n", line.c_str());
-    std::fflush(stdout);
+    if (!lines_.Print(line, stopped_by_ != 0) && stopped_by_ == 0) stopped_by_ = signal_.Take();
   }
 
   // What a process owes at its end has failed, unless a signal ended it that is to end all: who
@@ -287,8 +274,8 @@ class SelftestRun {
           },
           signal_, patience_,
           [&] {
-            std::fprintf(stderr, "assay-runner: no answer yet from %s%s\n", test.Name().c_str(),
-                         WaitedFor(place).c_str());
+            errors_.Print("assay-runner: no answer yet from " + test.Name() + WaitedFor(place),
+                          false);
           });
       if (!report) {
         stopped_by_ = signal_.Take();
@@ -388,6 +375,8 @@ class SelftestRun {
   const std::set<int> gpus_;
   const std::vector<std::string> notes_;
   StopSignal& signal_;
+  LineOutput lines_;
+  LineOutput& errors_;
   const Duration patience_;
   std::vector<Place> processes_;  // One a GPU.
   int ok_ = 0;
@@ -399,7 +388,6 @@ class SelftestRun {
   int stopped_by_ = 0;            // The signal.
   int unanswered_ = 0;            // These three once it has come.
   size_t not_begun_ = 0;
-  bool unread_ = false;  // Nobody reads stdout.
   std::set<int> unanswered_gpus_;
 };
 
@@ -410,30 +398,29 @@ int SelftestCommand(const Registry& registry, const std::vector<std::string>& ar
   const auto selection = ParseSelection(registry, arguments);
   if (!selection.ok()) return Refuse(selection.status());
   StopSignal signal;
+  LineOutput errors(stderr, signal.fd());
   auto here = RunUnlessStopped<GpusHere>(
       [gpu = selection->gpu, require_gpu = selection->require_gpu] {
         return FindGpus(gpu, require_gpu);
       },
       signal, patience,
-      [] {
-        std::fprintf(stderr, "assay-runner: no answer yet from the driver to which GPUs it has\n");
+      [&] {
+        errors.Print("assay-runner: no answer yet from the driver to which GPUs it has", false);
       });
   if (!here) {
     const int number = signal.Take();
-    std::fprintf(stderr,
-                 "assay-runner: %s came before the driver had said which GPUs it has: see whether "
-                 "`nvidia-smi` answers, and look for Xid in dmesg\n",
-                 SignalName(number));
+    errors.Print(std::string("assay-runner: ") + SignalName(number) +
+                     " came before the driver had said which GPUs it has: see whether "
+                     "`nvidia-smi` answers, and look for Xid in dmesg",
+                 true);
     return kExitSignal + number;
   }
   if (!here->missing.empty()) {
-    std::fprintf(stderr, "assay-runner: %s\n", here->missing.c_str());
-    for (const std::string& note : here->notes) {
-      std::fprintf(stderr, "assay-runner: %s\n", note.c_str());
-    }
+    errors.Print("assay-runner: " + here->missing, false);
+    for (const std::string& note : here->notes) errors.Print("assay-runner: " + note, false);
     return kExitUnsupported;
   }
-  return SelftestRun(*selection, *std::move(here), &signal, patience).Run();
+  return SelftestRun(*selection, *std::move(here), &signal, &errors, patience).Run();
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 // `assay-runner selftest` where there are GPUs, several or none: the runner itself, on GPUs that
 // do not exist.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,9 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -281,6 +284,40 @@ TEST_F(SelftestOfGpus, ADriverThatHangsIsTold) {
   const CommandOutput output = Stopped(SIGINT, {"hangs\n"});
   EXPECT_EQ(output.exit.code, kExitSignal + SIGINT) << output.exit.ToString();
   EXPECT_THAT(output.output, HasSubstr("SIGINT came before the driver had said which GPUs it has"));
+}
+
+// Whether a thread of the process sleeps, other than its first.
+bool AnotherThreadSleeps(pid_t pid) {
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    if (task.path().filename() == std::to_string(pid)) continue;
+    std::ifstream stat(task.path() / "stat");
+    std::string id;
+    std::string name;
+    std::string state;
+    if (stat >> id >> name >> state && state == "S") return true;
+  }
+  return false;
+}
+
+// As where a library writes its log to stdout, and holds it.
+TEST_F(SelftestOfGpus, ASignalEndsOneWhoseLibraryWaitsForAReader) {
+  setenv(kHang, "list", 1);
+  auto pipe = MakePipe();
+  ASSERT_TRUE(pipe.ok());
+  const std::string page(4096, 'x');
+  ASSERT_EQ(fcntl(pipe->write.get(), F_SETPIPE_SZ, page.size()), static_cast<int>(page.size()));
+  ASSERT_EQ(write(pipe->write.get(), page.data(), page.size()), static_cast<ssize_t>(page.size()));
+  SubprocessOptions options;
+  options.argv = {ASSAY_FAKE_GPU_RUNNER, "selftest"};
+  options.descriptors = {{1, pipe->write.get()}};
+  auto runner = Subprocess::Spawn(options);
+  ASSERT_TRUE(runner.ok()) << runner.status();
+  while (!AnotherThreadSleeps(runner->pid())) std::this_thread::yield();
+  runner->Signal(SIGINT);
+  const auto exit = runner->Wait(30s);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, kExitSignal + SIGINT) << exit->ToString();
 }
 
 TEST_F(SelftestOfGpus, AllThatNvmlListsAreRequired) {

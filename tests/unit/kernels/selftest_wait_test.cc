@@ -2,12 +2,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "common/subprocess.h"
 #include "kernels/registry.h"
@@ -21,8 +25,9 @@ namespace {
 class Waiting : public Benchmark {
  public:
   // `begun` is told when it waits.
-  explicit Waiting(std::shared_future<void> told, std::promise<void> begun = {})
-      : told_(std::move(told)), begun_(std::move(begun)) {
+  explicit Waiting(std::shared_future<void> told, std::promise<void> begun = {},
+                   std::string answer = "it has waited")
+      : told_(std::move(told)), begun_(std::move(begun)), answer_(std::move(answer)) {
     info_.name = "waiting";
     info_.summary = "waits";
   }
@@ -31,13 +36,14 @@ class Waiting : public Benchmark {
   Result<std::unique_ptr<Case>> Prepare(const RunContext&) const override {
     begun_.set_value();
     told_.wait();
-    return Unsupported("it has waited");
+    return Unsupported(answer_);
   }
 
  private:
   BenchmarkInfo info_;
   const std::shared_future<void> told_;
   mutable std::promise<void> begun_;
+  const std::string answer_;
 };
 
 TEST(SelftestWait, TheBenchmarkThatIsWaitedForIsNamed) {
@@ -96,6 +102,57 @@ TEST(SelftestWait, ASignalEndsOneWhoseStdoutNobodyReads) {
   full.read.Close();  // Whoever waits to write goes on.
   EXPECT_TRUE(ended);
   EXPECT_EQ(code.get(), kExitSignal + SIGINT);
+}
+
+constexpr int kPipeBytes = 4096;
+
+// Of a self-test that gets SIGINT once `fd`, of which nobody reads, is a pipe with `bytes` in it;
+// -1 if it does not end.
+int CodeOfUnread(int fd, int bytes, const Registry& registry) {
+  signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
+  auto pipe = MakePipe();
+  if (!pipe.ok() || fcntl(pipe->write.get(), F_SETPIPE_SZ, kPipeBytes) < 0) std::abort();
+  std::fflush(stdout);
+  const FileDescriptor before(dup(fd));
+  dup2(pipe->write.get(), fd);
+  pipe->write.Close();
+  auto code = std::async(std::launch::async, [&] {
+    return SelftestCommand(registry, {"waiting"}, std::chrono::milliseconds(1));
+  });
+  const auto ends_within = [&](Duration time) {
+    return code.wait_for(time) == std::future_status::ready;
+  };
+  for (int unread = 0; unread < bytes && !ends_within(Duration(0)); std::this_thread::yield()) {
+    if (ioctl(pipe->read.get(), FIONREAD, &unread) != 0) std::abort();
+  }
+  EXPECT_FALSE(ends_within(std::chrono::milliseconds(50)));  // It waits in write(2) by then.
+  kill(getpid(), SIGINT);
+  const bool ended = ends_within(std::chrono::seconds(30));
+  dup2(before.get(), fd);
+  pipe->read.Close();  // Whoever waits to write goes on.
+  const int number = code.get();
+  return ended ? number : -1;
+}
+
+TEST(SelftestWait, ASignalEndsOneInTheMiddleOfALine) {
+  std::promise<void> answer;
+  answer.set_value();
+  Registry registry;
+  registry.Add(std::make_unique<Waiting>(answer.get_future().share(), std::promise<void>(),
+                                         std::string(2 * kPipeBytes, 'x')));
+  EXPECT_EQ(CodeOfUnread(STDOUT_FILENO, 1, registry), kExitSignal + SIGINT);
+  std::clearerr(stdout);
+}
+
+TEST(SelftestWait, ASignalEndsOneWhoseStderrNobodyReads) {
+  // Never destroyed: the benchmark is left behind, waiting.
+  static std::promise<void>& never = *new std::promise<void>();
+  static Registry& registry = *new Registry();
+  registry.Add(std::make_unique<Waiting>(never.get_future().share()));
+  constexpr int kMessageBytes = sizeof "assay-runner: no answer yet from waiting for 0 s\n" - 1;
+  EXPECT_EQ(CodeOfUnread(STDERR_FILENO, kPipeBytes - kMessageBytes + 1, registry),
+            kExitSignal + SIGINT);
+  std::clearerr(stderr);
 }
 
 }  // namespace
