@@ -276,6 +276,7 @@ class SelftestRun {
           [&] {
             errors_.Print("assay-runner: no answer yet from " + test.Name() + WaitedFor(place),
                           false);
+            return true;
           });
       if (!report) {
         stopped_by_ = signal_.Take();
@@ -394,26 +395,31 @@ class SelftestRun {
 }  // namespace
 
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
-                    Duration patience) {
+                    Duration patience, Duration listing_patience) {
   const auto selection = ParseSelection(registry, arguments);
   if (!selection.ok()) return Refuse(selection.status());
   StopSignal signal;
   LineOutput errors(stderr, signal.fd());
+  const MonotonicTime deadline = Clock::Real().Now() + listing_patience;
   auto here = RunUnlessStopped<GpusHere>(
       [gpu = selection->gpu, require_gpu = selection->require_gpu] {
         return FindGpus(gpu, require_gpu);
       },
-      signal, patience,
+      signal, std::min(patience, listing_patience),
       [&] {
         errors.Print("assay-runner: no answer yet from the driver to which GPUs it has", false);
+        return Clock::Real().Now() < deadline;
       });
   if (!here) {
     const int number = signal.Take();
-    errors.Print(std::string("assay-runner: ") + SignalName(number) +
-                     " came before the driver had said which GPUs it has: see whether "
-                     "`nvidia-smi` answers, and look for Xid in dmesg",
-                 true);
-    return kExitSignal + number;
+    const std::string when = number != 0
+                                 ? std::string(SignalName(number)) + " came before the driver had"
+                                 : "for " + Seconds(listing_patience) + " the driver has not";
+    errors.Print("assay-runner: " + when +
+                     " said which GPUs it has: see whether `nvidia-smi` answers, and look for Xid "
+                     "in dmesg",
+                 number != 0);
+    return number != 0 ? kExitSignal + number : kExitFailed;
   }
   if (!here->missing.empty()) {
     errors.Print("assay-runner: " + here->missing, false);

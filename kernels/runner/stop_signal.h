@@ -26,12 +26,12 @@ class StopSignal {
   FileDescriptor signals_;
 };
 
-// What `work` returns. It runs on a thread of its own; `on_silence` is called each time that
-// `patience` has passed meanwhile. Nothing if a signal comes first: the thread is left behind,
-// and what `work` holds must last as long as the process.
+// What `work` returns. It runs on a thread of its own; each time that `patience` has passed
+// meanwhile `on_silence` says whether to wait on. Nothing if it does not, or if a signal comes
+// first: the thread is left behind, and what `work` holds must last as long as the process.
 template <typename T>
 std::optional<T> RunUnlessStopped(std::function<T()> work, const StopSignal& signal,
-                                  Duration patience, const std::function<void()>& on_silence) {
+                                  Duration patience, const std::function<bool()>& on_silence) {
   Result<Pipe> done = MakePipe();
   if (!done.ok()) return work();
   auto task = std::make_shared<std::packaged_task<T()>>(std::move(work));
@@ -46,7 +46,7 @@ std::optional<T> RunUnlessStopped(std::function<T()> work, const StopSignal& sig
     const LineStreams::Kind kind = streams.Next(patience).kind;
     if (kind == LineStreams::Kind::kEnd) return result.get();
     if (kind == LineStreams::Kind::kStop) return std::nullopt;
-    on_silence();
+    if (!on_silence()) return std::nullopt;
   }
 }
 

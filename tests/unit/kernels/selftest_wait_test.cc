@@ -46,26 +46,49 @@ class Waiting : public Benchmark {
   const std::string answer_;
 };
 
+// What a self-test says on stderr until it has said `awaited`.
+std::string ToldUntil(const std::string& awaited, const Registry& registry,
+                      Duration listing_patience, std::future<int>* code) {
+  auto pipe = MakePipe();
+  if (!pipe.ok()) std::abort();
+  const FileDescriptor standard_error(dup(STDERR_FILENO));
+  dup2(pipe->write.get(), STDERR_FILENO);
+  *code = std::async(std::launch::async, [&registry, listing_patience] {
+    return SelftestCommand(registry, {"waiting"}, std::chrono::milliseconds(1), listing_patience);
+  });
+  std::string told;
+  char byte = 0;
+  while (told.find(awaited) == std::string::npos && read(pipe->read.get(), &byte, 1) == 1) {
+    told += byte;
+  }
+  dup2(standard_error.get(), STDERR_FILENO);
+  return told;
+}
+
 TEST(SelftestWait, TheBenchmarkThatIsWaitedForIsNamed) {
   std::promise<void> answer;
   Registry registry;
   registry.Add(std::make_unique<Waiting>(answer.get_future().share()));
-  auto pipe = MakePipe();
-  ASSERT_TRUE(pipe.ok());
-  const FileDescriptor standard_error(dup(STDERR_FILENO));
-  ASSERT_GE(dup2(pipe->write.get(), STDERR_FILENO), 0);
-  auto code = std::async(std::launch::async, [&] {
-    return SelftestCommand(registry, {"waiting"}, std::chrono::milliseconds(1));
-  });
-  std::string told;
-  char byte = 0;
-  while (told.find("no answer yet from waiting for ") == std::string::npos &&
-         read(pipe->read.get(), &byte, 1) == 1) {
-    told += byte;
-  }
-  ASSERT_GE(dup2(standard_error.get(), STDERR_FILENO), 0);
+  std::future<int> code;
+  ToldUntil("no answer yet from waiting for ", registry, kListingPatience, &code);
   answer.set_value();
   EXPECT_EQ(code.get(), kExitUnsupported);
+}
+
+TEST(SelftestWait, ADriverThatDoesNotListItsGpusFailsIt) {
+  std::promise<void> answer;
+  answer.set_value();
+  Registry registry;
+  registry.Add(std::make_unique<Waiting>(answer.get_future().share()));
+  setenv("CUDA_FAKE_HANG", "list", 1);
+  std::future<int> code;
+  const std::string told = ToldUntil("Xid in dmesg", registry, std::chrono::seconds(1), &code);
+  unsetenv("CUDA_FAKE_HANG");
+  EXPECT_EQ(code.get(), kExitFailed);
+  EXPECT_NE(told.find("assay-runner: no answer yet from the driver"), std::string::npos);
+  EXPECT_NE(told.find("assay-runner: for 1 s the driver has not said which GPUs it has: see "
+                      "whether `nvidia-smi` answers"),
+            std::string::npos);
 }
 
 // A pipe that takes no more.
