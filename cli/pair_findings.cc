@@ -196,6 +196,10 @@ std::pair<PairValue, PairValue> LowestAndHighest(const PairCase& measured) {
   return {low->value, high->value};
 }
 
+std::string AllHave(const PairCase& measured, double value) {
+  return "All have " + FormatNumber(value, measured.unit, 4) + " " + measured.unit + ".";
+}
+
 // "2 of 6 pairs are measured", or directions where each counts.
 std::string MeasuredText(const PairCase& measured) {
   const size_t nodes = measured.nodes.size();
@@ -231,9 +235,10 @@ std::string NotJudged(const PairCase& measured) {
   const auto [low, high] = LowestAndHighest(measured);
   const PairValue& bad = measured.higher_is_better ? low : high;
   const PairValue& good = measured.higher_is_better ? high : low;
-  // Nothing is a percentage of zero.
   const bool additive = measured.analysis.additive;
-  if (pairs > 1 && (good.value > 0 || additive)) {
+  if (pairs > 1 && good.value == bad.value) {
+    text = AllHave(measured, good.value) + " ";
+  } else if (pairs > 1 && (good.value > 0 || additive)) {  // Nothing is a percentage of zero.
     const double deficit = additive                    ? bad.value - good.value
                            : measured.higher_is_better ? 1 - bad.value / good.value
                                                        : bad.value / good.value - 1;
@@ -269,8 +274,7 @@ std::string NothingFound(const PairCase& measured) {
   if (!analysis.last_node || !analysis.last_link) return text;
   const auto [low, high] = LowestAndHighest(measured);
   if (low.value == high.value) {
-    return text + " All have " + FormatNumber(low.value, measured.unit, 4) + " " + measured.unit +
-           ".";
+    return text + " " + AllHave(measured, low.value);
   }
   const BadNode& node = *analysis.last_node;
   const BadLink& link = *analysis.last_link;

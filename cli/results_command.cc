@@ -106,7 +106,14 @@ void PrintNoMatch(Client& client, const ResultsQuery& query) {
 
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
-  if (results.empty() && format == OutputFormat::kTable) PrintNoMatch(client, query);
+  if (results.empty() && format == OutputFormat::kTable) {
+    if (!query.campaign.empty() && query.filter.empty()) {
+      PrintError("The campaign has no results.\nhint: assay campaign show " +
+                 Sanitize(query.campaign) + " tells what became of its jobs\n");
+    } else {
+      PrintNoMatch(client, query);
+    }
+  }
   PrintResults(results, format);
   return Status::Ok();
 }

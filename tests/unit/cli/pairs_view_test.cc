@@ -243,6 +243,8 @@ TEST(PairsViewTest, CountsStayCountsWhereNoneIsZero) {
   EXPECT_THAT(PairsText(five, {}), HasSubstr("\nb     20!    -   2.5    2    2\n"));
   EXPECT_EQ(PairFindings(counts("abcde", 3)[0])[0],
             "node a: 1 segment above the others on all of its 4 links");
+  EXPECT_THAT(PairFindings(counts("abd", 2)[0]),
+              ElementsAre(HasSubstr("All have 2 segments. A bad")));
   EXPECT_THAT(PairFindings(counts("abc", 20)[0]),
               ElementsAre(HasSubstr("a-c is 17.5 segments above b-c. ")));
 }

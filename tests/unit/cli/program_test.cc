@@ -485,7 +485,8 @@ TEST_F(ServedTest, ImportedResultsThatWouldMatchAreHintedAt) {
   EXPECT_THAT(Run(filtered).err, HasSubstr("hint: imported results do: add `imported : *`"));
   EXPECT_THAT(Run({"results"}).err, HasSubstr("hint: imported"));
   EXPECT_THAT(Run({"compare", "--published"}).err, HasSubstr("hint: imported"));
-  EXPECT_EQ(Run({"results", "--campaign", "nightly"}).err, "No results match.\n");
+  EXPECT_THAT(Run({"results", "--campaign", "nightly"}).err,
+              HasSubstr("has no results.\nhint: assay campaign show nightly tells what"));
   EXPECT_EQ(Run({"results", "-o", "csv"}).err, "");
 }
 
