@@ -57,7 +57,7 @@ std::string LocalAddressTowards(const HostPort& peer) {
 
 std::string AdvertiseAddress(const std::string& coordinator, const std::string& listen) {
   if (const auto peer = ParseHostPort(coordinator); peer.ok()) {
-    const std::string local = LocalAddressTowards(*peer);
+    std::string local = LocalAddressTowards(*peer);
     if (!local.empty()) return local;
   }
   const auto own = ParseHostPort(listen);
