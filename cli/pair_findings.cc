@@ -18,7 +18,7 @@ std::string Percent(double part, int decimals) { return FormatFixed(100 * part, 
 // A deficit, or the noise: relative, or in the values' unit.
 std::string Amount(const PairCase& measured, double deficit, int decimals = 0) {
   if (!measured.analysis.additive) return Percent(deficit, decimals);
-  const std::string number = FormatNumber(deficit, measured.unit, 3);
+  std::string number = FormatNumber(deficit, measured.unit, 3);
   if (measured.unit.empty()) return number;
   const bool one = IsCount(measured.unit) && number == "1";
   return number + " " + measured.unit.substr(0, measured.unit.size() - (one ? 1 : 0));
