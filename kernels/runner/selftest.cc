@@ -357,8 +357,7 @@ class SelftestRun {
     const auto& tests = selection_.tests;
     if (selection_.named && std::none_of(tests.begin(), tests.end(), on_gpus)) return "";
     if (gpus_.empty()) return "; no GPU was verified: " + WhyNoGpus();
-    const std::string text =
-        " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_);
+    std::string text = " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_);
     if (gpus_.size() < 2 || failed_on_.empty()) return text;
     std::set<int> failed;
     for (const auto& [gpu, count] : failed_on_) failed.insert(gpu);
