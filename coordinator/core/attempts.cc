@@ -253,7 +253,12 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure,
   const bool in_vain = failure.reason() == "PEER_TIMEOUT" && wait->adopted;
   const bool waited = failure.reason() == "TIMEOUT" || failure.reason() == "GANG_NOT_STARTED";
   if (!waited && !in_vain) return failure;
-  failure.set_message(failure.message() + "; " + DescribeWait(*wait));
+  if (in_vain) {
+    failure.set_reason("GANG_NOT_STARTED");
+    failure.set_message(DescribeWait(*wait) + "; those that began gave up: " + failure.message());
+  } else {
+    failure.set_message(failure.message() + "; " + DescribeWait(*wait));
+  }
   if (wait->adopted) {
     failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
   } else if (failure.reason() == "TIMEOUT" && absence_.SilenceCounts() && OthersWereQuick(*wait)) {

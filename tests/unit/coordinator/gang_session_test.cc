@@ -299,8 +299,11 @@ TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
   SayReady(a2, job, "token");
   SayFinished(b2, job, v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT");
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
+  EXPECT_EQ(failure.node_id(), "");
+  EXPECT_THAT(failure.message(),
+              testing::StartsWith("the coordinator changed while the gang began"));
 }
 
 TEST_F(GangSessionTest, ARankThatIsNotBackSinceTheCoordinatorChangedIsNotAtFault) {
