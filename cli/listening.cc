@@ -59,8 +59,7 @@ std::string Find(const std::string& host, int port, std::vector<SocketAddress>& 
 std::string AddressesOf(const Listening& server, std::vector<SocketAddress>& found) {
   // Civetweb takes no names, and Assay this for it.
   const bool local = !server.is_grpc && server.address.host == "localhost";
-  const std::string why =
-      Find(local ? "127.0.0.1" : server.address.host, server.address.port, found);
+  std::string why = Find(local ? "127.0.0.1" : server.address.host, server.address.port, found);
   if (!why.empty() || !server.is_grpc) return why;
   if (std::none_of(found.begin(), found.end(), [](const auto& one) { return one.IsAny(); })) {
     return "";

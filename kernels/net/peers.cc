@@ -238,7 +238,7 @@ Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address) {
   point.host = address;
   ASSAY_ASSIGN_OR_RETURN(point.nonce, NewNonce());
   ASSAY_ASSIGN_OR_RETURN(Socket listener, ListenOn(address, &point.port));
-  return std::unique_ptr<Rendezvous>(new TcpRendezvous(std::move(listener), std::move(point)));
+  return std::unique_ptr<Rendezvous>(new TcpRendezvous(std::move(listener), point));
 }
 
 Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
