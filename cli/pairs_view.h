@@ -71,9 +71,9 @@ enum class PairJudgement {
 // Whether the job is queued or running.
 bool IsToBeDone(const v1::Job& job);
 
-// The cases of results on two nodes, in the order of their names and sizes; jobs and cases that failed are
-// failures of their pairs, and the nodes of jobs that are still to be done are nodes of theirs.
-// `threshold` as PairRule's.
+// The cases of results on two nodes, in the order of their names and sizes; jobs and cases that
+// failed are failures of their pairs, and the nodes of jobs that are still to be done are nodes of
+// theirs. `threshold` as PairRule's.
 std::vector<PairCase> PairCases(const std::vector<v1::StoredResult>& results,
                                 const std::vector<v1::Job>& jobs, double threshold);
 

@@ -38,8 +38,8 @@ struct Int4Operands {
 };
 
 // Fills x, values and scales with the random values of `operands.set`: x near-normal with
-// variance 1, so at most 3.47 and, where it is not 0, at least 2^-16; scales from 1/16 to 1/8. There
-// is no other input: `int4_gemm` has no `fill`.
+// variance 1, so at most 3.47 and, where it is not 0, at least 2^-16; scales from 1/16 to 1/8.
+// There is no other input: `int4_gemm` has no `fill`.
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream);
 
