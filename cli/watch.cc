@@ -38,7 +38,7 @@ class Watcher {
     MonotonicTime last_contact = Clock::Real().Now();
     while (true) {
       bool received = false;
-      const Status status = Stream(received);
+      Status status = Stream(received);
       if (interrupt_.requested() || display_.progress().ended()) return Status::Ok();
       if (!contacted_ || !IsInterruption(status)) {
         display_.Close();
