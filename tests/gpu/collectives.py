@@ -274,7 +274,7 @@ def collective_lines(campaigns, judged, beside, command):
              "reference's time over ours; the bar is 1% from 1 MiB on, below it 3% or the "
              "spread, and 2% for peer copies. Parity: short of it, and yet the starts do not tell "
              "ours from what would meet it (Wilcoxon's exact one-sided test, 5%). A case that "
-             "misses is started as often again. GB/s is the bus bandwidth.", "",
+             "misses takes as many turns again, by itself. GB/s is the bus bandwidth.", "",
              "| benchmark | ranks | bytes | | ours | reference | spread | starts | apart, ours | "
              "reference's | GB/s | ratio | bar | | flags |",
              "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"]

@@ -2,9 +2,8 @@
 turns.
 
 What a case of up to 1 MiB takes depends on where its buffers lie, and so on which cases its
-process has run before: on two H200 a broadcast of 1 MiB took 12.20 us as the first case of a
-process, 12.04 as its second and 12.42 as its third, each of these with buffers of its own, and
-with the same buffers the same time to 0.03 us. So each of these cases has a process of its own.
+process has run before, by more than its bar (docs/benchmarks.md, "Starts"). So each of these cases
+has a process of its own.
 """
 
 import itertools

@@ -9,11 +9,8 @@
 namespace assay {
 namespace {
 
-TEST(RunnerGang, AGangMeetsThroughTheToken) {
-  Rank first("serve");
-  Rank second("serve");
-  v1::RunnerCommand start = Start(
-      "tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}, {{"ranks", "3"}, {"bytes", "4096"}}});
+// Starts the two ranks of a gang, and lets them meet.
+void Begin(Rank& first, Rank& second, v1::RunnerCommand start) {
   start.mutable_start()->set_world_size(2);
   first.Send(start);
   start.mutable_start()->set_rank(1);
@@ -24,6 +21,14 @@ TEST(RunnerGang, AGangMeetsThroughTheToken) {
   rendezvous.mutable_rendezvous()->set_token(ready.ready().rendezvous_token());
   first.Send(rendezvous);
   second.Send(rendezvous);
+}
+
+TEST(RunnerGang, AGangMeetsThroughTheToken) {
+  Rank first("serve");
+  Rank second("serve");
+  const v1::RunnerCommand start = Start(
+      "tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}, {{"ranks", "3"}, {"bytes", "4096"}}});
+  Begin(first, second, start);
   const v1::CaseResult result = first.Next().case_result();
   EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_OK) << result.failure().message();
   EXPECT_EQ(result.verification().elements_checked(), 2048);
@@ -39,16 +44,7 @@ TEST(RunnerGang, AGangMeetsThroughTheToken) {
 TEST(RunnerGang, RankZeroTellsWhenAllHaveMet) {
   Rank first("serve");
   Rank second("serve");
-  v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}});
-  start.mutable_start()->set_world_size(2);
-  first.Send(start);
-  start.mutable_start()->set_rank(1);
-  second.Send(start);
-  v1::RunnerCommand rendezvous;
-  rendezvous.mutable_rendezvous()->set_token(first.Next().ready().rendezvous_token());
-  EXPECT_TRUE(second.Next().has_ready());
-  first.Send(rendezvous);
-  second.Send(rendezvous);
+  Begin(first, second, Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "4096"}}}));
   const v1::RunnerCaseStarted met = first.NextOfAnyKind().case_started();
   EXPECT_EQ(met.case_index(), 10);
   EXPECT_EQ(met.phase(), "compare");
@@ -60,16 +56,7 @@ TEST(RunnerGang, RankZeroTellsWhenAllHaveMet) {
 TEST(RunnerGang, ALostRankEndsTheJobWithoutFinished) {
   Rank first("serve");
   Rank second("serve");
-  v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "64000000"}}});
-  start.mutable_start()->set_world_size(2);
-  first.Send(start);
-  start.mutable_start()->set_rank(1);
-  second.Send(start);
-  v1::RunnerCommand rendezvous;
-  rendezvous.mutable_rendezvous()->set_token(first.Next().ready().rendezvous_token());
-  first.Send(rendezvous);
-  second.Send(rendezvous);
-  EXPECT_TRUE(second.Next().has_ready());
+  Begin(first, second, Start("tcp_all_reduce", {{{"ranks", "2"}, {"bytes", "64000000"}}}));
   EXPECT_TRUE(second.NextOfAnyKind().has_case_started());  // The gang has met.
   second.Signal(SIGKILL);
   const v1::RunnerEvent last = first.Next();
