@@ -15,11 +15,14 @@
 //
 // BLOCKS are those of the kernel that fills, 0 for cudaMemset, to see what more than a wave does.
 // It reads one case a line from stdin and answers each with a line of JSON:
-//   COLLECTIVE BYTES DTYPE in|out short|long        all_reduce 1048576 fp32 out short
+//   COLLECTIVE BYTES DTYPE in|out short|long [grouped]
+//   all_reduce 1048576 fp32 out short
 //   {"seconds": ..., "low": ..., "high": ..., "loops": ..., "calls": ...}
 // seconds is the median of the loops, low and high their 5th and 95th percentile. BYTES
 // is the size as nccl-tests counts it: of the whole array. Sums; root 0; send_recv is a
-// shift by one rank. Exit code 77 if there are fewer GPUs than RANKS.
+// shift by one rank. all_to_all, gather and scatter are NCCL's own functions where it has them
+// (2.28), as in nccl-tests since 2.17; `grouped` makes them of sends and receives, as before that.
+// Exit code 77 if there are fewer GPUs than RANKS.
 #include <cuda_runtime.h>
 #include <nccl.h>
 #include <sys/socket.h>
@@ -97,6 +100,7 @@ struct Order {
   size_t bytes;
   bool in_place;
   bool is_long;
+  bool grouped;
 };
 
 // How a rank runs an order, which depends on what the first calls took.
@@ -233,6 +237,17 @@ class Rank {
       return ncclReduceScatter(in, in_place ? out + mine : out, share, type_, ncclSum, comm_,
                                stream_);
     }
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+    if (name == "all_to_all" && !order_.grouped) {
+      return ncclAlltoAll(in, out, share, type_, comm_, stream_);
+    }
+    if (name == "gather" && !order_.grouped) {
+      return ncclGather(in_place ? in + mine : in, out, share, type_, 0, comm_, stream_);
+    }
+    if (name == "scatter" && !order_.grouped) {
+      return ncclScatter(in, in_place ? out + mine : out, share, type_, 0, comm_, stream_);
+    }
+#endif
     Must(ncclGroupStart(), "ncclGroupStart");
     if (name == "send_recv") {
       Must(ncclSend(in, count, type_, (rank_ + 1) % world_size_, comm_, stream_), "ncclSend");
@@ -281,11 +296,12 @@ std::string Parse(const std::string& line, Order* order) {
                                                        "broadcast",  "reduce",     "all_to_all",
                                                        "gather",     "scatter",    "send_recv"};
   std::istringstream words(line);
-  std::string collective, dtype, place, length;
+  std::string collective, dtype, place, length, how;
   size_t bytes = 0;
   if (!(words >> collective >> bytes >> dtype >> place >> length)) {
-    return "not COLLECTIVE BYTES DTYPE in|out short|long";
+    return "not COLLECTIVE BYTES DTYPE in|out short|long [grouped]";
   }
+  if (words >> how && how != "grouped") return "not grouped but " + how;
   if (std::find(collectives.begin(), collectives.end(), collective) == collectives.end()) {
     return "no collective " + collective;
   }
@@ -296,6 +312,7 @@ std::string Parse(const std::string& line, Order* order) {
   order->bytes = bytes;
   order->in_place = place == "in";
   order->is_long = length == "long";
+  order->grouped = how == "grouped";
   return "";
 }
 
