@@ -21,6 +21,14 @@ constexpr int64_t kAlignment = 128;
 // What the ceiling is probed with: on an H200, bandwidth grows until about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
+// A sample lasts at least this long. An event between two collectives keeps an H200 waiting for
+// about 1.5 us, 2% of what 16 MiB take; and in short samples the slowest rank is another one each
+// time, which at 256 MiB in samples of 1 ms adds 1% to what all of them need in the long run.
+constexpr double kMinSampleSeconds = 10e-3;
+// And at least as long as so many take at the pace of two H200. One reduce_scatter of 8 GiB takes
+// 14 ms, and of one to the next 8% more or less.
+constexpr double kMinSampleCalls = 8;
+constexpr double kFastBytesPerSecond = 600e9;
 // A graph replays at least this long, so that launching it costs nothing beside it, unless
 // that takes more than kMaxReplays iterations.
 constexpr double kReplaySeconds = 1e-3;
@@ -206,6 +214,16 @@ int64_t CollectiveCase::UntimedIterations(int64_t samples, int64_t batch) const 
 
 int64_t CollectiveCase::BatchGranularity() const {
   return as_nccl_tests_ ? kNcclTestsIterations : launches_;
+}
+
+double CollectiveCase::MinSampleSeconds() const {
+  if (as_nccl_tests_) return 20e-6;
+  return std::max(kMinSampleSeconds,
+                  kMinSampleCalls * static_cast<double>(IterationBytes()) / kFastBytesPerSecond);
+}
+
+int64_t CollectiveCase::IterationBytes() const {
+  return aggregate_ * PayloadBytes(collective_, place_.count, type_.bytes, place_.ranks);
 }
 
 Status CollectiveCase::Wait(Communicator::Polling polling) {
@@ -395,10 +413,8 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   ASSAY_RETURN_IF_ERROR(timed);
   if (!choice) return diagnosis;
   diagnosis.choice = {choice->algorithm, choice->protocol, choice->channels, "NCCL profiler", 0};
-  const int64_t payload =
-      aggregate_ * PayloadBytes(collective_, place_.count, type_.bytes, place_.ranks);
   diagnosis.choice->wire_bytes =
-      static_cast<double>(payload) *
+      static_cast<double>(IterationBytes()) *
       WireFactor(collective_, choice->algorithm, choice->protocol, place_.ranks);
   return diagnosis;
 }

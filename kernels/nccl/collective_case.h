@@ -34,10 +34,7 @@ class CollectiveCase : public Case {
   Status Prepare();
 
   Timing HowTimed() const override;
-  // An event between two collectives keeps an H200 waiting for about 1.5 us, 2% of what
-  // 16 MiB take; and in short samples the slowest rank is another one each time, which at
-  // 256 MiB in samples of 1 ms adds 1% to what all of them need in the long run.
-  double MinSampleSeconds() const override { return as_nccl_tests_ ? 20e-6 : 10e-3; }
+  double MinSampleSeconds() const override;
   int64_t UntimedIterations(int64_t samples, int64_t batch) const override;
   int64_t BatchGranularity() const override;
   Result<Verdict> Verify() override;
@@ -70,6 +67,8 @@ class CollectiveCase : public Case {
   // Of the next `iterations`, on all ranks.
   Result<std::unique_ptr<CudaGraph>> Capture(int64_t iterations);
   int64_t BytesOfElements(int64_t count) const { return count * type_.bytes; }
+  // The size S of all collectives of an iteration.
+  int64_t IterationBytes() const;
   Buffers BuffersOf(int64_t set, int64_t piece) const;
   // The inputs of all collectives of `set`.
   Status Fill(int64_t set);
