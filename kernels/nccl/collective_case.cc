@@ -419,31 +419,36 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// The bus bandwidth of a large all-reduce, whatever the collective: what the links give.
+// What the links give, whatever the collective: the larger bus bandwidth of an all-reduce and a
+// broadcast. Between two H200 what nobody reduces is 8% faster.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
   ASSAY_ASSIGN_OR_RETURN(const int64_t least, LeastOfRanks(peers_, available));
   if (least < kProbeBytes) return Ceilings();
-  auto buffer = DeviceBuffer::Allocate(kProbeBytes, "the all-reduce probe");
+  auto buffer = DeviceBuffer::Allocate(kProbeBytes, "the probe of the links");
   ASSAY_RETURN_IF_ERROR(Agree(peers_, buffer.status(), kPeerTimeout));
   ASSAY_RETURN_IF_ERROR(SetBytes(buffer->data(), 0, kProbeBytes, stream_.get()));
-  std::vector<double> seconds;
+  ASSAY_ASSIGN_OR_RETURN(const double reduced, Probe(CollectiveKind::kAllReduce, buffer->data()));
+  ASSAY_ASSIGN_OR_RETURN(const double moved, Probe(CollectiveKind::kBroadcast, buffer->data()));
+  Ceilings ceilings;
+  ceilings.link_bytes = std::max(reduced, moved);
+  return ceilings;
+}
+
+Result<double> CollectiveCase::Probe(CollectiveKind kind, void* buffer) {
   CollectiveCall call;
   call.place = place_;
   call.place.count = kProbeBytes / call.element_bytes;
-  call.input = call.output = buffer->data();
-  const auto reduce = [&] {
-    return EnqueueCollective(*communicator_, CollectiveKind::kAllReduce, call, stream_.get());
-  };
+  call.input = call.output = buffer;
+  std::vector<double> seconds;
   ASSAY_RETURN_IF_ERROR(timer_.Time(
-      stream_.get(), kProbeSamples, 1, reduce, [this] { return Wait(); }, &seconds));
-  Ceilings ceilings;
-  ceilings.link_bytes = CollectiveOf(CollectiveKind::kAllReduce).bus_factor(place_.ranks) *
-                        static_cast<double>(kProbeBytes) /
-                        *std::min_element(seconds.begin(), seconds.end());
-  return ceilings;
+      stream_.get(), kProbeSamples, 1,
+      [&] { return EnqueueCollective(*communicator_, kind, call, stream_.get()); },
+      [this] { return Wait(); }, &seconds));
+  return CollectiveOf(kind).bus_factor(place_.ranks) * static_cast<double>(kProbeBytes) /
+         *std::min_element(seconds.begin(), seconds.end());
 }
 
 }  // namespace assay

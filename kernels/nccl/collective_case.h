@@ -92,6 +92,9 @@ class CollectiveCase : public Case {
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
+  // The best bus bandwidth, in bytes a second, of a collective in place over the kProbeBytes of
+  // `buffer`.
+  Result<double> Probe(CollectiveKind kind, void* buffer);
   Result<Verdict> Check(int64_t set);
   Result<Verdict> CheckBlock(const OutputBlock& block, const Buffers& buffers);
 
