@@ -17,6 +17,10 @@ namespace {
 std::atomic<int> log_fd{-1};
 std::atomic<off_t> log_begin{0};
 
+constexpr const char* kLevel = "INFO";
+constexpr const char* kSubsystems = "INIT,ENV,NET";
+constexpr const char* kDescriptors = "/proc/self/fd/";
+
 // Of this much at the end, warnings are looked for.
 constexpr off_t kMaxRead = 4 << 20;
 
@@ -38,15 +42,26 @@ std::string Tail(const std::string& text, size_t max_bytes) {
   return line == std::string::npos ? "" : text.substr(line + 1);
 }
 
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Set by the process that started this one, for itself: the descriptor is not ours.
+bool Inherited() {
+  return Variable("NCCL_DEBUG") == kLevel && Variable("NCCL_DEBUG_SUBSYS") == kSubsystems &&
+         Variable("NCCL_DEBUG_FILE").rfind(kDescriptors, 0) == 0;
+}
+
 }  // namespace
 
 void KeepNcclLog() {
-  if (std::getenv("NCCL_DEBUG") != nullptr || log_fd >= 0) return;
+  if (log_fd >= 0 || (std::getenv("NCCL_DEBUG") != nullptr && !Inherited())) return;
   const int fd = memfd_create("nccl.log", MFD_CLOEXEC);
   if (fd < 0) return;  // A run without a log is still a run.
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  setenv("NCCL_DEBUG", "INFO", 1);
-  setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV,NET", 1);
+  const std::string path = kDescriptors + std::to_string(fd);
+  setenv("NCCL_DEBUG", kLevel, 1);
+  setenv("NCCL_DEBUG_SUBSYS", kSubsystems, 1);
   setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
   log_fd = fd;
 }

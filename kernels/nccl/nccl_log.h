@@ -8,7 +8,8 @@
 namespace assay {
 
 // Lets NCCL write its warnings and what it says of start-up, environment and network into
-// the log, unless the user has set NCCL_DEBUG. Before NCCL is loaded.
+// the log, unless the user has set NCCL_DEBUG. Before NCCL is loaded. A process that this one
+// starts may do so too: it has a log of its own.
 void KeepNcclLog();
 
 // From now on NcclLogTail() tells only what is written later.
