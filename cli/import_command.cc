@@ -115,7 +115,7 @@ std::string ConditionsText(const v1::ImportResultsRequest& request) {
   const v1::CaseResult& first = request.results(0);
   v1::CaseResult place;
   *place.mutable_provenance() = request.provenance();
-  const auto or_none = [](std::string text, const char* option = "") {
+  const auto or_none = [](const std::string& text, const char* option = "") {
     if (!text.empty()) return Sanitize(text);
     return std::string("not told") + (*option == '\0' ? "" : " (" + std::string(option) + ")");
   };

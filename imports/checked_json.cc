@@ -102,7 +102,7 @@ Result<const Json*> MemberOf(const Json& object, const std::string& name,
 Result<double> ToNumber(const Json& value, const std::string& what) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    const Result<double> number = NumberOf(Trimmed(text), 1, what);
+    Result<double> number = NumberOf(Trimmed(text), 1, what);
     if (number.ok()) return number;
     return Fault(what + " is " + Quoted(text) + "; expected a number from 0 to 1e15");
   }

@@ -82,7 +82,8 @@ class MemoryBandwidth : public Benchmark {
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     const int64_t bytes = Integer(parameters, "bytes");
     const StreamOp op = OpOf(parameters);
-    const auto elements = static_cast<double>(bytes / kElementBytes);
+    const int64_t whole = bytes / kElementBytes;
+    const auto elements = static_cast<double>(whole);
     Work work;
     work.bytes = ArraysOf(op) * static_cast<double>(bytes);
     if (op == StreamOp::kScale || op == StreamOp::kAdd || op == StreamOp::kRead) {

@@ -114,7 +114,7 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
     }
     std::vector<double> seconds;
     // A failed run is known to all ranks; rank 0 says "stop" next.
-    const Status ran = RunTogether(prepared, peers, samples, batch, &seconds);
+    Status ran = RunTogether(prepared, peers, samples, batch, &seconds);
     if (ran.reason() == "PEER_LOST" || ran.reason() == "PEER_TIMEOUT") return ran;
   }
 }

@@ -51,7 +51,7 @@ Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank) {
 }
 
 Status FaultInGang(Peers* peers, const Status& mine) {
-  const Status agreed = AgreeIfGang(peers, mine);
+  Status agreed = AgreeIfGang(peers, mine);
   const bool of_gpu = agreed.reason().rfind("GPU_", 0) == 0;  // Else a rank was lost.
   if (!of_gpu) return agreed;
   if (!mine.ok() && EndsWithoutResult(mine) == EndsWithoutResult(agreed)) return mine;

@@ -33,7 +33,7 @@ constexpr char kNobody[] = "127.0.0.1:1";
 class ImportTest : public testing::Test {
  protected:
   std::string Write(const std::string& name, const std::string& text) const {
-    const std::string path = folder_.path() + "/" + name;
+    std::string path = folder_.path() + "/" + name;
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }

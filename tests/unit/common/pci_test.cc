@@ -65,7 +65,7 @@ TEST_F(PciTest, GpusThatNvidiasDriverHasOrNone) {
   const auto add = [&](const std::string& name, const std::string& vendor, const std::string& kind,
                        const std::string& driver) {
     Add("", name, "0");
-    const std::string folder = sys() + "/bus/pci/devices/" + name;
+    std::string folder = sys() + "/bus/pci/devices/" + name;
     std::ofstream(folder + "/vendor") << vendor << "\n";
     std::ofstream(folder + "/class") << kind << "\n";
     if (!driver.empty()) {
