@@ -1,5 +1,6 @@
 #include "cli/listening.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -31,6 +32,11 @@ struct SocketAddress {
                 sizeof address);
     return {reinterpret_cast<const char*>(&address), sizeof address};
   }
+  std::string Host() const {
+    char text[INET6_ADDRSTRLEN] = "";
+    inet_ntop(family(), Bytes().data(), text, sizeof text);
+    return text;
+  }
   bool IsAny() const {
     const std::string bytes = Bytes();
     return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
@@ -57,9 +63,12 @@ std::string Find(const std::string& host, int port, std::vector<SocketAddress>& 
 
 // Where the server listens: on all of these that it can.
 std::string AddressesOf(const Listening& server, std::vector<SocketAddress>& found) {
-  // Civetweb takes no names, and Assay this for it.
-  const bool local = !server.is_grpc && server.address.host == "localhost";
-  std::string why = Find(local ? "127.0.0.1" : server.address.host, server.address.port, found);
+  if (server.address.host == "localhost") {
+    // Civetweb takes no names, and Assay one address for it; gRPC both, whatever /etc/hosts says.
+    if (server.is_grpc) Find("::1", server.address.port, found);
+    return Find("127.0.0.1", server.address.port, found);
+  }
+  const std::string why = Find(server.address.host, server.address.port, found);
   if (!why.empty() || !server.is_grpc) return why;
   if (std::none_of(found.begin(), found.end(), [](const auto& one) { return one.IsAny(); })) {
     return "";
@@ -96,9 +105,24 @@ int Probe(const std::vector<SocketAddress>& addresses, bool dual) {
   return fault;
 }
 
+// Of a name's addresses the first that another program has; null if none. A server of gRPC takes
+// the rest of them, and its clients dial all.
+const SocketAddress* TakenOf(const std::vector<SocketAddress>& addresses) {
+  const auto taken =
+      std::find_if(addresses.begin(), addresses.end(),
+                   [](const SocketAddress& address) { return Try(address, false) == EADDRINUSE; });
+  return taken == addresses.end() ? nullptr : &*taken;
+}
+
 Status CannotListen(const Listening& server, const std::string& why, const char* reason,
                     const std::string& hint) {
   return InvalidArgument(server.flag + ": " + server.because + why, reason).WithHint(hint);
+}
+
+Status PortTaken(const Listening& server, const std::string& where) {
+  return CannotListen(server, "another program listens on " + where + " already", "PORT_TAKEN",
+                      "`ss -ltnp` says which: end it, or give other ports with --listen and "
+                      "--http (0 is any free one)");
 }
 
 Status CheckOne(const Listening& server) {
@@ -110,20 +134,19 @@ Status CheckOne(const Listening& server) {
   }
   if (server.address.port == 0) return Status::Ok();
   const std::string port = std::to_string(server.address.port);
+  const bool any = addresses.front().IsAny();
+  if (server.is_grpc && !any && addresses.size() > 1) {
+    if (const SocketAddress* const taken = TakenOf(addresses)) {
+      return PortTaken(server, HostPort{taken->Host(), server.address.port}.ToString() +
+                                   ", an address of " + server.address.host + ",");
+    }
+  }
   switch (const int fault = Probe(addresses, server.is_grpc); fault) {
     case 0:
       return Status::Ok();
-    case EADDRINUSE: {
-      const bool any = addresses.front().IsAny();
-      return CannotListen(server,
-                          "another program listens on " +
-                              (any ? "port " + port + " of an address of this machine"
-                                   : server.address.ToString()) +
-                              " already",
-                          "PORT_TAKEN",
-                          "`ss -ltnp` says which: end it, or give other ports with --listen and "
-                          "--http (0 is any free one)");
-    }
+    case EADDRINUSE:
+      return PortTaken(server, any ? "port " + port + " of an address of this machine"
+                                   : server.address.ToString());
     case EADDRNOTAVAIL:
       return CannotListen(server, server.address.host + " is no address of this machine",
                           "ADDRESS_NOT_HERE", "`ip address` lists them; 0.0.0.0 is all of them");

@@ -294,6 +294,29 @@ TEST_F(UpTest, APortThatIsTakenIsNamedBeforePostgresStarts) {
   }
 }
 
+// gRPC would listen on 127.0.0.1, and the agent dial ::1.
+TEST_F(UpTest, APortOfLocalhostIsToBeFreeOnBothItsAddresses) {
+  FileDescriptor socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 where = {};
+  where.sin6_family = AF_INET6;
+  where.sin6_addr = in6addr_loopback;
+  socklen_t size = sizeof where;
+  if (bind(socket.get(), reinterpret_cast<sockaddr*>(&where), size) != 0) {
+    GTEST_SKIP() << "no [::1] here";
+  }
+  ASSERT_EQ(listen(socket.get(), 1), 0);
+  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&where), &size);
+  const std::string port = std::to_string(ntohs(where.sin6_port));
+  RunningUp up(program_, {"--data", data(), "--listen", "localhost:" + port, "--http",
+                          "127.0.0.1:0", "--no-agent"});
+  const auto [code, text] = up.Finish();
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(text, HasSubstr("assay: --listen localhost:" + port +
+                              ": another program listens on [::1]:" + port +
+                              ", an address of localhost, already\nhint: `ss -ltnp` says which"));
+  EXPECT_THAT(text, Not(HasSubstr("Starting PostgreSQL")));
+}
+
 // The log goes on where an earlier start ended.
 TEST_F(UpTest, WhatEndedAnEarlierStartIsNotToldOfThisOne) {
   std::filesystem::create_directories(data() + "/log");
