@@ -1,5 +1,6 @@
 #include "http/metrics_server.h"
 
+#include <arpa/inet.h>
 #include <civetweb.h>
 #include <prometheus/text_serializer.h>
 
@@ -52,6 +53,20 @@ std::string ListeningHost(const HostPort& address) {
   return address.host == "localhost" ? "127.0.0.1" : address.host;
 }
 
+// What civetweb calls an invalid port.
+Status CheckAddress(const HostPort& address) {
+  const std::string host = ListeningHost(address);
+  in6_addr parsed = {};
+  if (inet_pton(AF_INET, host.c_str(), &parsed) == 1) return Status::Ok();
+  const bool is_ipv6 = inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
+  if (is_ipv6 && mg_check_feature(MG_FEATURES_IPV6) != 0) return Status::Ok();
+  return InvalidArgument("cannot serve HTTP on " + address.ToString() + ": " +
+                             (is_ipv6 ? "this system's civetweb is built without IPv6"
+                                      : host + " is no IP address"),
+                         "HTTP_ADDRESS_UNUSABLE")
+      .WithHint("give an address of IPv4: 127.0.0.1 for this machine alone, 0.0.0.0 for all");
+}
+
 }  // namespace
 
 class MetricsServer::Impl {
@@ -69,6 +84,7 @@ class MetricsServer::Impl {
   Result<int> Listen() {
     static const unsigned initialised = mg_init_library(0);
     (void)initialised;
+    ASSAY_RETURN_IF_ERROR(CheckAddress(options_.address));
     const std::string ports =
         HostPort{ListeningHost(options_.address), options_.address.port}.ToString();
     std::array<const char*, 9> settings = {"listening_ports",

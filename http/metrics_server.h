@@ -23,7 +23,8 @@ struct GetHandler {
 };
 
 struct MetricsServerOptions {
-  // Port 0 takes a free one. The host is an IP address or "localhost".
+  // Port 0 takes a free one. The host is "localhost" or an IP address, of IPv6 only where civetweb
+  // is built for it, which Debian 12's is not.
   HostPort address;
   // Asked at every scrape, in this order; each must be safe to ask from two
   // threads at once. Kept alive by the server.
@@ -38,7 +39,7 @@ struct MetricsServerOptions {
 class MetricsServer {
  public:
   // The error names the address and why it cannot be listened on: taken port, no
-  // such address, no permission.
+  // such address, no permission, a name.
   static Result<std::unique_ptr<MetricsServer>> Start(MetricsServerOptions options);
 
   // Waits for answers in progress.

@@ -104,5 +104,20 @@ TEST(MetricsServerTest, TakenPortIsAClearError) {
   EXPECT_THAT(second.status().message(), HasSubstr("in use"));
 }
 
+TEST(MetricsServerTest, AnAddressThatCivetwebDoesNotTakeIsAClearError) {
+  MetricsServerOptions options;
+  options.address = {"metrics.example", 9900};
+  const auto named = MetricsServer::Start(options);
+  EXPECT_EQ(named.status().ToString(),
+            "INVALID_ARGUMENT: cannot serve HTTP on metrics.example:9900: metrics.example is no IP "
+            "address (HTTP_ADDRESS_UNUSABLE)\n  hint: give an address of IPv4: 127.0.0.1 for this "
+            "machine alone, 0.0.0.0 for all");
+  options.address = {"::1", 0};
+  const auto six = MetricsServer::Start(options);
+  if (six.ok()) return;  // This civetweb is built with IPv6.
+  EXPECT_THAT(six.status().message(),
+              HasSubstr("on [::1]:0: this system's civetweb is built without IPv6"));
+}
+
 }  // namespace
 }  // namespace assay::http
