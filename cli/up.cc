@@ -135,11 +135,14 @@ Result<Plan> PlanAddresses(const UpOptions& options) {
 }
 
 // What children listen on 0.0.0.0 for is dialled on loopback.
+std::string DialableHost(const std::string& host) {
+  return host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host;
+}
+
 std::string Dialable(const std::string& address) {
   Result<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return address;
-  if (parsed->host == "0.0.0.0") parsed->host = "127.0.0.1";
-  if (parsed->host == "::") parsed->host = "::1";
+  parsed->host = DialableHost(parsed->host);
   return parsed->ToString();
 }
 
@@ -190,12 +193,23 @@ Status CheckPrograms(const UpOptions& options) {
   return Status::Ok();
 }
 
-// What the coordinator would refuse when PostgreSQL runs already.
+// What the coordinator would refuse when PostgreSQL runs already, and what would keep the agent
+// from it.
 Status CheckTls(const UpOptions& options, const HostPort& listen) {
   const auto credentials = rpc::ServerCredentials(listen, options.tls, options.insecure);
-  if (credentials.ok()) return Status::Ok();
-  const Status& why = credentials.status();
-  return InvalidArgument(why.message(), why.reason()).WithHint(why.hint());
+  if (!credentials.ok()) {
+    const Status& why = credentials.status();
+    return InvalidArgument(why.message(), why.reason()).WithHint(why.hint());
+  }
+  if (options.no_agent || options.tls.empty()) return Status::Ok();
+  const std::string dialled = DialableHost(listen.host);
+  const Status named = rpc::CheckCertificateNames(options.tls, dialled);
+  if (named.ok()) return Status::Ok();
+  return InvalidArgument("--listen " + listen.ToString() + ": the agent here dials " + dialled +
+                             ", and " + named.message(),
+                         named.reason())
+      .WithHint("give it the subjectAltName " + dialled +
+                " too, or --listen with a name of this machine that it has");
 }
 
 Status StartAll(const UpOptions& options, const Plan& plan, const DataFolder& folder, int signals,

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include "common/digest.h"
 
@@ -24,15 +25,19 @@ using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 // Never asks the terminal for the password of an encrypted key.
 int NoPassword(char*, int, int, void*) { return 0; }
 
+Bio Memory(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+}
+
+Certificate FirstCertificate(const std::string& pem) {
+  const Bio text = Memory(pem);
+  return Certificate(PEM_read_bio_X509(text.get(), nullptr, NoPassword, nullptr), X509_free);
+}
+
 // gRPC takes any two files and fails where it listens or dials, for no stated reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
-  const auto memory = [](const std::string& text) {
-    return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
-  };
-  const Bio certificate_text = memory(pem.certificate);
-  const Bio key_text = memory(pem.key);
-  const Certificate certificate(
-      PEM_read_bio_X509(certificate_text.get(), nullptr, NoPassword, nullptr), X509_free);
+  const Bio key_text = Memory(pem.key);
+  const Certificate certificate = FirstCertificate(pem.certificate);
   const PrivateKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, NoPassword, nullptr),
                        EVP_PKEY_free);
   const bool match =
@@ -101,6 +106,19 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
   options.pem_key_cert_pairs.push_back({pem.key, pem.certificate});
   options.pem_root_certs = pem.authorities;
   return grpc::SslServerCredentials(options);
+}
+
+Status CheckCertificateNames(const TlsFiles& files, const std::string& host) {
+  const Result<std::string> text = ReadFile(files.certificate);
+  if (files.certificate.empty() || !text.ok()) return Status::Ok();
+  const Certificate certificate = FirstCertificate(*text);
+  if (!certificate) return Status::Ok();
+  const int as_address = X509_check_ip_asc(certificate.get(), host.c_str(), 0);
+  const int as_name = X509_check_host(certificate.get(), host.c_str(), host.size(), 0, nullptr);
+  ERR_clear_error();
+  if (as_address == 1 || as_name == 1) return Status::Ok();
+  return InvalidArgument(files.certificate + " is no certificate of " + host,
+                         "CERTIFICATE_OF_ANOTHER");
 }
 
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,

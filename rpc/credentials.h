@@ -33,6 +33,10 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
                                                                    const TlsFiles& files,
                                                                    bool insecure);
 
+// INVALID_ARGUMENT if clients that dial `host` would not take the server's certificate for its; OK
+// without one, or if it cannot be read, which ServerCredentials says.
+Status CheckCertificateNames(const TlsFiles& files, const std::string& host);
+
 // Credentials of a client that dials `address`; the same rule for plaintext.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,

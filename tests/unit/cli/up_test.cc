@@ -317,6 +317,39 @@ TEST_F(UpTest, APortOfLocalhostIsToBeFreeOnBothItsAddresses) {
   EXPECT_THAT(text, Not(HasSubstr("Starting PostgreSQL")));
 }
 
+// It was up, and its agent never came.
+TEST_F(UpTest, ACertificateThatTheAgentWouldNotTakeIsRefused) {
+  const std::string base = folder_.path() + "/server";
+  const auto make = [&](const std::string& names) {
+    const std::string command =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj "
+        "/CN=vm.example -addext subjectAltName=" +
+        names + " -keyout " + base + ".key -out " + base + ".pem >/dev/null 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+  };
+  const auto run = [&](const std::string& listen, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"--tls-cert", base + ".pem", "--tls-key", base + ".key"};
+    arguments.insert(arguments.end(),
+                     {"--data", data(), "--listen", listen, "--http", "127.0.0.1:0"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunningUp(program_, arguments).Finish();
+  };
+  Write("assay-coordinator", "#!/bin/bash\nexit 1\n");  // Past the check.
+  make("DNS:vm.example");
+  const auto [code, text] = run("0.0.0.0:0", {});
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(text,
+              HasSubstr("assay: --listen 0.0.0.0:0: the agent here dials 127.0.0.1, and " + base +
+                        ".pem is no certificate of 127.0.0.1\nhint: give it the "
+                        "subjectAltName 127.0.0.1 too, or --listen with a name of this "
+                        "machine that it has\n"));
+  EXPECT_EQ(run("0.0.0.0:0", {"--no-agent"}).first, 1);
+  make("DNS:vm.example,IP:127.0.0.1");
+  EXPECT_EQ(run("0.0.0.0:0", {}).first, 1);
+  make("DNS:localhost");
+  EXPECT_EQ(run("localhost:0", {}).first, 1);
+}
+
 // The log goes on where an earlier start ended.
 TEST_F(UpTest, WhatEndedAnEarlierStartIsNotToldOfThisOne) {
   std::filesystem::create_directories(data() + "/log");
