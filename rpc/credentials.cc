@@ -114,7 +114,11 @@ Status CheckCertificateNames(const TlsFiles& files, const std::string& host) {
   const Certificate certificate = FirstCertificate(*text);
   if (!certificate) return Status::Ok();
   const int as_address = X509_check_ip_asc(certificate.get(), host.c_str(), 0);
-  const int as_name = X509_check_host(certificate.get(), host.c_str(), host.size(), 0, nullptr);
+  // gRPC looks for addresses among the alternative names alone, of whichever kind.
+  const bool is_address = as_address != -2;  // -2: malformed.
+  const int as_name =
+      X509_check_host(certificate.get(), host.c_str(), host.size(),
+                      is_address ? X509_CHECK_FLAG_NEVER_CHECK_SUBJECT : 0, nullptr);
   ERR_clear_error();
   if (as_address == 1 || as_name == 1) return Status::Ok();
   return InvalidArgument(files.certificate + " is no certificate of " + host,

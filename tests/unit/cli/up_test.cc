@@ -323,7 +323,7 @@ TEST_F(UpTest, ACertificateThatTheAgentWouldNotTakeIsRefused) {
   const auto make = [&](const std::string& names) {
     const std::string command =
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj "
-        "/CN=vm.example -addext subjectAltName=" +
+        "/CN=127.0.0.1 -addext subjectAltName=" +
         names + " -keyout " + base + ".key -out " + base + ".pem >/dev/null 2>&1";
     ASSERT_EQ(std::system(command.c_str()), 0);
   };
@@ -344,6 +344,8 @@ TEST_F(UpTest, ACertificateThatTheAgentWouldNotTakeIsRefused) {
                         "subjectAltName 127.0.0.1 too, or --listen with a name of this "
                         "machine that it has\n"));
   EXPECT_EQ(run("0.0.0.0:0", {"--no-agent"}).first, 1);
+  make("IP:192.0.2.1");  // gRPC takes no address from the subject, which is 127.0.0.1.
+  EXPECT_EQ(run("0.0.0.0:0", {}).first, 2);
   make("DNS:vm.example,IP:127.0.0.1");
   EXPECT_EQ(run("0.0.0.0:0", {}).first, 1);
   make("DNS:localhost");
