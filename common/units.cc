@@ -1,5 +1,7 @@
 #include "common/units.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -182,7 +184,9 @@ std::string FormatDuration(Duration duration) {
 }
 
 bool HostPort::IsLoopback() const {
-  return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0;
+  if (host == "localhost" || host == "::1") return true;
+  in_addr address = {};  // "127.example.com" is a name, of whatever address.
+  return host.rfind("127.", 0) == 0 && inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
 std::string HostPort::ToString() const {

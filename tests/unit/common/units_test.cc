@@ -64,6 +64,7 @@ TEST(ParseHostPort, SplitsAndChecks) {
   EXPECT_EQ(ParseHostPort("[::1]:7900")->ToString(), "[::1]:7900");
   EXPECT_TRUE(ParseHostPort("127.1.2.3:1")->IsLoopback());
   EXPECT_FALSE(ParseHostPort("0.0.0.0:1")->IsLoopback());
+  EXPECT_FALSE(ParseHostPort("127.example.com:1")->IsLoopback());
   for (const char* bad : {"", ":1", "host", "host:", "host:65536", "host:-1", "::1:7900", "[]:1"}) {
     EXPECT_FALSE(ParseHostPort(bad).ok()) << bad;
   }
