@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
 namespace assay {
 namespace {
@@ -53,14 +53,24 @@ bool IsUuid(std::string_view text) {
   return true;
 }
 
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return NotFound("cannot read " + path + ": " + std::strerror(errno), "FILE_UNREADABLE");
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (file.bad()) return Internal("cannot read " + path + ": " + std::strerror(errno));
-  return std::move(content).str();
+Result<std::string> ReadFile(const std::string& path, size_t most) {
+  const auto cannot = [&](const std::string& why) {
+    return NotFound("cannot read " + path + ": " + why, "FILE_UNREADABLE");
+  };
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "rbe"),
+                                                                std::fclose);
+  if (!file) return cannot(std::strerror(errno));
+  std::string content;
+  std::array<char, 65536> part;
+  while (const size_t got = std::fread(part.data(), 1, part.size(), file.get())) {
+    if (got > most - content.size()) {
+      return cannot("it is larger than " + std::to_string(most) + " bytes");
+    }
+    content.append(part.data(), got);
+  }
+  // A folder, too, opens, and fails here.
+  if (std::ferror(file.get()) != 0) return cannot(std::strerror(errno));
+  return content;
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -11,6 +12,8 @@ namespace assay::rpc {
 namespace {
 
 constexpr int kMaxMessageBytes = 16 << 20;
+// A system's file of all authorities has a quarter of a MiB.
+constexpr size_t kMaxPemBytes = 4 << 20;
 
 struct Pem {
   std::string certificate;
@@ -29,13 +32,43 @@ Bio Memory(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
 }
 
-Certificate FirstCertificate(const std::string& pem) {
+Certificate NextCertificate(BIO* pem) {
+  return Certificate(PEM_read_bio_X509(pem, nullptr, NoPassword, nullptr), X509_free);
+}
+
+Certificate FirstCertificate(const std::string& pem) { return NextCertificate(Memory(pem).get()); }
+
+// gRPC goes without a certificate that it cannot read and those behind it, and without any of a
+// file it fails where it listens or dials, for no stated reason.
+Status CheckCertificates(const std::string& path, const std::string& pem) {
   const Bio text = Memory(pem);
-  return Certificate(PEM_read_bio_X509(text.get(), nullptr, NoPassword, nullptr), X509_free);
+  int count = 0;
+  ERR_clear_error();
+  while (NextCertificate(text.get())) ++count;
+  const bool ended = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  if (count == 0) return InvalidArgument(path + " holds no readable certificate");
+  if (ended) return Status::Ok();
+  return InvalidArgument("certificate " + std::to_string(count + 1) + " in " + path +
+                         " cannot be read");
+}
+
+// What a library does not take for TLS: too short a key, too weak a signature.
+Status CheckStrength(const std::string& path, X509* certificate) {
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_method()),
+                                                                  SSL_CTX_free);
+  const bool taken = !context || SSL_CTX_use_certificate(context.get(), certificate) == 1;
+  const char* const why = ERR_reason_error_string(ERR_peek_last_error());
+  ERR_clear_error();
+  if (taken) return Status::Ok();
+  return InvalidArgument("OpenSSL does not take " + path +
+                         " for TLS: " + (why != nullptr ? why : "no reason given"))
+      .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }
 
 // gRPC takes any two files and fails where it listens or dials, for no stated reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
+  ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
   const Bio key_text = Memory(pem.key);
   const Certificate certificate = FirstCertificate(pem.certificate);
   const PrivateKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, NoPassword, nullptr),
@@ -43,12 +76,11 @@ Status CheckPair(const TlsFiles& files, const Pem& pem) {
   const bool match =
       certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
-  if (!certificate) return InvalidArgument(files.certificate + " holds no readable certificate");
   if (!key) {
     return InvalidArgument(files.key + " holds no readable private key")
         .WithHint("a key with a password cannot be used");
   }
-  if (match) return Status::Ok();
+  if (match) return CheckStrength(files.certificate, certificate.get());
   return InvalidArgument(files.key + " is not the key of the first certificate in " +
                          files.certificate);
 }
@@ -63,7 +95,7 @@ Result<Pem> ReadPem(const TlsFiles& files) {
   const auto read = [](const std::string& path, std::string_view marker,
                        std::string& into) -> Status {
     if (path.empty()) return Status::Ok();
-    const Result<std::string> text = ReadFile(path);
+    const Result<std::string> text = ReadFile(path, kMaxPemBytes);
     if (!text.ok()) return InvalidArgument(text.status().message(), "FILE_UNREADABLE");
     into = *text;
     if (into.find(marker) == std::string::npos) {
@@ -76,6 +108,9 @@ Result<Pem> ReadPem(const TlsFiles& files) {
   ASSAY_RETURN_IF_ERROR(read(files.key, "PRIVATE KEY-----", pem.key));
   ASSAY_RETURN_IF_ERROR(read(files.authorities, "-----BEGIN CERTIFICATE-----", pem.authorities));
   if (!pem.certificate.empty()) ASSAY_RETURN_IF_ERROR(CheckPair(files, pem));
+  if (!pem.authorities.empty()) {
+    ASSAY_RETURN_IF_ERROR(CheckCertificates(files.authorities, pem.authorities));
+  }
   return pem;
 }
 
@@ -109,7 +144,7 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
 }
 
 Status CheckCertificateNames(const TlsFiles& files, const std::string& host) {
-  const Result<std::string> text = ReadFile(files.certificate);
+  const Result<std::string> text = ReadFile(files.certificate, kMaxPemBytes);
   if (files.certificate.empty() || !text.ok()) return Status::Ok();
   const Certificate certificate = FirstCertificate(*text);
   if (!certificate) return Status::Ok();
