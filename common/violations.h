@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/status.h"
 
 namespace assay {
+
+// Stands, without a field, behind the faults of a request that has more of them.
+inline constexpr std::string_view kMoreFaults = "there are more faults; mend these first";
 
 // Not thread-safe.
 class Violations {
@@ -29,7 +33,9 @@ class Violations {
     std::string message = subject + " has " +
                           (count_ == 1 ? "a fault" : std::to_string(count_) + " faults") + ": " +
                           first.field + ": " + first.description;
-    return InvalidArgument(std::move(message), reason).WithViolations(kept_);
+    std::vector<Violation> told = kept_;
+    if (count_ > kMost) told.push_back({"", std::string(kMoreFaults), 0});
+    return InvalidArgument(std::move(message), reason).WithViolations(std::move(told));
   }
 
  private:

@@ -8,6 +8,8 @@
 
 namespace assay::rpc {
 
+// Long texts are cut, and of many violations the first ones kept, with kMoreFaults at their end: a
+// client that gets more than 8 KiB drops all of it.
 grpc::Status ToGrpc(const Status& status);
 
 // Details that do not parse are ignored: a peer may be of any kind.

@@ -118,16 +118,23 @@ class Expander {
   void CheckMatrices() {
     std::vector<std::string> names;
     for (const auto& [name, schema] : schemas_) names.push_back(name);
+    bool listed = false;
     int64_t cases = 0;
     for (int i = 0; i < spec_.benchmarks_size(); ++i) {
       const v1::BenchmarkMatrix& matrix = spec_.benchmarks(i);
       const std::string path = fmt::format("benchmarks[{}]", i);
       const auto schema = schemas_.find(matrix.benchmark());
       if (schema == schemas_.end()) {
-        violations_.Add(path,
-                        fmt::format("no connected node has a benchmark \"{}\"; {}",
-                                    Cut(matrix.benchmark()), Suggest(matrix.benchmark(), names)),
-                        matrix.line());
+        std::string fault =
+            fmt::format("no connected node has a benchmark \"{}\"", Cut(matrix.benchmark()));
+        const std::string closest = ClosestName(matrix.benchmark(), names);
+        if (!listed) {  // Once: a file for GPUs names dozens on a fleet without them.
+          fault += "; " + Suggest(matrix.benchmark(), names);
+        } else if (!closest.empty()) {
+          fault += "; did you mean " + closest + "?";
+        }
+        listed = true;
+        violations_.Add(path, std::move(fault), matrix.line());
         continue;
       }
       const size_t faults = violations_.count();

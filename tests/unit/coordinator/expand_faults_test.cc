@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "common/violations.h"
 #include "coordinator/core/expand.h"
 #include "tests/unit/coordinator/fleet_records.h"
 
@@ -284,6 +285,26 @@ TEST(ExpandFaultTest, EveryFaultIsReportedAtOnce) {
   const auto expansion = ExpandCampaign(spec, ThreeNodes());
   ASSERT_FALSE(expansion.ok());
   EXPECT_THAT(expansion.status().violations(), SizeIs(4)) << expansion.status();
+}
+
+TEST(ExpandFaultTest, WhichBenchmarksThereAreIsToldOnce) {
+  v1::CampaignSpec spec = MakeSpec("all_to_none");
+  spec.add_benchmarks()->set_benchmark("elsewhere");
+  spec.add_benchmarks()->set_benchmark("cpu_gem");
+  const std::vector<Violation> faults = ExpandCampaign(spec, ThreeNodes()).status().violations();
+  ASSERT_THAT(faults, SizeIs(3));
+  EXPECT_THAT(faults[0].description, HasSubstr("\"all_to_none\"; there are all_reduce, cpu_gemm"));
+  EXPECT_EQ(faults[1].description, "no connected node has a benchmark \"elsewhere\"");
+  EXPECT_EQ(faults[2].description,
+            "no connected node has a benchmark \"cpu_gem\"; did you mean cpu_gemm?");
+}
+
+TEST(ExpandFaultTest, OfMoreThanAHundredFaultsTheLastSaysThatThereAreMore) {
+  v1::CampaignSpec spec = MakeSpec("cpu_gemm");
+  for (int i = 0; i < 101; ++i) spec.add_benchmarks()->set_benchmark("elsewhere");
+  const std::vector<Violation> faults = ExpandCampaign(spec, ThreeNodes()).status().violations();
+  ASSERT_THAT(faults, SizeIs(101));
+  EXPECT_EQ(faults.back().description, kMoreFaults);
 }
 
 TEST(ExpandFaultTest, AnExplodingMatrixIsCountedNotMade) {

@@ -210,6 +210,31 @@ TEST_F(ServerTest, FaultsTravelWithTheirLines) {
   EXPECT_EQ(status.violations()[1].line, 4);
 }
 
+// gRPC ends a call with RESOURCE_EXHAUSTED of its own if what the trailer says exceeds 8 KiB.
+TEST_F(ServerTest, MoreFaultsThanFitIntoATrailerAreToldInPart) {
+  Serve();
+  for (const std::string& text : {std::string(50, 'x'), std::string(30'000, '%')}) {
+    v1::CreateCampaignRequest request;
+    *request.mutable_spec() = MakeSpec("gemm");
+    for (int line = 10; line < 200; ++line) {
+      v1::BenchmarkMatrix* const matrix = request.mutable_spec()->add_benchmarks();
+      matrix->set_benchmark(text);
+      matrix->set_line(line);
+    }
+    request.mutable_spec()->set_node_filter("name = \"" + text + "\"");
+    v1::CreateCampaignResponse response;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const Status status = assay::rpc::FromGrpc(
+        v1::CampaignService::NewStub(channel_)->CreateCampaign(&context, request, &response));
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << status;
+    ASSERT_GT(status.violations().size(), 5u) << status;
+    EXPECT_EQ(status.violations()[4].line, 12);
+    EXPECT_EQ(status.violations().back().field, "");
+    EXPECT_EQ(status.violations().back().description, "there are more faults; mend these first");
+  }
+}
+
 TEST_F(ServerTest, AMalformedClientIsTurnedAway) {
   Serve();
   for (const bool empty_hello : {false, true}) {
