@@ -192,14 +192,31 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
   return table;
 }
 
-// What happened to each job that failed, below their table.
+// What a job did beside its failure; empty for one that failed for good.
+std::string_view BesideFailure(const v1::Job& job) {
+  switch (job.state()) {
+    case v1::JOB_STATE_SUCCEEDED:
+      return "succeeded after a failed attempt: ";
+    case v1::JOB_STATE_QUEUED:
+    case v1::JOB_STATE_RUNNING:
+      return "tried again after a failed attempt: ";
+    default:
+      return "";
+  }
+}
+
+// What happened to each job that failed, below their table: first to those that failed for good.
 std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& style) {
   constexpr int kMost = 20;
   std::string text;
   int failures = 0;
-  for (const v1::Job& job : jobs) {
-    if (!job.has_failure() || ++failures > kMost) continue;
-    text += Wrap(JobName(job) + ": " + FailureText(job.failure()), style.width, 4) + "\n";
+  for (const bool for_good : {true, false}) {
+    for (const v1::Job& job : jobs) {
+      const std::string beside(BesideFailure(job));
+      if (!job.has_failure() || beside.empty() != for_good || ++failures > kMost) continue;
+      text +=
+          Wrap(JobName(job) + ": " + beside + FailureText(job.failure()), style.width, 4) + "\n";
+    }
   }
   if (failures > kMost) text += "and " + std::to_string(failures - kMost) + " more failures\n";
   return text.empty() ? "" : "\n" + text;

@@ -205,7 +205,7 @@ Result<FinishOutcome> FakeJobStore::FinishAttempt(const FinishedAttempt& attempt
       row.failures.push_back({attempt.failure->failure_class(), attempt.failure->reason(),
                               row.node_ids, attempt.failure->node_id(), attempt.also_node_ids});
     }
-    row.failure = attempt.failure;
+    if (attempt.disposition != Disposition::kSucceeded) row.failure = attempt.failure;
     const bool requeue = attempt.disposition == Disposition::kRequeue;
     row.state =
         requeue && row.cancel_requested ? v1::JOB_STATE_CANCELLED : StateAfter(attempt.disposition);

@@ -270,7 +270,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
         "    state = CASE WHEN $3 = 1 AND cancel_requested THEN 5 ELSE $3 END,"
         "    end_time = CASE WHEN $3 <> 1 OR cancel_requested THEN now() END,"
         "    avoid_node_ids = $4::text[], not_before = now() + $5::interval, same_nodes = $11,"
-        "    failure = NULLIF($6, '')::bytea,"
+        "    failure = CASE WHEN $3 = 3 THEN failure ELSE NULLIF($6, '')::bytea END,"
         "    failures = CASE WHEN $6 = '' THEN failures ELSE failures || jsonb_build_array("
         "      jsonb_build_object('class', $7::int, 'reason', $8::text,"
         "                         'nodes', to_jsonb(node_ids), 'node', $10::text,"

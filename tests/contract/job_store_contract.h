@@ -106,6 +106,14 @@ TEST_P(JobStoreContract, PagesOfLargeJobsAreShort) {
   EXPECT_EQ(listed, created);
 }
 
+TEST_P(JobStoreContract, AJobThatSucceededTellsOfItsLastFailedAttempt) {
+  Connect({"a"});
+  const std::string id = Create(MakeCampaign({MakeJob({"a"})}));
+  Finish(Claim({"a"}).at(0), Disposition::kRequeue);
+  Finish(Claim({"a"}).at(0), Disposition::kSucceeded);
+  EXPECT_EQ(jobs().ListJobs(id, {1, ""})->items.at(0).failure().reason(), "RUNNER_CRASHED");
+}
+
 TEST_P(JobStoreContract, RefusesForeignPageTokens) {
   const std::string id = Create(MakeCampaign({MakeJob({"a"})}));
   for (const char* token : {"x", "r1", "c-1", "c1' OR 1=1", "99"}) {

@@ -1,4 +1,5 @@
-// assay campaign submit, and the nodes that its file names.
+// assay campaign submit, and the nodes that its file names; assay campaign show.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,6 +10,8 @@
 
 namespace assay::cli {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
   const TemporaryFolder folder;
@@ -37,6 +40,26 @@ TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
   const ProgramRun run = RunAssay({"campaign", "submit", path}, refusing.address());
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err, path + ":3: benchmarks[0].ranks: 2 ranks need 2 nodes\n" + absent);
+}
+
+TEST(ShowTest, WhatFailedBeforeAJobSucceededIsTold) {
+  FakeCoordinator fake;
+  fake.campaigns.emplace_back().set_campaign_id("c1");
+  for (const v1::JobState state :
+       {v1::JOB_STATE_SUCCEEDED, v1::JOB_STATE_RUNNING, v1::JOB_STATE_FAILED}) {
+    v1::Job& job = fake.jobs.emplace_back();
+    job.set_benchmark("tcp_latency");
+    job.add_node_names("g2");
+    job.set_state(state);
+    job.mutable_failure()->set_reason("PEER_TIMEOUT");
+    job.mutable_failure()->set_message("rank 1 has not answered");
+  }
+  fake.Start();
+  const ProgramRun run = RunAssay({"campaign", "show", "c1"}, fake.address());
+  const std::string why = "PEER_TIMEOUT: rank 1 has not answered\n";
+  EXPECT_THAT(run.out, HasSubstr("\ntcp_latency on g2: " + why +
+                                 "tcp_latency on g2: succeeded after a failed attempt: " + why +
+                                 "tcp_latency on g2: tried again after a failed attempt: " + why));
 }
 
 }  // namespace
