@@ -202,6 +202,7 @@ Status CheckTls(const UpOptions& options, const HostPort& listen) {
     return InvalidArgument(why.message(), why.reason()).WithHint(why.hint());
   }
   if (options.no_agent || options.tls.empty()) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(rpc::CheckBelievesItself(options.tls));
   const std::string dialled = DialableHost(listen.host);
   const Status named = rpc::CheckCertificateNames(options.tls, dialled);
   if (named.ok()) return Status::Ok();

@@ -37,6 +37,11 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
 // without one, or if it cannot be read, which ServerCredentials says.
 Status CheckCertificateNames(const TlsFiles& files, const std::string& host);
 
+// INVALID_ARGUMENT if a server with these files and a client with the same do not believe each
+// other: a certificate that the authorities did not sign, that is not valid today, or that is for
+// one of the two only. OK without authorities, and with files that ServerCredentials refuses.
+Status CheckBelievesItself(const TlsFiles& files);
+
 // Credentials of a client that dials `address`; the same rule for plaintext.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,

@@ -350,6 +350,13 @@ TEST_F(UpTest, ACertificateThatTheAgentWouldNotTakeIsRefused) {
   EXPECT_EQ(run("0.0.0.0:0", {}).first, 1);
   make("DNS:localhost");
   EXPECT_EQ(run("localhost:0", {}).first, 1);
+  // Its own authority, and another one.
+  EXPECT_EQ(run("localhost:0", {"--tls-ca", base + ".pem"}).first, 1);
+  std::filesystem::copy_file(base + ".pem", folder_.path() + "/other.pem");
+  make("DNS:localhost");
+  const auto [other_code, other] = run("localhost:0", {"--tls-ca", folder_.path() + "/other.pem"});
+  EXPECT_EQ(other_code, 2);
+  EXPECT_THAT(other, HasSubstr(base + ".pem is not believed: "));
 }
 
 // The log goes on where an earlier start ended.
