@@ -18,7 +18,7 @@
 #include "agent/rpc/agent_service.h"
 #include "agent/rpc/attach_client.h"
 #include "common/executor.h"
-#include "common/nvml.h"
+#include "host/nvml.h"
 #include "http/metrics_server.h"
 
 namespace assay::agent {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "rpc/credentials.h"
+#include "wire/credentials.h"
 
 namespace assay::agent {
 

@@ -1,7 +1,7 @@
 // The user's terminal: submits, watches and queries campaigns.
 #include <signal.h>
 
-#include "cli/app.h"
+#include "cli/commands/app.h"
 
 int main(int argc, char** argv) {
   // `assay results | head` ends quietly.

@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/units.h"
-#include "rpc/credentials.h"
+#include "wire/credentials.h"
 
 namespace assay::coordinator {
 

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "common/parameter.h"
+#include "model/parameter.h"
 #include "common/status.h"
-#include "kernels/measure/measure.h"
-#include "kernels/peers.h"
+#include "measure/measure.h"
+#include "gang/peers.h"
 
 namespace assay {
 

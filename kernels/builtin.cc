@@ -1,11 +1,11 @@
 // What this build has: the benchmarks of benchmarks.inc, the GPU platform, NCCL's log.
 #include <memory>
 
-#include "kernels/platform.h"
+#include "host/platform.h"
 #include "kernels/registry.h"
 
 #if ASSAY_HAVE_CUDA
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/frame/cuda.h"
 #endif
 #if ASSAY_HAVE_NCCL
 #include "kernels/nccl/nccl_library.h"

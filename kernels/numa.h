@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/parameter.h"
+#include "model/parameter.h"
 #include "common/status.h"
 
 namespace assay {

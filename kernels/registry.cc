@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "common/parameter.h"
+#include "model/parameter.h"
 
 namespace assay {
 

@@ -1,5 +1,5 @@
 // Campaigns, jobs and leases. Implementations: storage/postgres (the real one)
-// and storage/fake_job_store.h; both pass tests/contract/job_store_contract.h.
+// and storage/fakes/fake_job_store.h; both pass tests/contract/job_store_contract.h.
 //
 // A job is QUEUED, then RUNNING under a lease (owner, epoch, expiry), and then
 // either ended or QUEUED again. Every claim raises the epoch by one, and whoever

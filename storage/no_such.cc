@@ -1,6 +1,6 @@
 #include "storage/no_such.h"
 
-#include "common/parameter.h"
+#include "model/parameter.h"
 
 namespace assay::storage {
 

@@ -7,11 +7,11 @@
 #include <map>
 #include <optional>
 
-#include "common/nccl_variables.h"
-#include "common/parameter.h"
+#include "model/nccl_variables.h"
+#include "model/parameter.h"
 #include "common/units.h"
-#include "schema/interval.h"
-#include "schema/result_flags.h"
+#include "wire/interval.h"
+#include "wire/result_flags.h"
 #include "storage/csv_columns.h"
 #include "storage/timestamps.h"
 

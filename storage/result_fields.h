@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/filter.h"
+#include "model/filter.h"
 #include "common/status.h"
 #include "storage/types.h"
 
@@ -36,7 +36,7 @@ struct ResultRecord {
 };
 
 // All fields but "parameters.NAME", which every NAME makes one of, and "nccl.NAME", which
-// every variable of common/nccl_variables.h does.
+// every variable of model/nccl_variables.h does.
 const std::vector<ResultField>& ResultFields();
 
 // Prefix of the fields of the benchmark's parameters.

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "common/nccl_variables.h"
+#include "model/nccl_variables.h"
 
 namespace assay::agent {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/digest.h"
-#include "common/parameter.h"
+#include "model/parameter.h"
 #include "common/units.h"
-#include "schema/benchmark_schema.h"
+#include "wire/benchmark_schema.h"
 
 namespace assay::agent {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "common/nccl_variables.h"
+#include "model/nccl_variables.h"
 
 namespace assay::agent {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "agent/core/cpu_inventory.h"
-#include "common/available_memory.h"
-#include "common/gpu_model.h"
-#include "common/pci.h"
+#include "host/available_memory.h"
+#include "host/gpu_model.h"
+#include "host/pci.h"
 
 namespace assay::agent {
 namespace {

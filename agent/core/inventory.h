@@ -4,7 +4,7 @@
 #include <string>
 
 #include "assay/v1/inventory.pb.h"
-#include "common/nvml.h"
+#include "host/nvml.h"
 
 namespace assay::agent {
 

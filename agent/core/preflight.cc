@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "agent/core/inventory.h"
-#include "common/available_memory.h"
+#include "host/available_memory.h"
 #include "common/units.h"
 
 namespace assay::agent {

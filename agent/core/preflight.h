@@ -9,7 +9,7 @@
 
 #include "assay/v1/inventory.pb.h"
 #include "common/clock.h"
-#include "common/nvml.h"
+#include "host/nvml.h"
 
 namespace assay::agent {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "common/parameter.h"
+#include "model/parameter.h"
 #include "common/status.h"
 
 namespace assay::agent {

@@ -13,7 +13,7 @@
 #include "agent/core/session.h"
 #include "agent/core/spool.h"
 #include "assay/v1/inventory.pb.h"
-#include "common/nvml.h"
+#include "host/nvml.h"
 
 namespace assay::agent {
 

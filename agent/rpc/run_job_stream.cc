@@ -10,7 +10,7 @@
 #include "agent/core/runner_check.h"
 #include "agent/rpc/reaction.h"
 #include "common/mutex.h"
-#include "rpc/status_conversion.h"
+#include "wire/status_conversion.h"
 
 namespace assay::agent {
 namespace {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "common/digest.h"
-#include "common/filter.h"
+#include "model/filter.h"
 #include "common/log.h"
-#include "coordinator/core/expand.h"
+#include "coordinator/core/campaign/expand.h"
 #include "coordinator/core/imports.h"
-#include "coordinator/core/node_fields.h"
-#include "coordinator/core/text.h"
+#include "coordinator/core/placement/node_fields.h"
+#include "coordinator/core/campaign/text.h"
 
 namespace assay::coordinator {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/digest.h"
-#include "schema/import_rules.h"
+#include "wire/import_rules.h"
 
 namespace assay::coordinator {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "common/executor.h"
 #include "common/status.h"
-#include "coordinator/core/outage.h"
+#include "coordinator/core/attempts/outage.h"
 #include "coordinator/rpc/guard.h"
-#include "rpc/status_conversion.h"
+#include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
 

@@ -9,7 +9,7 @@
 
 #include "common/log.h"
 #include "coordinator/rpc/guard.h"
-#include "rpc/status_conversion.h"
+#include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
 namespace {

@@ -17,7 +17,7 @@
 #include "common/mutex.h"
 #include "coordinator/core/coordinator.h"
 #include "coordinator/rpc/calls.h"
-#include "rpc/credentials.h"
+#include "wire/credentials.h"
 
 namespace assay::coordinator::rpc {
 

@@ -5,7 +5,7 @@
 
 #include "coordinator/rpc/guard.h"
 #include "coordinator/rpc/stream_link.h"
-#include "rpc/status_conversion.h"
+#include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
 namespace {

@@ -13,7 +13,7 @@
 #include "coordinator/rpc/fleet_service.h"
 #include "coordinator/rpc/node_service.h"
 #include "coordinator/rpc/result_service.h"
-#include "rpc/credentials.h"
+#include "wire/credentials.h"
 
 namespace assay::coordinator::rpc {
 

@@ -16,8 +16,8 @@
 #include "assay/v1/session.pb.h"
 #include "common/mutex.h"
 #include "common/status.h"
-#include "coordinator/core/session.h"
-#include "coordinator/core/sessions.h"
+#include "coordinator/core/sessions/session.h"
+#include "coordinator/core/sessions/sessions.h"
 #include "coordinator/rpc/outbound_queue.h"
 
 namespace assay::coordinator::rpc {

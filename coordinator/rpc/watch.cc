@@ -8,7 +8,7 @@
 
 #include "common/mutex.h"
 #include "coordinator/rpc/guard.h"
-#include "rpc/status_conversion.h"
+#include "wire/status_conversion.h"
 #include "storage/page_token.h"
 
 namespace assay::coordinator::rpc {

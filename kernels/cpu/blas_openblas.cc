@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "kernels/dynamic_library.h"
+#include "host/dynamic_library.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/platform.h"
+#include "host/platform.h"
 
 namespace assay {
 

@@ -13,7 +13,7 @@
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/cpu/verify_product.h"
-#include "kernels/platform.h"
+#include "host/platform.h"
 
 namespace assay {
 namespace {

@@ -12,7 +12,7 @@
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/cpu/vector_sum.h"
-#include "kernels/platform.h"
+#include "host/platform.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "common/available_memory.h"
+#include "host/available_memory.h"
 #include "common/number_text.h"
 #include "kernels/benchmark.h"
 #include "kernels/random.h"

@@ -11,7 +11,7 @@
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/thread_team.h"
-#include "kernels/platform.h"
+#include "host/platform.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "kernels/platform.h"
+#include "host/platform.h"
 
 namespace assay {
 namespace {

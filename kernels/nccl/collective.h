@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/parameter.h"
+#include "model/parameter.h"
 
 namespace assay {
 

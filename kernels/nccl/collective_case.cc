@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/one_wave.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/one_wave.h"
 #include "kernels/nccl/collective_calls.h"
 #include "kernels/nccl/event_pairs.h"
 #include "kernels/nccl/nccl_profiler.h"

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "kernels/benchmark.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/event_timer.h"
-#include "kernels/cuda/gpu_case.h"
-#include "kernels/cuda/rotation.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/frame/rotation.h"
 #include "kernels/nccl/collective.h"
 #include "kernels/nccl/collective_types.h"
 #include "kernels/nccl/communicator.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/parameter.h"
+#include "model/parameter.h"
 #include "common/status.h"
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/frame/device.h"
 #include "kernels/nccl/nccl_library.h"
 #include "kernels/nccl/reduce_pattern.h"
 

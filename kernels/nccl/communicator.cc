@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "common/mutex.h"
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
 #include "kernels/nccl/nccl_log.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/status.h"
 #include "kernels/nccl/nccl_library.h"
-#include "kernels/peers.h"
+#include "gang/peers.h"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/frame/cuda_check.h"
 
 namespace assay {
 

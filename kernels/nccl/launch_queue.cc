@@ -1,6 +1,6 @@
 #include "kernels/nccl/launch_queue.h"
 
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/frame/cuda_check.h"
 
 namespace assay {
 

@@ -1,9 +1,9 @@
 #include <type_traits>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/mismatches.h"
-#include "kernels/cuda/one_wave.h"
-#include "kernels/cuda/random.cuh"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/mismatches.h"
+#include "kernels/cuda/frame/one_wave.h"
+#include "kernels/cuda/frame/random.cuh"
 #include "kernels/nccl/move_pattern.h"
 
 namespace assay {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "kernels/benchmark.h"
-#include "kernels/cuda/cublas_lt.h"
-#include "kernels/cuda/gemm_case.h"
+#include "kernels/cuda/gemm/cublas_lt.h"
+#include "kernels/cuda/gemm/gemm_case.h"
 #include "kernels/nccl/overlap_case.h"
 #include "kernels/nccl/prepare_on_rank.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "kernels/benchmark.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/gemm_data.h"
-#include "kernels/cuda/gpu_case.h"
-#include "kernels/cuda/lt_gemm.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/gemm/gemm_data.h"
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/gemm/lt_gemm.h"
 #include "kernels/nccl/collective.h"
 #include "kernels/nccl/communicator.h"
 #include "kernels/nccl/launch_queue.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "kernels/peers.h"
+#include "gang/peers.h"
 
 namespace assay {
 

@@ -1,8 +1,8 @@
 #include <type_traits>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/mismatches.h"
-#include "kernels/cuda/one_wave.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/mismatches.h"
+#include "kernels/cuda/frame/one_wave.h"
 #include "kernels/nccl/reduce_pattern.h"
 #include "kernels/nccl/reduce_values.cuh"
 

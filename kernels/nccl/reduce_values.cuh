@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/random.cuh"
+#include "kernels/cuda/frame/random.cuh"
 #include "kernels/nccl/reduce_pattern.h"
 
 namespace assay {

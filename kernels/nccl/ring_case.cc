@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/one_wave.h"
-#include "kernels/measure/statistics.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/one_wave.h"
+#include "measure/statistics.h"
 #include "kernels/nccl/rank_numbers.h"
 #include "kernels/nccl/reduce_pattern.h"
 #include "kernels/nccl/ring_kernels.h"

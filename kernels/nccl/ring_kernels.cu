@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/one_wave.h"
-#include "kernels/cuda/random.cuh"
-#include "kernels/cuda/vector.cuh"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/one_wave.h"
+#include "kernels/cuda/frame/random.cuh"
+#include "kernels/cuda/frame/vector.cuh"
 #include "kernels/nccl/ring_kernels.h"
 
 namespace assay {

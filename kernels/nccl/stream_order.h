@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/status.h"
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/frame/cuda_check.h"
 
 namespace assay {
 

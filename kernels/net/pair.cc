@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "kernels/net/greeting.h"
+#include "gang/greeting.h"
 
 namespace assay {
 namespace {

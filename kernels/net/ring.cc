@@ -6,7 +6,7 @@
 #include <future>
 #include <string>
 
-#include "kernels/net/greeting.h"
+#include "gang/greeting.h"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "common/clock.h"
 #include "common/status.h"
-#include "kernels/net/socket.h"
-#include "kernels/peers.h"
+#include "gang/socket.h"
+#include "gang/peers.h"
 
 namespace assay {
 

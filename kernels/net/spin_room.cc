@@ -9,7 +9,7 @@
 
 #include "common/list_text.h"
 #include "kernels/benchmark.h"
-#include "kernels/platform.h"
+#include "host/platform.h"
 
 namespace assay {
 namespace {

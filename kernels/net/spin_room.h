@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "common/cgroup_cpu.h"
+#include "host/cgroup_cpu.h"
 #include "common/clock.h"
 #include "common/status.h"
-#include "kernels/peers.h"
+#include "gang/peers.h"
 
 namespace assay {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "common/status.h"
-#include "kernels/net/socket.h"
+#include "gang/socket.h"
 #include "kernels/net/stream_pattern.h"
 
 namespace assay {

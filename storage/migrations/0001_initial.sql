@@ -1,7 +1,7 @@
 -- Campaigns, jobs and leases; nodes; results and what makes them comparable.
 -- States and kinds are the numbers of the enums in proto/assay/v1.
 
--- The order of two values as common/filter.h defines it: dotted versions part by
+-- The order of two values as model/filter.h defines it: dotted versions part by
 -- part, numbers as numbers, anything else as text. NULL if either is.
 CREATE FUNCTION assay_compare(a text, b text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

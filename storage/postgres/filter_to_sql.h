@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/filter.h"
+#include "model/filter.h"
 #include "common/status.h"
 
 namespace assay::storage {

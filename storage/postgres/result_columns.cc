@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/digest.h"
-#include "schema/interval.h"
+#include "wire/interval.h"
 #include "storage/payload.h"
 #include "storage/postgres/samples.h"
 #include "storage/timestamps.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/measure/statistics.h"
+#include "measure/statistics.h"
 #include "kernels/registry.h"
 
 namespace assay {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "common/private_postgres.h"
+#include "cli/up/private_postgres.h"
 #include "storage/postgres/postgres.h"
 #include "tests/storage_records.h"
 #include "tests/temporary_folder.h"

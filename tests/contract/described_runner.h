@@ -7,7 +7,7 @@
 
 #include "assay/v1/runner.pb.h"
 #include "common/subprocess.h"
-#include "kernels/runner/frame_io.h"
+#include "runner/frame_io.h"
 
 namespace assay {
 

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/campaign_file.h"
+#include "cli/campaign_file/campaign_file.h"
 #include "common/units.h"
-#include "coordinator/core/expand.h"
-#include "coordinator/core/value_range.h"
+#include "coordinator/core/campaign/expand.h"
+#include "coordinator/core/campaign/value_range.h"
 #include "tests/contract/described_runner.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "common/private_postgres.h"
+#include "cli/up/private_postgres.h"
 #include "storage/postgres/filter_to_sql.h"
 #include "storage/result_fields.h"
 #include "tests/contract/import_contract.h"

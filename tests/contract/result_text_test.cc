@@ -1,5 +1,5 @@
 // What `assay results` says of a case, of every benchmark that assay-runner declares.
-#include "cli/result_text.h"
+#include "cli/views/result_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

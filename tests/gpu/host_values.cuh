@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/nccl/reduce_values.cuh"
 #include "tests/gpu/plant.h"
 

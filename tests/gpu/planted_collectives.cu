@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
 #include "kernels/nccl/move_pattern.h"
 #include "kernels/nccl/reduce_pattern.h"
 #include "kernels/nccl/ring_kernels.h"

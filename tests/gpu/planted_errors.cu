@@ -1,6 +1,6 @@
 // Kernels with an error each, for compute-sanitizer to find.
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
 #include "tests/gpu/planted_faults.h"
 
 namespace assay {

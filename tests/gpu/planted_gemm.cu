@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/gemm_data.h"
-#include "kernels/cuda/lt_gemm.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/gemm/gemm_data.h"
+#include "kernels/cuda/gemm/lt_gemm.h"
 #include "tests/gpu/host_values.cuh"
 #include "tests/gpu/plant.h"
 #include "tests/gpu/planted_faults.h"

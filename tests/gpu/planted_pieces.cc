@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/byte_pattern.h"
-#include "kernels/cuda/cuda_check.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/one_wave.h"
-#include "kernels/cuda/rotation.h"
-#include "kernels/cuda/stream_kernels.h"
+#include "kernels/cuda/frame/byte_pattern.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/one_wave.h"
+#include "kernels/cuda/frame/rotation.h"
+#include "kernels/cuda/memory/stream_kernels.h"
 #include "tests/gpu/plant.h"
 #include "tests/gpu/planted_faults.h"
 

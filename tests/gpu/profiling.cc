@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/registry.h"
-#include "kernels/runner/execute.h"
+#include "runner/execute.h"
 
 namespace assay {
 namespace {

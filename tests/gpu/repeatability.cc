@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/device.h"
+#include "kernels/cuda/frame/device.h"
 #include "kernels/registry.h"
-#include "kernels/runner/execute.h"
-#include "kernels/runner/gang.h"
+#include "runner/execute.h"
+#include "runner/gang.h"
 
 namespace assay {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "kernels/cuda/cuda_check.h"
+#include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/nccl/collective_case.h"
 #include "kernels/registry.h"
-#include "kernels/runner/rank_times.h"
+#include "runner/rank_times.h"
 #include "tests/gpu/rank_processes.h"
 
 namespace assay {

@@ -17,40 +17,49 @@ LIBRARIES = {
     "prometheus": ("prometheus/",),
 }
 
-CORE = {"common", "schema", "storage", "messages"}
+CORE = {"common", "model", "wire", "messages"}
 # Programs' entry points put everything of their own side together.
-COORDINATOR_MAIN = CORE | {"coordinator", "rpc", "http", "storage/postgres", "grpc", "prometheus"}
-AGENT_MAIN = CORE | {"agent", "rpc", "http", "grpc", "prometheus"}
+COORDINATOR_MAIN = CORE | {"coordinator", "http", "storage", "storage/postgres", "grpc",
+                           "prometheus"}
+AGENT_MAIN = CORE | {"agent", "host", "http", "grpc", "prometheus"}
+BENCHMARK = {"common", "host", "model", "measure", "kernels"}
 
 # (prefix of the including file, what it may include besides its own folder)
 RULES = [
-    ("common/", {"common"}),
-    ("schema/", {"common", "messages"}),
-    ("rpc/", {"common", "schema", "messages", "grpc"}),
-    ("http/", {"common", "prometheus"}),
-    ("imports/", {"common", "messages"}),
-    ("kernels/runner/", {"common", "schema", "kernels", "messages"}),
-    ("kernels/cuda/", {"common", "kernels", "cuda"}),
-    ("kernels/nccl/", {"common", "kernels", "cuda", "nccl"}),
-    ("kernels/", {"common", "kernels"}),
-    ("storage/postgres/", CORE | {"pqxx"}),
-    ("storage/", CORE),
-    ("coordinator/core/", CORE),
-    ("coordinator/rpc/", CORE | {"coordinator/core", "rpc", "grpc"}),
-    ("coordinator/metrics/", CORE | {"coordinator/core", "http", "prometheus"}),
-    ("coordinator/", COORDINATOR_MAIN),
-    ("agent/core/", {"common", "schema", "messages"}),
-    ("agent/rpc/", {"common", "schema", "messages", "agent/core", "rpc", "grpc"}),
-    ("agent/metrics/", {"common", "schema", "messages", "agent/core", "agent/nvml", "http",
-                        "prometheus"}),
-    ("agent/nvml/", {"common", "messages", "agent/core"}),
-    ("agent/sim/", {"common", "schema", "messages", "agent/core"}),
+    ("common/", set()),
+    ("host/", {"common"}),
+    ("model/", {"common"}),
+    ("gang/", {"common"}),
+    ("measure/", {"common", "host"}),
+    ("roofline/", {"common", "model", "kernels"}),
+    ("wire/credentials", {"common", "model", "messages", "grpc"}),
+    ("wire/status_conversion", {"common", "model", "messages", "grpc"}),
+    ("wire/", {"common", "model", "messages"}),
+    ("analysis/", {"common", "model", "measure", "wire", "messages", "cli/views"}),
+    ("kernels/cpu/", BENCHMARK),
+    ("kernels/net/", BENCHMARK | {"gang"}),
+    ("kernels/nccl/", BENCHMARK | {"gang", "cuda", "nccl"}),
+    ("kernels/cuda/", BENCHMARK | {"cuda"}),
+    ("kernels/", BENCHMARK | {"gang"}),
+    ("runner/", {"common", "host", "model", "kernels", "gang", "measure", "roofline", "wire",
+                 "messages"}),
+    ("agent/core/", {"common", "host", "model", "wire", "messages"}),
+    ("agent/rpc/", CORE | {"agent/core", "grpc"}),
+    ("agent/metrics/", CORE | {"host", "agent/core", "http", "prometheus"}),
     ("agent/", AGENT_MAIN),
-    ("cli/", {"common", "schema", "imports", "rpc", "messages", "grpc", "kernels/roofline"}),
+    ("storage/postgres/", CORE | {"storage", "pqxx"}),
+    ("storage/", CORE),
+    ("coordinator/core/", CORE | {"storage", "analysis"}),
+    ("coordinator/rpc/", CORE | {"coordinator/core", "storage", "grpc"}),
+    ("coordinator/metrics/", CORE | {"coordinator/core", "http", "storage", "prometheus"}),
+    ("coordinator/", COORDINATOR_MAIN),
+    ("cli/imports/", CORE | {"host", "cli", "grpc"}),
+    ("cli/", CORE | {"roofline", "analysis", "grpc"}),
+    ("http/", {"common", "prometheus"}),
 ]
 
-PARTS = ("common", "schema", "rpc", "http", "imports", "kernels", "storage", "coordinator", "agent",
-         "cli", "tests")
+PARTS = ("common", "host", "model", "wire", "gang", "measure", "roofline", "analysis", "http",
+         "kernels", "runner", "storage", "coordinator", "agent", "cli", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

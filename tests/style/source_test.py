@@ -14,13 +14,13 @@ SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 # A fake runner's very purpose is to take time; polling helpers hold the one
 # sleep that everything else goes through.
 MAY_SLEEP = {
-    "tests/unit/kernels/fake_runner.cc",
+    "tests/unit/runner/fake_runner.cc",
     "tests/e2e/harness.py",
 }
 
 # How code puts a flag on a result.
 FLAG = re.compile(r"""(?:flags\.push_back|add_flags|Warn|JudgeSpace)\(\s*"(\w+)\"""")
-FLAGS = "schema/result_flags.h"
+FLAGS = "wire/result_flags.h"
 
 
 def flag_faults():

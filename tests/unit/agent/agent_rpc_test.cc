@@ -10,7 +10,7 @@
 #include "agent/agent_process.h"
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "assay/v1/fleet_service.grpc.pb.h"
-#include "rpc/status_conversion.h"
+#include "wire/status_conversion.h"
 #include "tests/temporary_folder.h"
 
 namespace assay::agent {

@@ -1,4 +1,4 @@
-#include "cli/campaign_file.h"
+#include "cli/campaign_file/campaign_file.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>

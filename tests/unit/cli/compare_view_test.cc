@@ -1,4 +1,4 @@
-#include "cli/compare_view.h"
+#include "cli/views/compare_view.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
-#include "cli/completion.h"
+#include "cli/commands/completion.h"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
 
-#include "cli/app.h"
+#include "cli/commands/app.h"
 #include "common/subprocess.h"
 #include "tests/temporary_folder.h"
 

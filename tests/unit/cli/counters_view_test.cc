@@ -1,8 +1,8 @@
-#include "cli/counters_view.h"
+#include "cli/views/counters_view.h"
 
 #include <gmock/gmock.h>
 
-#include "cli/results_view.h"
+#include "cli/views/results_view.h"
 
 namespace assay::cli {
 namespace {

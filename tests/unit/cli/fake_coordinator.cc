@@ -9,8 +9,8 @@
 
 #include "common/digest.h"
 #include "common/subprocess.h"
-#include "rpc/credentials.h"
-#include "rpc/status_conversion.h"
+#include "wire/credentials.h"
+#include "wire/status_conversion.h"
 #include "tests/temporary_folder.h"
 
 namespace assay::cli {

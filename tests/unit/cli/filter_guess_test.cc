@@ -1,4 +1,4 @@
-#include "cli/filter_guess.h"
+#include "cli/commands/filter_guess.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "cli/format.h"
+#include "cli/views/format.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "common/digest.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
-#include "tests/unit/imports/files.h"
+#include "tests/unit/cli/imports/files.h"
 
 namespace assay::cli {
 namespace {

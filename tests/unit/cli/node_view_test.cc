@@ -1,4 +1,4 @@
-#include "cli/node_view.h"
+#include "cli/views/node_view.h"
 
 #include <gmock/gmock.h>
 

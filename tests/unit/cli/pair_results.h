@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/pairs_view.h"
+#include "cli/views/pairs_view.h"
 
 namespace assay::cli {
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/pairs_view.h"
+#include "cli/views/pairs_view.h"
 
 namespace assay::cli {
 namespace {

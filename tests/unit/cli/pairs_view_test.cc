@@ -1,4 +1,4 @@
-#include "cli/pairs_view.h"
+#include "cli/views/pairs_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/filter.h"
+#include "model/filter.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
 

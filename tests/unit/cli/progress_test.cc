@@ -1,12 +1,12 @@
-#include "cli/progress.h"
+#include "cli/views/progress.h"
 
 #include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
 
-#include "cli/format.h"
-#include "cli/utf8.h"
+#include "cli/views/format.h"
+#include "cli/views/utf8.h"
 
 namespace assay::cli {
 namespace {

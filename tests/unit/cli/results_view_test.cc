@@ -1,4 +1,4 @@
-#include "cli/results_view.h"
+#include "cli/views/results_view.h"
 
 #include <gmock/gmock.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/result_marks.h"
-#include "cli/utf8.h"
-#include "schema/result_flags.h"
+#include "cli/views/result_marks.h"
+#include "cli/views/utf8.h"
+#include "wire/result_flags.h"
 #include "storage/result_fields.h"
 
 namespace assay::cli {

@@ -1,11 +1,11 @@
-#include "cli/roofline_text.h"
+#include "cli/views/roofline_text.h"
 
 #include <gmock/gmock.h>
 
 #include <set>
 #include <string>
 
-#include "kernels/roofline/published.h"
+#include "roofline/published.h"
 
 namespace assay::cli {
 namespace {

@@ -1,11 +1,11 @@
-#include "cli/table.h"
+#include "cli/views/table.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "cli/output.h"
-#include "cli/utf8.h"
+#include "cli/views/output.h"
+#include "cli/views/utf8.h"
 
 namespace assay::cli {
 namespace {

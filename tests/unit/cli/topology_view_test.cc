@@ -1,4 +1,4 @@
-#include "cli/topology_view.h"
+#include "cli/views/topology_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

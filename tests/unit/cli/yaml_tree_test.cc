@@ -1,4 +1,4 @@
-#include "cli/yaml_tree.h"
+#include "cli/campaign_file/yaml_tree.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "coordinator/core/absence.h"
+#include "coordinator/core/attempts/absence.h"
 
 #include <gtest/gtest.h>
 

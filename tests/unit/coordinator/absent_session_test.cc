@@ -1,7 +1,7 @@
 // What agents lose, and whom that blames, where the coordinator or its database was away.
 #include <gmock/gmock.h>
 
-#include "coordinator/core/session.h"
+#include "coordinator/core/sessions/session.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
 
 namespace assay::coordinator {

@@ -1,4 +1,4 @@
-#include "coordinator/core/expand.h"
+#include "coordinator/core/campaign/expand.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

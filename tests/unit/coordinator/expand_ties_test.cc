@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/expand.h"
+#include "coordinator/core/campaign/expand.h"
 #include "tests/unit/coordinator/fleet_records.h"
 
 namespace assay::coordinator {

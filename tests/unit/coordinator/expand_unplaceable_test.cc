@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/core/expand.h"
+#include "coordinator/core/campaign/expand.h"
 #include "tests/unit/coordinator/fleet_records.h"
 
 namespace assay::coordinator {

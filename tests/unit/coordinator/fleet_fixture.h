@@ -12,9 +12,9 @@
 
 #include "common/digest.h"
 #include "coordinator/core/coordinator.h"
-#include "storage/fake_job_store.h"
-#include "storage/fake_node_store.h"
-#include "storage/fake_result_store.h"
+#include "storage/fakes/fake_job_store.h"
+#include "storage/fakes/fake_node_store.h"
+#include "storage/fakes/fake_result_store.h"
 #include "tests/unit/coordinator/fleet_records.h"
 #include "tests/unit/coordinator/manual_executor.h"
 

@@ -1,7 +1,7 @@
 // Gangs whose nodes are not ready in time: which of them the failure and the next attempt blame.
 #include <gmock/gmock.h>
 
-#include "coordinator/core/session.h"
+#include "coordinator/core/sessions/session.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
 
 namespace assay::coordinator {

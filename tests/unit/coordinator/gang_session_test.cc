@@ -1,7 +1,7 @@
 // Gangs as the coordinator sees them: ranks that become ready, start, fail and leave.
 #include <gmock/gmock.h>
 
-#include "coordinator/core/session.h"
+#include "coordinator/core/sessions/session.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
 
 namespace assay::coordinator {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "common/digest.h"
-#include "schema/import_rules.h"
+#include "wire/import_rules.h"
 
 namespace assay::coordinator {
 namespace {

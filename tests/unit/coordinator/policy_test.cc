@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/core/accept_rule.h"
-#include "coordinator/core/retry_policy.h"
-#include "coordinator/core/verdict.h"
+#include "coordinator/core/campaign/accept_rule.h"
+#include "coordinator/core/attempts/retry_policy.h"
+#include "coordinator/core/campaign/verdict.h"
 
 namespace assay::coordinator {
 namespace {

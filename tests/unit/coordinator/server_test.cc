@@ -9,10 +9,10 @@
 
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "coordinator/rpc/outbound_queue.h"
-#include "rpc/status_conversion.h"
-#include "storage/fake_job_store.h"
-#include "storage/fake_node_store.h"
-#include "storage/fake_result_store.h"
+#include "wire/status_conversion.h"
+#include "storage/fakes/fake_job_store.h"
+#include "storage/fakes/fake_node_store.h"
+#include "storage/fakes/fake_result_store.h"
 #include "tests/unit/coordinator/fleet_records.h"
 
 namespace assay::coordinator::rpc {

@@ -1,4 +1,4 @@
-#include "coordinator/core/session.h"
+#include "coordinator/core/sessions/session.h"
 
 #include <gmock/gmock.h>
 

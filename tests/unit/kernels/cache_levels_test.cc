@@ -1,9 +1,9 @@
-#include "kernels/cuda/cache_levels.h"
+#include "kernels/cuda/memory/cache_levels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/parameter.h"
+#include "model/parameter.h"
 #include "kernels/registry.h"
 
 namespace assay {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 
-#include "common/available_memory.h"
+#include "host/available_memory.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/thread_team.h"
-#include "kernels/platform.h"
+#include "host/platform.h"
 #include "kernels/registry.h"
 
 namespace assay {

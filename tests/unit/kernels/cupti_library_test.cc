@@ -1,4 +1,4 @@
-#include "kernels/cuda/cupti_library.h"
+#include "kernels/cuda/profiling/cupti_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/roofline/prediction.h"
+#include "roofline/prediction.h"
 #include "tests/unit/kernels/run_small.h"
 
 namespace assay {

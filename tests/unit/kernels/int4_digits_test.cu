@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/int4_digits_gemv.cuh"
+#include "kernels/cuda/gemm/int4_digits_gemv.cuh"
 
 namespace assay {
 namespace {

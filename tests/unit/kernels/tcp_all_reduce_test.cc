@@ -7,7 +7,7 @@
 #include "kernels/net/all_reduce_pattern.h"
 #include "kernels/net/ring.h"
 #include "kernels/registry.h"
-#include "tests/unit/kernels/gang.h"
+#include "tests/unit/gang/gang.h"
 
 namespace assay {
 namespace {

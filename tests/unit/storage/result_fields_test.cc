@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/result_flags.h"
+#include "wire/result_flags.h"
 #include "storage/page_token.h"
 #include "storage/timestamps.h"
 

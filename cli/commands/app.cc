@@ -1,0 +1,210 @@
+#include "cli/commands/app.h"
+
+#include <cstdio>
+#include <map>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/completion.h"
+#include "cli/campaign_file/field_reader.h"
+#include "cli/views/format.h"
+#include "cli/views/utf8.h"
+#include "model/parameter.h"
+
+namespace assay::cli {
+namespace {
+
+void AddConnectionOptions(CLI::App& app, ClientOptions& options) {
+  const std::string group = "Connection";
+  app.add_option("--coordinator", options.coordinator, "Address of the coordinator: HOST:PORT")
+      ->envname("ASSAY_COORDINATOR")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--tls-ca", options.tls.authorities, "PEM file: whose certificates to believe")
+      ->envname("ASSAY_TLS_CA")
+      ->group(group);
+  app.add_option("--tls-cert", options.tls.certificate, "PEM file: our certificate, for mutual TLS")
+      ->envname("ASSAY_TLS_CERT")
+      ->group(group);
+  app.add_option("--tls-key", options.tls.key, "PEM file: its private key")
+      ->envname("ASSAY_TLS_KEY")
+      ->group(group);
+  app.add_flag("--insecure", options.insecure, "Allow plaintext to addresses that are not loopback")
+      ->group(group);
+}
+
+void AddVersionCommand(CLI::App& app) {
+  app.add_subcommand("version", "Print the version")->callback([] {
+    Print("assay " ASSAY_VERSION "\n");
+  });
+}
+
+void AddCompletionCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("completion", "Print a shell's completion script");
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback([&app, shell] { Print(CompletionScript(app, *shell)); });
+}
+
+// The innermost command that was given.
+const CLI::App* ChosenCommand(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  return app;
+}
+
+// "assay campaign".
+std::string PathOf(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return (parent != nullptr ? PathOf(parent) + " " : "") + app->get_name();
+}
+
+// Of the command and of those that it belongs to: "--limit".
+std::vector<std::string> OptionNames(const CLI::App* command) {
+  std::vector<std::string> names;
+  for (; command != nullptr; command = command->get_parent()) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+// What was wrong with the arguments, and what would be right.
+std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* command = ChosenCommand(app);
+  const std::string path = PathOf(command);
+  std::string message = error.what();
+  std::vector<std::string> names;
+  for (const CLI::App* child : command->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
+  }
+  const std::vector<std::string> unknown = app->remaining(true);
+  if (!unknown.empty() && unknown[0][0] == '-') {
+    const std::string name = unknown[0].substr(0, unknown[0].find('='));
+    const std::string closest = ClosestName(name, OptionNames(command));
+    message = Quote(name) + " is no option of \"" + path + "\"" +
+              (closest.empty() ? "" : "; did you mean " + closest + "?");
+  } else if (!names.empty() && !unknown.empty()) {
+    const std::string closest = ClosestName(unknown[0], names);
+    message = Quote(unknown[0]) + " is no command of \"" + path + "\"; " +
+              (closest.empty() ? "" : "did you mean " + closest + "? ") +
+              "Commands: " + Join(names);
+  } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) &&
+             !unknown.empty()) {
+    message = "\"" + path + "\" takes no " + Quote(unknown[0]) +
+              (command->get_option_no_throw("--campaign") == nullptr
+                   ? ""
+                   : "; a campaign stands after --campaign");
+  } else if (!names.empty() && unknown.empty()) {
+    message = "\"" + path + "\" needs a command: " + Join(names);
+  }
+  return "assay: " + message + "\nSee: " + path + " --help\n";
+}
+
+// The first argument that is not UTF-8, which no message can carry; else nullptr.
+const char* FindMalformed(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    for (std::string_view rest = argv[i]; !rest.empty();) {
+      const Utf8Character character = DecodeUtf8(rest);
+      if (!character.valid) return argv[i];
+      rest.remove_prefix(static_cast<size_t>(character.bytes));
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void AddOutputOption(CLI::App& command, OutputFormat& format) {
+  static const std::map<std::string, OutputFormat> kFormats = {
+      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
+  command
+      .add_option_function<std::string>(
+          "-o,--output", [&format](const std::string& name) { format = kFormats.at(name); },
+          "Form of the output: table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+}
+
+CLI::Validator NotNegative() {
+  return CLI::Validator(
+      [](const std::string& value) {
+        return value.starts_with("-") ? value + " is not a whole number from 0" : std::string();
+      },
+      "");
+}
+
+CLI::Validator NumberWithin(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& value) {
+        double number = 0;
+        // A comparison with NaN is false.
+        if (CLI::detail::lexical_cast(value, number) && number >= low && number <= high) {
+          return std::string();
+        }
+        return Quote(value) + " is not a number from " + FormatExact(low) + " to " +
+               FormatExact(high);
+      },
+      "");
+}
+
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& value) {
+        return value.empty() ? std::string("is empty; leave the option out instead")
+                             : std::string();
+      },
+      "");
+}
+
+std::unique_ptr<CLI::App> MakeApp(Context& context) {
+  auto app = std::make_unique<CLI::App>("Assay benchmarks fleets of GPUs.", "assay");
+  app->require_subcommand(1);
+  // Options of `assay` itself may stand behind the subcommand too.
+  app->fallthrough();
+  app->set_version_flag("--version", "assay " ASSAY_VERSION);
+  app->failure_message(UsageMessage);
+  AddConnectionOptions(*app, context.client);
+  AddUpCommand(*app, context);
+  AddCampaignCommands(*app, context);
+  AddNodeCommands(*app, context);
+  AddBenchmarkCommands(*app, context);
+  AddRunCommand(*app, context);
+  AddResultsCommand(*app, context);
+  AddCompareCommand(*app, context);
+  AddPairsCommand(*app, context);
+  AddImportCommand(*app, context);
+  AddVersionCommand(*app);
+  AddCompletionCommand(*app);
+  return app;
+}
+
+int RunApp(int argc, const char* const* argv) {
+  if (const char* argument = FindMalformed(argc, argv); argument != nullptr) {
+    PrintError("assay: " + Quote(argument) + " is not text in UTF-8\n");
+    return kExitUsage;
+  }
+  Context context;
+  const std::unique_ptr<CLI::App> app = MakeApp(context);
+  try {
+    app->parse(argc, argv);
+    // A full disk must not look like a short list.
+    if (std::ferror(stdout) != 0) {
+      PrintError("assay: cannot write the output\n");
+      return kExitRefused;
+    }
+    return context.exit_code;
+  } catch (const CLI::ParseError& error) {
+    // Help and version come as errors too, with exit code 0.
+    return app->exit(error) == 0 ? kExitDone : kExitUsage;
+  } catch (const std::bad_alloc&) {
+    PrintError("assay: out of memory\n");
+    return kExitRefused;
+  }
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,17 @@
+// The command line as a whole.
+#pragma once
+
+#include <memory>
+
+#include "cli/commands/context.h"
+
+namespace assay::cli {
+
+// All commands. Parsing runs the chosen one, which leaves its exit code in
+// `context`; `context` must outlive the app.
+std::unique_ptr<CLI::App> MakeApp(Context& context);
+
+// Parses and runs; returns the exit code.
+int RunApp(int argc, const char* const* argv);
+
+}  // namespace assay::cli

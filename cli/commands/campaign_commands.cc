@@ -1,0 +1,323 @@
+// assay campaign submit | list | show | watch | cancel
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cli/campaign_file/campaign_file.h"
+#include "cli/commands/context.h"
+#include "cli/commands/filter_guess.h"
+#include "cli/views/format.h"
+#include "cli/views/left_out_text.h"
+#include "cli/commands/pages.h"
+#include "cli/views/progress.h"
+#include "cli/views/utf8.h"
+#include "cli/commands/watch.h"
+#include "common/digest.h"
+
+namespace assay::cli {
+namespace {
+
+struct SubmitOptions {
+  std::string file;
+  bool watch = false;
+  bool dry_run = false;
+};
+
+struct ListOptions {
+  OutputFormat format = OutputFormat::kTable;
+  int limit = 20;
+};
+
+struct NameOptions {
+  std::string campaign;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+std::string Count(int count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+int JobTotal(const v1::JobCounts& jobs) {
+  return jobs.queued() + jobs.running() + jobs.succeeded() + jobs.failed() + jobs.cancelled() +
+         jobs.skipped();
+}
+
+// What the coordinator found wrong, as if the file's own reader had.
+ExitCode ReportOfFile(const std::string& path, const Status& status) {
+  if (status.violations().empty()) return Report(status);
+  PrintError(FormatViolations(path, status.violations()));
+  if (!status.hint().empty()) PrintError("hint: " + Sanitize(status.hint()) + "\n");
+  return ExitCodeOf(status);
+}
+
+// Nodes that the file asks for by name and that get nothing to do.
+void PrintAbsentNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
+  const Result<Filter> filter = ParseFilter(spec.node_filter());
+  if (!filter.ok() || !Mentions(*filter, "name")) return;
+  const auto nodes = CollectPages<v1::Node>(
+      client, &v1::NodeService::Stub::ListNodes, client.nodes(), v1::ListNodesRequest(), kNoLimit,
+      [](v1::ListNodesResponse& page) { return page.mutable_nodes(); });
+  if (!nodes.ok()) return;
+  const auto line = spec.lines().find("nodes");
+  const std::string place = line == spec.lines().end() ? "" : ":" + std::to_string(line->second);
+  for (const std::string& absent : AbsentNodes(*filter, *nodes)) {
+    PrintError(Sanitize(path) + place + ": nodes: " + absent + "\n");
+  }
+}
+
+ExitCode Submit(Context& context, const SubmitOptions& options) {
+  const Result<CampaignFile> file = ReadCampaignFile(options.file);
+  if (!file.ok()) return Report(file.status());
+  if (!file->faults.empty()) {
+    PrintError(FormatFaults(options.file, file->faults));
+    return kExitUsage;
+  }
+  // Before the client starts threads.
+  std::optional<Interrupt> interrupt;
+  if (options.watch && !options.dry_run) interrupt.emplace();
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::CreateCampaignRequest request;
+  *request.mutable_spec() = file->spec;
+  request.set_request_id(NewUuid());
+  request.set_validate_only(options.dry_run);
+  const Result<v1::CreateCampaignResponse> response =
+      client->Call(&v1::CampaignService::Stub::CreateCampaign, client->campaigns(), request);
+  if (!response.ok()) {
+    const ExitCode code = ReportOfFile(options.file, response.status());
+    if (!response.status().violations().empty()) {
+      PrintAbsentNodes(*client, options.file, request.spec());
+    }
+    return code;
+  }
+  PrintAbsentNodes(*client, options.file, request.spec());
+  const v1::Campaign& campaign = response->campaign();
+  const std::string size =
+      Count(JobTotal(campaign.jobs()), "job") + " with " + Count(campaign.case_count(), "case");
+  const int width = StyleOf(STDOUT_FILENO).width;
+  const std::string left_out = LeftOutText(campaign, width);
+  if (options.dry_run) {
+    Print(Sanitize(options.file) + ": valid; would run " + size + ". Nothing was submitted.\n" +
+          left_out);
+    return kExitDone;
+  }
+  const std::string id = Sanitize(campaign.campaign_id());
+  const std::string submitted =
+      "Submitted campaign " + Sanitize(campaign.name()) + " (" + id + "): " + size;
+  Print(Wrap(submitted, width, 2) + "\n" + left_out);
+  if (!interrupt) {
+    Print("Watch it: assay campaign watch " + id + "\n");
+    return kExitDone;
+  }
+  return WatchCampaign(*client, campaign.campaign_id(), true, *interrupt);
+}
+
+Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
+  Table table({{"ID"},
+               {"NAME"},
+               {"STATE"},
+               {"CASES", Align::kRight},
+               {"JOBS", Align::kLeft, 1},
+               {"CREATED", Align::kLeft, 2}});
+  for (const v1::Campaign& campaign : campaigns) {
+    std::string cases =
+        std::to_string(campaign.cases_done()) + "/" + std::to_string(campaign.case_count());
+    if (const int64_t left_out = LeftOutCases(campaign); left_out > 0) {
+      cases += ", " + std::to_string(left_out) + " left out";
+    }
+    table.Add({campaign.campaign_id(), campaign.name(), CampaignOutcome(campaign), cases,
+               DescribeJobs(campaign.jobs()), FormatTime(campaign.create_time())});
+  }
+  return table;
+}
+
+std::string CampaignCsv(const std::vector<v1::Campaign>& campaigns) {
+  std::string csv =
+      CsvRecord({"campaign_id", "name", "state", "verdict", "priority", "cases_done", "case_count",
+                 "jobs_queued", "jobs_running", "jobs_succeeded", "jobs_failed", "jobs_cancelled",
+                 "jobs_skipped", "create_time", "end_time", "cases_left_out"});
+  for (const v1::Campaign& c : campaigns) {
+    csv += CsvRecord({c.campaign_id(), c.name(), v1::CampaignState_Name(c.state()),
+                      v1::Verdict_Name(c.verdict()), std::to_string(c.priority()),
+                      std::to_string(c.cases_done()), std::to_string(c.case_count()),
+                      std::to_string(c.jobs().queued()), std::to_string(c.jobs().running()),
+                      std::to_string(c.jobs().succeeded()), std::to_string(c.jobs().failed()),
+                      std::to_string(c.jobs().cancelled()), std::to_string(c.jobs().skipped()),
+                      FormatTimeExact(c.create_time()), FormatTimeExact(c.end_time()),
+                      std::to_string(LeftOutCases(c))});
+  }
+  return csv;
+}
+
+ExitCode List(Context& context, const ListOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  const auto campaigns = CollectPages<v1::Campaign>(
+      *client, &v1::CampaignService::Stub::ListCampaigns, client->campaigns(),
+      v1::ListCampaignsRequest(), options.limit,
+      [](v1::ListCampaignsResponse& page) { return page.mutable_campaigns(); });
+  if (!campaigns.ok()) return Report(campaigns.status());
+  if (options.format == OutputFormat::kJson) {
+    Print(ToJsonArray(*campaigns));
+  } else if (options.format == OutputFormat::kCsv) {
+    Print(CampaignCsv(*campaigns));
+  } else if (campaigns->empty()) {
+    PrintError("No campaigns yet. Submit one: assay campaign submit FILE --watch\n");
+  } else {
+    Print(CampaignTable(*campaigns).Render(StyleOf(STDOUT_FILENO)));
+  }
+  return kExitDone;
+}
+
+Table JobTable(const std::vector<v1::Job>& jobs) {
+  Table table({{"BENCHMARK"},
+               {"PLACE"},
+               {"REP", Align::kRight, 2},
+               {"STATE"},
+               {"CASES", Align::kRight},
+               {"TRIES", Align::kRight, 3},
+               {"FAILURE"}});
+  for (const v1::Job& job : jobs) {
+    const Tone tone = job.state() == v1::JOB_STATE_FAILED      ? Tone::kBad
+                      : job.state() == v1::JOB_STATE_SUCCEEDED ? Tone::kGood
+                                                               : Tone::kPlain;
+    table.Add({job.benchmark(), PlacementOf(job), std::to_string(job.repetition()),
+               Cell(JobStateName(job.state()), tone),
+               std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()),
+               std::to_string(job.attempts()), job.failure().reason()});
+  }
+  return table;
+}
+
+// What a job did beside its failure; empty for one that failed for good.
+std::string_view BesideFailure(const v1::Job& job) {
+  switch (job.state()) {
+    case v1::JOB_STATE_SUCCEEDED:
+      return "succeeded after a failed attempt: ";
+    case v1::JOB_STATE_QUEUED:
+    case v1::JOB_STATE_RUNNING:
+      return "tried again after a failed attempt: ";
+    default:
+      return "";
+  }
+}
+
+// What happened to each job that failed, below their table: first to those that failed for good.
+std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& style) {
+  constexpr int kMost = 20;
+  std::string text;
+  int failures = 0;
+  for (const bool for_good : {true, false}) {
+    for (const v1::Job& job : jobs) {
+      const std::string beside(BesideFailure(job));
+      if (!job.has_failure() || beside.empty() != for_good || ++failures > kMost) continue;
+      text +=
+          Wrap(JobName(job) + ": " + beside + FailureText(job.failure()), style.width, 4) + "\n";
+    }
+  }
+  if (failures > kMost) text += "and " + std::to_string(failures - kMost) + " more failures\n";
+  return text.empty() ? "" : "\n" + text;
+}
+
+ExitCode Show(Context& context, const NameOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::GetCampaignRequest request;
+  request.set_campaign(options.campaign);
+  const Result<v1::GetCampaignResponse> response =
+      client->Call(&v1::CampaignService::Stub::GetCampaign, client->campaigns(), request);
+  if (!response.ok()) return Report(response.status());
+  if (options.format == OutputFormat::kCsv) {
+    Print(CampaignCsv({response->campaign()}));
+    return kExitDone;
+  }
+  v1::ListJobsRequest jobs_request;
+  jobs_request.set_campaign(response->campaign().campaign_id());
+  const auto jobs = CollectPages<v1::Job>(
+      *client, &v1::CampaignService::Stub::ListJobs, client->campaigns(), jobs_request, kNoLimit,
+      [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
+  if (!jobs.ok()) return Report(jobs.status());
+  if (options.format == OutputFormat::kJson) {
+    // Behind `jobs`, the campaign's counts of them.
+    Print(ToJsonWith(response->campaign(), "job_list", ToJsonArray(*jobs)) + "\n");
+    return kExitDone;
+  }
+  const Style style = StyleOf(STDOUT_FILENO);
+  CampaignProgress progress;
+  v1::WatchCampaignResponse state;
+  *state.mutable_campaign() = response->campaign();
+  progress.Apply(state);
+  Print(progress.Summary(style));
+  if (!jobs->empty()) Print("\n" + JobTable(*jobs).Render(style) + DescribeFailures(*jobs, style));
+  return kExitDone;
+}
+
+ExitCode Watch(Context& context, const NameOptions& options) {
+  Interrupt interrupt;
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  return WatchCampaign(*client, options.campaign, false, interrupt);
+}
+
+ExitCode Cancel(Context& context, const NameOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::CancelCampaignRequest request;
+  request.set_campaign(options.campaign);
+  const Result<v1::CancelCampaignResponse> response =
+      client->Call(&v1::CampaignService::Stub::CancelCampaign, client->campaigns(), request);
+  if (!response.ok()) return Report(response.status());
+  const v1::Campaign& campaign = response->campaign();
+  const std::string name =
+      "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
+  if (campaign.state() == v1::CAMPAIGN_STATE_COMPLETED) {
+    Print("Nothing to cancel: " + name + " has ended: " + CampaignOutcome(campaign).text + "\n");
+  } else {
+    Print("Cancelled " + name + ": " + DescribeJobs(campaign.jobs()) + "\n");
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddCampaignCommands(CLI::App& app, Context& context) {
+  CLI::App* campaign = app.add_subcommand("campaign", "Submit, watch and cancel campaigns");
+  campaign->require_subcommand(1);
+
+  CLI::App* submit = campaign->add_subcommand("submit", "Check a campaign file and run it");
+  auto submit_options = std::make_shared<SubmitOptions>();
+  submit->add_option("file", submit_options->file, "Campaign file (YAML)")->required();
+  submit->add_flag("-w,--watch", submit_options->watch, "Watch it until it ends");
+  submit->add_flag(
+      "--dry-run", submit_options->dry_run,
+      "Only check it against the fleet and say what would run. Rules between parameters "
+      "(fp8 products need layout=nt) are the runner's, and found only when a case runs");
+  OnRun(*submit, context, submit_options, Submit);
+
+  CLI::App* list = campaign->add_subcommand("list", "List campaigns, newest first");
+  auto list_options = std::make_shared<ListOptions>();
+  list->add_option("-n,--limit", list_options->limit, "At most this many; 0 for all")
+      ->capture_default_str()
+      ->check(NotNegative());
+  AddOutputOption(*list, list_options->format);
+  OnRun(*list, context, list_options, List);
+
+  const auto add = [&](const char* name, const char* description, auto action) {
+    CLI::App* command = campaign->add_subcommand(name, description);
+    auto options = std::make_shared<NameOptions>();
+    command->add_option("campaign", options->campaign, "Id, or name (the newest of that name)")
+        ->required();
+    OnRun(*command, context, options, action);
+    return std::pair(command, options);
+  };
+  const auto [show, show_options] =
+      add("show", "Show a campaign's state, verdict and jobs (in JSON: job_list)", Show);
+  AddOutputOption(*show, show_options->format);
+  add("watch", "Watch a campaign until it ends", Watch);
+  add("cancel", "Cancel a campaign: stop what runs, drop what waits", Cancel);
+}
+
+}  // namespace assay::cli

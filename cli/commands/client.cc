@@ -1,0 +1,129 @@
+#include "cli/commands/client.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/create_channel.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/views/output.h"
+#include "cli/views/utf8.h"
+#include "common/units.h"
+
+namespace assay::cli {
+namespace {
+
+// Errors come back as values and are told once; gRPC's own log of them is for who asks.
+void SilenceGrpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+// What to do about a peer that cannot be reached, by what gRPC says of it.
+std::string UnreachableHint(const std::string& why, bool coordinator) {
+  for (const char* word : {"SSL", "certificate", "Socket closed"}) {
+    if (why.find(word) == std::string::npos) continue;
+    return "it may want TLS: give --tls-ca, and --tls-cert with --tls-key where clients need a "
+           "certificate";
+  }
+  return coordinator ? "start one here with \"assay up\", or name another with --coordinator "
+                       "HOST:PORT or ASSAY_COORDINATOR"
+                     : "start one there with \"assay-agent\", or check the address";
+}
+
+// The message without its last part, if that is the first violation once more.
+std::string Headline(const Status& status) {
+  if (status.violations().empty()) return status.message();
+  const Violation& first = status.violations().front();
+  const std::string repeated = ": " + first.field + ": " + first.description;
+  const std::string& message = status.message();
+  return message.ends_with(repeated) ? message.substr(0, message.size() - repeated.size())
+                                     : message;
+}
+
+}  // namespace
+
+ExitCode ExitCodeOf(const Status& status) {
+  switch (status.code()) {
+    case Code::kOk:
+      return kExitDone;
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
+      return kExitUsage;
+    case Code::kUnavailable:
+    case Code::kDeadlineExceeded:
+      return kExitUnreachable;
+    default:
+      return kExitRefused;
+  }
+}
+
+ExitCode Report(const Status& status) {
+  const int width = StyleOf(STDERR_FILENO).width;
+  std::string text = Wrap("assay: " + Sanitize(Headline(status)), width, 2) + "\n";
+  for (const Violation& violation : status.violations()) {
+    const std::string field = violation.field.empty() ? "" : Sanitize(violation.field) + ": ";
+    text += Wrap("  " + field + Sanitize(violation.description), width, 4) + "\n";
+  }
+  if (!status.hint().empty()) text += Wrap("hint: " + Sanitize(status.hint()), width, 6) + "\n";
+  PrintError(text);
+  return ExitCodeOf(status);
+}
+
+Result<Client> Client::ToCoordinator(const ClientOptions& options) {
+  return Make(options.coordinator, options, "the coordinator");
+}
+
+Result<Client> Client::ToAgent(const std::string& address, const ClientOptions& options) {
+  return Make(address, options, "the agent");
+}
+
+Result<Client> Client::Make(const std::string& address, const ClientOptions& options,
+                            std::string peer) {
+  const Result<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok()) return parsed.status().WithContext("address of " + peer);
+  if (parsed->port == 0) {
+    return InvalidArgument("address of " + peer + ": port 0 of \"" + address +
+                           "\" cannot be dialled; write for example 127.0.0.1:7900");
+  }
+  SilenceGrpc();
+  ASSAY_ASSIGN_OR_RETURN(auto credentials,
+                         rpc::ClientCredentials(*parsed, options.tls, options.insecure));
+  const auto channel =
+      grpc::CreateCustomChannel(parsed->ToString(), credentials, rpc::ClientArguments());
+  Client client;
+  client.address_ = parsed->ToString();
+  client.peer_ = std::move(peer);
+  client.campaigns_ = v1::CampaignService::NewStub(channel);
+  client.nodes_ = v1::NodeService::NewStub(channel);
+  client.results_ = v1::ResultService::NewStub(channel);
+  client.agent_ = v1::AgentService::NewStub(channel);
+  return client;
+}
+
+Status Client::Explain(const grpc::Status& status) const {
+  const Status error = rpc::FromGrpc(status);
+  // A reason comes from a server of ours: it answered, and says itself what it
+  // lacks (its database, for example).
+  const bool answered = !error.reason().empty();
+  if (answered) return error;
+  if (error.code() == Code::kUnimplemented) {
+    return Status(error.code(), "WRONG_PEER",
+                  "what answers at " + address_ + " is not " + peer_ + ", or of another version")
+        .WithHint("unless told otherwise, a coordinator listens on port 7900 and an agent on 7901");
+  }
+  if (ExitCodeOf(error) != kExitUnreachable) {
+    if (!error.message().empty()) return error;
+    return Status(error.code(), "NO_MESSAGE",
+                  peer_ + " at " + address_ + " answered " + std::string(CodeName(error.code())) +
+                      " and did not say why");
+  }
+  // gRPC tells the whole story; its end is the cause.
+  std::string why = error.message();
+  if (const size_t cause = why.rfind(": "); cause != std::string::npos) why = why.substr(cause + 2);
+  if (error.code() == Code::kDeadlineExceeded) why = "no answer in time";
+  const Status unreachable(error.code(), "UNREACHABLE",
+                           "cannot reach " + peer_ + " at " + address_ + ": " + why);
+  return unreachable.WithHint(UnreachableHint(why, peer_ == "the coordinator"));
+}
+
+}  // namespace assay::cli

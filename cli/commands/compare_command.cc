@@ -1,0 +1,72 @@
+// assay compare --published
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/views/compare_view.h"
+#include "cli/commands/context.h"
+#include "cli/commands/fetch_results.h"
+
+namespace assay::cli {
+namespace {
+
+struct CompareOptions {
+  bool published = false;
+  ResultsQuery query;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+void PrintTable(Client& client, const ResultsQuery& query,
+                const std::vector<v1::StoredResult>& results, const Comparisons& comparisons) {
+  if (!comparisons.rows.empty()) Print(ComparisonTable(comparisons, StyleOf(STDOUT_FILENO)));
+  if (results.empty()) {
+    PrintNoMatch(client, query);
+  } else if (comparisons.rows.empty()) {
+    PrintError("None of the results is of a GPU and case that was published.\n" +
+               PublishedText(results, StyleOf(STDERR_FILENO)));
+  } else if (comparisons.unmatched > 0) {
+    PrintError(std::to_string(comparisons.unmatched) +
+               " more results have no published figure of their GPU and case.\n");
+  }
+}
+
+ExitCode Compare(Context& context, const CompareOptions& options) {
+  if (!options.published) {
+    PrintError(
+        "assay: compare with what? --published sets results beside published figures of the same "
+        "GPU and case\nSee: assay compare --help\n");
+    return kExitUsage;
+  }
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  ResultsQuery query = options.query;
+  // Of every metric that was published, not of primary ones alone.
+  Result<std::string> filter = Narrowed(query.filter, PublishedMetricsFilter());
+  if (!filter.ok()) return Report(filter.status());
+  query.filter = *std::move(filter);
+  const auto results = FetchResults(*client, query);
+  if (!results.ok()) return Report(results.status());
+  const Comparisons comparisons = CompareWithPublished(*results);
+  if (options.format == OutputFormat::kJson) {
+    Print(ComparisonJson(comparisons));
+  } else if (options.format == OutputFormat::kCsv) {
+    Print(ComparisonCsv(comparisons));
+  } else {
+    PrintTable(*client, query, *results, comparisons);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("compare", "Compare stored results with published ones");
+  auto options = std::make_shared<CompareOptions>();
+  command->add_flag("--published", options->published,
+                    "With published figures of the same GPU, benchmark and case");
+  AddQueryOptions(*command, options->query);
+  AddOutputOption(*command, options->format);
+  OnRun(*command, context, options, Compare);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,106 @@
+#include "cli/commands/filter_guess.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "cli/views/format.h"
+#include "cli/campaign_file/yaml_tree.h"
+#include "model/parameter.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::string_view kParameter = "parameters.";
+
+struct Names {
+  std::vector<std::string> benchmarks;
+  std::vector<std::string> metrics;
+  std::vector<std::string> parameters;
+};
+
+Names NamesOf(const v1::ListFleetBenchmarksResponse& fleet) {
+  Names names;
+  for (const v1::FleetBenchmark& benchmark : fleet.benchmarks()) {
+    names.benchmarks.push_back(benchmark.schema().name());
+    for (const v1::MetricSchema& metric : benchmark.schema().metrics()) {
+      names.metrics.push_back(metric.name());
+    }
+    for (const v1::ParameterSchema& parameter : benchmark.schema().parameters()) {
+      names.parameters.push_back(parameter.name());
+    }
+  }
+  return names;
+}
+
+std::string Guess(const std::string& what, const std::string& name,
+                  const std::vector<std::string>& known, std::string_view prefix = "") {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+  const std::string closest = ClosestName(name, known);
+  if (closest.empty()) return "";
+  return "no connected node has a " + what + " `" + name + "`; did you mean `" +
+         std::string(prefix) + closest + "`?";
+}
+
+std::string GuessIn(const Filter& filter, const Names& names) {
+  for (const Filter& child : filter.children) {
+    if (std::string guess = GuessIn(child, names); !guess.empty()) return guess;
+  }
+  if (filter.kind != Filter::Kind::kRestriction) return "";
+  if (filter.field.starts_with(kParameter)) {
+    return Guess("parameter", filter.field.substr(kParameter.size()), names.parameters, kParameter);
+  }
+  if (filter.comparator != Comparator::kEqual || filter.value.find('*') != std::string::npos) {
+    return "";
+  }
+  if (filter.field == "benchmark") return Guess("benchmark", filter.value, names.benchmarks);
+  if (filter.field == "metric") return Guess("metric", filter.value, names.metrics);
+  return "";
+}
+
+// The names that `filter` asks for, each once.
+void CollectNames(const Filter& filter, std::vector<std::string>& names) {
+  if (filter.kind == Filter::Kind::kNot) return;
+  for (const Filter& child : filter.children) CollectNames(child, names);
+  if (filter.kind == Filter::Kind::kRestriction && filter.field == "name" &&
+      filter.comparator == Comparator::kEqual && filter.value.find('*') == std::string::npos &&
+      std::find(names.begin(), names.end(), filter.value) == names.end()) {
+    names.push_back(filter.value);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes) {
+  std::vector<std::string> wanted;
+  CollectNames(filter, wanted);
+  std::vector<std::string> known;
+  for (const v1::Node& node : nodes) known.push_back(node.description().name());
+  std::vector<std::string> lines;
+  for (const std::string& name : wanted) {
+    // As the coordinator matches it: "1.0" is "1".
+    const auto has_name = [&](const v1::Node& node) {
+      return CompareValues(node.description().name(), name) == 0;
+    };
+    const auto connected = [&](const v1::Node& node) {
+      return has_name(node) && node.state() == v1::NODE_STATE_CONNECTED;
+    };
+    if (std::any_of(nodes.begin(), nodes.end(), connected)) continue;
+    const auto gone = std::find_if(nodes.begin(), nodes.end(), has_name);
+    if (gone != nodes.end()) {
+      lines.push_back("node " + Quote(name) + " is left out: it is disconnected, last seen " +
+                      FormatTime(gone->last_heartbeat_time()));
+      continue;
+    }
+    const std::string closest = ClosestName(name, known);
+    lines.push_back("no node is called " + Quote(name) +
+                    (closest.empty() ? "" : "; did you mean " + Quote(closest) + "?"));
+  }
+  return lines;
+}
+
+std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet) {
+  return GuessIn(filter, NamesOf(fleet));
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,149 @@
+// assay node list | show | add | remove
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "cli/commands/context.h"
+#include "cli/commands/fetch_results.h"
+#include "cli/views/node_view.h"
+#include "cli/commands/pages.h"
+#include "cli/views/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+struct ListOptions {
+  std::string filter;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+struct ShowOptions {
+  std::string node;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+struct AddressOptions {
+  std::string address;
+};
+
+ExitCode List(Context& context, const ListOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::ListNodesRequest request;
+  request.set_filter(options.filter);
+  const auto nodes = CollectPages<v1::Node>(
+      *client, &v1::NodeService::Stub::ListNodes, client->nodes(), request, kNoLimit,
+      [](v1::ListNodesResponse& page) { return page.mutable_nodes(); });
+  if (!nodes.ok()) return Report(nodes.status());
+  if (options.format == OutputFormat::kJson) {
+    Print(ToJsonArray(*nodes));
+  } else if (options.format == OutputFormat::kCsv) {
+    Print(NodeCsv(*nodes));
+  } else if (!nodes->empty()) {
+    Print(NodeTable(*nodes).Render(StyleOf(STDOUT_FILENO)));
+  } else {
+    PrintError(options.filter.empty()
+                   ? "No nodes yet. Start an agent on one: assay-agent --coordinator " +
+                         context.client.coordinator +
+                         "\nor have the coordinator dial one: assay "
+                         "node add HOST:PORT\n"
+                   : "No node matches the filter.\n");
+  }
+  return kExitDone;
+}
+
+// What was measured between the node's GPUs, newest first.
+Result<std::vector<v1::StoredResult>> TransfersOf(Client& client, const v1::Node& node) {
+  if (node.description().inventory().gpus_size() < 2) return std::vector<v1::StoredResult>();
+  constexpr int kEnough = 4096;  // Every pair of 16 GPUs in 16 ways.
+  ResultsQuery query;
+  query.filter =
+      "benchmark = \"peer_transfer\" AND node = \"" + node.description().node_id() + "\"";
+  query.limit = kEnough;
+  return FetchResults(client, query);
+}
+
+ExitCode Show(Context& context, const ShowOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::GetNodeRequest request;
+  request.set_node(options.node);
+  const Result<v1::GetNodeResponse> response =
+      client->Call(&v1::NodeService::Stub::GetNode, client->nodes(), request);
+  if (!response.ok()) return Report(response.status());
+  switch (options.format) {
+    case OutputFormat::kJson:
+      Print(ToJson(response->node()) + "\n");
+      break;
+    case OutputFormat::kCsv:
+      Print(NodeCsv({response->node()}));
+      break;
+    case OutputFormat::kTable: {
+      const auto transfers = TransfersOf(*client, response->node());
+      if (!transfers.ok()) return Report(transfers.status());
+      Print(DescribeNode(response->node(), *transfers, StyleOf(STDOUT_FILENO)));
+      break;
+    }
+  }
+  return kExitDone;
+}
+
+ExitCode Add(Context& context, const AddressOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::AddNodeRequest request;
+  request.set_address(options.address);
+  const Result<v1::AddNodeResponse> response =
+      client->Call(&v1::NodeService::Stub::AddNode, client->nodes(), request);
+  if (!response.ok()) return Report(response.status());
+  const v1::Node& node = response->node();
+  Print("Added node " + Sanitize(node.description().name()) + " at " + Sanitize(options.address) +
+        ": " + HardwareOf(node.description().inventory()) + "\n");
+  return kExitDone;
+}
+
+ExitCode Remove(Context& context, const ShowOptions& options) {
+  Result<Client> client = Client::ToCoordinator(context.client);
+  if (!client.ok()) return Report(client.status());
+  v1::RemoveNodeRequest request;
+  request.set_node(options.node);
+  const Result<v1::RemoveNodeResponse> response =
+      client->Call(&v1::NodeService::Stub::RemoveNode, client->nodes(), request);
+  if (!response.ok()) return Report(response.status());
+  Print("Removed node " + Sanitize(options.node) + "; its results stay.\n");
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddNodeCommands(CLI::App& app, Context& context) {
+  CLI::App* node = app.add_subcommand("node", "The machines of the fleet");
+  node->require_subcommand(1);
+
+  CLI::App* list = node->add_subcommand("list", "List nodes");
+  auto list_options = std::make_shared<ListOptions>();
+  list->add_option("--filter", list_options->filter,
+                   "Only nodes that match, for example: gpu.model = \"H200\"");
+  AddOutputOption(*list, list_options->format);
+  OnRun(*list, context, list_options, List);
+
+  CLI::App* show = node->add_subcommand("show", "Show a node's hardware, software and health");
+  auto show_options = std::make_shared<ShowOptions>();
+  show->add_option("node", show_options->node, "Id or name")->required();
+  AddOutputOption(*show, show_options->format);
+  OnRun(*show, context, show_options, Show);
+
+  CLI::App* add = node->add_subcommand("add", "Have the coordinator dial an agent");
+  auto add_options = std::make_shared<AddressOptions>();
+  add->add_option("address", add_options->address, "HOST:PORT of the agent's gRPC port")
+      ->required();
+  OnRun(*add, context, add_options, Add);
+
+  CLI::App* remove = node->add_subcommand("remove", "Forget a node; its results stay");
+  auto remove_options = std::make_shared<ShowOptions>();
+  remove->add_option("node", remove_options->node, "Id or name")->required();
+  OnRun(*remove, context, remove_options, Remove);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,123 @@
+#include "cli/views/format.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+
+namespace assay::cli {
+namespace {
+
+struct Prefix {
+  std::string_view symbol;
+  double factor;
+};
+constexpr std::array<Prefix, 10> kPrefixes = {{{"n", 1e-9},
+                                               {"u", 1e-6},
+                                               {"m", 1e-3},
+                                               {"", 1},
+                                               {"k", 1e3},
+                                               {"M", 1e6},
+                                               {"G", 1e9},
+                                               {"T", 1e12},
+                                               {"P", 1e15},
+                                               {"E", 1e18}}};
+
+struct SplitUnit {
+  double factor;
+  std::string_view base;
+};
+
+// "TFLOP/s" is 1e12 of "FLOP/s"; nullopt for units without prefixes.
+std::optional<SplitUnit> Split(std::string_view unit) {
+  for (const std::string_view base : {"FLOP/s", "B/s", "s", "B"}) {
+    if (unit.size() < base.size() || unit.substr(unit.size() - base.size()) != base) continue;
+    const std::string_view symbol = unit.substr(0, unit.size() - base.size());
+    for (const Prefix& prefix : kPrefixes) {
+      if (prefix.symbol == symbol) return SplitUnit{prefix.factor, base};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string FormatSignificant(double value, int digits) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  if (value == 0) return "0";
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::fabs(value))));
+  return FormatFixed(value, std::min(std::max(digits - 1 - magnitude, 0), 12));
+}
+
+bool IsCount(std::string_view unit) {
+  constexpr std::array<std::string_view, 2> kCounts = {"registers", "segments"};
+  return std::find(kCounts.begin(), kCounts.end(), unit) != kCounts.end();
+}
+
+std::string FormatNumber(double value, std::string_view unit, int digits) {
+  std::string text = FormatSignificant(value, digits);
+  if (!IsCount(unit) || text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string FormatFixed(double value, int decimals) {
+  std::array<char, 400> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+std::string FormatExact(double value) {
+  std::array<char, 40> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() ? std::string(text.data(), end) : std::string();
+}
+
+Quantity FormatQuantity(double value, std::string_view unit) {
+  constexpr int kDigits = 4;
+  const double size = std::fabs(value);
+  const std::optional<SplitUnit> split = Split(unit);
+  if (!split || !std::isfinite(value) || size == 0 || (size >= 0.1 && size < 10'000)) {
+    return {FormatNumber(value, unit, kDigits), std::string(unit)};
+  }
+  const Prefix* best = &kPrefixes.front();
+  for (const Prefix& prefix : kPrefixes) {
+    // No kiloseconds.
+    if (split->base == "s" && prefix.factor > 1) break;
+    if (size * split->factor >= prefix.factor * 0.99995) best = &prefix;
+  }
+  return {FormatSignificant(value * split->factor / best->factor, kDigits),
+          std::string(best->symbol).append(split->base)};
+}
+
+std::string FormatPercent(double part, double whole) {
+  if (whole == 0 || !std::isfinite(part / whole)) return "";
+  const double percent = 100 * part / whole;
+  return FormatFixed(percent, percent < 9.95 ? 2 : 0);
+}
+
+std::string FormatTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0) return "";
+  const std::time_t seconds = time.seconds();
+  std::tm parts{};
+  if (localtime_r(&seconds, &parts) == nullptr) return "";
+  std::array<char, 64> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return text.data();
+}
+
+std::string FormatTimeExact(const google::protobuf::Timestamp& time) {
+  using google::protobuf::util::TimeUtil;
+  const bool valid = time.seconds() != 0 && time.seconds() >= TimeUtil::kTimestampMinSeconds &&
+                     time.seconds() <= TimeUtil::kTimestampMaxSeconds && time.nanos() >= 0 &&
+                     time.nanos() < 1'000'000'000;
+  return valid ? TimeUtil::ToString(time) : "";
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,288 @@
+#include "cli/views/node_view.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cli/campaign_file/field_reader.h"
+#include "cli/views/format.h"
+#include "cli/views/output.h"
+#include "cli/views/topology_view.h"
+#include "cli/views/utf8.h"
+
+namespace assay::cli {
+namespace {
+
+std::string Labels(const v1::NodeDescription& description, const char* separator) {
+  const std::map<std::string, std::string> sorted(description.labels().begin(),
+                                                  description.labels().end());
+  std::string text;
+  for (const auto& [key, value] : sorted)
+    text += (text.empty() ? "" : separator) + key + "=" + value;
+  return text;
+}
+
+std::string GibiBytes(int64_t bytes) {
+  return FormatSignificant(static_cast<double>(bytes) / (int64_t{1} << 30), 3) + " GiB";
+}
+
+std::string Price(const v1::NodeDescription& description) {
+  return description.has_price_per_hour()
+             ? "$" + FormatFixed(description.price_per_hour(), 2) + "/h"
+             : "";
+}
+
+std::string Supported(const v1::NodeDescription& description) {
+  std::vector<std::string> names;
+  for (const v1::BenchmarkSchema& schema : description.benchmarks()) {
+    if (schema.unsupported_reason().empty()) names.push_back(schema.name());
+  }
+  return Join(names);
+}
+
+// What the checks found, in their order: "throttled_before x8" where it is of eight GPUs.
+std::string HealthText(const v1::NodeDescription& description) {
+  std::vector<std::pair<std::string, int>> checks;
+  for (const v1::HealthFinding& finding : description.health()) {
+    const auto known = std::find_if(checks.begin(), checks.end(),
+                                    [&](const auto& one) { return one.first == finding.check(); });
+    if (known == checks.end()) {
+      checks.emplace_back(finding.check(), 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [check, count] : checks) {
+    parts.push_back(check + (count > 1 ? " x" + std::to_string(count) : ""));
+  }
+  return Join(parts);
+}
+
+Cell StateCell(const v1::Node& node) {
+  if (node.state() != v1::NODE_STATE_CONNECTED) return {"disconnected", Tone::kBad};
+  return node.job_ids().empty() ? Cell("idle", Tone::kGood) : Cell("busy", Tone::kPlain);
+}
+
+std::string Label(const std::string& name) {
+  constexpr size_t kNameWidth = 12;
+  return name + ":" + std::string(kNameWidth - name.size(), ' ');
+}
+
+// Appends "Name:  value" lines.
+class Lines {
+ public:
+  Lines(std::string& text, const Style& style) : text_(text), width_(style.width) {}
+  void operator()(const std::string& name, const std::string& value) {
+    const std::string label = Label(name);
+    if (value.empty()) return;
+    text_ += Wrap(label + Sanitize(value), width_, static_cast<int>(label.size())) + "\n";
+  }
+
+ private:
+  std::string& text_;
+  int width_;
+};
+
+std::string CpuOf(const v1::CpuInventory& cpu) {
+  std::string text = cpu.model();
+  if (cpu.cores() > 0) {
+    text += ", " + std::to_string(cpu.cores()) + " cores, " + std::to_string(cpu.threads()) +
+            " threads";
+  }
+  if (cpu.sockets() > 1) text += ", " + std::to_string(cpu.sockets()) + " sockets";
+  if (!cpu.vector_isa().empty()) text += ", " + cpu.vector_isa();
+  return text;
+}
+
+std::string SoftwareOf(const v1::NodeInventory& inventory) {
+  std::vector<std::string> parts;
+  const v1::SoftwareVersions& software = inventory.software();
+  if (inventory.has_driver_version()) parts.push_back("driver " + inventory.driver_version());
+  if (software.has_cuda_runtime()) parts.push_back("CUDA " + software.cuda_runtime());
+  if (software.has_cublas()) parts.push_back("cuBLAS " + software.cublas());
+  if (software.has_nccl()) parts.push_back("NCCL " + software.nccl());
+  if (software.has_blas()) parts.push_back(software.blas());
+  return Join(parts);
+}
+
+// "5 x16", and what it could be where that is more.
+std::string PcieOf(const v1::GpuInventory& gpu) {
+  if (!gpu.has_pcie_generation() || !gpu.has_pcie_width()) return "";
+  std::string text =
+      std::to_string(gpu.pcie_generation()) + " x" + std::to_string(gpu.pcie_width());
+  if (gpu.has_pcie_width_max() && gpu.pcie_width_max() > gpu.pcie_width()) {
+    text += " of x" + std::to_string(gpu.pcie_width_max());
+  }
+  return text;
+}
+
+std::string GpuTable(const v1::NodeInventory& inventory, const Style& style) {
+  Table table({{"GPU", Align::kRight},
+               {"NAME"},
+               {"MEMORY", Align::kRight},
+               {"POWER", Align::kRight, 2},
+               {"PCIE", Align::kLeft, 3},
+               {"NVLINKS", Align::kRight, 3},
+               {"ECC", Align::kLeft, 4},
+               {"MIG", Align::kLeft, 1},
+               {"UUID", Align::kLeft, 5}});
+  for (const v1::GpuInventory& gpu : inventory.gpus()) {
+    table.Add(
+        {std::to_string(gpu.index()), gpu.name(),
+         gpu.has_memory_bytes() ? GibiBytes(gpu.memory_bytes()) : "",
+         gpu.has_power_limit_watts() ? FormatSignificant(gpu.power_limit_watts(), 3) + " W" : "",
+         PcieOf(gpu), gpu.has_nvlinks_active() ? std::to_string(gpu.nvlinks_active()) : "",
+         gpu.has_ecc_enabled() ? (gpu.ecc_enabled() ? "on" : "off") : "", gpu.mig_profile(),
+         gpu.uuid()});
+  }
+  return table.Render(style);
+}
+
+}  // namespace
+
+std::string HardwareOf(const v1::NodeInventory& inventory) {
+  if (inventory.gpus().empty()) return Sanitize(inventory.cpu().model());
+  // Kinds of GPU in the order of their first index.
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const v1::GpuInventory& gpu : inventory.gpus()) {
+    const std::string kind =
+        gpu.model() + (gpu.form_factor().empty() ? "" : " " + gpu.form_factor());
+    if (kinds.empty() || kinds.back().first != kind) kinds.emplace_back(kind, 0);
+    ++kinds.back().second;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : kinds) parts.push_back(std::to_string(count) + "x " + kind);
+  return Sanitize(Join(parts));
+}
+
+Table NodeTable(const std::vector<v1::Node>& nodes) {
+  Table table({{"NAME"},
+               {"STATE"},
+               {"HARDWARE"},
+               {"DRIVER", Align::kLeft, 2},
+               {"PROVIDER", Align::kLeft, 3},
+               {"REGION", Align::kLeft, 5},
+               {"PRICE", Align::kRight, 4},
+               {"LABELS", Align::kLeft, 5},
+               {"HEALTH", Align::kLeft, 1},
+               {"LAST SEEN", Align::kLeft, 3}});
+  for (const v1::Node& node : nodes) {
+    const v1::NodeDescription& description = node.description();
+    const std::string simulated = description.inventory().simulated() ? " (simulated)" : "";
+    table.Add({description.name(), StateCell(node), HardwareOf(description.inventory()) + simulated,
+               description.inventory().driver_version(), description.provider(),
+               description.region(), Price(description), Labels(description, " "),
+               Cell(HealthText(description), Tone::kDoubtful),
+               FormatTime(node.last_heartbeat_time())});
+  }
+  return table;
+}
+
+std::string NodeCsv(const std::vector<v1::Node>& nodes) {
+  std::string csv = CsvRecord({"node_id",
+                               "name",
+                               "state",
+                               "hostname",
+                               "gpu_count",
+                               "gpu_models",
+                               "cpu_model",
+                               "cpu_cores",
+                               "memory_bytes",
+                               "kernel",
+                               "os",
+                               "driver",
+                               "cuda",
+                               "nccl",
+                               "provider",
+                               "region",
+                               "price_per_hour",
+                               "labels",
+                               "benchmarks",
+                               "running_jobs",
+                               "agent_version",
+                               "dial_address",
+                               "simulated",
+                               "first_seen_time",
+                               "last_heartbeat_time"});
+  for (const v1::Node& node : nodes) {
+    const v1::NodeDescription& d = node.description();
+    const v1::NodeInventory& i = d.inventory();
+    std::vector<std::string> models;
+    for (const v1::GpuInventory& gpu : i.gpus()) models.push_back(gpu.model());
+    csv += CsvRecord({d.node_id(),
+                      d.name(),
+                      v1::NodeState_Name(node.state()),
+                      i.hostname(),
+                      std::to_string(i.gpus_size()),
+                      Join(models),
+                      i.cpu().model(),
+                      std::to_string(i.cpu().cores()),
+                      i.has_memory_bytes() ? std::to_string(i.memory_bytes()) : "",
+                      i.kernel(),
+                      i.os(),
+                      i.driver_version(),
+                      i.software().cuda_runtime(),
+                      i.software().nccl(),
+                      d.provider(),
+                      d.region(),
+                      d.has_price_per_hour() ? FormatExact(d.price_per_hour()) : "",
+                      Labels(d, ";"),
+                      Supported(d),
+                      std::to_string(node.job_ids_size()),
+                      d.agent_version(),
+                      node.dial_address(),
+                      i.simulated() ? "true" : "false",
+                      FormatTimeExact(node.first_seen_time()),
+                      FormatTimeExact(node.last_heartbeat_time())});
+  }
+  return csv;
+}
+
+std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
+                         const Style& style) {
+  const v1::NodeDescription& description = node.description();
+  const v1::NodeInventory& inventory = description.inventory();
+  std::string text;
+  Lines line(text, style);
+  line("Node", description.name() + " (" + description.node_id() + ")" +
+                   (inventory.simulated() ? ", simulated" : ""));
+  const Cell state = StateCell(node);
+  text += Label("State") + Paint(state.text, state.tone, style.colour) + "\n";
+  line("Last seen", FormatTime(node.last_heartbeat_time()));
+  line("Dialled at", node.dial_address());
+  line("Jobs", Join({node.job_ids().begin(), node.job_ids().end()}));
+  line("Host", inventory.hostname());
+  line("System",
+       inventory.os() + (inventory.kernel().empty() ? "" : ", Linux " + inventory.kernel()));
+  line("CPU", CpuOf(inventory.cpu()));
+  if (inventory.has_memory_bytes()) line("Memory", GibiBytes(inventory.memory_bytes()));
+  line("Software", SoftwareOf(inventory));
+  line("Agent", description.agent_version());
+  line("Provider",
+       description.provider() + (description.region().empty() ? "" : " " + description.region()));
+  line("Price", Price(description));
+  line("Labels", Labels(description, ", "));
+  if (!inventory.gpus().empty()) text += "\n" + GpuTable(inventory, style);
+  for (const std::string& matrix :
+       {TopologyText(inventory, style), MeasuredLinks(inventory, transfers, style)}) {
+    if (!matrix.empty()) text += "\n" + matrix;
+  }
+  Table benchmarks({{"BENCHMARK"}, {"CAN RUN"}});
+  for (const v1::BenchmarkSchema& schema : description.benchmarks()) {
+    const bool supported = schema.unsupported_reason().empty();
+    benchmarks.Add({schema.name(), supported
+                                       ? Cell("yes", Tone::kGood)
+                                       : Cell("no: " + schema.unsupported_reason(), Tone::kDim)});
+  }
+  if (!benchmarks.empty()) text += "\n" + benchmarks.Render(style);
+  for (const v1::HealthFinding& finding : description.health()) {
+    const bool error = finding.severity() == v1::HealthFinding::SEVERITY_ERROR;
+    text +=
+        Paint(error ? "ERROR  " : "warning  ", error ? Tone::kBad : Tone::kDoubtful, style.colour) +
+        Sanitize(finding.check()) + ": " + Sanitize(finding.message()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace assay::cli

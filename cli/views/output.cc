@@ -1,0 +1,62 @@
+#include "cli/views/output.h"
+
+#include <google/protobuf/util/json_util.h>
+
+namespace assay::cli {
+
+std::string CsvRecord(const std::vector<std::string>& fields) {
+  std::string record;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) record += ',';
+    const std::string& field = fields[i];
+    if (field.find_first_of(",\"\r\n") == std::string::npos) {
+      record += field;
+      continue;
+    }
+    record += '"';
+    for (const char c : field) {
+      if (c == '"') record += '"';
+      record += c;
+    }
+    record += '"';
+  }
+  return record + "\r\n";
+}
+
+std::string ToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  // Fails only on values that JSON cannot hold, such as a timestamp beyond the
+  // year 9999; the peer's nonsense is named rather than dropped.
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  if (!status.ok()) return R"({"error":"the message cannot be written as JSON"})";
+  return json;
+}
+
+std::string ToJsonWith(const google::protobuf::Message& message, std::string_view name,
+                       const std::string& json) {
+  std::string object = ToJson(message);
+  object.pop_back();  // "}"
+  if (object.size() > 1) object += ',';
+  return object.append("\"").append(name).append("\":").append(json).append("}");
+}
+
+std::string JsonArray::AddText(const std::string& json) {
+  const std::string separator = empty_ ? "[\n" : ",\n";
+  empty_ = false;
+  return separator + json;
+}
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void PrintError(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,138 @@
+#include "cli/views/result_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/units.h"
+
+namespace assay::cli {
+namespace {
+
+using ParameterMap = google::protobuf::Map<std::string, std::string>;
+
+// Parameters that say what was measured, in the order that people name them.
+constexpr std::array kImportant = std::to_array<std::string_view>(
+    {"m",           "n",         "k",      "b",       "h",     "d",        "rows",
+     "columns",     "elements",  "bytes",  "ranks",   "dtype", "op",       "variant",
+     "tile",        "space",     "level",  "stride",  "ways",  "branches", "block_size",
+     "held_values", "direction", "memory", "launches"});
+
+// Others go without saying at these values, their defaults. Lanes have marks at all but one.
+constexpr std::array kUsual = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"accumulate", "fp32"}, {"aggregate", "1"}, {"batch", "1"},
+     {"causal", "false"},    {"chunks", "0"},    {"ctas", "0"},
+     {"engine", "copy"},     {"from", "0"},      {"group", "128"},
+     {"layout", "nn"},       {"mode", "write"},  {"collective", "all_reduce"},
+     {"in_place", "false"},  {"nodes", "1"},     {"numa", "local"},
+     {"policy", "assay"},    {"root", "0"},      {"seconds", "120"},
+     {"streams", "1"},       {"threads", "0"},   {"to", "1"},
+     {"wait", "sleep"},      {"window", "0"},    {"threads", "1048576"}});
+constexpr std::array kLanes = std::to_array<std::string_view>({"cache", "fill", "launch"});
+
+bool GoesWithoutSaying(const std::string& name, const std::string& value) {
+  return std::find(kLanes.begin(), kLanes.end(), name) != kLanes.end() ||
+         std::find(kUsual.begin(), kUsual.end(),
+                   std::pair<std::string_view, std::string_view>(name, value)) != kUsual.end();
+}
+
+std::string ValueText(const std::string& name, const std::string& value) {
+  const bool is_bytes = name == "bytes" || name.ends_with("_bytes");
+  const Result<int64_t> number = is_bytes ? ParseInteger(value) : InvalidArgument("");
+  return number.ok() ? FormatBytes(*number) : value;
+}
+
+// "m=n=k=4096": shapes are so often square.
+std::string ShapeText(const ParameterMap& parameters) {
+  std::vector<std::pair<std::string, std::string>> groups;  // Names, value.
+  for (const char* name : {"m", "n", "k"}) {
+    const auto found = parameters.find(name);
+    if (found == parameters.end()) continue;
+    if (!groups.empty() && groups.back().second == found->second) {
+      groups.back().first += std::string("=") + name;
+    } else {
+      groups.emplace_back(name, found->second);
+    }
+  }
+  std::string text;
+  for (const auto& [names, value] : groups) text += (text.empty() ? "" : " ") + names + "=" + value;
+  return text;
+}
+
+}  // namespace
+
+std::map<std::string, std::set<std::string>> FindVarying(
+    const std::vector<v1::StoredResult>& results) {
+  std::map<std::string, std::map<std::string, std::string>> first;
+  std::map<std::string, std::set<std::string>> varying;
+  for (const v1::StoredResult& result : results) {
+    const v1::CaseResult& run = result.case_result();
+    for (const auto& [name, value] : run.parameters()) {
+      const auto [known, added] = first[run.benchmark()].try_emplace(name, value);
+      if (!added && known->second != value) varying[run.benchmark()].insert(name);
+    }
+  }
+  return varying;
+}
+
+std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying) {
+  std::string text = ShapeText(run.parameters());
+  std::set<std::string> shown = {"m", "n", "k"};
+  const auto add = [&](const std::string& name) {
+    const auto found = run.parameters().find(name);
+    if (found == run.parameters().end() || !shown.insert(name).second) return;
+    // Their values say what they are.
+    const bool bare = name == "dtype" || name == "op" || name == "bytes";
+    text += (text.empty() ? "" : " ") + (bare ? "" : name + "=") + ValueText(name, found->second);
+  };
+  for (const std::string_view name : kImportant) {
+    if (varying.count(std::string(name)) > 0) add(std::string(name));
+  }
+  for (const std::string& name : varying) add(name);
+  for (const std::string_view name : kImportant) add(std::string(name));
+  const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
+  for (const auto& [name, value] : sorted) {
+    if (!GoesWithoutSaying(name, value)) add(name);
+  }
+  return text;
+}
+
+std::string ParametersCsv(const v1::CaseResult& run) {
+  const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
+  std::string text;
+  for (const auto& [name, value] : sorted) text += (text.empty() ? "" : ";") + name + "=" + value;
+  return text;
+}
+
+std::string NodesText(const v1::CaseResult& run) {
+  const auto& names = run.provenance().node_names();
+  if (names.empty()) return "";
+  if (names.size() == 2) return names.Get(0) + ", " + names.Get(1);
+  return names.size() == 1 ? names.Get(0) : names.Get(0) + " +" + std::to_string(names.size() - 1);
+}
+
+std::string GpuText(const v1::Environment& environment) {
+  if (environment.gpu_model().empty()) return "";
+  std::string text =
+      environment.gpu_count() > 1 ? std::to_string(environment.gpu_count()) + "x " : "";
+  text += environment.gpu_model();
+  if (!environment.gpu_form_factor().empty()) text += " " + environment.gpu_form_factor();
+  if (!environment.mig_profile().empty()) text += " " + environment.mig_profile();
+  return text;
+}
+
+std::string NcclText(const v1::Environment& environment) {
+  std::string text;
+  // By name: a message's map has no order.
+  const std::map<std::string, std::string> sorted(environment.nccl().begin(),
+                                                  environment.nccl().end());
+  for (const auto& [name, value] : sorted) {
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  }
+  return text;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,26 @@
+// Results as a table for people and as CSV for programs. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/result_service.pb.h"
+#include "cli/views/table.h"
+
+namespace assay::cli {
+
+// What all rows have in common, the table, the counters and kernels of cases that have
+// counters (of a single case its kernels in any event), then what the marks mean. Of the
+// parameters those are shown that vary between results of one benchmark, and those
+// that say what was measured (sizes, dtype, ranks, op). The column "±%" is half of the 95%
+// confidence interval of the median, over the median; empty where too few samples have none.
+std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
+
+// One line. As ToJson, without an interval of the median where too few samples have none.
+std::string ResultJson(const v1::StoredResult& result);
+
+// RFC 4180, one record a result. Columns are only ever added at the end.
+std::string ResultsCsvHeader();
+std::string ResultsCsv(const v1::StoredResult& result);
+
+}  // namespace assay::cli

@@ -1,0 +1,137 @@
+#include "cli/views/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace assay::cli {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
+
+using Range = std::pair<char32_t, char32_t>;
+
+// Combining marks and other characters without a width (Unicode 15, the blocks
+// that occur in names).
+constexpr std::array<Range, 9> kZeroWidth = {{{0x0300, 0x036f},
+                                              {0x0483, 0x0489},
+                                              {0x0591, 0x05bd},
+                                              {0x064b, 0x065f},
+                                              {0x1ab0, 0x1aff},
+                                              {0x1dc0, 0x1dff},
+                                              {0x200b, 0x200f},
+                                              {0x20d0, 0x20ff},
+                                              {0xfe00, 0xfe0f}}};
+
+// East Asian wide and fullwidth characters, and emoji.
+constexpr std::array<Range, 11> kWide = {{{0x1100, 0x115f},
+                                          {0x2e80, 0x303e},
+                                          {0x3041, 0x33ff},
+                                          {0x3400, 0x4dbf},
+                                          {0x4e00, 0x9fff},
+                                          {0xa000, 0xa4cf},
+                                          {0xac00, 0xd7a3},
+                                          {0xf900, 0xfaff},
+                                          {0xfe30, 0xfe6f},
+                                          {0xff00, 0xff60},
+                                          {0x1f300, 0x1faff}}};
+
+template <size_t kSize>
+bool Contains(const std::array<Range, kSize>& ranges, char32_t point) {
+  return std::any_of(ranges.begin(), ranges.end(), [point](const Range& range) {
+    return point >= range.first && point <= range.second;
+  });
+}
+
+int Width(const Utf8Character& character) {
+  if (!character.valid) return 1;
+  if (Contains(kZeroWidth, character.code_point)) return 0;
+  return Contains(kWide, character.code_point) ? 2 : 1;
+}
+
+bool IsControl(char32_t point) {
+  // C0, DEL, C1, line separators, and the marks that reorder text.
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 ||
+         (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
+}  // namespace
+
+Utf8Character DecodeUtf8(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return {first, 1, true};
+  const int length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < static_cast<size_t>(length)) return {};
+  char32_t point = first & (0x7f >> length);
+  for (int i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[static_cast<size_t>(i)]);
+    if ((next & 0xc0) != 0x80) return {};
+    point = point << 6 | (next & 0x3f);
+  }
+  const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
+  if (overlong || surrogate || point > 0x10ffff) return {};
+  return {point, length, true};
+}
+
+int DisplayWidth(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const Utf8Character character = DecodeUtf8(text);
+    width += Width(character);
+    text.remove_prefix(static_cast<size_t>(character.bytes));
+  }
+  return width;
+}
+
+std::string Truncate(std::string_view text, int width) {
+  if (DisplayWidth(text) <= width) return std::string(text);
+  if (width <= 0) return "";
+  std::string kept;
+  int used = 0;
+  while (!text.empty()) {
+    const Utf8Character character = DecodeUtf8(text);
+    used += Width(character);
+    if (used > width - 1) break;
+    kept += text.substr(0, static_cast<size_t>(character.bytes));
+    text.remove_prefix(static_cast<size_t>(character.bytes));
+  }
+  return kept.append(kEllipsis);
+}
+
+std::string Wrap(std::string_view text, int width, int indent) {
+  if (width <= 0 || DisplayWidth(text) <= width) return std::string(text);
+  std::string wrapped;
+  int column = 0;
+  while (!text.empty()) {
+    // A word with the spaces before it.
+    const size_t start = std::min(text.find_first_not_of(' '), text.size());
+    const size_t end = std::min(text.find(' ', start), text.size());
+    const std::string_view word = text.substr(start, end - start);
+    const int taken = static_cast<int>(start) + DisplayWidth(word);
+    if (column > indent && column + taken > width) {
+      wrapped += "\n" + std::string(static_cast<size_t>(indent), ' ');
+      wrapped += word;
+      column = indent + DisplayWidth(word);
+    } else {
+      wrapped += text.substr(0, end);
+      column += taken;
+    }
+    text.remove_prefix(end);
+  }
+  return wrapped;
+}
+
+std::string Sanitize(std::string_view text) {
+  std::string clean;
+  while (!text.empty()) {
+    const Utf8Character character = DecodeUtf8(text);
+    const std::string_view bytes = text.substr(0, static_cast<size_t>(character.bytes));
+    clean += character.valid && !IsControl(character.code_point) ? bytes : kReplacement;
+    text.remove_prefix(bytes.size());
+  }
+  return clean;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,19 @@
+# assay_sources(RESULT FOLDER...): the C++ and CUDA sources of this room's folders, without the
+# program's main.cc. One folder is one library, so a new file needs no line here.
+function(assay_sources result)
+  set(found)
+  foreach(folder ${ARGN})
+    file(GLOB here CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc
+                                     ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cu)
+    list(APPEND found ${here})
+  endforeach()
+  list(FILTER found EXCLUDE REGEX "/main\\.cc$")
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# Adds a room's unit tests, which mirror its folder under tests/unit.
+function(assay_unit_tests room)
+  if(ASSAY_TESTS)
+    add_subdirectory(${PROJECT_SOURCE_DIR}/tests/unit/${room} ${PROJECT_BINARY_DIR}/tests/unit/${room})
+  endif()
+endfunction()

@@ -1,0 +1,172 @@
+#include "coordinator/core/attempts/result_intake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "common/log.h"
+#include "coordinator/core/campaign/text.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::LeasedJob;
+
+const v1::BenchmarkCase* CaseOf(const LeasedJob& job, int case_index) {
+  for (const v1::BenchmarkCase& one : job.job.cases) {
+    if (one.case_index() == case_index) return &one;
+  }
+  return nullptr;
+}
+
+std::string WrongParameters(const v1::BenchmarkCase& expected, const v1::CaseResult& result) {
+  if (expected.parameters_size() != result.parameters_size()) {
+    return fmt::format("it has {} parameters, and the case has {}", result.parameters_size(),
+                       expected.parameters_size());
+  }
+  for (const auto& [name, value] : expected.parameters()) {
+    const auto found = result.parameters().find(name);
+    if (found == result.parameters().end()) return "parameter " + name + " is missing";
+    if (found->second != value) {
+      return fmt::format("parameter {} is \"{}\", and the case has \"{}\"", name,
+                         Cut(found->second), value);
+    }
+  }
+  return "";
+}
+
+std::string WrongMeasurements(const v1::CaseResult& result) {
+  if (result.measurements().empty()) return "it has no measurement";
+  if (!result.verification().passed()) return "it has no passed verification";
+  std::set<std::string> metrics;
+  for (const v1::Measurement& one : result.measurements()) {
+    if (!metrics.insert(one.metric()).second) {
+      return "metric \"" + Cut(one.metric()) + "\" stands twice";
+    }
+    for (const double number :
+         {one.median(), one.mad(), one.p05(), one.p95(), one.ci_low(), one.ci_high()}) {
+      if (!std::isfinite(number)) return "a number of " + Cut(one.metric()) + " is not finite";
+    }
+    if (!std::all_of(one.samples().begin(), one.samples().end(),
+                     [](double sample) { return std::isfinite(sample); })) {
+      return "a sample of " + Cut(one.metric()) + " is not finite";
+    }
+  }
+  return "";
+}
+
+v1::ResultAck AckOf(const v1::CaseResult& result, v1::ResultAck::Verdict verdict,
+                    std::string message) {
+  v1::ResultAck ack;
+  ack.set_job_id(result.job_id());
+  ack.set_epoch(result.epoch());
+  ack.set_case_index(result.case_index());
+  ack.set_verdict(verdict);
+  ack.set_message(std::move(message));
+  return ack;
+}
+
+v1::ResultAck AckOf(const v1::CaseResult& result, const storage::CommitOutcome& outcome) {
+  switch (outcome.verdict) {
+    case storage::CommitVerdict::kStored:
+      return AckOf(result, v1::ResultAck::VERDICT_STORED, "");
+    case storage::CommitVerdict::kStale:
+      return AckOf(result, v1::ResultAck::VERDICT_STALE,
+                   "the job has moved on to another attempt, or is gone");
+    case storage::CommitVerdict::kConflict:
+      break;
+  }
+  return AckOf(result, v1::ResultAck::VERDICT_REJECTED, "the case has another result already");
+}
+
+std::string OutcomeName(const storage::CommitOutcome& outcome) {
+  switch (outcome.verdict) {
+    case storage::CommitVerdict::kStored:
+      return outcome.fresh ? "stored" : "replayed";
+    case storage::CommitVerdict::kStale:
+      return "stale";
+    case storage::CommitVerdict::kConflict:
+      break;
+  }
+  return "rejected";
+}
+
+}  // namespace
+
+std::string WhyMalformed(const LeasedJob& job, const std::string& node_id,
+                         const v1::CaseResult& result) {
+  if (std::find(job.node_ids.begin(), job.node_ids.end(), node_id) == job.node_ids.end()) {
+    return "this node has no part in the job";
+  }
+  const v1::BenchmarkCase* expected = CaseOf(job, result.case_index());
+  if (expected == nullptr) return fmt::format("the job has no case {}", result.case_index());
+  if (result.benchmark() != job.job.benchmark ||
+      result.benchmark_version() != job.job.benchmark_version) {
+    return fmt::format("it is of {} version {}, and the job is {} version {}",
+                       Cut(result.benchmark()), result.benchmark_version(), job.job.benchmark,
+                       job.job.benchmark_version);
+  }
+  if (std::string wrong = WrongParameters(*expected, result); !wrong.empty()) return wrong;
+  switch (result.outcome()) {
+    case v1::CASE_OUTCOME_OK:
+      return WrongMeasurements(result);
+    case v1::CASE_OUTCOME_FAILED:
+    case v1::CASE_OUTCOME_UNSUPPORTED:
+      return result.measurements().empty() ? "" : "it has measurements without success";
+    default:
+      return "it has no outcome";
+  }
+}
+
+ResultIntake::ResultIntake(const Environment& environment, RunningJobs& running, Attempts& attempts,
+                           OnStored on_stored)
+    : environment_(environment),
+      running_(running),
+      attempts_(attempts),
+      on_stored_(std::move(on_stored)) {}
+
+Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id,
+                                                      const std::vector<v1::CaseResult>& results) {
+  std::vector<v1::ResultAck> acks(results.size());
+  std::vector<v1::CaseResult> sound;
+  std::vector<size_t> positions;
+  std::map<storage::JobEpoch, std::string> campaigns;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const v1::CaseResult& result = results[i];
+    const storage::JobEpoch epoch{result.job_id(), result.epoch()};
+    ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, attempts_.FindOrAdopt(epoch));
+    const std::string fault = job ? WhyMalformed(*job, node_id, result) : "";
+    if (!fault.empty()) {
+      Log().warn("a result of job {} from node {} was rejected: {}", Cut(result.job_id()), node_id,
+                 fault);
+      acks[i] = AckOf(result, v1::ResultAck::VERDICT_REJECTED, fault);
+      environment_.observer.ResultsIngested("rejected", 1);
+      continue;
+    }
+    // Of a job that has moved on, the store still knows a replay from a stale result.
+    if (job) campaigns[epoch] = job->campaign_id;
+    sound.push_back(result);
+    positions.push_back(i);
+  }
+  if (sound.empty()) return acks;
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::CommitOutcome> outcomes,
+                         environment_.results.Commit(sound));
+  std::set<std::string> changed;
+  for (size_t i = 0; i < sound.size() && i < outcomes.size(); ++i) {
+    acks[positions[i]] = AckOf(sound[i], outcomes[i]);
+    environment_.observer.ResultsIngested(OutcomeName(outcomes[i]), 1);
+    if (outcomes[i].verdict != storage::CommitVerdict::kStored) continue;
+    running_.NoteOutcome(sound[i]);
+    const auto campaign = campaigns.find({sound[i].job_id(), sound[i].epoch()});
+    if (outcomes[i].fresh && campaign != campaigns.end()) changed.insert(campaign->second);
+  }
+  for (const std::string& campaign_id : changed) on_stored_(campaign_id);
+  return acks;
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,100 @@
+#include "coordinator/core/attempts/retry_policy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+namespace assay::coordinator {
+namespace {
+
+using storage::Disposition;
+using NodeSet = std::set<std::string>;
+
+// Whether so many candidates are not in `nodes` that the job fits on them.
+bool EnoughOthers(const storage::LeasedJob& job, const NodeSet& nodes) {
+  const auto others =
+      std::count_if(job.job.candidate_node_ids.begin(), job.job.candidate_node_ids.end(),
+                    [&](const std::string& id) { return nodes.count(id) == 0; });
+  return others >= job.job.node_count;
+}
+
+Duration Backoff(size_t failures) {
+  const auto delay = std::chrono::seconds(1) * (1 << std::min<size_t>(failures, 5));
+  return std::min<Duration>(delay, std::chrono::seconds(30));
+}
+
+// The nodes at fault: the one named, else all of the placement, or none if Assay's own machinery
+// failed. A node that lost its peer is not: it only noticed. Where it knows which peer fell silent,
+// the class is NODE and that node is named.
+NodeSet Culprits(const storage::AttemptFailure& failure) {
+  const bool lost_peer = failure.reason == "PEER_LOST" || failure.reason == "PEER_TIMEOUT";
+  if (lost_peer && failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
+  if (!failure.node_id.empty()) return {failure.node_id};
+  if (failure.failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE) return {};
+  return {failure.node_ids.begin(), failure.node_ids.end()};
+}
+
+// Without this attempt's culprits, and those that earlier ones blamed as long as enough other
+// nodes are left: of many suspects the latest are avoided.
+RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
+  std::vector<NodeSet> suspects;  // The latest first.
+  const auto suspect = [&](const storage::AttemptFailure& failure) {
+    suspects.push_back(Culprits(failure));
+    for (const std::string& node_id : failure.also_node_ids) suspects.push_back({node_id});
+  };
+  suspect(last);
+  for (auto earlier = job.failures.rbegin(); earlier != job.failures.rend(); ++earlier) {
+    if (earlier->failure_class == v1::FAILURE_CLASS_NODE) suspect(*earlier);
+  }
+  NodeSet avoid = suspects.front();
+  bool enough = EnoughOthers(job, avoid);
+  for (size_t i = 1; enough && i < suspects.size(); ++i) {
+    NodeSet more = suspects[i];
+    more.insert(avoid.begin(), avoid.end());
+    enough = EnoughOthers(job, more);
+    if (enough) avoid = std::move(more);
+  }
+  return {Disposition::kRequeue,
+          {avoid.begin(), avoid.end()},
+          enough ? Duration(0) : Backoff(job.failures.size())};
+}
+
+RetryDecision RetryJobFault(const storage::LeasedJob& job) {
+  NodeSet tried(job.node_ids.begin(), job.node_ids.end());
+  size_t earlier = 0;
+  for (const storage::AttemptFailure& failure : job.failures) {
+    if (failure.failure_class != v1::FAILURE_CLASS_JOB) continue;
+    ++earlier;
+    tried.insert(failure.node_ids.begin(), failure.node_ids.end());
+  }
+  if (earlier == 0) {
+    return {Disposition::kRequeue, {}, Duration(0), /*same_nodes=*/true};
+  }
+  if (earlier == 1 && EnoughOthers(job, tried)) {
+    return {Disposition::kRequeue, {tried.begin(), tried.end()}, Duration(0)};
+  }
+  return {};
+}
+
+}  // namespace
+
+RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
+                          const std::vector<std::string>& also) {
+  if (job.cancel_requested || failure.reason() == "CANCELLED") {
+    return {Disposition::kCancelled, {}, Duration(0)};
+  }
+  if (job.failures.size() >= static_cast<size_t>(std::max(job.retries, 0))) return {};
+  switch (failure.failure_class()) {
+    case v1::FAILURE_CLASS_NODE:
+    case v1::FAILURE_CLASS_INFRASTRUCTURE:
+      return RetryElsewhere(
+          job, {failure.failure_class(), failure.reason(), job.node_ids, failure.node_id(), also});
+    case v1::FAILURE_CLASS_JOB:
+      return RetryJobFault(job);
+    default:
+      return {};
+  }
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,243 @@
+#include "coordinator/core/attempts/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "coordinator/core/attempts/agent_lost.h"
+#include "coordinator/core/campaign/verdict.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::LeasedJob;
+
+constexpr int kClaimLimit = 64;
+constexpr int kExpiredLimit = 256;
+
+// The coordinator was away, and so the lease ended: no node is at fault.
+v1::Failure LeaseLost(std::string message) {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  failure.set_reason("LEASE_LOST");
+  failure.set_message(std::move(message));
+  return failure;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
+                     const Sessions& sessions, Attempts& attempts, Watchers& watchers,
+                     Outage& outage, Absence& absence)
+    : environment_(environment),
+      options_(options),
+      running_(running),
+      sessions_(sessions),
+      attempts_(attempts),
+      watchers_(watchers),
+      outage_(outage),
+      absence_(absence) {}
+
+void Scheduler::Start() {
+  environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
+}
+
+void Scheduler::Kick() {
+  {
+    MutexLock lock(mutex_);
+    if (claiming_) {
+      claim_again_ = true;
+      return;
+    }
+    claiming_ = true;
+  }
+  environment_.executor.Post([self = shared_from_this()] { self->Claim(); });
+}
+
+void Scheduler::OnAttemptEnded(const Attempts::Ended& ended) {
+  watchers_.Notify(ended.outcome.campaign_id);
+  Kick();
+  if (ended.requeued && ended.delay > Duration(0)) {
+    environment_.executor.PostAfter(ended.delay, [self = shared_from_this()] { self->Kick(); });
+  }
+  if (ended.outcome.campaign_ended) JudgeSoon(ended.outcome.campaign_id);
+}
+
+void Scheduler::JudgeSoon(const std::string& campaign_id) {
+  environment_.executor.Post([self = shared_from_this(), campaign_id] {
+    // A failure is repaired by the poll, which judges whatever has no verdict.
+    const Status judged = self->JudgeOne(campaign_id);
+    if (!self->outage_.NoteFailure(judged) && !judged.ok()) {
+      Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
+    }
+  });
+}
+
+void Scheduler::Claim() {
+  bool more = true;
+  while (more && !stopped_) {
+    more = false;
+    const Status claimed = ClaimOnce(more);
+    if (outage_.NoteFailure(claimed)) break;
+    if (!claimed.ok()) {
+      Log().error("jobs could not be claimed: {}", claimed.ToString());
+      break;
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    claiming_ = std::exchange(claim_again_, false);
+    if (!claiming_) return;
+  }
+  environment_.executor.Post([self = shared_from_this()] { self->Claim(); });
+}
+
+Status Scheduler::ClaimOnce(bool& more) {
+  storage::JobStore::ClaimRequest request;
+  request.owner = options_.coordinator_id;
+  request.lease = options_.lease;
+  request.node_ids = sessions_.AssignableNodeIds();
+  request.limit = kClaimLimit;
+  if (request.node_ids.empty()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> claimed,
+                         environment_.jobs.ClaimJobs(request));
+  for (const LeasedJob& job : claimed) {
+    const Status begun = attempts_.Begin(job);
+    // Its lease runs out, and the sweep takes it up again.
+    if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());
+    watchers_.Notify(job.campaign_id);
+  }
+  // Of jobs on several nodes only the head of a queue was looked at.
+  more = static_cast<int>(claimed.size()) == kClaimLimit ||
+         std::any_of(claimed.begin(), claimed.end(),
+                     [](const LeasedJob& job) { return job.node_ids.size() > 1; });
+  return Status::Ok();
+}
+
+void Scheduler::Poll() {
+  if (stopped_) return;
+  absence_.NotePoll();
+  Status status = Sweep();
+  if (status.ok()) status = JudgeAll();
+  const bool away = outage_.Note(status);
+  if (!away && !status.ok()) Log().error("the scheduler's poll failed: {}", status.ToString());
+  watchers_.NotifyAll();
+  Kick();
+  absence_.NotePolled(options_.poll, away);
+  environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
+}
+
+Status Scheduler::Sweep() {
+  // While the database is away States wait behind results that cannot be stored, and
+  // leases are not renewed.
+  if (!absence_.SilenceCounts()) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(SweepLost());
+  ASSAY_RETURN_IF_ERROR(SweepUnprepared());
+  return SweepExpired();
+}
+
+Status Scheduler::SweepLost() {
+  const auto in_session = [this](const std::string& node_id) { return sessions_.Has(node_id); };
+  for (const RunningJobs::Lost& lost :
+       running_.LostSince(options_.lease, 2 * options_.heartbeat, in_session)) {
+    ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, attempts_.IsElsewhere(lost.node_id));
+    if (elsewhere) {
+      running_.Remove({lost.job.job.job_id, lost.job.epoch});
+      continue;
+    }
+    const std::string message =
+        fmt::format("the agent of node {} has not spoken of the job for {}",
+                    running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id),
+                    FormatDuration(environment_.clock.Now() - lost.last_seen));
+    // It may wait for its turn to dial. Until it is back its node gets no job.
+    const bool may_dial = !in_session(lost.node_id) && absence_.Excuses(lost.last_seen);
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
+        lost.job, may_dial ? LeaseLost(message + ", since the coordinator or its database was away")
+                           : AgentLost(lost.node_id, message)));
+  }
+  return Status::Ok();
+}
+
+// Reservations that never become ready free themselves.
+Status Scheduler::SweepUnprepared() {
+  for (const GangWait& wait : running_.UnpreparedSince(options_.prepare)) {
+    std::vector<std::string> late = LateNodes(wait);
+    v1::Failure failure;
+    failure.set_message(DescribeWait(wait));
+    if (wait.adopted || late.empty()) {
+      late.clear();
+      failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+      failure.set_reason("GANG_NOT_STARTED");
+    } else {
+      failure.set_failure_class(v1::FAILURE_CLASS_NODE);
+      failure.set_reason("GANG_NOT_READY");
+      failure.set_message(failure.message() + "; " + WhyLate(wait));
+    }
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure, late));
+  }
+  return Status::Ok();
+}
+
+// Of coordinators that are away. One that is there gives up its jobs itself, and knows why; but of
+// one that it took over or could not end it may hear no more.
+Status Scheduler::SweepExpired() {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
+                         environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));
+  for (const LeasedJob& job : expired) {
+    const storage::JobEpoch epoch{job.job.job_id, job.epoch};
+    // Spoken of lately: its renewal is under way.
+    if (running_.AwaitsHeard(epoch)) continue;
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
+        job, LeaseLost(running_.Find(epoch)
+                           ? "the lease expired: the coordinator or its database was away, and no "
+                             "agent that was heard since has a part of the job left"
+                           : "the lease expired: the coordinator that led the job was away, and "
+                             "none of its agents has spoken of it since")));
+  }
+  return Status::Ok();
+}
+
+Status Scheduler::JudgeAll() {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> unjudged, environment_.jobs.ListUnjudged());
+  absence_.NoteAnswered();
+  for (const std::string& campaign_id : unjudged) ASSAY_RETURN_IF_ERROR(JudgeOne(campaign_id));
+  return Status::Ok();
+}
+
+Status Scheduler::JudgeOne(const std::string& campaign_id) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign campaign, environment_.jobs.GetCampaign(campaign_id));
+  if (campaign.state() == v1::CAMPAIGN_STATE_ACTIVE ||
+      campaign.verdict() != v1::VERDICT_UNSPECIFIED) {
+    return Status::Ok();
+  }
+  std::vector<v1::StoredResult> results;
+  std::map<std::string, int> gpu_indices;
+  if (!campaign.spec().accept().empty()) {
+    ASSAY_ASSIGN_OR_RETURN(results, environment_.results.ListOfCampaign(campaign_id));
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
+                           environment_.nodes.ListNodes(options_.lease));
+    for (const v1::Node& node : nodes) {
+      for (const v1::GpuInventory& gpu : node.description().inventory().gpus()) {
+        gpu_indices[gpu.uuid()] = gpu.index();
+      }
+    }
+  }
+  const CampaignVerdict outcome = Judge(campaign, results, [&](const std::string& uuid) {
+    const auto found = gpu_indices.find(uuid);
+    return found == gpu_indices.end() ? uuid : fmt::format("GPU {}", found->second);
+  });
+  ASSAY_RETURN_IF_ERROR(environment_.jobs.SetVerdict(campaign_id, outcome.verdict, outcome.rules));
+  const char* end = campaign.state() == v1::CAMPAIGN_STATE_CANCELLED ? "was cancelled"
+                    : outcome.verdict == v1::VERDICT_PASSED          ? "passed"
+                                                                     : "failed";
+  Log().info("campaign {} ({}) {}", campaign.name(), campaign_id, end);
+  watchers_.Notify(campaign_id);
+  return Status::Ok();
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,448 @@
+#include "coordinator/core/campaign/expand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "common/digest.h"
+#include "model/filter.h"
+#include "common/units.h"
+#include "common/violations.h"
+#include "coordinator/core/campaign/matrix.h"
+#include "coordinator/core/campaign/nccl_settings.h"
+#include "coordinator/core/placement/node_fields.h"
+#include "coordinator/core/placement/placement.h"
+#include "coordinator/core/campaign/spec_limits.h"
+#include "coordinator/core/campaign/text.h"
+#include "wire/benchmark_schema.h"
+
+namespace assay::coordinator {
+namespace {
+
+constexpr int kMaxRanks = 4096;
+constexpr int kMaxNodes = 64;
+
+int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+std::string Count(int64_t count) {
+  return count == std::numeric_limits<int64_t>::max() ? "more than 9e18" : fmt::format("{}", count);
+}
+
+// Cases that run together, and where: each placement and repetition is a job.
+struct Group {
+  int index = 0;  // Of the entry in the spec.
+  const v1::BenchmarkSchema* schema = nullptr;
+  int ranks = 1;
+  int nodes = 1;
+  bool counters = false;
+  NcclSettings nccl;
+  std::vector<v1::BenchmarkCase> cases = {};
+  std::vector<Placement> placements = {};
+};
+
+// The seed that all ranks of a job share; spread evenly by the hash.
+uint64_t SeedOf(const std::string& job_id) {
+  return std::stoull(Sha256Hex(job_id).substr(0, 16), nullptr, 16);
+}
+
+class Expander {
+ public:
+  explicit Expander(const v1::CampaignSpec& spec) : spec_(spec) {}
+
+  Result<Expansion> Expand(const std::vector<v1::Node>& fleet) {
+    CheckCampaignFields(spec_, violations_);
+    SelectNodes(fleet);
+    for (const v1::BenchmarkSchema& schema : FleetSchemas(connected_)) {
+      schemas_.emplace(schema.name(), schema);
+    }
+    CheckMatrices();
+    CheckCampaignCounters();
+    CheckNcclOf(spec_, schemas_, violations_);
+    MakeGroups();
+    RefuseIfNothingIsLeft();
+    CheckAcceptRules();
+    CheckJobCounts();
+    ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", "INVALID_CAMPAIGN"));
+    return MakeJobs();
+  }
+
+ private:
+  struct CheckedMatrix {
+    int index = 0;  // In the spec.
+    const v1::BenchmarkMatrix* spec = nullptr;
+    const v1::BenchmarkSchema* schema = nullptr;
+    std::string path;
+    Matrix matrix;
+  };
+
+  void SelectNodes(const std::vector<v1::Node>& fleet) {
+    std::copy_if(fleet.begin(), fleet.end(), std::back_inserter(connected_),
+                 [](const v1::Node& node) { return node.state() == v1::NODE_STATE_CONNECTED; });
+    const int line = LineOf(spec_, "nodes");
+    const Result<Filter> filter = ParseFilter(spec_.node_filter());
+    if (!filter.ok()) {
+      violations_.Add("nodes", filter.status().message(), line);
+      return;
+    }
+    Result<std::vector<v1::Node>> matching = MatchingNodes(*filter, connected_);
+    if (!matching.ok()) {
+      violations_.Add("nodes", matching.status().message() + "; " + matching.status().hint(), line);
+      return;
+    }
+    nodes_ = *std::move(matching);
+    if (Result<std::vector<v1::Node>> known = MatchingNodes(*filter, fleet); known.ok()) {
+      known_ = *std::move(known);
+    }
+    if (!nodes_.empty()) return;
+    std::string why = ExplainNoMatch(*filter, connected_);
+    if (!known_.empty()) why += "; disconnected nodes match: " + JoinSome(DisconnectedNames());
+    violations_.Add("nodes", std::move(why), line);
+  }
+
+  std::vector<std::string> DisconnectedNames() const {
+    std::vector<std::string> names;
+    for (const v1::Node& node : known_) {
+      if (node.state() != v1::NODE_STATE_CONNECTED) names.push_back(node.description().name());
+    }
+    return names;
+  }
+
+  void CheckMatrices() {
+    std::vector<std::string> names;
+    for (const auto& [name, schema] : schemas_) names.push_back(name);
+    bool listed = false;
+    int64_t cases = 0;
+    for (int i = 0; i < spec_.benchmarks_size(); ++i) {
+      const v1::BenchmarkMatrix& matrix = spec_.benchmarks(i);
+      const std::string path = fmt::format("benchmarks[{}]", i);
+      const auto schema = schemas_.find(matrix.benchmark());
+      if (schema == schemas_.end()) {
+        std::string fault =
+            fmt::format("no connected node has a benchmark \"{}\"", Cut(matrix.benchmark()));
+        const std::string closest = ClosestName(matrix.benchmark(), names);
+        if (!listed) {  // Once: a file for GPUs names dozens on a fleet without them.
+          fault += "; " + Suggest(matrix.benchmark(), names);
+        } else if (!closest.empty()) {
+          fault += "; did you mean " + closest + "?";
+        }
+        listed = true;
+        violations_.Add(path, std::move(fault), matrix.line());
+        continue;
+      }
+      const size_t faults = violations_.count();
+      Matrix checked = Matrix::Check(matrix, schema->second, path, kMaxCases, violations_);
+      CheckGpuIndices(matrix, schema->second, path);
+      if (const Status read = schema::CheckCounters(schema->second);
+          matrix.counters() && !read.ok()) {
+        violations_.Add(path + ".counters", read.message() + "; leave this out", matrix.line());
+      }
+      CheckNcclOf(spec_, matrix, schema->second, path, violations_);
+      cases = SaturatingAdd(cases, checked.case_count());
+      if (violations_.count() > faults) continue;
+      matrices_.push_back({i, &matrix, &schema->second, path, std::move(checked)});
+    }
+    if (cases > kMaxCases) {
+      matrices_.clear();  // Never expanded: the count alone is the fault.
+      violations_.Add("benchmarks",
+                      fmt::format("{} cases; the limit is {} cases a campaign (and {} jobs)",
+                                  Count(cases), kMaxCases, kMaxJobs),
+                      LineOf(spec_, "benchmarks"));
+    }
+  }
+
+  void CheckGpuIndices(const v1::BenchmarkMatrix& matrix, const v1::BenchmarkSchema& schema,
+                       const std::string& path) {
+    if (!matrix.gpu_indices().empty() && schema.resource() != v1::RESOURCE_KIND_GPU) {
+      violations_.Add(path + ".gpus", schema.name() + " does not run on GPUs; leave this out",
+                      matrix.line());
+    }
+    std::set<int> seen;
+    for (const int index : matrix.gpu_indices()) {
+      if (index < 0) {
+        violations_.Add(path + ".gpus", fmt::format("{} is no GPU index", index), matrix.line());
+      } else if (!seen.insert(index).second) {
+        violations_.Add(path + ".gpus", fmt::format("GPU {} stands twice", index), matrix.line());
+      }
+    }
+  }
+
+  // Those of the campaign are for the benchmarks that have some; there must be one.
+  void CheckCampaignCounters() {
+    const bool read =
+        std::any_of(spec_.benchmarks().begin(), spec_.benchmarks().end(),
+                    [&](const v1::BenchmarkMatrix& matrix) {
+                      const auto schema = schemas_.find(matrix.benchmark());
+                      return schema == schemas_.end() || schema::CheckCounters(schema->second).ok();
+                    });
+    if (!spec_.counters() || read || spec_.benchmarks().empty()) return;
+    violations_.Add("counters",
+                    "no benchmark of this campaign runs on one GPU, of which hardware counters "
+                    "are read; leave this out",
+                    LineOf(spec_, "counters"));
+  }
+
+  void MakeGroups() {
+    for (const CheckedMatrix& checked : matrices_) {
+      const size_t faults = violations_.count();
+      const std::vector<ParameterMap> cases = checked.matrix.Cases(violations_);
+      if (!cases.empty()) {  // Rules are judged by those too that are refused.
+        std::vector<ParameterMap>& all = cases_[checked.schema->name()];
+        all.insert(all.end(), cases.begin(), cases.end());
+      }
+      if (nodes_.empty() || violations_.count() > faults) continue;
+      const std::vector<v1::Node> eligible =
+          EligibleNodes(*checked.schema, nodes_, checked.path, checked.spec->line(), violations_);
+      if (!eligible.empty()) GroupByRanks(checked, cases, eligible);
+    }
+  }
+
+  void GroupByRanks(const CheckedMatrix& checked, const std::vector<ParameterMap>& cases,
+                    const std::vector<v1::Node>& eligible) {
+    std::vector<Group> groups;
+    const bool counters =
+        checked.spec->has_counters() ? checked.spec->counters() : spec_.counters();
+    for (const ParameterMap& parameters : cases) {
+      const std::optional<int> ranks = CountOf(checked, parameters, "ranks", kMaxRanks);
+      const std::optional<int> over = CountOf(checked, parameters, "nodes", kMaxNodes);
+      if (!ranks || !over) return;
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) {
+        return known.ranks == *ranks && known.nodes == *over;
+      });
+      if (group == groups.end()) {
+        group = groups.insert(groups.end(), {checked.index, checked.schema, *ranks, *over, counters,
+                                             NcclOf(spec_, *checked.spec, *checked.schema)});
+      }
+      v1::BenchmarkCase& added = group->cases.emplace_back();
+      added.set_case_index(static_cast<int>(group->cases.size()) - 1);
+      added.mutable_parameters()->insert(parameters.begin(), parameters.end());
+    }
+    for (Group& group : groups) {
+      const PlacementRequest request{
+          *checked.schema,
+          spec_.placement(),
+          {checked.spec->gpu_indices().begin(), checked.spec->gpu_indices().end()},
+          group.ranks,
+          group.nodes,
+          spec_.mixed_gpus(),
+          kMaxJobs,
+          checked.path,
+          checked.spec->line()};
+      Placements placements = Place(request, eligible, violations_);
+      if (placements.lack) {
+        LeaveOut(checked, group, request, *std::move(placements.lack));
+        continue;
+      }
+      if (spec_.placement() == v1::PLACEMENT_POLICY_ANY) {
+        for (Placement& placement : placements.list) {
+          storage::NodeIds& candidates = placement.candidate_node_ids;
+          candidates = *candidate_lists_.insert(candidates).first;
+        }
+      }
+      const int64_t jobs = placements.count * RepetitionsOf(spec_);
+      group.placements = std::move(placements.list);
+      job_count_ += jobs;
+      case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
+      // Beyond the limits only the counts matter.
+      if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
+    }
+  }
+
+  // What `unplaceable` makes of cases for which the nodes that are there do not suffice.
+  void LeaveOut(const CheckedMatrix& checked, const Group& group, const PlacementRequest& request,
+                Violation lack) {
+    const v1::Unplaceable own = checked.spec->unplaceable();
+    const bool skip =
+        (own == v1::UNPLACEABLE_UNSPECIFIED ? spec_.unplaceable() : own) == v1::UNPLACEABLE_SKIP;
+    if (!skip || WouldFitOnceAllAreBack(request)) {
+      if (skip) {
+        lack.description += "; with nodes that match and are disconnected there would be enough (" +
+                            JoinSome(DisconnectedNames()) +
+                            "): start their agents, or remove the nodes";
+      }
+      violations_.Add(lack.field, lack.description, lack.line);
+      return;
+    }
+    v1::LeftOut& left_out = left_out_.emplace_back();
+    left_out.set_benchmark_index(checked.index);
+    left_out.set_benchmark(checked.schema->name());
+    left_out.set_line(checked.spec->line());
+    left_out.set_ranks(group.ranks);
+    left_out.set_nodes(group.nodes);
+    left_out.set_case_count(static_cast<int>(group.cases.size()));
+    left_out.set_reason(lack.description);
+    lacks_.push_back(std::move(lack));
+  }
+
+  // Of a job that lacks nodes now.
+  bool WouldFitOnceAllAreBack(const PlacementRequest& request) const {
+    if (known_.size() == nodes_.size()) return false;
+    Violations unheard;
+    const std::vector<v1::Node> eligible =
+        EligibleNodes(request.schema, known_, request.path, request.line, unheard);
+    return Place(request, eligible, unheard).count > 0;
+  }
+
+  void RefuseIfNothingIsLeft() {
+    if (job_count_ > 0 || !violations_.empty()) return;
+    for (const Violation& lack : lacks_) violations_.Add(lack.field, lack.description, lack.line);
+  }
+
+  // `ranks` or `nodes` of a case: 1 where the benchmark has no such parameter.
+  std::optional<int> CountOf(const CheckedMatrix& checked, const ParameterMap& parameters,
+                             const std::string& name, int most) {
+    const auto found = parameters.find(name);
+    const bool ranks = name == "ranks";
+    if (!checked.schema->collective() || (!ranks && found == parameters.end())) return 1;
+    const Result<int64_t> count =
+        found == parameters.end() ? InvalidArgument("it is missing") : ParseInteger(found->second);
+    if (count.ok() && *count >= 1 && *count <= most) return static_cast<int>(*count);
+    violations_.Add(checked.path + "." + name,
+                    fmt::format("must be a whole number from 1 to {}", most), checked.spec->line());
+    return std::nullopt;
+  }
+
+  void CheckAcceptRules() {
+    // Other faults, or more jobs than may be, hide what else would run.
+    const bool some_left_out = violations_.empty() && !left_out_.empty() && job_count_ <= kMaxJobs;
+    for (int i = 0; i < spec_.accept_size(); ++i) {
+      const v1::AcceptRule& rule = spec_.accept(i);
+      const std::string path = fmt::format("accept[{}]", i);
+      const Result<AcceptRule> parsed = ParseAcceptRule(rule.text());
+      if (!parsed.ok()) {
+        violations_.Add(path, parsed.status().message(), rule.line());
+        continue;
+      }
+      const auto schema = schemas_.find(parsed->benchmark);
+      const bool used = std::any_of(
+          spec_.benchmarks().begin(), spec_.benchmarks().end(),
+          [&](const v1::BenchmarkMatrix& m) { return m.benchmark() == parsed->benchmark; });
+      if (!used) {
+        std::vector<std::string> names;
+        for (const v1::BenchmarkMatrix& matrix : spec_.benchmarks()) {
+          names.push_back(matrix.benchmark());
+        }
+        violations_.Add(path,
+                        fmt::format("the campaign has no benchmark \"{}\"; {}",
+                                    Cut(parsed->benchmark), Suggest(parsed->benchmark, names)),
+                        rule.line());
+        continue;
+      }
+      if (schema == schemas_.end()) continue;  // Said where the benchmark stands.
+      // Without cases (another fault stopped them) a rule's values cannot be judged.
+      const auto cases = cases_.find(parsed->benchmark);
+      const Status sound = CheckAcceptRule(*parsed, schema->second,
+                                           cases == cases_.end() ? nullptr : &cases->second);
+      if (!sound.ok()) violations_.Add(path, sound.message(), rule.line());
+      if (sound.ok() && some_left_out && !RunsACaseOf(*parsed)) {
+        violations_.Add(path,
+                        "can only fail: `unplaceable: skip` leaves out every case that it is "
+                        "about; take nodes that can run one, or drop the rule",
+                        rule.line());
+      }
+    }
+  }
+
+  bool RunsACaseOf(const AcceptRule& rule) const {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return group.schema->name() == rule.benchmark &&
+             std::any_of(group.cases.begin(), group.cases.end(), [&](const auto& one) {
+               return Covers(rule, {one.parameters().begin(), one.parameters().end()});
+             });
+    });
+  }
+
+  void CheckJobCounts() {
+    if (job_count_ > kMaxJobs) {
+      violations_.Add("benchmarks",
+                      fmt::format("{} jobs; the limit is {} jobs (and {} cases) a campaign",
+                                  job_count_, kMaxJobs, kMaxCases),
+                      LineOf(spec_, "benchmarks"));
+    }
+    if (case_runs_ > kMaxCaseRuns) {
+      violations_.Add(
+          "benchmarks",
+          fmt::format("{} runs of cases over all placements and repetitions; the limit is {}",
+                      case_runs_, kMaxCaseRuns),
+          LineOf(spec_, "benchmarks"));
+    }
+  }
+
+  Expansion MakeJobs() const {
+    Expansion expansion;
+    expansion.case_runs = case_runs_;
+    expansion.left_out = left_out_;
+    for (int repetition = 1; repetition <= RepetitionsOf(spec_); ++repetition) {
+      for (const Group& group : groups_) {
+        for (const Placement& placement : group.placements) {
+          storage::NewJob job;
+          job.job_id = NewUuid();
+          job.benchmark = group.schema->name();
+          job.benchmark_index = group.index;
+          job.benchmark_version = group.schema->version();
+          job.resource = group.schema->resource();
+          job.cases = group.cases;
+          job.world_size = group.ranks;
+          job.node_count = placement.node_count;
+          job.candidate_node_ids = placement.candidate_node_ids;
+          job.gpu_indices = placement.gpu_indices;
+          job.exclusive_node = spec_.exclusive() != v1::EXCLUSIVITY_GPU;
+          job.timeout = TimeoutOf(spec_);
+          job.repetition = repetition;
+          job.seed = SeedOf(job.job_id);
+          job.counters = group.counters;
+          job.mixed_gpus = spec_.mixed_gpus();
+          job.nccl = group.nccl;
+          expansion.jobs.push_back(std::move(job));
+        }
+      }
+    }
+    return expansion;
+  }
+
+  const v1::CampaignSpec& spec_;
+  Violations violations_;
+  std::vector<v1::Node> connected_;
+  std::vector<v1::Node> nodes_;  // Those that the filter selects.
+  std::vector<v1::Node> known_;  // And the disconnected ones that it does.
+  std::map<std::string, v1::BenchmarkSchema> schemas_;
+  std::vector<CheckedMatrix> matrices_;
+  std::vector<Group> groups_;
+  std::set<storage::NodeIds> candidate_lists_;  // Alike ones, of whatever entry, are one.
+  std::map<std::string, std::vector<ParameterMap>> cases_;  // By benchmark.
+  std::vector<v1::LeftOut> left_out_;
+  std::vector<Violation> lacks_;  // The faults that these would have been.
+  int64_t job_count_ = 0;
+  int64_t case_runs_ = 0;
+};
+
+}  // namespace
+
+Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet) {
+  return Expander(spec).Expand(fleet);
+}
+
+std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes) {
+  std::map<std::string, v1::BenchmarkSchema> newest;
+  for (const v1::Node& node : nodes) {
+    for (const v1::BenchmarkSchema& schema : node.description().benchmarks()) {
+      if (schema.name().empty() || !schema::ParameterSpecs(schema).ok()) continue;
+      const auto known = newest.find(schema.name());
+      if (known != newest.end() && known->second.version() >= schema.version()) continue;
+      newest[schema.name()] = schema;
+      newest[schema.name()].clear_unsupported_reason();
+    }
+  }
+  std::vector<v1::BenchmarkSchema> schemas;
+  for (auto& [name, schema] : newest) schemas.push_back(std::move(schema));
+  return schemas;
+}
+
+}  // namespace assay::coordinator

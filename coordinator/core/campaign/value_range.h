@@ -1,0 +1,35 @@
+// Ranges of a campaign's axes: `{from: 8, to: 8GiB, factor: 2}`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/v1/campaign_service.pb.h"
+#include "model/parameter.h"
+#include "common/status.h"
+
+namespace assay::coordinator {
+
+// A range with sane bounds: from <= to, and a factor of at least 2 or a step of at
+// least 1.
+class NumberRange {
+ public:
+  // INVALID_ARGUMENT says which of from, to, factor and step is wrong and what would be
+  // right. The parameter has to be a number, and both ends within its bounds.
+  static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
+
+  // How many values it has, without making them.
+  int64_t count() const { return count_; }
+  // In ascending order, canonical.
+  std::vector<std::string> Values() const;
+
+ private:
+  int64_t from_ = 0;
+  int64_t to_ = 0;
+  int64_t factor_ = 0;  // 0: step_ applies.
+  int64_t step_ = 0;
+  int64_t count_ = 0;
+};
+
+}  // namespace assay::coordinator

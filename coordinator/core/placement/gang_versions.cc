@@ -1,0 +1,108 @@
+#include "coordinator/core/placement/gang_versions.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "common/difference.h"
+#include "coordinator/core/campaign/text.h"
+
+namespace assay::coordinator {
+namespace {
+
+struct Version {
+  const char* what;
+  std::string (*of)(const v1::NodeInventory& inventory);
+};
+
+std::string OrUnknown(bool known, const std::string& text) { return known ? text : "unknown"; }
+
+const std::array<Version, 3>& Versions() {
+  using Inventory = v1::NodeInventory;
+  static const std::array<Version, 3> versions = {{
+      {"the driver",
+       [](const Inventory& i) { return OrUnknown(i.has_driver_version(), i.driver_version()); }},
+      {"the CUDA runtime",
+       [](const Inventory& i) {
+         return OrUnknown(i.software().has_cuda_runtime(), i.software().cuda_runtime());
+       }},
+      {"NCCL",
+       [](const Inventory& i) { return OrUnknown(i.software().has_nccl(), i.software().nccl()); }},
+  }};
+  return versions;
+}
+
+using Nodes = std::vector<const v1::NodeDescription*>;
+
+std::vector<std::string> NamesOf(const Nodes& nodes) {
+  std::vector<std::string> names;
+  for (const v1::NodeDescription* node : nodes) names.push_back(node->name());
+  return names;
+}
+
+// "NCCL is 2.28.9 on a, c and 2.27.3 on b"; empty if `of` says the same of all.
+template <typename TextOf>
+std::string Difference(const std::string& what, const Nodes& nodes, const TextOf& of) {
+  std::vector<std::string> texts;
+  for (const v1::NodeDescription* node : nodes) texts.push_back(of(*node));
+  return DifferenceText(what, texts, [&](const std::string& text, const auto& positions) {
+    Nodes alike;
+    for (const size_t position : positions) alike.push_back(nodes[position]);
+    return Cut(text) + " on " + JoinSome(NamesOf(alike));
+  });
+}
+
+std::string ModelOf(const v1::GpuInventory& gpu) {
+  std::string text = OrUnknown(!gpu.model().empty(), gpu.model());
+  for (const std::string& part : {gpu.form_factor(), gpu.mig_profile()}) {
+    if (!part.empty()) text += " " + part;
+  }
+  return text;
+}
+
+std::set<std::string> ModelsOf(const v1::NodeDescription& node,
+                               const std::vector<int>& gpu_indices) {
+  std::set<std::string> models;
+  for (const v1::GpuInventory& gpu : node.inventory().gpus()) {
+    const bool taken =
+        std::find(gpu_indices.begin(), gpu_indices.end(), gpu.index()) != gpu_indices.end();
+    if (taken) models.insert(ModelOf(gpu));
+  }
+  return models;
+}
+
+}  // namespace
+
+std::string GangVersions(const v1::NodeDescription& node) {
+  std::string text;
+  for (const Version& version : Versions()) text += version.of(node.inventory()) + "\n";
+  return text;
+}
+
+std::string VersionMismatch(const Nodes& nodes) {
+  std::vector<std::string> differences;
+  for (const Version& version : Versions()) {
+    std::string difference = Difference(version.what, nodes, [&](const v1::NodeDescription& node) {
+      return version.of(node.inventory());
+    });
+    if (!difference.empty()) differences.push_back(std::move(difference));
+  }
+  return Join(differences, "; ");
+}
+
+std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices) {
+  const std::set<std::string> models = ModelsOf(node, gpu_indices);
+  return Join({models.begin(), models.end()}, " beside ");
+}
+
+std::string GpuMismatch(const Nodes& nodes, const std::vector<int>& gpu_indices) {
+  const auto gpus = [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); };
+  std::string difference = Difference("the GPU", nodes, gpus);
+  if (!difference.empty() || nodes.empty()) return difference;
+  // All alike, and perhaps each with several models.
+  if (ModelsOf(*nodes[0], gpu_indices).size() < 2) return "";
+  return "the GPU is " + Cut(gpus(*nodes[0])) + " on " + JoinSome(NamesOf(nodes));
+}
+
+}  // namespace assay::coordinator

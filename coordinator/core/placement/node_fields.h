@@ -1,0 +1,25 @@
+// What node filters can ask of a node, and why a filter matched none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/v1/node_service.pb.h"
+#include "model/filter.h"
+#include "common/status.h"
+
+namespace assay::coordinator {
+
+// The node's values for a field of a filter ("gpu.model", "driver", "label.rack").
+// INVALID_ARGUMENT names an unknown field, the closest known one, and all of them.
+Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
+
+// The nodes for which the filter holds, in the order given. The error is NodeField's.
+Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
+                                            const std::vector<v1::Node>& nodes);
+
+// Why no node of `nodes` matches: which nodes there are, and for each restriction how
+// many of them it holds for and what values they have instead.
+std::string ExplainNoMatch(const Filter& filter, const std::vector<v1::Node>& nodes);
+
+}  // namespace assay::coordinator

@@ -1,0 +1,189 @@
+#include "coordinator/core/sessions/heartbeats.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/log.h"
+#include "coordinator/core/attempts/agent_lost.h"
+#include "coordinator/core/durations.h"
+
+namespace assay::coordinator {
+namespace {
+
+using storage::JobEpoch;
+using storage::LeasedJob;
+
+// Rows of one renewal statement.
+constexpr size_t kRenewalRows = 500;
+// What one State may list; an agent runs a handful.
+constexpr int kMaxReportedJobs = 1000;
+
+bool Takes(const LeasedJob& job, const std::string& node_id) {
+  return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
+}
+
+// The Assign may have been lost with the coordinator before, or the agent restarted meanwhile.
+v1::Failure NotStarted(const std::string& agent) {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
+  failure.set_reason("GANG_NOT_STARTED");
+  failure.set_message("the coordinator changed during the gang, and " + agent +
+                      " has no part of it");
+  return failure;
+}
+
+v1::Failure Cancelled() {
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_USER);
+  failure.set_reason("CANCELLED");
+  failure.set_message("the campaign was cancelled");
+  return failure;
+}
+
+}  // namespace
+
+Heartbeats::Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
+                       const Sessions& sessions, Attempts& attempts, Outage& outage)
+    : environment_(environment),
+      options_(options),
+      running_(running),
+      sessions_(sessions),
+      attempts_(attempts),
+      outage_(outage) {}
+
+void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state) {
+  Beat beat;
+  beat.state = state;
+  for (const v1::RunningJob& job : state.running_jobs()) {
+    if (static_cast<int>(beat.reported.size()) == kMaxReportedJobs) break;
+    beat.reported.push_back({job.job_id(), job.epoch()});
+  }
+  const std::optional<Agent> agent = sessions_.Find(node_id);
+  if (agent) beat.node_name = agent->name;
+  running_.NoteReported(node_id, beat.node_name, beat.reported);
+  if (!agent) return;
+  beat.missing = running_.MissingAt(node_id, agent->instance_id, beat.reported, options_.heartbeat);
+  {
+    MutexLock lock(mutex_);
+    pending_[node_id] = std::move(beat);
+    if (flushing_) return;
+    flushing_ = true;
+  }
+  environment_.executor.Post([self = shared_from_this()] { self->Flush(0); });
+}
+
+// Runs as long as there are States; one at a time.
+void Heartbeats::Flush(int attempt) {
+  Batch batch = TakePending();
+  if (batch.empty()) return;
+  Held held;
+  const Status renewed = Renew(batch, held);
+  if (outage_.Note(renewed)) {
+    PutBack(std::move(batch));
+    environment_.executor.PostAfter(
+        RetryDelay(attempt), [self = shared_from_this(), attempt] { self->Flush(attempt + 1); });
+    return;
+  }
+  if (!renewed.ok()) {
+    Log().error("leases could not be renewed: {}", renewed.ToString());
+  } else {
+    for (const auto& [node_id, beat] : batch) Answer(node_id, beat, held);
+  }
+  environment_.executor.Post([self = shared_from_this()] { self->Flush(0); });
+}
+
+Heartbeats::Batch Heartbeats::TakePending() {
+  MutexLock lock(mutex_);
+  if (pending_.empty()) flushing_ = false;
+  return std::exchange(pending_, {});
+}
+
+void Heartbeats::PutBack(Batch batch) {
+  MutexLock lock(mutex_);
+  pending_.merge(batch);  // A newer State stays.
+}
+
+Status Heartbeats::Renew(const Batch& batch, Held& held) {
+  std::vector<std::string> node_ids;
+  std::set<JobEpoch> epochs;
+  for (const auto& [node_id, beat] : batch) {
+    node_ids.push_back(node_id);
+    epochs.insert(beat.reported.begin(), beat.reported.end());
+    for (const RunningJobs::Missing& missing : beat.missing) epochs.insert(missing.job);
+  }
+  ASSAY_RETURN_IF_ERROR(environment_.nodes.Heartbeat(options_.coordinator_id, node_ids));
+  const std::vector<JobEpoch> all(epochs.begin(), epochs.end());
+  for (size_t first = 0; first < all.size(); first += kRenewalRows) {
+    const std::vector<JobEpoch> rows(
+        all.begin() + static_cast<std::ptrdiff_t>(first),
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kRenewalRows, all.size())));
+    ASSAY_ASSIGN_OR_RETURN(
+        std::vector<LeasedJob> renewed,
+        environment_.jobs.RenewLeases(options_.coordinator_id, options_.lease, rows));
+    for (LeasedJob& job : renewed) {
+      running_.Add(job, /*adopted=*/true);
+      held.emplace(JobEpoch{job.job.job_id, job.epoch}, std::move(job));
+    }
+  }
+  return Status::Ok();
+}
+
+void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held& held) {
+  running_.NoteReported(node_id, beat.node_name, beat.reported);  // For those adopted just now.
+  v1::CoordinatorMessage renewal;
+  renewal.mutable_lease_renewal()->set_sequence(beat.state.sequence());
+  *renewal.mutable_lease_renewal()->mutable_lease() = ToProto(options_.lease);
+  for (const JobEpoch& epoch : beat.reported) {
+    const auto job = held.find(epoch);
+    const bool holds = job != held.end() && Takes(job->second, node_id);
+    if (holds) {
+      v1::RunningJob* renewed = renewal.mutable_lease_renewal()->add_jobs();
+      renewed->set_job_id(epoch.job_id);
+      renewed->set_epoch(epoch.epoch);
+    }
+    if (holds && !job->second.cancel_requested) continue;
+    v1::CoordinatorMessage cancel;
+    cancel.mutable_cancel()->set_job_id(epoch.job_id);
+    cancel.mutable_cancel()->set_epoch(epoch.epoch);
+    cancel.mutable_cancel()->set_reason(holds ? "the campaign was cancelled"
+                                              : "the job has moved on to another attempt");
+    sessions_.Send(node_id, std::move(cancel));
+  }
+  sessions_.Send(node_id, std::move(renewal));
+  for (const RunningJobs::Missing& missing : beat.missing) {
+    const Status resolved = ResolveMissing(node_id, beat.node_name, missing, held);
+    // The next State finds the job missing again.
+    if (!outage_.NoteFailure(resolved) && !resolved.ok()) {
+      Log().error("job {}: {}", missing.job.job_id, resolved.ToString());
+    }
+  }
+}
+
+Status Heartbeats::ResolveMissing(const std::string& node_id, const std::string& node_name,
+                                  const RunningJobs::Missing& missing, const Held& held) {
+  const auto job = held.find(missing.job);
+  if (job == held.end()) {
+    running_.Remove(missing.job);
+    return Status::Ok();
+  }
+  // Finished meanwhile, and only its record was a moment old.
+  if (!running_.Find(missing.job)) return Status::Ok();
+  if (job->second.cancel_requested) return attempts_.Fail(job->second, Cancelled());
+  const std::string agent = "the agent of node " + node_name;
+  if (missing.agent_restarted) {
+    return attempts_.Fail(job->second,
+                          AgentLost(node_id, agent + " restarted while it ran the job"));
+  }
+  if (missing.gang_started && missing.unheard) {
+    return attempts_.Fail(job->second, NotStarted(agent));
+  }
+  if (missing.gang_started) {
+    return attempts_.Fail(job->second,
+                          AgentLost(node_id, agent + " has lost its part of a running gang"));
+  }
+  attempts_.AssignTo(job->second, node_id);
+  return Status::Ok();
+}
+
+}  // namespace assay::coordinator

@@ -1,0 +1,266 @@
+#include "coordinator/core/sessions/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/digest.h"
+#include "common/log.h"
+#include "coordinator/core/durations.h"
+#include "coordinator/core/campaign/text.h"
+
+namespace assay::coordinator {
+namespace {
+
+constexpr size_t kMaxHeldMessages = 256;
+constexpr size_t kMaxHeldBytes = size_t{8} << 20;
+// Results that are stored by one statement.
+constexpr size_t kResultBatch = 64;
+constexpr size_t kMaxNameBytes = 200;
+
+Status BadHello(std::string message) {
+  return InvalidArgument(std::move(message), "INVALID_HELLO");
+}
+
+}  // namespace
+
+Status CheckHello(const v1::Hello& hello) {
+  if (!hello.has_node()) return BadHello("Hello has no node");
+  const v1::NodeDescription& node = hello.node();
+  if (!IsUuid(node.node_id())) {
+    return BadHello("node_id \"" + Cut(node.node_id()) + "\" is not a UUID in lower case");
+  }
+  const bool control = std::any_of(node.name().begin(), node.name().end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (node.name().empty() || node.name().size() > kMaxNameBytes || control) {
+    return BadHello(
+        fmt::format("a node's name has 1 to {} bytes without control characters", kMaxNameBytes));
+  }
+  if (hello.protocol_revision() < 1) {
+    return BadHello(
+        fmt::format("protocol revision {} does not exist; this coordinator speaks 1 "
+                    "to {}",
+                    hello.protocol_revision(), kProtocolRevision));
+  }
+  return Status::Ok();
+}
+
+Session::Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
+                 std::string dial_address)
+    : services_(services), sink_(std::move(sink)), dial_address_(std::move(dial_address)) {}
+
+bool Session::OnMessage(v1::AgentMessage message) {
+  bool read_on = true;
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kClosed) return true;
+    ++held_messages_;
+    held_bytes_ += message.ByteSizeLong();
+    inbox_.push_back(std::move(message));
+    if (held_messages_ >= kMaxHeldMessages || held_bytes_ >= kMaxHeldBytes) {
+      paused_ = true;
+      read_on = false;
+    }
+    if (draining_) return read_on;
+    draining_ = true;
+  }
+  services_.environment.executor.Post([self = shared_from_this()] { self->Drain(0); });
+  return read_on;
+}
+
+void Session::OnClosed() {
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kClosed) return;
+    state_ = State::kClosed;
+    inbox_.clear();
+    paused_ = false;
+    if (node_id_.empty()) return;
+  }
+  services_.environment.executor.Post([self = shared_from_this()] { self->Disconnect(0); });
+}
+
+void Session::Drain(int attempt) {
+  Work work = TakeWork();
+  if (work.empty()) return;
+  const Status handled = Handle(work);
+  if (services_.outage.NoteFailure(handled)) {
+    PutBack(std::move(work));
+    services_.environment.executor.PostAfter(
+        RetryDelay(attempt), [self = shared_from_this(), attempt] { self->Drain(attempt + 1); });
+    return;
+  }
+  if (!handled.ok()) {
+    Log().warn("a session ends: {}", handled.ToString());
+    sink_->Close(handled);
+    OnClosed();
+  }
+  if (Release(work)) sink_->ReadMore();
+  // Not a loop: other sessions share these threads.
+  services_.environment.executor.Post([self = shared_from_this()] { self->Drain(0); });
+}
+
+Session::Work Session::TakeWork() {
+  MutexLock lock(mutex_);
+  Work work;
+  while (!inbox_.empty() && work.size() < kResultBatch) {
+    const bool result = inbox_.front().has_case_result();
+    if (!work.empty() && !result) break;
+    work.push_back(std::move(inbox_.front()));
+    inbox_.pop_front();
+    if (!result) break;
+  }
+  if (work.empty()) draining_ = false;
+  return work;
+}
+
+void Session::PutBack(Work work) {
+  MutexLock lock(mutex_);
+  if (state_ == State::kClosed) return;
+  inbox_.insert(inbox_.begin(), std::make_move_iterator(work.begin()),
+                std::make_move_iterator(work.end()));
+}
+
+bool Session::Release(const Work& work) {
+  MutexLock lock(mutex_);
+  held_messages_ -= work.size();
+  for (const v1::AgentMessage& message : work) held_bytes_ -= message.ByteSizeLong();
+  if (!paused_ || held_messages_ > kMaxHeldMessages / 2 || held_bytes_ > kMaxHeldBytes / 2) {
+    return false;
+  }
+  paused_ = false;
+  return true;
+}
+
+Status Session::Handle(const Work& work) {
+  const v1::AgentMessage& first = work.front();
+  State state;
+  {
+    MutexLock lock(mutex_);
+    state = state_;
+  }
+  switch (state) {
+    case State::kNew:
+    case State::kConnecting:  // The same Hello again, after the database was away.
+      if (!first.has_hello()) {
+        return InvalidArgument("the first message of a session has to be Hello",
+                               "PROTOCOL_VIOLATION");
+      }
+      return HandleHello(first.hello());
+    case State::kActive:
+      return first.has_case_result() ? HandleResults(work) : HandleActive(first);
+    case State::kClosed:
+      break;
+  }
+  return Status::Ok();
+}
+
+Status Session::HandleHello(const v1::Hello& hello) {
+  ASSAY_RETURN_IF_ERROR(CheckHello(hello));
+  const v1::NodeDescription& node = hello.node();
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kClosed) return Status::Ok();
+    state_ = State::kConnecting;
+    node_id_ = node.node_id();
+  }
+  ASSAY_RETURN_IF_ERROR(
+      services_.environment.nodes.Connect(services_.options.coordinator_id, node, dial_address_));
+  const Agent agent{node.node_id(), node.name(), node.agent_instance_id(), dial_address_,
+                    std::make_shared<const v1::NodeDescription>(node)};
+  v1::CoordinatorMessage message;
+  v1::HelloAck* ack = message.mutable_hello_ack();
+  ack->set_protocol_revision(std::min(hello.protocol_revision(), kProtocolRevision));
+  ack->set_coordinator_id(services_.options.coordinator_id);
+  ack->set_coordinator_version(ASSAY_VERSION);
+  *ack->mutable_heartbeat_period() = ToProto(services_.options.heartbeat);
+  sink_->Send(std::move(message));
+  services_.sessions.Put(agent, sink_);
+  {
+    MutexLock lock(mutex_);
+    if (state_ == State::kConnecting) state_ = State::kActive;
+    // Closed meanwhile: Disconnect may have run before Put, so it runs again.
+    if (state_ == State::kClosed) {
+      services_.environment.executor.Post([self = shared_from_this()] { self->Disconnect(0); });
+      return Status::Ok();
+    }
+  }
+  Log().info("node {} ({}) is in session{}", node.name(), node.node_id(),
+             dial_address_.empty() ? "" : ", dialled at " + dial_address_);
+  services_.on_attached(agent);
+  return Status::Ok();
+}
+
+Status Session::HandleResults(const Work& work) {
+  std::vector<v1::CaseResult> results;
+  results.reserve(work.size());
+  for (const v1::AgentMessage& message : work) results.push_back(message.case_result());
+  std::string node_id;
+  {
+    MutexLock lock(mutex_);
+    node_id = node_id_;
+  }
+  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::ResultAck> acks, services_.results.Take(node_id, results));
+  for (v1::ResultAck& ack : acks) {
+    v1::CoordinatorMessage message;
+    *message.mutable_result_ack() = std::move(ack);
+    sink_->Send(std::move(message));
+  }
+  return Status::Ok();
+}
+
+Status Session::HandleActive(const v1::AgentMessage& message) {
+  std::string node_id;
+  {
+    MutexLock lock(mutex_);
+    node_id = node_id_;
+  }
+  switch (message.kind_case()) {
+    case v1::AgentMessage::kState:
+      services_.heartbeats.Submit(node_id, message.state());
+      return Status::Ok();
+    case v1::AgentMessage::kGangReady:
+      return services_.attempts.Ready(node_id, message.gang_ready());
+    case v1::AgentMessage::kJobFinished:
+      return services_.attempts.Finished(node_id, message.job_finished());
+    case v1::AgentMessage::kGoingAway:
+      Log().info("node {} is leaving: {}", node_id, Cut(message.going_away().reason()));
+      services_.sessions.MarkLeaving(node_id, sink_.get());
+      return Status::Ok();
+    case v1::AgentMessage::kHello:
+      return InvalidArgument("a session has one Hello, at its beginning", "PROTOCOL_VIOLATION");
+    default:
+      // A later revision's message: ignoring it is what lets revisions differ.
+      return Status::Ok();
+  }
+}
+
+void Session::Disconnect(int attempt) {
+  std::string node_id;
+  {
+    MutexLock lock(mutex_);
+    node_id = node_id_;
+  }
+  // Only the first try finds the session; on a further one it is gone already.
+  if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
+  const Options& options = services_.options;
+  storage::NodeStore& nodes = services_.environment.nodes;
+  Status done = Status::Ok();
+  if (!services_.sessions.Has(node_id)) done = nodes.Disconnect(options.coordinator_id, node_id);
+  // A new session of the node may have connected in the moment between.
+  if (const auto agent = services_.sessions.Find(node_id); done.ok() && agent) {
+    done = nodes.Connect(options.coordinator_id, *agent->description, agent->dial_address);
+  }
+  if (services_.outage.NoteFailure(done)) {
+    services_.environment.executor.PostAfter(
+        RetryDelay(attempt),
+        [self = shared_from_this(), attempt] { self->Disconnect(attempt + 1); });
+    return;
+  }
+  Log().info("node {} has left its session", node_id);
+}
+
+}  // namespace assay::coordinator

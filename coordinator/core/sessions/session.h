@@ -1,0 +1,104 @@
+// One agent's session, whichever side dialled.
+//
+//   OnMessage(Hello)      node stored
+//   +-----+   valid   +------------+            +--------+
+//   | new | --------> | connecting | ---------> | active |
+//   +-----+           +------------+  HelloAck  +--------+
+//      |                    |                     |    ^
+//      | not a Hello,       | name taken,         |    | State, GangReady, CaseResult,
+//      | bad Hello          | stream ended        |    +-JobFinished, GoingAway
+//      v                    v                     | stream ended, replaced,
+//   +----------------------------------+          | or broke the protocol
+//   |              closed              | <--------+
+//   +----------------------------------+
+//
+// Messages wait in an inbox and are handled one after the other on the executor, so
+// that a JobFinished is never judged before the results that precede it. While the
+// database is away the first one is tried again and the inbox fills; then the stream
+// is not read on, and the agent waits.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/v1/session.pb.h"
+#include "coordinator/core/attempts/attempts.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/sessions/heartbeats.h"
+#include "coordinator/core/attempts/outage.h"
+#include "coordinator/core/attempts/result_intake.h"
+#include "coordinator/core/sessions/sessions.h"
+
+namespace assay::coordinator {
+
+// The highest revision of the session's messages that this coordinator speaks.
+inline constexpr int kProtocolRevision = 1;
+
+// What sessions work with; everything outlives them.
+struct SessionServices {
+  const Environment& environment;
+  const Options& options;
+  Sessions& sessions;
+  Attempts& attempts;
+  Heartbeats& heartbeats;
+  ResultIntake& results;
+  Outage& outage;
+  // A node is in session and can be given jobs.
+  std::function<void(const Agent&)> on_attached;
+};
+
+// INVALID_ARGUMENT says what of a Hello cannot be: no node, an id that is no UUID, no
+// name, a revision below 1.
+Status CheckHello(const v1::Hello& hello);
+
+// Thread-safe; made by std::make_shared.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  // `dial_address` is empty if the agent attached by itself.
+  Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
+          std::string dial_address);
+
+  // Takes the next message; never blocks. False: the inbox is full, and the sink's
+  // ReadMore says when the next message may come.
+  bool OnMessage(v1::AgentMessage message);
+
+  // The stream has ended, for whatever reason. What waits in the inbox is dropped: the
+  // agent keeps and repeats whatever was not acknowledged.
+  void OnClosed();
+
+ private:
+  enum class State { kNew, kConnecting, kActive, kClosed };
+  using Work = std::vector<v1::AgentMessage>;
+
+  void Drain(int attempt);
+  // Takes one message, or all results in a row up to a batch.
+  Work TakeWork();
+  void PutBack(Work work);
+  // True if the sink may read on after `work` is done.
+  bool Release(const Work& work);
+
+  // UNAVAILABLE: call again. Any other error ends the session.
+  Status Handle(const Work& work);
+  Status HandleHello(const v1::Hello& hello);
+  Status HandleResults(const Work& work);
+  Status HandleActive(const v1::AgentMessage& message);
+  void Disconnect(int attempt);
+
+  const SessionServices services_;
+  const std::shared_ptr<SessionSink> sink_;
+  const std::string dial_address_;
+
+  Mutex mutex_;
+  State state_ ASSAY_GUARDED_BY(mutex_) = State::kNew;
+  std::string node_id_ ASSAY_GUARDED_BY(mutex_);  // Set when connecting.
+  std::deque<v1::AgentMessage> inbox_ ASSAY_GUARDED_BY(mutex_);
+  size_t held_messages_ ASSAY_GUARDED_BY(mutex_) = 0;  // In the inbox or being handled.
+  size_t held_bytes_ ASSAY_GUARDED_BY(mutex_) = 0;
+  bool paused_ ASSAY_GUARDED_BY(mutex_) = false;    // ReadMore is owed.
+  bool draining_ ASSAY_GUARDED_BY(mutex_) = false;  // Drain is running or posted.
+};
+
+}  // namespace assay::coordinator

@@ -1,0 +1,267 @@
+#include "gang/greeting.h"
+
+#include <poll.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/list_text.h"
+#include "common/units.h"
+#include "gang/contacts.h"
+
+namespace assay {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A greeting is PURPOSE/VERSION NONCE RANK, without blanks around the nonce. Its size and the
+// place of the version stay the same in every version, so that each can tell the others'.
+// Version 2 brought the connections for heartbeats, 3 rank 0's word on when the timed window
+// begins.
+constexpr char kVersion = '3';
+constexpr std::string_view kMessagesMagic = "assay-rank/3 ";
+constexpr std::string_view kHeartbeatsMagic = "assay-beat/3 ";
+constexpr size_t kMagicSize = kMessagesMagic.size();
+constexpr size_t kVersionAt = kMagicSize - 2;
+static_assert(kHeartbeatsMagic.size() == kMagicSize && kMessagesMagic[kVersionAt] == kVersion &&
+              kHeartbeatsMagic[kVersionAt] == kVersion);
+constexpr size_t kNonceSize = 32;
+constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
+constexpr size_t kGreetingSize = kMagicSize + kNonceSize + kRankSize;
+// Connections that have not greeted yet; beyond it the oldest is dropped.
+constexpr size_t kMaxPending = 64;
+constexpr char kWelcome = 'w';
+
+std::string Greeting(const std::string& nonce, const Caller& caller) {
+  const std::string digits = std::to_string(caller.rank);
+  const bool messages = caller.purpose == Purpose::kMessages;
+  return std::string(messages ? kMessagesMagic : kHeartbeatsMagic) + nonce +
+         std::string(kRankSize - digits.size(), '0') + digits;
+}
+
+// Takes the same time wherever the texts differ.
+bool SameSecret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  }
+  return difference == 0;
+}
+
+// A connection that has not said its greeting yet.
+struct Pending {
+  Socket socket;
+  std::string said;
+};
+
+// Reads on. False if the connection is to be dropped.
+bool Advance(Pending* pending) {
+  char chunk[kGreetingSize];
+  const auto got = ReceiveSome(pending->socket, chunk, kGreetingSize - pending->said.size());
+  if (!got.ok()) return false;
+  pending->said.append(chunk, *got);
+  return true;
+}
+
+// Who says this whole greeting; nullopt if it is not one of ours, VERSION_MISMATCH if it is
+// but for its version.
+Result<std::optional<Caller>> CallerOf(std::string said, const std::string& nonce) {
+  const auto rank = ParseInteger(said.substr(kGreetingSize - kRankSize));
+  if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::optional<Caller>();
+  const char version = std::exchange(said[kVersionAt], kVersion);
+  for (const Purpose purpose : kPurposes) {
+    const Caller caller = {static_cast<int>(*rank), purpose};
+    if (!SameSecret(said, Greeting(nonce, caller))) continue;
+    if (version == kVersion) return std::optional<Caller>(caller);
+    return FailedPrecondition("rank " + std::to_string(*rank) + " greets in version " + version +
+                                  " of the ranks' protocol, this rank in version " + kVersion +
+                                  ": install the same assay-runner on all nodes",
+                              "VERSION_MISMATCH");
+  }
+  return std::optional<Caller>();
+}
+
+void AcceptAllWaiting(const Socket& listener, std::vector<Pending>* pending) {
+  for (;;) {
+    auto accepted = AcceptWaiting(listener);
+    if (!accepted.ok() || !accepted->valid()) return;
+    if (pending->size() == kMaxPending) pending->erase(pending->begin());
+    pending->push_back({std::move(accepted).value(), ""});
+  }
+}
+
+Status NotConnected(const std::set<Caller>& missing) {
+  std::set<int> ranks;
+  for (const Caller& caller : missing) ranks.insert(caller.rank);
+  const int first = *ranks.begin();
+  ranks.erase(first);
+  return PeerTimeout("rank " + std::to_string(first) + " did not connect in time" +
+                     (ranks.empty() ? "" : ", nor did " + EachRank(ranks)));
+}
+
+// The hosts of ranks that have come. Until all have nobody speaks to them, and they give this
+// one up when it is cut off: it has to know of that as soon as they do, to say so.
+class ArrivedHosts {
+ public:
+  explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}
+
+  void Add(const Caller& caller, const Socket& socket) {
+    NoticeSilentHost(socket);
+    if (caller.purpose != Purpose::kHeartbeats) return;
+    NoticeSilence(socket);
+    if (hosts_.empty()) next_check_ = Clock::Real().Now() + rule_.interval;
+    hosts_.push_back({caller.rank, socket.fd()});
+  }
+
+  MonotonicTime next_check() const { return next_check_; }
+
+  Status Check() {
+    const MonotonicTime now = Clock::Real().Now();
+    if (now < next_check_) return Status::Ok();
+    next_check_ = now + rule_.interval;
+    for (Host& host : hosts_) ASSAY_RETURN_IF_ERROR(CheckHost(&host));
+    return Status::Ok();
+  }
+
+ private:
+  struct Host {
+    int rank;
+    int fd;
+    int silent = 0;     // Checks in a row.
+    bool left = false;  // Its agent tells why.
+  };
+
+  Status CheckHost(Host* host) const {
+    const std::optional<Duration> silence = SilenceOf(host->fd);
+    if (host->left || !silence) return Status::Ok();
+    pollfd entry = {host->fd, POLLRDHUP, 0};
+    const bool ended = poll(&entry, 1, 0) > 0;
+    host->left = ended && *silence < kSilentAfter;
+    if (host->left) return Status::Ok();
+    host->silent = ended || *silence >= rule_.host_patience ? host->silent + 1 : 0;
+    // At the first check this process may just have been stopped, or its host asleep.
+    return host->silent > 1 ? HostLost(host->rank, *silence) : Status::Ok();
+  }
+
+  const HeartbeatRule rule_;
+  std::vector<Host> hosts_;
+  MonotonicTime next_check_ = MonotonicTime::max();
+};
+
+}  // namespace
+
+Result<std::string> NewNonce() {
+  unsigned char random[kNonceSize / 2];
+  if (getrandom(random, sizeof random, 0) != sizeof random) {
+    return Internal("the system gave no random bytes");
+  }
+  std::string text;
+  for (const unsigned char byte : random) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+std::string MeetingPoint::ToString() const { return HostPort{host, port}.ToString() + "/" + nonce; }
+
+Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
+  const size_t slash = text.rfind('/');
+  const Status bad = InvalidArgument("a rendezvous token is HOST:PORT/NONCE", "BAD_TOKEN");
+  if (slash == std::string::npos || text.size() - slash - 1 != kNonceSize) return bad;
+  const auto address = ParseHostPort(std::string_view(text).substr(0, slash));
+  if (!address.ok() || address->port == 0) return bad;
+  return MeetingPoint{address->host, address->port, text.substr(slash + 1)};
+}
+
+Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
+                     const AcceptWatch& watch, MonotonicTime deadline,
+                     std::map<Caller, Socket>* arrived) {
+  const auto process_count = static_cast<std::ptrdiff_t>(watch.processes.size());
+  std::vector<Pending> pending;
+  ArrivedHosts hosts(watch.hosts);
+  while (!callers.empty()) {
+    std::vector<pollfd> entries;
+    for (const int process : watch.processes) entries.push_back({process, POLLIN, 0});
+    entries.push_back({listener.fd(), POLLIN, 0});
+    for (const Pending& one : pending) entries.push_back({one.socket.fd(), POLLIN, 0});
+    poll(entries.data(), entries.size(), PollMillis(std::min(deadline, hosts.next_check())));
+    const bool late = Clock::Real().Now() >= deadline;
+    const bool left = std::any_of(entries.begin(), entries.begin() + process_count,
+                                  [](const pollfd& process) { return process.revents != 0; });
+    // Whoever is there by now has come, however late this rank looks.
+    AcceptAllWaiting(listener, &pending);
+    std::vector<Pending> still_pending;
+    for (Pending& one : pending) {
+      if (!Advance(&one)) continue;
+      if (one.said.size() < kGreetingSize) {
+        still_pending.push_back(std::move(one));
+        continue;
+      }
+      ASSAY_ASSIGN_OR_RETURN(const std::optional<Caller> caller, CallerOf(one.said, nonce));
+      if (!caller || callers.count(*caller) == 0) continue;
+      if (!SendAll(one.socket, &kWelcome, 1, deadline).ok()) continue;
+      callers.erase(*caller);
+      hosts.Add(*caller, one.socket);
+      arrived->emplace(*caller, std::move(one.socket));
+    }
+    pending = std::move(still_pending);
+    if (callers.empty()) break;
+    if (late) return NotConnected(callers);
+    if (left) return PeerLost("a rank ended before all had connected");
+    ASSAY_RETURN_IF_ERROR(hosts.Check());
+  }
+  return Status::Ok();
+}
+
+Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
+                                          const std::set<int>& ranks, MonotonicTime deadline) {
+  std::set<Caller> callers;
+  for (const int rank : ranks) callers.insert({rank, Purpose::kMessages});
+  std::map<Caller, Socket> accepted;
+  ASSAY_RETURN_IF_ERROR(
+      AcceptCallers(listener, nonce, std::move(callers), {}, deadline, &accepted));
+  std::map<int, Socket> arrived;
+  for (auto& [caller, socket] : accepted) arrived.emplace(caller.rank, std::move(socket));
+  return arrived;
+}
+
+Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
+                               MonotonicTime deadline, bool* host_answers) {
+  const std::string greeting = Greeting(point.nonce, caller);
+  std::string why;       // It failed the last time.
+  bool dropped = false;  // By the process, which is not stopped then.
+  for (Duration pause = 1ms;; pause = std::min<Duration>(2 * pause, 200ms)) {
+    auto socket = ConnectTo(point.host, point.port, deadline);
+    Status last = socket.status();
+    if (socket.ok()) {
+      if (host_answers != nullptr) NoticeSilence(*socket);
+      last = SendAll(*socket, greeting.data(), greeting.size(), deadline);
+      char answer = 0;
+      if (last.ok()) last = ReceiveAll(*socket, &answer, 1, deadline);
+      if (last.ok() && answer == kWelcome) return std::move(socket).value();
+      if (host_answers != nullptr) {
+        const std::optional<Duration> silence = SilenceOf(socket->fd());
+        dropped = dropped || last.reason() != "PEER_TIMEOUT";
+        *host_answers = !dropped && silence && *silence < kSilentAfter;
+      }
+    }
+    if (!last.ok()) why = ": " + last.message();
+    // As by a rank 0 before version 2, which knows no other version.
+    if (last.reason() == "PEER_LOST") why += "; is its assay-runner of another version?";
+    if (Clock::Real().Now() + pause >= deadline) break;
+    std::this_thread::sleep_for(pause);
+  }
+  return PeerTimeout(HostPort{point.host, point.port}.ToString() + " did not welcome rank " +
+                     std::to_string(caller.rank) + " in time" + why);
+}
+
+}  // namespace assay

@@ -1,0 +1,130 @@
+#include "gang/peer_watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "common/list_text.h"
+#include "gang/contacts.h"
+#include "gang/socket.h"
+
+namespace assay {
+namespace {
+
+constexpr Duration kAfterError = std::chrono::milliseconds(100);
+
+}  // namespace
+
+PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_lost,
+                     const HeartbeatRule& rule)
+    : rule_(rule), on_lost_(std::move(on_lost)) {
+  for (const PeerConnection& one : connections) {
+    watched_.push_back({one.rank, one.fd, rule.first_patience});
+  }
+  if (watched_.empty()) return;
+  // Without a pipe the end waits for the next beat; the others must hear of this rank all the same.
+  if (pipe2(stop_, O_CLOEXEC) != 0) stop_[0] = stop_[1] = -1;
+  thread_ = std::thread([this] { Watch(); });
+}
+
+PeerWatch::~PeerWatch() {
+  stopping_ = true;
+  if (stop_[1] >= 0) close(stop_[1]);
+  if (thread_.joinable()) thread_.join();
+  if (stop_[0] >= 0) close(stop_[0]);
+}
+
+void PeerWatch::Watch() {
+  MonotonicTime next_beat = Clock::Real().Now();
+  std::vector<pollfd> entries;
+  for (;;) {
+    entries.assign(1, {stop_[0], POLLIN, 0});
+    // Only the end: beats wait until the next of this rank, so that it wakes once for all.
+    for (const Watched& one : watched_) entries.push_back({one.ended ? -1 : one.fd, POLLRDHUP, 0});
+    if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) {
+      // Out of memory, say: beats go on.
+      std::this_thread::sleep_for(std::min<Duration>(rule_.interval, kAfterError));
+    }
+    if (stopping_) return;
+    for (size_t i = 0; i < watched_.size(); ++i) {
+      watched_[i].ended = watched_[i].ended || entries[i + 1].revents != 0;
+    }
+    if (const MonotonicTime now = Clock::Real().Now(); now >= next_beat) {
+      next_beat = now + rule_.interval;
+      Beat();
+      // Last, so that nobody is blamed before all is heard that came while this rank was stopped.
+      Listen();
+    }
+    if (const Status lost = Lost(); !lost.ok()) return on_lost_(lost);
+  }
+}
+
+void PeerWatch::Beat() {
+  for (Watched& one : watched_) {
+    if (one.ended) continue;
+    // One that does not fit is not missed: the other rank has many to read. Of a connection
+    // that has ended poll() tells.
+    const char beat = 'b';
+    static_cast<void>(send(one.fd, &beat, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
+    ++one.silent;
+  }
+}
+
+void PeerWatch::Listen() {
+  char beats[256];  // As of minutes; more are as good as one.
+  for (Watched& one : watched_) {
+    if (one.ended || recv(one.fd, beats, sizeof beats, MSG_DONTWAIT) <= 0) continue;
+    one.silent = 0;
+    one.patience = rule_.patience;
+  }
+}
+
+Status PeerWatch::Lost() const {
+  for (const Watched& one : watched_) {
+    const Status lost = LossOf(one);
+    if (!lost.ok()) return Status(lost.code(), lost.reason(), lost.message() + AlsoSilent(one));
+  }
+  return Status::Ok();
+}
+
+Status PeerWatch::LossOf(const Watched& one) const {
+  ASSAY_RETURN_IF_ERROR(LostHost(one));
+  if (one.ended && report_ends_) {
+    return PeerLost("rank " + std::to_string(one.rank) +
+                    ": its connection ended while the gang ran");
+  }
+  const bool stopped = !one.ended && one.silent >= one.patience;
+  return stopped ? RankStopped(one.rank, one.patience * rule_.interval) : Status::Ok();
+}
+
+// What has befallen several ranks seldom did so within the same beat.
+std::string PeerWatch::AlsoSilent(const Watched& lost) const {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> others;
+  for (const Watched& one : watched_) {
+    if (&one == &lost || one.ended || one.silent <= one.patience / 2) continue;
+    others.push_back("rank " + std::to_string(one.rank) + " for " +
+                     SecondsText(one.silent * rule_.interval));
+  }
+  return others.empty() ? "" : "; also silent: " + JoinSome(others, kMost);
+}
+
+// Both ends of a link that is cut see each other silent: which of them is at fault is for those
+// to say who hear more ranks.
+Status PeerWatch::LostHost(const Watched& one) const {
+  const std::optional<Duration> silence = SilenceOf(one.fd);
+  if (!silence) return Status::Ok();
+  // With one beat this rank may just have been stopped, or its host asleep.
+  const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
+                              : one.silent > 1 && *silence >= rule_.host_patience;
+  return lost ? HostLost(one.rank, *silence) : Status::Ok();
+}
+
+}  // namespace assay

@@ -1,0 +1,259 @@
+#include "gang/peers.h"
+
+#include <poll.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/framing.h"
+#include "common/leading_rank.h"
+#include "common/list_text.h"
+#include "gang/contacts.h"
+#include "gang/greeting.h"
+#include "gang/socket.h"
+
+namespace assay {
+namespace {
+
+// The connections to one other rank.
+struct Link {
+  Socket socket;  // Carries frames.
+  FrameDecoder decoder;
+  Socket heartbeats;
+};
+
+Status NameRank(int rank, const Status& error) {
+  return error.WithContext("rank " + std::to_string(rank));
+}
+
+// The next frame if it is there, nullopt if more must be waited for.
+Result<std::optional<std::string>> Poll(Link* link) {
+  ASSAY_ASSIGN_OR_RETURN(std::optional<std::string> frame, link->decoder.Next());
+  if (frame) return frame;
+  char chunk[65536];
+  ASSAY_ASSIGN_OR_RETURN(const size_t got, ReceiveSome(link->socket, chunk, sizeof chunk));
+  link->decoder.Append(std::string_view(chunk, got));
+  return link->decoder.Next();
+}
+
+class TcpPeers : public Peers {
+ public:
+  // `sockets`: those of every other rank at rank 0, rank 0's elsewhere.
+  TcpPeers(int rank, int world_size, std::map<Caller, Socket>&& sockets)
+      : rank_(rank), world_size_(world_size) {
+    for (auto& [peer, socket] : sockets) {
+      NoticeSilence(socket);
+      Link& link = links_[peer.rank];
+      (peer.purpose == Purpose::kMessages ? link.socket : link.heartbeats) = std::move(socket);
+    }
+  }
+
+  int rank() const override { return rank_; }
+  int world_size() const override { return world_size_; }
+
+  std::vector<PeerConnection> Heartbeats() const override {
+    std::vector<PeerConnection> connections;
+    for (const auto& [peer, link] : links_) connections.push_back({peer, link.heartbeats.fd()});
+    return connections;
+  }
+
+  Status Barrier(Duration timeout) override {
+    ASSAY_RETURN_IF_ERROR(Gather("", timeout).status());
+    std::string nothing;
+    return Broadcast(&nothing, timeout);
+  }
+
+  Status Broadcast(std::string* bytes, Duration timeout) override {
+    const MonotonicTime deadline = Clock::Real().Now() + timeout;
+    if (rank_ == 0) return SendToAll(*bytes, deadline);
+    ASSAY_ASSIGN_OR_RETURN(auto received, ReceiveFromAll(deadline));
+    *bytes = std::move(received[0]);
+    return Status::Ok();
+  }
+
+  Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) override {
+    const MonotonicTime deadline = Clock::Real().Now() + timeout;
+    if (rank_ != 0) {
+      ASSAY_RETURN_IF_ERROR(SendToAll(bytes, deadline));
+      return std::vector<std::string>();
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto received, ReceiveFromAll(deadline));
+    received[0] = std::string(bytes);
+    return received;
+  }
+
+  // Frames that wait to be read stay unread.
+  Status Check() const override {
+    for (const auto& [peer, link] : links_) {
+      pollfd entry = {link.socket.fd(), POLLRDHUP, 0};
+      const bool ended = poll(&entry, 1, 0) > 0 &&
+                         (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
+      if (ended) return NameRank(peer, PeerLost("the connection ended"));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  Status SendToAll(std::string_view bytes, MonotonicTime deadline) {
+    if (bytes.size() > kMaxFrameBytes) return InvalidArgument("too many bytes for one message");
+    const std::string frame = EncodeFrame(bytes);
+    for (auto& [peer, link] : links_) {
+      const Status sent = SendAll(link.socket, frame.data(), frame.size(), deadline);
+      if (!sent.ok()) return NameRank(peer, sent);
+    }
+    return Status::Ok();
+  }
+
+  // One frame of every link, by rank. Watches all of them, so that a lost rank is
+  // noticed while others are waited for.
+  Result<std::vector<std::string>> ReceiveFromAll(MonotonicTime deadline) {
+    std::vector<std::string> received(static_cast<size_t>(world_size_));
+    std::set<int> missing;
+    for (const auto& [peer, link] : links_) missing.insert(peer);
+    for (;;) {
+      std::vector<pollfd> entries;
+      for (auto peer = missing.begin(); peer != missing.end();) {
+        Link& link = links_[*peer];
+        auto frame = Poll(&link);
+        if (!frame.ok()) return NameRank(*peer, frame.status());
+        if (frame->has_value()) {
+          received[static_cast<size_t>(*peer)] = std::move(**frame);
+          peer = missing.erase(peer);
+        } else {
+          entries.push_back({link.socket.fd(), POLLIN, 0});
+          ++peer;
+        }
+      }
+      if (missing.empty()) return received;
+      if (Clock::Real().Now() >= deadline) {
+        const int first = *missing.begin();
+        missing.erase(first);
+        return NameRank(first,
+                        PeerTimeout("no answer in time" +
+                                    (missing.empty() ? "" : ", nor of " + EachRank(missing))));
+      }
+      poll(entries.data(), entries.size(), PollMillis(deadline));
+    }
+  }
+
+  const int rank_;
+  const int world_size_;
+  std::map<int, Link> links_;
+};
+
+class TcpRendezvous : public Rendezvous {
+ public:
+  TcpRendezvous(Socket listener, const MeetingPoint& point)
+      : listener_(std::move(listener)), nonce_(point.nonce), token_(point.ToString()) {}
+
+  const std::string& token() const override { return token_; }
+
+  Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
+                                        Duration timeout) override {
+    std::set<Caller> callers;
+    for (int rank = 1; rank < world_size; ++rank) {
+      for (const Purpose purpose : kPurposes) callers.insert({rank, purpose});
+    }
+    const MonotonicTime deadline = Clock::Real().Now() + timeout;
+    ASSAY_RETURN_IF_ERROR(
+        AcceptCallers(listener_, nonce_, std::move(callers), {processes, {}}, deadline, &arrived_));
+    return std::unique_ptr<Peers>(new TcpPeers(0, world_size, std::move(arrived_)));
+  }
+
+  std::vector<PeerConnection> Arrived() const override {
+    std::vector<PeerConnection> connections;
+    for (const auto& [caller, socket] : arrived_) {  // Of a rank that for heartbeats comes last.
+      if (connections.empty() || connections.back().rank != caller.rank) {
+        connections.push_back({caller.rank, -1});
+      }
+      connections.back().fd = socket.fd();
+    }
+    return connections;
+  }
+
+ private:
+  const Socket listener_;
+  const std::string nonce_;
+  const std::string token_;
+  std::map<Caller, Socket> arrived_;
+};
+
+// A Status as text: code, reason and message, a line each.
+std::string EncodeStatus(const Status& status) {
+  return std::to_string(static_cast<int>(status.code())) + "\n" + status.reason() + "\n" +
+         status.message();
+}
+
+Status DecodeStatus(const std::string& text) {
+  int code = static_cast<int>(Code::kUnknown);
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), code);
+  if (end.ec == std::errc() && code == 0) return Status::Ok();
+  const size_t reason = text.find('\n');
+  const size_t message = reason == std::string::npos ? reason : text.find('\n', reason + 1);
+  if (message == std::string::npos || code < 0 || code > 16) {
+    return Internal("an unreadable status", "BAD_MESSAGE");
+  }
+  return Status(static_cast<Code>(code), text.substr(reason + 1, message - reason - 1),
+                text.substr(message + 1));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout) {
+  ASSAY_ASSIGN_OR_RETURN(auto gathered, peers.Gather(bytes, timeout));
+  std::string packed;
+  for (const std::string& one : gathered) packed += EncodeFrame(one);
+  ASSAY_RETURN_IF_ERROR(peers.Broadcast(&packed, timeout));
+  FrameDecoder decoder;
+  decoder.Append(packed);
+  std::vector<std::string> all;
+  for (int rank = 0; rank < peers.world_size(); ++rank) {
+    ASSAY_ASSIGN_OR_RETURN(auto frame, decoder.Next());
+    if (!frame) return Internal("rank 0 sent fewer messages than ranks", "BAD_MESSAGE");
+    all.push_back(std::move(*frame));
+  }
+  return all;
+}
+
+Status Agree(Peers& peers, const Status& mine, Duration timeout) {
+  const auto all = AllGather(peers, EncodeStatus(mine), timeout);
+  // A rank that waited in vain knows more than that the others cannot be reached.
+  if (!all.ok()) return mine.reason() == "PEER_TIMEOUT" ? mine : all.status();
+  Status agreed;
+  for (size_t rank = 0; rank < all->size(); ++rank) {
+    const Status status = DecodeStatus((*all)[rank]);
+    // Ranks are lost by the one that tells why.
+    if (status.ok() || (!agreed.ok() && status.reason() == "PEER_LOST")) continue;
+    // An agreed error that a rank brings again is that of the rank which it names.
+    agreed = ErringRankOf(status.message()) ? status : NameRank(static_cast<int>(rank), status);
+    if (agreed.reason() != "PEER_LOST") break;
+  }
+  return agreed;
+}
+
+Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address) {
+  MeetingPoint point;
+  point.host = address;
+  ASSAY_ASSIGN_OR_RETURN(point.nonce, NewNonce());
+  ASSAY_ASSIGN_OR_RETURN(Socket listener, ListenOn(address, &point.port));
+  return std::unique_ptr<Rendezvous>(new TcpRendezvous(std::move(listener), point));
+}
+
+Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
+                                         Duration timeout) {
+  ASSAY_ASSIGN_OR_RETURN(const MeetingPoint point, MeetingPoint::Parse(token));
+  const MonotonicTime deadline = Clock::Real().Now() + timeout;
+  std::map<Caller, Socket> sockets;
+  for (const Purpose purpose : kPurposes) {
+    bool host_answers = false;
+    auto socket = ConnectAndGreet(point, {rank, purpose}, deadline, &host_answers);
+    if (!socket.ok() && host_answers) return RankStopped(0, timeout);
+    if (!socket.ok()) return NameRank(0, socket.status());
+    sockets[{0, purpose}] = std::move(*socket);
+  }
+  return std::unique_ptr<Peers>(new TcpPeers(rank, world_size, std::move(sockets)));
+}
+
+}  // namespace assay

@@ -1,0 +1,72 @@
+#include "host/nvml_library.h"
+
+#include <dlfcn.h>
+
+namespace assay {
+namespace {
+
+using nvml_abi::Return;
+
+std::string ReturnText(Return code) {
+  if (code == nvml_abi::kNotSupported) return "not supported by this GPU or driver";
+  if (code == nvml_abi::kFunctionNotFound) return "not in this version of the library";
+  return "NVML error " + std::to_string(code);
+}
+
+// What is wrong, and would be right, where NVML does not start.
+std::string InitText(Return code) {
+  if (code == nvml_abi::kVersionMismatch) {
+    return "the driver's kernel module and its libraries are of different versions, as after an "
+           "upgrade: reboot, or reload the module";
+  }
+  if (code == nvml_abi::kDriverNotLoaded) return "the driver's kernel module is not loaded";
+  if (code == nvml_abi::kNoPermission) {
+    return "this user may not open /dev/nvidiactl: let it read and write there";
+  }
+  if (code == nvml_abi::kGpuIsLost || code == nvml_abi::kResetRequired) {
+    return "a GPU fell off the bus or needs a reset: look for Xid in dmesg, and reset or reboot";
+  }
+  return ReturnText(code);
+}
+
+}  // namespace
+
+Nvml::Library::~Library() {
+  if (started_ && functions_.shutdown != nullptr) functions_.shutdown();
+  if (handle_ != nullptr) ::dlclose(handle_);
+}
+
+Status Nvml::Library::Load(const std::string& path) {
+  handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    const char* why = ::dlerror();
+    return NotFound("cannot load " + path + ": " + (why == nullptr ? "unknown error" : why),
+                    "NO_NVIDIA_DRIVER");
+  }
+#define ASSAY_NVML_LOAD(member, symbol, parameters) \
+  functions_.member = reinterpret_cast<decltype(functions_.member)>(::dlsym(handle_, symbol));
+  ASSAY_NVML_FUNCTIONS(ASSAY_NVML_LOAD)
+#undef ASSAY_NVML_LOAD
+  if (functions_.init == nullptr) {
+    return Unavailable(path + " is not NVML: it has no nvmlInit_v2", "NVML_UNUSABLE");
+  }
+  const Return code = functions_.init();
+  if (code != nvml_abi::kSuccess) {
+    const std::string message = "nvmlInit_v2 of " + path + " failed: " + InitText(code);
+    // Libraries alone make no node of GPUs.
+    if (code == nvml_abi::kDriverNotLoaded) return NotFound(message, "NO_NVIDIA_DRIVER");
+    return Unavailable(message, "NVML_UNUSABLE");
+  }
+  started_ = true;
+  return Status::Ok();
+}
+
+void Nvml::Library::Report(const char* name, Return code) {
+  {
+    MutexLock lock(mutex_);
+    if (!reported_.insert(name).second) return;
+  }
+  if (warn_) warn_(std::string(name) + " failed: " + ReturnText(code));
+}
+
+}  // namespace assay

@@ -1,0 +1,151 @@
+// How GPUs are connected: NVLinks, NVSwitches, PCIe.
+#include <algorithm>
+
+#include "host/nvml_library.h"
+
+namespace assay {
+namespace {
+
+using nvml_abi::Device;
+using nvml_abi::PciInfo;
+
+std::optional<std::string> LinkKind(int topology_level) {
+  switch (topology_level) {
+    case nvml_abi::kTopologyInternal:
+    case nvml_abi::kTopologySingle:
+      return "PIX";
+    case nvml_abi::kTopologyMultiple:
+      return "PXB";
+    case nvml_abi::kTopologyHostBridge:
+      return "PHB";
+    case nvml_abi::kTopologyNode:
+      return "NODE";
+    case nvml_abi::kTopologySystem:
+      return "SYS";
+    default:
+      return std::nullopt;
+  }
+}
+
+// nvmlGpuP2PStatus_t, for people.
+std::string PeerAccessProblem(int status) {
+  switch (status) {
+    case nvml_abi::kP2pOk:
+    case nvml_abi::kP2pUnknown:
+      return "";
+    case 1:
+      return "the chipset does not support it";
+    case 2:
+      return "the GPU does not support it";
+    case 3:
+      return "the PCIe topology does not support it";
+    case 4:
+      return "the driver's settings disable it";
+    case 5:
+      return "it is not supported";
+    default:
+      return "NVML gives the reason " + std::to_string(status);
+  }
+}
+
+bool SamePlace(const PciInfo& a, const PciInfo& b) {
+  return a.domain == b.domain && a.bus == b.bus && a.device == b.device;
+}
+
+}  // namespace
+
+NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
+  NvLinks links;
+  const auto& nvml = functions_;
+  for (unsigned link = 0; link < nvml_abi::kMaxNvLinks; ++link) {
+    // A GPU with fewer links refuses the higher numbers: that is how their number
+    // is found, and no failure.
+    int state = 0;
+    if (nvml.nvlink_state == nullptr ||
+        nvml.nvlink_state(device, link, &state) != nvml_abi::kSuccess) {
+      break;
+    }
+    links.readable = true;
+    if (state != nvml_abi::kEnabled) continue;
+    ++links.active;
+    if (!links.bytes_per_second) links.bytes_per_second = ReadNvLinkSpeed(device, link);
+    const auto type =
+        Read<int>("nvmlDeviceGetNvLinkRemoteDeviceType", nvml.nvlink_remote_type, device, link);
+    if (type == nvml_abi::kRemoteSwitch) {
+      ++links.to_switch;
+    } else if (type == nvml_abi::kRemoteGpu) {
+      const auto remote =
+          Read<PciInfo>("nvmlDeviceGetNvLinkRemotePciInfo", nvml.nvlink_remote_pci, device, link);
+      if (remote) links.remote_gpus.push_back(*remote);
+    }
+  }
+  return links;
+}
+
+std::optional<int64_t> Nvml::Library::ReadNvLinkSpeed(Device device, unsigned link) {
+  nvml_abi::FieldValue speeds[2] = {};
+  speeds[0].field = nvml_abi::kFieldNvLinkSpeed;
+  speeds[0].scope = link;
+  speeds[1].field = nvml_abi::kFieldNvLinkSpeedCommon;
+  if (!Call("nvmlDeviceGetFieldValues", functions_.field_values, device, 2, speeds)) {
+    return std::nullopt;
+  }
+  for (const nvml_abi::FieldValue& speed : speeds) {
+    if (speed.code != nvml_abi::kSuccess || speed.value.integer == 0) continue;
+    return int64_t{speed.value.integer} * 1'000'000;
+  }
+  return std::nullopt;
+}
+
+std::vector<NvmlLink> Nvml::Links() const {
+  struct Node {
+    Device device;
+    PciInfo pci;
+    NvLinks nvlinks;
+  };
+  std::vector<std::optional<Node>> nodes;
+  const auto& nvml = library_->functions();
+  for (int index = 0; index < GpuCount(); ++index) {
+    std::optional<Node>& node = nodes.emplace_back();
+    const auto handle = library_->Handle(index);
+    if (!handle) continue;
+    const auto pci = library_->Read<PciInfo>("nvmlDeviceGetPciInfo", nvml.pci_info, *handle);
+    if (pci) node = Node{*handle, *pci, library_->ReadNvLinks(*handle)};
+  }
+  std::vector<NvmlLink> links;
+  for (size_t a = 0; a < nodes.size(); ++a) {
+    for (size_t b = a + 1; b < nodes.size(); ++b) {
+      if (!nodes[a] || !nodes[b]) continue;
+      // Through a switch, every GPU reaches every other with all its links.
+      int width = std::min(nodes[a]->nvlinks.to_switch, nodes[b]->nvlinks.to_switch);
+      for (const PciInfo& remote : nodes[a]->nvlinks.remote_gpus) {
+        width += SamePlace(remote, nodes[b]->pci) ? 1 : 0;
+      }
+      std::optional<std::string> kind;
+      if (width > 0) {
+        kind = "NV" + std::to_string(width);
+      } else if (const auto level = library_->Read<int>("nvmlDeviceGetTopologyCommonAncestor",
+                                                        nvml.common_ancestor, nodes[a]->device,
+                                                        nodes[b]->device)) {
+        kind = LinkKind(*level);
+      }
+      if (!kind) continue;
+      const auto first = static_cast<int>(a);
+      const auto second = static_cast<int>(b);
+      links.push_back({first, second, *kind, WhyNoPeerAccess(first, second)});
+    }
+  }
+  return links;
+}
+
+std::string Nvml::WhyNoPeerAccess(int a, int b) const {
+  const auto first = library_->Handle(a);
+  const auto second = library_->Handle(b);
+  if (!first || !second || a == b) return "";
+  const auto status =
+      library_->Read<int>("nvmlDeviceGetP2PStatus", library_->functions().p2p_status, *first,
+                          *second, nvml_abi::kP2pRead);
+  return status ? PeerAccessProblem(*status) : "";
+}
+
+}  // namespace assay

@@ -1,0 +1,219 @@
+// attention's variant `flash`: fp32 on the ordinary units, S never leaves the block.
+//
+// A block of 16 x 16 threads computes 128 rows of O. It walks over tiles of 64 keys: S of
+// 128 x 64 as 8 x 4 elements a thread, then O += P V with 8 x d/16 elements a thread. The
+// 16 threads of a row are half a warp, so that P passes through shared memory within a
+// warp. K's next tile arrives during P V, V's during Q K'.
+#include <cmath>
+
+#include "kernels/cuda/frame/async_copy.cuh"
+#include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/attention/attention_tiles.cuh"
+#include "kernels/cuda/frame/cuda_check.h"
+
+namespace assay {
+namespace {
+
+constexpr int kSide = 16;
+constexpr int kThreads = kSide * kSide;
+constexpr int kRowsPerThread = 8;
+constexpr int kKeysPerThread = 4;
+constexpr int kRows = kSide * kRowsPerThread;
+constexpr int kKeys = kSide * kKeysPerThread;
+
+// 99 KiB for d = 64 and 163 KiB for d = 128: what a block may have on compute capability
+// 8.6 and 8.0. Rows of Q and K are padded by 16 bytes: neighbouring rows in other banks.
+template <int d>
+struct Shared {
+  float q[kRows][d + 4];
+  float k[kKeys][d + 4];
+  float v[kKeys][d];
+  float p[kRows][kKeys];
+};
+
+// Rows first.. of a head's n x d matrix, zeros beyond n.
+template <int d, int rows, int stride>
+__device__ void LoadRows(float (*to)[stride], const float* head, int first, int n) {
+  constexpr int kVectors = d / 4;
+  for (int slot = threadIdx.x; slot < rows * kVectors; slot += kThreads) {
+    const int row = slot / kVectors;
+    const int column = slot % kVectors * 4;
+    const bool valid = first + row < n;
+    CopyAsync<16>(&to[row][column], head + (valid ? int64_t{first + row} * d + column : 0), valid);
+  }
+  CommitCopies();
+}
+
+__device__ float4 Load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
+
+__device__ float At(const float4& vector, int i) {
+  return i == 0 ? vector.x : i == 1 ? vector.y : i == 2 ? vector.z : vector.w;
+}
+
+template <int d>
+__device__ void MultiplyScores(const Shared<d>& shared, int x, int y,
+                               float (&s)[kRowsPerThread][kKeysPerThread]) {
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) {
+#pragma unroll
+    for (int j = 0; j < kKeysPerThread; ++j) s[i][j] = 0;
+  }
+#pragma unroll 2
+  for (int depth = 0; depth < d; depth += 4) {
+    float4 q[kRowsPerThread];
+    float4 k[kKeysPerThread];
+#pragma unroll
+    for (int i = 0; i < kRowsPerThread; ++i) q[i] = Load4(&shared.q[y + i * kSide][depth]);
+#pragma unroll
+    for (int j = 0; j < kKeysPerThread; ++j) k[j] = Load4(&shared.k[x + j * kSide][depth]);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+#pragma unroll
+      for (int i = 0; i < kRowsPerThread; ++i) {
+#pragma unroll
+        for (int j = 0; j < kKeysPerThread; ++j) s[i][j] += At(q[i], e) * At(k[j], e);
+      }
+    }
+  }
+}
+
+// Odd rows keep the halves of their 32 banks exchanged, so that the two rows that a warp
+// touches at once never meet in one.
+__device__ int Swizzled(int row, int key) { return key ^ ((row & 1) * kSide); }
+
+template <int d>
+__device__ void MultiplyValues(const Shared<d>& shared, int x, int y,
+                               float (&o)[kRowsPerThread][d / kSide]) {
+#pragma unroll 2
+  for (int key = 0; key < kKeys; key += 4) {
+    float4 p[kRowsPerThread];
+#pragma unroll
+    for (int i = 0; i < kRowsPerThread; ++i) {
+      const int row = y + i * kSide;
+      p[i] = Load4(&shared.p[row][Swizzled(row, key)]);
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+#pragma unroll
+      for (int c = 0; c < d / 64; ++c) {
+        const float4 v = Load4(&shared.v[key + e][c * 64 + x * 4]);
+#pragma unroll
+        for (int i = 0; i < kRowsPerThread; ++i) {
+#pragma unroll
+          for (int f = 0; f < 4; ++f) o[i][c * 4 + f] += At(p[i], e) * At(v, f);
+        }
+      }
+    }
+  }
+}
+
+template <int d>
+__global__ void __launch_bounds__(kThreads, 1)
+    FlashKernel(const float* q, const float* k, const float* v, float* o, int n, bool causal,
+                float scale_log2) {
+  extern __shared__ float4 dynamic_shared[];
+  auto& shared = *reinterpret_cast<Shared<d>*>(dynamic_shared);
+  const int x = threadIdx.x % kSide;
+  const int y = threadIdx.x / kSide;
+  const QueryTile tile = TileOfBlock(n, kRows, causal);
+  const int64_t head = tile.head * n * d;
+  float sum[kRowsPerThread] = {};  // Of this thread's part of the row.
+  float maximum[kRowsPerThread];
+  float out[kRowsPerThread][d / kSide] = {};
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) maximum[i] = -INFINITY;
+
+  LoadRows<d, kRows>(shared.q, q + head, tile.first, n);
+  LoadRows<d, kKeys>(shared.k, k + head, 0, n);
+  LoadRows<d, kKeys>(shared.v, v + head, 0, n);
+  for (int key0 = 0; key0 < tile.end_key; key0 += kKeys) {
+    WaitForCopies<1>();
+    __syncthreads();  // K is there.
+    float s[kRowsPerThread][kKeysPerThread];
+    MultiplyScores<d>(shared, x, y, s);
+    __syncthreads();
+    LoadRows<d, kKeys>(shared.k, k + head, key0 + kKeys, n);
+    const bool masked = key0 + kKeys > n || (causal && key0 + kKeys > tile.first + 1);
+#pragma unroll
+    for (int i = 0; i < kRowsPerThread; ++i) {
+      const int row = y + i * kSide;
+      if (masked) {
+        const int end = causal ? min(n, tile.first + row + 1) : n;
+#pragma unroll
+        for (int j = 0; j < kKeysPerThread; ++j) {
+          if (key0 + x + j * kSide >= end) s[i][j] = -INFINITY;
+        }
+      }
+      float largest = fmaxf(fmaxf(s[i][0], s[i][1]), fmaxf(s[i][2], s[i][3]));
+      // Key 0 is in the first tile and every row sees it: finite from there on.
+      largest = fmaxf(maximum[i], HalfWarpMax(largest));
+      const float shift = largest * scale_log2;
+      const float shrink = exp2f(maximum[i] * scale_log2 - shift);
+      maximum[i] = largest;
+      sum[i] *= shrink;
+#pragma unroll
+      for (int c = 0; c < d / kSide; ++c) out[i][c] *= shrink;
+#pragma unroll
+      for (int j = 0; j < kKeysPerThread; ++j) {
+        const float p = exp2f(s[i][j] * scale_log2 - shift);
+        sum[i] += p;
+        shared.p[row][Swizzled(row, x + j * kSide)] = p;
+      }
+    }
+    WaitForCopies<1>();
+    __syncthreads();  // V is there, and P for the warp.
+    MultiplyValues<d>(shared, x, y, out);
+    __syncthreads();
+    LoadRows<d, kKeys>(shared.v, v + head, key0 + kKeys, n);
+  }
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    const float inverse = 1 / HalfWarpSum(sum[i]);
+    const int row = tile.first + y + i * kSide;
+    if (row >= n) continue;
+#pragma unroll
+    for (int c = 0; c < d / 64; ++c) {
+      *reinterpret_cast<float4*>(o + head + int64_t{row} * d + c * 64 + x * 4) =
+          make_float4(out[i][c * 4] * inverse, out[i][c * 4 + 1] * inverse,
+                      out[i][c * 4 + 2] * inverse, out[i][c * 4 + 3] * inverse);
+    }
+  }
+}
+
+template <int d>
+Status PrepareKernel(const GpuDevice& device) {
+  if (static_cast<int64_t>(sizeof(Shared<d>)) > device.shared_bytes_per_block) {
+    return Unsupported("variant flash needs " + std::to_string(sizeof(Shared<d>)) +
+                       " bytes of shared memory a block for d=" + std::to_string(d) +
+                       "; this GPU has " + std::to_string(device.shared_bytes_per_block));
+  }
+  ASSAY_CUDA(cudaFuncSetAttribute(FlashKernel<d>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(sizeof(Shared<d>))));
+  return Status::Ok();
+}
+
+template <int d>
+Status Enqueue(const AttentionShape& shape, const AttentionArrays& arrays, cudaStream_t stream) {
+  const int64_t tiles = (shape.n + kRows - 1) / kRows;
+  const auto scale_log2 = static_cast<float>(M_LOG2E / std::sqrt(static_cast<double>(d)));
+  FlashKernel<d>
+      <<<static_cast<unsigned>(shape.heads * tiles), kThreads, sizeof(Shared<d>), stream>>>(
+          static_cast<const float*>(arrays.q), static_cast<const float*>(arrays.k),
+          static_cast<const float*>(arrays.v), static_cast<float*>(arrays.o), shape.n, shape.causal,
+          scale_log2);
+  ASSAY_CUDA(cudaGetLastError());
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status PrepareFlashAttention(const AttentionShape& shape, const GpuDevice& device) {
+  return shape.d == 64 ? PrepareKernel<64>(device) : PrepareKernel<128>(device);
+}
+
+Status EnqueueFlashAttention(const AttentionShape& shape, const AttentionArrays& arrays,
+                             cudaStream_t stream) {
+  return shape.d == 64 ? Enqueue<64>(shape, arrays, stream) : Enqueue<128>(shape, arrays, stream);
+}
+
+}  // namespace assay

@@ -1,0 +1,181 @@
+// divergence: what it costs when the lanes of a warp take different branches. Each branch
+// is the same amount of work in instructions of its own; a warp goes through all that its
+// lanes take, one after the other.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/frame/host_check.h"
+#include "kernels/cuda/frame/random.cuh"
+
+namespace assay {
+namespace {
+
+constexpr int kMaxBranches = 32;
+constexpr int kThreads = 256;
+constexpr int64_t kSteps = 1024;
+constexpr int kUnroll = 16;
+constexpr uint64_t kStreamIn = 1;
+
+// A step of branch b is x -> Factor(b) x + Summand(b) modulo 2^32, a linear congruential
+// generator.
+__host__ __device__ constexpr uint32_t Factor(int branch) {
+  return 1664525U + 8U * static_cast<uint32_t>(branch);
+}
+__host__ __device__ constexpr uint32_t Summand(int branch) {
+  return 1013904223U + 2U * static_cast<uint32_t>(branch);
+}
+
+__host__ __device__ uint32_t InputOf(uint64_t seed, int64_t thread) {
+  return static_cast<uint32_t>(RandomBits(seed, kStreamIn, static_cast<uint64_t>(thread)));
+}
+
+// The constants are part of the instruction, so that no two branches can share one.
+template <int branch>
+__device__ uint32_t TakeBranch(uint32_t x) {
+  constexpr uint32_t kFactor = Factor(branch);
+  constexpr uint32_t kSummand = Summand(branch);
+#pragma unroll 1
+  for (int64_t step = 0; step < kSteps; step += kUnroll) {
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) {
+      asm volatile("mad.lo.u32 %0, %0, %1, %2;" : "+r"(x) : "n"(kFactor), "n"(kSummand));
+    }
+  }
+  return x;
+}
+
+// Takes branch `branch` of those numbered.
+template <int... numbers>
+__device__ uint32_t TakeOne(int branch, uint32_t x, std::integer_sequence<int, numbers...>) {
+  uint32_t result = x;
+  static_cast<void>(((branch == numbers && (result = TakeBranch<numbers>(x), true)) || ...));
+  return result;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    DivergenceKernel(int branches, uint64_t seed, int64_t threads, uint32_t* out) {
+  const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (thread >= threads) return;
+  const int branch = static_cast<int>(threadIdx.x % 32) % branches;
+  out[thread] =
+      TakeOne(branch, InputOf(seed, thread), std::make_integer_sequence<int, kMaxBranches>());
+}
+
+// Branches that warps go through, all warps together.
+int64_t BranchesTaken(int64_t threads, int64_t branches) {
+  return threads / 32 * branches + std::min(threads % 32, branches);
+}
+
+// All of a branch's steps at once: x -> first x + second.
+std::pair<uint32_t, uint32_t> AllSteps(int branch) {
+  uint32_t factor = Factor(branch);
+  uint32_t summand = Summand(branch);
+  std::pair<uint32_t, uint32_t> all = {1, 0};
+  for (int64_t left = kSteps; left > 0; left /= 2) {
+    if (left % 2 == 1) all = {all.first * factor, all.second * factor + summand};
+    summand = summand * factor + summand;
+    factor *= factor;
+  }
+  return all;
+}
+
+class DivergenceCase : public GpuCase {
+ public:
+  explicit DivergenceCase(const RunContext& context)
+      : GpuCase(context),
+        branches_(static_cast<int>(Integer(context.parameters, "branches"))),
+        threads_(Integer(context.parameters, "threads")) {}
+
+ protected:
+  Status SetUp() override {
+    AddArray(threads_ * 4);
+    return AllocateSets("one word for each of " + std::to_string(threads_) + " threads");
+  }
+
+  Status Enqueue(int64_t set) override {
+    const auto blocks = static_cast<unsigned>((threads_ + kThreads - 1) / kThreads);
+    DivergenceKernel<<<blocks, kThreads, 0, stream()>>>(branches_, seed(), threads_,
+                                                        Array<uint32_t>(set, 0));
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  OutputRange Output(int64_t set) override { return {Array<void>(set, 0), threads_ * 4}; }
+
+  Result<Verdict> Check(int64_t set) override {
+    std::array<std::pair<uint32_t, uint32_t>, kMaxBranches> steps;
+    for (int branch = 0; branch < kMaxBranches; ++branch) {
+      steps[static_cast<size_t>(branch)] = AllSteps(branch);
+    }
+    const auto expected = [&](int64_t thread) {
+      const auto& [factor, summand] = steps[static_cast<size_t>(thread % 32 % branches_)];
+      return factor * InputOf(seed(), thread) + summand;
+    };
+    return CompareOnHost(Array<uint32_t>(set, 0), threads_, expected, stream());
+  }
+
+ private:
+  const int branches_;
+  const int64_t threads_;
+};
+
+class Divergence : public Benchmark {
+ public:
+  Divergence() {
+    info_.name = "divergence";
+    info_.summary = "throughput of warps whose lanes take 1 to 32 different branches";
+    info_.resource = Resource::kGpu;
+    info_.parameters = {
+        {"branches",
+         ParameterType::kInteger,
+         "different branches that the lanes of a warp take",
+         "1",
+         1,
+         kMaxBranches,
+         {}},
+        {"threads", ParameterType::kInteger, "threads in all", "1048576", 1, int64_t{1} << 30, {}},
+        LaunchParameter()};
+    info_.selftest_parameters = {{"branches", "5"}, {"threads", "1003"}};
+    info_.metrics = {
+        {"throughput", "Gop/s", Direction::kHigherIsBetter,
+         "integer multiply-adds of single lanes a second", Quantity::kOperations, 1e-9},
+        TimeMetric()};
+    info_.model = "operations = 1024 x threads; time grows in proportion to branches";
+    info_.prediction =
+        "predicted = 1024 x threads x branches multiply-adds of 32-bit integers, all 32 lanes of a "
+        "warp kept for each branch, / (64 a clock and multiprocessor x the clock that the sheet's "
+        "fp32 peak assumes) + 2.5 us (0.6 us in a graph). The 64 is the CUDA C++ Programming "
+        "Guide's for compute capability 8.0 to 9.0; none on newer GPUs. Efficiency: the first term "
+        "over the median time.";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    Work work;
+    const int64_t threads = Integer(parameters, "threads");
+    work.operations = static_cast<double>(kSteps * threads);
+    work.sm_amount = 32.0 * static_cast<double>(
+                                kSteps * BranchesTaken(threads, Integer(parameters, "branches")));
+    work.sm_rate = "int32_mad";
+    work.fixed_seconds = LaunchSeconds(parameters);
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return PrepareGpuCase<DivergenceCase>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewDivergence() { return std::make_unique<Divergence>(); }
+
+}  // namespace assay

@@ -1,0 +1,263 @@
+// occupancy: throughput of a kernel that only waits for memory, by how many warps a
+// multiprocessor holds at once: block size and registers decide that. Every warp walks
+// its own part of one random cycle through rows of 128 bytes, each load needing the last.
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/frame/host_check.h"
+#include "kernels/cuda/memory/random_cycle.cuh"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kRowWords = 32;
+constexpr int64_t kRowBytes = kRowWords * 4;
+// Rows that a warp visits.
+constexpr int64_t kSteps = 32;
+constexpr uint64_t kStreamHeld = 1;
+
+// What each lane of a warp holds in register `i` while the warp walks.
+__host__ __device__ uint32_t HeldValue(uint64_t seed, int64_t i, int lane) {
+  return static_cast<uint32_t>(
+      RandomBits(seed, kStreamHeld, static_cast<uint64_t>(i * kRowWords + lane)));
+}
+
+// Each word of a row is the number of the next row.
+__global__ void FillRowsKernel(RandomCycle cycle, uint32_t* rows) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x / kRowWords;
+  const int64_t lane = threadIdx.x % kRowWords;
+  for (int64_t i = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kRowWords; i < cycle.elements;
+       i += step) {
+    rows[cycle.At(i) * kRowWords + lane] = static_cast<uint32_t>(cycle.At(i + 1));
+  }
+}
+
+__global__ void FillHeldKernel(uint64_t seed, int held, uint32_t* out) {
+  for (int i = 0; i < held; ++i) {
+    out[i * kRowWords + threadIdx.x] = HeldValue(seed, i, static_cast<int>(threadIdx.x));
+  }
+}
+
+// Volatile: it stays where it is written, before or after the walk.
+__device__ uint32_t Load(const uint32_t* address) {
+  uint32_t word;
+  asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(word) : "l"(address) : "memory");
+  return word;
+}
+
+// out[thread] = the row at which the warp's walk ends + the sum of the held values.
+template <int held>
+__global__ void WalkKernel(RandomCycle cycle, const uint32_t* rows, const uint32_t* values,
+                           uint32_t* out) {
+  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int64_t warp = thread / kRowWords;
+  const int64_t lane = thread % kRowWords;
+  if (warp * kSteps >= cycle.elements) return;
+  uint32_t value[held > 0 ? held : 1] = {};
+#pragma unroll
+  for (int i = 0; i < held; ++i) value[i] = Load(values + i * kRowWords + lane);
+  auto row = static_cast<uint32_t>(cycle.At(warp * kSteps));
+#pragma unroll 4
+  for (int64_t step = 0; step < kSteps; ++step) row = Load(rows + row * kRowWords + lane);
+  uint32_t sum = row;
+#pragma unroll
+  for (int i = 0; i < held; ++i) sum += value[i];
+  out[thread] = sum;
+}
+
+using Kernel = void (*)(RandomCycle, const uint32_t*, const uint32_t*, uint32_t*);
+
+Kernel KernelThatHolds(int values) {
+  switch (values) {
+    case 32:
+      return WalkKernel<32>;
+    case 64:
+      return WalkKernel<64>;
+    case 96:
+      return WalkKernel<96>;
+    case 128:
+      return WalkKernel<128>;
+    case 192:
+      return WalkKernel<192>;
+    default:
+      return WalkKernel<0>;
+  }
+}
+
+int HeldOf(const ParameterMap& parameters) {
+  return static_cast<int>(std::stol(Word(parameters, "held_values")));
+}
+
+class OccupancyCase : public GpuCase {
+ public:
+  explicit OccupancyCase(const RunContext& context)
+      : GpuCase(context),
+        block_(static_cast<int>(Integer(context.parameters, "block_size"))),
+        held_(HeldOf(context.parameters)),
+        bytes_(Integer(context.parameters, "bytes")),
+        warps_(bytes_ / kRowBytes / kSteps),
+        kernel_(KernelThatHolds(held_)) {}
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    samples_ += samples;
+    return GpuCase::Run(samples, batch, seconds);
+  }
+
+  std::vector<double> Observed(const std::string& name) const override {
+    const double value = name == "registers" ? registers_ : occupancy_;
+    return std::vector<double>(static_cast<size_t>(samples_), value);
+  }
+
+ protected:
+  Status SetUp() override {
+    ASSAY_RETURN_IF_ERROR(FindOccupancy());
+    AddArray(warps_ * kRowBytes);
+    AddArray(bytes_);
+    ASSAY_RETURN_IF_ERROR(AllocateSets("rows of " + ApproximateBytes(bytes_)));
+    ASSAY_ASSIGN_OR_RETURN(values_, DeviceBuffer::Allocate((held_ + 1) * kRowBytes, "values"));
+    FillHeldKernel<<<1, kRowWords, 0, stream()>>>(seed(), held_, values_.as<uint32_t>());
+    for (int64_t set = 0; set < sets(); ++set) {
+      FillRowsKernel<<<2048, 256, 0, stream()>>>(CycleOf(set), Array<uint32_t>(set, 1));
+    }
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  Status Enqueue(int64_t set) override {
+    const auto blocks = static_cast<unsigned>((warps_ * kRowWords + block_ - 1) / block_);
+    kernel_<<<blocks, static_cast<unsigned>(block_), 0, stream()>>>(
+        CycleOf(set), Array<uint32_t>(set, 1), values_.as<uint32_t>(), Array<uint32_t>(set, 0));
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  OutputRange Output(int64_t set) override { return {Array<void>(set, 0), warps_ * kRowBytes}; }
+
+  Result<Verdict> Check(int64_t set) override {
+    std::vector<uint32_t> sums(kRowWords, 0);
+    for (int lane = 0; lane < kRowWords; ++lane) {
+      for (int i = 0; i < held_; ++i) sums[static_cast<size_t>(lane)] += HeldValue(seed(), i, lane);
+    }
+    const RandomCycle cycle = CycleOf(set);
+    // Lanes of a warp end at the same row.
+    int64_t warp = -1;
+    uint32_t end = 0;
+    const auto expected = [&](int64_t thread) {
+      if (thread / kRowWords != warp) {
+        warp = thread / kRowWords;
+        end = static_cast<uint32_t>(cycle.At((warp + 1) * kSteps));
+      }
+      return end + sums[static_cast<size_t>(thread % kRowWords)];
+    };
+    return CompareOnHost(Array<uint32_t>(set, 0), warps_ * kRowWords, expected, stream());
+  }
+
+ private:
+  // Registers of the kernel, and the part of a multiprocessor's threads that fit at once.
+  Status FindOccupancy() {
+    cudaFuncAttributes attributes;
+    ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));
+    registers_ = attributes.numRegs;
+    if (block_ > attributes.maxThreadsPerBlock) {
+      return InvalidArgument("block_size is " + std::to_string(block_) + "; with held_values " +
+                             std::to_string(held_) + " a thread needs " +
+                             std::to_string(attributes.numRegs) + " registers, and at most " +
+                             std::to_string(attributes.maxThreadsPerBlock) + " threads fit");
+    }
+    int blocks = 0;
+    int threads = 0;
+    ASSAY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, block_, 0));
+    ASSAY_CUDA(
+        cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device().ordinal));
+    occupancy_ = 100.0 * blocks * block_ / threads;
+    return Status::Ok();
+  }
+
+  RandomCycle CycleOf(int64_t set) const {
+    const int64_t rows = bytes_ / kRowBytes;
+    return {rows, rows, seed() + static_cast<uint64_t>(set)};
+  }
+
+  const int block_;  // Threads.
+  const int held_;
+  const int64_t bytes_;  // Of a set's rows.
+  const int64_t warps_;
+  const Kernel kernel_;
+  DeviceBuffer values_;
+  double registers_ = 0;
+  double occupancy_ = 0;
+  int64_t samples_ = 0;
+};
+
+class Occupancy : public Benchmark {
+ public:
+  Occupancy() {
+    info_.name = "occupancy";
+    info_.summary = "throughput of dependent loads by block size and registers";
+    info_.resource = Resource::kGpu;
+    info_.parameters = {{"block_size",
+                         ParameterType::kInteger,
+                         "threads of a block, whole warps",
+                         "256",
+                         32,
+                         1024,
+                         {},
+                         {},
+                         {32}},
+                        {"held_values",
+                         ParameterType::kWord,
+                         "registers that every thread holds beside those of the walk",
+                         "0",
+                         {},
+                         {},
+                         {"0", "32", "64", "96", "128", "192"}},
+                        {"bytes",
+                         ParameterType::kBytes,
+                         "rows that the warps walk through, 4096 bytes each warp",
+                         "536870912",
+                         kRowBytes * kSteps,
+                         int64_t{1} << 39,
+                         {},
+                         {},
+                         {kRowBytes * kSteps}},
+                        CacheParameter("one set of rows"),
+                        LaunchParameter()};
+    info_.selftest_parameters = {{"block_size", "96"}, {"held_values", "32"}, {"bytes", "1052672"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes of the rows that are read, a second", Quantity::kBytes, 1e-9},
+                     {"theoretical_occupancy", "%", Direction::kHigherIsBetter,
+                      "threads that fit on a multiprocessor at once, of those that it can hold",
+                      Quantity::kObserved, 1},
+                     {"registers", "registers", Direction::kLowerIsBetter,
+                      "of a thread, as compiled", Quantity::kObserved, 1},
+                     TimeMetric()};
+    info_.model =
+        "bandwidth = warps at once x 128 bytes / latency of memory, until it meets that of memory; "
+        "warps at once = multiprocessors x 64 x occupancy on most GPUs";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const int64_t bytes = Integer(parameters, "bytes");
+    Work work;
+    work.bytes = static_cast<double>(bytes);
+    work.operations = static_cast<double>(bytes / kRowBytes);
+    work.traffic = "read";
+    work.fixed_seconds = LaunchSeconds(parameters);
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return PrepareGpuCase<OccupancyCase>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewOccupancy() { return std::make_unique<Occupancy>(); }
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+// What this folder offers to builtin.cc beside its benchmarks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "host/platform.h"
+
+namespace assay {
+
+// `nccl_version` tells NCCL's, which this folder does not know; it may be empty.
+std::unique_ptr<GpuPlatform> NewCudaPlatform(
+    std::function<std::optional<std::string>()> nccl_version);
+
+}  // namespace assay

@@ -1,0 +1,88 @@
+// Element types of kernels: their names, their values, and a way from a name to a
+// template argument.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/random.cuh"
+
+namespace assay {
+
+// `value` rounded to T, to nearest even.
+template <typename T>
+__host__ __device__ T Narrow(float value);
+template <>
+__host__ __device__ inline float Narrow(float value) {
+  return value;
+}
+template <>
+__host__ __device__ inline __nv_bfloat16 Narrow(float value) {
+  return __float2bfloat16_rn(value);
+}
+template <>
+__host__ __device__ inline __half Narrow(float value) {
+  return __float2half_rn(value);
+}
+
+template <typename T>
+__host__ __device__ double Widen(T value) {
+  return static_cast<double>(static_cast<float>(value));
+}
+
+// Stands for a type where a value is wanted: decltype(tag)::Type.
+template <typename T>
+struct TypeTag {
+  using Type = T;
+};
+
+// Bytes of an element of "fp32", "bf16" or "fp16".
+inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
+
+// Calls `body` with the TypeTag of "fp32", "bf16" or "fp16".
+template <typename Body>
+auto WithElementType(const std::string& dtype, const Body& body) {
+  if (dtype == "bf16") return body(TypeTag<__nv_bfloat16>());
+  if (dtype == "fp16") return body(TypeTag<__half>());
+  return body(TypeTag<float>());
+}
+
+// Element `index` of random sequence `stream` of `seed`: near-normal with variance 1,
+// the same on host and device.
+template <typename T>
+__host__ __device__ T RandomElement(uint64_t seed, uint64_t stream, int64_t index) {
+  return Narrow<T>(NearNormal(RandomBits(seed, stream, static_cast<uint64_t>(index))));
+}
+
+#ifdef __CUDACC__
+template <typename T>
+__global__ void FillRandomKernel(T* out, int64_t count, uint64_t seed, uint64_t stream,
+                                 int64_t first) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    out[i] = RandomElement<T>(seed, stream, first + i);
+  }
+}
+
+// out[i] = RandomElement(seed, stream, first + i), or zeros. Give each set of a rotation
+// a `first` of its own (set * elements), so that no two sets are alike.
+template <typename T>
+Status FillElements(T* out, int64_t count, bool zeros, uint64_t seed, uint64_t stream,
+                    int64_t first, cudaStream_t cuda_stream) {
+  if (zeros) {
+    ASSAY_CUDA(cudaMemsetAsync(out, 0, static_cast<size_t>(count) * sizeof(T), cuda_stream));
+    return Status::Ok();
+  }
+  const int64_t blocks = count < (int64_t{1} << 20) ? (count + 255) / 256 : 4096;
+  FillRandomKernel<<<static_cast<unsigned>(blocks > 0 ? blocks : 1), 256, 0, cuda_stream>>>(
+      out, count, seed, stream, first);
+  ASSAY_CUDA(cudaGetLastError());
+  return Status::Ok();
+}
+#endif
+
+}  // namespace assay

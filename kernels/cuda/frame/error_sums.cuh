@@ -1,0 +1,113 @@
+// Comparisons on the device with a reference of higher precision:
+// ||out - ref|| / ||ref|| over all elements, and a bound on every single one, so that
+// one wrong element among billions is found. NaN never passes.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "kernels/benchmark.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
+
+namespace assay {
+
+// What is accepted.
+struct ErrorLimits {
+  // Of ||out - ref|| / ||ref||.
+  double tolerance = 0;
+  // Of |out - ref| of one element, over max(|ref|, typical); several times the
+  // tolerance.
+  double element = 0;
+  // The size of a typical element: below it errors are absolute.
+  double typical = 0;
+};
+
+// In device memory while kernels add to it.
+struct ErrorSums {
+  double error_squared = 0;
+  double reference_squared = 0;
+  unsigned long long first_bad = std::numeric_limits<unsigned long long>::max();
+};
+
+// An ErrorSums on the device, and its way back.
+class ErrorAccumulator {
+ public:
+  // Zero as `stream` reaches it.
+  static Result<ErrorAccumulator> Create(cudaStream_t stream);
+
+  ErrorSums* device() const { return buffer_.as<ErrorSums>(); }
+
+  // The verdict on `elements` elements, once `stream` has come this far. `reference`
+  // says what they were compared with: "fp64 on device, every element".
+  Result<Verdict> Read(int64_t elements, const ErrorLimits& limits, std::string reference,
+                       cudaStream_t stream) const;
+
+ private:
+  DeviceBuffer buffer_;
+};
+
+#ifdef __CUDACC__
+// One thread's part of a comparison. Add elements, then Flush once, in code that whole
+// warps reach together.
+class ErrorThread {
+ public:
+  __device__ ErrorThread(const ErrorLimits& limits, ErrorSums* sums)
+      : limits_(limits), sums_(sums) {}
+
+  __device__ void Add(int64_t index, double actual, double reference) {
+    const double error = fabs(actual - reference);
+    // Negated, so that NaN fails.
+    if (!(error <= limits_.element * fmax(fabs(reference), limits_.typical))) {
+      atomicMin(&sums_->first_bad, static_cast<unsigned long long>(index));
+    }
+    error_squared_ += error * error;
+    reference_squared_ += reference * reference;
+  }
+
+  __device__ void Flush() {
+    for (int offset = 16; offset > 0; offset /= 2) {
+      error_squared_ += __shfl_down_sync(0xffffffff, error_squared_, offset);
+      reference_squared_ += __shfl_down_sync(0xffffffff, reference_squared_, offset);
+    }
+    if ((threadIdx.x + threadIdx.y * blockDim.x) % 32 != 0) return;
+    atomicAdd(&sums_->error_squared, error_squared_);
+    atomicAdd(&sums_->reference_squared, reference_squared_);
+  }
+
+ private:
+  const ErrorLimits limits_;
+  ErrorSums* const sums_;
+  double error_squared_ = 0;
+  double reference_squared_ = 0;
+};
+
+// `value(i)` and `reference(i)`, device functions of int64_t, give element i of the
+// output and of what it should be.
+template <typename Value, typename Reference>
+__global__ void CompareElementsKernel(Value value, Reference reference, int64_t count,
+                                      ErrorLimits limits, ErrorSums* sums) {
+  ErrorThread thread(limits, sums);
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    thread.Add(i, value(i), reference(i));
+  }
+  thread.Flush();
+}
+
+// Compares `count` elements. Waits for `stream`.
+template <typename Value, typename Reference>
+Result<Verdict> CompareElements(Value value, Reference reference, int64_t count,
+                                const ErrorLimits& limits, const std::string& what,
+                                cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const ErrorAccumulator sums, ErrorAccumulator::Create(stream));
+  CompareElementsKernel<<<2048, 256, 0, stream>>>(value, reference, count, limits, sums.device());
+  ASSAY_CUDA(cudaGetLastError());
+  return sums.Read(count, limits, what, stream);
+}
+#endif
+
+}  // namespace assay

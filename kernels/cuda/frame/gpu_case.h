@@ -1,0 +1,156 @@
+// The frame of every single-GPU case: what is the same in all of them. A benchmark
+// derives from it and says how its memory is laid out, how an iteration is enqueued
+// and how its output is checked; rotation, poisoning, timing by events, graphs and
+// the verification of what was timed are here.
+//
+//   SetUp -> Enqueue(set)... -> Check(set)
+//
+// With `launch: graph` the iterations are captured once, over all sets of the
+// rotation, and every launch replays them: replays stay as cold as single launches.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/benchmark.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/frame/rotation.h"
+
+namespace assay {
+
+// Parameters that GpuCase reads, to put into BenchmarkInfo::parameters.
+ParameterSpec CacheParameter(const std::string& what);  // "cache": cold (default), hot.
+ParameterSpec FillParameter();                          // "fill": random (default), zeros.
+ParameterSpec LaunchParameter();                        // "launch": stream (default), graph.
+// A kWord parameter "dtype" of `words`, the first of them the default.
+ParameterSpec DtypeParameter(const std::vector<std::string>& words);
+
+// What a kernel takes beside its work at least, in seconds: Work::fixed_seconds of most GPU
+// benchmarks. From a stream that is kept full 2.5 us, a launch of a kernel that does little;
+// in a graph (`launch: graph`) 0.6 us, from one empty kernel to the next, on an H200.
+double LaunchSeconds(const ParameterMap& parameters);
+
+// An instantiated graph. Owned.
+class CudaGraph {
+ public:
+  CudaGraph() = default;
+  CudaGraph(CudaGraph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  CudaGraph& operator=(CudaGraph&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
+  ~CudaGraph() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+  }
+
+  // Captures what `enqueue` puts on `stream`.
+  static Result<CudaGraph> Capture(cudaStream_t stream, const std::function<Status()>& enqueue);
+
+  Status Launch(cudaStream_t stream) const;
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+// Memory of one case's output, on the device.
+struct OutputRange {
+  void* data = nullptr;
+  int64_t bytes = 0;
+};
+
+class GpuCase : public Case {
+ public:
+  // Reads cache, fill and launch from the parameters, as far as they are declared.
+  explicit GpuCase(const RunContext& context);
+
+  // To be called once, before anything else: takes the GPU, makes the stream, calls
+  // SetUp, runs one iteration and, for `launch: graph`, captures.
+  Status Prepare();
+
+  Timing HowTimed() const override;
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
+    return launches_;
+  }
+  int64_t BatchGranularity() const override { return launches_; }
+  Result<Verdict> Verify() final;
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
+  Status RunUntimed(int64_t iterations) override;
+  Result<Verdict> VerifyLast() override;
+
+  // The output of the latest iteration: what a test spoils to see VerifyLast fail.
+  OutputRange LastOutput() { return Output(rotation_.last()); }
+
+ protected:
+  // Everything before the first iteration, with the GPU current: usually AddArray for
+  // each array, AllocateSets, then the inputs of every set. Also what a capture must
+  // not see: cudaFuncSetAttribute, library handles, workspaces.
+  virtual Status SetUp() = 0;
+  // Enqueues one iteration over `set` on stream(). Nothing in it may synchronise or
+  // allocate: it may be captured.
+  virtual Status Enqueue(int64_t set) = 0;
+  // What an iteration writes. Filled with 0xff bytes (NaN in every floating type)
+  // before each verification.
+  virtual OutputRange Output(int64_t set) = 0;
+  // Compares Output(set) with the reference. The GPU is current.
+  virtual Result<Verdict> Check(int64_t set) = 0;
+
+  // Adds an array of `bytes` to each set; returns its number. Before AllocateSets.
+  int AddArray(int64_t bytes);
+  // Plans the rotation over `l2_multiple` times the L2 (4 for streaming and quantised
+  // weights) and allocates all sets. `what` names the arrays in the error that they
+  // do not fit: "Q, K, V and O of 4 x 16 x 4096 x 128".
+  Status AllocateSets(const std::string& what, int l2_multiple = 2);
+  // Array `number` of `set`, aligned to 256 bytes.
+  template <typename T>
+  T* Array(int64_t set, int number) const {
+    return static_cast<T*>(memory_.At(set * set_bytes_ + offsets_[static_cast<size_t>(number)]));
+  }
+  int64_t sets() const { return rotation_.sets(); }
+
+  const GpuDevice& device() const { return device_; }
+  cudaStream_t stream() const { return stream_.get(); }
+  uint64_t seed() const { return seed_; }
+  bool zeros() const { return zeros_; }
+  bool cold() const { return cold_; }
+  bool graph() const { return graph_mode_; }
+  EventTimer& timer() { return timer_; }
+
+ private:
+  // One launch: an iteration, or a replay of launches_ of them.
+  Status Launch();
+  Status CaptureGraph();
+  Status Poison(int64_t set);
+
+  const int gpu_;
+  const uint64_t seed_;
+  const bool has_cache_;  // Whether the benchmark has a parameter "cache".
+  const bool cold_;
+  const bool zeros_;
+  const bool graph_mode_;
+  GpuDevice device_;
+  CudaStream stream_;
+  std::vector<int64_t> offsets_;  // Of the arrays, from a set's begin.
+  int64_t set_bytes_ = 0;
+  DeviceBuffer memory_;
+  Rotation rotation_;
+  EventTimer timer_;
+  int64_t launches_ = 1;  // Iterations of a launch.
+  CudaGraph captured_;    // Before memory_ goes, it is never launched again.
+};
+
+// Makes a case of type T (constructed from the context) and prepares it.
+template <typename T>
+Result<std::unique_ptr<Case>> PrepareGpuCase(const RunContext& context) {
+  auto prepared = std::make_unique<T>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
+
+}  // namespace assay

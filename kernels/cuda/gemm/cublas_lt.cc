@@ -1,0 +1,66 @@
+#include "kernels/cuda/gemm/cublas_lt.h"
+
+#include "kernels/benchmark.h"
+#include "common/call_site.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/toolkit_library.h"
+
+namespace assay {
+namespace {
+
+Result<CublasLt> Load() {
+  ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
+                         OpenToolkitLibrary("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR)));
+  CublasLt lt;
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtGetVersion", &lt.get_version));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtGetStatusName", &lt.get_status_name));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtCreate", &lt.create));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtDestroy", &lt.destroy));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmul", &lt.matmul));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulAlgoGetHeuristic", &lt.algo_get_heuristic));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulDescCreate", &lt.matmul_desc_create));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulDescDestroy", &lt.matmul_desc_destroy));
+  ASSAY_RETURN_IF_ERROR(
+      library.Load("cublasLtMatmulDescSetAttribute", &lt.matmul_desc_set_attribute));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatrixLayoutCreate", &lt.matrix_layout_create));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatrixLayoutDestroy", &lt.matrix_layout_destroy));
+  ASSAY_RETURN_IF_ERROR(
+      library.Load("cublasLtMatrixLayoutSetAttribute", &lt.matrix_layout_set_attribute));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulPreferenceCreate", &lt.preference_create));
+  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulPreferenceDestroy", &lt.preference_destroy));
+  ASSAY_RETURN_IF_ERROR(
+      library.Load("cublasLtMatmulPreferenceSetAttribute", &lt.preference_set_attribute));
+  return lt;
+}
+
+}  // namespace
+
+Result<const CublasLt*> LoadCublasLt() {
+  static const Result<CublasLt> loaded = Load();
+  if (!loaded.ok()) return loaded.status();
+  return &*loaded;
+}
+
+std::string WhyNoCublasLt() {
+  if (std::string why = WhyNoGpu(); !why.empty()) return why;
+  const Result<const CublasLt*> lt = LoadCublasLt();
+  return lt.ok() ? "" : lt.status().message();
+}
+
+Result<std::string> CublasLtVersion() {
+  ASSAY_ASSIGN_OR_RETURN(const CublasLt* lt, LoadCublasLt());
+  const size_t version = lt->get_version();  // As CUBLAS_VERSION: 130102 is 13.1.2.
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
+                    const char* file, int line) {
+  if (status == CUBLAS_STATUS_SUCCESS) return Status::Ok();
+  std::string message = std::string(lt.get_status_name(status)) + " from cublasLt " +
+                        CallSite(expression, file, line);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return Unsupported(std::move(message));
+  return Internal(std::move(message), "CUBLAS_ERROR");
+}
+
+}  // namespace assay

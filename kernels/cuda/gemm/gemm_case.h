@@ -1,0 +1,61 @@
+// One matrix multiplication as a case: what `gemm` and `sustained` have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/gemm/gemm_data.h"
+#include "kernels/cuda/gemm/gemm_shape.h"
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/gemm/lt_gemm.h"
+
+namespace assay {
+
+// The parameter "dtype" of every type that cuBLASLt multiplies; bf16 by default.
+ParameterSpec GemmDtypeParameter();
+
+// Of n and k: what the 8-bit types of "dtype" ask for, whole 16 or 4 elements in a row.
+MultipleOf GemmMultiple();
+
+// The words of the fp8 types, and of all that multiply 8-bit numbers.
+std::vector<std::string> Fp8Words();
+std::vector<std::string> ByteWords();
+
+// The type that a word of GemmDtypeParameter names.
+GemmType GemmTypeOf(const std::string& dtype);
+
+// FLOPs, bytes, the column of the peak and the launch of one multiplication, of which
+// `parameters` say whether it is from a graph.
+Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
+
+// A, B and D in each set of the rotation, multiplied by a tuned LtGemm.
+class GemmCase : public GpuCase {
+ public:
+  GemmCase(const RunContext& context, const GemmShape& shape) : GpuCase(context), shape_(shape) {}
+
+  void AdjustRule(MeasureRule* rule) const override;
+
+ protected:
+  Status SetUp() override;
+  Status Enqueue(int64_t set) override;
+  OutputRange Output(int64_t set) override;
+  Result<Verdict> Check(int64_t set) override;
+
+  const GemmShape& shape() const { return shape_; }
+  // True if SetUp has just kept the GPU busy to compare algorithms.
+  bool tuned_now() const { return tuned_now_; }
+
+ private:
+  GemmOperands OperandsOf(int64_t set) const;
+  GemmInputs Inputs() const;
+
+  const GemmShape shape_;
+  std::unique_ptr<LtGemm> gemm_;
+  bool tuned_now_ = false;
+  int a_ = 0;  // Numbers of the arrays.
+  int b_ = 0;
+  int d_ = 0;
+};
+
+}  // namespace assay

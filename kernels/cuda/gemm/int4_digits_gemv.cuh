@@ -1,0 +1,285 @@
+// y = x W for one or two rows of x and W in 4-bit integers of which 128 neighbours share a
+// scale, packed as int4_layout.h says, on the integer tensor cores.
+//
+// At so few rows it is the instructions, and the power that they take, that hold the memory
+// up. So W's nibbles stay integers: three instructions make eight bytes of them, where eight
+// bf16 take seven, and the tensor cores multiply twice as many bytes at once. x becomes bytes
+// instead, once a block:
+// - With the largest of a unit's 128 neighbours below 2^e, x = 2^(e - 21) q, q rounded to an
+//   integer. That is off by 2^-21 of the largest at most.
+// - q = 2^16 d0 + 2^8 d1 + d2, signed bytes. These digits of a row are three columns of the
+//   matrix of x, of which the tensor cores take eight.
+// The sums of products are exact; a unit's are scaled in fp32. NaN or infinity in x gives NaN, and
+// so may magnitudes from 2^120 on, whose sum overflows; units that are below 2^-105 lose bits.
+// int4_gemm's x has neither (FillInt4Inputs): magnitudes are 0 or from 2^-16 to 3.47.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cuda/frame/dependent_launch.cuh"
+#include "kernels/cuda/frame/element.cuh"
+#include "kernels/cuda/gemm/int4_gemv.cuh"
+#include "kernels/cuda/frame/tensor_core.cuh"
+
+namespace assay {
+
+inline constexpr int kInt4DigitRows = 2;     // Of x, at most.
+inline constexpr int kInt4DigitGroup = 128;  // That shares a scale: a unit.
+inline constexpr int kInt4DigitWarps = 16;   // Of a block.
+inline constexpr int kInt4Digits = 3;
+
+// Bytes from one digit of a row to the next in shared memory: what neighbouring columns
+// give the tensor cores lies in different banks.
+__host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
+
+// The rows' digits, their units' factors, and the warps' sums.
+inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
+  const auto units = static_cast<int>((k + 127) / 128);
+  return m * (kInt4Digits * Int4DigitPitch(units) + units * 16 +
+              kInt4DigitWarps * kInt4GemvColumns * 4);
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+// The bits of fp32's 1.5 * 2^23, to which an integer of up to 22 bits adds up as they are.
+inline constexpr uint32_t kIntegerBits = 0x4b400000;
+inline constexpr float kIntegerBias = 12582912;
+
+template <typename To, typename From>
+__host__ __device__ To BitsAs(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+
+// Four of the bytes of a (0 to 3) and b (4 to 7), the lowest by the lowest digit of `selector`.
+__host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
+#ifdef __CUDA_ARCH__
+  return __byte_perm(a, b, selector);
+#else
+  const uint64_t both = uint64_t{b} << 32 | a;
+  uint32_t selected = 0;
+  for (int i = 0; i < 4; ++i) {
+    selected |= static_cast<uint32_t>(both >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  }
+  return selected;
+#endif
+}
+
+// A unit's factor, 2^(e - 21), and its inverse.
+struct Int4UnitScale {
+  float factor;
+  float inverse;
+};
+
+// `largest`: of the unit's magnitudes, NaN if one is.
+__host__ __device__ inline Int4UnitScale ScaleOfUnit(float largest) {
+  constexpr uint32_t kLeast = 21;  // Below it the factor is no normal number.
+  const uint32_t found = BitsAs<uint32_t>(largest) >> 23;
+  const uint32_t exponent = found < kLeast ? kLeast : found;  // Biased by 127: e + 126.
+  const uint32_t factor = found == 255 ? 0x7fc00000 : (exponent - 20) << 23;
+  return {BitsAs<float>(factor), BitsAs<float>((274 - exponent) << 23)};
+}
+
+// Of an element: the lower 24 bits are those of q + 2^22 + 128 * 2^8 + 128.
+__host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
+  return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
+}
+
+// The bytes of four elements' digits, of their DigitBits, in the order of a word's nibbles:
+// elements 0, 2, 1, 3.
+__host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
+                                             uint32_t (&digits)[kInt4Digits]) {
+  const uint32_t even = SelectBytes(bits[0], bits[2], 0x5140);
+  const uint32_t odd = SelectBytes(bits[1], bits[3], 0x5140);
+  const uint32_t even_high = SelectBytes(bits[0], bits[2], 0x0062);
+  const uint32_t odd_high = SelectBytes(bits[1], bits[3], 0x0062);
+  digits[0] = (SelectBytes(even_high, odd_high, 0x5410) + 0x40404040U) ^ 0x80808080U;
+  digits[1] = SelectBytes(even, odd, 0x7632) ^ 0x80808080U;
+  digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
+}
+
+// Turns x into digits in shared memory, zeros beyond k; 16 threads share a unit. Of a unit
+// and digit, 8 bytes for each [lane % 4][half of a chunk] follow each other. Of a unit and
+// row: {factor, sum}, {factor, 0}, the sum in units of d0.
+template <typename T>
+__device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
+  using Pair = typename Int4Magic<T>::Pair;
+  constexpr unsigned kWarp = 0xffffffff;
+  const int pitch = Int4DigitPitch(arguments.units);
+  const int vectors = arguments.k / 8;
+  const int staged = arguments.units * 16;
+  for (int row = 0; row < arguments.m; ++row) {
+    const auto* const from = reinterpret_cast<const uint4*>(arguments.x) + row * vectors;
+    // By whole warps, for the shuffles.
+    for (int i = threadIdx.x; i < (staged + 31) / 32 * 32; i += static_cast<int>(blockDim.x)) {
+      const uint4 vector = i < vectors ? from[i] : make_uint4(0, 0, 0, 0);
+      Pair pairs[4];
+      memcpy(pairs, &vector, sizeof pairs);
+      Pair most = __hmax2_nan(__hmax2_nan(__habs2(pairs[0]), __habs2(pairs[1])),
+                              __hmax2_nan(__habs2(pairs[2]), __habs2(pairs[3])));
+      most = __hmax2_nan(most, __lowhigh2highlow(most));
+#pragma unroll
+      for (int step = 1; step < 16; step *= 2) {
+        most = __hmax2_nan(most, __shfl_xor_sync(kWarp, most, step));
+      }
+      const Int4UnitScale scale = ScaleOfUnit(static_cast<float>(most.x));
+      float sum = 0;
+      uint32_t bits[2][4];
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const auto x = static_cast<float>(j % 2 == 0 ? pairs[j / 2].x : pairs[j / 2].y);
+        sum += x;
+        bits[j / 4][j % 4] = DigitBits(x, scale.inverse);
+      }
+#pragma unroll
+      for (int step = 1; step < 16; step *= 2) sum += __shfl_xor_sync(kWarp, sum, step);
+      if (i >= staged) continue;
+      uint32_t digits[2][kInt4Digits];
+      GatherDigits(bits[0], digits[0]);
+      GatherDigits(bits[1], digits[1]);
+      char* const to =
+          shared + row * kInt4Digits * pitch + i / 16 * 128 + i % 4 * 32 + i / 4 % 4 * 8;
+#pragma unroll
+      for (int digit = 0; digit < kInt4Digits; ++digit) {
+        *reinterpret_cast<uint2*>(to + digit * pitch) =
+            make_uint2(digits[0][digit], digits[1][digit]);
+      }
+      if (i % 16 == 0) {
+        factors[i / 16 * arguments.m + row] =
+            make_float4(scale.factor, sum * scale.inverse * 0x1p-16F, scale.factor, 0);
+      }
+    }
+  }
+}
+
+// Adds a unit's products to the sums of two tiles. `digits`: of the column of x that the lane
+// gives. `factor`: of the row of the two columns that it receives; y is 0 but for d0's.
+template <typename T>
+__device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
+                               float (&sum)[2][4]) {
+  constexpr uint32_t kNibbles = 0x0f0f0f0f;
+#pragma unroll
+  for (int tile = 0; tile < 2; ++tile) {
+    uint32_t products[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
+#pragma unroll
+    for (int chunk = 0; chunk < 2; ++chunk) {
+      const uint4 words = unit.values[tile * 2 + chunk];
+      const uint32_t first[4] = {words.x & kNibbles, words.x >> 4 & kNibbles, words.y & kNibbles,
+                                 words.y >> 4 & kNibbles};
+      const uint32_t second[4] = {words.z & kNibbles, words.z >> 4 & kNibbles, words.w & kNibbles,
+                                  words.w >> 4 & kNibbles};
+      MultiplyBytes(products, first, digits[chunk].x, digits[chunk].y);
+      MultiplyBytes(products, second, digits[chunk].z, digits[chunk].w);
+    }
+    Int4Scale<T> stored[2];
+    memcpy(stored, &unit.scales[tile], sizeof stored);
+#pragma unroll
+    for (int column = 0; column < 2; ++column) {
+      const float scale = static_cast<float>(stored[column].scale) * factor.x;
+      const float even = __uint_as_float(products[column * 2]) - kIntegerBias;
+      const float odd = __uint_as_float(products[column * 2 + 1]) - kIntegerBias;
+      sum[tile][column * 2] += scale * (even - static_cast<float>(stored[column].zero) * factor.y);
+      sum[tile][column * 2 + 1] += scale * odd;
+    }
+  }
+}
+
+#endif
+
+// Grid: a block for 32 * `pairs` columns; kInt4DigitWarps / `pairs` warps share the units of
+// each 32, and every lane has up to three of them on their way.
+template <typename T, int pairs>
+__global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
+    Int4DigitsGemvKernel(Int4GemvArguments<T> arguments) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  constexpr int kDepth = 3;
+  constexpr int kWarps = kInt4DigitWarps / pairs;
+  extern __shared__ __align__(128) char shared[];
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32 % kWarps;
+  const int pair = threadIdx.x / 32 / kWarps;
+  const int m = arguments.m;
+  const int pitch = Int4DigitPitch(arguments.units);
+  auto* const factors = reinterpret_cast<float4*>(shared + m * kInt4Digits * pitch);
+  auto* const sums = reinterpret_cast<float*>(factors + arguments.units * m);
+  const int64_t strip = int64_t{blockIdx.x} * pairs + pair;
+  // None for warps beyond the last column.
+  const int units = strip * kInt4GemvColumns < arguments.n ? arguments.units : 0;
+  const int64_t first = strip * arguments.units + warp;
+  const uint4* values = arguments.values + first * 128 + lane;
+  const uint2* scales = arguments.scales + first * 16 + lane / 4;
+  int ahead = warp;  // The unit that is loaded next.
+  const auto advance = [&] {
+    values += kWarps * 128;
+    scales += kWarps * 16;
+    ahead += kWarps;
+  };
+  AllowNext();
+  Int4Unit<1> unit[kDepth];
+#pragma unroll
+  for (int i = 0; i < kDepth; ++i) {
+    if (ahead < units) LoadUnit<1>(values, scales, &unit[i]);
+    advance();
+  }
+  PrefetchX(arguments);
+  WaitForPrevious();
+  StageDigits<T>(arguments, shared, factors);
+  __syncthreads();
+  // The lane gives the tensor cores column lane / 4 of x, digit lane / 4 % 4 of row lane / 16,
+  // and receives columns lane % 4 * 2, an even digit, and the next.
+  const int row_given = lane / 16;
+  const int digit = lane / 4 % 4;
+  const bool gives = row_given < m && digit < kInt4Digits;
+  const char* x = shared + (row_given * kInt4Digits + digit) * pitch + warp * 128 + lane % 4 * 32;
+  const int row = lane % 4 / 2;
+  const bool leads = lane % 2 == 0;  // Digits 0 and 1; else 2.
+  const float2* factor =
+      reinterpret_cast<const float2*>(factors) + warp * m * 2 + (row < m ? row * 2 : 0) + lane % 2;
+  uint4 digits[2] = {};
+  float sum[2][4] = {};
+  for (int at = warp; at < units; at += kDepth * kWarps) {
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i) {
+      if (at + i * kWarps >= units) break;
+      if (gives) {
+        digits[0] = *reinterpret_cast<const uint4*>(x);
+        digits[1] = *reinterpret_cast<const uint4*>(x + 16);
+      }
+      MultiplyDigits<T>(unit[i], digits, *factor, sum);
+      x += kWarps * 128;
+      factor += kWarps * m * 2;
+      if (ahead < units) LoadUnit<1>(values, scales, &unit[i]);
+      advance();
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float even = sum[i / 2][i % 2 * 2];
+    const float odd = sum[i / 2][i % 2 * 2 + 1];
+    float total = leads ? 0x1p16F * even + 0x1p8F * odd : even;
+    total += __shfl_xor_sync(0xffffffff, total, 1);
+    if (leads && row < m) {
+      const int column = i / 2 * kGemvTile + i % 2 * 8 + lane / 4;
+      sums[((pair * kWarps + warp) * m + row) * kInt4GemvColumns + column] = total;
+    }
+  }
+  __syncthreads();
+  const int outputs = m * kInt4GemvColumns;  // Of a pair.
+  for (int output = threadIdx.x; output < pairs * outputs; output += 32 * kInt4DigitWarps) {
+    const int at = output % outputs;
+    const int64_t column =
+        (int64_t{blockIdx.x} * pairs + output / outputs) * kInt4GemvColumns + at % kInt4GemvColumns;
+    if (column >= arguments.n) continue;
+    float total = 0;
+#pragma unroll
+    for (int i = 0; i < kWarps; ++i) total += sums[(output / outputs * kWarps + i) * outputs + at];
+    arguments.y[int64_t{at / kInt4GemvColumns} * arguments.n + column] = Narrow<T>(total);
+  }
+#endif
+}
+
+}  // namespace assay

@@ -1,0 +1,280 @@
+#include "kernels/cuda/gemm/lt_gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "common/mutex.h"
+#include "kernels/benchmark.h"
+#include "kernels/cuda/frame/cuda_check.h"
+
+namespace assay {
+namespace {
+
+// cuBLAS's own default on Hopper is 32 MiB; twice that leaves no algorithm out.
+constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
+constexpr int kMaxAlgorithms = 64;
+
+// Tuning, in seconds: load before anything is compared, one algorithm's first timing and
+// the bound on all of these. After a rest an H200 exceeds its power limit for 0.2 s, and
+// falls below its settled clocks by a sixth for a moment before 1 s.
+constexpr double kWarmupSeconds = 1.0;
+constexpr double kSprintSeconds = 0.02;
+constexpr double kSprintBudgetSeconds = 1.0;
+// Multiplications that never reach the power limit need this part of the warm-up and of the turns.
+constexpr double kBriefWarmup = 0.1;
+constexpr double kBriefTurns = 0.025;
+
+// What cuBLASLt is told of a GemmType.
+struct LtTypes {
+  cudaDataType_t a;
+  cudaDataType_t b;
+  cudaDataType_t d;
+  cublasComputeType_t compute;
+  cudaDataType_t scale;  // Of alpha and beta.
+};
+
+LtTypes TypesOf(GemmType type) {
+  switch (type) {
+    case GemmType::kFp64:
+      return {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    case GemmType::kBf16:
+      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kFp16:
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kFp8E4m3:
+      return {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kFp8E5m2:
+      return {CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    case GemmType::kInt8:
+      return {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I};
+    case GemmType::kTf32:
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    case GemmType::kFp32:
+      break;
+  }
+  return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+}
+
+// One and zero in whichever type alpha and beta have.
+struct Scalars {
+  double fp64[2] = {1, 0};
+  float fp32[2] = {1, 0};
+  int32_t int32[2] = {1, 0};
+
+  const void* Get(cudaDataType_t type, int index) const {
+    if (type == CUDA_R_64F) return &fp64[index];
+    if (type == CUDA_R_32I) return &int32[index];
+    return &fp32[index];
+  }
+};
+constexpr Scalars kScalars;
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The bound is of products so short that no turn of theirs is long.
+int64_t IterationsIn(double seconds, double one) {
+  return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 50000);
+}
+
+// What this process has tuned. Thread-safe; lives as long as the program.
+class TunedAlgorithms {
+ public:
+  using Key =
+      std::tuple<int, GemmType, int64_t, int64_t, int64_t, int64_t, bool, bool, bool, std::string>;
+
+  static TunedAlgorithms& Instance() {
+    static TunedAlgorithms instance;
+    return instance;
+  }
+
+  // For the current GPU.
+  static Result<Key> KeyOf(const GemmShape& shape, const std::string& conditions) {
+    int gpu = 0;
+    ASSAY_CUDA(cudaGetDevice(&gpu));
+    return Key(gpu, shape.type, shape.m, shape.n, shape.k, shape.batch, shape.a_transposed,
+               shape.b_transposed, shape.fast_accumulation, conditions);
+  }
+
+  std::optional<cublasLtMatmulAlgo_t> Find(const Key& key) {
+    MutexLock lock(mutex_);
+    const auto found = algorithms_.find(key);
+    if (found == algorithms_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  void Put(const Key& key, const cublasLtMatmulAlgo_t& algorithm) {
+    MutexLock lock(mutex_);
+    algorithms_[key] = algorithm;
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<Key, cublasLtMatmulAlgo_t> algorithms_ ASSAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+LtGemm::~LtGemm() {
+  if (output_ != nullptr) lt_.matrix_layout_destroy(output_);
+  if (right_ != nullptr) lt_.matrix_layout_destroy(right_);
+  if (left_ != nullptr) lt_.matrix_layout_destroy(left_);
+  if (matmul_ != nullptr) lt_.matmul_desc_destroy(matmul_);
+  if (handle_ != nullptr) lt_.destroy(handle_);
+}
+
+Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
+  ASSAY_ASSIGN_OR_RETURN(const CublasLt* lt, LoadCublasLt());
+  std::unique_ptr<LtGemm> gemm(new LtGemm(*lt, shape));
+  ASSAY_ASSIGN_OR_RETURN(gemm->workspace_,
+                         DeviceBuffer::Allocate(kWorkspaceBytes, "the cuBLASLt workspace"));
+  ASSAY_CUBLAS(*lt, create(&gemm->handle_));
+  ASSAY_RETURN_IF_ERROR(gemm->Describe());
+  ASSAY_RETURN_IF_ERROR(gemm->FindAlgorithms());
+  return gemm;
+}
+
+// cuBLASLt is column-major, where a row-major matrix reads as its transpose: it
+// computes D' = op(B)' op(A)', an n x m matrix, from left operand B and right
+// operand A, neither of them transposed if they were not to begin with.
+Status LtGemm::Describe() {
+  const LtTypes types = TypesOf(shape_.type);
+  ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));
+  const cublasOperation_t left_op = shape_.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t right_op = shape_.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  ASSAY_CUBLAS(lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_TRANSA, &left_op,
+                                              sizeof left_op));
+  ASSAY_CUBLAS(lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_TRANSB, &right_op,
+                                              sizeof right_op));
+  const int8_t fast = shape_.fast_accumulation ? 1 : 0;
+  ASSAY_CUBLAS(
+      lt_, matmul_desc_set_attribute(matmul_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
+  const auto [m, n, k] = std::tuple(shape_.m, shape_.n, shape_.k);
+  const bool left_t = shape_.b_transposed;
+  const bool right_t = shape_.a_transposed;
+  ASSAY_RETURN_IF_ERROR(DescribeMatrix(types.b, left_t ? k : n, left_t ? n : k, &left_));
+  ASSAY_RETURN_IF_ERROR(DescribeMatrix(types.a, right_t ? m : k, right_t ? k : m, &right_));
+  return DescribeMatrix(types.d, n, m, &output_);
+}
+
+Status LtGemm::DescribeMatrix(cudaDataType_t type, int64_t rows, int64_t columns,
+                              cublasLtMatrixLayout_t* layout) {
+  ASSAY_CUBLAS(lt_, matrix_layout_create(layout, type, static_cast<uint64_t>(rows),
+                                         static_cast<uint64_t>(columns), rows));
+  if (shape_.batch == 1) return Status::Ok();
+  const auto count = static_cast<int32_t>(shape_.batch);
+  const int64_t stride = rows * columns;
+  ASSAY_CUBLAS(lt_, matrix_layout_set_attribute(*layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                                sizeof count));
+  ASSAY_CUBLAS(lt_,
+               matrix_layout_set_attribute(*layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                           &stride, sizeof stride));
+  return Status::Ok();
+}
+
+Status LtGemm::FindAlgorithms() {
+  cublasLtMatmulPreference_t preference = nullptr;
+  ASSAY_CUBLAS(lt_, preference_create(&preference));
+  const auto workspace = static_cast<size_t>(kWorkspaceBytes);
+  std::array<cublasLtMatmulHeuristicResult_t, kMaxAlgorithms> results{};
+  int found = 0;
+  cublasStatus_t status = lt_.preference_set_attribute(
+      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace);
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    status = lt_.algo_get_heuristic(handle_, matmul_, left_, right_, output_, output_, preference,
+                                    kMaxAlgorithms, results.data(), &found);
+  }
+  lt_.preference_destroy(preference);
+  ASSAY_RETURN_IF_ERROR(CublasStatus(lt_, status, "algo_get_heuristic", __FILE__, __LINE__));
+  for (int i = 0; i < found; ++i) {
+    const cublasLtMatmulHeuristicResult_t& result = results[static_cast<size_t>(i)];
+    if (result.state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back(result.algo);
+  }
+  if (algorithms_.empty()) {
+    return Unsupported("cuBLASLt has no algorithm for this shape and type on this GPU");
+  }
+  return Status::Ok();
+}
+
+Status LtGemm::Enqueue(const GemmOperands& operands, cudaStream_t stream) {
+  const cudaDataType_t scale = TypesOf(shape_.type).scale;
+  ASSAY_CUBLAS(lt_, matmul(handle_, matmul_, kScalars.Get(scale, 0), operands.b, left_, operands.a,
+                           right_, kScalars.Get(scale, 1), operands.d, output_, operands.d, output_,
+                           &algorithms_[chosen_], workspace_.data(), kWorkspaceBytes, stream));
+  return Status::Ok();
+}
+
+Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
+                                  cudaStream_t stream) {
+  std::vector<double> seconds;
+  ASSAY_RETURN_IF_ERROR(timer_.Time(
+      stream, 1, iterations, [&] { return Enqueue(next(), stream); }, &seconds));
+  return seconds.front();
+}
+
+// Every algorithm once, in the heuristics' order (most promising first), as far as
+// the time reaches. One that fails to start is left out.
+Result<std::vector<Entrant>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
+                                            cudaStream_t stream) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Entrant> timed;
+  for (chosen_ = 0; chosen_ < algorithms_.size(); ++chosen_) {
+    const Result<double> first = TimeChosen(1, next, stream);
+    if (!first.ok()) {
+      if (cudaStreamSynchronize(stream) != cudaSuccess) return first.status();
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const double seconds,
+                           TimeChosen(IterationsIn(kSprintSeconds, *first), next, stream));
+    timed.push_back({chosen_, seconds});
+    if (SecondsSince(begin) > kSprintBudgetSeconds) break;
+  }
+  chosen_ = 0;
+  if (timed.empty()) return Unsupported("none of cuBLASLt's algorithms runs on this GPU");
+  return timed;
+}
+
+Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t stream) {
+  const bool sustained = shape_.IsSustained();
+  const double warmup = sustained ? kWarmupSeconds : kBriefWarmup * kWarmupSeconds;
+  ASSAY_ASSIGN_OR_RETURN(const double first, TimeChosen(1, next, stream));
+  const auto begin = std::chrono::steady_clock::now();
+  while (SecondsSince(begin) < warmup) {
+    ASSAY_RETURN_IF_ERROR(TimeChosen(IterationsIn(warmup / 8, first), next, stream).status());
+  }
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<Entrant> timed, Sprint(next, stream));
+  ContestRule rule;
+  if (!sustained) {
+    rule.follow_seconds *= kBriefTurns;
+    rule.timed_seconds *= kBriefTurns;
+  }
+  const auto turn = [&](const Entrant& entrant, const ContestRule& of) -> Result<double> {
+    chosen_ = entrant.way;
+    const int64_t following = IterationsIn(of.follow_seconds, entrant.seconds);
+    ASSAY_RETURN_IF_ERROR(TimeChosen(following, next, stream).status());
+    return TimeChosen(IterationsIn(of.timed_seconds, entrant.seconds), next, stream);
+  };
+  ASSAY_ASSIGN_OR_RETURN(chosen_, FastestWay(timed, rule, turn));
+  return Status::Ok();
+}
+
+Result<bool> LtGemm::Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
+                          cudaStream_t stream) {
+  ASSAY_ASSIGN_OR_RETURN(const auto key, TunedAlgorithms::KeyOf(shape_, conditions));
+  if (const auto known = TunedAlgorithms::Instance().Find(key)) {
+    algorithms_ = {*known};
+    chosen_ = 0;
+    return false;
+  }
+  ASSAY_RETURN_IF_ERROR(Compete(next, stream));
+  TunedAlgorithms::Instance().Put(key, algorithms_[chosen_]);
+  return true;
+}
+
+}  // namespace assay

@@ -1,0 +1,342 @@
+// gemv: y = x W' for a few rows of x, as in the decode step of a language model: every
+// weight is read once and used m times, so that the memory is what counts.
+//
+// Several rows of bf16 or fp16 go through the tensor cores, on Hopper by wgmma
+// (gemv_wgmma.cuh), else by mma.sync (gemv_kernel.cuh); a single one, fp32, and rows that do
+// not begin at 16-byte boundaries, through fused multiply-adds.
+//
+// On Hopper iterations overlap as layers of a model do: a kernel loads its first weights,
+// which none writes, while the one before it ends, and waits for that end before it reads
+// x or writes y.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/frame/dependent_launch.cuh"
+#include "kernels/cuda/frame/element.cuh"
+#include "kernels/cuda/gemm/gemm_data.h"
+#include "kernels/cuda/gemm/gemm_values.cuh"
+#include "kernels/cuda/gemv/gemv_launch.cuh"
+#include "kernels/cuda/gemv/gemv_weights.cuh"
+#include "kernels/cuda/gemv/gemv_wgmma_launch.cuh"
+#include "kernels/cuda/frame/gpu_case.h"
+
+namespace assay {
+namespace {
+
+constexpr int kMaxRows = 128;
+// Of the multiply-add kernel: a block's threads share kStripRows rows of W and split k.
+constexpr int kThreads = 128;
+constexpr int kStripRows = 4;
+// Blocks that a multiprocessor should hold, so that enough of W is on its way.
+constexpr int kResident = 4;
+
+template <typename T, int length>
+struct Vector {
+  T element[length];
+};
+// A vector as it is loaded. Elements are taken out of it where they are used: on its own, one
+// of 16 bits occupies a whole register, and fewer blocks would be resident.
+template <typename T, int length>
+using Packed =
+    std::conditional_t<sizeof(T) * length == 16, uint4,
+                       std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
+
+// Vector at `from` + `at`, zeros from `end` on. `once`: its lines leave the caches before
+// others.
+template <typename T, int length, bool once>
+__device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
+  if (at >= end) return {};
+  const auto* packed = reinterpret_cast<const Packed<T, length>*>(from + at);
+  return once ? __ldcs(packed) : *packed;
+}
+
+template <typename T, int length>
+__device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
+  Vector<T, length> vector;
+  memcpy(&vector, &packed, sizeof vector);
+  return vector;
+}
+
+// Block b: x rows of block b % row_blocks, so that blocks that are resident together
+// share W in the L2 cache; strip b / row_blocks of W. `length` elements a load. A thread
+// loads `ahead` vectors of each row of W before it needs the first.
+template <typename T, int length, int rows, int ahead>
+__global__ void __launch_bounds__(kThreads, kResident)
+    FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
+                  int64_t row_blocks) {
+  constexpr int kStep = kThreads * length;
+  const int64_t row0 = blockIdx.x % row_blocks * rows;
+  const int64_t column0 = blockIdx.x / row_blocks * kStripRows;
+  float sum[rows][kStripRows] = {};
+  // Rows beyond the last are computed like the last, and not stored.
+  const T* x_row[rows];
+  const T* w_row[kStripRows];
+#pragma unroll
+  for (int i = 0; i < rows; ++i) x_row[i] = x + min(row0 + i, m - 1) * k;
+#pragma unroll
+  for (int j = 0; j < kStripRows; ++j) w_row[j] = w + min(column0 + j, n - 1) * k;
+  AllowNext();
+  bool waited = false;
+  for (int64_t at = int64_t{threadIdx.x} * length; at < k; at += ahead * kStep) {
+    Packed<T, length> weights[ahead][kStripRows];
+#pragma unroll
+    for (int step = 0; step < ahead; ++step) {
+#pragma unroll
+      for (int j = 0; j < kStripRows; ++j) {
+        weights[step][j] = LoadVector<T, length, rows == 1>(w_row[j], at + step * kStep, k);
+      }
+    }
+    if (!waited) WaitForPrevious();
+    waited = true;
+#pragma unroll
+    for (int step = 0; step < ahead; ++step) {
+#pragma unroll
+      for (int i = 0; i < rows; ++i) {
+        const Vector<T, length> values =
+            Unpack<T, length>(LoadVector<T, length, false>(x_row[i], at + step * kStep, k));
+#pragma unroll
+        for (int j = 0; j < kStripRows; ++j) {
+          const Vector<T, length> w_values = Unpack<T, length>(weights[step][j]);
+#pragma unroll
+          for (int e = 0; e < length; ++e) {
+            sum[i][j] +=
+                static_cast<float>(values.element[e]) * static_cast<float>(w_values.element[e]);
+          }
+        }
+      }
+    }
+  }
+  if (!waited) WaitForPrevious();
+  __shared__ float sums[kThreads / 32][rows * kStripRows];
+#pragma unroll
+  for (int i = 0; i < rows; ++i) {
+#pragma unroll
+    for (int j = 0; j < kStripRows; ++j) {
+      for (int offset = 16; offset > 0; offset /= 2) {
+        sum[i][j] += __shfl_down_sync(0xffffffff, sum[i][j], offset);
+      }
+      if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32][i * kStripRows + j] = sum[i][j];
+    }
+  }
+  __syncthreads();
+  const int64_t row = row0 + threadIdx.x / kStripRows;
+  const int64_t column = column0 + threadIdx.x % kStripRows;
+  if (threadIdx.x >= rows * kStripRows || row >= m || column >= n) return;
+  float total = 0;
+  for (int warp = 0; warp < kThreads / 32; ++warp) total += sums[warp][threadIdx.x];
+  y[row * n + column] = Narrow<T>(total);
+}
+
+template <typename T, int length>
+Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, bool overlap,
+                 cudaStream_t stream) {
+  const auto launch = [&](auto rows, auto ahead) {
+    constexpr int kRows = decltype(rows)::value;
+    const int64_t row_blocks = (shape.m + kRows - 1) / kRows;
+    const int64_t strips = (shape.n + kStripRows - 1) / kStripRows;
+    return LaunchOverlapping(FmaGemvKernel<T, length, kRows, decltype(ahead)::value>,
+                             dim3(static_cast<unsigned>(row_blocks * strips)), kThreads, 0, overlap,
+                             stream, x, w, y, shape.m, shape.n, shape.k, row_blocks);
+  };
+  if (shape.m == 1)
+    return launch(std::integral_constant<int, 1>(), std::integral_constant<int, 4>());
+  if (shape.m <= 4)
+    return launch(std::integral_constant<int, 4>(), std::integral_constant<int, 2>());
+  return launch(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
+}
+
+// Device memory of one rotation set. Not owned.
+template <typename T>
+struct GemvOperands {
+  const T* x;
+  const T* w;
+  T* y;
+};
+
+// Enqueues the product of a rotation set.
+using Multiply = std::function<Status(int64_t set, cudaStream_t)>;
+
+template <typename T>
+Multiply FmaProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                    const GpuDevice& device) {
+  const bool overlap = device.compute_major >= 9;
+  return [=](int64_t set, cudaStream_t stream) {
+    constexpr int kLength = 16 / sizeof(T);
+    const GemvOperands<T>& of = sets[static_cast<size_t>(set)];
+    return shape.k % kLength == 0 ? LaunchFma<T, kLength>(of.x, of.w, of.y, shape, overlap, stream)
+                                  : LaunchFma<T, 1>(of.x, of.w, of.y, shape, overlap, stream);
+  };
+}
+
+template <typename T>
+Result<Multiply> TiledProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                              const GpuDevice& device) {
+  using Launcher = GemvLauncher<DenseWeights<T>, T>;
+  const auto make = [&](auto kind) {
+    return Launcher::template Tiled<decltype(kind)>(shape.m, shape.n, shape.k, device);
+  };
+  ASSAY_ASSIGN_OR_RETURN(Launcher made, shape.m <= 8    ? make(GemvShape<1, 1, 1, 8, 4, false>())
+                                        : shape.m <= 16 ? make(GemvShape<2, 1, 4, 2, 4, true>())
+                                        : shape.m <= 32 ? make(GemvShape<4, 1, 4, 2, 4, true>())
+                                        : shape.m <= 64 ? make(GemvShape<8, 1, 8, 1, 4, true>())
+                                                        : make(GemvShape<16, 1, 8, 1, 4, true>()));
+  const auto launcher = std::make_shared<Launcher>(std::move(made));
+  return Multiply([=](int64_t set, cudaStream_t stream) {
+    const GemvOperands<T>& of = sets[static_cast<size_t>(set)];
+    return launcher->Launch({of.w, shape.n, shape.k}, of.x, of.y, stream);
+  });
+}
+
+template <typename T>
+Result<Multiply> WgmmaProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                              const GpuDevice& device) {
+  ASSAY_ASSIGN_OR_RETURN(WgmmaGemv<T> made, WgmmaGemv<T>::Create(shape, device));
+  const auto gemv = std::make_shared<WgmmaGemv<T>>(std::move(made));
+  for (const GemvOperands<T>& of : sets) {
+    ASSAY_RETURN_IF_ERROR(gemv->AddSet(of.x, of.w, of.y));
+  }
+  return Multiply([gemv](int64_t set, cudaStream_t stream) { return gemv->Launch(set, stream); });
+}
+
+template <typename T>
+Result<Multiply> MakeProduct(const GemmShape& shape, const std::vector<GemvOperands<T>>& sets,
+                             const GpuDevice& device) {
+  if constexpr (sizeof(T) == 2) {
+    if (shape.m > 1 && shape.k % 8 == 0) {
+      if (device.compute_major == 9) return WgmmaProduct(shape, sets, device);
+      if (device.compute_major >= 8) return TiledProduct(shape, sets, device);
+    }
+  }
+  return FmaProduct(shape, sets, device);
+}
+
+GemmShape ShapeOf(const ParameterMap& parameters) {
+  GemmShape shape;
+  const std::string& dtype = Word(parameters, "dtype");
+  shape.type = dtype == "fp32"   ? GemmType::kFp32
+               : dtype == "fp16" ? GemmType::kFp16
+                                 : GemmType::kBf16;
+  shape.m = Integer(parameters, "m");
+  shape.n = Integer(parameters, "n");
+  shape.k = Integer(parameters, "k");
+  shape.b_transposed = true;
+  return shape;
+}
+
+class GemvCase : public GpuCase {
+ public:
+  explicit GemvCase(const RunContext& context)
+      : GpuCase(context),
+        dtype_(Word(context.parameters, "dtype")),
+        shape_(ShapeOf(context.parameters)) {}
+
+ protected:
+  Status SetUp() override {
+    if (dtype_ == "bf16") {
+      ASSAY_RETURN_IF_ERROR(NeedCapability(device(), 8, 0, "bf16"));
+    }
+    x_ = AddArray(shape_.ABytes());
+    w_ = AddArray(shape_.BBytes());
+    y_ = AddArray(shape_.DBytes());
+    ASSAY_RETURN_IF_ERROR(AllocateSets("x, W and y of " + std::to_string(shape_.m) + " x " +
+                                           std::to_string(shape_.n) + " x " +
+                                           std::to_string(shape_.k),
+                                       4));
+    return WithElementType(dtype_, [this](auto tag) -> Status {
+      using T = typename decltype(tag)::Type;
+      std::vector<GemvOperands<T>> operands;
+      for (int64_t set = 0; set < sets(); ++set) {
+        const int64_t x_count = shape_.m * shape_.k;
+        const int64_t w_count = shape_.n * shape_.k;
+        ASSAY_RETURN_IF_ERROR(FillElements(Array<T>(set, x_), x_count, zeros(), seed(), kStreamA,
+                                           set * x_count, stream()));
+        ASSAY_RETURN_IF_ERROR(FillElements(Array<T>(set, w_), w_count, zeros(), seed(), kStreamB,
+                                           set * w_count, stream()));
+        operands.push_back({Array<T>(set, x_), Array<T>(set, w_), Array<T>(set, y_)});
+      }
+      ASSAY_ASSIGN_OR_RETURN(multiply_, MakeProduct(shape_, operands, device()));
+      return Status::Ok();
+    });
+  }
+
+  Status Enqueue(int64_t set) override { return multiply_(set, stream()); }
+
+  OutputRange Output(int64_t set) override { return {Array<void>(set, y_), shape_.DBytes()}; }
+
+  Result<Verdict> Check(int64_t set) override {
+    GemmInputs inputs;
+    inputs.seed = seed();
+    inputs.zeros = zeros();
+    inputs.stride_a = shape_.m * shape_.k;
+    inputs.stride_b = shape_.n * shape_.k;
+    return CheckGemm(shape_, inputs, set,
+                     {Array<void>(set, x_), Array<void>(set, w_), Array<void>(set, y_)}, stream());
+  }
+
+ private:
+  const std::string dtype_;
+  const GemmShape shape_;
+  int x_ = 0;
+  int w_ = 0;
+  int y_ = 0;
+  Multiply multiply_;
+};
+
+class Gemv : public Benchmark {
+ public:
+  Gemv() {
+    info_.name = "gemv";
+    info_.summary = "y = x W' for a few rows of x: reads every weight once";
+    info_.resource = Resource::kGpu;
+    info_.parameters = {
+        {"m", ParameterType::kInteger, "rows of x and y", "1", 1, kMaxRows, {}},
+        {"n", ParameterType::kInteger, "rows of W, columns of y", "8192", 1, 1 << 20, {}},
+        {"k", ParameterType::kInteger, "columns of x and of W", "8192", 1, 1 << 20, {}},
+        DtypeParameter({"bf16", "fp16", "fp32"}),
+        FillParameter(),
+        CacheParameter("one set of x, W and y"),
+        LaunchParameter()};
+    info_.selftest_parameters = {{"m", "5"}, {"n", "333"}, {"k", "1096"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes of weights, n k elements, a second", Quantity::kPayloadBytes, 1e-9},
+                     {"tflops", "TFLOP/s", Direction::kHigherIsBetter,
+                      "multiplications and additions a second", Quantity::kFlops, 1e-12},
+                     TimeMetric()};
+    info_.model =
+        "FLOPs = 2 m n k; bytes = (n k + m k + m n) x element size; "
+        "time = max(FLOPs / peak, bytes / read bandwidth) + 2.5 us (0.6 us in a graph)";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const GemmShape shape = ShapeOf(parameters);
+    Work work;
+    work.flops = shape.Flops();
+    work.peak = shape.type == GemmType::kFp32 ? "fp32" : "bf16";
+    work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
+    work.payload_bytes = static_cast<double>(shape.BBytes());
+    work.traffic = "read";
+    work.fixed_seconds = LaunchSeconds(parameters);
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return PrepareGpuCase<GemvCase>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewGemv() { return std::make_unique<Gemv>(); }
+
+}  // namespace assay

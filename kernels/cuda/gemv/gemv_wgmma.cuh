@@ -1,0 +1,224 @@
+// y = x W' for 2 to 128 rows of x on Hopper: wgmma takes 64 rows of W as its A and the rows
+// of x as columns of its B, both from shared memory, where the copy engine (TMA) puts them.
+// Weights pass through no register and no load instruction, which leaves the GPU's power to
+// its memory: sixteen rows by mma.sync reach the power limit of an H200 at 3.3 TB/s.
+//
+// A block takes a strip of 64 rows of W, or a part of it along k where strips are too few
+// for all SMs; the last part of a strip to end adds all of them in a fixed order. One block
+// fills an SM's shared memory with copies under way: on an H200 half of it, with the next
+// kernel's first copies in the other half, is 6% slower.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/frame/dependent_launch.cuh"
+#include "kernels/cuda/frame/element.cuh"
+#include "kernels/cuda/frame/hopper.cuh"
+#include "kernels/cuda/frame/wgmma.cuh"
+
+namespace assay {
+
+inline constexpr int kWgmmaGemvBox = 64;     // Of k: a row of 128 bytes, as the swizzle wants it.
+inline constexpr int kWgmmaGemvSlice = 128;  // Of k, what is copied at a time.
+inline constexpr int kWgmmaGemvRows = 64;    // Of W, a block: those of one wgmma.
+// A warpgroup multiplies; one warp more is the producer.
+inline constexpr int kWgmmaGemvConsumers = 128;
+inline constexpr int kWgmmaGemvThreads = kWgmmaGemvConsumers + 32;
+
+// What a launch works on. x is m x k, W n x k, y m x n, all row-major, on the device.
+template <typename T>
+struct WgmmaGemvArguments {
+  CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
+  CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
+  T* y;
+  // For more than one part: each part's sums of each strip, and a counter a strip, zero
+  // before the first launch; every launch leaves them zero.
+  float* partial;
+  unsigned* arrived;
+  int m;
+  int n;
+  int k;
+};
+
+// How a block works. columns: m rounded up to what wgmma multiplies with. There are as many
+// stages, of a slice each, as shared memory has room for.
+template <int columns>
+struct WgmmaGemvShape {
+  static constexpr int kColumns = columns;
+
+  static constexpr int kBox = kWgmmaGemvBox;
+  static constexpr int kRowBytes = 128;
+  static constexpr int kAtomBytes = 8 * kRowBytes;  // Of the swizzle.
+  static constexpr int kBoxes = kWgmmaGemvSlice / kBox;
+  static constexpr int kWBox = kWgmmaGemvRows * kRowBytes;
+  static constexpr int kXBox = columns * kRowBytes;
+  static constexpr int kStageBytes = kBoxes * (kWBox + kXBox);
+  static constexpr int kBarrierBytes = 2 * 8;  // A stage.
+  // Less than a block may have by what the kernel needs to align the ring, and for itself.
+  static constexpr int kMostBytes = 227 * 1024 - kAtomBytes - 64;
+  static constexpr int kStages = kMostBytes / (kStageBytes + kBarrierBytes);
+  static constexpr int kSharedBytes = kAtomBytes + kStages * (kStageBytes + kBarrierBytes);
+  static constexpr int kSums = columns / 2;  // A thread.
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// The ring of stages in shared memory: a slice of W and of x each.
+template <typename Shape>
+struct WgmmaGemvRing {
+  char* stages;
+  uint64_t* full;
+  uint64_t* empty;
+
+  __device__ explicit WgmmaGemvRing(char* shared) {
+    constexpr uintptr_t kAtom = Shape::kAtomBytes;
+    stages =
+        reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(shared) + kAtom - 1) / kAtom * kAtom);
+    full = reinterpret_cast<uint64_t*>(stages + Shape::kStages * Shape::kStageBytes);
+    empty = full + Shape::kStages;
+  }
+  __device__ char* W(int stage, int box) const {
+    return stages + stage * Shape::kStageBytes + box * Shape::kWBox;
+  }
+  __device__ char* X(int stage, int box) const {
+    return W(stage, Shape::kBoxes) + box * Shape::kXBox;
+  }
+};
+
+// One thread. Slices `begin` to `end`. No kernel writes weights, so the first are under way
+// before the previous kernel's end is waited for. What lies beyond x and W arrives as zeros.
+template <typename Shape, typename T>
+__device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
+                              const WgmmaGemvRing<Shape>& ring) {
+  const auto load_w = [&](int slice, int stage) {
+    hopper::ArriveExpect(&ring.full[stage], Shape::kStageBytes);
+#pragma unroll
+    for (int box = 0; box < Shape::kBoxes; ++box) {
+      hopper::LoadBoxOnce(ring.W(stage, box), &arguments.w,
+                          slice * kWgmmaGemvSlice + box * Shape::kBox, row0, &ring.full[stage]);
+    }
+  };
+  const auto load_x = [&](int slice, int stage) {
+#pragma unroll
+    for (int box = 0; box < Shape::kBoxes; ++box) {
+      hopper::LoadBox(ring.X(stage, box), &arguments.x, slice * kWgmmaGemvSlice + box * Shape::kBox,
+                      0, &ring.full[stage]);
+    }
+  };
+  const int first = min(Shape::kStages, end - begin);
+  for (int i = 0; i < first; ++i) load_w(begin + i, i);
+  WaitForPrevious();
+  for (int i = 0; i < first; ++i) load_x(begin + i, i);
+  for (int i = first; i < end - begin; ++i) {
+    const int stage = i % Shape::kStages;
+    hopper::WaitBarrier(&ring.empty[stage], (i / Shape::kStages - 1) % 2);
+    load_w(begin + i, stage);
+    load_x(begin + i, stage);
+  }
+}
+
+// The warpgroup.
+template <typename Shape, typename T>
+__device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
+                              float (&sums)[Shape::kSums]) {
+  for (int i = 0; i < slices; ++i) {
+    const int stage = i % Shape::kStages;
+    hopper::WaitBarrier(&ring.full[stage], i / Shape::kStages % 2);
+    hopper::MatrixFence();
+#pragma unroll
+    for (int box = 0; box < Shape::kBoxes; ++box) {
+      const uint64_t w = hopper::SwizzledOperand(ring.W(stage, box), 0, Shape::kAtomBytes);
+      const uint64_t x = hopper::SwizzledOperand(ring.X(stage, box), 0, Shape::kAtomBytes);
+#pragma unroll
+      for (int step = 0; step < Shape::kBox / 16; ++step) {
+        const int advance = step * 16 * int{sizeof(T)} / hopper::kDescriptorUnit;
+        hopper::MultiplyShared<T, hopper::kAlongK>(sums, w + advance, x + advance,
+                                                   i > 0 || box > 0 || step > 0);
+      }
+    }
+    hopper::MatrixCommit();
+    hopper::MatrixWait<0>();
+    if (threadIdx.x % 32 == 0) hopper::Arrive(&ring.empty[stage]);
+  }
+}
+
+// Exchanges a part's sums for those of all parts of the strip, in the last part to come
+// here; false in the others. Called by all consumers.
+template <typename Shape, typename T>
+__device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[Shape::kSums]) {
+  constexpr int kOfPart = Shape::kSums * kWgmmaGemvConsumers;
+  __shared__ bool last;
+  float* const strip = arguments.partial + int64_t{blockIdx.x} * gridDim.y * kOfPart + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < Shape::kSums; ++i) {
+    strip[blockIdx.y * kOfPart + i * kWgmmaGemvConsumers] = sums[i];
+  }
+  __threadfence();
+  hopper::SyncNamed(1, kWgmmaGemvConsumers);
+  if (threadIdx.x == 0) {
+    unsigned* const counter = arguments.arrived + blockIdx.x;
+    last = atomicAdd(counter, 1) == gridDim.y - 1;
+    if (last) *counter = 0;
+  }
+  hopper::SyncNamed(1, kWgmmaGemvConsumers);
+  if (!last) return false;
+  __threadfence();
+#pragma unroll
+  for (int i = 0; i < Shape::kSums; ++i) sums[i] = 0;
+  for (unsigned part = 0; part < gridDim.y; ++part) {
+#pragma unroll
+    for (int i = 0; i < Shape::kSums; ++i) {
+      sums[i] += __ldcg(strip + part * kOfPart + i * kWgmmaGemvConsumers);
+    }
+  }
+  return true;
+}
+
+#endif
+
+// Grid: x strips of kWgmmaGemvRows rows of W, y parts of k, none empty.
+template <typename Shape, typename T>
+__global__ void __launch_bounds__(kWgmmaGemvThreads)
+    WgmmaGemvKernel(const __grid_constant__ WgmmaGemvArguments<T> arguments) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ char shared[];
+  const WgmmaGemvRing<Shape> ring(shared);
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < Shape::kStages; ++stage) {
+      hopper::InitBarrier(&ring.full[stage], 1);
+      hopper::InitBarrier(&ring.empty[stage], kWgmmaGemvConsumers / 32);
+    }
+    hopper::FenceBarrierInit();
+  }
+  __syncthreads();
+  AllowNext();
+  const int row0 = static_cast<int>(blockIdx.x) * kWgmmaGemvRows;
+  const int slices = (arguments.k + kWgmmaGemvSlice - 1) / kWgmmaGemvSlice;
+  const auto begin = static_cast<int>(int64_t{slices} * blockIdx.y / gridDim.y);
+  const auto end = static_cast<int>(int64_t{slices} * (blockIdx.y + 1) / gridDim.y);
+  // The same in the whole warp, and known to be.
+  const int warp = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (warp == kWgmmaGemvConsumers / 32) {
+    if (lane == 0) ProduceSlices<Shape>(arguments, row0, begin, end, ring);
+    return;
+  }
+  // Before anything is written: the previous kernel may still use it.
+  WaitForPrevious();
+  float sums[Shape::kSums];
+  ConsumeSlices<Shape, T>(end - begin, ring, sums);
+  if (gridDim.y > 1 && !AddParts<Shape>(arguments, sums)) return;
+#pragma unroll
+  for (int i = 0; i < Shape::kSums; ++i) {
+    const int row = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    const int column = row0 + warp * 16 + lane / 4 + i / 2 % 2 * 8;
+    if (row < arguments.m && column < arguments.n) {
+      arguments.y[int64_t{row} * arguments.n + column] = Narrow<T>(sums[i]);
+    }
+  }
+#endif
+}
+
+}  // namespace assay

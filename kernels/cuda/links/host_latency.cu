@@ -1,0 +1,100 @@
+// host_latency: how long the GPU waits for a word of the host's memory.
+#include <utility>
+
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/links/host_memory.h"
+#include "kernels/cuda/links/link_chase.h"
+#include "kernels/numa.h"
+
+namespace assay {
+namespace {
+
+class HostLatencyCase : public Case {
+ public:
+  explicit HostLatencyCase(const RunContext& context)
+      : gpu_(context.gpu),
+        bytes_(Integer(context.parameters, "bytes")),
+        numa_(Word(context.parameters, "numa")),
+        seed_(context.seed) {}
+
+  Status Prepare() {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(host_, HostMemory::Allocate(bytes_, /*pinned=*/true, gpu_, numa_));
+    ASSAY_ASSIGN_OR_RETURN(chase_, LinkChase::Create(host_.data(), bytes_, seed_, stream_.get()));
+    return Status::Ok();
+  }
+
+  // The host's caches may have what the loads ask for.
+  Timing HowTimed() const override { return {"none", "random", "events"}; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
+
+  Result<Verdict> Verify() override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_RETURN_IF_ERROR(chase_->Poison());
+    ASSAY_RETURN_IF_ERROR(chase_->Enqueue());
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_RETURN_IF_ERROR(chase_->Poison());
+    return timer_.Time(
+        stream_.get(), samples, batch, [this] { return chase_->Enqueue(); }, seconds);
+  }
+
+  Result<Verdict> VerifyLast() override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_ASSIGN_OR_RETURN(Verdict verdict, chase_->Check());
+    verdict.reference += "; " + host_.Place();
+    return verdict;
+  }
+
+ private:
+  const int gpu_;
+  const int64_t bytes_;
+  const std::string numa_;
+  const uint64_t seed_;
+  CudaStream stream_;
+  HostMemory host_;
+  std::unique_ptr<LinkChase> chase_;
+  EventTimer timer_;
+};
+
+class HostLatency : public Benchmark {
+ public:
+  HostLatency() {
+    info_.name = "host_latency";
+    info_.summary = "latency of a load by the GPU from the host's memory";
+    info_.resource = Resource::kGpu;
+    info_.parameters = {NumaParameter(), ChaseBytesParameter("the host's pinned memory")};
+    info_.selftest_parameters = {{"bytes", "300032"}};
+    info_.metrics = ChaseMetrics();
+    info_.model =
+        "4096 dependent loads an iteration, from one thread: the link both ways, and the host's "
+        "cache or memory";
+    info_.prediction = "none: no spec sheet gives the latency of a load over the host's link";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap&, int) const override { return ChaseWork("pcie"); }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    auto prepared = std::make_unique<HostLatencyCase>(context);
+    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewHostLatency() { return std::make_unique<HostLatency>(); }
+
+}  // namespace assay

@@ -1,0 +1,352 @@
+// host_transfer: copies between host and GPU memory by the GPU's copy engines, one way or
+// both ways at once.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/frame/byte_pattern.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/links/host_memory.h"
+#include "kernels/cuda/links/transfer_ends.h"
+#include "kernels/numa.h"
+
+namespace assay {
+namespace {
+
+constexpr uint64_t kStreamToDevice = 1;
+constexpr uint64_t kStreamToHost = 2;
+
+// Up to this size one copy alone is timed, too.
+constexpr int64_t kLatencyBytes = int64_t{64} << 10;
+
+// One direction: its memory at both ends, its stream and its time.
+class Transfer {
+ public:
+  // `what` completes "cannot allocate ... for ...".
+  static Result<Transfer> Create(bool to_device, int64_t bytes, bool pinned,
+                                 const std::string& numa, uint64_t seed, int gpu) {
+    Transfer transfer;
+    transfer.to_device_ = to_device;
+    transfer.bytes_ = bytes;
+    transfer.pattern_ = {seed, to_device ? kStreamToDevice : kStreamToHost};
+    // Whole words: the pattern is made of them.
+    const int64_t room = (bytes + 7) / 8 * 8;
+    ASSAY_ASSIGN_OR_RETURN(transfer.stream_, CudaStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(transfer.device_, DeviceBuffer::Allocate(room, "the GPU's end"));
+    ASSAY_ASSIGN_OR_RETURN(transfer.host_, HostMemory::Allocate(room, pinned, gpu, numa));
+    for (Event& event : transfer.events_) {
+      ASSAY_ASSIGN_OR_RETURN(event, Event::Create());
+    }
+    if (to_device) {
+      for (int64_t i = 0; i < room / 8; ++i) transfer.host_.words()[i] = transfer.pattern_.Word(i);
+      return Result<Transfer>(std::move(transfer));
+    }
+    ASSAY_RETURN_IF_ERROR(
+        FillBytes(transfer.pattern_, transfer.device_.data(), room, transfer.stream()));
+    ASSAY_CUDA(cudaStreamSynchronize(transfer.stream()));
+    return Result<Transfer>(std::move(transfer));
+  }
+
+  cudaStream_t stream() const { return stream_.get(); }
+
+  // What arrives next must overwrite every byte of this.
+  Status Poison() {
+    if (to_device_) {
+      ASSAY_CUDA(cudaMemsetAsync(device_.data(), 0xff, static_cast<size_t>(bytes_), stream()));
+    } else {
+      std::memset(host_.data(), 0xff, static_cast<size_t>(bytes_));
+    }
+    return Status::Ok();
+  }
+
+  Status Copy() {
+    void* const to = to_device_ ? device_.data() : host_.data();
+    const void* const from = to_device_ ? host_.data() : device_.data();
+    ASSAY_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes_),
+                               to_device_ ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                               stream()));
+    return Status::Ok();
+  }
+
+  Status RecordBegin() { return Record(events_[0]); }
+  Status RecordEnd() { return Record(events_[1]); }
+  // What is enqueued next waits until `other` has come to its begin.
+  Status WaitForBegin(const Transfer& other) {
+    ASSAY_CUDA(cudaStreamWaitEvent(stream(), other.events_[0].event, 0));
+    return Status::Ok();
+  }
+  // Seconds from the begin of `first` to the end of this one; waits for it.
+  Result<double> SecondsSince(const Transfer& first) const {
+    ASSAY_CUDA(cudaEventSynchronize(events_[1].event));
+    float milliseconds = 0;
+    ASSAY_CUDA(cudaEventElapsedTime(&milliseconds, first.events_[0].event, events_[1].event));
+    return milliseconds * 1e-3;
+  }
+
+  // Where it arrives.
+  OutputRange End() const { return {to_device_ ? device_.data() : host_.data(), bytes_}; }
+
+  // Compares what arrived, every byte.
+  Result<Verdict> Check() const {
+    Result<Verdict> verdict =
+        to_device_ ? CheckBytes(pattern_, device_.data(), bytes_, stream()) : CheckHost();
+    if (verdict.ok()) verdict->reference = "exact pattern, every byte; " + host_.Place();
+    return verdict;
+  }
+
+ private:
+  struct Event {
+    Event() = default;
+    Event(Event&& other) noexcept : event(std::exchange(other.event, nullptr)) {}
+    Event& operator=(Event&& other) noexcept {
+      std::swap(event, other.event);
+      return *this;
+    }
+    ~Event() {
+      if (event != nullptr) cudaEventDestroy(event);
+    }
+    static Result<Event> Create() {
+      Event created;
+      ASSAY_CUDA(cudaEventCreate(&created.event));
+      return Result<Event>(std::move(created));
+    }
+    cudaEvent_t event = nullptr;
+  };
+
+  Status Record(const Event& event) {
+    ASSAY_CUDA(cudaEventRecord(event.event, stream()));
+    return Status::Ok();
+  }
+
+  Result<Verdict> CheckHost() const {
+    Verdict verdict;
+    verdict.norm = "mismatches";
+    verdict.elements_checked = bytes_;
+    for (int64_t begin = 0; begin < bytes_; begin += 8) {
+      const uint64_t expected = pattern_.Word(begin / 8);
+      const auto length = static_cast<size_t>(std::min<int64_t>(8, bytes_ - begin));
+      if (std::memcmp(&expected, host_.words() + begin / 8, length) == 0) continue;
+      if (verdict.error == 0) {
+        verdict.detail = "among the 8 bytes from byte " + std::to_string(begin) + " one is wrong";
+      }
+      verdict.error += 1;
+    }
+    verdict.passed = verdict.error == 0;
+    return verdict;
+  }
+
+  bool to_device_ = true;
+  int64_t bytes_ = 0;
+  BytePattern pattern_;
+  CudaStream stream_;
+  DeviceBuffer device_;
+  HostMemory host_;
+  std::array<Event, 2> events_;
+};
+
+class HostTransferCase : public Case, public TransferEnds {
+ public:
+  explicit HostTransferCase(const RunContext& context)
+      : gpu_(context.gpu),
+        bytes_(Integer(context.parameters, "bytes")),
+        pinned_(Word(context.parameters, "memory") == "pinned"),
+        numa_(Word(context.parameters, "numa")),
+        direction_(Word(context.parameters, "direction")),
+        seed_(context.seed) {}
+
+  Status Prepare() {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    for (const bool to_device : {true, false}) {
+      if (direction_ == (to_device ? "d2h" : "h2d")) continue;
+      ASSAY_ASSIGN_OR_RETURN(Transfer transfer,
+                             Transfer::Create(to_device, bytes_, pinned_, numa_, seed_, gpu_));
+      transfers_.push_back(std::move(transfer));
+    }
+    seconds_.resize(transfers_.size());
+    return Iterate(1);  // Makes what the driver makes at the first copy.
+  }
+
+  // The same memory every time: what is small may be in a cache of the host or the GPU.
+  Timing HowTimed() const override { return {"none", "random", "events"}; }
+
+  Result<Verdict> Verify() override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_RETURN_IF_ERROR(Poison());
+    ASSAY_RETURN_IF_ERROR(Iterate(1));
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_RETURN_IF_ERROR(Poison());
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      ASSAY_RETURN_IF_ERROR(Iterate(batch));
+      double longest = 0;
+      for (size_t i = 0; i < transfers_.size(); ++i) {
+        ASSAY_ASSIGN_OR_RETURN(const double all, transfers_[i].SecondsSince(transfers_.front()));
+        const double one = all / static_cast<double>(batch);
+        seconds_[i].push_back(one);
+        longest = std::max(longest, one);
+      }
+      seconds->push_back(longest);
+    }
+    return TimeAlone(samples);
+  }
+
+  // Bandwidths of the directions; 0 for one that is not there.
+  std::vector<double> Observed(const std::string& name) const override {
+    if (name == "latency") return latencies_;
+    const bool to_device = name == "h2d_bandwidth";
+    if (direction_ == (to_device ? "d2h" : "h2d")) return {};
+    std::vector<double> values = to_device ? seconds_.front() : seconds_.back();
+    for (double& value : values) value = static_cast<double>(bytes_) / value * 1e-9;
+    return values;
+  }
+
+  Result<Verdict> VerifyLast() override {
+    ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+    ASSAY_CUDA(cudaDeviceSynchronize());
+    Verdict all;
+    for (const Transfer& transfer : transfers_) {
+      ASSAY_ASSIGN_OR_RETURN(Verdict verdict, transfer.Check());
+      verdict.elements_checked += all.elements_checked;
+      if (!verdict.passed) return verdict;
+      all = std::move(verdict);
+    }
+    return all;
+  }
+
+  std::vector<OutputRange> LastOutputs() override {
+    std::vector<OutputRange> ends;
+    for (const Transfer& transfer : transfers_) ends.push_back(transfer.End());
+    return ends;
+  }
+
+ private:
+  Status Poison() {
+    for (Transfer& transfer : transfers_) ASSAY_RETURN_IF_ERROR(transfer.Poison());
+    // A stream that waits for the other's begin must not be waited for by it.
+    ASSAY_CUDA(cudaDeviceSynchronize());
+    return Status::Ok();
+  }
+
+  // What a program sees that waits for each small copy, by the host's clock.
+  Status TimeAlone(int64_t samples) {
+    if (transfers_.size() > 1 || bytes_ > kLatencyBytes) return Status::Ok();
+    Transfer& transfer = transfers_.front();
+    for (int64_t i = 0; i < samples; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      ASSAY_RETURN_IF_ERROR(transfer.Copy());
+      ASSAY_CUDA(cudaStreamSynchronize(transfer.stream()));
+      const std::chrono::duration<double, std::micro> alone =
+          std::chrono::steady_clock::now() - begin;
+      latencies_.push_back(alone.count());
+    }
+    return Status::Ok();
+  }
+
+  // `batch` copies each way, all of them begun together.
+  Status Iterate(int64_t batch) {
+    Transfer& first = transfers_.front();
+    Transfer& last = transfers_.back();
+    ASSAY_RETURN_IF_ERROR(first.RecordBegin());
+    if (&last != &first) ASSAY_RETURN_IF_ERROR(last.WaitForBegin(first));
+    for (int64_t i = 0; i < batch; ++i) {
+      for (Transfer& transfer : transfers_) ASSAY_RETURN_IF_ERROR(transfer.Copy());
+    }
+    for (Transfer& transfer : transfers_) ASSAY_RETURN_IF_ERROR(transfer.RecordEnd());
+    for (Transfer& transfer : transfers_) {
+      ASSAY_RETURN_IF_ERROR(transfer.SecondsSince(first).status());
+    }
+    return Status::Ok();
+  }
+
+  const int gpu_;
+  const int64_t bytes_;
+  const bool pinned_;
+  const std::string numa_;
+  const std::string direction_;
+  const uint64_t seed_;
+  std::vector<Transfer> transfers_;           // To the device, to the host: those there are.
+  std::vector<std::vector<double>> seconds_;  // Of a copy, by transfer and sample.
+  std::vector<double> latencies_;             // Microseconds.
+};
+
+class HostTransfer : public Benchmark {
+ public:
+  HostTransfer() {
+    info_.name = "host_transfer";
+    info_.summary = "copies between host and GPU memory, one way or both at once";
+    info_.resource = Resource::kGpu;
+    info_.parameters = {
+        {"direction",
+         ParameterType::kWord,
+         "h2d: host to device; d2h: device to host; bidirectional: both at once",
+         "h2d",
+         {},
+         {},
+         {"h2d", "d2h", "bidirectional"}},
+        {"memory",
+         ParameterType::kWord,
+         "of the host. pinned: locked, reached by the GPU itself; pageable: through the driver's "
+         "buffers",
+         "pinned",
+         {},
+         {},
+         {"pinned", "pageable"}},
+        NumaParameter(),
+        {"bytes",
+         ParameterType::kBytes,
+         "of a copy, each way",
+         "268435456",
+         1,
+         int64_t{1} << 40,
+         {}}};
+    info_.selftest_parameters = {{"direction", "bidirectional"}, {"bytes", "1000003"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied a second, both ways together", Quantity::kPayloadBytes, 1e-9},
+                     {"h2d_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied to the device a second", Quantity::kObserved, 1},
+                     {"d2h_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied to the host a second", Quantity::kObserved, 1},
+                     {"latency", "us", Direction::kLowerIsBetter,
+                      "one copy alone, from its call until the host knows that it is done; one "
+                      "way and up to 64 KiB",
+                      Quantity::kObserved, 1},
+                     TimeMetric()};
+    info_.model =
+        "an iteration copies bytes one way, or bytes each way; time = bytes / bandwidth of the "
+        "link, at most 63 GB/s each way on PCIe 5.0 x16";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
+    Work work;
+    work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
+    work.link_bytes = bytes;
+    work.link = "pcie";
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    auto prepared = std::make_unique<HostTransferCase>(context);
+    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewHostTransfer() { return std::make_unique<HostTransfer>(); }
+
+}  // namespace assay

@@ -1,0 +1,180 @@
+#include "kernels/cuda/links/peer_case.h"
+
+#include <cstring>
+#include <utility>
+
+#include "host/nvml.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/gpu_uuid.h"
+
+namespace assay {
+namespace {
+
+// CUDA shares whole blocks of this size: a smaller allocation would show its neighbours.
+constexpr int64_t kShareBytes = int64_t{2} << 20;
+// How long a rank that is done waits for the others to unmap its memory.
+constexpr Duration kPartingTimeout = std::chrono::seconds(5);
+constexpr int kMaxRanks = 4096;
+
+// NVML's word on why a pair has no peer access; empty if it has or NVML does not tell.
+std::string WhyNoPeerAccess(const std::string& uuid_a, const std::string& uuid_b) {
+  const auto nvml = Nvml::Open(nullptr);
+  if (!nvml.ok()) return "";
+  const auto a = (*nvml)->FindByUuid(uuid_a);
+  const auto b = (*nvml)->FindByUuid(uuid_b);
+  return a && b ? (*nvml)->WhyNoPeerAccess(*a, *b) : "";
+}
+
+}  // namespace
+
+std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to) {
+  return {{"ranks",
+           ParameterType::kInteger,
+           "GPUs to choose the pair from, each with a process of its own",
+           "2",
+           2,
+           kMaxRanks,
+           {}},
+          {"from",
+           ParameterType::kInteger,
+           "rank of the GPU " + from,
+           "0",
+           0,
+           kMaxRanks - 1,
+           {},
+           "ranks"},
+          {"to",
+           ParameterType::kInteger,
+           "rank of the GPU " + to + "; the pair of a rank with itself is unsupported",
+           "1",
+           0,
+           kMaxRanks - 1,
+           {},
+           "ranks"}};
+}
+
+Status CheckPair(const ParameterMap& parameters) {
+  const int64_t from = Integer(parameters, "from");
+  if (from != Integer(parameters, "to")) return Status::Ok();
+  return Unsupported("from and to are the same GPU, rank " + std::to_string(from) +
+                     ": no link is between them");
+}
+
+void PeerMapping::Close() {
+  if (data_ != nullptr) cudaIpcCloseMemHandle(data_);
+  data_ = nullptr;
+}
+
+Result<PeerMapping> PeerMapping::Open(const std::string& handle, const std::string& pair) {
+  cudaIpcMemHandle_t bytes;
+  if (handle.size() != sizeof bytes) return Internal("a rank sent an unreadable memory handle");
+  std::memcpy(&bytes, handle.data(), sizeof bytes);
+  PeerMapping mapping;
+  const cudaError_t error =
+      cudaIpcOpenMemHandle(&mapping.data_, bytes, cudaIpcMemLazyEnablePeerAccess);
+  if (error == cudaErrorPeerAccessUnsupported || error == cudaErrorTooManyPeers ||
+      error == cudaErrorNotSupported) {
+    cudaGetLastError();
+    return Unsupported(pair + " have no peer access: " + cudaGetErrorString(error));
+  }
+  ASSAY_RETURN_IF_ERROR(CudaStatus(error, "cudaIpcOpenMemHandle", __FILE__, __LINE__));
+  return Result<PeerMapping>(std::move(mapping));
+}
+
+PeerCase::PeerCase(const RunContext& context)
+    : rank_(context.rank),
+      gpu_(context.gpu),
+      from_(static_cast<int>(Integer(context.parameters, "from"))),
+      to_(static_cast<int>(Integer(context.parameters, "to"))),
+      seed_(context.seed),
+      peers_(*context.peers) {}
+
+PeerCase::~PeerCase() {
+  // What fails here shows nowhere: the case has been measured, or has failed before.
+  static_cast<void>(Synchronize());
+  mapping_.Close();
+  // Memory that another process still maps must not be freed (cudaIpcCloseMemHandle).
+  if (!gang_lost_) static_cast<void>(peers_.Barrier(kPartingTimeout));
+}
+
+Status PeerCase::Synchronize() {
+  if (!in_pair()) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
+  ASSAY_CUDA(cudaStreamSynchronize(stream()));
+  return Status::Ok();
+}
+
+Status PeerCase::Together(const Status& mine) {
+  Status all = Agree(peers_, mine, kPeerTimeout);
+  gang_lost_ = gang_lost_ || all.reason() == "PEER_LOST" || all.reason() == "PEER_TIMEOUT";
+  return all;
+}
+
+Result<std::vector<std::vector<double>>> PeerCase::Share(const std::vector<double>& mine) {
+  std::string bytes(mine.size() * sizeof(double), '\0');
+  if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
+  const auto all = AllGather(peers_, bytes, kPeerTimeout);
+  gang_lost_ = gang_lost_ || !all.ok();
+  ASSAY_RETURN_IF_ERROR(all.status());
+  std::vector<std::vector<double>> numbers;
+  for (const std::string& theirs : *all) {
+    std::vector<double>& values = numbers.emplace_back(theirs.size() / sizeof(double));
+    if (!values.empty()) std::memcpy(values.data(), theirs.data(), values.size() * sizeof(double));
+  }
+  return numbers;
+}
+
+Status PeerCase::Allocate(int64_t bytes, const std::string& what) {
+  if (!in_pair()) return Status::Ok();
+  ASSAY_ASSIGN_OR_RETURN(device_, UseGpu(gpu_));
+  ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::Create());
+  const int64_t whole = (bytes + kShareBytes - 1) / kShareBytes * kShareBytes;
+  ASSAY_ASSIGN_OR_RETURN(memory_, DeviceBuffer::Allocate(whole, what));
+  ASSAY_CUDA(cudaMemsetAsync(memory_.data(), 0, static_cast<size_t>(whole), stream()));
+  ASSAY_CUDA(cudaStreamSynchronize(stream()));
+  return Status::Ok();
+}
+
+// The GPU's UUID follows the handle, for what NVML says of the pair.
+Result<std::string> PeerCase::Offer() {
+  if (!in_pair()) return std::string();
+  cudaIpcMemHandle_t handle;
+  const cudaError_t error = cudaIpcGetMemHandle(&handle, memory_.data());
+  if (error == cudaErrorNotSupported) {
+    cudaGetLastError();
+    return Unsupported("this GPU's memory cannot be shared between processes (CUDA IPC)");
+  }
+  ASSAY_RETURN_IF_ERROR(CudaStatus(error, "cudaIpcGetMemHandle", __FILE__, __LINE__));
+  std::string offer(sizeof handle, '\0');
+  std::memcpy(offer.data(), &handle, sizeof handle);
+  return offer + GpuUuid(gpu_);
+}
+
+Status PeerCase::Map(const std::vector<std::string>& offers) {
+  if (!in_pair()) return Status::Ok();
+  const std::string& theirs = offers[static_cast<size_t>(is_from() ? to_ : from_)];
+  const std::string& mine = offers[static_cast<size_t>(rank_)];
+  if (theirs.size() < sizeof(cudaIpcMemHandle_t)) return Internal("a rank sent no memory handle");
+  const std::string pair =
+      "the GPUs of ranks " + std::to_string(from_) + " and " + std::to_string(to_);
+  auto mapping = PeerMapping::Open(theirs.substr(0, sizeof(cudaIpcMemHandle_t)), pair);
+  if (!mapping.ok()) {
+    const std::string why = WhyNoPeerAccess(mine.substr(sizeof(cudaIpcMemHandle_t)),
+                                            theirs.substr(sizeof(cudaIpcMemHandle_t)));
+    return why.empty() ? mapping.status() : Unsupported(pair + " have no peer access: " + why);
+  }
+  mapping_ = std::move(mapping).value();
+  return Status::Ok();
+}
+
+Status PeerCase::Connect(int64_t bytes, const std::string& what) {
+  Status mine = Allocate(bytes, what);
+  auto offer = mine.ok() ? Offer() : Result<std::string>(mine);
+  ASSAY_RETURN_IF_ERROR(Together(offer.status()));
+  const auto offers = AllGather(peers_, *offer, kPeerTimeout);
+  gang_lost_ = gang_lost_ || !offers.ok();
+  ASSAY_RETURN_IF_ERROR(offers.status());
+  return Together(Map(*offers));
+}
+
+}  // namespace assay

@@ -1,0 +1,115 @@
+// peer_latency: how long one GPU waits for a word of another GPU's memory.
+#include <utility>
+
+#include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/links/link_chase.h"
+#include "kernels/cuda/links/peer_case.h"
+
+namespace assay {
+namespace {
+
+class PeerLatencyCase : public PeerCase {
+ public:
+  explicit PeerLatencyCase(const RunContext& context)
+      : PeerCase(context), bytes_(Integer(context.parameters, "bytes")) {}
+
+  Status Prepare() {
+    ASSAY_RETURN_IF_ERROR(Connect(bytes_, "the working set"));
+    return Together(Build());
+  }
+
+  // The owner's L2 may have what its loads ask for.
+  Timing HowTimed() const override { return {"none", "random", "events"}; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
+
+  Result<Verdict> Verify() override {
+    ASSAY_RETURN_IF_ERROR(Together(ChaseOnce()));
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    std::vector<double> mine;
+    ASSAY_RETURN_IF_ERROR(Together(is_from() ? Time(samples, batch, &mine) : Status::Ok()));
+    ASSAY_ASSIGN_OR_RETURN(const auto all, Share(mine));
+    const auto& times = all[static_cast<size_t>(from())];
+    seconds->insert(seconds->end(), times.begin(), times.end());
+    return Status::Ok();
+  }
+
+  Result<Verdict> VerifyLast() override {
+    if (is_from()) return chase_->Check();
+    Verdict verdict;
+    verdict.passed = true;
+    verdict.reference = "one cycle through every element, and where its walk ends";
+    verdict.norm = "mismatches";
+    return verdict;
+  }
+
+ private:
+  // The reading GPU writes the chain, of addresses as it has them.
+  Status Build() {
+    if (!is_from()) return Status::Ok();
+    ASSAY_ASSIGN_OR_RETURN(chase_, LinkChase::Create(other(), bytes_, seed(), stream()));
+    return Status::Ok();
+  }
+
+  Status ChaseOnce() {
+    if (!is_from()) return Status::Ok();
+    ASSAY_RETURN_IF_ERROR(Synchronize());
+    ASSAY_RETURN_IF_ERROR(chase_->Poison());
+    ASSAY_RETURN_IF_ERROR(chase_->Enqueue());
+    return Synchronize();
+  }
+
+  Status Time(int64_t samples, int64_t batch, std::vector<double>* seconds) {
+    ASSAY_RETURN_IF_ERROR(Synchronize());
+    ASSAY_RETURN_IF_ERROR(chase_->Poison());
+    return timer_.Time(
+        stream(), samples, batch, [this] { return chase_->Enqueue(); }, seconds);
+  }
+
+  const int64_t bytes_;
+  std::unique_ptr<LinkChase> chase_;
+  EventTimer timer_;
+};
+
+class PeerLatency : public Benchmark {
+ public:
+  PeerLatency() {
+    info_.name = "peer_latency";
+    info_.summary = "latency of a load from another GPU's memory";
+    info_.resource = Resource::kGpu;
+    info_.collective = true;
+    info_.parameters = PairParameters("that loads", "whose memory it loads from");
+    info_.parameters.push_back(ChaseBytesParameter("the other GPU's memory"));
+    info_.selftest_parameters = {{"bytes", "300032"}};
+    info_.metrics = ChaseMetrics();
+    info_.model =
+        "4096 dependent loads an iteration, from one thread: the link both ways, and "
+        "the owner's L2 or, beyond it, its memory";
+    info_.prediction = "none: no spec sheet gives the latency of a load over NVLink";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
+    return ChaseWork("nvlink");
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    auto prepared = std::make_unique<PeerLatencyCase>(context);
+    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewPeerLatency() { return std::make_unique<PeerLatency>(); }
+
+}  // namespace assay

@@ -1,0 +1,329 @@
+// peer_transfer: copies between two GPUs of a node, by the copy engines or by a kernel, the
+// sending GPU writing or the receiving one reading, one way or both ways at once.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/frame/byte_pattern.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/frame/mismatches.h"
+#include "kernels/cuda/links/peer_case.h"
+#include "kernels/cuda/frame/rotation.h"
+
+namespace assay {
+namespace {
+
+constexpr uint64_t kForward = 1;
+constexpr uint64_t kBackward = 2;
+// Before the data: where the other GPU says that it has come.
+constexpr int64_t kHeaderBytes = 256;
+constexpr int64_t kAlignment = 256;
+// Up to this size one copy alone is timed, too.
+constexpr int64_t kLatencyBytes = int64_t{64} << 10;
+// A GPU that waits longer for the other gives up.
+constexpr uint64_t kMeetingNanoseconds = 5'000'000'000;
+
+constexpr int kThreads = 512;
+constexpr int kBlocksPerSm = 4;
+// Loads of 16 bytes that each thread has under way.
+constexpr int kUnroll = 4;
+
+// Each block copies whole pieces of kThreads * kUnroll vectors; block 0 the odd bytes.
+__global__ void __launch_bounds__(kThreads)
+    CopyKernel(const uint4* from, uint4* to, int64_t vectors, int odd_bytes) {
+  constexpr int64_t kPiece = int64_t{kThreads} * kUnroll;
+  for (int64_t piece = int64_t{blockIdx.x} * kPiece; piece < vectors;
+       piece += int64_t{gridDim.x} * kPiece) {
+    const int64_t first = piece + threadIdx.x;
+    uint4 values[kUnroll];
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) {
+      if (first + i * kThreads < vectors) values[i] = from[first + i * kThreads];
+    }
+#pragma unroll
+    for (int i = 0; i < kUnroll; ++i) {
+      if (first + i * kThreads < vectors) to[first + i * kThreads] = values[i];
+    }
+  }
+  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < odd_bytes) {
+    reinterpret_cast<char*>(to + vectors)[threadIdx.x] =
+        reinterpret_cast<const char*>(from + vectors)[threadIdx.x];
+  }
+}
+
+// One thread: tells the other GPU that this one has come to meeting `round`, and waits for
+// it. Counts a meeting that the other missed; after the first one it waits no more.
+__global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
+  if (*missed > 0) return;
+  uint64_t begin = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin)::"memory");
+  for (;;) {
+    unsigned come = 0;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(come) : "l"(mine) : "memory");
+    if (static_cast<int>(come - round) >= 0) return;
+    uint64_t now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    if (now - begin > kMeetingNanoseconds) break;
+  }
+  atomicAdd(missed, 1U);
+}
+
+class PeerTransferCase : public PeerCase {
+ public:
+  explicit PeerTransferCase(const RunContext& context)
+      : PeerCase(context),
+        bytes_(Integer(context.parameters, "bytes")),
+        write_(Word(context.parameters, "mode") == "write"),
+        both_(Word(context.parameters, "direction") == "bidirectional"),
+        by_kernel_(Word(context.parameters, "engine") == "sm") {}
+
+  Status Prepare() {
+    const int64_t stride = AlignUp(bytes_, kAlignment);
+    // Both GPUs have the same layout. One way, each has one end.
+    send_ = kHeaderBytes;
+    receive_ = kHeaderBytes + (both_ ? stride : 0);
+    ASSAY_RETURN_IF_ERROR(Connect(receive_ + stride, "the buffers of the transfer"));
+    return Together(WarmUp());
+  }
+
+  // The same memory every time: what is small may be in a cache.
+  Timing HowTimed() const override { return {"none", "random", "events"}; }
+  int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
+
+  Result<Verdict> Verify() override {
+    ASSAY_RETURN_IF_ERROR(Together(Poison()));
+    ASSAY_RETURN_IF_ERROR(Together(drives() ? CopyOnce() : Status::Ok()));
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    ASSAY_RETURN_IF_ERROR(Together(Poison()));
+    std::vector<double> mine;
+    ASSAY_RETURN_IF_ERROR(Together(drives() ? Time(samples, batch, &mine) : Status::Ok()));
+    ASSAY_ASSIGN_OR_RETURN(const auto all, Share(mine));
+    const auto& forward = all[static_cast<size_t>(write_ ? from() : to())];
+    const auto& backward = all[static_cast<size_t>(write_ ? to() : from())];
+    const auto count = static_cast<size_t>(samples);
+    if (forward.size() < count || (both_ && backward.size() < count)) {
+      return Internal("a rank sent too few times");
+    }
+    for (size_t i = 0; i < count; ++i) {
+      forward_.push_back(forward[i]);
+      if (both_) backward_.push_back(backward[i]);
+      seconds->push_back(both_ ? std::max(forward[i], backward[i]) : forward[i]);
+    }
+    latencies_.insert(latencies_.end(), forward.begin() + static_cast<std::ptrdiff_t>(count),
+                      forward.end());
+    return Status::Ok();
+  }
+
+  std::vector<double> Observed(const std::string& name) const override {
+    if (name == "latency") return latencies_;
+    std::vector<double> values = name == "forward_bandwidth" ? forward_ : backward_;
+    for (double& value : values) value = static_cast<double>(bytes_) / value * 1e-9;
+    return values;
+  }
+
+  Result<Verdict> VerifyLast() override {
+    ASSAY_RETURN_IF_ERROR(Together(Synchronize()));
+    Verdict verdict;
+    verdict.passed = true;
+    verdict.norm = "mismatches";
+    if (receives()) {
+      ASSAY_ASSIGN_OR_RETURN(verdict, CheckBytes(PatternOf(is_to() ? kForward : kBackward),
+                                                 own() + receive_, bytes_, stream()));
+    }
+    verdict.reference = "exact pattern, every byte, by the receiving GPU";
+    return verdict;
+  }
+
+ private:
+  bool sends() const { return is_from() || (both_ && is_to()); }
+  bool receives() const { return is_to() || (both_ && is_from()); }
+  // Whether this GPU has a copy to run: a writing sender or a reading receiver.
+  bool drives() const { return write_ ? sends() : receives(); }
+
+  BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
+
+  // Fills what is sent, and has the driver make what it makes at the first copy: no GPU may
+  // wait for the other while its own kernels are still being loaded.
+  Status WarmUp() {
+    if (!in_pair()) return Status::Ok();
+    ASSAY_ASSIGN_OR_RETURN(missed_, DeviceBuffer::Allocate(sizeof(unsigned), "the meeting"));
+    ASSAY_CUDA(cudaMemsetAsync(missed_.data(), 0, sizeof(unsigned), stream()));
+    if (sends()) {
+      ASSAY_RETURN_IF_ERROR(
+          FillBytes(PatternOf(is_from() ? kForward : kBackward), own() + send_, bytes_, stream()));
+    }
+    cudaFuncAttributes attributes;
+    ASSAY_CUDA(cudaFuncGetAttributes(&attributes, MeetKernel));
+    return drives() ? CopyOnce() : Synchronize();
+  }
+
+  Status Poison() {
+    if (!receives()) return Status::Ok();
+    ASSAY_RETURN_IF_ERROR(Synchronize());
+    ASSAY_CUDA(cudaMemsetAsync(own() + receive_, 0xff, static_cast<size_t>(bytes_), stream()));
+    return Synchronize();
+  }
+
+  Status Copy() {
+    char* const to = write_ ? other() + receive_ : own() + receive_;
+    const char* const from = write_ ? own() + send_ : other() + send_;
+    if (!by_kernel_) {
+      ASSAY_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes_), cudaMemcpyDeviceToDevice,
+                                 stream()));
+      return Status::Ok();
+    }
+    const int64_t vectors = bytes_ / int64_t{sizeof(uint4)};
+    const int64_t piece = int64_t{kThreads} * kUnroll;
+    const int64_t blocks = std::clamp<int64_t>((vectors + piece - 1) / piece, 1,
+                                               int64_t{device().sm_count} * kBlocksPerSm);
+    CopyKernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream()>>>(
+        reinterpret_cast<const uint4*>(from), reinterpret_cast<uint4*>(to), vectors,
+        static_cast<int>(bytes_ % int64_t{sizeof(uint4)}));
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  Status CopyOnce() {
+    ASSAY_RETURN_IF_ERROR(Synchronize());
+    ASSAY_RETURN_IF_ERROR(Copy());
+    return Synchronize();
+  }
+
+  // Both ways, every sample begins on both GPUs at once.
+  Status Meet() {
+    if (!both_) return Status::Ok();
+    MeetKernel<<<1, 1, 0, stream()>>>(reinterpret_cast<unsigned*>(other()),
+                                      reinterpret_cast<unsigned*>(own()), ++round_,
+                                      missed_.as<unsigned>());
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  Status Time(int64_t samples, int64_t batch, std::vector<double>* seconds) {
+    ASSAY_RETURN_IF_ERROR(Synchronize());
+    ASSAY_RETURN_IF_ERROR(timer_.TimeApart(
+        stream(), samples, batch, [this] { return Meet(); }, [this] { return Copy(); }, seconds));
+    if (both_) {
+      unsigned missed = 0;
+      ASSAY_CUDA(cudaMemcpy(&missed, missed_.data(), sizeof missed, cudaMemcpyDeviceToHost));
+      if (missed > 0) {
+        return Internal("the other GPU did not come to " + std::to_string(missed) + " samples",
+                        "PEER_TIMEOUT");
+      }
+      return Status::Ok();
+    }
+    for (int64_t i = 0; bytes_ <= kLatencyBytes && i < samples; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      ASSAY_RETURN_IF_ERROR(Copy());
+      ASSAY_CUDA(cudaStreamSynchronize(stream()));
+      const std::chrono::duration<double, std::micro> alone =
+          std::chrono::steady_clock::now() - begin;
+      seconds->push_back(alone.count());
+    }
+    return Status::Ok();
+  }
+
+  const int64_t bytes_;
+  const bool write_;
+  const bool both_;
+  const bool by_kernel_;
+  int64_t send_ = 0;     // Where in the memory of either GPU what it sends begins,
+  int64_t receive_ = 0;  // and what it receives.
+  unsigned round_ = 0;   // Of the latest meeting.
+  DeviceBuffer missed_;
+  EventTimer timer_;
+  std::vector<double> forward_;  // Seconds of a copy, by sample.
+  std::vector<double> backward_;
+  std::vector<double> latencies_;  // Microseconds.
+};
+
+class PeerTransfer : public Benchmark {
+ public:
+  PeerTransfer() {
+    info_.name = "peer_transfer";
+    info_.summary = "copies between two GPUs of a node, one way or both at once";
+    info_.resource = Resource::kGpu;
+    info_.collective = true;
+    info_.parameters = PairParameters("that sends", "that receives");
+    const std::vector<ParameterSpec> more = {
+        {"mode",
+         ParameterType::kWord,
+         "write: the sending GPU drives the copy; read: the receiving one",
+         "write",
+         {},
+         {},
+         {"write", "read"}},
+        {"direction",
+         ParameterType::kWord,
+         "unidirectional: from, to; bidirectional: back as well, at the same time",
+         "unidirectional",
+         {},
+         {},
+         {"unidirectional", "bidirectional"}},
+        {"engine",
+         ParameterType::kWord,
+         "copy: the GPU's copy engines (cudaMemcpyAsync); sm: a kernel that loads and stores",
+         "copy",
+         {},
+         {},
+         {"copy", "sm"}},
+        {"bytes",
+         ParameterType::kBytes,
+         "of a copy, each way",
+         "1073741824",
+         1,
+         int64_t{1} << 38,
+         {}}};
+    info_.parameters.insert(info_.parameters.end(), more.begin(), more.end());
+    info_.selftest_parameters = {
+        {"ranks", "2"}, {"direction", "bidirectional"}, {"engine", "sm"}, {"bytes", "1000003"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied a second, both ways together", Quantity::kPayloadBytes, 1e-9},
+                     {"forward_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied a second to the GPU `to`", Quantity::kObserved, 1},
+                     {"backward_bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes copied a second back to the GPU `from`", Quantity::kObserved, 1},
+                     {"latency", "us", Direction::kLowerIsBetter,
+                      "one copy alone, from its call until the host knows that it is done; one "
+                      "way and up to 64 KiB",
+                      Quantity::kObserved, 1},
+                     TimeMetric()};
+    info_.model =
+        "an iteration copies bytes one way, or bytes each way; time = bytes / bandwidth of the "
+        "link one way + 2.5 us. Payload only: an NVLink carries headers as well";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
+    const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
+    Work work;
+    work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
+    work.link_bytes = bytes;
+    work.fixed_seconds = 2.5e-6;
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    auto prepared = std::make_unique<PeerTransferCase>(context);
+    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewPeerTransfer() { return std::make_unique<PeerTransfer>(); }
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+// matmul_naive: one thread an element of D, straight from global memory. The ladder's
+// first rung: what caches alone make of a GEMM.
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/matmul/matmul_case.h"
+
+namespace assay {
+namespace {
+
+// A warp is 32 columns of a row: B's elements are neighbours, A's is one for all.
+constexpr int kColumns = 128;
+constexpr int kRows = 4;
+
+__global__ void __launch_bounds__(kColumns* kRows)
+    NaiveKernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ d,
+                int m, int n, int k) {
+  const int column = static_cast<int>(blockIdx.x) * kColumns + static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(blockIdx.y) * kRows + static_cast<int>(threadIdx.y);
+  if (row >= m || column >= n) return;
+  const float* from_a = a + int64_t{row} * k;
+  const float* from_b = b + column;
+  float sum = 0;
+  for (int i = 0; i < k; ++i) sum += from_a[i] * from_b[int64_t{i} * n];
+  d[int64_t{row} * n + column] = sum;
+}
+
+class NaiveCase : public MatmulCase {
+ public:
+  explicit NaiveCase(const RunContext& context) : MatmulCase(context, GemmType::kFp32) {}
+
+ protected:
+  Status Enqueue(int64_t set) override {
+    const dim3 grid(TilesFor(n(), kColumns), TilesFor(m(), kRows));
+    NaiveKernel<<<grid, dim3(kColumns, kRows), 0, stream()>>>(A<float>(set), B<float>(set),
+                                                              D<float>(set), m(), n(), k());
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewMatmulNaive() {
+  MatmulRung rung;
+  rung.name = "matmul_naive";
+  rung.summary = "fp32 matrix multiplication, one thread an element, from global memory";
+  rung.model =
+      "No tiles: the 32 multiply-adds of a warp ask the L1 cache twice, for one element of A and "
+      "for 32 neighbours in B; it answers one request a cycle, in which an SM could do 128 "
+      "multiply-adds: at most 1/8 of the fp32 peak";
+  rung.selftest_parameters = {{"m", "131"}, {"n", "67"}, {"k", "129"}};
+  return std::make_unique<MatmulOf<NaiveCase>>(rung);
+}
+
+}  // namespace assay

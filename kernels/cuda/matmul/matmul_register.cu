@@ -1,0 +1,226 @@
+// matmul_register: fp32 on the ordinary units, an 8 x 8 piece of D in the registers of
+// each thread, so that 4 vector loads from shared memory feed 64 multiply-adds.
+//
+// A block of 256 threads computes 128 x 128 elements; its warps are 32 x 64 each, a
+// thread's piece being 2 x 2 quads of 4 x 4. Slices of 16 k pass through shared memory in
+// three stages: one is multiplied while two arrive. A is transposed on the way, so that a
+// thread's elements of a column are a vector; the next k's vectors are loaded during the
+// multiply-adds of this one's.
+#include "kernels/cuda/frame/async_copy.cuh"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/matmul/matmul_case.h"
+
+namespace assay {
+namespace {
+
+constexpr int kTile = 128;
+constexpr int kTileK = 16;
+constexpr int kStages = 3;
+constexpr int kThreads = 256;
+constexpr int kPiece = 8;
+constexpr int kWarpColumns = kTile / 64;
+// Rows of tiles that are walked down together.
+constexpr int kBand = 8;
+// Of a row of A's slice. Padded by 4: the copies of a warp, 4 rows x 8 k, go to 32 banks.
+constexpr int kPitch = kTile + 4;
+
+struct alignas(16) Stage {
+  float a[kTileK][kPitch];
+  float b[kTileK][kTile];
+};
+
+// Copies slice after slice of this block's rows of A and columns of B. kVector floats of
+// B at once: 4 if rows of B are aligned to 16 bytes, else 1.
+template <int kVector>
+class SliceLoader {
+ public:
+  __device__ SliceLoader(const float* a, const float* b, int m, int n, int k, int row, int column)
+      : from_a_(a + int64_t{row + ARow()} * k + AK()),
+        from_b_(b + int64_t{BK()} * n + column + BColumn()),
+        step_a_(kRowsOfA * k),
+        step_b_(kRowsOfB * n),
+        next_b_(int64_t{kTileK} * n),
+        rows_left_(m - row - ARow()),
+        a_left_(k - AK()),
+        b_left_(column + BColumn() < n ? k - BK() : 0) {}
+
+  // The next slice, as one group of copies; beyond the matrices zeros, which add nothing.
+  __device__ void Load(Stage* to) {
+#pragma unroll
+    for (int i = 0; i < kTile / kRowsOfA; ++i) {
+#pragma unroll
+      for (int l = 0; l < kTileK; l += 8) {
+        CopyAsync<4>(&to->a[AK() + l][ARow() + i * kRowsOfA], from_a_ + i * step_a_ + l,
+                     i * kRowsOfA < rows_left_ && l < a_left_);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kTileK / kRowsOfB; ++i) {
+      CopyAsync<4 * kVector>(&to->b[BK() + i * kRowsOfB][BColumn()], from_b_ + i * step_b_,
+                             i * kRowsOfB < b_left_);
+    }
+    from_a_ += kTileK;
+    from_b_ += next_b_;
+    a_left_ -= kTileK;
+    b_left_ -= kTileK;
+  }
+
+ private:
+  static constexpr int kRowsOfA = kThreads / 8;
+  static constexpr int kRowsOfB = kThreads * kVector / kTile;
+
+  __device__ static int AK() { return static_cast<int>(threadIdx.x) % 8; }
+  __device__ static int ARow() { return static_cast<int>(threadIdx.x) / 8; }
+  __device__ static int BK() { return static_cast<int>(threadIdx.x) / (kTile / kVector); }
+  __device__ static int BColumn() {
+    return static_cast<int>(threadIdx.x) % (kTile / kVector) * kVector;
+  }
+
+  const float* from_a_;
+  const float* from_b_;
+  const int step_a_;
+  const int step_b_;
+  const int64_t next_b_;
+  const int rows_left_;
+  int a_left_;
+  int b_left_;
+};
+
+// One k of a thread's rows of A and columns of B: quads, 16 rows and 32 columns apart.
+struct Fragment {
+  float a[kPiece];
+  float b[kPiece];
+
+  __device__ void Load(const Stage& stage, int k, int row, int column) {
+#pragma unroll
+    for (int quad = 0; quad < kPiece / 4; ++quad) {
+      *reinterpret_cast<float4*>(a + quad * 4) =
+          *reinterpret_cast<const float4*>(&stage.a[k][row + quad * 16]);
+      *reinterpret_cast<float4*>(b + quad * 4) =
+          *reinterpret_cast<const float4*>(&stage.b[k][column + quad * 32]);
+    }
+  }
+};
+
+__device__ void MultiplyAdd(const Fragment& fragment, float (&sums)[kPiece][kPiece]) {
+#pragma unroll
+  for (int y = 0; y < kPiece; ++y) {
+#pragma unroll
+    for (int x = 0; x < kPiece; ++x) sums[y][x] += fragment.a[y] * fragment.b[x];
+  }
+}
+
+// Writes a thread's piece, what of it lies within m x n.
+template <int kVector>
+__device__ void StorePiece(const float (&sums)[kPiece][kPiece], float* d, int m, int n, int row,
+                           int column) {
+#pragma unroll
+  for (int y = 0; y < kPiece; ++y) {
+    const int to_row = row + y / 4 * 16 + y % 4;
+    if (to_row >= m) continue;
+    float* to = d + int64_t{to_row} * n;
+#pragma unroll
+    for (int x = 0; x < kPiece; x += 4) {
+      const int to_column = column + x * 8;
+      if constexpr (kVector == 4) {
+        if (to_column < n) {
+          *reinterpret_cast<float4*>(to + to_column) =
+              make_float4(sums[y][x], sums[y][x + 1], sums[y][x + 2], sums[y][x + 3]);
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          if (to_column + i < n) to[to_column + i] = sums[y][x + i];
+        }
+      }
+    }
+  }
+}
+
+template <int kVector>
+__global__ void __launch_bounds__(kThreads, 2)
+    RegisterKernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ d,
+                   int m, int n, int k) {
+  extern __shared__ Stage stages[];
+  const TileOrder order(TilesFor(m, kTile), TilesFor(n, kTile), kBand);
+  const TileOrder::Tile tile = order.At(static_cast<int>(blockIdx.x));
+  SliceLoader<kVector> loader(a, b, m, n, k, tile.row * kTile, tile.column * kTile);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int row = warp / kWarpColumns * 32 + lane / 8 * 4;
+  const int column = warp % kWarpColumns * 64 + lane % 8 * 4;
+
+  const int slices = TilesFor(k, kTileK);
+#pragma unroll
+  for (int i = 0; i < kStages - 1; ++i) {
+    if (i < slices) loader.Load(&stages[i]);
+    CommitCopies();
+  }
+  WaitForCopies<kStages - 2>();
+  __syncthreads();
+  float sums[kPiece][kPiece] = {};
+  Fragment fragments[2];
+  fragments[0].Load(stages[0], 0, row, column);
+  int current = 0;
+  for (int slice = 0; slice < slices; ++slice) {
+    // Into the stage before, whose last fragments were loaded ahead of the last barrier.
+    if (slice + kStages - 1 < slices) {
+      loader.Load(&stages[current == 0 ? kStages - 1 : current - 1]);
+    }
+    CommitCopies();
+#pragma unroll
+    for (int l = 0; l < kTileK; ++l) {
+      if (l + 1 < kTileK) {
+        fragments[(l + 1) % 2].Load(stages[current], l + 1, row, column);
+      } else {
+        current = current + 1 == kStages ? 0 : current + 1;
+        WaitForCopies<kStages - 2>();
+        __syncthreads();
+        if (slice + 1 < slices) fragments[0].Load(stages[current], 0, row, column);
+      }
+      MultiplyAdd(fragments[l % 2], sums);
+    }
+  }
+  StorePiece<kVector>(sums, d, m, n, tile.row * kTile + row, tile.column * kTile + column);
+}
+
+class RegisterCase : public MatmulCase {
+ public:
+  explicit RegisterCase(const RunContext& context) : MatmulCase(context, GemmType::kFp32) {}
+
+ protected:
+  Status PrepareKernel() override {
+    ASSAY_CUDA(cudaFuncSetAttribute(Kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    kStages * sizeof(Stage)));
+    return Status::Ok();
+  }
+
+  Status Enqueue(int64_t set) override {
+    const int tiles = TilesFor(m(), kTile) * TilesFor(n(), kTile);
+    Kernel()<<<tiles, kThreads, kStages * sizeof(Stage), stream()>>>(A<float>(set), B<float>(set),
+                                                                     D<float>(set), m(), n(), k());
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+ private:
+  using KernelPointer = void (*)(const float*, const float*, float*, int, int, int);
+  KernelPointer Kernel() const { return n() % 4 == 0 ? RegisterKernel<4> : RegisterKernel<1>; }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewMatmulRegister() {
+  MatmulRung rung;
+  rung.name = "matmul_register";
+  rung.summary = "fp32 matrix multiplication, 8 x 8 elements a thread in registers";
+  rung.model =
+      "A block reads 8 x 128 k bytes for 2 x 128^2 k FLOPs: 32 FLOPs a byte from the L2. A "
+      "thread's "
+      "64 multiply-adds take 4 vector loads from shared memory: at most 64 of 68 issue slots, 0.94 "
+      "of the fp32 peak";
+  rung.selftest_parameters = {{"m", "257"}, {"n", "131"}, {"k", "67"}};
+  return std::make_unique<MatmulOf<RegisterCase>>(rung);
+}
+
+}  // namespace assay

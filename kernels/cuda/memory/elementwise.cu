@@ -1,0 +1,193 @@
+// vector_add, elementwise_mul, relu: one operation an element, so the memory is all
+// that counts. Each input element is read once, each output element written once.
+#include <cmath>
+
+#include "kernels/cuda/frame/element.cuh"
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/frame/mismatches.h"
+#include "kernels/cuda/frame/vector.cuh"
+
+namespace assay {
+namespace {
+
+enum class ElementwiseOp { kAdd, kMultiply, kRelu };
+
+constexpr uint64_t kStreamX = 1;
+constexpr uint64_t kStreamY = 2;
+// Threads of 16 bytes each; small blocks, many more than fit at once, kept an H200's
+// memory busier than fewer and larger ones.
+constexpr int kThreads = 128;
+
+int InputsOf(ElementwiseOp op) { return op == ElementwiseOp::kRelu ? 1 : 2; }
+
+// In fp32, rounded once: what any right implementation gives, bit for bit.
+template <ElementwiseOp op, typename T>
+__host__ __device__ T Apply(T x, T y) {
+  const auto a = static_cast<float>(x);
+  const auto b = static_cast<float>(y);
+  if (op == ElementwiseOp::kAdd) return Narrow<T>(a + b);
+  if (op == ElementwiseOp::kMultiply) return Narrow<T>(a * b);
+  return Narrow<T>(a > 0 ? a : 0.0F);
+}
+
+template <ElementwiseOp op, typename T>
+__global__ void __launch_bounds__(kThreads)
+    ElementwiseKernel(const T* x, const T* y, T* out, int64_t count) {
+  constexpr bool kTwoInputs = op != ElementwiseOp::kRelu;
+  constexpr int kLength = Vector<T>::kLength;
+  const int64_t vectors = count / kLength;
+  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (at < vectors) {
+    const Vector<T> a = reinterpret_cast<const Vector<T>*>(x)[at];
+    const Vector<T> b = kTwoInputs ? reinterpret_cast<const Vector<T>*>(y)[at] : a;
+    Vector<T> result;
+#pragma unroll
+    for (int i = 0; i < kLength; ++i) result.element[i] = Apply<op>(a.element[i], b.element[i]);
+    reinterpret_cast<Vector<T>*>(out)[at] = result;
+  }
+  // The elements beyond the last whole vector.
+  const int64_t tail = vectors * kLength + threadIdx.x;
+  if (blockIdx.x == 0 && tail < count)
+    out[tail] = Apply<op>(x[tail], kTwoInputs ? y[tail] : x[tail]);
+}
+
+template <ElementwiseOp op, typename T>
+__global__ void CheckKernel(const T* out, int64_t count, bool zeros, uint64_t seed, int64_t first,
+                            Mismatches* mismatches) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    const T zero = Narrow<T>(0.0F);
+    const T x = zeros ? zero : RandomElement<T>(seed, kStreamX, first + i);
+    const T y = zeros ? zero : RandomElement<T>(seed, kStreamY, first + i);
+    // NaN is unequal to everything.
+    if (!(out[i] == Apply<op>(x, y))) Report(mismatches, i);
+  }
+}
+
+template <ElementwiseOp op>
+class ElementwiseCase : public GpuCase {
+ public:
+  explicit ElementwiseCase(const RunContext& context)
+      : GpuCase(context),
+        dtype_(Word(context.parameters, "dtype")),
+        count_(Integer(context.parameters, "elements")) {}
+
+ protected:
+  Status SetUp() override {
+    const int64_t bytes = count_ * ElementBytes(dtype_);
+    for (int array = 0; array <= InputsOf(op); ++array) AddArray(bytes);
+    ASSAY_RETURN_IF_ERROR(AllocateSets(
+        std::to_string(InputsOf(op) + 1) + " arrays of " + ApproximateBytes(bytes), 4));
+    return WithElementType(dtype_, [this](auto tag) -> Status {
+      using T = typename decltype(tag)::Type;
+      for (int64_t set = 0; set < sets(); ++set) {
+        for (int input = 1; input <= InputsOf(op); ++input) {
+          ASSAY_RETURN_IF_ERROR(FillElements(Array<T>(set, input), count_, zeros(), seed(),
+                                             input == 1 ? kStreamX : kStreamY, set * count_,
+                                             stream()));
+        }
+      }
+      return Status::Ok();
+    });
+  }
+
+  Status Enqueue(int64_t set) override {
+    WithElementType(dtype_, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      const int64_t block = int64_t{kThreads} * Vector<T>::kLength;
+      const auto blocks = static_cast<unsigned>((count_ + block - 1) / block);
+      ElementwiseKernel<op, T><<<blocks, kThreads, 0, stream()>>>(
+          Array<T>(set, 1), InputsOf(op) == 2 ? Array<T>(set, 2) : nullptr, Array<T>(set, 0),
+          count_);
+    });
+    ASSAY_CUDA(cudaGetLastError());
+    return Status::Ok();
+  }
+
+  OutputRange Output(int64_t set) override {
+    return {Array<void>(set, 0), count_ * ElementBytes(dtype_)};
+  }
+
+  Result<Verdict> Check(int64_t set) override {
+    ASSAY_ASSIGN_OR_RETURN(const MismatchCounter counter, MismatchCounter::Create(stream()));
+    WithElementType(dtype_, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      CheckKernel<op><<<2048, 256, 0, stream()>>>(Array<T>(set, 0), count_, zeros(), seed(),
+                                                  set * count_, counter.device());
+    });
+    ASSAY_CUDA(cudaGetLastError());
+    return counter.Read(Array<void>(set, 0), count_, ElementBytes(dtype_), stream());
+  }
+
+ private:
+  const std::string dtype_;
+  const int64_t count_;
+};
+
+template <ElementwiseOp op>
+class Elementwise : public Benchmark {
+ public:
+  Elementwise(const char* name, const char* summary) {
+    info_.name = name;
+    info_.summary = summary;
+    info_.resource = Resource::kGpu;
+    info_.parameters = {{"elements",
+                         ParameterType::kInteger,
+                         "length of each array",
+                         "268435456",
+                         1,
+                         int64_t{1} << 36,
+                         {}},
+                        DtypeParameter({"fp32", "bf16", "fp16"}),
+                        FillParameter(),
+                        CacheParameter("one set of arrays"),
+                        LaunchParameter()};
+    info_.selftest_parameters = {{"elements", "98433"}};
+    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+                      "bytes read and written a second", Quantity::kBytes, 1e-9},
+                     TimeMetric()};
+    info_.model =
+        "bytes = " + std::to_string(InputsOf(op) + 1) +
+        " x elements x element size; time = bytes / bandwidth + 2.5 us (0.6 us in a graph)";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    const auto elements = static_cast<double>(Integer(parameters, "elements"));
+    Work work;
+    work.flops = elements;
+    work.peak = "fp32";
+    work.bytes = elements * (InputsOf(op) + 1) *
+                 static_cast<double>(ElementBytes(Word(parameters, "dtype")));
+    work.fixed_seconds = LaunchSeconds(parameters);
+    return work;
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return PrepareGpuCase<ElementwiseCase<op>>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> NewVectorAdd() {
+  return std::make_unique<Elementwise<ElementwiseOp::kAdd>>("vector_add",
+                                                            "z = x + y, element by element");
+}
+
+std::unique_ptr<Benchmark> NewElementwiseMul() {
+  return std::make_unique<Elementwise<ElementwiseOp::kMultiply>>("elementwise_mul",
+                                                                 "z = x y, element by element");
+}
+
+std::unique_ptr<Benchmark> NewRelu() {
+  return std::make_unique<Elementwise<ElementwiseOp::kRelu>>("relu",
+                                                             "y = max(x, 0), element by element");
+}
+
+}  // namespace assay

@@ -1,0 +1,195 @@
+// The frame of the benchmarks over the rows of a matrix: parameters, memory, inputs and
+// check. A benchmark adds its Op (row_kernels.cuh, row_check.cuh) and, for variants, a
+// case that launches something else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/rows/row_check.cuh"
+#include "kernels/cuda/rows/row_program.cuh"
+
+namespace assay {
+
+// How far a result may be from the reference: rounding to `dtype`, and for fp32 that of
+// the arithmetic. `typical` is the size of a typical element.
+inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
+  ErrorLimits limits;
+  limits.tolerance = dtype == "bf16" ? 4e-3 : dtype == "fp16" ? 1e-3 : 1e-5;
+  limits.element = dtype == "fp32" ? 20 * limits.tolerance : 4 * limits.tolerance;
+  limits.typical = typical;
+  return limits;
+}
+
+template <typename Op, typename T>
+class RowCase : public GpuCase {
+ public:
+  explicit RowCase(const RunContext& context)
+      : GpuCase(context),
+        dtype_(Word(context.parameters, "dtype")),
+        rows_(Integer(context.parameters, "rows")),
+        columns_(Integer(context.parameters, "columns")) {}
+
+ protected:
+  // What the variant needs, with the GPU current, and bytes of memory of its own.
+  virtual Result<int64_t> PlanVariant() {
+    ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
+    return program_.WorkspaceBytes();
+  }
+  virtual Status EnqueueVariant(const RowArgs<T>& args, void* workspace) {
+    return program_.Enqueue(args, workspace, stream());
+  }
+
+  Status SetUp() override {
+    ASSAY_ASSIGN_OR_RETURN(const int64_t workspace, PlanVariant());
+    const int64_t bytes = rows_ * columns_ * kElementBytes;
+    AddArray(bytes);
+    AddArray(bytes);
+    for (int weight = 0; weight < Op::kWeights; ++weight) AddArray(columns_ * kElementBytes);
+    AddArray(workspace);
+    ASSAY_RETURN_IF_ERROR(AllocateSets("the input and output of " + ApproximateBytes(bytes), 4));
+    for (int64_t set = 0; set < sets(); ++set) {
+      ASSAY_RETURN_IF_ERROR(FillElements(Array<T>(set, 1), rows_ * columns_, zeros(), seed(),
+                                         kRowStreamInput, set * rows_ * columns_, stream()));
+      for (int weight = 0; weight < Op::kWeights; ++weight) {
+        ASSAY_RETURN_IF_ERROR(FillElements(Array<T>(set, 2 + weight), columns_, false, seed(),
+                                           kRowStreamWeights + static_cast<uint64_t>(weight), 0,
+                                           stream()));
+      }
+    }
+    return Status::Ok();
+  }
+
+  Status Enqueue(int64_t set) override {
+    RowArgs<T> args;
+    args.in = Array<T>(set, 1);
+    args.out = Array<T>(set, 0);
+    for (int weight = 0; weight < Op::kWeights; ++weight) {
+      args.weights[weight] = Array<T>(set, 2 + weight);
+    }
+    args.rows = rows_;
+    args.columns = columns_;
+    return EnqueueVariant(args, Array<void>(set, 2 + Op::kWeights));
+  }
+
+  OutputRange Output(int64_t set) override {
+    return {Array<void>(set, 0), rows_ * columns_ * kElementBytes};
+  }
+
+  Result<Verdict> Check(int64_t set) override {
+    const RowValues<T> values{seed(), set * rows_ * columns_, zeros(), rows_, columns_};
+    return CheckRows<Op, T>(Array<T>(set, 0), values, Op::Limits(dtype_, columns_), stream());
+  }
+
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+
+ private:
+  static constexpr int64_t kElementBytes = sizeof(T);
+
+  const std::string dtype_;
+  const int64_t rows_;
+  const int64_t columns_;
+  RowProgram<Op, T> program_;
+};
+
+// The parameters rows, columns with its limits and dtype, those of every GPU case, and `own`.
+inline std::vector<ParameterSpec> RowParameters(std::vector<ParameterSpec> own,
+                                                std::vector<Limit> of_columns = {}) {
+  constexpr int64_t kMost = int64_t{1} << 36;
+  Limit elements;
+  elements.maximum = int64_t{1} << 40;
+  elements.times = {"columns"};
+  std::vector<ParameterSpec> parameters = {{"rows",
+                                            ParameterType::kInteger,
+                                            "rows of the matrix",
+                                            "8192",
+                                            1,
+                                            kMost,
+                                            {},
+                                            {},
+                                            {},
+                                            {elements}},
+                                           {"columns",
+                                            ParameterType::kInteger,
+                                            "elements of a row",
+                                            "8192",
+                                            1,
+                                            kMost,
+                                            {},
+                                            {},
+                                            {},
+                                            std::move(of_columns)},
+                                           DtypeParameter({"fp32", "bf16", "fp16"})};
+  parameters.insert(parameters.end(), own.begin(), own.end());
+  for (const ParameterSpec& common :
+       {FillParameter(), CacheParameter("one set of matrices"), LaunchParameter()}) {
+    parameters.push_back(common);
+  }
+  return parameters;
+}
+
+// A matrix read, one written, and `weights` rows beside them; `flops` an element.
+inline Work RowWork(const ParameterMap& parameters, int weights, double flops) {
+  const int64_t columns = Integer(parameters, "columns");
+  const auto elements = static_cast<double>(Integer(parameters, "rows") * columns);
+  Work work;
+  work.flops = flops * elements;
+  work.peak = "fp32";
+  work.bytes = (2 * elements + weights * static_cast<double>(columns)) *
+               static_cast<double>(ElementBytes(Word(parameters, "dtype")));
+  work.fixed_seconds = LaunchSeconds(parameters);
+  return work;
+}
+
+inline std::vector<Metric> RowMetrics() {
+  return {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
+           "bytes of the input, the output and the weights, a second", Quantity::kBytes, 1e-9},
+          TimeMetric()};
+}
+
+template <typename Op>
+Result<std::unique_ptr<Case>> PrepareRowCase(const RunContext& context) {
+  return WithElementType(
+      Word(context.parameters, "dtype"), [&](auto tag) -> Result<std::unique_ptr<Case>> {
+        return PrepareGpuCase<RowCase<Op, typename decltype(tag)::Type>>(context);
+      });
+}
+
+// A benchmark of one Op without variants; Op::kFlops is the FLOPs of an element.
+template <typename Op>
+class RowBenchmark : public Benchmark {
+ public:
+  RowBenchmark(const char* name, const char* summary) {
+    info_.name = name;
+    info_.summary = summary;
+    info_.resource = Resource::kGpu;
+    info_.parameters = RowParameters({});
+    info_.selftest_parameters = {{"rows", "37"}, {"columns", "1023"}};
+    info_.metrics = RowMetrics();
+    info_.model =
+        "bytes = (2 x rows + " + std::to_string(Op::kWeights) +
+        ") x columns x element size; FLOPs = " + std::to_string(Op::kFlops) +
+        " x rows x columns; time = bytes / bandwidth + 2.5 us (0.6 us in a graph); epsilon = 1e-5";
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  std::string UnsupportedReason() const override { return WhyNoGpu(); }
+
+  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
+    return RowWork(parameters, Op::kWeights, Op::kFlops);
+  }
+
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    return PrepareRowCase<Op>(context);
+  }
+
+ private:
+  BenchmarkInfo info_;
+};
+
+}  // namespace assay

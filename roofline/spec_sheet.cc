@@ -1,0 +1,80 @@
+#include "roofline/spec_sheet.h"
+
+#include <initializer_list>
+
+#include "roofline/csv.h"
+#include "roofline/embedded.h"
+
+namespace assay {
+namespace {
+
+template <typename T>
+std::optional<T> Whole(const std::optional<double>& number) {
+  if (!number) return std::nullopt;
+  return static_cast<T>(*number);
+}
+
+GpuSpec SpecOf(const CsvRow& row) {
+  GpuSpec spec;
+  spec.name = row.at("gpu");
+  for (const char* column :
+       {"fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4"}) {
+    if (const auto peak = CsvNumber(row, column, 1e12)) spec.flops[column] = *peak;
+  }
+  spec.memory_bytes_per_second = CsvNumber(row, "hbm_gb_s", 1e9);
+  spec.nvlink_bytes_per_second = CsvNumber(row, "nvlink_gb_s_per_direction", 1e9);
+  spec.l2_bytes = Whole<int64_t>(CsvNumber(row, "l2_mib", 1024.0 * 1024.0));
+  spec.sm_count = Whole<int>(CsvNumber(row, "sm"));
+  spec.pcie_generation = Whole<int>(CsvNumber(row, "pcie_gen"));
+  spec.tdp_watts = CsvNumber(row, "tdp_w");
+  spec.certainty = row.at("certainty");
+  spec.note = row.at("note");
+  return spec;
+}
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// The sheet's name for a device name: without vendor and family words, and with
+// the names under which drivers know the same part.
+std::string SheetName(std::string name, int64_t memory_bytes) {
+  for (const std::string_view word : {"NVIDIA ", "GeForce ", "Tesla ", " Generation"}) {
+    const size_t at = name.find(word);
+    if (at != std::string::npos) name.erase(at, word.size());
+  }
+  if (Contains(name, "MIG")) return "";
+  if (name == "H200") return "H200 SXM";
+  if (name == "H100 80GB HBM3") return "H100 SXM";
+  if (name.rfind("A100", 0) == 0 && (Contains(name, "SXM") || Contains(name, "PC"))) {
+    const bool sxm = Contains(name, "SXM");
+    const bool large =
+        Contains(name, "80GB") || (!Contains(name, "40GB") && memory_bytes > (int64_t{60} << 30));
+    return std::string("A100-") + (sxm ? "SXM4" : "PCIE") + (large ? "-80GB" : "-40GB");
+  }
+  return name;
+}
+
+}  // namespace
+
+const std::vector<GpuSpec>& SpecSheets() {
+  static const std::vector<GpuSpec> sheets = [] {
+    std::vector<GpuSpec> all;
+    for (const CsvRow& row : ParseCsv(kGpuSpecsCsv)) all.push_back(SpecOf(row));
+    return all;
+  }();
+  return sheets;
+}
+
+const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes) {
+  return SheetNamed(SheetName(std::string(device_name), memory_bytes));
+}
+
+const GpuSpec* SheetNamed(std::string_view name) {
+  for (const GpuSpec& spec : SpecSheets()) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+#include "runner/arguments.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/units.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMaxGpu = 4096;
+
+std::vector<std::string> OptionsOf(const std::string& command) {
+  if (command == "run") return {"-o", "--seed", "--gpu", "--counters", "--help"};
+  if (command == "selftest") return {"--gpu", "--require-gpu", "--help"};
+  if (command == "assay-runner") return {"--help", "--version"};
+  return {"--help"};
+}
+
+}  // namespace
+
+bool LooksLikeOption(const std::string& argument) {
+  return argument.size() > 1 && argument[0] == '-';
+}
+
+Status UnknownOption(const std::string& argument, const std::string& command) {
+  const std::vector<std::string> options = OptionsOf(command);
+  std::string list;
+  for (const std::string& option : options) list += (list.empty() ? "" : ", ") + option;
+  return InvalidArgument("\"" + argument + "\" is no option of `" + command + "`; " +
+                         (options.size() == 1 ? "its only one is " : "there are ") + list);
+}
+
+bool HasOption(const std::string& command, const std::string& option) {
+  const std::vector<std::string> options = OptionsOf(command);
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+Result<int64_t> OptionNumber(const std::string& option, const std::string& value, int64_t most) {
+  const auto number = ParseInteger(value);
+  if (number.ok() && *number >= 0 && *number <= most) return *number;
+  return InvalidArgument(option + ": \"" + value + "\" is not a whole number from 0 to " +
+                         std::to_string(most));
+}
+
+Result<int> GpuNumber(const std::string& value) {
+  ASSAY_ASSIGN_OR_RETURN(const int64_t gpu, OptionNumber("--gpu", value, kMaxGpu));
+  return static_cast<int>(gpu);
+}
+
+Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given) {
+  if (LooksLikeOption(argument)) return UnknownOption(argument, command);
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("\"" + argument + "\" is neither NAME=VALUE nor an option of `" +
+                           command + "`");
+  }
+  const std::string name = argument.substr(0, equals);
+  if (given->emplace(name, argument.substr(equals + 1)).second) return Status::Ok();
+  return InvalidArgument("the parameter \"" + name + "\" is given twice");
+}
+
+}  // namespace assay

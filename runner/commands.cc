@@ -1,0 +1,180 @@
+#include "runner/commands.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <string>
+
+#include "gang/peer_watch.h"
+#include "runner/arguments.h"
+#include "runner/exit_codes.h"
+#include "runner/local_case.h"
+#include "runner/local_gang.h"
+#include "runner/output.h"
+#include "runner/own_stdout.h"
+
+namespace assay {
+namespace {
+
+struct RunOptions {
+  LocalCase what;
+  bool json = false;
+  bool counters = false;
+};
+
+// Stores what an option says; `value` is its argument.
+Status ApplyOption(const std::string& option, const std::string& value, RunOptions* options) {
+  if (option == "--gpu") {
+    ASSAY_ASSIGN_OR_RETURN(options->what.gpu, GpuNumber(value));
+    return Status::Ok();
+  }
+  if (option == "--seed") {
+    ASSAY_ASSIGN_OR_RETURN(const int64_t seed,
+                           OptionNumber(option, value, std::numeric_limits<int64_t>::max()));
+    options->what.seed = static_cast<uint64_t>(seed);
+    return Status::Ok();
+  }
+  if (value != "table" && value != "json") {
+    return InvalidArgument("-o: \"" + value + "\" is not one of table, json");
+  }
+  options->json = value == "json";
+  return Status::Ok();
+}
+
+Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::string>& arguments) {
+  RunOptions options;
+  ParameterMap given;
+  if (arguments.empty()) return InvalidArgument("run: the benchmark's name is missing");
+  if (LooksLikeOption(arguments[0])) {
+    return HasOption("run", arguments[0])
+               ? InvalidArgument("run: the benchmark's name comes before " + arguments[0])
+               : UnknownOption(arguments[0], "run");
+  }
+  ASSAY_ASSIGN_OR_RETURN(options.what.benchmark, registry.Find(arguments[0]));
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "-o" || argument == "--seed" || argument == "--gpu") {
+      if (++i == arguments.size()) return InvalidArgument(argument + " needs a value");
+      ASSAY_RETURN_IF_ERROR(ApplyOption(argument, arguments[i], &options));
+      continue;
+    }
+    if (argument == "--counters") {
+      options.counters = true;
+      continue;
+    }
+    ASSAY_RETURN_IF_ERROR(AddParameter(argument, "run", &given));
+  }
+  ASSAY_ASSIGN_OR_RETURN(options.what.parameters,
+                         CanonicalParameters(options.what.benchmark->Info().parameters, given));
+  return options;
+}
+
+// A collective over several nodes has a runner on each of them.
+Status CheckOneNode(const LocalCase& one) {
+  const auto nodes = one.parameters.find("nodes");
+  const BenchmarkInfo& info = one.benchmark->Info();
+  if (!info.collective || nodes == one.parameters.end() || nodes->second == "1") {
+    return Status::Ok();
+  }
+  return InvalidArgument(info.name + " over " + nodes->second +
+                             " nodes is no job for one runner: it needs agents on them, and a "
+                             "campaign on their coordinator",
+                         "SEVERAL_NODES");
+}
+
+}  // namespace
+
+int Refuse(const Status& status) {
+  std::fprintf(stderr, "assay-runner: %s\n", ErrorText(status).c_str());
+  return kExitUsage;
+}
+
+int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  const auto options = ParseRun(registry, arguments);
+  if (!options.ok()) return Refuse(options.status());
+  if (const Status here = CheckOneNode(options->what); !here.ok()) return Refuse(here);
+  if (const Status gpu = CheckGpu(options->what); !gpu.ok()) return Refuse(gpu);
+  if (const Status read = CheckCounters(options->what); options->counters && !read.ok()) {
+    return Refuse(read);
+  }
+  ExecuteOptions execute;
+  execute.counters = options->counters;
+  if (isatty(STDERR_FILENO) != 0) {
+    execute.on_phase = [](const std::string& phase) {
+      std::fprintf(stderr, "assay-runner: %s\n", phase.c_str());
+    };
+  }
+  const auto report = [&] {
+    const OwnStdout own;
+    return RunHere(options->what, execute);
+  }();
+  if (!report.ok()) {
+    std::fprintf(stderr, "assay-runner: %s\n", ErrorText(report.status()).c_str());
+    return kExitGangLost;
+  }
+  std::fputs((options->json ? ReportAsJson(*report) : ReportAsTable(*report)).c_str(), stdout);
+  // The table says it; JSON may go where nobody reads it at once.
+  if (options->json && report->outcome == Outcome::kUnsupported) {
+    std::fprintf(stderr, "assay-runner: unsupported here: %s\n", report->error.message().c_str());
+  }
+  return ExitCodeOf(*report);
+}
+
+int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return Refuse(InvalidArgument("check: the benchmark's name is missing"));
+  const auto benchmark = registry.Find(arguments[0]);
+  if (!benchmark.ok()) return Refuse(benchmark.status());
+  ParameterMap given;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const Status added = AddParameter(arguments[i], "check", &given);
+    if (!added.ok()) return Refuse(added);
+  }
+  const auto parameters = CanonicalParameters((*benchmark)->Info().parameters, given);
+  if (!parameters.ok()) return Refuse(parameters.status());
+  LocalCase one;
+  one.benchmark = *benchmark;
+  one.parameters = *parameters;
+  const auto work = (*benchmark)->WorkOf(*parameters, WorldSizeOf(one));
+  if (work.ok()) return kExitDone;
+  std::printf("%s\n", ErrorText(work.status()).c_str());
+  return kExitUsage;
+}
+
+int RankCommand(const Registry& registry, const std::vector<std::string>& arguments) {
+  const auto options = ParseRun(registry, arguments);
+  if (!options.ok()) return Refuse(options.status());
+  std::string line;
+  std::getline(std::cin, line);
+  const auto order = RankOrder::Parse(line);
+  if (!order.ok()) return Refuse(order.status());
+  StopWithStdin();
+  // What libraries print is passed on, also of a rank that is killed.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const auto peers =
+      JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
+  RunContext context;
+  context.parameters = options->what.parameters;
+  context.seed = order->seed;
+  context.rank = order->rank;
+  context.world_size = order->world_size;
+  context.gpu = order->rank;
+  ExecuteOptions execute;
+  execute.measure = order->measure;
+  Status status = peers.status();
+  if (peers.ok()) {
+    context.peers = peers->get();
+    // It only tells rank 0 that this one lives: rank 0 may be stopped at its terminal.
+    HeartbeatRule rule;
+    rule.patience = rule.first_patience = std::numeric_limits<int>::max();
+    const PeerWatch watch(context.peers->Heartbeats(), {}, rule);
+    const auto report = ExecuteCase(*options->what.benchmark, context, execute);
+    if (report.ok()) return ExitCodeOf(*report);
+    status = report.status();
+  }
+  std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
+  return kExitGangLost;
+}
+
+}  // namespace assay

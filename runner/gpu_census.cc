@@ -1,0 +1,105 @@
+#include "runner/gpu_census.h"
+
+#include <algorithm>
+
+#include "common/list_text.h"
+#include "host/pci.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMostNamed = 8;
+
+bool IsOffered(const NvmlGpu& gpu, const std::vector<LocalGpu>& offered) {
+  return std::any_of(offered.begin(), offered.end(), [&](const LocalGpu& one) {
+    // A MIG instance has a UUID of its own, at the GPU's address.
+    return (!gpu.uuid.empty() && one.uuid == gpu.uuid) ||
+           (!gpu.pci_bus_id.empty() &&
+            SysfsPciName(one.pci_bus_id) == SysfsPciName(gpu.pci_bus_id));
+  });
+}
+
+// "GPU 3 at 00000000:9B:00.0 (GPU requires a reset)".
+std::string NameOf(const MachineGpus::Gpu& gpu) {
+  std::string text = "GPU " + std::to_string(gpu.described.index);
+  if (!gpu.described.pci_bus_id.empty()) text += " at " + gpu.described.pci_bus_id;
+  if (!gpu.lost.empty()) return text + " (" + gpu.lost + ")";
+  return gpu.described.mig_enabled.value_or(false) ? text + " (MIG is on)" : text;
+}
+
+// How many GPUs CUDA_VISIBLE_DEVICES names.
+size_t CountNamed(const std::string& visible) {
+  size_t named = 0;
+  for (size_t begin = 0; begin <= visible.size(); ++named) {
+    const size_t end = std::min(visible.find(',', begin), visible.size());
+    const std::string one = visible.substr(begin, end - begin);
+    if (one.empty() || one == "-1") break;  // CUDA reads no further.
+    begin = end + 1;
+  }
+  return named;
+}
+
+std::vector<std::string> OnBusAlone(const MachineGpus& machine) {
+  std::vector<std::string> alone;
+  for (const std::string& address : machine.on_bus) {
+    if (std::none_of(machine.listed.begin(), machine.listed.end(), [&](const auto& gpu) {
+          return SysfsPciName(gpu.described.pci_bus_id) == address;
+        })) {
+      alone.push_back(address);
+    }
+  }
+  return alone;
+}
+
+}  // namespace
+
+MachineGpus ReadMachineGpus() {
+  MachineGpus machine;
+  const auto nvml = Nvml::Open(nullptr);
+  machine.nvml = nvml.status();
+  if (!nvml.ok()) return machine;
+  for (int index = 0; index < (*nvml)->GpuCount(); ++index) {
+    machine.listed.push_back({(*nvml)->Describe(index), (*nvml)->WhyLost(index)});
+  }
+  machine.on_bus = NvidiaGpusOnBus();
+  return machine;
+}
+
+GpuCensus TakeCensus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
+                     const std::optional<std::string>& visible) {
+  GpuCensus census;
+  const std::string by = visible ? "CUDA_VISIBLE_DEVICES=\"" + *visible + "\"" : "";
+  if (const size_t named = visible ? CountNamed(*visible) : 0; named > offered.size()) {
+    census.fault = by + " names " + std::to_string(named) + " GPUs and CUDA offers the first " +
+                   std::to_string(offered.size()) + ": compare it with `nvidia-smi -L`";
+  }
+  if (!machine.nvml.ok()) {
+    census.notes.push_back("whether CUDA offers all GPUs could not be checked: " +
+                           machine.nvml.message());
+    return census;
+  }
+  std::vector<std::string> unseen;
+  bool mig = false;
+  for (const MachineGpus::Gpu& gpu : machine.listed) {
+    if (IsOffered(gpu.described, offered)) continue;
+    unseen.push_back(NameOf(gpu));
+    mig = mig || gpu.described.mig_enabled.value_or(false);
+  }
+  const std::string some = std::to_string(machine.listed.size() - unseen.size()) + " of the " +
+                           std::to_string(machine.listed.size()) + " GPUs that NVML lists";
+  if (!unseen.empty() && visible && census.fault.empty()) {
+    census.notes.push_back(some + ", by " + by);
+  } else if (!unseen.empty()) {
+    census.fault += (visible ? "; it offers " : "CUDA offers ") + some + ", not its " +
+                    JoinSome(unseen, kMostNamed) + ": look at `nvidia-smi` and for Xid in dmesg" +
+                    (mig ? "; where MIG is on CUDA offers one instance, or nothing" : "") +
+                    "; reset or reboot. Without --require-gpu the others are verified";
+  }
+  if (const auto alone = OnBusAlone(machine); !alone.empty()) {
+    census.notes.push_back("on the PCI bus and not in NVML's list: " + JoinSome(alone, kMostNamed) +
+                           " (in a container those of others; else look for NVRM in dmesg)");
+  }
+  return census;
+}
+
+}  // namespace assay

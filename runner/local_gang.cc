@@ -1,0 +1,169 @@
+#include "runner/local_gang.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/subprocess.h"
+#include "gang/peer_watch.h"
+#include "gang/socket.h"
+#include "runner/exit_codes.h"
+#include "runner/frame_io.h"
+#include "runner/rank_output.h"
+
+namespace assay {
+namespace {
+
+constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
+// How long children get to leave once their stdin is closed.
+constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
+// How long a rank whose connection has ended gets to end.
+constexpr int kEndingMilliseconds = 1000;
+
+struct Child {
+  FileDescriptor input;   // The writing end of its stdin.
+  FileDescriptor output;  // The reading end of its stdout and stderr.
+  Subprocess process;
+};
+
+Result<Child> StartChild(const std::vector<std::string>& arguments) {
+  ASSAY_ASSIGN_OR_RETURN(Pipe input, MakePipe());
+  ASSAY_ASSIGN_OR_RETURN(Pipe output, MakePipe());
+  SubprocessOptions options;
+  options.argv = arguments;
+  options.descriptors = {{STDIN_FILENO, input.read.get()},
+                         {STDOUT_FILENO, output.write.get()},
+                         {STDERR_FILENO, output.write.get()}};
+  ASSAY_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
+  return Child{std::move(input.write), std::move(output.read), std::move(process)};
+}
+
+class SpawnedGang : public LocalGang {
+ public:
+  ~SpawnedGang() override {
+    watch_.reset();
+    peers_.reset();
+    for (Child& child : children_) child.input.Close();
+    for (Child& child : children_) child.process.Wait(kLeavingTimeout);
+    NameKilled();
+    children_.clear();  // Who has not left is killed.
+    output_.reset();
+  }
+
+  Status Start(const std::string& benchmark, const ParameterMap& parameters, RankOrder order) {
+    ASSAY_ASSIGN_OR_RETURN(const auto rendezvous, ListenForPeers("127.0.0.1"));
+    order.token = rendezvous->token();
+    std::vector<std::string> arguments = {"/proc/self/exe", "rank", benchmark};
+    for (const auto& [name, value] : parameters) arguments.push_back(name + "=" + value);
+    std::vector<int> processes;
+    std::vector<FileDescriptor> outputs;
+    for (order.rank = 1; order.rank < order.world_size; ++order.rank) {
+      ASSAY_ASSIGN_OR_RETURN(Child child, StartChild(arguments));
+      processes.push_back(child.process.pidfd());
+      outputs.push_back(std::move(child.output));
+      children_.push_back(std::move(child));
+      // It fails where the child has ended, which Accept notices.
+      static_cast<void>(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
+    }
+    output_ = std::make_unique<RankOutput>(std::move(outputs));
+    auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
+    if (!met.ok()) return WhoEnded(met.status());
+    peers_ = *std::move(met);
+    names_killed_ = true;
+    watch_ = std::make_unique<PeerWatch>(peers_->Heartbeats(),
+                                         [this](const Status& lost) { KillAll(lost); });
+    return Status::Ok();
+  }
+
+  Peers& peers() override { return *peers_; }
+
+ private:
+  // The first rank that has ended, and how; `otherwise` if none has.
+  Status WhoEnded(const Status& otherwise) {
+    for (size_t i = 0; i < children_.size(); ++i) {
+      const auto exit = children_[i].process.Wait(Duration(0));
+      if (!exit) continue;
+      return PeerLost("rank " + std::to_string(i + 1) + " " + exit->ToString() +
+                      " before all ranks had met; each lives until the case ends")
+          .WithHint("what it said itself is on stderr, before this");
+    }
+    return otherwise;
+  }
+
+  // This process then loses its peers, wherever it waits for them.
+  void KillAll(const Status& lost) {
+    std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());
+    // A process has closed its connections a moment before it has ended.
+    std::vector<pollfd> ends;
+    for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});
+    poll(ends.data(), ends.size(), kEndingMilliseconds);
+    NameKilled();
+    for (Child& child : children_) child.process.Signal(SIGKILL);
+  }
+
+  // Once, on stderr: ranks that a signal has ended, the kernel's for want of memory too. What the
+  // others see of it is a connection that was closed.
+  void NameKilled() {
+    for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
+      const auto exit = children_[i].process.Wait(Duration(0));
+      if (!exit || exit->signal == 0) continue;
+      std::fprintf(stderr, "assay-runner: rank %zu %s\n", i + 1, exit->ToString().c_str());
+    }
+    names_killed_ = false;
+  }
+
+  std::vector<Child> children_;
+  bool names_killed_ = false;  // Of the watch's thread while there is one.
+  std::unique_ptr<RankOutput> output_;
+  std::unique_ptr<Peers> peers_;
+  std::unique_ptr<PeerWatch> watch_;
+};
+
+}  // namespace
+
+std::string RankOrder::ToString() const {
+  std::ostringstream line;
+  line << rank << ' ' << world_size << ' ' << seed << ' ' << (measure ? 1 : 0) << ' ' << token;
+  return line.str();
+}
+
+Result<RankOrder> RankOrder::Parse(const std::string& line) {
+  std::istringstream text(line);
+  RankOrder order;
+  if (text >> order.rank >> order.world_size >> order.seed >> order.measure >> order.token &&
+      order.rank > 0 && order.rank < order.world_size) {
+    return order;
+  }
+  return InvalidArgument("`rank` is for assay-runner's own use: it is told its rank on stdin");
+}
+
+Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
+                                                  const ParameterMap& parameters, int world_size,
+                                                  uint64_t seed, bool measure) {
+  auto gang = std::make_unique<SpawnedGang>();
+  RankOrder order;
+  order.world_size = world_size;
+  order.seed = seed;
+  order.measure = measure;
+  ASSAY_RETURN_IF_ERROR(gang->Start(benchmark, parameters, order));
+  return std::unique_ptr<LocalGang>(std::move(gang));
+}
+
+void StopWithStdin() {
+  std::thread([] {
+    char byte;
+    for (;;) {
+      const ssize_t got = read(STDIN_FILENO, &byte, 1);
+      if (got == 0 || (got < 0 && errno != EINTR)) _exit(kExitStopped);
+    }
+  }).detach();
+}
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+// Whose fault a failed case is: its own, or the GPU's that it ran on, or should have.
+#pragma once
+
+#include "common/status.h"
+#include "gang/peers.h"
+#include "host/platform.h"
+
+namespace assay {
+
+// OK if the case itself is to blame for `agreed`, the error of all its ranks, or another rank's
+// GPU: `trouble` is of the GPU of `rank`. Else UNAVAILABLE with what was seen in the message, and
+// the reason
+//   GPU_LOST          the GPU fell off the bus or needs a reset,
+//   GPU_BUSY          others' processes hold memory without which the case would have
+//                     fitted, or have closed the GPU. A case that would not have fitted
+//                     beside nobody either is to blame itself,
+//   GPU_CONTEXT_LOST  the case is to blame, but CUDA refuses all further work of this
+//                     process: the next case needs another.
+Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
+
+// What a rank ends with, if `mine` is its NodeFault; the same call on all ranks. Each rank tells
+// of its own GPU, in its own words, so that its node alone is blamed. The others, which end with
+// it, have lost it (PEER_LOST, "rank 2: the GPU is lost"); GPU_CONTEXT_LOST, for which no node
+// is to blame, is theirs as well. `peers` may be null.
+Status FaultInGang(Peers* peers, const Status& mine);
+
+// Whether a fault leaves the case without a result: the GPU's state had a part in it. A broken
+// context spoils only what comes after.
+bool EndsWithoutResult(const Status& fault);
+
+// UNAVAILABLE (GPU_UNUSABLE) with what is wrong and what would be right if `platform` has
+// GPUs that cannot be used. OK if they can, and if there are none (`platform` may be null):
+// then benchmarks are unsupported.
+Status CheckGpusUsable(GpuPlatform* platform);
+
+}  // namespace assay

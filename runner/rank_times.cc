@@ -1,0 +1,87 @@
+#include "runner/rank_times.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "host/nvml.h"
+
+namespace assay {
+namespace {
+
+constexpr double kSeconds = 1;
+constexpr int64_t kLeastIterations = 16;
+constexpr int64_t kMostIterations = 64;
+
+// "GPU HOST\n", then the seconds.
+std::string Pack(const RankPlace& place, const std::vector<double>& seconds) {
+  std::string bytes = std::to_string(place.gpu_index) + " " + place.host + "\n";
+  const size_t head = bytes.size();
+  bytes.resize(head + seconds.size() * sizeof(double));
+  if (!seconds.empty()) std::memcpy(&bytes[head], seconds.data(), bytes.size() - head);
+  return bytes;
+}
+
+Status Unpack(const std::string& bytes, RankPlace* place, std::vector<double>* seconds) {
+  const size_t space = bytes.find(' ');
+  const size_t line = bytes.find('\n');
+  if (space == std::string::npos || line == std::string::npos || line < space ||
+      (bytes.size() - line - 1) % sizeof(double) != 0) {
+    return Internal("a rank sent unreadable times", "BAD_MESSAGE");
+  }
+  std::from_chars(bytes.data(), bytes.data() + space, place->gpu_index);
+  place->host = bytes.substr(space + 1, line - space - 1);
+  seconds->resize((bytes.size() - line - 1) / sizeof(double));
+  if (!seconds->empty()) std::memcpy(seconds->data(), &bytes[line + 1], bytes.size() - line - 1);
+  return Status::Ok();
+}
+
+// Rank 0's number of iterations, at every rank.
+Result<int64_t> ShareIterations(Peers& peers, double iteration_seconds) {
+  const double fitting = kSeconds / std::max(iteration_seconds, 1e-6);
+  std::string text =
+      std::to_string(std::clamp(static_cast<int64_t>(fitting), kLeastIterations, kMostIterations));
+  ASSAY_RETURN_IF_ERROR(peers.Broadcast(&text, kPeerTimeout));
+  int64_t iterations = 0;
+  std::from_chars(text.data(), text.data() + text.size(), iterations);
+  if (iterations >= kLeastIterations && iterations <= kMostIterations) return iterations;
+  return Internal("rank 0 sent an unreadable number of iterations", "BAD_MESSAGE");
+}
+
+}  // namespace
+
+RankPlace PlaceOf(const RunContext& context, const std::string& gpu_uuid) {
+  RankPlace place;
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) == 0) place.host = name;
+  place.gpu_index = context.gpu;
+  if (gpu_uuid.empty()) return place;
+  const auto nvml = Nvml::Open(nullptr);
+  if (nvml.ok()) place.gpu_index = (*nvml)->FindByUuid(gpu_uuid).value_or(context.gpu);
+  return place;
+}
+
+Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
+                                 double iteration_seconds) {
+  Peers& peers = *context.peers;
+  ASSAY_ASSIGN_OR_RETURN(const int64_t iterations, ShareIterations(peers, iteration_seconds));
+  const auto mine = prepared.Diagnose(iterations);
+  ASSAY_RETURN_IF_ERROR(Agree(peers, mine.status(), kPeerTimeout));
+  ASSAY_ASSIGN_OR_RETURN(const auto all, peers.Gather(Pack(place, mine->inside), kPeerTimeout));
+  GangReport report;
+  if (context.rank != 0) return report;
+  std::vector<std::vector<double>> inside(all.size());
+  report.places.resize(all.size());
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    ASSAY_RETURN_IF_ERROR(Unpack(all[rank], &report.places[rank], &inside[rank]));
+  }
+  report.choice = mine->choice;
+  if (mine->inside.empty()) return report;
+  ASSAY_ASSIGN_OR_RETURN(report.times, TimesOfRanks(inside));
+  if (mine->mutual) report.slow = FindSlowRank(inside);
+  return report;
+}
+
+}  // namespace assay

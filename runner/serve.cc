@@ -1,0 +1,406 @@
+#include "runner/serve.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "common/leading_rank.h"
+#include "common/mutex.h"
+#include "common/subprocess.h"
+#include "gang/contacts.h"
+#include "gang/peer_watch.h"
+#include "gang/socket.h"
+#include "host/platform.h"
+#include "runner/convert.h"
+#include "runner/execute.h"
+#include "runner/exit_codes.h"
+#include "runner/frame_io.h"
+#include "runner/gang.h"
+#include "runner/node_fault.h"
+#include "runner/rank_gpus.h"
+#include "runner/version_check.h"
+
+namespace assay {
+namespace {
+
+// All ranks are ready when they are told to meet.
+constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
+
+void LogError(const Status& status) {
+  std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
+}
+
+// With what NCCL wrote, for the agent keeps this process' stderr as evidence.
+void LogGangError(const Status& status) {
+  LogError(status);
+  const std::string log = LibraryLog();
+  if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
+}
+
+// The agent's commands, read by a thread of its own so that the end of the stream
+// is noticed at once, whatever the benchmark is doing. That thread ends only with
+// the process: objects live as long.
+class CommandStream {
+ public:
+  explicit CommandStream(int fd) : reader_(fd) {
+    if (auto end = MakePipe(); end.ok()) {
+      end_ = std::move(end->read);
+      at_end_ = std::move(end->write);
+    }
+    std::thread([this] { ReadAll(); }).detach();
+  }
+
+  // Waits for the next command.
+  v1::RunnerCommand Next() {
+    MutexLock lock(mutex_);
+    while (commands_.empty()) {
+      if (ended_) _exit(kExitStopped);
+      arrived_.Wait(mutex_);
+    }
+    v1::RunnerCommand command = std::move(commands_.front());
+    commands_.pop_front();
+    return command;
+  }
+
+  // From now on the end of the stream ends a wait for commands alone, and makes end() readable.
+  void TellEnd() {
+    MutexLock lock(mutex_);
+    told_ = end_.valid();
+  }
+  int end() const { return end_.get(); }
+  bool HasEnded() {
+    MutexLock lock(mutex_);
+    return ended_;
+  }
+  // From now on it ends the process again.
+  void ExitAtEnd() {
+    MutexLock lock(mutex_);
+    if (ended_) _exit(kExitStopped);
+    told_ = false;
+  }
+
+  // From now on the end of the stream ends nothing: the agent closes it as soon as
+  // it has read Finished, while this process is still leaving.
+  void NoMoreNeeded() {
+    MutexLock lock(mutex_);
+    needed_ = false;
+  }
+
+ private:
+  void ReadAll() {
+    for (;;) {
+      const auto frame = reader_.Read();
+      v1::RunnerCommand command;
+      if (!frame.ok() || (frame->has_value() && !command.ParseFromString(**frame))) {
+        LogError(frame.ok() ? InvalidArgument("stdin: not a RunnerCommand")
+                            : frame.status().WithContext("stdin"));
+        _exit(kExitUsage);
+      }
+      MutexLock lock(mutex_);
+      if (!frame->has_value()) {
+        if (needed_ && !told_) _exit(kExitStopped);
+        ended_ = true;
+        at_end_.Close();
+        arrived_.NotifyOne();
+        return;
+      }
+      commands_.push_back(std::move(command));
+      arrived_.NotifyOne();
+    }
+  }
+
+  FrameReader reader_;
+  FileDescriptor end_;
+  FileDescriptor at_end_;  // The end of which is readable once this is closed.
+  Mutex mutex_;
+  CondVar arrived_;
+  std::deque<v1::RunnerCommand> commands_ ASSAY_GUARDED_BY(mutex_);
+  bool needed_ ASSAY_GUARDED_BY(mutex_) = true;
+  bool told_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool ended_ ASSAY_GUARDED_BY(mutex_) = false;
+};
+
+class Session {
+ public:
+  Session(const Registry& registry, CommandStream& commands, int events_fd)
+      : registry_(registry), commands_(commands), events_fd_(events_fd) {}
+
+  int Run() {
+    if (const Status begun = Begin(); !begun.ok()) {
+      LogError(begun);
+      return kExitUsage;
+    }
+    // Before the gang compares versions, of which such a GPU's driver has none.
+    if (const Status usable = CheckGpus(); !usable.ok()) return GiveUp(usable);
+    if (const Status met = Meet(); !met.ok()) {
+      // Of a lost rank the agent tells the phase, and the message begins with the rank.
+      return GiveUp(IsLostPeer(met.reason()) ? met : met.WithContext("meeting the other ranks"));
+    }
+    for (const v1::BenchmarkCase& one : start_.cases()) {
+      if (const Status status = RunCase(one); !status.ok()) {
+        return GiveUp(status.WithContext("case " + std::to_string(int64_t{one.case_index()} + 1)));
+      }
+    }
+    if (const Status left = Leave(); !left.ok()) {
+      return GiveUp(left.WithContext("leaving the gang"));
+    }
+    v1::RunnerEvent finished;
+    finished.mutable_finished()->set_cases_run(start_.cases_size());
+    commands_.NoMoreNeeded();
+    Send(finished);
+    return kExitDone;
+  }
+
+ private:
+  void Send(const v1::RunnerEvent& event) {
+    MutexLock lock(events_mutex_);
+    SendLocked(event);
+  }
+
+  void SendLocked(const v1::RunnerEvent& event) ASSAY_REQUIRES(events_mutex_) {
+    if (!WriteFrame(events_fd_, event.SerializeAsString()).ok()) _exit(kExitStopped);
+  }
+
+  static v1::RunnerEvent Started(int case_index, const std::string& phase) {
+    v1::RunnerEvent event;
+    event.mutable_case_started()->set_case_index(case_index);
+    event.mutable_case_started()->set_phase(phase);
+    return event;
+  }
+
+  Status Begin() {
+    v1::RunnerCommand command = commands_.Next();
+    if (!command.has_start()) return InvalidArgument("the first command must be `start`");
+    start_.Swap(command.mutable_start());
+    constexpr int kMostRanks = 65536;
+    if (start_.world_size() < 1 || start_.world_size() > kMostRanks || start_.rank() < 0 ||
+        start_.rank() >= start_.world_size()) {
+      return InvalidArgument("rank " + std::to_string(start_.rank()) + " of " +
+                             std::to_string(start_.world_size()) + " ranks does not exist");
+    }
+    ASSAY_ASSIGN_OR_RETURN(benchmark_, registry_.Find(start_.benchmark()));
+    if (start_.advertise_address().empty()) start_.set_advertise_address("127.0.0.1");
+    return Status::Ok();
+  }
+
+  Status CheckGpus() const {
+    const bool on_gpu = benchmark_->Info().resource == Resource::kGpu;
+    return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
+  }
+
+  // Ready, and in a gang the rendezvous: rank 0's token goes out with Ready and
+  // comes back to every rank.
+  Status Meet() {
+    std::unique_ptr<Rendezvous> rendezvous;
+    v1::RunnerEvent ready;
+    ready.mutable_ready();
+    const int world_size = start_.world_size();
+    if (world_size > 1) {
+      // Ranks other than 0 may have to listen there later, for data.
+      auto listens = ListenForPeers(start_.advertise_address());
+      if (!listens.ok()) {
+        return Unavailable(listens.status().message() +
+                               "; ranks listen on the agent's --advertise-address: is it still an "
+                               "address of this node?",
+                           "ADDRESS_UNUSABLE");
+      }
+      if (start_.rank() == 0) rendezvous = *std::move(listens);
+    }
+    if (rendezvous != nullptr) {
+      ready.mutable_ready()->set_rendezvous_token(rendezvous->token());
+      commands_.TellEnd();  // The agent's time may be over before all have come.
+    }
+    Send(ready);
+    if (world_size == 1) return Status::Ok();
+    const v1::RunnerCommand command = commands_.Next();
+    if (!command.has_rendezvous())
+      return InvalidArgument("the second command must be `rendezvous`");
+    auto met =
+        rendezvous != nullptr
+            ? rendezvous->Accept(world_size, {commands_.end()}, kMeetingTimeout)
+            : JoinPeers(command.rendezvous().token(), start_.rank(), world_size, kMeetingTimeout);
+    if (!met.ok()) {
+      NoteAbsent(rendezvous.get(), met.status());
+      if (!commands_.HasEnded()) return met.status();
+      return PeerTimeout("the job was ended before all ranks had come");
+    }
+    commands_.ExitAtEnd();
+    // Rank 0 alone knows when all have met.
+    if (rendezvous != nullptr && start_.cases_size() > 0) {
+      Send(Started(start_.cases(0).case_index(), "compare"));
+    }
+    peers_ = std::move(*met);
+    HeartbeatRule rule;
+    // Rank 0 beats only when all have come.
+    if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
+    watch_ = std::make_unique<PeerWatch>(
+        peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
+    const Resource resource = benchmark_->Info().resource;
+    ASSAY_RETURN_IF_ERROR(CheckVersions(*peers_, OwnVersions(resource)));
+    ASSAY_ASSIGN_OR_RETURN(gpus_, GatherGpus(*peers_, OwnGpu(resource)));
+    if (!start_.mixed_gpus()) ASSAY_RETURN_IF_ERROR(CheckOneModel(gpus_));
+    watch_->ReportEnds(true);
+    return Status::Ok();
+  }
+
+  // Who has not come: at rank 0 whoever is not at its `rendezvous`, elsewhere rank 0.
+  void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
+    if (rendezvous == nullptr) {
+      // Not where its host answers, and "rank 0 has not answered" blames its process.
+      if (ErringRankOf(why.message())) absent_.absent = {0};
+      return;
+    }
+    const std::vector<PeerConnection> arrived = rendezvous->Arrived();
+    absent_ = ContactsOf(arrived);
+    for (int rank = 1; rank < start_.world_size(); ++rank) {
+      const bool came = std::any_of(arrived.begin(), arrived.end(),
+                                    [&](const PeerConnection& one) { return one.rank == rank; });
+      if (!came) absent_.absent.push_back(rank);
+    }
+  }
+
+  // From here on the end of a connection is no loss, so nobody leaves before all are done.
+  Status Leave() {
+    if (peers_ == nullptr) return Status::Ok();
+    watch_->ReportEnds(false);
+    Status left = peers_->Barrier(kPeerTimeout);
+    watch_.reset();
+    return left;
+  }
+
+  // An error ends the job: the gang is over, or the GPU is not to be used.
+  Status RunCase(const v1::BenchmarkCase& one) {
+    ASSAY_ASSIGN_OR_RETURN(const CaseReport report, Execute(one));
+    Status fault = FaultOf(report);
+    if (EndsWithoutResult(fault)) return fault;
+    if (start_.rank() == 0) {
+      v1::RunnerEvent event;
+      *event.mutable_case_result() = ToMessage(report);
+      event.mutable_case_result()->set_case_index(one.case_index());
+      AddGpus(gpus_, event.mutable_case_result());
+      Send(event);
+    }
+    const bool last = one.case_index() == start_.cases(start_.cases_size() - 1).case_index();
+    return last ? Status::Ok() : fault;
+  }
+
+  // What profiling did to this process once the case was done; only a single rank profiles.
+  // Else of any rank: a case has failed on all of them or on none, and rank 0 must not send
+  // the result of one that another rank's GPU spoiled.
+  Status FaultOf(const CaseReport& report) const {
+    if (!report.aftermath.ok()) return report.aftermath;
+    const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
+    if (!on_gpu || report.outcome != Outcome::kFailed) return Status::Ok();
+    const GpuTrouble trouble = Gpu()->TroubleOf(RunContext().gpu);
+    return FaultInGang(peers_.get(), NodeFault(report.error, trouble, start_.rank()));
+  }
+
+  static bool IsLostPeer(const std::string& reason) {
+    return reason == "PEER_LOST" || reason == "PEER_TIMEOUT";
+  }
+
+  // Who has to act; unspecified if the agent has to find out by the exit code.
+  static v1::FailureClass ClassOf(const std::string& reason) {
+    if (reason == "GPU_CONTEXT_LOST") return v1::FAILURE_CLASS_JOB;
+    const bool node = reason.rfind("GPU_", 0) == 0 || reason == "ADDRESS_UNUSABLE";
+    if (node) return v1::FAILURE_CLASS_NODE;
+    if (IsLostPeer(reason)) return v1::FAILURE_CLASS_INFRASTRUCTURE;
+    const bool user = reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS";
+    return user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
+  }
+
+  v1::RunnerEvent AbortedBy(const Status& why) const {
+    v1::RunnerEvent event;
+    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
+    failure->set_failure_class(ClassOf(why.reason()));
+    failure->set_reason(why.reason());
+    failure->set_message(why.message());
+    // Of a lost rank the evidence is NCCL's log on stderr, which the agent has.
+    if (why.reason().rfind("GPU_", 0) == 0) failure->set_evidence(why.ToString());
+    if (!IsLostPeer(why.reason())) return event;
+    const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());
+    for (const int rank : contacts.heard) event.mutable_aborted()->add_heard_ranks(rank);
+    for (const int rank : contacts.silent) event.mutable_aborted()->add_silent_ranks(rank);
+    for (const int rank : contacts.absent) event.mutable_aborted()->add_absent_ranks(rank);
+    return event;
+  }
+
+  // Says why, and returns the exit code.
+  int GiveUp(const Status& why) {
+    watch_.reset();
+    LogGangError(why);
+    const v1::FailureClass failure_class = ClassOf(why.reason());
+    if (failure_class == v1::FAILURE_CLASS_UNSPECIFIED) return kExitGangLost;
+    commands_.NoMoreNeeded();
+    Send(AbortedBy(why));
+    return failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE ? kExitGangLost : kExitFailed;
+  }
+
+  // From the watching thread: the others may be waiting on a GPU for ever.
+  [[noreturn]] void EndNow(const Status& lost) {
+    LogGangError(lost);
+    commands_.NoMoreNeeded();
+    MutexLock lock(events_mutex_);
+    SendLocked(AbortedBy(lost));
+    _exit(kExitGangLost);
+  }
+
+  Result<CaseReport> Execute(const v1::BenchmarkCase& one) {
+    const ParameterMap given(one.parameters().begin(), one.parameters().end());
+    auto canonical = CanonicalParameters(benchmark_->Info().parameters, given);
+    if (!canonical.ok()) {  // On every rank alike: all have the same cases.
+      CaseReport report;
+      report.error = canonical.status();
+      report.benchmark = benchmark_->Info().name;
+      report.version = benchmark_->Info().version;
+      report.parameters = given;
+      report.start_time = report.end_time = Clock::Real().WallNow();
+      return report;
+    }
+    RunContext context;
+    context.parameters = std::move(canonical).value();
+    context.seed = start_.seed();
+    context.rank = start_.rank();
+    context.world_size = start_.world_size();
+    context.peers = peers_.get();
+    context.advertise_address = start_.advertise_address();
+    ExecuteOptions options;
+    options.counters = start_.counters();
+    options.on_phase = [&](const std::string& phase) { Send(Started(one.case_index(), phase)); };
+    return ExecuteCase(*benchmark_, context, options);
+  }
+
+  const Registry& registry_;
+  CommandStream& commands_;
+  const int events_fd_;
+  v1::RunnerStart start_;
+  const Benchmark* benchmark_ = nullptr;
+  Mutex events_mutex_;  // Of the frames on `events_fd_`.
+  std::unique_ptr<Peers> peers_;
+  std::unique_ptr<PeerWatch> watch_;  // From the rendezvous on.
+  Contacts absent_;                   // If it failed.
+  std::vector<RankGpu> gpus_;         // By rank; empty without a gang.
+};
+
+}  // namespace
+
+int Describe(const Registry& registry, int events_fd) {
+  v1::RunnerEvent event;
+  *event.mutable_description() = DescribeBenchmarks(registry);
+  const Status written = WriteFrame(events_fd, event.SerializeAsString());
+  if (written.ok()) return kExitDone;
+  LogError(written);
+  return kExitStopped;
+}
+
+int Serve(const Registry& registry, int commands_fd, int events_fd) {
+  // Never destroyed: its thread runs until the process ends.
+  static CommandStream& commands = *new CommandStream(commands_fd);
+  return Session(registry, commands, events_fd).Run();
+}
+
+}  // namespace assay

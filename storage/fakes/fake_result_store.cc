@@ -1,0 +1,149 @@
+#include "storage/fakes/fake_result_store.h"
+
+#include <utility>
+
+#include "common/digest.h"
+#include "storage/identity.h"
+#include "storage/import.h"
+#include "storage/page_token.h"
+#include "storage/payload.h"
+
+namespace assay::storage {
+namespace {
+
+v1::StoredResult WithoutSamples(v1::StoredResult stored) {
+  for (v1::Measurement& measurement : *stored.mutable_case_result()->mutable_measurements()) {
+    measurement.clear_samples();
+  }
+  return stored;
+}
+
+}  // namespace
+
+Result<std::vector<CommitOutcome>> FakeResultStore::Commit(
+    const std::vector<v1::CaseResult>& results) {
+  MutexLock lock(database_.mutex);
+  std::vector<CommitOutcome> outcomes;
+  for (const v1::CaseResult& result : results) outcomes.push_back(CommitOne(result));
+  return outcomes;
+}
+
+CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
+  const auto job = database_.jobs.find(result.job_id());
+  if (job == database_.jobs.end()) return {CommitVerdict::kStale, false};
+  FakeDatabase::JobRow& row = job->second;
+  const bool held = row.state == v1::JOB_STATE_RUNNING && row.epoch == result.epoch();
+  const bool known =
+      result.case_index() >= 0 && static_cast<size_t>(result.case_index()) < row.job.cases.size();
+  if (!known) return {CommitVerdict::kConflict, false};
+  const std::string hash = PayloadHash(result);
+  const std::pair<std::string, int> key(result.job_id(), result.case_index());
+  if (const auto before = database_.cases.find(key); before != database_.cases.end()) {
+    if (before->second.payload_hash == hash) return {CommitVerdict::kStored, false};
+    return {held ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
+  }
+  if (!held) return {CommitVerdict::kStale, false};
+  Store(row, result);
+  return {CommitVerdict::kStored, true};
+}
+
+void FakeResultStore::Store(FakeDatabase::JobRow& row, const v1::CaseResult& result) {
+  database_.cases[{result.job_id(), result.case_index()}] = {PayloadHash(result)};
+  row.revision = database_.next_sequence++;
+  bool primary = true;
+  for (v1::CaseResult& metric : SplitByMetric(result)) {
+    FakeDatabase::ResultRow& stored = database_.results.emplace_back();
+    stored.sequence = database_.next_sequence++;
+    stored.record.primary = primary;
+    primary = false;
+    v1::StoredResult& message = stored.record.stored;
+    message.set_result_id(NewUuid());
+    message.set_campaign_id(row.campaign_id);
+    message.set_campaign_name(database_.campaigns.at(row.campaign_id).spec.name());
+    message.set_job_id(result.job_id());
+    message.set_repetition(row.job.repetition);
+    const Identity identity = IdentityOf(
+        metric, metric.measurements().empty() ? v1::Measurement() : metric.measurements(0));
+    message.set_series_id(identity.series_id);
+    message.set_lineage_id(identity.lineage_id);
+    *message.mutable_case_result() = std::move(metric);
+  }
+}
+
+Result<ImportOutcome> FakeResultStore::Import(const ImportedCampaign& imported) {
+  ASSAY_RETURN_IF_ERROR(CheckImport(imported));
+  MutexLock lock(database_.mutex);
+  for (const auto& [id, row] : database_.campaigns) {
+    if (row.request_id == imported.campaign.request_id) return ImportOutcome{id, false};
+  }
+  if (database_.campaigns.contains(imported.campaign.campaign_id)) {
+    return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+                  "campaign " + imported.campaign.campaign_id + " exists already");
+  }
+  StoreEnded(imported);
+  for (const v1::CaseResult& result : imported.results) {
+    Store(database_.jobs.at(result.job_id()), result);
+  }
+  return ImportOutcome{imported.campaign.campaign_id, true};
+}
+
+void FakeResultStore::StoreEnded(const ImportedCampaign& imported) {
+  FakeDatabase::CampaignRow& campaign = database_.campaigns[imported.campaign.campaign_id];
+  campaign.request_id = imported.campaign.request_id;
+  campaign.sequence = database_.next_sequence++;
+  campaign.spec = imported.campaign.spec;
+  campaign.state = v1::CAMPAIGN_STATE_COMPLETED;
+  campaign.verdict = v1::VERDICT_PASSED;
+  campaign.create_time = database_.clock.WallNow();
+  campaign.end_time = campaign.create_time;
+  for (const NewJob& job : imported.campaign.jobs) {
+    FakeDatabase::JobRow& row = database_.jobs[job.job_id];
+    row.job = job;
+    row.campaign_id = imported.campaign.campaign_id;
+    row.sequence = database_.next_sequence++;
+    row.epoch = 1;
+    row.attempts = 1;
+    row.failure = FailureOf(imported, job);
+    row.state = row.failure ? v1::JOB_STATE_FAILED : v1::JOB_STATE_SUCCEEDED;
+    if (row.failure) campaign.verdict = v1::VERDICT_FAILED;
+    row.create_time = campaign.create_time;
+    row.start_time = campaign.create_time;
+    row.end_time = campaign.create_time;
+    campaign.job_ids.push_back(job.job_id);
+  }
+}
+
+Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_text,
+                                                     const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
+  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
+  MutexLock lock(database_.mutex);
+  PageFiller<v1::StoredResult> page('r', request);
+  for (auto it = database_.results.rbegin(); it != database_.results.rend(); ++it) {
+    if (it->sequence >= before) continue;
+    ASSAY_ASSIGN_OR_RETURN(const bool matches, MatchesResult(filter, it->record));
+    if (matches && !page.Add(WithoutSamples(it->record.stored), it->sequence)) break;
+  }
+  return std::move(page).Take();
+}
+
+Result<v1::StoredResult> FakeResultStore::Get(const std::string& result_id) {
+  MutexLock lock(database_.mutex);
+  for (const FakeDatabase::ResultRow& row : database_.results) {
+    if (row.record.stored.result_id() == result_id) return row.record.stored;
+  }
+  return NotFound("no result \"" + result_id + "\"");
+}
+
+Result<std::vector<v1::StoredResult>> FakeResultStore::ListOfCampaign(
+    const std::string& campaign_id) {
+  MutexLock lock(database_.mutex);
+  std::vector<v1::StoredResult> results;
+  for (const FakeDatabase::ResultRow& row : database_.results) {
+    if (row.record.stored.campaign_id() != campaign_id) continue;
+    results.push_back(WithoutSamples(row.record.stored));
+  }
+  return results;
+}
+
+}  // namespace assay::storage

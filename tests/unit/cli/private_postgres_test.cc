@@ -1,0 +1,71 @@
+#include "cli/up/private_postgres.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+PrivatePostgresOptions ForTests() {
+  PrivatePostgresOptions options;
+  options.fsync = false;
+  options.die_with_parent = true;
+  return options;
+}
+
+TEST(PrivatePostgres, StartsRestartsAndSurvivesBeingKilled) {
+  const TemporaryFolder folder;
+  auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(server->ConnectionString("x'y"), HasSubstr("dbname='x\\'y'"));
+
+  const auto second = PrivatePostgres::Start(folder.path() + "/db", ForTests());
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().reason(), "ALREADY_RUNNING");
+
+  server->Kill();
+  ASSERT_TRUE(server->Restart().ok());
+  server->Stop();
+  server->Stop();
+  EXPECT_TRUE(server->Restart().ok());
+}
+
+TEST(PrivatePostgres, LockFileOfAnotherProgramIsStale) {
+  const TemporaryFolder folder;
+  {
+    auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
+    ASSERT_TRUE(server.ok()) << server.status();
+  }
+  std::ofstream(folder.path() + "/db/data/postmaster.pid") << "1\n";
+  const auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
+  EXPECT_TRUE(server.ok()) << server.status();
+}
+
+TEST(PrivatePostgres, LongPathsGetAShortSocket) {
+  const TemporaryFolder folder;
+  const auto server =
+      PrivatePostgres::Start(folder.path() + "/" + std::string(120, 'd'), ForTests());
+  EXPECT_TRUE(server.ok()) << server.status();
+}
+
+TEST(PrivatePostgres, SaysWhichFolderItsUserCannotEnter) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root runs it as another user";
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() + "/closed");
+  ASSERT_EQ(::chmod((folder.path() + "/closed").c_str(), 0700), 0);
+  const auto server = PrivatePostgres::Start(folder.path() + "/closed/db", ForTests());
+  ASSERT_FALSE(server.ok());
+  EXPECT_EQ(server.status().reason(), "FOLDER_UNREACHABLE");
+  EXPECT_THAT(server.status().message(), HasSubstr(folder.path() + "/closed"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,176 @@
+#include "host/nvml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class NvmlTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Nvml::Open([this](const std::string& problem) { problems_.push_back(problem); },
+                             ASSAY_FAKE_NVML);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    nvml_ = std::move(*opened);
+  }
+
+  std::vector<std::string> problems_;
+  std::unique_ptr<Nvml> nvml_;
+};
+
+// What NVML answers when it is to start.
+Status OpenWithAnswer(const char* code) {
+  setenv("FAKE_NVML_INIT", code, 1);
+  const Status status = Nvml::Open(nullptr, ASSAY_FAKE_NVML).status();
+  unsetenv("FAKE_NVML_INIT");
+  return status;
+}
+
+TEST(NvmlOpen, SaysWhatIsWrongAndWhatWouldBeRight) {
+  const Status mismatch = OpenWithAnswer("18");
+  EXPECT_EQ(mismatch.reason(), "NVML_UNUSABLE");
+  EXPECT_THAT(mismatch.message(), HasSubstr("different versions, as after an upgrade: reboot"));
+  EXPECT_THAT(OpenWithAnswer("4").message(), HasSubstr("may not open /dev/nvidiactl"));
+  EXPECT_THAT(OpenWithAnswer("15").message(), HasSubstr("fell off the bus"));
+  EXPECT_THAT(OpenWithAnswer("999").message(), HasSubstr("NVML error 999"));
+  EXPECT_EQ(OpenWithAnswer("9").reason(), "NO_NVIDIA_DRIVER");
+}
+
+TEST_F(NvmlTest, DescribesDriverAndGpus) {
+  EXPECT_EQ(nvml_->DriverVersion(), "580.95.05");
+  EXPECT_EQ(nvml_->CudaDriverVersion(), "13.0");
+  ASSERT_EQ(nvml_->GpuCount(), 8);
+  const NvmlGpu gpu = nvml_->Describe(3);
+  EXPECT_EQ(gpu.uuid, "GPU-00000000-0000-4000-8000-000000000003");
+  EXPECT_EQ(gpu.name, "NVIDIA H200");
+  EXPECT_EQ(gpu.pci_bus_id, "00000000:F3:00.0");
+  EXPECT_EQ(gpu.memory_bytes, 150'754'820'096);
+  EXPECT_EQ(gpu.compute_capability, "9.0");
+  EXPECT_EQ(gpu.pcie_generation_max, 5);
+  EXPECT_EQ(gpu.pcie_width, 16);
+  EXPECT_EQ(gpu.ecc_enabled, true);
+  EXPECT_EQ(gpu.mig_enabled, false);
+  EXPECT_DOUBLE_EQ(gpu.power_limit_watts.value(), 700);
+  EXPECT_EQ(gpu.sm_clock_max_mhz, 1980);
+  EXPECT_EQ(gpu.nvlinks_active, 18);
+  EXPECT_EQ(nvml_->FindByUuid(gpu.uuid), 3);
+  EXPECT_EQ(nvml_->FindByUuid("GPU-none"), std::nullopt);
+}
+
+TEST_F(NvmlTest, SwitchesJoinEveryPair) {
+  const std::vector<NvmlLink> links = nvml_->Links();
+  ASSERT_THAT(links, SizeIs(28));
+  for (const NvmlLink& link : links) EXPECT_EQ(link.kind, "NV18");
+  EXPECT_EQ(nvml_->Describe(2).nvlinks_to_switch, 18);
+  EXPECT_EQ(nvml_->Describe(2).nvlink_bytes_per_second, 26'562'000'000);
+}
+
+TEST_F(NvmlTest, APairWithoutPeerAccessHasAReason) {
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 1), "");
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(7, 0), "the chipset does not support it");
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 0), "");
+  EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 99), "");
+  EXPECT_EQ(nvml_->Links().at(6).no_peer_access, "the chipset does not support it");
+}
+
+TEST_F(NvmlTest, SamplesInUnitsOfTheirNames) {
+  const NvmlSample sample = nvml_->Sample(0);
+  EXPECT_DOUBLE_EQ(sample.sm_clock_mhz.value(), 1830);
+  EXPECT_DOUBLE_EQ(sample.power_watts.value(), 698.5);
+  EXPECT_DOUBLE_EQ(sample.temperature_celsius.value(), 61);
+  EXPECT_DOUBLE_EQ(sample.energy_joules.value(), 123'456);
+  EXPECT_THAT(sample.throttle_reasons.value(), ElementsAre("sw_power_cap"));
+  EXPECT_DOUBLE_EQ(nvml_->ThrottleTimes(0).at(0).seconds, 2.5);
+  const auto processes = nvml_->ComputeProcesses(7).value();
+  ASSERT_THAT(processes, SizeIs(2));
+  EXPECT_EQ(processes[0].pid, 4242U);
+  EXPECT_EQ(processes[0].memory_bytes, 1 << 20);
+  EXPECT_EQ(processes[1].memory_bytes, std::nullopt);
+}
+
+TEST_F(NvmlTest, FailedCallIsAbsentAndReportedOnce) {
+  EXPECT_EQ(nvml_->Errors(0).row_remap_failed, std::nullopt);
+  EXPECT_EQ(nvml_->Errors(0).ecc_uncorrected, 0);
+  EXPECT_EQ(nvml_->Errors(1).row_remap_failed, false);
+  ASSERT_THAT(problems_, SizeIs(1));
+  EXPECT_THAT(problems_[0], HasSubstr("nvmlDeviceGetRemappedRows"));
+}
+
+TEST_F(NvmlTest, AGpuOffTheBusIsTold) {
+  EXPECT_EQ(nvml_->WhyLost(0), "");
+  EXPECT_THAT(nvml_->WhyLost(6), HasSubstr("fell off the bus"));
+  EXPECT_EQ(nvml_->WhyLost(99), "");
+}
+
+TEST_F(NvmlTest, UnknownGpuReadsAbsent) {
+  EXPECT_EQ(nvml_->Describe(99).uuid, "");
+  EXPECT_EQ(nvml_->Describe(-1).memory_bytes, std::nullopt);
+  EXPECT_EQ(nvml_->Sample(99).power_watts, std::nullopt);
+}
+
+TEST_F(NvmlTest, SelectedGpusAreNumberedAnew) {
+  ASSERT_TRUE(nvml_->Select({"6", "GPU-00000000-0000-4000-8000-000000000003"}).ok());
+  ASSERT_EQ(nvml_->GpuCount(), 2);
+  EXPECT_EQ(nvml_->Describe(1).uuid, "GPU-00000000-0000-4000-8000-000000000003");
+  EXPECT_EQ(nvml_->Describe(2).uuid, "");
+  EXPECT_EQ(nvml_->FindByUuid("GPU-00000000-0000-4000-8000-000000000003"), 1);
+  EXPECT_EQ(nvml_->FindByUuid("GPU-00000000-0000-4000-8000-000000000000"), std::nullopt);
+  EXPECT_THAT(nvml_->WhyLost(0), HasSubstr("fell off the bus"));
+  EXPECT_THAT(nvml_->Links(), SizeIs(1));
+}
+
+TEST_F(NvmlTest, SelectsOnlyWhatIsThere) {
+  const Status missing = nvml_->Select({"0", "8"});
+  EXPECT_EQ(missing.reason(), "NO_SUCH_GPU");
+  EXPECT_THAT(missing.message(), HasSubstr("no GPU \"8\": this node has 8, numbered from 0"));
+  EXPECT_EQ(nvml_->Select({"0x1"}).reason(), "NO_SUCH_GPU");
+  EXPECT_THAT(nvml_->Select({"2", "2"}).message(), HasSubstr("twice"));
+  EXPECT_EQ(nvml_->GpuCount(), 8);
+}
+
+TEST(NvmlOpenTest, MissingLibraryIsSaidSo) {
+  const auto opened = Nvml::Open(nullptr, "/nonexistent/libnvidia-ml.so.1");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().reason(), "NO_NVIDIA_DRIVER");
+}
+
+TEST(ThrottleReasonTest, DecodesEveryBit) {
+  EXPECT_THAT(ThrottleReasonNames(0), IsEmpty());
+  EXPECT_THAT(ThrottleReasonNames(0x1 | 0x8 | 0x40 | (1 << 17)),
+              ElementsAre("gpu_idle", "hw_slowdown", "hw_thermal_slowdown", "bit_17"));
+  EXPECT_FALSE(IsHarmfulThrottleReason("gpu_idle"));
+  EXPECT_TRUE(IsHarmfulThrottleReason("hw_thermal_slowdown"));
+}
+
+TEST_F(NvmlTest, AveragesWhatItsMonitorsSawDuringWork) {
+  bool worked = false;
+  const auto during = nvml_->UtilizationDuring(1, [&] {
+    worked = true;
+    return Status::Ok();
+  });
+  ASSERT_TRUE(during.ok()) << during.status();
+  EXPECT_TRUE(worked);
+  EXPECT_DOUBLE_EQ(during->tensor_active.value(), 0.875);
+  EXPECT_DOUBLE_EQ(during->sm_active.value(), 0.5);
+  EXPECT_DOUBLE_EQ(during->dram_utilization.value(), 0.5);
+  EXPECT_EQ(during->occupancy, std::nullopt);
+}
+
+TEST_F(NvmlTest, SaysWhyThereAreNoMonitors) {
+  const auto nothing = [] { return Status::Ok(); };
+  EXPECT_THAT(nvml_->UtilizationDuring(7, nothing).status().message(), HasSubstr("GPU lacks them"));
+  EXPECT_THAT(nvml_->UtilizationDuring(6, nothing).status().message(), HasSubstr("no sample"));
+  EXPECT_EQ(nvml_->UtilizationDuring(9, nothing).status().reason(), "NO_GPM");
+  const auto failing = nvml_->UtilizationDuring(1, [] { return Internal("broke"); });
+  EXPECT_EQ(failing.status().message(), "broke");
+}
+
+}  // namespace
+}  // namespace assay

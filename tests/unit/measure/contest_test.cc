@@ -1,0 +1,168 @@
+#include "measure/contest.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace assay {
+namespace {
+
+// One way of doing the work: its seconds at full clock, and the power it draws there as a
+// multiple of the power limit.
+struct Way {
+  double seconds = 1e-3;
+  double power = 1;
+};
+
+// A GPU that holds its power limit: power goes with the cube of the clock, which follows what
+// runs with a delay and wanders besides. Time is virtual.
+class PowerLimitedGpu {
+ public:
+  PowerLimitedGpu(std::vector<Way> ways, unsigned seed) : ways_(std::move(ways)), random_(seed) {}
+
+  // Mean seconds of the work, done for `length` seconds.
+  double Run(size_t way, double length) {
+    double done = 0;
+    for (double at = 0; at < length; at += kStep) {
+      const double settled = std::min(1.0, std::cbrt(1 / ways_[way].power));
+      clock_ += (settled - clock_) * kStep / kDelay;
+      wander_ += -wander_ * kStep / kWanderSeconds +
+                 kWander * std::sqrt(2 * kStep / kWanderSeconds) * normal_(random_);
+      done += kStep * clock_ * (1 + wander_) / ways_[way].seconds;
+    }
+    return length / done;
+  }
+
+  // What each takes in a moment, one after the other.
+  std::vector<Entrant> Sprint() {
+    std::vector<Entrant> entrants;
+    for (size_t way = 0; way < ways_.size(); ++way) entrants.push_back({way, Run(way, 0.02)});
+    return entrants;
+  }
+
+  Result<size_t> Fastest(const ContestRule& rule = ContestRule()) {
+    return FastestWay(Sprint(), rule, [this](const Entrant& entrant, const ContestRule& of) {
+      turns_.push_back(entrant.way);
+      Run(entrant.way, of.follow_seconds);
+      return Result<double>(Run(entrant.way, of.timed_seconds));
+    });
+  }
+
+  // Whose turn it was, in their order.
+  const std::vector<size_t>& turns() const { return turns_; }
+
+ private:
+  static constexpr double kStep = 5e-3;
+  static constexpr double kDelay = 0.1;          // Seconds until the clock has mostly followed.
+  static constexpr double kWander = 0.01;        // Standard deviation, of the clock.
+  static constexpr double kWanderSeconds = 0.3;  // How long it wanders one way.
+
+  const std::vector<Way> ways_;
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_;
+  double clock_ = 1;
+  double wander_ = 0;
+  std::vector<size_t> turns_;
+};
+
+// How often of 200 GPUs, each of its own seed, `way` is chosen.
+int TimesChosen(size_t way, const std::vector<Way>& ways, const ContestRule& rule = ContestRule()) {
+  int times = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Result<size_t> fastest = PowerLimitedGpu(ways, seed).Fastest(rule);
+    times += fastest.ok() && *fastest == way ? 1 : 0;
+  }
+  return times;
+}
+
+// Faster at the same clock by 5%, slower at the power limit by 5%.
+const Way kPlain = {1e-3, 1.5};
+const Way kHungry = {0.95e-3, 1.5 * 1.35};
+
+TEST(FastestWay, IsNotTheOneThatWinsASprint) {
+  EXPECT_EQ(TimesChosen(0, {kPlain, kHungry, kHungry, kHungry}), 200);
+}
+
+TEST(FastestWay, NeedsTurnsThatOutlastTheClock) {
+  ContestRule sprint;
+  sprint.follow_seconds = 0;
+  sprint.timed_seconds = 0.02;
+  EXPECT_LT(TimesChosen(0, {kPlain, kHungry, kHungry, kHungry}, sprint), 200);
+}
+
+TEST(FastestWay, FindsARivalThatIsALittleFaster) {
+  const Way faster = {kPlain.seconds / 1.03, kPlain.power};
+  EXPECT_GT(TimesChosen(2, {kPlain, kHungry, faster, kHungry}), 180);
+}
+
+TEST(FastestWay, LeavesTheFavouriteForAnEqualSeldom) {
+  EXPECT_GT(TimesChosen(0, {kPlain, kPlain}), 160);
+}
+
+// Turns that take what each way takes, exactly.
+TakeTurn Exactly(const std::vector<double>& seconds, std::vector<size_t>* turns) {
+  return [&seconds, turns](const Entrant& entrant, const ContestRule&) {
+    turns->push_back(entrant.way);
+    return Result<double>(seconds[entrant.way]);
+  };
+}
+
+TEST(FastestWay, GoesThroughThemThereAndBackAndDropsWhoIsBehind) {
+  const std::vector<double> seconds = {1.0, 0.9, 0.95, 1.1};
+  std::vector<size_t> turns;
+  const auto fastest = FastestWay({{0, 1.0}, {1, 0.9}, {2, 0.95}, {3, 0.85}}, ContestRule(),
+                                  Exactly(seconds, &turns));
+  ASSERT_TRUE(fastest.ok());
+  EXPECT_EQ(*fastest, 1u);
+  EXPECT_EQ(turns, (std::vector<size_t>{0, 3, 1, 2, 2, 1, 0, 0, 1, 2}));
+}
+
+TEST(FastestWay, ComparesOnlyTheBestAtFirstSight) {
+  const std::vector<double> seconds = {1.0, 0.5, 0.9, 0.9, 0.9};
+  std::vector<size_t> turns;
+  const auto fastest = FastestWay({{0, 1.0}, {1, 2.0}, {2, 0.9}, {3, 0.9}, {4, 0.9}}, ContestRule(),
+                                  Exactly(seconds, &turns));
+  ASSERT_TRUE(fastest.ok());
+  EXPECT_EQ(*fastest, 2u);
+  EXPECT_EQ(std::count(turns.begin(), turns.end(), 1u), 0);
+}
+
+TEST(FastestWay, EndsOnceNoRivalIsLeft) {
+  const std::vector<double> seconds = {1.0, 1.0, 1.2};
+  std::vector<size_t> turns;
+  const auto fastest =
+      FastestWay({{0, 1.0}, {1, 1.0}, {2, 1.2}}, ContestRule(), Exactly(seconds, &turns));
+  ASSERT_TRUE(fastest.ok());
+  EXPECT_EQ(*fastest, 0u);
+  EXPECT_EQ(turns.size(), 3u);
+}
+
+TEST(FastestWay, KeepsTheFavouriteFromOneThatIsNotClearlyFaster) {
+  const std::vector<double> seconds = {1.0, 0.999};
+  std::vector<size_t> turns;
+  const auto fastest = FastestWay({{0, 1.0}, {1, 0.999}}, ContestRule(), Exactly(seconds, &turns));
+  ASSERT_TRUE(fastest.ok());
+  EXPECT_EQ(*fastest, 0u);
+}
+
+TEST(FastestWay, NeedsNoTurnOfTheOnlyOne) {
+  std::vector<size_t> turns;
+  const auto fastest = FastestWay({{5, 1.0}}, ContestRule(), Exactly({}, &turns));
+  ASSERT_TRUE(fastest.ok());
+  EXPECT_EQ(*fastest, 5u);
+  EXPECT_TRUE(turns.empty());
+}
+
+TEST(FastestWay, TellsWhatFailed) {
+  const auto fastest =
+      FastestWay({{0, 1.0}, {1, 1.0}}, ContestRule(), [](const Entrant&, const ContestRule&) {
+        return Result<double>(Internal("the GPU is lost"));
+      });
+  EXPECT_EQ(fastest.status().message(), "the GPU is lost");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,104 @@
+#include "roofline/published.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "roofline/spec_sheet.h"
+
+namespace assay {
+namespace {
+
+PublishedQuery Gemm(const std::string& m, const std::string& dtype) {
+  PublishedQuery query;
+  query.spec = "H200 SXM";
+  query.gpu_model = "H200";
+  query.gpu_form_factor = "SXM";
+  query.gpu_count = 1;
+  query.benchmark = "gemm";
+  query.parameters = {{"m", m},         {"n", m},           {"k", m},         {"dtype", dtype},
+                      {"layout", "nn"}, {"fill", "random"}, {"cache", "cold"}};
+  query.metric = "tflops";
+  return query;
+}
+
+TEST(Published, EveryRowCanBeMatched) {
+  ASSERT_GT(PublishedFigures().size(), 50u);
+  for (const PublishedFigure& figure : PublishedFigures()) {
+    SCOPED_TRACE(figure.gpu + " " + figure.benchmark + " " + figure.case_text);
+    EXPECT_NE(SheetNamed(figure.gpu), nullptr);
+    EXPECT_GT(figure.gpu_count, 0);
+    EXPECT_GT(figure.value, 0);
+    EXPECT_FALSE(figure.selector.empty());
+    EXPECT_FALSE(figure.parameters.empty());
+    // Rates in the unit that the benchmarks have, times in seconds.
+    EXPECT_TRUE(ValueIn(figure, figure.metric == "time"             ? "s"
+                                : figure.metric == "tflops"         ? "TFLOP/s"
+                                : figure.metric == "launch_time"    ? "us"
+                                : figure.metric == "latency_cycles" ? "cycles"
+                                                                    : "GB/s"))
+        << figure.unit;
+    PublishedQuery query = {figure.gpu,      "",           "", figure.gpu_count, figure.benchmark,
+                            figure.selector, figure.metric};
+    const auto found = FindPublished(query);
+    EXPECT_EQ(std::count(found.begin(), found.end(), &figure), 1);
+    query.gpu_count += 16;
+    EXPECT_TRUE(FindPublished(query).empty());
+  }
+}
+
+TEST(Published, FindsTheCaseAndNoOther) {
+  const auto found = FindPublished(Gemm("4096", "bf16"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_DOUBLE_EQ(found[0]->value, 712);
+  EXPECT_TRUE(FindPublished(Gemm("4096", "fp16")).empty());
+  EXPECT_TRUE(FindPublished(Gemm("4095", "bf16")).empty());
+  PublishedQuery zeros = Gemm("4096", "bf16");
+  zeros.parameters["fill"] = "zeros";
+  EXPECT_TRUE(FindPublished(zeros).empty());
+  zeros.parameters.erase("fill");
+  EXPECT_TRUE(FindPublished(zeros).empty());
+  PublishedQuery time = Gemm("4096", "bf16");
+  time.metric = "time";
+  EXPECT_TRUE(FindPublished(time).empty());
+}
+
+TEST(Published, SeveralFiguresOfOneCase) {
+  PublishedQuery query = Gemm("4096", "fp32");
+  query.spec = "RTX 4090";
+  EXPECT_EQ(FindPublished(query).size(), 2u);
+}
+
+TEST(Published, EarlierSpellingsOfTypes) {
+  EXPECT_EQ(FindPublished(Gemm("4096", "bfloat16")).size(), 1u);
+}
+
+TEST(Published, TheSheetTellsPartsOfAModelApart) {
+  PublishedQuery query;
+  query.gpu_model = "A100";
+  query.gpu_form_factor = "SXM";
+  EXPECT_EQ(PublishedGpu(query), "");
+  query.spec = "A100-SXM4-40GB";
+  EXPECT_EQ(PublishedGpu(query), "A100-SXM4-40GB");
+  query.spec = "A100-SXM4-80GB";
+  EXPECT_EQ(PublishedGpu(query), "");
+  // Without a prediction the model will do where it is enough.
+  EXPECT_EQ(PublishedGpu({"", "H200", "SXM", 1, "", {}, ""}), "H200 SXM");
+  EXPECT_EQ(PublishedGpu({"", "H200", "NVL", 1, "", {}, ""}), "");
+  EXPECT_EQ(PublishedGpu({"", "RTX 4090", "", 1, "", {}, ""}), "RTX 4090");
+  EXPECT_EQ(PublishedGpu({"", "", "", 0, "", {}, ""}), "");
+}
+
+TEST(Published, UnitsConvert) {
+  PublishedFigure figure;
+  figure.value = 20.6;
+  figure.unit = "us";
+  EXPECT_DOUBLE_EQ(*ValueIn(figure, "s"), 20.6e-6);
+  EXPECT_FALSE(ValueIn(figure, "GB/s"));
+  EXPECT_FALSE(ValueIn(figure, "fortnights"));
+  figure.unit = "TFLOP/s";
+  EXPECT_DOUBLE_EQ(*ValueIn(figure, "GFLOP/s"), 20600);
+}
+
+}  // namespace
+}  // namespace assay

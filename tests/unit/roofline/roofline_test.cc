@@ -1,0 +1,346 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "roofline/clock_rate.h"
+#include "roofline/prediction.h"
+#include "roofline/spec_sheet.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+std::string SheetOf(const char* device, int64_t memory_gib = 80) {
+  const GpuSpec* const spec = FindSpec(device, memory_gib * kGiB);
+  return spec == nullptr ? "" : spec->name;
+}
+
+Work Gemm(double n) {
+  Work work;
+  work.flops = 2 * n * n * n;
+  work.bytes = 2 * 3 * n * n;
+  work.peak = "bf16";
+  return work;
+}
+
+TEST(SpecSheet, FindsDevicesByTheNamesThatDriversGive) {
+  EXPECT_EQ(SheetOf("NVIDIA H200", 141), "H200 SXM");
+  EXPECT_EQ(SheetOf("NVIDIA H100 80GB HBM3"), "H100 SXM");
+  EXPECT_EQ(SheetOf("NVIDIA H100 PCIe"), "H100 PCIe");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM4-40GB", 40), "A100-SXM4-40GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM4-80GB"), "A100-SXM4-80GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-PCIE-40GB", 40), "A100-PCIE-40GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100 80GB PCIe"), "A100-PCIE-80GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM", 80), "A100-SXM4-80GB");
+  EXPECT_EQ(SheetOf("NVIDIA A100-SXM", 40), "A100-SXM4-40GB");
+  EXPECT_EQ(SheetOf("NVIDIA GeForce RTX 4090", 24), "RTX 4090");
+  EXPECT_EQ(SheetOf("NVIDIA RTX 6000 Ada Generation", 48), "RTX 6000 Ada");
+  EXPECT_EQ(SheetOf("NVIDIA L4", 24), "L4");
+  EXPECT_EQ(SheetOf("NVIDIA B200", 180), "B200");
+}
+
+TEST(SpecSheet, NeverTakesAVariantForAnother) {
+  for (const char* device : {"NVIDIA H200 NVL", "NVIDIA H100 NVL", "NVIDIA GeForce RTX 4090 D",
+                             "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GH200 480GB",
+                             "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "", "MIG"}) {
+    EXPECT_EQ(SheetOf(device), "") << device;
+  }
+}
+
+TEST(SpecSheet, ReadsUnitsNotesAndGaps) {
+  const GpuSpec* const h200 = FindSpec("NVIDIA H200", 141 * kGiB);
+  ASSERT_NE(h200, nullptr);
+  EXPECT_DOUBLE_EQ(h200->flops.at("bf16"), 989e12);
+  EXPECT_EQ(h200->flops.count("fp4"), 0u);
+  EXPECT_DOUBLE_EQ(*h200->memory_bytes_per_second, 4800e9);
+  EXPECT_DOUBLE_EQ(*h200->nvlink_bytes_per_second, 450e9);
+  EXPECT_EQ(h200->sm_count, 132);
+  EXPECT_EQ(h200->certainty, "sheet");
+  EXPECT_NE(h200->note.find("NVIDIA H200"), std::string::npos);
+  EXPECT_FALSE(FindSpec("NVIDIA L4", 24 * kGiB)->nvlink_bytes_per_second);
+}
+
+TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
+  // The clocks that the sheets' peaks assume: tensor cores', and the lanes'.
+  const struct {
+    const char* gpu;
+    double tensor_mhz;
+    double vector_mhz;
+    std::set<std::string> apart = {};  // Columns that the sheet gives otherwise.
+  } clocks[] = {{"RTX 4090", 2520, 2520},
+                {"RTX 5080", 2617, 2617},
+                {"RTX 5090", 2407, 2407},
+                {"L4", 2040, 2040},
+                {"L40S", 2520, 2520},
+                {"RTX 6000 Ada", 2505, 2505},
+                {"RTX A6000", 1800, 1800},
+                {"A100-SXM4-40GB", 1410, 1410},
+                {"A100-SXM4-80GB", 1410, 1410},
+                {"A100-PCIE-40GB", 1410, 1410},
+                {"A100-PCIE-80GB", 1410, 1410},
+                {"H100 SXM", 1830, 1980, {"fp64_tensor"}},
+                {"H100 PCIe", 1620, 1755, {"fp64_tensor"}},
+                {"H200 SXM", 1830, 1980, {"fp64_tensor"}},
+                {"B200", 1857, 1980}};
+  std::set<std::string> checked;
+  for (const auto& clock : clocks) {
+    const GpuSpec* const spec = SheetNamed(clock.gpu);
+    ASSERT_NE(spec, nullptr) << clock.gpu;
+    checked.insert(clock.gpu);
+    for (const auto& [column, peak] : spec->flops) {
+      const auto rate = RatePerClock(spec->name, column);
+      if (!rate) continue;
+      const bool vector = column == "fp32" || column == "fp64_vector";
+      const double mhz =
+          vector || clock.apart.count(column) > 0 ? clock.vector_mhz : clock.tensor_mhz;
+      // Sheets round; fp64 of consumer parts to one digit, the L40S's bf16 the odd one out.
+      const double rounding = 0.015 + 0.05e12 / peak;
+      EXPECT_NEAR(*rate * *spec->sm_count * mhz * 1e6 / peak, 1, rounding)
+          << spec->name << " " << column;
+    }
+  }
+  for (const GpuSpec& spec : SpecSheets()) {
+    const bool other_vendor = spec.name == "MI300X" || spec.name == "TPU v5e";
+    EXPECT_EQ(checked.count(spec.name) + (other_vendor ? 1 : 0), 1u) << spec.name;
+    EXPECT_TRUE(spec.certainty == "sheet" || spec.certainty == "recalled") << spec.name;
+    EXPECT_TRUE(spec.certainty == "sheet" || !spec.note.empty()) << spec.name;
+  }
+}
+
+TEST(Prediction, ComputeBoundGemm) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  evidence.sm_clock_mhz = 1500;
+  const Work work = Gemm(8192);
+  const double at_peak = work.flops / 989e12;
+  const Prediction prediction = Predict(work, evidence, at_peak / 0.75);
+  EXPECT_EQ(prediction.bound, "compute");
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, at_peak);
+  EXPECT_DOUBLE_EQ(*prediction.efficiency_spec, 0.75);
+  EXPECT_NEAR(*prediction.arithmetic_intensity, 8192.0 / 3, 1e-9);
+  // 132 SMs x 4096 FLOP x 1500 MHz = 811 TFLOP/s.
+  EXPECT_NEAR(*prediction.efficiency_clock, 0.75 * 989 / 811.008, 1e-6);
+  EXPECT_FALSE(prediction.efficiency_measured);
+  EXPECT_EQ(prediction.spec, "H200 SXM");
+}
+
+TEST(Prediction, Fp64WithoutTensorCoresRunsOnTheLanes) {
+  Work work = Gemm(4096);
+  work.peak = "fp64_tensor";
+  Evidence evidence;
+  evidence.spec = SheetNamed("RTX 4090");
+  evidence.sm_clock_mhz = 2520;
+  const Prediction prediction = Predict(work, evidence, 0.2);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, work.flops / 1.3e12);
+  EXPECT_TRUE(prediction.efficiency_clock);
+  evidence.spec = SheetNamed("H200 SXM");
+  EXPECT_DOUBLE_EQ(*Predict(work, evidence, 0.01).predicted_seconds, work.flops / 67e12);
+}
+
+TEST(Prediction, SheetClocksReproduceTheSheet) {
+  // The clock that each sheet's peak assumes gives that peak back.
+  const GpuSpec* const h100 = FindSpec("NVIDIA H100 80GB HBM3", 80 * kGiB);
+  EXPECT_NEAR(*ClockPeaks(*h100, Gemm(1), 1830).flops / 989e12, 1, 0.002);
+  const GpuSpec* const a100 = FindSpec("NVIDIA A100-SXM4-80GB", 80 * kGiB);
+  EXPECT_NEAR(*ClockPeaks(*a100, Gemm(1), 1410).flops / 312e12, 1, 0.002);
+}
+
+TEST(Prediction, MemoryAndLatencyBounds) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  Work copy;
+  copy.bytes = 4.8e9;
+  copy.fixed_seconds = 2e-6;
+  EXPECT_EQ(Predict(copy, evidence, 1e-3).bound, "memory");
+  EXPECT_DOUBLE_EQ(*Predict(copy, evidence, 1e-3).predicted_seconds, 1e-3 + 2e-6);
+  copy.bytes = 4.8e3;
+  EXPECT_EQ(Predict(copy, evidence, 1e-3).bound, "latency");
+  EXPECT_FALSE(Predict(copy, evidence, 1e-3).arithmetic_intensity);
+}
+
+// NVLink's sheet says nothing of what a gang over several nodes sends through the network.
+TEST(Prediction, OnlyTheGpusOwnLinksAreInTheSheet) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  Work gang;
+  gang.link_bytes = 450e9;
+  EXPECT_EQ(Predict(gang, evidence, 1).bound, "link");
+  EXPECT_NEAR(*Predict(gang, evidence, 1).predicted_seconds, 1, 1e-9);
+  gang.link = "network";
+  gang.fixed_seconds = 10e-6;
+  const Prediction none = Predict(gang, evidence, 1);
+  EXPECT_FALSE(none.predicted_seconds || none.efficiency_spec);
+  EXPECT_EQ(none.regime, "");
+}
+
+TEST(Prediction, RegimeAndRidgePoint) {
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  // Above the ridge: 8192 / 3 FLOP/B.
+  Work work = Gemm(8192);
+  work.fixed_seconds = 2.5e-6;
+  Prediction prediction = Predict(work, evidence, 1.6e-3);
+  EXPECT_DOUBLE_EQ(*prediction.ridge_point, 989e12 / 4800e9);
+  EXPECT_EQ(prediction.regime, "compute");
+  // Below it: a GEMV-like shape, 64 MB of weights for 1 FLOP a byte.
+  work.flops = 64e6;
+  work.bytes = 64e6;
+  prediction = Predict(work, evidence, 20e-6);
+  EXPECT_EQ(prediction.regime, "memory");
+  // As small as a launch by its ideal time...
+  work.bytes = 4.8e6;
+  EXPECT_EQ(Predict(work, evidence, 20e-6).regime, "launch");
+  // ... or by what was measured, the sheet's bandwidth or not.
+  work.bytes = 24e6;
+  EXPECT_EQ(Predict(work, evidence, 5.1e-6).regime, "memory");
+  EXPECT_EQ(Predict(work, evidence, 5e-6).regime, "launch");
+  // Without peaks only that can be told.
+  EXPECT_EQ(Predict(work, Evidence(), 5e-6).regime, "launch");
+  EXPECT_EQ(Predict(work, Evidence(), 50e-6).regime, "");
+  EXPECT_FALSE(Predict(work, Evidence(), 50e-6).ridge_point);
+  Work transfer;
+  transfer.link_bytes = 1e9;
+  EXPECT_EQ(Predict(transfer, evidence, 3e-3).regime, "link");
+  // An H200's host link is PCIe 5.0 x16: 63 GB/s each way.
+  transfer.link = "pcie";
+  EXPECT_NEAR(*Predict(transfer, evidence, 20e-3).predicted_seconds, 1e9 / 63.015e9, 1e-5);
+  EXPECT_NEAR(*Predict(transfer, evidence, 1e9 / 55.5e9).efficiency_spec, 0.881, 1e-3);
+  EXPECT_FALSE(Predict(transfer, evidence, 3e-3).ridge_point);
+}
+
+TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
+  Evidence evidence;
+  EXPECT_FALSE(Predict(Gemm(512), evidence, 1).predicted_seconds);
+  EXPECT_FALSE(Predict(Gemm(512), evidence, 1).efficiency_spec);
+  evidence.ceilings.flops = 1e12;
+  // Half of the ceilings may hide the bound.
+  EXPECT_FALSE(Predict(Gemm(512), evidence, 1).predicted_seconds);
+  evidence.ceilings.bytes = 1e15;
+  const Prediction prediction = Predict(Gemm(512), evidence, 1e-3);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, Gemm(512).flops / 1e12);
+  EXPECT_DOUBLE_EQ(*prediction.efficiency_measured, Gemm(512).flops / 1e12 / 1e-3);
+  EXPECT_TRUE(prediction.spec.empty());
+}
+
+// An H100 whose products reach 68% of the sheet under its power limit, and whose memory 92%:
+// 2000 rows of some width, between the two ridges.
+TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("H100 SXM");
+  Work work;
+  work.peak = "bf16";
+  work.bytes = 1e9;
+  work.flops = 250 * work.bytes;
+  EXPECT_EQ(Predict(work, evidence, 1e-3).regime, "memory");
+  EXPECT_NEAR(*Predict(work, evidence, 1e-3).ridge_point, 295.2, 0.1);
+  EXPECT_FALSE(Predict(work, evidence, 1e-3).ridge_measured);
+  evidence.ceilings.flops = 670e12;
+  // One of the two says nothing of where they meet.
+  EXPECT_EQ(Predict(work, evidence, 1e-3).regime, "memory");
+  EXPECT_FALSE(Predict(work, evidence, 1e-3).ridge_measured);
+  evidence.ceilings.bytes = 3082e9;
+  const Prediction both = Predict(work, evidence, 1e-3);
+  EXPECT_EQ(both.regime, "compute");
+  EXPECT_NEAR(*both.ridge_measured, 217.4, 0.1);
+  // What is predicted, and bounds that, is the sheet's still.
+  EXPECT_EQ(both.bound, "memory");
+  EXPECT_NEAR(*both.ridge_point, 295.2, 0.1);
+}
+
+// Of docs/measured: what an H200 did at 1980 MHz, but for launches, whose host sets the pace.
+TEST(Prediction, WhatMultiprocessorsDoInACycle) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("H200 SXM");
+  evidence.sm_clock_mhz = 1980;
+  Work l1;
+  l1.payload_bytes = 8.0 * kGiB;
+  l1.sm_amount = l1.payload_bytes;
+  l1.sm_rate = "shared_bytes";
+  // 128 bytes x 132 x 1.98 GHz = 33.5 TB/s, of which 31.9 were measured.
+  const Prediction cached = Predict(l1, evidence, l1.payload_bytes / 31.862e12);
+  EXPECT_EQ(cached.bound, "cache");
+  EXPECT_EQ(cached.regime, "cache");
+  EXPECT_NEAR(*cached.efficiency_clock, 31.862e12 / (128 * 132 * 1.98e9), 1e-6);
+  EXPECT_NEAR(*cached.efficiency_spec, *cached.efficiency_clock, 0.002);
+  EXPECT_EQ(cached.spec, "H200 SXM");
+  // 32768 loads of 2 cycles each on one multiprocessor.
+  Work banks = l1;
+  banks.sm_amount = 2 * 32768 * 128;
+  banks.sm_count = 1;
+  EXPECT_NEAR(*Predict(banks, evidence, 35e-6).predicted_seconds, 2 * 32768 / 1.98e9, 1e-7);
+  // 2^20 threads of 1024 multiply-adds at 64 a clock.
+  Work integers;
+  integers.sm_amount = 1024.0 * (1 << 20);
+  integers.sm_rate = "int32_mad";
+  const double seconds = integers.sm_amount / 14.977e12;
+  EXPECT_EQ(Predict(integers, evidence, seconds).regime, "compute");
+  EXPECT_NEAR(*Predict(integers, evidence, seconds).efficiency_clock, 0.895, 1e-3);
+  // No paper that was read gives this rate of a B200: no prediction.
+  evidence.spec = SheetNamed("B200");
+  EXPECT_FALSE(Predict(integers, evidence, seconds).predicted_seconds);
+  EXPECT_TRUE(Predict(l1, evidence, seconds).predicted_seconds);
+}
+
+TEST(Prediction, OfLaunchesAloneIsTheirFixedCost) {
+  Evidence evidence;
+  evidence.spec = SheetNamed("H200 SXM");
+  Work work;
+  work.operations = 1000;
+  work.fixed_seconds = 2.5e-3;
+  // Bytes that no sheet has a peak for are not predicted by the launch before them.
+  EXPECT_FALSE(Predict(work, evidence, 20e-3).predicted_seconds);
+  work.fixed_only = true;
+  // However slow the host is.
+  const Prediction prediction = Predict(work, evidence, 20e-3);
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 2.5e-3);
+  EXPECT_EQ(prediction.bound, "latency");
+  EXPECT_EQ(prediction.regime, "launch");
+  EXPECT_FALSE(prediction.efficiency_spec);
+}
+
+// Two arrays that caches hold, on a CPU whose threads take 10 us to wake.
+TEST(Prediction, WhatCachesHoldIsNotMemorys) {
+  Evidence evidence;
+  evidence.ceilings.flops = 1e12;
+  evidence.ceilings.bytes = 1e10;
+  evidence.ceilings.fixed_seconds = 10e-6;
+  evidence.in_cache = true;
+  Work work;
+  work.bytes = 1e6;
+  work.flops = 1e5;
+  // Three times as fast as memory could be.
+  Prediction prediction = Predict(work, evidence, 33e-6);
+  EXPECT_EQ(prediction.regime, "cache");
+  EXPECT_EQ(prediction.bound, "");
+  EXPECT_FALSE(prediction.efficiency_measured);
+  EXPECT_FALSE(prediction.predicted_seconds);
+  // What waking takes is what the time went into.
+  EXPECT_EQ(Predict(work, evidence, 15e-6).regime, "launch");
+  work.bytes = 4096;
+  EXPECT_EQ(Predict(work, evidence, 30e-6).regime, "launch");
+  // Memory's ceiling holds where memory is read, the fixed cost beside it.
+  evidence.in_cache = false;
+  work.bytes = 1e9;
+  prediction = Predict(work, evidence, 0.2);
+  EXPECT_EQ(prediction.regime, "memory");
+  EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 0.1 + 10e-6);
+  EXPECT_DOUBLE_EQ(*prediction.efficiency_measured, 0.5);
+  // Arithmetic bounds cached data as it bounds other data.
+  evidence.in_cache = true;
+  EXPECT_EQ(Predict(Gemm(2048), evidence, 1).regime, "compute");
+  EXPECT_TRUE(Predict(Gemm(2048), evidence, 1).efficiency_measured);
+}
+
+TEST(Prediction, NothingToPredict) {
+  EXPECT_FALSE(Ideal(Work(), Peaks()));
+  Work unknown = Gemm(16);
+  unknown.peak = "fp3";
+  Evidence evidence;
+  evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
+  EXPECT_FALSE(Predict(unknown, evidence, 1).predicted_seconds);
+}
+
+}  // namespace
+}  // namespace assay

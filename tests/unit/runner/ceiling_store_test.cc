@@ -1,0 +1,211 @@
+#include "runner/ceiling_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runner/cache_file.h"
+#include "tests/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+constexpr double kCopy = 4.25e12;
+constexpr double kBf16 = 7.1e14;
+
+class FakePlatform : public GpuPlatform {
+ public:
+  std::vector<LocalGpu> Gpus() override { return {}; }
+  void FillVersions(LinkedSoftware* software) override { software->cublas = cublas; }
+  GpuTrouble TroubleOf(int) override { return {}; }
+  std::unique_ptr<ConditionsSampler> NewSampler(int) override { return nullptr; }
+  Result<double> MeasureCeiling(int, const std::string& kind) override {
+    measured.push_back(kind);
+    if (kind == "fp4") return Unsupported("no probe for fp4");
+    if (out_of_memory) return OutOfMemory("GPU 0 has 3 MiB left");
+    return kind == "bf16" ? kBf16 : kCopy;
+  }
+
+  std::string cublas = "13.0.0";
+  bool out_of_memory = false;
+  std::vector<std::string> measured;
+};
+
+LocalGpu H200() {
+  LocalGpu gpu;
+  gpu.uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef";
+  gpu.driver_version = "580.95.05";
+  gpu.power_limit_watts = 700;
+  return gpu;
+}
+
+Work Copy() {
+  Work work;
+  work.bytes = 1e9;
+  return work;
+}
+
+Work Gemm(const std::string& peak) {
+  Work work = Copy();
+  work.flops = 1e12;
+  work.peak = peak;
+  return work;
+}
+
+class CeilingStoreTest : public testing::Test {
+ protected:
+  // As a process of its own would.
+  Ceilings FromNewStore(const Work& work, const LocalGpu& gpu = H200()) {
+    CeilingStore store(&platform_, folder_.path(), &clock_);
+    return store.For(gpu, work);
+  }
+
+  // How many probes that took.
+  size_t ProbesOfNewStore(const Work& work, const LocalGpu& gpu = H200()) {
+    platform_.measured.clear();
+    EXPECT_EQ(FromNewStore(work, gpu).bytes, kCopy);
+    return platform_.measured.size();
+  }
+
+  std::string File() const { return folder_.path() + "/ceilings-" + H200().uuid + ".json"; }
+
+  void Write(const std::string& text) { std::ofstream(File()) << text; }
+
+  TemporaryFolder folder_;
+  VirtualClock clock_;
+  FakePlatform platform_;
+};
+
+TEST_F(CeilingStoreTest, MeasuresWhatTheWorkNeedsOnce) {
+  CeilingStore store(&platform_, "", &clock_);
+  const Ceilings ceilings = store.For(H200(), Gemm("bf16"));
+  EXPECT_EQ(ceilings.bytes, kCopy);
+  EXPECT_EQ(ceilings.flops, kBf16);
+  EXPECT_FALSE(ceilings.link_bytes);
+  EXPECT_FALSE(store.For(H200(), Copy()).flops);
+  Work read = Copy();
+  read.traffic = "read";
+  store.For(H200(), read);
+  store.For(H200(), read);
+  EXPECT_EQ(platform_.measured, (std::vector<std::string>{"copy", "bf16", "read"}));
+  LocalGpu other = H200();
+  other.uuid = "";
+  other.ordinal = 1;
+  store.For(other, Copy());
+  store.For(other, Copy());
+  EXPECT_EQ(platform_.measured.size(), 4u);
+  EXPECT_FALSE(store.For(H200(), Work()).bytes);
+}
+
+TEST_F(CeilingStoreTest, WhatHasNoProbeIsAskedForOnce) {
+  CeilingStore store(&platform_, folder_.path(), &clock_);
+  EXPECT_FALSE(store.For(H200(), Gemm("fp4")).flops);
+  EXPECT_FALSE(store.For(H200(), Gemm("fp4")).flops);
+  EXPECT_EQ(platform_.measured, (std::vector<std::string>{"copy", "fp4"}));
+}
+
+TEST_F(CeilingStoreTest, MemoryThatIsShortNowMayNotBeLater) {
+  CeilingStore store(&platform_, folder_.path(), &clock_);
+  platform_.out_of_memory = true;
+  EXPECT_FALSE(store.For(H200(), Copy()).bytes);
+  platform_.out_of_memory = false;
+  EXPECT_EQ(store.For(H200(), Copy()).bytes, kCopy);
+}
+
+TEST_F(CeilingStoreTest, OtherProcessesReadWhatOneMeasured) {
+  EXPECT_EQ(ProbesOfNewStore(Gemm("bf16")), 2u);
+  EXPECT_EQ(ProbesOfNewStore(Gemm("bf16")), 0u);
+  EXPECT_EQ(FromNewStore(Gemm("bf16")).flops, kBf16);
+  // What one adds does not lose what another wrote.
+  EXPECT_EQ(ProbesOfNewStore(Gemm("fp8")), 1u);
+  EXPECT_EQ(ProbesOfNewStore(Gemm("bf16")), 0u);
+  struct stat facts;
+  ASSERT_EQ(::stat(File().c_str(), &facts), 0);
+  // Nothing is left of how it was written.
+  const auto entries = std::filesystem::directory_iterator(folder_.path());
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+}
+
+TEST_F(CeilingStoreTest, HoldsForADayAndForOneGpuDriverLimitAndLibrary) {
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
+  clock_.Advance(CeilingStore::kMaxAge);
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 0u);
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
+  LocalGpu changed = H200();
+  changed.driver_version = "580.159.04";
+  EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 1u);
+  EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 0u);
+  changed.power_limit_watts = 500;
+  EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 1u);
+  platform_.cublas = "13.1.0";
+  EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 1u);
+  changed.uuid.back() = '0';
+  EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 1u);
+  EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 0u);
+}
+
+TEST_F(CeilingStoreTest, AClockSetBackTrustsNothing) {
+  clock_.Advance(std::chrono::hours(48));
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
+  VirtualClock earlier;
+  CeilingStore store(&platform_, folder_.path(), &earlier);
+  platform_.measured.clear();
+  store.For(H200(), Copy());
+  EXPECT_EQ(platform_.measured.size(), 1u);
+}
+
+TEST_F(CeilingStoreTest, DamagedFilesAreMeasuredAnew) {
+  ASSERT_EQ(ProbesOfNewStore(Copy()), 1u);
+  const std::string good = ReadCacheFile(File());
+  ASSERT_FALSE(good.empty());
+  for (size_t size = 0; size < good.size(); ++size) {
+    Write(good.substr(0, size));
+    ASSERT_EQ(ProbesOfNewStore(Copy()), 1u) << good.substr(0, size);
+  }
+  for (const char* number : {"nan", "inf", "-4e12", "0", "1e300", "\"4e12\"", "4e12x", ""}) {
+    std::string text = good;
+    text.replace(text.find("4.25e+12"), 8, number);
+    Write(text);
+    EXPECT_EQ(ProbesOfNewStore(Copy()), 1u) << number;
+  }
+  Write(good + good);
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
+  Write(std::string(1 << 20, ' '));
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
+  Write(good);
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 0u);
+}
+
+TEST_F(CeilingStoreTest, OnlyRegularFilesAreReadAndReplaced) {
+  ASSERT_EQ(::mkfifo(File().c_str(), 0600), 0);
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);  // Would hang.
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 0u);
+  const std::string elsewhere = folder_.path() + "/elsewhere";
+  std::filesystem::rename(File(), elsewhere);
+  ASSERT_EQ(::symlink(elsewhere.c_str(), File().c_str()), 0);
+  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
+  EXPECT_FALSE(std::filesystem::is_symlink(File()));
+}
+
+TEST_F(CeilingStoreTest, AFolderThatIsNotThereCostsOnlyTheReuse) {
+  CeilingStore store(&platform_, folder_.path() + "/missing", &clock_);
+  EXPECT_EQ(store.For(H200(), Copy()).bytes, kCopy);
+  EXPECT_EQ(store.For(H200(), Copy()).bytes, kCopy);
+  EXPECT_EQ(platform_.measured.size(), 1u);
+  // A UUID that would lead elsewhere is kept in the process alone.
+  LocalGpu odd = H200();
+  odd.uuid = "../../etc/passwd";
+  CeilingStore other(&platform_, folder_.path(), &clock_);
+  EXPECT_EQ(other.For(odd, Copy()).bytes, kCopy);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+}  // namespace
+}  // namespace assay

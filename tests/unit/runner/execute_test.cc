@@ -1,0 +1,434 @@
+#include "runner/execute.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <new>
+#include <optional>
+
+#include "kernels/cpu/blas.h"
+#include "kernels/registry.h"
+#include "runner/json.h"
+#include "runner/output.h"
+#include "tests/unit/gang/gang.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ContainsRegex;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+// What a fake case does on the rank that misbehaves.
+enum class Fault {
+  kNone,
+  kUnsupported,
+  kOutOfMemory,
+  kThrowsBadAlloc,
+  kWrongAtFirst,
+  kNanError,
+  kWrongAfterTiming,
+  kRunFails,
+  kBadSample,
+};
+
+class FakeCase : public Case {
+ public:
+  FakeCase(Fault fault, const RunContext& context, VirtualClock* clock, const Ceilings& ceilings,
+           const std::string& fill, double seconds)
+      : fault_(fault),
+        rank_(context.rank),
+        clock_(clock),
+        ceilings_(ceilings),
+        fill_(fill),
+        seconds_(seconds) {}
+
+  Timing HowTimed() const override { return {"cold", fill_, "events"}; }
+  Result<Verdict> Verify() override { return Judge(fault_ == Fault::kWrongAtFirst); }
+  Result<Verdict> VerifyLast() override { return Judge(fault_ == Fault::kWrongAfterTiming); }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    ran_ += samples * batch;
+    if (fault_ == Fault::kRunFails && ran_ > 100) return Internal("an illegal address", "CUDA");
+    for (int64_t i = 0; i < samples; ++i) {
+      // Higher ranks are slower, each in its own rhythm.
+      const double time =
+          seconds_ * (1 + rank_ + (rank_ == 1 ? 0.001 * static_cast<double>(i % 2) : 0));
+      seconds->push_back(fault_ == Fault::kBadSample && ran_ > 100 ? std::nan("") : time);
+      if (rank_ == 0) {
+        clock_->Advance(std::chrono::microseconds(1000 * batch));
+      }
+      // The run's number, so that a warm-up tells itself from the timed window.
+      observed_.push_back(static_cast<double>(runs_));
+    }
+    ++runs_;
+    return Status::Ok();
+  }
+
+  Result<Ceilings> MeasureCeilings() override { return ceilings_; }
+
+  std::vector<double> Observed(const std::string& name) const override {
+    return name == "runs" ? observed_ : std::vector<double>();
+  }
+
+ private:
+  Result<Verdict> Judge(bool wrong) const {
+    Verdict verdict;
+    verdict.passed = !wrong;
+    verdict.reference = "the fake itself";
+    verdict.error = wrong ? 0.5 : 1e-7;
+    if (fault_ == Fault::kNanError) {
+      verdict.error = std::nan("");
+      verdict.passed = verdict.error <= verdict.tolerance;
+    }
+    verdict.tolerance = 1e-6;
+    verdict.elements_checked = 10;
+    if (!verdict.passed) verdict.detail = "element 3 is 4, should be 5";
+    return verdict;
+  }
+
+  const Fault fault_;
+  const int rank_;
+  VirtualClock* const clock_;
+  const Ceilings ceilings_;
+  const std::string fill_;
+  const double seconds_;
+  int64_t ran_ = 0;
+  int runs_ = 0;
+  std::vector<double> observed_;
+};
+
+class FakeBenchmark : public Benchmark {
+ public:
+  FakeBenchmark(Fault fault, int faulty_rank, bool collective)
+      : fault_(fault), faulty_rank_(faulty_rank) {
+    info_.name = "fake";
+    info_.version = 3;
+    info_.resource = collective ? Resource::kNetwork : Resource::kCpu;
+    info_.collective = collective;
+    info_.metrics = {{"rate", "GFLOP/s", Direction::kHigherIsBetter, "", Quantity::kFlops, 1e-9},
+                     TimeMetric(),
+                     {"runs", "", Direction::kHigherIsBetter, "", Quantity::kObserved, 1},
+                     {"unseen", "", Direction::kHigherIsBetter, "", Quantity::kObserved, 1}};
+  }
+
+  const BenchmarkInfo& Info() const override { return info_; }
+  Result<Work> WorkOf(const ParameterMap&, int) const override {
+    Work work;
+    work.flops = 2e6;
+    work.link_bytes = link_bytes;
+    return work;
+  }
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
+    const Fault fault = context.rank == faulty_rank_ ? fault_ : Fault::kNone;
+    if (fault == Fault::kUnsupported) return Unsupported("needs two moons");
+    if (fault == Fault::kOutOfMemory) return OutOfMemory("GPU 0 has 3 MiB left");
+    if (fault == Fault::kThrowsBadAlloc) throw std::bad_alloc();
+    return std::unique_ptr<Case>(new FakeCase(fault, context, &clock, ceilings, fill, seconds));
+  }
+
+  mutable VirtualClock clock;
+  Ceilings ceilings;
+  std::string fill = "random";
+  double link_bytes = 0;
+  double seconds = 1e-3;  // Of an iteration.
+
+ private:
+  const Fault fault_;
+  const int faulty_rank_;
+  BenchmarkInfo info_;
+};
+
+// Runs alone.
+CaseReport Execute(Fault fault, const ExecuteOptions& options = {}) {
+  const FakeBenchmark benchmark(fault, 0, false);
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto report = ExecuteCase(benchmark, context, options);
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? *report : CaseReport();
+}
+
+// Runs on three ranks; the report of rank 0, after checking that none hangs and all
+// agree on the outcome. `phases`, if given, gets those of each rank.
+CaseReport ExecuteInGang(Fault fault, int faulty_rank,
+                         std::array<std::vector<std::string>, 3>* phases = nullptr) {
+  const FakeBenchmark benchmark(fault, faulty_rank, true);
+  CaseReport at_zero;
+  std::atomic<int> ok{0};
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    RunContext context;
+    context.parameters = {{"ranks", "3"}};
+    context.rank = peers->rank();
+    context.world_size = 3;
+    context.peers = peers.get();
+    context.clock = &benchmark.clock;
+    ExecuteOptions options;
+    options.on_phase = [&](const std::string& phase) {
+      if (phases != nullptr) (*phases)[static_cast<size_t>(peers->rank())].push_back(phase);
+    };
+    const auto report = ExecuteCase(benchmark, context, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    if (report->outcome == Outcome::kOk) ++ok;
+    if (peers->rank() == 0) at_zero = *report;
+    // The gang is still in step.
+    EXPECT_TRUE(Agree(*peers, Status::Ok(), kPeerTimeout).ok());
+  });
+  EXPECT_EQ(ok, at_zero.outcome == Outcome::kOk ? 3 : 0);
+  return at_zero;
+}
+
+TEST(Execute, ReportsAMeasuredCase) {
+  std::vector<std::string> phases;
+  ExecuteOptions options;
+  options.on_phase = [&](const std::string& phase) { phases.push_back(phase); };
+  const CaseReport report = Execute(Fault::kNone, options);
+  EXPECT_EQ(report.outcome, Outcome::kOk);
+  EXPECT_THAT(phases, ElementsAre("verify", "warm_up", "measure", "verify"));
+  EXPECT_EQ(report.version, 3);
+  ASSERT_EQ(report.metrics.size(), 3u);  // Nothing was observed of the fourth.
+  EXPECT_DOUBLE_EQ(report.metrics[0].summary.median, 2.0);
+  EXPECT_EQ(static_cast<int64_t>(report.metrics[0].samples.size()), report.metrics[0].summary.n);
+  EXPECT_DOUBLE_EQ(report.metrics[1].summary.median, 1e-3);
+  EXPECT_TRUE(report.metrics[1].samples.empty());
+  // What was observed during the warm-up does not count.
+  EXPECT_EQ(report.metrics[2].summary.n, report.metrics[0].summary.n);
+  EXPECT_GT(report.metrics[2].summary.p05, 0);
+  EXPECT_EQ(report.times.stop_reason, "confidence");
+  EXPECT_EQ(report.timing.timer, "events");
+  EXPECT_TRUE(report.verification->passed);
+  EXPECT_DOUBLE_EQ(*report.prediction.flops, 2e6);
+  EXPECT_TRUE(report.conditions.load_average);
+  EXPECT_EQ(report.environment.topology, "none");
+  EXPECT_GT(report.end_time, report.start_time);
+}
+
+// Else a new OpenBLAS would end the series of benchmarks that it has no part in.
+TEST(Execute, OnlyWhatUsesBlasHasItsVersion) {
+  for (const char* name : {"cpu_gemm", "cpu_memory_bandwidth", "cpu_vector_sum"}) {
+    const auto benchmark = BuiltinBenchmarks().Find(name);
+    ASSERT_TRUE(benchmark.ok()) << benchmark.status();
+    const BenchmarkInfo& info = (*benchmark)->Info();
+    RunContext context;
+    context.parameters = *CanonicalParameters(info.parameters, info.selftest_parameters);
+    ExecuteOptions options;
+    options.measure = false;
+    const auto report = ExecuteCase(**benchmark, context, options);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->environment.software.blas,
+              info.name == "cpu_gemm" ? BlasVersion() : std::nullopt)
+        << name;
+  }
+}
+
+TEST(Execute, WhatOutrunsItsCeilingIsFlagged) {
+  FakeBenchmark benchmark(Fault::kNone, 0, false);  // 2 GFLOP/s.
+  RunContext context;
+  context.clock = &benchmark.clock;
+  for (const double ceiling : {1.9e9, 1.25e9}) {
+    benchmark.ceilings.flops = ceiling;
+    const auto report = ExecuteCase(benchmark, context, {});
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_DOUBLE_EQ(*report->prediction.efficiency_measured, 2e9 / ceiling);
+    const auto& flags = report->conditions.flags;
+    const auto times = std::count(flags.begin(), flags.end(), "above_ceiling");
+    EXPECT_EQ(times, ceiling < 1.8e9 ? 1 : 0);
+  }
+}
+
+// By the model of the sizes before it: 1 ms and 1 us for each KB.
+TEST(Execute, WhatTakesFarLongerThanItsLinkModelIsFlagged) {
+  FakeBenchmark benchmark(Fault::kNone, 0, false);
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto flags_of = [&](double bytes, double seconds) {
+    benchmark.link_bytes = bytes;
+    benchmark.seconds = seconds;
+    const auto report = ExecuteCase(benchmark, context, {});
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? report->conditions.flags : std::vector<std::string>();
+  };
+  for (const double bytes : {1e5, 1e6, 1e7}) {
+    EXPECT_THAT(flags_of(bytes, 1e-3 + bytes * 1e-9), Not(Contains("below_model")));
+  }
+  EXPECT_THAT(flags_of(4e6, 1.9 * 5e-3), Not(Contains("below_model")));
+  EXPECT_THAT(flags_of(4e6, 2.1 * 5e-3), Contains("below_model"));
+  EXPECT_THAT(flags_of(4e6, 0.2 * 5e-3), Not(Contains("below_model")));
+}
+
+// Ceilings are of random data.
+TEST(Execute, ZerosAreComparedWithNoMeasuredCeiling) {
+  FakeBenchmark benchmark(Fault::kNone, 0, false);  // 2 GFLOP/s.
+  benchmark.ceilings.flops = 1.25e9;
+  benchmark.ceilings.fixed_seconds = 0.9e-3;
+  benchmark.fill = "zeros";
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto report = ExecuteCase(benchmark, context, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->outcome, Outcome::kOk);
+  EXPECT_EQ(report->prediction.efficiency_measured, std::nullopt);
+  EXPECT_THAT(report->conditions.flags, Not(Contains("above_ceiling")));
+  EXPECT_EQ(report->prediction.regime, "launch");  // What no fill changes is still known.
+}
+
+TEST(Execute, VerifyOnlyMeasuresNothing) {
+  ExecuteOptions options;
+  options.measure = false;
+  const CaseReport report = Execute(Fault::kNone, options);
+  EXPECT_EQ(report.outcome, Outcome::kOk);
+  EXPECT_TRUE(report.metrics.empty());
+}
+
+TEST(Execute, WrongOutputsFailBeforeAndAfterTiming) {
+  for (const Fault fault : {Fault::kWrongAtFirst, Fault::kNanError, Fault::kWrongAfterTiming}) {
+    const CaseReport report = Execute(fault);
+    EXPECT_EQ(report.outcome, Outcome::kFailed);
+    EXPECT_EQ(report.error.reason(), "VERIFICATION_FAILED");
+    EXPECT_THAT(report.error.message(), HasSubstr("element 3 is 4, should be 5"));
+    EXPECT_THAT(report.error.message(), HasSubstr("tolerance 1e-06"));
+    EXPECT_TRUE(report.metrics.empty());
+    EXPECT_FALSE(report.verification->passed);
+  }
+}
+
+TEST(Execute, UnsupportedIsAnOutcome) {
+  const CaseReport report = Execute(Fault::kUnsupported);
+  EXPECT_EQ(report.outcome, Outcome::kUnsupported);
+  EXPECT_EQ(report.error.message(), "needs two moons");
+}
+
+// Of parameters that contradict each other, on a machine that has no GPU.
+class ContradictedBenchmark : public FakeBenchmark {
+ public:
+  ContradictedBenchmark() : FakeBenchmark(Fault::kNone, 0, false) {}
+  std::string UnsupportedReason() const override { return "needs a CUDA GPU"; }
+  Result<Work> WorkOf(const ParameterMap&, int) const override {
+    return InvalidArgument("a warp has no 33 columns");
+  }
+};
+
+TEST(Execute, AContradictionIsAnErrorOfTheUserOnEveryMachine) {
+  const ContradictedBenchmark benchmark;
+  RunContext context;
+  context.clock = &benchmark.clock;
+  const auto report = ExecuteCase(benchmark, context, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->outcome, Outcome::kFailed);
+  EXPECT_EQ(report->error.code(), Code::kInvalidArgument);
+  EXPECT_EQ(report->error.message(), "a warp has no 33 columns");
+}
+
+TEST(Execute, WhatBreaksIsAFailure) {
+  EXPECT_EQ(Execute(Fault::kOutOfMemory).error.reason(), "OUT_OF_MEMORY");
+  EXPECT_EQ(Execute(Fault::kThrowsBadAlloc).error.reason(), "OUT_OF_MEMORY");
+  EXPECT_EQ(Execute(Fault::kRunFails).error.reason(), "CUDA");
+  EXPECT_EQ(Execute(Fault::kBadSample).error.reason(), "BAD_SAMPLE");
+  EXPECT_EQ(Execute(Fault::kBadSample).outcome, Outcome::kFailed);
+}
+
+TEST(Execute, GangTakesTheSlowestRank) {
+  const CaseReport report = ExecuteInGang(Fault::kNone, -1);
+  ASSERT_EQ(report.outcome, Outcome::kOk) << report.error;
+  EXPECT_DOUBLE_EQ(report.metrics[1].summary.median, 3e-3);
+  EXPECT_EQ(report.verification->elements_checked, 30);
+  EXPECT_EQ(report.environment.topology, "network");
+}
+
+// A rank that is lost on another node was in the phase that its own agent heard of last.
+TEST(Execute, EveryRankOfAGangTellsItsPhases) {
+  std::array<std::vector<std::string>, 3> phases;
+  ExecuteInGang(Fault::kNone, -1, &phases);
+  for (const auto& of_rank : phases) {
+    EXPECT_THAT(of_rank, ElementsAre("verify", "warm_up", "measure", "verify"));
+  }
+}
+
+TEST(Execute, AnyRanksFaultIsTheGangsAnswer) {
+  for (const int rank : {0, 1, 2}) {
+    const std::string name = "rank " + std::to_string(rank);
+    for (const Fault fault : {Fault::kUnsupported, Fault::kOutOfMemory, Fault::kWrongAtFirst,
+                              Fault::kNanError, Fault::kWrongAfterTiming, Fault::kRunFails}) {
+      const CaseReport report = ExecuteInGang(fault, rank);
+      EXPECT_EQ(report.outcome,
+                fault == Fault::kUnsupported ? Outcome::kUnsupported : Outcome::kFailed);
+      EXPECT_THAT(report.error.message(), HasSubstr(name + ": "));
+      EXPECT_THAT(report.error.message(), Not(ContainsRegex("rank.*rank")));
+    }
+    EXPECT_EQ(ExecuteInGang(Fault::kBadSample, rank).error.reason(), "BAD_SAMPLE");
+  }
+}
+
+TEST(Execute, RanksMustFitTheCase) {
+  const FakeBenchmark benchmark(Fault::kNone, -1, true);
+  RunContext context;
+  context.parameters = {{"ranks", "4"}};
+  context.clock = &benchmark.clock;
+  const auto report = ExecuteCase(benchmark, context, {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->error.code(), Code::kInvalidArgument);
+  EXPECT_THAT(report->error.message(), HasSubstr("4 ranks"));
+}
+
+TEST(Execute, ALostRankEndsTheGangWithoutAReport) {
+  const FakeBenchmark benchmark(Fault::kNone, -1, true);
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    if (peers->rank() == 1) return;
+    RunContext context;
+    context.parameters = {{"ranks", "3"}};
+    context.rank = peers->rank();
+    context.world_size = 3;
+    context.peers = peers.get();
+    context.clock = &benchmark.clock;
+    EXPECT_EQ(ExecuteCase(benchmark, context, {}).status().reason(), "PEER_LOST");
+  });
+}
+
+TEST(Output, TableAndJsonSayTheSame) {
+  const CaseReport report = Execute(Fault::kNone);
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("rate             2 GFLOP/s"));
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("stopped by confidence"));
+  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"metric\":\"rate\",\"unit\":\"GFLOP/s\""));
+  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"outcome\":\"ok\""));
+  const CaseReport failed = Execute(Fault::kNanError);
+  EXPECT_THAT(ReportAsJson(failed), HasSubstr("\"error\":null"));
+  EXPECT_THAT(ReportAsTable(failed), HasSubstr("failed"));
+}
+
+TEST(Output, KernelsWithoutNamesSayWhy) {
+  CaseReport report = Execute(Fault::kNone);
+  EXPECT_THAT(ReportAsTable(report), Not(HasSubstr("kernels")));
+  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("kernels_reason")));
+  report.kernels_reason = "cannot load libcupti.so.13";
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("kernels          unknown (cannot load libcupti"));
+  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"kernels_reason\":\"cannot load libcupti.so.13\""));
+}
+
+TEST(Output, FewSamplesHaveNoInterval) {
+  CaseReport report = Execute(Fault::kNone);
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("95% CI 2 to 2"));
+  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"ci_low\""));
+  report.metrics[0].summary = Summarize({1, 2, 3, 4, 5});
+  report.metrics.resize(1);
+  EXPECT_THAT(ReportAsTable(report), HasSubstr("no CI from 5 samples, p05"));
+  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("\"ci_")));
+}
+
+TEST(Json, EscapesAndNumbers) {
+  EXPECT_EQ(JsonString("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\n\\u0001\"");
+  EXPECT_EQ(JsonNumber(0.1), "0.1");
+  EXPECT_EQ(JsonNumber(1e300), "1e+300");
+  EXPECT_EQ(JsonNumber(std::nan("")), "null");
+  JsonObject object;
+  object.Add("x", std::optional<double>()).Add("y", true).Add("z", std::vector<double>{1, 2});
+  EXPECT_EQ(object.ToString(), "{\"y\":true,\"z\":[1,2]}");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,187 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "roofline/alpha_beta.h"
+#include "runner/link_model_store.h"
+#include "tests/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+constexpr double kOtherBytes = 12345;  // A size that is nowhere measured.
+
+SizedTime Time(double bytes, double alpha, double beta) { return {bytes, alpha + bytes / beta}; }
+
+TEST(AlphaBetaTest, FindsTheLineThatTimesLieOn) {
+  std::vector<SizedTime> points;
+  for (double bytes = 8; bytes <= 8e9; bytes *= 10) points.push_back(Time(bytes, 7e-6, 340e9));
+  const auto model = FitAlphaBeta(points);
+  ASSERT_TRUE(model);
+  EXPECT_NEAR(model->latency_seconds, 7e-6, 1e-12);
+  EXPECT_NEAR(model->bandwidth, 340e9, 1);
+  EXPECT_NEAR(model->KneeBytes(), 7e-6 * 340e9, 1);
+  EXPECT_NEAR(model->Seconds(model->KneeBytes()), 2 * 7e-6, 1e-12);
+  EXPECT_LT(model->error, 1e-9);
+  EXPECT_EQ(model->points, 10);
+}
+
+// Times that differ by a factor of a million count alike: the small ones are not drowned.
+TEST(AlphaBetaTest, LeastRelativeErrors) {
+  std::vector<SizedTime> points;
+  double sign = 1;
+  for (double bytes = 8; bytes <= 8e9; bytes *= 10, sign = -sign) {
+    SizedTime point = Time(bytes, 7e-6, 340e9);
+    point.seconds *= 1 + 0.02 * sign;
+    points.push_back(point);
+  }
+  const auto model = FitAlphaBeta(points);
+  ASSERT_TRUE(model);
+  EXPECT_NEAR(model->latency_seconds / 7e-6, 1, 0.02);
+  EXPECT_NEAR(model->bandwidth / 340e9, 1, 0.02);
+  EXPECT_NEAR(model->error, 0.02, 0.01);
+}
+
+// Not how close the line is to the times that made it: three of them it nearly meets.
+TEST(AlphaBetaTest, TheErrorIsThatOfTimesThatAreLeftOut) {
+  const auto model = FitAlphaBeta({{1e3, 10e-6}, {4e3, 20e-6}, {16e3, 22e-6}});
+  ASSERT_TRUE(model);
+  // Of 1e3 by the others 19.5 us, of 4e3 12.4 us, of 16e3 60 us.
+  EXPECT_NEAR(model->error, 0.95, 0.001);
+}
+
+TEST(AlphaBetaTest, LeavesUnexplainedWhatIsBeyondItsOwnErrors) {
+  AlphaBeta model;
+  model.latency_seconds = 1e-3;
+  model.bandwidth = 1e9;
+  model.smallest_bytes = 1e5;
+  model.largest_bytes = 1e7;
+  model.error = 0.01;  // Twice as long counts.
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 3.9e-3));
+  EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.1e-3));
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 1e-4));
+  EXPECT_FALSE(model.LeavesUnexplained(9e4, 1));  // Beyond its sizes it may bend.
+  EXPECT_FALSE(model.LeavesUnexplained(2e7, 1));
+  model.error = 0.2;  // Six times this.
+  EXPECT_FALSE(model.LeavesUnexplained(1e6, 4.3e-3));
+  EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.5e-3));
+}
+
+TEST(AlphaBetaTest, CoversAFactorBeyondWhatWasFitted) {
+  const auto model = FitAlphaBeta({{1e3, 1e-6}, {1e4, 2e-6}, {1e5, 10e-6}});
+  ASSERT_TRUE(model);
+  EXPECT_TRUE(model->Covers(1e3 / 8) && model->Covers(3e4) && model->Covers(8e5));
+  EXPECT_FALSE(model->Covers(100));
+  EXPECT_FALSE(model->Covers(1e6));
+}
+
+TEST(AlphaBetaTest, NoTimeIsNegative) {
+  const auto model = FitAlphaBeta({{1e6, 0.9e-3}, {1e7, 1e-2}, {1e8, 1.1e-1}});
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->latency_seconds, 0);
+  EXPECT_NEAR(model->bandwidth, 1e9, 0.1e9);
+}
+
+TEST(AlphaBetaTest, TooLittleGivesNone) {
+  EXPECT_FALSE(FitAlphaBeta({}));
+  EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {800, 2e-6}}));
+  EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {8, 1e-6}, {800, 2e-6}}));
+  EXPECT_FALSE(FitAlphaBeta({{100, 1e-6}, {200, 2e-6}, {300, 3e-6}}));
+  EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {80, 0}, {800, 3e-6}}));
+  EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {80, NAN}, {800, 3e-6}}));
+  // Larger is faster: no bandwidth explains it.
+  EXPECT_FALSE(FitAlphaBeta({{8, 3e-6}, {80, 2e-6}, {8e9, 1e-6}}));
+}
+
+class LinkModelStoreTest : public ::testing::Test {
+ protected:
+  void AddLine(LinkModelStore& store, const std::string& series, double alpha) {
+    for (double bytes = 8; bytes <= 8e9; bytes *= 1000) {
+      store.Add("machine", series, Time(bytes, alpha, 1e9));
+    }
+  }
+  std::string OnlyFile() const {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      return entry.path();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LinkModelStoreTest, OutlivesTheProcessAndKeepsSeriesApart) {
+  {
+    LinkModelStore store(folder_.path());
+    AddLine(store, "all_reduce ranks=2", 1e-6);
+    AddLine(store, "all_reduce\tranks=4\n", 3e-6);
+  }
+  LinkModelStore store(folder_.path());
+  const auto two = store.Fit("machine", "all_reduce ranks=2", kOtherBytes);
+  const auto four = store.Fit("machine", "all_reduce\tranks=4\n", kOtherBytes);
+  ASSERT_TRUE(two && four);
+  EXPECT_NEAR(two->latency_seconds, 1e-6, 1e-9);
+  EXPECT_NEAR(four->latency_seconds, 3e-6, 1e-9);
+  EXPECT_EQ(two->points, 4);
+  EXPECT_FALSE(store.Fit("another machine", "all_reduce ranks=2", kOtherBytes));
+  EXPECT_FALSE(store.Fit("machine", "all_reduce ranks=8", kOtherBytes));
+}
+
+TEST_F(LinkModelStoreTest, TheNewestTimeOfASizeCounts) {
+  LinkModelStore store(folder_.path());
+  AddLine(store, "s", 1e-6);
+  AddLine(store, "s", 2e-6);
+  const auto model = store.Fit("machine", "s", kOtherBytes);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->points, 4);
+  EXPECT_NEAR(model->latency_seconds, 2e-6, 1e-9);
+}
+
+TEST_F(LinkModelStoreTest, ASizeDoesNotPredictItself) {
+  LinkModelStore store(folder_.path());
+  AddLine(store, "s", 1e-6);
+  const auto model = store.Fit("machine", "s", 8);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->points, 3);
+}
+
+TEST_F(LinkModelStoreTest, OldTimesAndTooManyGo) {
+  VirtualClock clock;
+  LinkModelStore store(folder_.path(), &clock);
+  AddLine(store, "old", 1e-6);
+  clock.Advance(LinkModelStore::kMaxAge + std::chrono::seconds(1));
+  EXPECT_FALSE(store.Fit("machine", "old", kOtherBytes));
+  AddLine(store, "first", 1e-6);
+  clock.Advance(std::chrono::seconds(1));
+  for (size_t i = 1; i <= LinkModelStore::kMaxPoints; ++i) {
+    store.Add("machine", "s", {static_cast<double>(i), 1e-6});
+  }
+  EXPECT_FALSE(store.Fit("machine", "first", kOtherBytes));
+}
+
+TEST_F(LinkModelStoreTest, AFileThatIsNotOursIsNone) {
+  {
+    LinkModelStore store(folder_.path());
+    AddLine(store, "s", 1e-6);
+  }
+  std::ifstream in(OnlyFile());
+  const std::string good((std::istreambuf_iterator<char>(in)), {});
+  const auto fits = [&](const std::string& text) {
+    std::ofstream(OnlyFile()) << text;
+    return LinkModelStore(folder_.path()).Fit("machine", "s", kOtherBytes).has_value();
+  };
+  EXPECT_TRUE(fits(good));
+  EXPECT_FALSE(fits(good.substr(0, good.size() - 1)));
+  EXPECT_FALSE(fits("x" + good));
+  EXPECT_FALSE(fits(good + "8\t-1\t0\ts\n"));
+  EXPECT_FALSE(fits(good + "8\tnan\t0\ts\n"));
+  EXPECT_FALSE(fits(good + "8\t1\ts\n"));
+  EXPECT_FALSE(fits(std::string(1 << 20, 'x')));
+  EXPECT_FALSE(fits(""));
+}
+
+}  // namespace
+}  // namespace assay

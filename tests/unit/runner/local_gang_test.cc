@@ -1,0 +1,105 @@
+// What rank 0 hears of children that end before they have met it or later, and what they say. A
+// gang's children run this program again, as `rank` with the name of a benchmark, which here is how
+// they behave.
+#include "runner/local_gang.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <string>
+
+#include "gang/peers.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Duration kPatience = std::chrono::seconds(60);
+
+// Of three ranks the last ends as told; the other waits for the end of its stdin.
+int RunRank(const std::string& how) {
+  if (how == "exits_untold") return 3;
+  std::string line;
+  std::getline(std::cin, line);
+  const auto order = RankOrder::Parse(line);
+  if (!order.ok()) return 9;
+  if (order->rank == 2 && how == "exits") return 7;
+  if (order->rank == 2 && how == "is_killed") kill(getpid(), SIGKILL);
+  if (how == "is_killed_later") {
+    const auto peers = JoinPeers(order->token, order->rank, order->world_size, kPatience);
+    // All have come once rank 0 speaks.
+    if (!peers.ok() || !(*peers)->Broadcast(&line, kPatience).ok()) return 8;
+    if (order->rank == 2) kill(getpid(), SIGKILL);
+    std::getline(std::cin, line);
+    return 0;
+  }
+  if (how == "speaks") {
+    std::cout << "out of a library\nand more" << std::endl;
+    std::cerr << "a warning without its line feed";
+    if (order->rank == 2) return 7;
+  }
+  std::getline(std::cin, line);
+  return 0;
+}
+
+// Why a gang of three, whose children behave so, does not come together.
+std::string Failure(const std::string& how) {
+  const auto gang = StartLocalGang(how, {}, 3, 0, false);
+  EXPECT_EQ(gang.status().reason(), "PEER_LOST") << gang.status();
+  return gang.status().message();
+}
+
+TEST(LocalGang, ARankThatExitsBeforeTheMeetingIsNamedWithItsCode) {
+  EXPECT_THAT(Failure("exits"), HasSubstr("rank 2 exited with status 7 before all ranks had met"));
+}
+
+TEST(LocalGang, ARankThatIsKilledBeforeTheMeetingIsNamedWithTheSignal) {
+  EXPECT_THAT(Failure("is_killed"), HasSubstr("rank 2 was killed by signal 9 (Killed)"));
+}
+
+TEST(LocalGang, ARankMayEndBeforeItIsToldWhichItIs) {
+  EXPECT_THAT(Failure("exits_untold"), HasSubstr("exited with status 3"));
+}
+
+TEST(LocalGang, ARankThatIsKilledLaterIsNamedWithTheSignalAndNoOther) {
+  testing::internal::CaptureStderr();
+  {
+    const auto gang = StartLocalGang("is_killed_later", {}, 3, 0, false);
+    ASSERT_TRUE(gang.ok()) << gang.status();
+    std::string word = "go";
+    ASSERT_TRUE((*gang)->peers().Broadcast(&word, kPatience).ok());
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("assay-runner: rank 2 was killed by signal 9 (Killed)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("rank 1 was killed")));
+}
+
+TEST(LocalGang, WhatRanksSayGoesToStderrWithTheirRank) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Failure("speaks");
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  for (const char* rank : {"rank 1: ", "rank 2: "}) {
+    for (const char* line :
+         {"out of a library\n", "and more\n", "a warning without its line feed\n"}) {
+      EXPECT_THAT(text, HasSubstr(std::string(rank) + line));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
+  if (argc > 2 && argv[1] == std::string("rank")) return assay::RunRank(argv[2]);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,151 @@
+#include "runner/node_fault.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/benchmark.h"
+#include "tests/unit/gang/gang.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+GpuTrouble Shared() {
+  GpuTrouble trouble;
+  trouble.other_processes = 1;
+  trouble.evidence = "processes on the GPU: 17 4711";
+  return trouble;
+}
+
+TEST(NodeFault, AWrongResultIsTheCasesFault) {
+  const Status wrong(Code::kDataLoss, "VERIFICATION_FAILED", "element 3 is wrong");
+  EXPECT_TRUE(NodeFault(wrong, GpuTrouble(), 0).ok());
+  EXPECT_TRUE(NodeFault(wrong, Shared(), 0).ok());
+  EXPECT_TRUE(NodeFault(Status::Ok(), Shared(), 0).ok());
+}
+
+TEST(NodeFault, ALostGpuIsTheNodesWhateverTheErrorWas) {
+  GpuTrouble lost;
+  lost.lost = true;
+  lost.context_broken = true;
+  lost.evidence = "NVML: GPU is lost (fell off the bus)";
+  const Status fault = NodeFault(Internal("unspecified launch failure", "CUDA_ERROR"), lost, 0);
+  EXPECT_EQ(fault.reason(), "GPU_LOST");
+  EXPECT_THAT(fault.message(), HasSubstr("fell off the bus"));
+  EXPECT_THAT(fault.message(), HasSubstr("unspecified launch failure"));
+  // CUDA's word alone is enough.
+  const Status told =
+      NodeFault(Unavailable("uncorrectable ECC error", "GPU_LOST"), GpuTrouble(), 0);
+  EXPECT_EQ(told.reason(), "GPU_LOST");
+  EXPECT_EQ(told.message(), "the GPU is lost; the case ended with: uncorrectable ECC error");
+}
+
+TEST(NodeFault, MemoryThatOthersHoldIsTheNodes) {
+  GpuTrouble crowded = Shared();
+  crowded.other_bytes = int64_t{20} << 30;
+  crowded.missing_bytes = int64_t{20} << 30;
+  const Status busy = NodeFault(OutOfMemory("no memory"), crowded, 0);
+  EXPECT_EQ(busy.reason(), "GPU_BUSY");
+  EXPECT_THAT(busy.message(), HasSubstr("other processes hold 20480 MiB"));
+  EXPECT_EQ(NodeFault(Unavailable("busy", "GPU_UNAVAILABLE"), Shared(), 0).reason(), "GPU_BUSY");
+  // Theirs would not have sufficed: the case asked for too much.
+  crowded.missing_bytes += 1;
+  EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), crowded, 0).ok());
+  // Refused elsewhere: the host's memory, or another rank's.
+  crowded.missing_bytes = 0;
+  EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), crowded, 0).ok());
+  // So it is alone on the GPU.
+  EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), GpuTrouble(), 0).ok());
+}
+
+TEST(NodeFault, ABrokenContextNeedsAnotherProcess) {
+  GpuTrouble broken;
+  broken.context_broken = true;
+  broken.evidence = "CUDA: an illegal memory access was encountered";
+  EXPECT_EQ(NodeFault(Internal("illegal access", "CUDA_ERROR"), broken, 0).reason(),
+            "GPU_CONTEXT_LOST");
+}
+
+// Of a gang whose rank 1 fails, on all of its ranks.
+TEST(NodeFault, IsOfTheRankWhoseGpuItWas) {
+  const Status agreed = Unavailable("rank 1: uncorrectable ECC error", "GPU_LOST");
+  EXPECT_TRUE(NodeFault(agreed, GpuTrouble(), 0).ok());
+  EXPECT_TRUE(NodeFault(agreed, Shared(), 2).ok());
+  EXPECT_EQ(NodeFault(agreed, GpuTrouble(), 1).message(),
+            "the GPU is lost; the case ended with: uncorrectable ECC error");
+  // What others saw of a GPU that was lost in silence.
+  GpuTrouble lost;
+  lost.lost = true;
+  EXPECT_EQ(NodeFault(agreed, lost, 2).message(),
+            "the GPU is lost; the case ended with: rank 1: uncorrectable ECC error");
+}
+
+// What three ranks end with, of which rank 1 has this fault.
+std::vector<Status> FaultsInGang(const Status& of_rank_1) {
+  std::vector<Status> ends(3);
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    const int rank = peers->rank();
+    ends[static_cast<size_t>(rank)] =
+        FaultInGang(peers.get(), rank == 1 ? of_rank_1 : Status::Ok());
+  });
+  return ends;
+}
+
+TEST(NodeFault, TheOtherRanksOfAGangHaveLostTheFaultyOne) {
+  const std::vector<Status> ends = FaultsInGang(Unavailable("the GPU is lost", "GPU_LOST"));
+  EXPECT_EQ(ends[1].reason(), "GPU_LOST");
+  EXPECT_EQ(ends[1].message(), "the GPU is lost");  // Its agent says which rank it is.
+  for (const size_t other : {0, 2}) {
+    EXPECT_EQ(ends[other].reason(), "PEER_LOST");
+    EXPECT_EQ(ends[other].message(), "rank 1: the GPU is lost");
+    EXPECT_TRUE(EndsWithoutResult(ends[other]));
+  }
+}
+
+TEST(NodeFault, ABrokenContextEndsTheOtherRanksAsWell) {
+  const std::vector<Status> ends = FaultsInGang(Unavailable("no more", "GPU_CONTEXT_LOST"));
+  EXPECT_EQ(ends[1].message(), "no more");
+  for (const size_t other : {0, 2}) {
+    EXPECT_EQ(ends[other].reason(), "GPU_CONTEXT_LOST");
+    EXPECT_EQ(ends[other].message(), "rank 1: no more");
+    EXPECT_FALSE(EndsWithoutResult(ends[other]));
+  }
+  for (const Status& end : FaultsInGang(Status::Ok())) EXPECT_TRUE(end.ok()) << end;
+}
+
+// Whatever CUDA finds, in a word.
+class FoundGpus : public GpuPlatform {
+ public:
+  FoundGpus(int count, GpuTrouble trouble) : count_(count), trouble_(std::move(trouble)) {}
+  std::vector<LocalGpu> Gpus() override {
+    return std::vector<LocalGpu>(static_cast<size_t>(count_));
+  }
+  void FillVersions(LinkedSoftware*) override {}
+  GpuTrouble TroubleOf(int) override { return trouble_; }
+  std::unique_ptr<ConditionsSampler> NewSampler(int) override { return nullptr; }
+  Result<double> MeasureCeiling(int, const std::string&) override { return Unsupported("none"); }
+
+ private:
+  const int count_;
+  const GpuTrouble trouble_;
+};
+
+TEST(CheckGpusUsable, OnlyGpusThatAreThereAreAtFault) {
+  GpuTrouble broken;
+  broken.lost = true;
+  broken.evidence = "the fabric manager is not running";
+  FoundGpus hidden(0, broken);
+  EXPECT_EQ(CheckGpusUsable(&hidden).reason(), "GPU_UNUSABLE");
+  EXPECT_EQ(CheckGpusUsable(&hidden).message(), broken.evidence);
+  FoundGpus none(0, GpuTrouble());
+  EXPECT_TRUE(CheckGpusUsable(&none).ok());
+  FoundGpus fine(2, broken);
+  EXPECT_TRUE(CheckGpusUsable(&fine).ok());
+  EXPECT_TRUE(CheckGpusUsable(nullptr).ok());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,247 @@
+#include "wire/credentials.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include "common/digest.h"
+
+namespace assay::rpc {
+namespace {
+
+constexpr int kMaxMessageBytes = 16 << 20;
+// A system's file of all authorities has a quarter of a MiB.
+constexpr size_t kMaxPemBytes = 4 << 20;
+
+struct Pem {
+  std::string certificate;
+  std::string key;
+  std::string authorities;
+};
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using Certificates = std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)>;
+using Store = std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)>;
+using StoreContext = std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+// Never asks the terminal for the password of an encrypted key.
+int NoPassword(char*, int, int, void*) { return 0; }
+
+Bio Memory(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+}
+
+Certificate NextCertificate(BIO* pem) {
+  return Certificate(PEM_read_bio_X509(pem, nullptr, NoPassword, nullptr), X509_free);
+}
+
+Certificate FirstCertificate(const std::string& pem) { return NextCertificate(Memory(pem).get()); }
+
+// gRPC goes without a certificate that it cannot read and those behind it, and without any of a
+// file it fails where it listens or dials, for no stated reason.
+Status CheckCertificates(const std::string& path, const std::string& pem) {
+  const Bio text = Memory(pem);
+  int count = 0;
+  ERR_clear_error();
+  while (NextCertificate(text.get())) ++count;
+  const bool ended = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  if (count == 0) return InvalidArgument(path + " holds no readable certificate");
+  if (ended) return Status::Ok();
+  return InvalidArgument("certificate " + std::to_string(count + 1) + " in " + path +
+                         " cannot be read");
+}
+
+// What a library does not take for TLS: too short a key, too weak a signature.
+Status CheckStrength(const std::string& path, X509* certificate) {
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_method()),
+                                                                  SSL_CTX_free);
+  const bool taken = !context || SSL_CTX_use_certificate(context.get(), certificate) == 1;
+  const char* const why = ERR_reason_error_string(ERR_peek_last_error());
+  ERR_clear_error();
+  if (taken) return Status::Ok();
+  return InvalidArgument("OpenSSL does not take " + path +
+                         " for TLS: " + (why != nullptr ? why : "no reason given"))
+      .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
+}
+
+// gRPC takes any two files and fails where it listens or dials, for no stated reason.
+Status CheckPair(const TlsFiles& files, const Pem& pem) {
+  ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
+  const Bio key_text = Memory(pem.key);
+  const Certificate certificate = FirstCertificate(pem.certificate);
+  const PrivateKey key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, NoPassword, nullptr),
+                       EVP_PKEY_free);
+  const bool match =
+      certificate && key && X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  if (!key) {
+    return InvalidArgument(files.key + " holds no readable private key")
+        .WithHint("a key with a password cannot be used");
+  }
+  if (match) return CheckStrength(files.certificate, certificate.get());
+  return InvalidArgument(files.key + " is not the key of the first certificate in " +
+                         files.certificate);
+}
+
+Result<Pem> ReadPem(const TlsFiles& files) {
+  if (files.certificate.empty() != files.key.empty()) {
+    return InvalidArgument(files.key.empty() ? "a TLS certificate is given without its key"
+                                             : "a TLS key is given without its certificate")
+        .WithHint("give both --tls-cert and --tls-key");
+  }
+  Pem pem;
+  const auto read = [](const std::string& path, std::string_view marker,
+                       std::string& into) -> Status {
+    if (path.empty()) return Status::Ok();
+    const Result<std::string> text = ReadFile(path, kMaxPemBytes);
+    if (!text.ok()) return InvalidArgument(text.status().message(), "FILE_UNREADABLE");
+    into = *text;
+    if (into.find(marker) == std::string::npos) {
+      return InvalidArgument(path + " is not a PEM file: it has no line with \"" +
+                             std::string(marker) + "\"");
+    }
+    return Status::Ok();
+  };
+  ASSAY_RETURN_IF_ERROR(read(files.certificate, "-----BEGIN CERTIFICATE-----", pem.certificate));
+  ASSAY_RETURN_IF_ERROR(read(files.key, "PRIVATE KEY-----", pem.key));
+  ASSAY_RETURN_IF_ERROR(read(files.authorities, "-----BEGIN CERTIFICATE-----", pem.authorities));
+  if (!pem.certificate.empty()) ASSAY_RETURN_IF_ERROR(CheckPair(files, pem));
+  if (!pem.authorities.empty()) {
+    ASSAY_RETURN_IF_ERROR(CheckCertificates(files.authorities, pem.authorities));
+  }
+  return pem;
+}
+
+Status PlaintextRefused(const HostPort& address, const char* verb) {
+  return FailedPrecondition("will not " + std::string(verb) + " " + address.ToString() +
+                                " without TLS: it is not a loopback address",
+                            "TLS_REQUIRED")
+      .WithHint("give --tls-cert, --tls-key and --tls-ca, or --insecure on a network you trust");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
+                                                                   const TlsFiles& files,
+                                                                   bool insecure) {
+  if (files.empty()) {
+    if (!insecure && !address.IsLoopback()) return PlaintextRefused(address, "listen on");
+    return grpc::InsecureServerCredentials();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const Pem pem, ReadPem(files));
+  if (pem.certificate.empty()) {
+    return InvalidArgument("a TLS server needs a certificate and its key")
+        .WithHint("give --tls-cert and --tls-key");
+  }
+  grpc::SslServerCredentialsOptions options(
+      pem.authorities.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                              : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_key_cert_pairs.push_back({pem.key, pem.certificate});
+  options.pem_root_certs = pem.authorities;
+  return grpc::SslServerCredentials(options);
+}
+
+Status CheckCertificateNames(const TlsFiles& files, const std::string& host) {
+  const Result<std::string> text = ReadFile(files.certificate, kMaxPemBytes);
+  if (files.certificate.empty() || !text.ok()) return Status::Ok();
+  const Certificate certificate = FirstCertificate(*text);
+  if (!certificate) return Status::Ok();
+  const int as_address = X509_check_ip_asc(certificate.get(), host.c_str(), 0);
+  // gRPC looks for addresses among the alternative names alone, of whichever kind.
+  const bool is_address = as_address != -2;  // -2: malformed.
+  const int as_name =
+      X509_check_host(certificate.get(), host.c_str(), host.size(),
+                      is_address ? X509_CHECK_FLAG_NEVER_CHECK_SUBJECT : 0, nullptr);
+  ERR_clear_error();
+  if (as_address == 1 || as_name == 1) return Status::Ok();
+  return InvalidArgument(files.certificate + " is no certificate of " + host,
+                         "CERTIFICATE_OF_ANOTHER");
+}
+
+Status CheckBelievesItself(const TlsFiles& files) {
+  if (files.certificate.empty() || files.authorities.empty()) return Status::Ok();
+  const Result<std::string> chain = ReadFile(files.certificate, kMaxPemBytes);
+  const Result<std::string> trusted = ReadFile(files.authorities, kMaxPemBytes);
+  if (!chain.ok() || !trusted.ok()) return Status::Ok();
+  const Store store(X509_STORE_new(), X509_STORE_free);
+  const Bio authorities = Memory(*trusted);
+  while (const Certificate one = NextCertificate(authorities.get())) {
+    X509_STORE_add_cert(store.get(), one.get());
+  }
+  // Any of the authorities is believed, whoever signed it.
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
+  const Bio rest = Memory(*chain);
+  const Certificate own = NextCertificate(rest.get());
+  const Certificates between(sk_X509_new_null(),
+                             [](auto* all) { sk_X509_pop_free(all, X509_free); });
+  while (Certificate one = NextCertificate(rest.get())) {
+    sk_X509_push(between.get(), one.release());
+  }
+  std::string fault;
+  for (const char* const side : {"ssl_server", "ssl_client"}) {
+    const StoreContext context(X509_STORE_CTX_new(), X509_STORE_CTX_free);
+    const bool ready =
+        own && X509_STORE_CTX_init(context.get(), store.get(), own.get(), between.get()) == 1 &&
+        X509_STORE_CTX_set_default(context.get(), side) == 1;
+    if (!ready || X509_verify_cert(context.get()) == 1) continue;
+    const int why = X509_STORE_CTX_get_error(context.get());
+    fault = X509_verify_cert_error_string(why);
+    if (why == X509_V_ERR_INVALID_PURPOSE) fault += std::string(" (") + side + ")";
+    break;
+  }
+  ERR_clear_error();
+  if (fault.empty()) return Status::Ok();
+  return InvalidArgument("with the authorities in " + files.authorities + ", " + files.certificate +
+                             " is not believed: " + fault,
+                         "CERTIFICATE_NOT_BELIEVED")
+      .WithHint(
+          "server and client show this certificate here: it has to be signed by one of "
+          "--tls-ca, valid today, and for both uses, serverAuth and clientAuth, or without "
+          "an extendedKeyUsage");
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
+                                                                    const TlsFiles& files,
+                                                                    bool insecure) {
+  if (files.empty()) {
+    if (!insecure && !address.IsLoopback()) return PlaintextRefused(address, "connect to");
+    return grpc::InsecureChannelCredentials();
+  }
+  ASSAY_ASSIGN_OR_RETURN(const Pem pem, ReadPem(files));
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = pem.authorities;
+  options.pem_cert_chain = pem.certificate;
+  options.pem_private_key = pem.key;
+  return grpc::SslCredentials(options);
+}
+
+void ApplyServerLimits(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 15'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+}
+
+grpc::ChannelArguments ClientArguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 500);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  return arguments;
+}
+
+}  // namespace assay::rpc
