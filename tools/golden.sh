@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes proto/golden/assay_v1.textproto: the wire protocol as accepted. A test
-# compares every later descriptor with it (tests/style/proto_test.cc).
+# Accepts the wire protocol and the wording of messages as they are now: writes
+# proto/golden/assay_v1.textproto, which tests/style/proto_test.cc compares every later descriptor
+# with, and tests/golden/*.txt, which EXPECT_WORDING compares messages with (tests/wording.h).
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$root/tools/common.sh"
@@ -13,3 +14,10 @@ mkdir -p golden
 protoc --decode google.protobuf.FileDescriptorSet google/protobuf/descriptor.proto \
   -I/usr/include <"$descriptor" >golden/assay_v1.textproto
 say "wrote proto/golden/assay_v1.textproto: commit it with the change that it accepts"
+
+if [[ -d "$root/build/tests" ]]; then
+  rm -f "$root"/tests/golden/*.txt
+  ASSAY_ACCEPT_WORDING=1 ctest --test-dir "$root/build" -L 'unit|contract' -LE slow \
+    --parallel "$(cores)" >/dev/null || true
+  say "wrote tests/golden: commit it with the messages that it accepts"
+fi
