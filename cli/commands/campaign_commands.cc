@@ -8,7 +8,7 @@
 
 #include "cli/campaign_file/campaign_file.h"
 #include "cli/commands/context.h"
-#include "cli/commands/filter_guess.h"
+#include "cli/views/filter_guess.h"
 #include "cli/views/format.h"
 #include "cli/views/left_out_text.h"
 #include "cli/commands/pages.h"

@@ -6,7 +6,7 @@
 
 #include "cli/commands/context.h"
 #include "cli/commands/fetch_results.h"
-#include "cli/commands/filter_guess.h"
+#include "cli/views/filter_guess.h"
 #include "cli/commands/pages.h"
 #include "cli/views/results_view.h"
 #include "cli/views/utf8.h"

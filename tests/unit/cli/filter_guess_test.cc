@@ -1,4 +1,4 @@
-#include "cli/commands/filter_guess.h"
+#include "cli/views/filter_guess.h"
 
 #include <gmock/gmock.h>
 
