@@ -14,19 +14,14 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "model/parameter.h"
 #include "common/status.h"
 #include "measure/measure.h"
-#include "gang/peers.h"
+#include "model/parameter.h"
+#include "model/work.h"
 
 namespace assay {
 
-// What a benchmark's ranks occupy.
-enum class Resource {
-  kCpu,      // One rank, the CPUs of one node.
-  kGpu,      // One rank a GPU, all on one node.
-  kNetwork,  // One rank a node, over the network.
-};
+class Peers;
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
@@ -80,51 +75,6 @@ struct BenchmarkInfo {
   ParameterMap selftest_parameters;
   // Each over those, for the self-test alone: further types and variants that users rely on.
   std::vector<ParameterMap> selftest_variants;
-};
-
-// What one iteration does on one rank, counted from the algorithm. Zero means
-// that the amount has no part in the benchmark.
-struct Work {
-  double flops = 0;
-  double bytes = 0;  // To and from main memory (the GPU's for a GPU case).
-  // What each rank sends, at least: the "bus" bytes of a collective, in one
-  // direction; for a host or peer transfer its bytes.
-  double link_bytes = 0;
-  // Which links `link_bytes` take: the GPU's, "nvlink" or "pcie", or those between nodes,
-  // "network", of which no sheet tells.
-  std::string link = "nvlink";
-  // The size that users name: S in algorithm bandwidth S / t; bytes that move
-  // between other places than main memory (shared memory, caches).
-  double payload_bytes = 0;
-  // Dependent loads, kernel launches, elements: what the benchmark counts.
-  double operations = 0;
-  // How `bytes` divide, to choose the measured ceiling: "copy" (as many read as
-  // written), "read" or "write" (nearly all one way).
-  std::string traffic = "copy";
-  // Column of the spec sheet that bounds `flops`: "fp64_vector", "fp64_tensor",
-  // "fp32", "tf32", "bf16" (fp16 too), "fp8", "int8", "fp4". Empty: none applies.
-  std::string peak;
-  // What multiprocessors do that no sheet has a peak for, all of them together: multiply-adds of
-  // 32-bit integers ("int32_mad"), or bytes that the banks of shared memory and L1 could serve
-  // meanwhile ("shared_bytes"). RatePerClock says how much one does in a clock cycle.
-  double sm_amount = 0;
-  std::string sm_rate;
-  int sm_count = 0;  // Multiprocessors that share `sm_amount`; 0: all that the GPU has.
-  // Time that an iteration takes however small it is (launch, link latency).
-  double fixed_seconds = 0;
-  // An iteration consists of that alone: launches are what is measured.
-  bool fixed_only = false;
-};
-
-// Best rates that this device reached in a probe run beside the case, per second,
-// for efficiency_measured. Absent means not measured.
-struct Ceilings {
-  std::optional<double> flops;
-  std::optional<double> bytes;
-  std::optional<double> link_bytes;
-  // What an iteration takes however little it does, in seconds: waking threads, a call.
-  // Beside Work::fixed_seconds, the larger counts.
-  std::optional<double> fixed_seconds;
 };
 
 // How a comparison with the reference ended.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/benchmark.h"
+#include "model/work.h"
 #include "roofline/alpha_beta.h"
 #include "roofline/spec_sheet.h"
 

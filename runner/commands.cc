@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gang/peer_watch.h"
+#include "gang/peers.h"
 #include "runner/arguments.h"
 #include "runner/exit_codes.h"
 #include "runner/local_case.h"

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "gang/peers.h"
+
 namespace assay {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gang/peers.h"
+
 namespace assay {
 namespace {
 

@@ -13,6 +13,7 @@
 
 #include "common/subprocess.h"
 #include "gang/peer_watch.h"
+#include "gang/peers.h"
 #include "gang/socket.h"
 #include "runner/exit_codes.h"
 #include "runner/frame_io.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gang/peers.h"
 #include "host/gpu_model.h"
 #include "host/platform.h"
 #include "runner/version_check.h"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "gang/peers.h"
 #include "host/nvml.h"
 
 namespace assay {

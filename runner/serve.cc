@@ -13,6 +13,7 @@
 #include "common/subprocess.h"
 #include "gang/contacts.h"
 #include "gang/peer_watch.h"
+#include "gang/peers.h"
 #include "gang/socket.h"
 #include "host/platform.h"
 #include "runner/convert.h"

@@ -8,8 +8,9 @@
 
 #include "common/difference.h"
 #include "common/list_text.h"
-#include "model/nccl_variables.h"
+#include "gang/peers.h"
 #include "host/platform.h"
+#include "model/nccl_variables.h"
 
 namespace assay {
 namespace {

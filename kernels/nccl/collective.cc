@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "gang/peers.h"
+
 namespace assay {
 namespace {
 

@@ -2,6 +2,7 @@
 // declaration of collective.h.
 #include <utility>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/nccl/collective_case.h"
 #include "kernels/nccl/prepare_on_rank.h"

@@ -1,5 +1,7 @@
 #include "kernels/nccl/collective_calls.h"
 
+#include "gang/peers.h"
+
 namespace assay {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "gang/peers.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/one_wave.h"
 #include "kernels/nccl/collective_calls.h"

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "common/mutex.h"
+#include "gang/peers.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/nccl/nccl_log.h"

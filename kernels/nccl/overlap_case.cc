@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cuda/frame/cuda_check.h"
-#include "kernels/cuda/gemm/gemm_case.h"
-#include "kernels/cuda/frame/rotation.h"
+#include "gang/peers.h"
 #include "kernels/cuda/execution/sustained_load.h"
+#include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/rotation.h"
+#include "kernels/cuda/gemm/gemm_case.h"
 #include "kernels/nccl/collective_calls.h"
 #include "kernels/nccl/nccl_profiler.h"
 #include "kernels/nccl/rank_numbers.h"

@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
-#include "kernels/cuda/gemm/gemm_data.h"
 #include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/gemm/gemm_data.h"
 #include "kernels/cuda/gemm/lt_gemm.h"
 #include "kernels/nccl/collective.h"
 #include "kernels/nccl/communicator.h"

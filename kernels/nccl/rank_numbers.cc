@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "gang/peers.h"
+
 namespace assay {
 namespace {
 

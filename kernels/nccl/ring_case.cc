@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "gang/peers.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/one_wave.h"
-#include "measure/statistics.h"
 #include "kernels/nccl/rank_numbers.h"
 #include "kernels/nccl/reduce_pattern.h"
 #include "kernels/nccl/ring_kernels.h"
+#include "measure/statistics.h"
 
 namespace assay {
 namespace {

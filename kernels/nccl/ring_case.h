@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/event_timer.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gang/greeting.h"
+#include "gang/peers.h"
 
 namespace assay {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gang/greeting.h"
+#include "gang/peers.h"
 
 namespace assay {
 namespace {

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "common/list_text.h"
-#include "kernels/benchmark.h"
+#include "gang/peers.h"
 #include "host/platform.h"
+#include "kernels/benchmark.h"
 
 namespace assay {
 namespace {

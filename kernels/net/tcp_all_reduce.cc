@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/thread_team.h"

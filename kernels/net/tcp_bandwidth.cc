@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/net/pair.h"
 #include "kernels/net/stream_ends.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/net/pair.h"
 #include "kernels/net/spin_room.h"

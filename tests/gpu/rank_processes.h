@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 
 namespace assay {

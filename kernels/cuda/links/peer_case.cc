@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "gang/peers.h"
 #include "host/nvml.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_uuid.h"

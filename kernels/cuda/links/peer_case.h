@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
 

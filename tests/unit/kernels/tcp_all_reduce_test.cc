@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "gang/peers.h"
 #include "kernels/net/all_reduce_pattern.h"
 #include "kernels/net/ring.h"
 #include "kernels/registry.h"

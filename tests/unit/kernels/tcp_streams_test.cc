@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "gang/peers.h"
 #include "kernels/net/pair.h"
 #include "kernels/net/stream_ends.h"
 #include "kernels/net/stream_pattern.h"

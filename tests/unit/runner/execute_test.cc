@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 
+#include "gang/peers.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/registry.h"
 #include "runner/json.h"

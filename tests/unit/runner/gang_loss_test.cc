@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "gang/peer_watch.h"
+#include "gang/peers.h"
 #include "runner/version_check.h"
 #include "tests/unit/gang/gang.h"
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "gang/peers.h"
 #include "kernels/benchmark.h"
 #include "tests/unit/gang/gang.h"
 

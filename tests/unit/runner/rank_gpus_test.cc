@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gang/peers.h"
 #include "runner/convert.h"
 #include "tests/unit/gang/gang.h"
 
