@@ -2,7 +2,7 @@
 turns.
 
 What a case of up to 1 MiB takes depends on where its buffers lie, and so on which cases its
-process has run before, by more than its bar (docs/benchmarks.md, "Starts"). So each of these cases
+process has run before, by more than its bar (docs/measured/h200-collectives-timing.md). So each of these cases
 has a process of its own.
 """
 

@@ -29,11 +29,11 @@ def flag_faults():
     listed = set(re.findall(r'"(\w+)"', listed[:listed.index("kOtherDoubts")]))
     flags = {flag for path in tree.files(*CODE) if not path.startswith("tests/")
              for flag in FLAG.findall(tree.read(path))}
-    document = tree.read("docs/benchmarks.md")
+    document = tree.read("docs/reference/result-marks.md")
     return ([f"{FLAGS}: {flag} is missing" for flag in sorted(flags - listed)] +
             [f"{FLAGS}: nothing sets {flag}" for flag in sorted(listed - flags)] +
-            [f"docs/benchmarks.md: the mark of {flag} is missing" for flag in sorted(flags)
-             if not re.search(rf"`[A-Z]` {flag}\b", document)])
+            [f"docs/reference/result-marks.md: the mark of {flag} is missing" for flag in sorted(flags)
+             if not re.search(rf"`[A-Z]` \| {flag}\b", document)])
 
 
 def main():

@@ -2,8 +2,8 @@
 //
 // After a kernel of more blocks than the GPU's SMs hold at once, NCCL's kernels may be slower until
 // another such kernel comes, which restores them or not, by chance. A cudaMemset of 1 GiB is one.
-// On two H200, all_reduce of 1 GiB was up to 1.5% slower (docs/benchmarks.md, "Waves"). After
-// kernels of one wave it never was.
+// On two H200, all_reduce of 1 GiB was up to 1.5% slower (docs/measured/h200-collectives-timing.md).
+// After kernels of one wave it never was.
 #pragma once
 
 #include <cuda_runtime_api.h>

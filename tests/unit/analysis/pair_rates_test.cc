@@ -1,5 +1,5 @@
 // How often the analysis of pairs names what was planted, and what was not: measured by
-// simulation. Prints the rates as the table in docs/operations.md.
+// simulation. Prints the rates as the table in docs/measured/pairs-rates.md.
 #include <gtest/gtest.h>
 
 #include <cmath>
