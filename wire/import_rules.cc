@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "common/digest.h"
 #include "common/utf8.h"
@@ -13,168 +13,139 @@
 namespace assay::schema {
 namespace {
 
-constexpr size_t kMaxName = 200;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
 constexpr size_t kMaxText = 200;
 constexpr size_t kMaxMessage = 1000;
-constexpr int kMaxMeasurements = 8;
-constexpr int kMaxParameters = 32;
-constexpr int kMaxFlags = 16;
-constexpr int kMaxNodes = 64;
+constexpr int kMaxEntries = 64;  // Of any list in a result: parameters, measurements, flags.
 constexpr int kMaxGpus = 1'000'000;
-// Clocks of two machines may be apart by as much.
+// Clocks of two machines may differ by this much.
 constexpr std::chrono::minutes kClockSkew{5};
 
 bool IsName(const std::string& text) {
-  return !text.empty() && text.size() <= kMaxText &&
+  return !text.empty() &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
 }
 
 class Checker {
  public:
-  Checker(const v1::ImportResultsRequest& request, WallTime now)
-      : request_(request),
-        last_second_(
+  explicit Checker(WallTime now)
+      : last_second_(
             std::chrono::floor<std::chrono::seconds>(now + kClockSkew).time_since_epoch().count()) {
   }
 
-  Status Check() {
-    Text("name", request_.name(), kMaxName, true);
-    if (!IsUuid(request_.request_id())) {
-      Add("request_id", "must be a UUID in lower case");
+  Status Check(const v1::ImportResultsRequest& request) {
+    Require(!request.name().empty(), "name", "is missing");
+    Require(IsUuid(request.request_id()), "request_id", "must be a UUID in lower case");
+    Require(!request.provenance().imported_from().empty(), "provenance.imported_from",
+            "is missing");
+    const int count = request.results_size();
+    Require(count >= 1 && count <= kMaxImportedResults, "results",
+            "has " + std::to_string(count) + " entries; expected 1 to " +
+                std::to_string(kMaxImportedResults));
+    for (const int number :
+         {request.environment().gpu_count(), request.environment().node_count()}) {
+      Require(number >= 0 && number <= kMaxGpus, "environment",
+              "must count 0 to " + std::to_string(kMaxGpus) + " GPUs and nodes");
     }
-    CheckProvenance(request_.provenance());
-    CheckEnvironment(request_.environment());
-    if (request_.results().empty() || request_.results_size() > kMaxImportedResults) {
-      Add("results", "has " + std::to_string(request_.results_size()) + " entries; expected 1 to " +
-                         std::to_string(kMaxImportedResults));
-      return violations_.ToStatus("the import", "BAD_IMPORT");
-    }
-    for (int i = 0; i < request_.results_size(); ++i) {
-      CheckResult("results[" + std::to_string(i) + "].", request_.results(i));
+    if (violations_.empty()) CheckFields(request, "");
+    for (int i = 0; i < count && violations_.empty(); ++i) {
+      CheckResult("results[" + std::to_string(i) + "].", request.results(i));
     }
     return violations_.ToStatus("the import", "BAD_IMPORT");
   }
 
  private:
-  void Add(const std::string& field, std::string what) {
-    violations_.Add(field, std::move(what), 0);
+  void Require(bool good, const std::string& field, const std::string& what) {
+    if (!good) violations_.Add(field, what, 0);
   }
 
-  void Text(const std::string& field, const std::string& text, size_t most, bool required = false) {
-    if (required && text.empty()) return Add(field, "is missing");
-    if (text.size() <= most && IsPlainText(text)) return;
-    Add(field,
-        "must be UTF-8 of at most " + std::to_string(most) + " bytes without control characters");
-  }
-
-  void Name(const std::string& field, const std::string& text) {
-    if (!IsName(text)) Add(field, "must be lower-case letters, digits and _");
-  }
-
-  void Number(const std::string& field, double number) {
-    if (!std::isfinite(number)) Add(field, "is not finite");
-  }
-
-  void CheckProvenance(const v1::Provenance& provenance) {
-    Text("provenance.imported_from", provenance.imported_from(), kMaxText, true);
-    if (provenance.node_names_size() > kMaxNodes) {
-      Add("provenance.node_names", "has more than " + std::to_string(kMaxNodes) + " names");
-    }
-    for (const std::string& name : provenance.node_names()) {
-      Text("provenance.node_names", name, kMaxText, true);
+  // Checks every text, number and list of `message`, whatever its type.
+  void CheckFields(const Message& message, const std::string& path) {
+    const auto* const reflection = message.GetReflection();
+    std::vector<const FieldDescriptor*> fields;
+    reflection->ListFields(message, &fields);
+    for (const FieldDescriptor* field : fields) {
+      const std::string name = path + field->name();
+      if (!field->is_repeated()) {
+        CheckValue(message, *field, -1, name);
+        continue;
+      }
+      const int count = reflection->FieldSize(message, field);
+      const bool is_results = path.empty() && field->name() == "results";
+      Require(is_results || count <= kMaxEntries, name,
+              "has more than " + std::to_string(kMaxEntries) + " entries");
+      for (int i = 0; i < count && violations_.empty(); ++i) {
+        CheckValue(message, *field, i, name + "[" + std::to_string(i) + "]");
+      }
     }
   }
 
-  void CheckEnvironment(const v1::Environment& environment) {
-    Text("environment.gpu_model", environment.gpu_model(), kMaxText);
-    Text("environment.gpu_form_factor", environment.gpu_form_factor(), kMaxText);
-    Text("environment.mig_profile", environment.mig_profile(), kMaxText);
-    Text("environment.topology", environment.topology(), kMaxText);
-    Text("environment.cpu_model", environment.cpu_model(), kMaxText);
-    Text("environment.driver_version", environment.driver_version(), kMaxText);
-    Text("environment.software.cuda_runtime", environment.software().cuda_runtime(), kMaxText);
-    Text("environment.software.nccl", environment.software().nccl(), kMaxText);
-    if (environment.gpu_count() < 0 || environment.gpu_count() > kMaxGpus ||
-        environment.node_count() < 0 || environment.node_count() > kMaxGpus) {
-      Add("environment", "counts GPUs or nodes beyond 0 to " + std::to_string(kMaxGpus));
-    }
-  }
-
-  void CheckTime(const std::string& field, const google::protobuf::Timestamp& time) {
-    if (time.seconds() < 0 || time.nanos() < 0 || time.nanos() > 999'999'999) {
-      Add(field, "is no time since 1970");
-    } else if (time.seconds() > last_second_) {
-      Add(field, "lies in the future");
+  // `index` is -1 for a field that is not a list.
+  void CheckValue(const Message& message, const FieldDescriptor& field, int index,
+                  const std::string& name) {
+    const auto* const reflection = message.GetReflection();
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      CheckFields(index < 0 ? reflection->GetMessage(message, &field)
+                            : reflection->GetRepeatedMessage(message, &field, index),
+                  name + ".");
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      const std::string text = index < 0 ? reflection->GetString(message, &field)
+                                         : reflection->GetRepeatedString(message, &field, index);
+      const size_t most = field.full_name() == "assay.v1.Failure.message" ? kMaxMessage : kMaxText;
+      Require(
+          text.size() <= most && IsPlainText(text), name,
+          "must be UTF-8 of at most " + std::to_string(most) + " bytes without control characters");
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      const double number = index < 0 ? reflection->GetDouble(message, &field)
+                                      : reflection->GetRepeatedDouble(message, &field, index);
+      Require(std::isfinite(number), name, "must be finite");
     }
   }
 
   void CheckResult(const std::string& at, const v1::CaseResult& result) {
-    Name(at + "benchmark", result.benchmark());
-    if (result.benchmark_version() < 1) Add(at + "benchmark_version", "must be at least 1");
-    if (result.parameters_size() > kMaxParameters) {
-      Add(at + "parameters", "has more than " + std::to_string(kMaxParameters) + " entries");
-    }
-    for (const auto& [name, value] : result.parameters()) {
-      Name(at + "parameters", name);
-      Text(at + "parameters." + (IsName(name) ? name : "?"), value, kMaxText);
-    }
+    const auto name = [&](const std::string& field, const std::string& text) {
+      Require(IsName(text), at + field, "must be lower-case letters, digits and _");
+    };
+    name("benchmark", result.benchmark());
+    Require(result.benchmark_version() >= 1, at + "benchmark_version", "must be at least 1");
+    for (const auto& [parameter, value] : result.parameters()) name("parameters", parameter);
+    for (const std::string& flag : result.conditions().flags()) name("conditions.flags", flag);
     CheckTime(at + "start_time", result.start_time());
     CheckTime(at + "end_time", result.end_time());
-    if (result.conditions().flags_size() > kMaxFlags) {
-      Add(at + "conditions.flags", "has more than " + std::to_string(kMaxFlags) + " entries");
+    if (result.outcome() == v1::CASE_OUTCOME_FAILED) {
+      Require(result.measurements().empty(), at + "measurements",
+              "must be empty for a failed result");
+      Require(!result.failure().reason().empty(), at + "failure.reason", "is missing");
+      return;
     }
-    for (const std::string& flag : result.conditions().flags()) Name(at + "conditions.flags", flag);
-    Text(at + "verification.reference", result.verification().reference(), kMaxText);
-    Text(at + "verification.norm", result.verification().norm(), kMaxText);
-    Number(at + "verification.error", result.verification().error());
-    Number(at + "verification.tolerance", result.verification().tolerance());
-    CheckOutcome(at, result);
-  }
-
-  void CheckOutcome(const std::string& at, const v1::CaseResult& result) {
-    if (result.outcome() == v1::CASE_OUTCOME_OK) return CheckMeasurements(at, result);
-    if (result.outcome() != v1::CASE_OUTCOME_FAILED) {
-      return Add(at + "outcome", "must be OK or FAILED");
-    }
-    if (!result.measurements().empty()) Add(at + "measurements", "stand beside a failure");
-    Text(at + "failure.reason", result.failure().reason(), kMaxText, true);
-    Text(at + "failure.message", result.failure().message(), kMaxMessage);
-  }
-
-  void CheckMeasurements(const std::string& at, const v1::CaseResult& result) {
-    if (result.measurements().empty() || result.measurements_size() > kMaxMeasurements) {
-      return Add(at + "measurements", "must be 1 to " + std::to_string(kMaxMeasurements));
-    }
-    if (result.has_verification() && !result.verification().passed()) {
-      Add(at + "verification", "did not pass, and the outcome is OK");
-    }
+    Require(result.outcome() == v1::CASE_OUTCOME_OK, at + "outcome", "must be OK or FAILED");
+    Require(!result.measurements().empty(), at + "measurements", "is missing");
+    Require(!result.has_verification() || result.verification().passed(), at + "verification",
+            "must have passed if the outcome is OK");
     std::set<std::string> metrics;
     for (const v1::Measurement& one : result.measurements()) {
-      Name(at + "measurements.metric", one.metric());
-      if (!metrics.insert(one.metric()).second) Add(at + "measurements.metric", "stands twice");
-      Text(at + "measurements.unit", one.unit(), kMaxText);
-      for (const double number :
-           {one.median(), one.mad(), one.p05(), one.p95(), one.ci_low(), one.ci_high(),
-            one.method().warmup_seconds(), one.method().host_seconds()}) {
-        Number(at + "measurements." + (IsName(one.metric()) ? one.metric() : "?"), number);
-      }
-      for (const std::string* text : {&one.method().cache(), &one.method().fill(),
-                                      &one.method().timer(), &one.method().stop_reason()}) {
-        Text(at + "measurements.method", *text, kMaxText);
-      }
-      if (one.n() < 1) Add(at + "measurements.n", "must be at least 1");
+      name("measurements.metric", one.metric());
+      Require(metrics.insert(one.metric()).second, at + "measurements.metric", "given twice");
+      Require(one.n() >= 1, at + "measurements.n", "must be at least 1");
     }
   }
 
-  const v1::ImportResultsRequest& request_;
-  const int64_t last_second_;  // That may be measured.
+  void CheckTime(const std::string& field, const google::protobuf::Timestamp& time) {
+    Require(time.seconds() >= 0 && time.seconds() <= last_second_ && time.nanos() >= 0 &&
+                time.nanos() <= 999'999'999,
+            field, "must be a time from 1970 to now");
+  }
+
+  const int64_t last_second_;  // The latest time that a result may have.
   Violations violations_;
 };
 
 }  // namespace
 
 Status CheckImport(const v1::ImportResultsRequest& request, WallTime now) {
-  return Checker(request, now).Check();
+  return Checker(now).Check(request);
 }
 
 }  // namespace assay::schema

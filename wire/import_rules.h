@@ -1,5 +1,5 @@
-// What may be stored of results that were measured elsewhere: one set of rules, for the
-// coordinator that stores them and for a command line that only says what it would store.
+// Rules for results that another program measured. The coordinator applies them before it stores
+// results, the command line before a dry run.
 #pragma once
 
 #include "assay/v1/result_service.pb.h"
@@ -8,11 +8,12 @@
 
 namespace assay::schema {
 
-// Results of one import.
+// The most results of one import.
 inline constexpr int kMaxImportedResults = 10'000;
 
-// Whether all of `request` is in bounds: plain texts, finite numbers, times from 1970 to
-// `now`. INVALID_ARGUMENT has one violation a fault, `field` being the message's.
+// Checks that all texts of `request` are plain and bounded, numbers are finite, and times lie
+// between 1970 and `now`. INVALID_ARGUMENT, reason BAD_IMPORT, with one violation per fault;
+// `field` is the path in the request.
 Status CheckImport(const v1::ImportResultsRequest& request, WallTime now);
 
 }  // namespace assay::schema

@@ -1,7 +1,7 @@
-// Outputs of other benchmarking programs, read as results of Assay. Pure: no files, no
-// network. A file that is damaged, cut short or of an unknown form gives an error that
-// names the line and what was expected there, and nothing else.
+// Reads the output of other benchmark programs as results of Assay. Pure: text in, results out.
 #pragma once
+
+#include <google/protobuf/timestamp.pb.h>
 
 #include <optional>
 #include <string>
@@ -13,34 +13,35 @@
 
 namespace assay::imports {
 
-// Of an imported file. Larger ones are refused before they are read.
+// Larger files are refused.
 inline constexpr size_t kMaxFileBytes = size_t{16} << 20;
-// Of one file; the coordinator takes no more at once either.
+
+// The most results that one import stores. The coordinator has the same limit.
 inline constexpr size_t kMaxResults = 10'000;
 
-// What the user knows of a file and its program does not tell. Empty: as the file says.
+// Facts that the user adds because the file does not state them. Empty: not given.
 struct Origin {
-  std::string gpu;         // Product, as NVML names it: "NVIDIA H100 80GB HBM3".
-  std::string driver;      // "580.95.05".
-  std::string node;        // Name; host names of the file are never kept.
-  std::string collective;  // Of nccl-tests before 2.17, which does not name its test.
+  std::string gpu;     // Product name as NVML reports it: "NVIDIA H100 80GB HBM3".
+  std::string driver;  // "580.95.05".
+  std::string node;    // Host names in the file are never stored; this is the only name.
   std::optional<google::protobuf::Timestamp> time;  // When it was measured.
 };
 
 struct Imported {
-  v1::Environment environment;  // Of all results.
-  v1::Provenance provenance;    // Of all results.
-  // In the order of the file; without job, environment and provenance.
+  v1::Environment environment;  // Shared by all results.
+  v1::Provenance provenance;    // Shared by all results.
+  // In the order of the file. Job, environment and provenance are unset.
   std::vector<v1::CaseResult> results;
-  // What the file has and the results have not, for people.
+  // What was left out or computed, for the user.
   std::vector<std::string> notes;
 };
 
-// The text or the JSON (`-J`) of nccl-tests' `*_perf` programs; several texts may follow
-// each other in one file.
+// Reads the text or the JSON (-J) of nccl-tests 2.17 or later. A text may hold several runs of the
+// same machines. INVALID_ARGUMENT, reason BAD_FILE, if the file is damaged, incomplete or unknown;
+// the message names the line or the JSON path.
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin);
 
-// The text or the JSON (`-j`) of nvbandwidth.
+// Reads the JSON (-j) of nvbandwidth 0.5 or later. Errors as ReadNcclTests.
 Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin);
 
 }  // namespace assay::imports

@@ -2,225 +2,285 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "cli/imports/checked_text.h"
-#include "cli/imports/nccl_row.h"
-#include "cli/imports/nccl_words.h"
+#include <cstdlib>
 
 namespace assay::imports {
 namespace {
 
-// Of the way from a row of nccl-tests to a result: raised when it changes.
-constexpr int kVersion = 3;
+// Version of the conversion from rows to results. Raise it when the conversion changes.
+constexpr int kVersion = 1;
 
-Status AddParameters(const NcclRun& run, const Collective& collective, const NcclRow& row,
-                     bool in_place, v1::CaseResult* result) {
-  auto& parameters = *result->mutable_parameters();
-  ASSAY_ASSIGN_OR_RETURN(const ElementType* type, TypeOf(row));
-  parameters["ranks"] = std::to_string(run.machines.gpus);
-  parameters["nodes"] = std::to_string(std::max<size_t>(1, run.machines.hosts.size()));
-  parameters["bytes"] = std::to_string(row.bytes);
-  parameters["dtype"] = type->ours;
-  if (collective.reduces) {
-    if (!IsReduction(row.op)) {
-      return FaultAt(row.where, "redop " + Quoted(row.op) + " is no reduction, and the test is " +
-                                    std::string(collective.benchmark));
+struct Collective {
+  std::string_view program;
+  std::string_view benchmark;
+  bool reduces = false;
+  bool rooted = false;
+  // `count` is one rank's share of `size`, not the whole.
+  bool shared = false;
+  // busbw is algbw * passes * (n - 1) / n on n ranks. 0: busbw equals algbw (nccl-tests'
+  // doc/PERFORMANCE.md and getBw of each program).
+  int passes = 0;
+};
+
+constexpr Collective kCollectives[] = {
+    {.program = "all_gather_perf", .benchmark = "all_gather", .shared = true, .passes = 1},
+    {.program = "all_reduce_perf", .benchmark = "all_reduce", .reduces = true, .passes = 2},
+    {.program = "alltoall_perf", .benchmark = "all_to_all", .shared = true, .passes = 1},
+    {.program = "broadcast_perf", .benchmark = "broadcast", .rooted = true},
+    {.program = "gather_perf", .benchmark = "gather", .rooted = true, .shared = true, .passes = 1},
+    {.program = "reduce_perf", .benchmark = "reduce", .reduces = true, .rooted = true},
+    {.program = "reduce_scatter_perf",
+     .benchmark = "reduce_scatter",
+     .reduces = true,
+     .shared = true,
+     .passes = 1},
+    {.program = "scatter_perf",
+     .benchmark = "scatter",
+     .rooted = true,
+     .shared = true,
+     .passes = 1},
+    {.program = "sendrecv_perf", .benchmark = "send_recv"},
+};
+
+struct ElementType {
+  std::string_view theirs;
+  std::string_view ours;
+  int bytes = 0;
+};
+
+constexpr ElementType kTypes[] = {
+    {"bfloat16", "bf16", 2},     {"double", "fp64", 8}, {"f8e4m3", "fp8_e4m3", 1},
+    {"f8e5m2", "fp8_e5m2", 1},   {"float", "fp32", 4},  {"fp8_e4m3", "fp8_e4m3", 1},
+    {"fp8_e5m2", "fp8_e5m2", 1}, {"half", "fp16", 2},   {"int32", "int32", 4},
+    {"int64", "int64", 8},       {"int8", "int8", 1},   {"uint32", "uint32", 4},
+    {"uint64", "uint64", 8},     {"uint8", "uint8", 1}};
+
+constexpr std::string_view kOps[] = {"sum", "prod", "max", "min", "avg", "mulsum"};
+
+// busbw / algbw.
+double BusFactor(const Collective& collective, int ranks) {
+  if (collective.passes == 0) return 1;
+  return static_cast<double>(collective.passes) * (ranks - 1) / ranks;
+}
+
+double ComputedBandwidth(const NcclRow& row, const NcclTiming& timing) {
+  return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds.value * 1e-3;
+}
+
+// Adds the results of one run to an import.
+class RunConverter {
+ public:
+  RunConverter(const NcclRun& run, Imported* imported, int* computed, int* empty)
+      : run_(run), imported_(imported), computed_(computed), empty_(empty) {}
+
+  Status Convert() {
+    ASSAY_RETURN_IF_ERROR(FindCollective());
+    ASSAY_RETURN_IF_ERROR(CheckSummary());
+    for (const NcclRow& row : run_.rows) {
+      ASSAY_RETURN_IF_ERROR(CheckRow(row));
+      if (row.bytes == 0) ++*empty_;
+      if (row.bytes == 0) continue;
+      if (imported_->results.size() + 2 > kMaxResults) {
+        return BadFile(row.where, "more than 10000 results; split the file");
+      }
+      AddResult(row, false);
+      AddResult(row, true);
     }
-    parameters["op"] = row.op;
+    return Status::Ok();
   }
-  if (collective.rooted) {
-    if (row.root < 0 || row.root >= run.machines.gpus) {
-      return FaultAt(row.where, "root " + std::to_string(row.root) + " is none of the " +
-                                    std::to_string(run.machines.gpus) + " ranks");
+
+ private:
+  Status FindCollective() {
+    std::string_view program = run_.program;
+    if (program.ends_with("_mpi")) program.remove_suffix(4);  // Built with MPI.
+    for (const Collective& one : kCollectives) {
+      if (one.program == program) collective_ = &one;
     }
-    parameters["root"] = std::to_string(row.root);
+    if (collective_ != nullptr) return Status::Ok();
+    return BadFile(run_.where, "test " + Quoted(run_.program) + " has no benchmark in Assay");
   }
-  parameters["in_place"] = in_place ? "true" : "false";
-  parameters["launch"] = run.graph ? "graph" : "stream";
-  parameters["aggregate"] = std::to_string(run.aggregate);
-  parameters["policy"] = "nccl_tests";
-  if (!run.blocking.empty()) parameters["blocking"] = run.blocking;
-  if (run.unalign > 0) parameters["unalign"] = std::to_string(run.unalign);
-  return Status::Ok();
-}
 
-void AddVerification(const NcclTiming& timing, v1::CaseResult* result) {
-  if (!timing.wrong) {
-    result->mutable_conditions()->add_flags("unverified");
-    return;
+  // Compares the rows with the program's own summary: lost and changed rows show there.
+  Status CheckSummary() const {
+    if (run_.rows.empty()) return BadFile(run_.where, "this run has no rows");
+    double sum = 0;
+    double error = 0;
+    bool wrong = false;
+    for (const NcclRow& row : run_.rows) {
+      for (const NcclTiming* timing : {&row.out_of_place, &row.in_place}) {
+        sum += timing->bus_bandwidth.value;
+        error += timing->bus_bandwidth.unit / 2;
+        wrong = wrong || timing->wrong.value_or(0) > 0;
+      }
+    }
+    const double numbers = 2.0 * static_cast<double>(run_.rows.size());
+    const double average = run_.average_bus_bandwidth;
+    // The summary is printed with six digits (%g).
+    const double tolerance = 1.02 * error / numbers + 2e-4 * std::max(sum / numbers, average);
+    if (std::abs(sum / numbers - average) > tolerance) {
+      return BadFile(run_.where, "the average of the rows' busbw is " +
+                                     std::to_string(sum / numbers) + ", the summary says " +
+                                     std::to_string(average) + "; rows are missing or changed");
+    }
+    if (wrong == (run_.out_of_bounds > 0)) return Status::Ok();
+    return BadFile(run_.where,
+                   "#wrong of the rows and the summary's \"Out of bounds values\" "
+                   "disagree");
   }
-  v1::Verification* const verification = result->mutable_verification();
-  verification->set_passed(*timing.wrong == 0);
-  verification->set_reference("nccl-tests' own check");
-  verification->set_error(*timing.wrong);
-  verification->set_norm("wrong_elements");
-}
 
-void AddTimes(const NcclRun& run, const NcclBandwidths& bandwidths, const NcclTiming& timing,
-              v1::CaseResult* result) {
-  constexpr auto kHigher = v1::DIRECTION_HIGHER_IS_BETTER;
-  const int batch = static_cast<int>(run.iterations * run.aggregate);
-  // nccl-tests reads the host's clock around all iterations.
-  if (bandwidths.bus) {
-    AddMeasurement("bus_bandwidth", "GB/s", kHigher, *bandwidths.bus, "host_clock", batch, result);
+  // Compares the columns of one row with each other.
+  Status CheckRow(const NcclRow& row) {
+    type_ = std::find_if(std::begin(kTypes), std::end(kTypes),
+                         [&](const ElementType& type) { return type.theirs == row.type; });
+    if (type_ == std::end(kTypes)) {
+      return BadFile(row.where, "unknown element type " + Quoted(row.type));
+    }
+    const int64_t unit = int64_t{type_->bytes} * (collective_->shared ? run_.machines.gpus : 1);
+    if (row.bytes % unit != 0 || row.bytes / unit != row.count) {
+      return BadFile(row.where, "size " + std::to_string(row.bytes) + " does not match count " +
+                                    std::to_string(row.count) + " of type " + row.type);
+    }
+    if (collective_->reduces &&
+        std::find(std::begin(kOps), std::end(kOps), row.op) == std::end(kOps)) {
+      return BadFile(row.where, "unknown reduction " + Quoted(row.op));
+    }
+    if (row.root >= run_.machines.gpus || (collective_->rooted && row.root < 0)) {
+      return BadFile(row.where, "root " + std::to_string(row.root) + " is not one of the " +
+                                    std::to_string(run_.machines.gpus) + " ranks");
+    }
+    ASSAY_RETURN_IF_ERROR(CheckTiming(row, row.out_of_place));
+    return CheckTiming(row, row.in_place);
   }
-  if (bandwidths.algorithm) {
-    AddMeasurement("algorithm_bandwidth", "GB/s", kHigher, *bandwidths.algorithm, "host_clock",
-                   batch, result);
-  }
-  AddMeasurement("time", "s", v1::DIRECTION_LOWER_IS_BETTER, timing.microseconds.value * 1e-6,
-                 "host_clock", batch, result);
-  for (v1::Measurement& measurement : *result->mutable_measurements()) {
-    measurement.mutable_method()->set_warmup_iterations(run.warmup_iterations);
-  }
-}
 
-Result<v1::CaseResult> ResultOf(const NcclRun& run, const Collective& collective,
-                                const NcclRow& row, bool in_place, int* computed) {
-  const NcclTiming& timing = in_place ? row.in_place : row.out_of_place;
-  v1::CaseResult result;
-  result.set_benchmark(std::string(collective.benchmark));
-  result.set_benchmark_version(kVersion);
-  ASSAY_RETURN_IF_ERROR(AddParameters(run, collective, row, in_place, &result));
-  AddVerification(timing, &result);
-  if (timing.wrong.value_or(0) > 0) {
-    result.set_outcome(v1::CASE_OUTCOME_FAILED);
-    result.mutable_failure()->set_failure_class(v1::FAILURE_CLASS_JOB);
-    result.mutable_failure()->set_reason("VERIFICATION_FAILED");
-    result.mutable_failure()->set_message(
-        "nccl-tests found " + std::to_string(std::llround(*timing.wrong)) + " wrong elements");
-    return result;
+  Status CheckTiming(const NcclRow& row, const NcclTiming& timing) const {
+    const Printed& time = timing.microseconds;
+    // Half of the last digit, and a little for the arithmetic.
+    const double time_error = 0.51 * time.unit;
+    if (row.bytes > 0 && time.value <= 0) return BadFile(row.where, "the time is 0");
+    const double algorithm = ComputedBandwidth(row, timing);
+    const double relative = time.value > time_error ? time_error / (time.value - time_error) : 1;
+    const double factor = BusFactor(*collective_, run_.machines.gpus);
+    const auto agrees = [&](const Printed& printed, double computed) {
+      return std::abs(printed.value - computed) <=
+             0.51 * printed.unit + computed * (relative + 1e-9);
+    };
+    if (!agrees(timing.algorithm_bandwidth, algorithm)) {
+      return BadFile(row.where, "algbw does not match size and time");
+    }
+    if (agrees(timing.bus_bandwidth, algorithm * factor)) return Status::Ok();
+    return BadFile(row.where, "busbw does not match algbw for " +
+                                  std::string(collective_->benchmark) + " on " +
+                                  std::to_string(run_.machines.gpus) + " ranks");
   }
-  result.set_outcome(v1::CASE_OUTCOME_OK);
-  const NcclBandwidths bandwidths = BandwidthsOf(row, timing, collective, run.machines.gpus);
-  *computed += bandwidths.computed ? 1 : 0;
-  AddTimes(run, bandwidths, timing, &result);
-  return result;
-}
 
-// What the settings and the ranks say of any row.
-Status CheckAgainstRun(const NcclRun& run, const NcclRow& row) {
-  if (row.root >= run.machines.gpus) {
-    return FaultAt(row.where, "root is " + std::to_string(row.root) + " of " +
-                                  std::to_string(run.machines.gpus) + " ranks; expected -1 to " +
-                                  std::to_string(run.machines.gpus - 1));
+  void AddResult(const NcclRow& row, bool in_place) {
+    const NcclTiming& timing = in_place ? row.in_place : row.out_of_place;
+    v1::CaseResult& result = imported_->results.emplace_back();
+    result.set_benchmark(std::string(collective_->benchmark));
+    result.set_benchmark_version(kVersion);
+    AddParameters(row, in_place, &result);
+    if (timing.wrong) {
+      v1::Verification& verification = *result.mutable_verification();
+      verification.set_passed(*timing.wrong == 0);
+      verification.set_reference("nccl-tests' own check");
+      verification.set_error(*timing.wrong);
+      verification.set_norm("wrong_elements");
+    } else {
+      result.mutable_conditions()->add_flags("unverified");
+    }
+    if (timing.wrong.value_or(0) > 0) {
+      result.set_outcome(v1::CASE_OUTCOME_FAILED);
+      result.mutable_failure()->set_failure_class(v1::FAILURE_CLASS_JOB);
+      result.mutable_failure()->set_reason("VERIFICATION_FAILED");
+      result.mutable_failure()->set_message(
+          "nccl-tests found " + std::to_string(std::llround(*timing.wrong)) + " wrong elements");
+      return;
+    }
+    result.set_outcome(v1::CASE_OUTCOME_OK);
+    AddTimes(row, timing, &result);
   }
-  if (!run.checked && (row.out_of_place.wrong || row.in_place.wrong)) {
-    return FaultAt(row.where,
-                   "the row counts wrong elements (#wrong), and the run's settings say that "
-                   "nothing was checked (validation: 0); expected N/A");
+
+  void AddParameters(const NcclRow& row, bool in_place, v1::CaseResult* result) const {
+    auto& parameters = *result->mutable_parameters();
+    parameters["ranks"] = std::to_string(run_.machines.gpus);
+    parameters["nodes"] = std::to_string(std::max<size_t>(1, run_.machines.hosts.size()));
+    parameters["bytes"] = std::to_string(row.bytes);
+    parameters["dtype"] = type_->ours;
+    if (collective_->reduces) parameters["op"] = row.op;
+    if (collective_->rooted) parameters["root"] = std::to_string(row.root);
+    parameters["in_place"] = in_place ? "true" : "false";
+    parameters["launch"] = run_.graph ? "graph" : "stream";
+    parameters["aggregate"] = std::to_string(run_.aggregate);
+    parameters["policy"] = "nccl_tests";
+    if (!run_.blocking.empty()) parameters["blocking"] = run_.blocking;
+    if (run_.unalign > 0) parameters["unalign"] = std::to_string(run_.unalign);
   }
-  return Status::Ok();
-}
 
-// Whether the columns tell the number of ranks: if the lines of the last process are lost, all
-// rows contradict what is left. They do not where bandwidths and counts are the same for any
-// number, or too coarse.
-bool ConfirmsRanks(const NcclRun& run, const Collective& collective) {
-  const auto more = static_cast<int>(run.machines.gpus + run.ranks_a_process);
-  return run.ranks_a_process == 0 ||
-         std::any_of(run.rows.begin(), run.rows.end(),
-                     [&](const NcclRow& row) { return !CheckRow(row, collective, more).ok(); });
-}
+  void AddTimes(const NcclRow& row, const NcclTiming& timing, v1::CaseResult* result) {
+    const int ranks = run_.machines.gpus;
+    const int batch = static_cast<int>(run_.iterations * run_.aggregate);
+    const double algorithm = ComputedBandwidth(row, timing);
+    bool computed = false;
+    // Bandwidths of small messages are printed as 0.00.
+    const auto best = [&](const Printed& printed, double from_time) {
+      constexpr double kThreeDigits = 100;
+      if (printed.value >= kThreeDigits * printed.unit) return printed.value;
+      computed = true;
+      return from_time;
+    };
+    // nccl-tests reads the host's clock around all iterations.
+    const auto add = [&](const std::string& metric, const std::string& unit, double value) {
+      AddMeasurement(metric, unit, value, "host_clock", batch, result);
+      result->mutable_measurements()->rbegin()->mutable_method()->set_warmup_iterations(
+          run_.warmup_iterations);
+    };
+    if (ranks > 1) {  // A single rank has no bus bandwidth.
+      add("bus_bandwidth", "GB/s",
+          best(timing.bus_bandwidth, algorithm * BusFactor(*collective_, ranks)));
+    }
+    add("algorithm_bandwidth", "GB/s", best(timing.algorithm_bandwidth, algorithm));
+    add("time", "s", timing.microseconds.value * 1e-6);
+    *computed_ += computed ? 1 : 0;
+  }
 
-Status CheckSameMachines(const NcclRun& first, const NcclRun& run) {
-  const bool same = first.source == run.source && first.machines.gpus == run.machines.gpus &&
-                    first.machines.gpu_names == run.machines.gpu_names &&
-                    first.machines.hosts == run.machines.hosts &&
-                    first.machines.nccl == run.machines.nccl;
-  if (same) return Status::Ok();
-  return FaultAt(run.line,
-                 "this run has other ranks, GPUs or versions than the file's first; import runs "
-                 "of different machines as files of their own");
-}
+  const NcclRun& run_;
+  Imported* const imported_;
+  int* const computed_;
+  int* const empty_;
+  const Collective* collective_ = nullptr;
+  const ElementType* type_ = nullptr;  // Of the row that CheckRow saw last.
+};
 
 }  // namespace
 
-Status CheckSummary(const NcclRun& run) {
-  if (run.rows.empty()) return FaultAt(run.line, "this run has no rows of results");
-  double sum = 0;
-  double error = 0;
-  bool wrong = false;
-  for (const NcclRow& row : run.rows) {
-    for (const NcclTiming* timing : {&row.out_of_place, &row.in_place}) {
-      sum += timing->bus_bandwidth.value;
-      error += timing->bus_bandwidth.error;
-    }
-    wrong |= row.out_of_place.wrong.value_or(0) > 0 || row.in_place.wrong.value_or(0) > 0;
-  }
-  const double numbers = 2.0 * static_cast<double>(run.rows.size());
-  const double mean = sum / numbers;
-  // Half of the rows' last digit each, and six digits of the summary (%g).
-  const double tolerance =
-      1.02 * error / numbers + 2e-4 * std::max(mean, run.average_bus_bandwidth);
-  if (std::abs(mean - run.average_bus_bandwidth) > tolerance) {
-    return FaultAt(run.line, "the mean of this run's bus bandwidths is " + std::to_string(mean) +
-                                 " GB/s, and its summary says " +
-                                 std::to_string(run.average_bus_bandwidth) +
-                                 ": rows are missing or were changed");
-  }
-  if (run.out_of_bounds > 0 && !wrong) {
-    return FaultAt(run.line, "this run's summary says that " + std::to_string(run.out_of_bounds) +
-                                 " values were out of bounds, and no row does");
-  }
-  if (run.out_of_bounds == 0 && wrong) {
-    return FaultAt(run.line,
-                   "a row of this run has wrong elements (#wrong), and its summary says that no "
-                   "values were out of bounds: a row or the summary was changed");
-  }
-  return Status::Ok();
-}
-
-Result<Imported> ResultsOf(const std::vector<NcclRun>& runs, const Origin& origin) {
-  if (runs.empty()) return InvalidArgument("the file has no run of nccl-tests", "BAD_FILE");
+Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string_view::npos && text[first] == '{';
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<NcclRun> runs,
+                         json ? ReadNcclJson(text) : ReadNcclText(text));
   Imported imported;
-  Machines machines = runs.front().machines;
   int computed = 0;
   int empty = 0;
-  bool ranks_confirmed = false;
   for (const NcclRun& run : runs) {
-    ASSAY_RETURN_IF_ERROR(CheckSameMachines(runs.front(), run));
-    machines.AddClock(run.machines.began);
-    machines.AddClock(run.machines.ended);
-    ASSAY_ASSIGN_OR_RETURN(const Collective* collective, CollectiveOf(run, origin.collective));
-    ranks_confirmed = ranks_confirmed || ConfirmsRanks(run, *collective);
-    for (const NcclRow& row : run.rows) {
-      ASSAY_RETURN_IF_ERROR(CheckAgainstRun(run, row));
-      ASSAY_RETURN_IF_ERROR(CheckRow(row, *collective, run.machines.gpus));
-      empty += row.bytes == 0 ? 1 : 0;
-      if (row.bytes == 0) continue;
-      if (imported.results.size() + 2 > kMaxResults) {
-        return FaultAt(row.where, "the file has more than " + std::to_string(kMaxResults) +
-                                      " results, the most that an import takes");
-      }
-      for (const bool in_place : {false, true}) {
-        ASSAY_ASSIGN_OR_RETURN(v1::CaseResult result,
-                               ResultOf(run, *collective, row, in_place, &computed));
-        imported.results.push_back(std::move(result));
-      }
+    if (run.machines != runs[0].machines || run.source != runs[0].source) {
+      return BadFile(run.where,
+                     "this run has other ranks, GPUs or versions than the first one; "
+                     "import each as a file of its own");
     }
+    ASSAY_RETURN_IF_ERROR(RunConverter(run, &imported, &computed, &empty).Convert());
   }
   if (imported.results.empty()) {
-    return InvalidArgument(
-        "no row of the file moves a byte: its sizes are below one element a rank", "BAD_FILE");
+    return BadFile("the file", "every row has 0 bytes: the sizes are below one element per rank");
   }
   if (empty > 0) {
-    imported.notes.push_back("left out, as they move no bytes (sizes below one element a rank): " +
-                             std::to_string(empty) + (empty == 1 ? " row" : " rows"));
+    imported.notes.push_back("rows of 0 bytes, left out: " + std::to_string(empty));
   }
   if (computed > 0) {
     imported.notes.push_back(
-        "bandwidths computed from bytes and time, as they are printed with "
-        "fewer than three digits: of " +
-        std::to_string(computed) + (computed == 1 ? " result" : " results"));
+        "bandwidths printed with fewer than three digits, computed from size and time instead: " +
+        std::to_string(computed));
   }
-  if (!ranks_confirmed) {
-    imported.notes.push_back(
-        "the number of ranks, " + std::to_string(machines.gpus) +
-        ", is that of the \"# Rank\" lines; the rows would be the same on more, "
-        "so check that the last of these lines is there");
-  }
-  ASSAY_RETURN_IF_ERROR(Describe(machines, runs.front().source, origin, &imported));
+  ASSAY_RETURN_IF_ERROR(Describe(runs[0].machines, runs[0].source, origin, &imported));
   return imported;
 }
 

@@ -1,268 +1,293 @@
+// The JSON that nvbandwidth writes with -j (json_output.cpp of 0.5 to 0.10).
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <set>
 
-#include "common/list_text.h"
-#include "cli/imports/checked_text.h"
+#include "cli/imports/checked_input.h"
 #include "cli/imports/imports.h"
-#include "cli/imports/launcher.h"
-#include "cli/imports/nvbandwidth_devices.h"
-#include "cli/imports/nvbandwidth_run.h"
-#include "cli/imports/nvbandwidth_tests.h"
+#include "cli/imports/records.h"
+#include "common/list_text.h"
 
 namespace assay::imports {
 namespace {
 
-// Of the way from a cell of nvbandwidth to a result: raised when it changes.
-constexpr int kVersion = 2;
+// Version of the conversion from cells to results. Raise it when the conversion changes.
+constexpr int kVersion = 1;
+constexpr size_t kMaxColumns = 1024;
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+using Cells = std::vector<std::optional<double>>;  // Row by row; absent: "N/A".
+
+struct Matrix {
+  std::string where;
+  std::string test;      // "device_to_device_memcpy_read_ce".
+  bool latency = false;  // Nanoseconds; otherwise GB/s.
+  size_t columns = 0;
+  Cells cells;
+  // Tests of both directions between GPUs: both directions, whose sums are `cells`.
+  Cells first;
+  Cells second;
+
+  size_t rows() const { return cells.size() / columns; }
+  bool Has(std::string_view part) const { return test.find(part) != std::string::npos; }
+  bool IsHost() const { return Has("host"); }
+  bool IsMultinode() const { return test.starts_with("multinode_"); }
+};
+
+// True for tests that have a counterpart in Assay. The bytes of device_local_* tests are counted
+// differently by Assay's memory benchmarks.
+bool IsKnown(const std::string& test) {
+  constexpr std::string_view kBegins[] = {"host_to_",    "device_to_",           "all_to_",
+                                          "one_to_all_", "host_device_latency_", "multinode_"};
+  const bool engine = test.ends_with("_ce") || test.ends_with("_sm") || test.ends_with("_tma");
+  return engine && std::any_of(std::begin(kBegins), std::end(kBegins),
+                               [&](std::string_view begin) { return test.starts_with(begin); });
 }
 
-// "copy" (engines), "sm" or "tma": who copies.
-std::string EngineOf(std::string_view test) {
-  return test.ends_with("_ce") ? "copy" : test.ends_with("_sm") ? "sm" : "tma";
+// The direction that a test with the host times. Tests of both directions time one of them while
+// the other is busy.
+std::string HostDirection(const Matrix& matrix) {
+  return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
-// The way that a test with the host times, as host_transfer calls it. Of both ways it times
-// one, with the other busy.
-std::string HostWay(std::string_view test) { return test.starts_with("host_to_") ? "h2d" : "d2h"; }
+// True if the first copy of a test between GPUs goes to the GPU of the row. Read tests and loads
+// copy to it, write tests from it. But write tests of both directions use the buffers of the read
+// test, except between nodes (testcases_ce.cpp, testcases_sm.cpp, multinode_testcases.cpp).
+bool GoesToRow(const Matrix& matrix) {
+  if (matrix.latency || matrix.Has("read")) return true;
+  return !matrix.first.empty() && !matrix.IsMultinode();
+}
 
-void AddHostParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
-                       v1::CaseResult* result) {
+void AddPeerParameters(const Matrix& matrix, size_t row, size_t column, v1::CaseResult* result) {
+  auto& parameters = *result->mutable_parameters();
+  const bool one_number = matrix.cells.size() == 1;  // Of all GPUs together.
+  if (matrix.rows() == 1 && !one_number) {
+    parameters["gpu"] = std::to_string(column);
+  } else if (matrix.columns == 1 && !one_number) {
+    parameters["gpu"] = std::to_string(row);
+  } else if (!one_number) {
+    parameters["from"] = std::to_string(GoesToRow(matrix) ? column : row);
+    parameters["to"] = std::to_string(GoesToRow(matrix) ? row : column);
+  }
+  if (matrix.latency) return;
+  parameters["mode"] = matrix.Has("read") ? "read" : "write";
+  parameters["direction"] = matrix.Has("bidirectional") ? "bidirectional" : "unidirectional";
+}
+
+void AddHostParameters(const Matrix& matrix, size_t row, size_t column, v1::CaseResult* result) {
   auto& parameters = *result->mutable_parameters();
   parameters["gpu"] = std::to_string(column);
-  if (matrix.cells.size() > matrix.columns) parameters["cpu"] = std::to_string(row);
+  if (matrix.rows() > 1) parameters["cpu"] = std::to_string(row);
   if (matrix.latency) return;
   parameters["memory"] = "pinned";
-  parameters["direction"] =
-      Contains(matrix.test, "bidirectional") ? "bidirectional" : HostWay(matrix.test);
+  parameters["direction"] = matrix.Has("bidirectional") ? "bidirectional" : HostDirection(matrix);
 }
 
-// Whether the test's copy, of two the first, goes to the GPU of the row. Read tests copy to
-// it, and so does a load for its latency; write tests copy from it. But tests of both ways that
-// tell them apart hand over the buffers of the read test for the write test, too, within a node
-// (DeviceToDeviceBidirWriteCE and ...SM in testcases_ce.cpp and testcases_sm.cpp), and not
-// between nodes (multinode_testcases.cpp). The arrows in nvbandwidth's tables point both ways.
-bool FirstGoesToRow(const NvbandwidthMatrix& matrix) {
-  if (matrix.latency || Contains(matrix.test, "read")) return true;
-  return !matrix.first.empty() && !matrix.test.starts_with("multinode");
-}
-
-// `from` and `to` as of Assay's own peer_transfer: of both ways, the first.
-Status AddPeerParameters(const NvbandwidthMatrix& matrix, size_t row, size_t column,
-                         v1::CaseResult* result) {
-  auto& parameters = *result->mutable_parameters();
-  const size_t rows = matrix.cells.size() / matrix.columns;
-  if (rows == 1 && matrix.columns == 1) {
-    // Of all GPUs at once: nothing tells them apart.
-  } else if (rows == 1) {
-    parameters["gpu"] = std::to_string(column);
-  } else if (matrix.columns == 1 && Contains(matrix.test, "bisect")) {
-    parameters["gpu"] = std::to_string(row);
-  } else if (rows == matrix.columns) {
-    const bool to_row = FirstGoesToRow(matrix);
-    parameters["from"] = std::to_string(to_row ? column : row);
-    parameters["to"] = std::to_string(to_row ? row : column);
-  } else {
-    return FaultAt(matrix.where, "the matrix of test " + Quoted(matrix.test) + " has " +
-                                     std::to_string(rows) + " rows and " +
-                                     std::to_string(matrix.columns) +
-                                     " columns; expected as many, or one row");
-  }
-  if (matrix.latency) return Status::Ok();
-  parameters["mode"] = Contains(matrix.test, "read") ? "read" : "write";
-  parameters["direction"] = IsBidirectional(matrix.test) ? "bidirectional" : "unidirectional";
-  return Status::Ok();
-}
-
-// Called as peer_transfer and host_transfer call them.
-void AddNumbers(const NvbandwidthMatrix& matrix, size_t cell, v1::CaseResult* result) {
-  const double value = *matrix.cells[cell];
+// The metrics have the names of Assay's host_transfer and peer_transfer.
+void AddNumbers(const Matrix& matrix, size_t cell, v1::CaseResult* result) {
   if (matrix.latency) {
-    AddMeasurement("latency", "us", v1::DIRECTION_LOWER_IS_BETTER, value / 1000, "events", 1,
-                   result);
-    return;
+    return AddMeasurement("latency", "us", *matrix.cells[cell] / 1000, "events", 1, result);
   }
-  const auto add = [&](const std::string& metric, double number) {
-    AddMeasurement(metric, "GB/s", v1::DIRECTION_HIGHER_IS_BETTER, number, "events", 1, result);
+  const auto add = [&](const std::string& metric, double value) {
+    AddMeasurement(metric, "GB/s", value, "events", 1, result);
   };
-  if (KindOf(matrix.test) == NvbandwidthKind::kHost) {
-    const bool both = Contains(matrix.test, "bidirectional");
-    add(both ? HostWay(matrix.test) + "_bandwidth" : "bandwidth", value);
-    return;
-  }
-  // Before both ways were told apart, copy engines were timed one way, with the other busy,
-  // and kernels both ways together (the descriptions in testcase.h).
-  const bool one_way =
-      IsBidirectional(matrix.test) && matrix.first.empty() && matrix.test.ends_with("_ce");
-  add(one_way ? "forward_bandwidth" : "bandwidth", value);
+  const bool one_of_two = matrix.IsHost() && matrix.Has("bidirectional");
+  add(one_of_two ? HostDirection(matrix) + "_bandwidth" : "bandwidth", *matrix.cells[cell]);
   if (matrix.first.empty()) return;
   add("forward_bandwidth", *matrix.first[cell]);
   add("backward_bandwidth", *matrix.second[cell]);
 }
 
-Result<v1::CaseResult> ResultOf(const NvbandwidthMatrix& matrix, size_t cell) {
-  const size_t row = cell / matrix.columns;
-  const size_t column = cell % matrix.columns;
+v1::CaseResult ResultOf(const Matrix& matrix, size_t cell) {
   v1::CaseResult result;
-  const bool host = KindOf(matrix.test) == NvbandwidthKind::kHost;
-  result.set_benchmark(host ? "host_transfer" : "peer_transfer");
+  result.set_benchmark(matrix.IsHost() ? "host_transfer" : "peer_transfer");
   result.set_benchmark_version(kVersion);
   result.set_outcome(v1::CASE_OUTCOME_OK);
-  (*result.mutable_parameters())["engine"] = EngineOf(matrix.test);
+  const std::string engine = matrix.test.substr(matrix.test.rfind('_') + 1);
+  (*result.mutable_parameters())["engine"] = engine == "ce" ? "copy" : engine;
   (*result.mutable_parameters())["test"] = matrix.test;
   (*result.mutable_parameters())["policy"] = "nvbandwidth";
-  if (host) {
-    AddHostParameters(matrix, row, column, &result);
-  } else {
-    ASSAY_RETURN_IF_ERROR(AddPeerParameters(matrix, row, column, &result));
-  }
-  // What it checks of its copies, its output does not say.
+  const size_t row = cell / matrix.columns;
+  const size_t column = cell % matrix.columns;
+  matrix.IsHost() ? AddHostParameters(matrix, row, column, &result)
+                  : AddPeerParameters(matrix, row, column, &result);
+  // The output does not say what nvbandwidth checked.
   result.mutable_conditions()->add_flags("unverified");
   AddNumbers(matrix, cell, &result);
   return result;
 }
 
-// The most that printing has changed it.
-double RoundingError(double number, Rounding rounding) {
-  return rounding == Rounding::kTwoDecimals ? 0.0051 : 1e-5 * number;
-}
+class Reader {
+ public:
+  explicit Reader(const JsonValue& root) : root_(root) {}
 
-// Nothing was moved, or it is printed with no digit left.
-bool IsZero(const NvbandwidthMatrix& matrix, size_t cell) {
-  return *matrix.cells[cell] == 0 ||
-         (!matrix.first.empty() && (*matrix.first[cell] == 0 || *matrix.second[cell] == 0));
-}
-
-Status UnknownTest(const NvbandwidthMatrix& matrix) {
-  const std::string closest = ClosestTest(matrix.test);
-  return FaultAt(matrix.where, "test " + Quoted(matrix.test) + " is not known" +
-                                   (closest.empty() ? "" : "; the nearest is " + closest));
-}
-
-void AddNote(const std::string& what, const std::vector<std::string>& names, Imported* imported) {
-  constexpr size_t kMost = 10;
-  if (!names.empty()) imported->notes.push_back(what + ": " + JoinSome(names, kMost));
-}
-
-}  // namespace
-
-Result<std::string> NvbandwidthSource(std::string_view version) {
-  const std::string text = VersionOf(version);
-  if (!text.starts_with("0.") || text == "0.1" || text.starts_with("0.1.") || text == "0.0" ||
-      text.starts_with("0.0.")) {
-    return InvalidArgument("nvbandwidth of version " + Quoted(version) +
-                               " is not known; expected v0.2 or later, before v1.0",
-                           "BAD_FILE");
-  }
-  return "nvbandwidth " + text;
-}
-
-bool IsTestName(std::string_view name) {
-  constexpr size_t kLongest = 100;
-  return !name.empty() && name.size() <= kLongest &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
-}
-
-std::optional<bool> IsLatency(std::string_view description) {
-  description = Trimmed(description);
-  if (description.ends_with("(GB/s)") || description.ends_with(" CE BW")) return false;
-  if (description.ends_with("(ns)")) return true;
-  return std::nullopt;
-}
-
-Result<std::string> CudaOf(std::string_view text, const std::string& where) {
-  text = Trimmed(text);
-  const Result<int64_t> code =
-      IntegerOf(text, 1, "the version of CUDA", kLeastVersionCode, kMostVersionCode);
-  if (code.ok()) return CudaVersionText(*code);
-  std::string version = IsDigits(text) ? "" : VersionOf(text.substr(0, text.find(" (")));
-  if (!version.empty()) return version;
-  return FaultAt(where, "the version of CUDA is " + Quoted(text) +
-                            "; expected one such as 12.4, or its code, " +
-                            std::to_string(kLeastVersionCode) + " to " +
-                            std::to_string(kMostVersionCode));
-}
-
-bool AddsUp(const NvbandwidthMatrix& matrix, Rounding rounding) {
-  double sum = 0;
-  double tolerance = 0.0051;
-  for (const std::optional<double>& cell : matrix.cells) {
-    if (!cell) continue;
-    sum += *cell;
-    tolerance += RoundingError(*cell, rounding);
-  }
-  return std::abs(sum - matrix.sum) <= tolerance;
-}
-
-Result<NvbandwidthMatrix> WithWays(NvbandwidthMatrix total, NvbandwidthMatrix::Cells first,
-                                   NvbandwidthMatrix::Cells second, Rounding rounding) {
-  bool same = first.size() == total.cells.size() && second.size() == total.cells.size();
-  for (size_t i = 0; same && i < first.size(); ++i) {
-    const std::optional<double>& whole = total.cells[i];
-    same = first[i].has_value() == whole.has_value() && second[i].has_value() == whole.has_value();
-    if (!same || !whole) continue;
-    const double tolerance = RoundingError(*first[i], rounding) +
-                             RoundingError(*second[i], rounding) + RoundingError(*whole, rounding);
-    same = std::abs(*first[i] + *second[i] - *whole) <= tolerance;
-  }
-  if (!same) {
-    return FaultAt(total.where, "the total of test " + Quoted(total.test) +
-                                    " is not the sum of its both ways: cells were changed");
-  }
-  total.first = std::move(first);
-  total.second = std::move(second);
-  return total;
-}
-
-bool IsBidirectional(std::string_view test) {
-  return Contains(test, "bidirectional") && KindOf(test) == NvbandwidthKind::kPeer;
-}
-
-Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
-  text = WithoutByteOrderMark(text);
-  ASSAY_ASSIGN_OR_RETURN(const std::optional<std::string> plain, WithoutLabels(text));
-  if (plain) text = *plain;
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  const bool json = first != std::string_view::npos && text[first] == '{';
-  ASSAY_ASSIGN_OR_RETURN(NvbandwidthRun run,
-                         json ? ReadNvbandwidthJson(text) : ReadNvbandwidthText(text));
-  Imported imported;
-  std::vector<std::string> local;
-  std::vector<std::string> zero;
-  for (const NvbandwidthMatrix& matrix : run.matrices) {
-    const NvbandwidthKind kind = KindOf(matrix.test);
-    if (kind == NvbandwidthKind::kUnknown) return UnknownTest(matrix);
-    if (kind == NvbandwidthKind::kLocal) {
-      local.push_back(matrix.test);
-      continue;
+  // Errors are recorded in the JSON's status.
+  void Read() {
+    if (root_.Has("error")) return root_.Fail("nvbandwidth failed: " + root_.Text("error"));
+    const std::string version = VersionOf(root_.Text("version"));
+    if (!version.starts_with("0.")) root_.Fail("version: expected nvbandwidth 0.5 to 0.x");
+    source = "nvbandwidth " + version;
+    ReadVersions();
+    if (root_.Has("GPU Device list")) {
+      for (const JsonValue& device : root_.Array("GPU Device list")) ReadDevice(device);
     }
+    for (const JsonValue& test : root_.Array("testcases")) ReadTest(test);
+    machines.gpus = static_cast<int>(std::max(devices_, widest_));
+  }
+
+  std::string source;
+  Machines machines;
+  std::vector<v1::CaseResult> results;
+  // Names of tests.
+  std::vector<std::string> waived, failed, unknown, zero;
+
+ private:
+  void ReadVersions() {
+    // Older versions write CUDA's code, 12040; newer ones "13.2 (13020)".
+    if (root_.Has("CUDA Runtime Version")) {
+      const JsonValue cuda = root_.Member("CUDA Runtime Version");
+      machines.cuda = cuda.IsText() ? VersionOf(WordsOf(cuda.Text() + " -")[0]) : "";
+      if (machines.cuda.find('.') == std::string::npos) {
+        const int64_t code = cuda.Integer("", kLeastVersionCode, kMostVersionCode);
+        machines.cuda = std::to_string(code / 1000) + "." + std::to_string(code % 1000 / 10);
+      }
+    }
+    if (root_.Has("Driver Version")) machines.driver = VersionOf(root_.Text("Driver Version"));
+  }
+
+  // "0: NVIDIA H200 (00000000:1b:00): (HOST)".
+  void ReadDevice(const JsonValue& device) {
+    const std::string text = device.Text();
+    const std::string begin = std::to_string(devices_++) + ": ";
+    const size_t end = text.find(" (");
+    if (!text.starts_with(begin) || end == std::string::npos || end <= begin.size()) {
+      return device.Fail("expected \"" + begin + "GPU (BUS): (HOST)\"");
+    }
+    machines.gpu_names.insert(text.substr(begin.size(), end - begin.size()));
+  }
+
+  void ReadTest(const JsonValue& json) {
+    Matrix matrix;
+    matrix.where = json.path();
+    matrix.test = json.Text("name");
+    const std::string status = json.Text("status");
+    if (status == "Waived") return waived.push_back(matrix.test);
+    if (status == "Error") return failed.push_back(matrix.test);
+    if (status != "Passed") return json.Fail("status: expected Passed, Waived or Error");
+    if (!IsKnown(matrix.test)) return unknown.push_back(matrix.test);
+    const std::string description = json.Text("bandwidth_description");
+    matrix.latency = description.find("(ns)") != std::string::npos;
+    const bool bandwidth =
+        description.find("(GB/s)") != std::string::npos || description.ends_with(" CE BW");
+    if (matrix.latency == bandwidth) {
+      return json.Fail("bandwidth_description: expected \"(GB/s)\" or \"(ns)\" at its end");
+    }
+    ReadCells(json, &matrix);
+    if (matrix.cells.empty()) return json.Fail("bandwidth_matrix: no cells");
+    if (matrix.Has("bidirectional") && !matrix.IsHost()) SplitDirections(json, &matrix);
+    CheckSum(json, matrix);
+    CheckGpus(json, matrix);
+    AddResults(json, matrix);
+  }
+
+  static void ReadCells(const JsonValue& json, Matrix* matrix) {
+    for (const JsonValue& row : json.Array("bandwidth_matrix")) {
+      const std::vector<JsonValue> cells = row.Array("");
+      if (cells.empty() || cells.size() > kMaxColumns ||
+          (matrix->columns > 0 && cells.size() != matrix->columns)) {
+        return row.Fail("expected rows of the same length, at most 1024 cells");
+      }
+      matrix->columns = cells.size();
+      for (const JsonValue& cell : cells) {
+        const bool absent = cell.IsText() && cell.Text() == "N/A";
+        matrix->cells.push_back(absent ? std::nullopt : std::optional(cell.Number()));
+      }
+    }
+  }
+
+  // Three square matrices stand below each other: both directions, and their sums.
+  static void SplitDirections(const JsonValue& json, Matrix* matrix) {
+    const auto size = static_cast<std::ptrdiff_t>(matrix->columns * matrix->columns);
+    const Cells all = std::move(matrix->cells);
+    if (static_cast<std::ptrdiff_t>(all.size()) != 3 * size) {
+      return json.Fail("bandwidth_matrix: expected three square matrices");
+    }
+    matrix->first.assign(all.begin(), all.begin() + size);
+    matrix->second.assign(all.begin() + size, all.begin() + 2 * size);
+    matrix->cells.assign(all.begin() + 2 * size, all.end());
+    for (size_t i = 0; i < matrix->cells.size(); ++i) {
+      const bool present = matrix->cells[i].has_value();
+      const double total = matrix->cells[i].value_or(0);
+      const double sum = matrix->first[i].value_or(0) + matrix->second[i].value_or(0);
+      // Cells have six significant digits.
+      if (matrix->first[i].has_value() != present || matrix->second[i].has_value() != present ||
+          std::abs(sum - total) > 2e-5 * (sum + total)) {
+        return json.Fail("bandwidth_matrix: the third matrix is not the sum of the first two");
+      }
+    }
+  }
+
+  static void CheckSum(const JsonValue& json, const Matrix& matrix) {
+    double sum = 0;
+    for (const std::optional<double>& cell : matrix.cells) sum += cell.value_or(0);
+    if (std::abs(sum - json.Number("sum")) > 0.01 + 1e-5 * sum) {
+      json.Fail("bandwidth_matrix: it does not add up to `sum`; cells are missing or changed");
+    }
+  }
+
+  void CheckGpus(const JsonValue& json, const Matrix& matrix) {
+    const size_t rows = matrix.rows();
+    if (!matrix.IsHost() && rows != 1 && matrix.columns != 1 && rows != matrix.columns) {
+      return json.Fail("bandwidth_matrix: expected a square matrix or one row");
+    }
+    widest_ = std::max({widest_, matrix.columns, matrix.IsHost() ? 0 : rows});
+    // Of several processes, the list has the GPUs of the first one only.
+    if (devices_ > 0 && !matrix.IsMultinode() && matrix.columns != devices_) {
+      json.Fail("bandwidth_matrix: " + std::to_string(matrix.columns) +
+                " columns, but the list of GPUs has " + std::to_string(devices_));
+    }
+  }
+
+  void AddResults(const JsonValue& json, const Matrix& matrix) {
     for (size_t cell = 0; cell < matrix.cells.size(); ++cell) {
       if (!matrix.cells[cell]) continue;
-      if (IsZero(matrix, cell)) {
+      if (*matrix.cells[cell] == 0 ||
+          (!matrix.first.empty() && (*matrix.first[cell] == 0 || *matrix.second[cell] == 0))) {
         if (zero.empty() || zero.back() != matrix.test) zero.push_back(matrix.test);
         continue;
       }
-      if (imported.results.size() == kMaxResults) {
-        return FaultAt(matrix.where, "the file has more than " + std::to_string(kMaxResults) +
-                                         " results, the most that an import takes");
-      }
-      ASSAY_ASSIGN_OR_RETURN(v1::CaseResult result, ResultOf(matrix, cell));
-      imported.results.push_back(std::move(result));
+      if (results.size() == kMaxResults) return json.Fail("more than 10000 results in the file");
+      results.push_back(ResultOf(matrix, cell));
     }
   }
-  AddNote("waived by nvbandwidth", run.waived, &imported);
-  AddNote("ended with an error, and so without numbers", run.failed, &imported);
-  AddNote("left out, as they are printed as 0: numbers of", zero, &imported);
-  AddNote("left out, as Assay has no benchmark that counts their bytes alike", local, &imported);
-  if (imported.results.empty()) {
-    return InvalidArgument("the file has no test of nvbandwidth with numbers to import",
-                           "BAD_FILE");
+
+  const JsonValue root_;
+  size_t devices_ = 0;
+  size_t widest_ = 0;  // Columns or rows of the widest matrix.
+};
+
+}  // namespace
+
+Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
+  if (text.find("nvbandwidth Version") != std::string_view::npos) {
+    return BadFile("the file", "this is nvbandwidth's text; run nvbandwidth -j for its JSON");
   }
-  ASSAY_RETURN_IF_ERROR(CountGpus(&run));
-  ASSAY_RETURN_IF_ERROR(Describe(run.machines, run.source, origin, &imported));
+  ASSAY_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text));
+  Status status;
+  Reader reader(JsonValue(json, status).Member("nvbandwidth"));
+  reader.Read();
+  if (!status.ok()) return status;
+  Imported imported;
+  imported.results = std::move(reader.results);
+  const auto note = [&](const std::string& what, const std::vector<std::string>& tests) {
+    constexpr size_t kMost = 10;
+    if (!tests.empty()) imported.notes.push_back(what + ": " + JoinSome(tests, kMost));
+  };
+  note("waived by nvbandwidth", reader.waived);
+  note("failed in nvbandwidth", reader.failed);
+  note("cells of 0, left out", reader.zero);
+  note("tests without a counterpart in Assay, left out", reader.unknown);
+  if (imported.results.empty()) return BadFile("the file", "it has no results to import");
+  ASSAY_RETURN_IF_ERROR(Describe(reader.machines, reader.source, origin, &imported));
   return imported;
 }
 

@@ -11,27 +11,8 @@
 namespace assay::coordinator {
 namespace {
 
-v1::Environment EnvironmentOf(const v1::Environment& sent) {
-  v1::Environment environment;
-  environment.set_gpu_model(sent.gpu_model());
-  environment.set_gpu_form_factor(sent.gpu_form_factor());
-  environment.set_mig_profile(sent.mig_profile());
-  environment.set_gpu_count(sent.gpu_count());
-  environment.set_topology(sent.topology());
-  environment.set_cpu_model(sent.cpu_model());
-  environment.set_node_count(sent.node_count());
-  if (sent.has_driver_version()) environment.set_driver_version(sent.driver_version());
-  if (sent.software().has_cuda_runtime()) {
-    environment.mutable_software()->set_cuda_runtime(sent.software().cuda_runtime());
-  }
-  if (sent.software().has_nccl()) {
-    environment.mutable_software()->set_nccl(sent.software().nccl());
-  }
-  return environment;
-}
-
-// What of it is kept.
-v1::CaseResult ResultOf(const v1::CaseResult& sent) {
+// The part of `sent` that an import may set.
+v1::CaseResult ResultOf(const v1::CaseResult& sent, const v1::ImportResultsRequest& request) {
   v1::CaseResult result;
   result.set_epoch(1);
   result.set_outcome(sent.outcome());
@@ -51,6 +32,9 @@ v1::CaseResult ResultOf(const v1::CaseResult& sent) {
   }
   if (sent.has_start_time()) *result.mutable_start_time() = sent.start_time();
   if (sent.has_end_time()) *result.mutable_end_time() = sent.end_time();
+  *result.mutable_environment() = request.environment();
+  result.mutable_provenance()->set_imported_from(request.provenance().imported_from());
+  *result.mutable_provenance()->mutable_node_names() = request.provenance().node_names();
   return result;
 }
 
@@ -64,10 +48,6 @@ Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequ
   campaign.campaign_id = NewUuid();
   campaign.request_id = request.request_id();
   campaign.spec.set_name(request.name());
-  const v1::Environment environment = EnvironmentOf(request.environment());
-  v1::Provenance provenance;
-  provenance.set_imported_from(request.provenance().imported_from());
-  *provenance.mutable_node_names() = request.provenance().node_names();
   std::map<std::pair<std::string, int>, size_t> jobs;  // By benchmark and version.
   for (const v1::CaseResult& sent : request.results()) {
     const auto [known, added] =
@@ -78,19 +58,17 @@ Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequ
       job.benchmark = sent.benchmark();
       job.benchmark_version = sent.benchmark_version();
       job.resource = v1::RESOURCE_KIND_GPU;
-      job.world_size = std::max(1, environment.gpu_count());
-      job.node_count = std::max(1, environment.node_count());
+      job.world_size = std::max(1, request.environment().gpu_count());
+      job.node_count = std::max(1, request.environment().node_count());
       job.repetition = 1;
     }
     storage::NewJob& job = campaign.jobs[known->second];
     v1::BenchmarkCase& one = job.cases.emplace_back();
     one.set_case_index(static_cast<int>(job.cases.size()) - 1);
     *one.mutable_parameters() = sent.parameters();
-    v1::CaseResult& result = imported.results.emplace_back(ResultOf(sent));
+    v1::CaseResult& result = imported.results.emplace_back(ResultOf(sent, request));
     result.set_job_id(job.job_id);
     result.set_case_index(one.case_index());
-    *result.mutable_environment() = environment;
-    *result.mutable_provenance() = provenance;
   }
   return imported;
 }

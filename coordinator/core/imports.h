@@ -1,5 +1,4 @@
-// From results that were measured elsewhere, as a caller sent them, to the campaign that
-// is stored: every fault found, or the whole.
+// Makes a campaign of results that another program measured.
 #pragma once
 
 #include "assay/v1/result_service.pb.h"
@@ -9,8 +8,8 @@
 
 namespace assay::coordinator {
 
-// A job a benchmark, with all its results as cases. Only what ImportResultsRequest names
-// is kept, and all of it is in bounds as CheckImport says at the time `now`.
+// Returns a campaign with one job per benchmark and one case per result. Fields that
+// ImportResultsRequest does not list are dropped. Errors as schema::CheckImport.
 Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
                                                      WallTime now);
 

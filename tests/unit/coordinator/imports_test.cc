@@ -1,7 +1,6 @@
-// What the coordinator takes as an import, and what it makes of it.
+// The campaign that the coordinator makes of an import, and what it refuses.
 #include "coordinator/core/imports.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,8 +11,6 @@
 
 namespace assay::coordinator {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr int64_t kNowSeconds = 1'750'000'000;
 constexpr WallTime kNow{std::chrono::seconds(kNowSeconds)};
@@ -43,9 +40,9 @@ v1::ImportResultsRequest MakeRequest(int results = 3) {
   return request;
 }
 
-TEST(ImportsTest, AJobABenchmark) {
+TEST(ImportsTest, Import_BecomesACampaignWithOneJobPerBenchmark) {
   v1::ImportResultsRequest request = MakeRequest();
-  // Of what the request does not name, nothing is kept.
+  // Fields that an import does not have are dropped.
   v1::CaseResult& sent = *request.mutable_results(0);
   sent.set_job_id("mine");
   sent.set_epoch(7);
@@ -84,7 +81,7 @@ TEST(ImportsTest, AJobABenchmark) {
   EXPECT_TRUE(first.measurements(0).samples().empty());
 }
 
-TEST(ImportsTest, FaultsAreNamedAndNothingIsMade) {
+TEST(ImportsTest, Faults_AreNamedByTheirField) {
   using Spoil = std::function<void(v1::ImportResultsRequest&)>;
   const auto first = [](v1::ImportResultsRequest& request) { return request.mutable_results(0); };
   const std::vector<std::pair<const char*, Spoil>> faults = {
@@ -93,14 +90,15 @@ TEST(ImportsTest, FaultsAreNamedAndNothingIsMade) {
       {"name", [](auto& r) { r.set_name(std::string(201, 'a')); }},
       {"request_id", [](auto& r) { r.set_request_id("1"); }},
       {"provenance.imported_from", [](auto& r) { r.clear_provenance(); }},
-      {"provenance.node_names", [](auto& r) { r.mutable_provenance()->add_node_names("\x1b[1m"); }},
+      {"provenance.node_names[1]",
+       [](auto& r) { r.mutable_provenance()->add_node_names("\x1b[1m"); }},
       {"environment.gpu_model", [](auto& r) { r.mutable_environment()->set_gpu_model("\xff"); }},
       {"environment", [](auto& r) { r.mutable_environment()->set_gpu_count(-1); }},
       {"results", [](auto& r) { r.clear_results(); }},
       {"results[0].benchmark", [&](auto& r) { first(r)->set_benchmark("'; DROP TABLE"); }},
       {"results[0].benchmark_version", [&](auto& r) { first(r)->clear_benchmark_version(); }},
       {"results[0].parameters", [&](auto& r) { (*first(r)->mutable_parameters())["A B"] = "1"; }},
-      {"results[0].parameters.bytes",
+      {"results[0].parameters[0].value",
        [&](auto& r) { (*first(r)->mutable_parameters())["bytes"] = std::string("\0", 1); }},
       {"results[0].outcome", [&](auto& r) { first(r)->clear_outcome(); }},
       {"results[0].outcome", [&](auto& r) { first(r)->set_outcome(v1::CASE_OUTCOME_UNSUPPORTED); }},
@@ -113,11 +111,11 @@ TEST(ImportsTest, FaultsAreNamedAndNothingIsMade) {
        }},
       {"results[0].verification",
        [&](auto& r) { first(r)->mutable_verification()->set_passed(false); }},
-      {"results[0].measurements.bus_bandwidth",
+      {"results[0].measurements[0].median",
        [&](auto& r) {
          first(r)->mutable_measurements(0)->set_median(std::numeric_limits<double>::infinity());
        }},
-      {"results[0].measurements.bus_bandwidth",
+      {"results[0].measurements[0].p05",
        [&](auto& r) {
          first(r)->mutable_measurements(0)->set_p05(std::numeric_limits<double>::quiet_NaN());
        }},
@@ -139,14 +137,12 @@ TEST(ImportsTest, FaultsAreNamedAndNothingIsMade) {
     ASSERT_FALSE(imported.status().violations().empty()) << field;
     EXPECT_EQ(imported.status().violations()[0].field, field);
   }
-  // Clocks may be apart a little.
+  // Clocks may differ a little.
   v1::ImportResultsRequest soon = MakeRequest();
   soon.mutable_results(0)->mutable_end_time()->set_seconds(kNowSeconds + 299);
   EXPECT_TRUE(ToImportedCampaign(soon, kNow).ok());
   EXPECT_TRUE(ToImportedCampaign(MakeRequest(schema::kMaxImportedResults), kNow).ok());
-  EXPECT_THAT(
-      ToImportedCampaign(MakeRequest(schema::kMaxImportedResults + 1), kNow).status().message(),
-      HasSubstr("10000"));
+  EXPECT_FALSE(ToImportedCampaign(MakeRequest(schema::kMaxImportedResults + 1), kNow).ok());
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Small outputs of nccl-tests and nvbandwidth, written after their formats: the numbers
-// are made up and add up.
+// Small outputs of nccl-tests and nvbandwidth with invented numbers that add up.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +7,7 @@
 
 namespace assay::imports {
 
-// With the first `from` replaced, which must stand there.
+// Replaces the first `from`, which must exist.
 inline std::string Replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -43,23 +42,6 @@ secret-host-1:6899:7001 [0] NCCL INFO comm destroyed
 #
 )";
 
-// broadcast_perf of a version that tells neither itself nor its test; timestamps, roots,
-// and a graph of aggregated launches.
-inline const char* const kOldNcclText =
-    R"(# nThread 1 nGpus 2 minBytes 1024 maxBytes 1024 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 4 validation: 0 graph: 1
-#
-# Using devices
-#  Rank  0 Group  0 Pid    855 on node device  0 [0xa4] NVIDIA A100-SXM4-80GB
-#  Rank  1 Group  0 Pid    855 on node device  1 [0xa9] NVIDIA A100-SXM4-80GB
-#
-#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong            timestamp
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)        %Y-%m-%d %H:%M:%S
-        1024           512  bfloat16    none       1    10.24    0.10    0.10    N/A    10.24    0.10    0.10    N/A  2024-05-01 12:00:00
-# Out of bounds values : 0 OK
-# Avg bus bandwidth    : 0.1
-#
-)";
-
 inline const char* const kNcclJson =
     R"({"version":1,"start_time":"2026-01-31 08:00:00","args":["/home/secret-user/all_gather_perf","-g","4"],)"
     R"("env":["SECRET_TOKEN=abc","HOME=/home/secret-user"],"nccl_version":22809,"config":{)"
@@ -77,76 +59,6 @@ inline const char* const kNcclJson =
     R"("in_place":{"time":8.000000,"alg_bw":0.256000,"bus_bw":0.192000,"nwrong":0.000000}}],)"
     R"("out_of_bounds":{"count":3,"okay":"false"},"average_bus_bandwidith":{"bandwidith":0.129600,)"
     R"("okay":"unchecked"},"errors":[""],"end_time":"2026-01-31 08:00:02"})";
-
-inline const char* const kNvbandwidthText =
-    R"(nvbandwidth Version: v0.8
-Built from Git version: v0.8
-
-CUDA Runtime Version: 12080
-CUDA Driver Version: 12080
-Driver Version: 570.124.06
-
-secret-host-1
-Device 0: NVIDIA H200 (00000000:1b:00)
-Device 1: NVIDIA H200 (00000000:43:00)
-
-Running host_to_device_memcpy_ce.
-memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
-           0         1
- 0     55.30     55.31
-
-SUM host_to_device_memcpy_ce 110.61
-
-Running device_to_device_memcpy_read_ce.
-memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)
-           0         1
- 0       N/A    391.10
- 1    392.20       N/A
-
-SUM device_to_device_memcpy_read_ce 783.30
-
-Running device_to_device_bidirectional_memcpy_write_sm.
-memcpy SM GPU(row) <-> GPU(column) Write1 bandwidth (GB/s)
-           0         1
- 0       N/A    380.00
- 1    381.00       N/A
-
-SUM device_to_device_bidirectional_memcpy_write_sm_write1 761.00
-
-memcpy SM GPU(row) <-> GPU(column) Write2 bandwidth (GB/s)
-           0         1
- 0       N/A    370.00
- 1    371.00       N/A
-
-SUM device_to_device_bidirectional_memcpy_write_sm_write2 741.00
-
-memcpy SM GPU(row) <-> GPU(column) Total bandwidth (GB/s)
-           0         1
- 0       N/A    750.00
- 1    752.00       N/A
-
-SUM device_to_device_bidirectional_memcpy_write_sm_total 1502.00
-
-Running host_device_latency_sm.
-memory latency SM CPU(row) <-> GPU(column) (ns)
-           0         1
- 0    650.00    660.00
-
-SUM host_device_latency_sm 1310.00
-
-Running device_local_copy.
-memcpy local GPU(column) bandwidth (GB/s)
-           0         1
- 0   2000.00   2001.00
-
-SUM device_local_copy 4001.00
-
-Waived: 
-Running all_to_one_write_ce.
-Waived: 
-NOTE: The reported results may not reflect the full capabilities of the platform.
-Performance can vary with software drivers, hardware clocks, and system topology.
-)";
 
 inline const char* const kNvbandwidthJson =
     R"json({
@@ -176,6 +88,20 @@ inline const char* const kNvbandwidthJson =
 				"name" : "device_to_device_bidirectional_memcpy_read_ce",
 				"status" : "Passed",
 				"sum" : 62
+			},
+			{
+				"bandwidth_description" : "memory latency SM CPU(row) <-> GPU(column) (ns)",
+				"bandwidth_matrix" : [ [ "650", "0" ] ],
+				"name" : "host_device_latency_sm",
+				"status" : "Passed",
+				"sum" : 650
+			},
+			{
+				"bandwidth_description" : "memcpy local GPU(column) bandwidth (GB/s)",
+				"bandwidth_matrix" : [ [ "2000", "2001" ] ],
+				"name" : "device_local_copy",
+				"status" : "Passed",
+				"sum" : 4001
 			},
 			{
 				"name" : "all_to_one_read_ce",
