@@ -58,4 +58,15 @@ GpuModel ParseGpuName(std::string_view name) {
   return gpu;
 }
 
+std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>& links) {
+  if (gpus.empty()) return "none";
+  if (gpus.size() == 1) return "single";
+  const auto nvlinks = std::count_if(links.begin(), links.end(), [&](const NvmlLink& link) {
+    return gpus.count(link.gpu_a) != 0 && gpus.count(link.gpu_b) != 0 &&
+           StartsWith(link.kind, "NV");
+  });
+  const size_t pairs = gpus.size() * (gpus.size() - 1) / 2;
+  return static_cast<size_t>(nvlinks) == pairs ? "nvlink" : "pcie";
+}
+
 }  // namespace assay

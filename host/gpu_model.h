@@ -1,8 +1,13 @@
-// A GPU's product, read out of the name that NVML and CUDA give it.
+// The hardware class of a result: GPU model, form factor and topology, from what NVML and CUDA
+// report. Agents apply these rules to results; a runner without an agent applies them itself.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "host/nvml.h"
 
 namespace assay {
 
@@ -15,5 +20,9 @@ struct GpuModel {
 // "NVIDIA H200" -> {"H200", "SXM"}, since the other H200 is called "NVIDIA H200 NVL".
 // The memory's size is not part of the model.
 GpuModel ParseGpuName(std::string_view name);
+
+// How `gpus` of one node reach each other: "none" without GPUs, "single" for one GPU, "nvlink"
+// if NVLink connects every pair, otherwise "pcie". `links` are all links of the node.
+std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>& links);
 
 }  // namespace assay

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "model/parameter.h"
 #include "common/status.h"
+#include "model/parameter.h"
 
 namespace assay {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "common/clock.h"
-#include "kernels/benchmark.h"
 #include "host/platform.h"
+#include "kernels/benchmark.h"
 #include "runner/ceiling_file.h"
 
 namespace assay {

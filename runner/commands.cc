@@ -107,20 +107,23 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
       std::fprintf(stderr, "assay-runner: %s\n", phase.c_str());
     };
   }
-  const auto report = [&] {
+  auto executed = [&] {
     const OwnStdout own;
     return RunHere(options->what, execute);
   }();
-  if (!report.ok()) {
-    std::fprintf(stderr, "assay-runner: %s\n", ErrorText(report.status()).c_str());
+  if (!executed.ok()) {
+    std::fprintf(stderr, "assay-runner: %s\n", ErrorText(executed.status()).c_str());
     return kExitGangLost;
   }
-  std::fputs((options->json ? ReportAsJson(*report) : ReportAsTable(*report)).c_str(), stdout);
+  IdentifyHardware(options->what, &executed->result);
+  const std::string text =
+      options->json ? ResultAsJson(executed->result) : ResultAsTable(executed->result);
+  std::fputs(text.c_str(), stdout);
   // The table says it; JSON may go where nobody reads it at once.
-  if (options->json && report->outcome == Outcome::kUnsupported) {
-    std::fprintf(stderr, "assay-runner: unsupported here: %s\n", report->error.message().c_str());
+  if (options->json && executed->result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
+    std::fprintf(stderr, "assay-runner: unsupported here: %s\n", executed->error.message().c_str());
   }
-  return ExitCodeOf(*report);
+  return ExitCodeOf(*executed);
 }
 
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments) {
@@ -170,9 +173,9 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
     HeartbeatRule rule;
     rule.patience = rule.first_patience = std::numeric_limits<int>::max();
     const PeerWatch watch(context.peers->Heartbeats(), {}, rule);
-    const auto report = ExecuteCase(*options->what.benchmark, context, execute);
-    if (report.ok()) return ExitCodeOf(*report);
-    status = report.status();
+    const auto executed = ExecuteCase(*options->what.benchmark, context, execute);
+    if (executed.ok()) return ExitCodeOf(*executed);
+    status = executed.status();
   }
   std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
   return kExitGangLost;

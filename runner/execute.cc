@@ -26,38 +26,25 @@ const LocalGpu* GpuOf(const RunContext& context) {
   return nullptr;
 }
 
-std::string FormFactor(const std::string& model) {
-  if (model.find("SXM") != std::string::npos) return "SXM";
-  return model.find("PCI") != std::string::npos ? "PCIe" : "";
-}
-
 const GpuSpec* SpecOf(const LocalGpu* gpu) {
   return gpu == nullptr ? nullptr : FindSpec(gpu->name, gpu->memory_bytes);
 }
 
-ReportedEnvironment EnvironmentOf(const BenchmarkInfo& info, const RunContext& context) {
-  ReportedEnvironment environment;
+void FillEnvironment(const BenchmarkInfo& info, const RunContext& context,
+                     v1::Environment* environment) {
+  v1::SoftwareVersions* const software = environment->mutable_software();
   if (info.resource != Resource::kGpu) {
-    environment.cpu_model = Cpu().model;
-    environment.topology = info.resource == Resource::kNetwork ? "network" : "none";
-    if (info.uses_blas) environment.software.blas = BlasVersion();
-    return environment;
+    environment->set_cpu_model(Cpu().model);
+    if (info.uses_blas && BlasVersion()) software->set_blas(*BlasVersion());
+    return;
   }
-  environment.software = Software();
-  environment.gpu_count = context.world_size;
+  Fill(Software(), software);
+  environment->set_gpu_count(context.world_size);
   const LocalGpu* const gpu = GpuOf(context);
-  if (gpu == nullptr) return environment;
-  const GpuSpec* const spec = SpecOf(gpu);
-  environment.gpu_model = spec != nullptr ? spec->name : gpu->name;
-  environment.gpu_form_factor = FormFactor(environment.gpu_model + gpu->name);
-  environment.power_limit_watts = gpu->power_limit_watts;
-  environment.ecc_enabled = gpu->ecc_enabled;
-  if (context.world_size == 1) {
-    environment.topology = "single";
-  } else {
-    environment.topology = gpu->nvlinks_active.value_or(0) > 0 ? "nvlink" : "pcie";
-  }
-  return environment;
+  if (gpu == nullptr) return;
+  environment->set_gpu_model(gpu->name);
+  if (gpu->power_limit_watts) environment->set_power_limit_watts(*gpu->power_limit_watts);
+  if (gpu->ecc_enabled) environment->set_ecc_enabled(*gpu->ecc_enabled);
 }
 
 Status VerificationFailed(const Verdict& verdict, const char* when) {
@@ -67,29 +54,29 @@ Status VerificationFailed(const Verdict& verdict, const char* when) {
                     ", reference: " + verdict.reference);
 }
 
-// One execution: fills `report_` as it goes.
+// One execution: fills `executed_` as it goes.
 class Execution {
  public:
   Execution(const Benchmark& benchmark, const RunContext& context, const ExecuteOptions& options)
       : benchmark_(benchmark), context_(context), options_(options) {}
 
-  CaseReport TakeReport() { return std::move(report_); }
+  ExecutedCase TakeCase() { return std::move(executed_); }
 
   Status Run() {
-    report_.benchmark = benchmark_.Info().name;
-    report_.version = benchmark_.Info().version;
-    report_.parameters = context_.parameters;
-    report_.environment = EnvironmentOf(benchmark_.Info(), context_);
-    report_.start_time = context_.clock->WallNow();
+    result_.set_benchmark(benchmark_.Info().name);
+    result_.set_benchmark_version(benchmark_.Info().version);
+    result_.mutable_parameters()->insert(context_.parameters.begin(), context_.parameters.end());
+    FillEnvironment(benchmark_.Info(), context_, result_.mutable_environment());
+    Fill(context_.clock->WallNow(), result_.mutable_start_time());
+    result_.set_outcome(v1::CASE_OUTCOME_OK);
     Status status = Steps();
-    report_.end_time = context_.clock->WallNow();
-    report_.error = status;
-    report_.outcome = status.ok()             ? Outcome::kOk
-                      : IsUnsupported(status) ? Outcome::kUnsupported
-                                              : Outcome::kFailed;
-    if (!status.ok()) report_.metrics.clear();
-    if (report_.outcome == Outcome::kFailed && context_.peers != nullptr) {
-      report_.library_log = LibraryLog();
+    Fill(context_.clock->WallNow(), result_.mutable_end_time());
+    if (!status.ok()) SetError(status, &executed_);
+    if (result_.outcome() == v1::CASE_OUTCOME_FAILED && context_.peers != nullptr) {
+      const std::string log = LibraryLog();
+      if (!log.empty()) {
+        result_.mutable_failure()->mutable_evidence()->append("\nNCCL's log, rank 0:\n" + log);
+      }
     }
     return status;
   }
@@ -115,23 +102,26 @@ class Execution {
     const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
     const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
     const RankPlace place = PlaceOf(context_, gpu != nullptr ? gpu->uuid : "");
-    ASSAY_ASSIGN_OR_RETURN(report_.gang, DiagnoseRanks(*case_, context_, place, median_seconds_));
-    if (report_.gang.choice && report_.gang.choice->wire_bytes > 0) AddWireMetrics();
+    ASSAY_ASSIGN_OR_RETURN(const GangReport gang,
+                           DiagnoseRanks(*case_, context_, place, median_seconds_));
+    Fill(gang, &result_);
+    if (gang.choice && gang.choice->wire_bytes > 0) AddWireMetrics(gang.choice->wire_bytes);
     return Status::Ok();
   }
 
-  // A wire bandwidth is the primary metric, a bandwidth of the link, in another unit.
-  void AddWireMetrics() {
-    if (report_.metrics.empty() || work_.link_bytes <= 0) return;
+  // A wire bandwidth is the primary metric, a bandwidth of the link, in another unit. It is
+  // inserted where the benchmark declares it.
+  void AddWireMetrics(double wire_bytes) {
+    if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
+    const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
     const auto& declared = benchmark_.Info().metrics;
-    for (auto metric = declared.begin(); metric != declared.end(); ++metric) {
-      if (metric->quantity != Quantity::kWireBytes) continue;
-      const double factor = report_.gang.choice->wire_bytes / work_.link_bytes;
-      report_.metrics.insert(
-          report_.metrics.begin() +
-              std::min<std::ptrdiff_t>(metric - declared.begin(),
-                                       static_cast<std::ptrdiff_t>(report_.metrics.size())),
-          {*metric, Scaled(report_.metrics.front().summary, factor), {}});
+    for (size_t i = 0; i < declared.size(); ++i) {
+      if (declared[i].quantity != Quantity::kWireBytes) continue;
+      v1::Measurement* const added = result_.add_measurements();
+      Fill(declared[i], on_wire, added);
+      *added->mutable_method() = result_.measurements(0).method();
+      auto& all = *result_.mutable_measurements();
+      for (int at = all.size() - 1; at > static_cast<int>(i); --at) all.SwapElements(at, at - 1);
     }
   }
 
@@ -142,17 +132,17 @@ class Execution {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
                                      *context_.clock};
       Phase("profile");
-      KernelNames kernels = KernelNamesOf(profiled);
-      report_.kernels = std::move(kernels.names);
-      report_.kernels_reason = std::move(kernels.reason);
-      report_.aftermath = ContextAfter("recording the names of kernels", profiled);
-      if (options_.counters && report_.aftermath.ok()) {
-        report_.counters = ReadCounters(SourcesFor(profiled), work_);
-        report_.aftermath = ContextAfter("reading hardware counters", profiled);
+      const KernelNames kernels = KernelNamesOf(profiled);
+      result_.mutable_kernels()->Add(kernels.names.begin(), kernels.names.end());
+      result_.set_kernels_reason(kernels.reason);
+      executed_.context_lost = ContextAfter("recording the names of kernels", profiled);
+      if (options_.counters && executed_.context_lost.ok()) {
+        Fill(ReadCounters(SourcesFor(profiled), work_), result_.mutable_counters());
+        executed_.context_lost = ContextAfter("reading hardware counters", profiled);
       }
       return;
     }
-    if (options_.counters) report_.counters = ReadCounters({}, work_);
+    if (options_.counters) Fill(ReadCounters({}, work_), result_.mutable_counters());
   }
 
   void Phase(const char* phase) {
@@ -199,7 +189,7 @@ class Execution {
     const auto mine = (case_.get()->*verify)();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine.status()));
     ASSAY_ASSIGN_OR_RETURN(const Verdict verdict, MergeVerdicts(context_.peers, *mine));
-    report_.verification = verdict;
+    Fill(verdict, result_.mutable_verification());
     return verdict.passed ? Status::Ok() : VerificationFailed(verdict, when);
   }
 
@@ -216,19 +206,21 @@ class Execution {
       Phase("measure");
       if (context_.rank == 0) sampler->Start();
     };
+    WindowConditions conditions;
     hooks.window_ends = [&] {
-      report_.conditions = sampler->Stop();
+      conditions = sampler->Stop();
       sampler = new_sampler();  // The window may begin again.
     };
-    ASSAY_ASSIGN_OR_RETURN(report_.times, MeasureOnAllRanks(*case_, rule, context_, hooks));
+    ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
+                           MeasureOnAllRanks(*case_, rule, context_, hooks));
+    Fill(conditions, result_.mutable_conditions());
     // A host that others use never settles; its load has a flag of its own.
-    if ((on_gpu && !report_.times.settled) || report_.times.short_samples) {
-      report_.conditions.flags.push_back("unsettled");
-    }
+    if ((on_gpu && !times.settled) || times.short_samples)
+      result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, ceilings.status()));
     ceilings_ = *ceilings;
-    if (context_.rank == 0) Summarise();
+    if (context_.rank == 0) Summarise(times);
     return Status::Ok();
   }
 
@@ -249,22 +241,27 @@ class Execution {
     return values;
   }
 
-  void Summarise() {
-    report_.timing = case_->HowTimed();
-    const std::vector<double> seconds = std::move(report_.times.seconds);
-    report_.times.seconds.clear();
+  void Summarise(const MeasuredTimes& times) {
+    const Timing timing = case_->HowTimed();
+    fill_ = timing.fill;
+    cache_ = timing.cache;
     const auto& metrics = benchmark_.Info().metrics;
     for (size_t i = 0; i < metrics.size(); ++i) {
-      std::vector<double> values = metrics[i].quantity == Quantity::kObserved
-                                       ? ObservedInWindow(metrics[i].name, seconds.size())
-                                       : ValuesOf(i, seconds);
+      const std::vector<double> values =
+          metrics[i].quantity == Quantity::kObserved
+              ? ObservedInWindow(metrics[i].name, times.seconds.size())
+              : ValuesOf(i, times.seconds);
       if (metrics[i].quantity == Quantity::kWireBytes) continue;  // Known later, if at all.
       if (values.empty()) continue;  // Nothing was observed: absent, not zero.
-      ReportedMetric reported = {metrics[i], Summarize(values), {}};
-      if (i == 0) reported.samples = std::move(values);
-      report_.metrics.push_back(std::move(reported));
+      const Summary summary = Summarize(values);
+      v1::Measurement* const measurement = result_.add_measurements();
+      Fill(metrics[i], summary, measurement);
+      Fill(timing, times, measurement->mutable_method());
+      if (i != 0) continue;
+      primary_ = summary;
+      measurement->mutable_samples()->Add(values.begin(), values.end());
     }
-    median_seconds_ = Summarize(seconds).median;
+    median_seconds_ = Summarize(times.seconds).median;
   }
 
   // The last step: it ends the case, whose memory the probes of ceilings may need.
@@ -272,46 +269,45 @@ class Execution {
     const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
     const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
     case_.reset();
-    if (report_.timing.fill != "random") {
+    if (fill_ != "random") {
       LeaveOutCeilings();
     } else if (gpu != nullptr && context_.world_size == 1) {
       UseMeasuredCeilings(*gpu);
     }
     Evidence evidence;
     evidence.spec = SpecOf(gpu);
-    evidence.sm_clock_mhz = report_.conditions.sm_clock_mhz;
+    if (result_.conditions().has_sm_clock_mhz()) {
+      evidence.sm_clock_mhz = result_.conditions().sm_clock_mhz();
+    }
     evidence.ceilings = ceilings_;
     if (!on_gpu) evidence.in_cache = StaysInCache();
-    report_.prediction = Predict(work_, evidence, median_seconds_);
-    // Nothing outruns a ceiling: it was probed while others used the machine, or what it
+    Prediction prediction = Predict(work_, evidence, median_seconds_);
+    // Nothing is faster than a ceiling: it was probed while others used the machine, or what it
     // bounds came from a cache.
     constexpr double kAbove = 1.1;
-    if (report_.prediction.efficiency_measured.value_or(0) > kAbove) {
-      report_.conditions.flags.push_back("above_ceiling");
-    }
-    UseLinkModel();
+    if (prediction.efficiency_measured.value_or(0) > kAbove)
+      result_.mutable_conditions()->add_flags("above_ceiling");
+    UseLinkModel(&prediction);
+    Fill(prediction, result_.mutable_prediction());
   }
 
-  // What the machine's earlier times predict; then this time is one of them.
-  void UseLinkModel() {
+  // Predicts from this machine's earlier times, then adds this one to them.
+  void UseLinkModel(Prediction* prediction) {
     const double bytes = LinkBytes(work_);
     if (bytes <= 0) return;
     const std::string series = LinkSeries(benchmark_.Info(), context_.parameters);
     LinkModelStore& store = ProcessLinkModels();
     if (const auto model = store.Fit(machine_, series, bytes); model && model->Covers(bytes)) {
-      report_.prediction.link_model = model;
-      report_.prediction.link_model_seconds = model->Seconds(bytes);
-      if (model->LeavesUnexplained(bytes, median_seconds_)) {
-        report_.conditions.flags.push_back("below_model");
-      }
+      prediction->link_model = model;
+      prediction->link_model_seconds = model->Seconds(bytes);
+      if (model->LeavesUnexplained(bytes, median_seconds_))
+        result_.mutable_conditions()->add_flags("below_model");
     }
     store.Add(machine_, series, {bytes, median_seconds_});
   }
 
   // As benchmarks on CPUs say "hot"; they may also be told to rotate past the caches.
-  bool StaysInCache() const {
-    return report_.timing.cache == "hot" && StaysInCpuCaches(work_.bytes);
-  }
+  bool StaysInCache() const { return cache_ == "hot" && StaysInCpuCaches(work_.bytes); }
 
   // All are of random data, and zeros run faster: they draw less power.
   void LeaveOutCeilings() {
@@ -322,7 +318,7 @@ class Execution {
 
   // Those that the case measured itself come first. A broken context measures none.
   void UseMeasuredCeilings(const LocalGpu& gpu) {
-    if (!report_.aftermath.ok()) return;
+    if (!executed_.context_lost.ok()) return;
     if (ceilings_.flops || ceilings_.bytes || ceilings_.link_bytes) return;
     if (CeilingStore* const store = ProcessCeilings()) ceilings_ = store->For(gpu, work_);
   }
@@ -333,24 +329,16 @@ class Execution {
   Work work_;
   std::unique_ptr<Case> case_;
   Ceilings ceilings_;
+  Summary primary_;  // Of the primary metric.
   double median_seconds_ = 0;
-  std::string machine_;  // Of all ranks: LinkMachine.
-  CaseReport report_;
+  std::string fill_;  // As Timing::fill and cache.
+  std::string cache_;
+  std::string machine_;  // All ranks' hardware and software: LinkMachine.
+  ExecutedCase executed_;
+  v1::CaseResult& result_ = executed_.result;
 };
 
 }  // namespace
-
-std::string_view OutcomeName(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kOk:
-      return "ok";
-    case Outcome::kFailed:
-      return "failed";
-    case Outcome::kUnsupported:
-      break;
-  }
-  return "unsupported";
-}
 
 MeasureRule RuleFor(Resource resource) {
   MeasureRule rule;
@@ -366,12 +354,12 @@ MeasureRule RuleFor(Resource resource) {
   return rule;
 }
 
-Result<CaseReport> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
-                               const ExecuteOptions& options) {
+Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
+                                 const ExecuteOptions& options) {
   Execution execution(benchmark, context, options);
   const Status status = execution.Run();
   if (status.reason() == "PEER_LOST" || status.reason() == "PEER_TIMEOUT") return status;
-  return execution.TakeReport();
+  return execution.TakeCase();
 }
 
 }  // namespace assay

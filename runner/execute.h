@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "runner/case_report.h"
+#include "runner/case_result.h"
 
 namespace assay {
 
@@ -22,9 +22,9 @@ struct ExecuteOptions {
 MeasureRule RuleFor(Resource resource);
 
 // Runs the case on this rank: all ranks of a gang call it at about the same time.
-// What goes wrong is in the report, which is complete at rank 0 only. An error
-// instead of a report means that the gang is over (PEER_LOST, PEER_TIMEOUT).
-Result<CaseReport> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
-                               const ExecuteOptions& options);
+// What goes wrong is in the result, which is complete at rank 0 only. An error
+// instead of a result means that the gang is over (PEER_LOST, PEER_TIMEOUT).
+Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
+                                 const ExecuteOptions& options);
 
 }  // namespace assay

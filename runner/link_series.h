@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kernels/benchmark.h"
 #include "host/platform.h"
+#include "kernels/benchmark.h"
 
 namespace assay {
 

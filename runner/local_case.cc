@@ -1,9 +1,12 @@
 #include "runner/local_case.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "host/gpu_model.h"
+#include "host/nvml.h"
 #include "host/platform.h"
 #include "runner/exit_codes.h"
 #include "runner/local_gang.h"
@@ -19,17 +22,6 @@ std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
   const int gpus = Gpu() == nullptr ? 0 : static_cast<int>(Gpu()->Gpus().size());
   if (gpus >= world_size) return "";
   return "needs " + std::to_string(world_size) + " GPUs; this node has " + std::to_string(gpus);
-}
-
-// Of a case that this machine cannot begin.
-CaseReport ReportWithout(const LocalCase& one, Outcome outcome, Status error) {
-  CaseReport report;
-  report.outcome = outcome;
-  report.error = std::move(error);
-  report.benchmark = one.benchmark->Info().name;
-  report.version = one.benchmark->Info().version;
-  report.parameters = one.parameters;
-  return report;
 }
 
 }  // namespace
@@ -62,7 +54,7 @@ Status CheckCounters(const LocalCase& one) {
                          ", and hardware counters are read of benchmarks on one GPU; leave it out");
 }
 
-Result<CaseReport> RunHere(const LocalCase& one, const ExecuteOptions& execute) {
+Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute) {
   const Benchmark& benchmark = *one.benchmark;
   const int world_size = WorldSizeOf(one);
   RunContext context;
@@ -76,11 +68,11 @@ Result<CaseReport> RunHere(const LocalCase& one, const ExecuteOptions& execute) 
   }
   if (benchmark.Info().resource == Resource::kGpu) {
     const Status usable = CheckGpusUsable(Gpu());
-    if (!usable.ok()) return ReportWithout(one, Outcome::kFailed, usable);
+    if (!usable.ok()) return CaseNotBegun(benchmark.Info(), one.parameters, usable);
   }
   const std::string reason = NoPlaceFor(benchmark, world_size);
   if (!reason.empty()) {
-    return ReportWithout(one, Outcome::kUnsupported, Unsupported(reason));
+    return CaseNotBegun(benchmark.Info(), one.parameters, Unsupported(reason));
   }
   std::unique_ptr<LocalGang> gang;
   if (world_size > 1) {
@@ -91,17 +83,38 @@ Result<CaseReport> RunHere(const LocalCase& one, const ExecuteOptions& execute) 
   return ExecuteCase(benchmark, context, execute);
 }
 
-int ExitCodeOf(const CaseReport& report) {
-  switch (report.outcome) {
-    case Outcome::kOk:
-      return kExitDone;
-    case Outcome::kFailed:
-      // Parameters that contradict each other are the user's, as unknown ones are.
-      return report.error.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
-    case Outcome::kUnsupported:
-      break;
+void IdentifyHardware(const LocalCase& one, v1::CaseResult* result) {
+  v1::Environment* const environment = result->mutable_environment();
+  const GpuModel gpu = ParseGpuName(environment->gpu_model());
+  environment->set_gpu_model(gpu.model);
+  environment->set_gpu_form_factor(gpu.form_factor);
+  const Resource resource = one.benchmark->Info().resource;
+  if (resource == Resource::kNetwork) return environment->set_topology("network");
+  if (resource == Resource::kCpu) return environment->set_topology(TopologyClass({}, {}));
+  const int ranks = WorldSizeOf(one);
+  if (ranks == 1) return environment->set_topology(TopologyClass({one.gpu.value_or(0)}, {}));
+  const auto nvml = Nvml::Open(nullptr);
+  if (!nvml.ok() || Gpu() == nullptr) return;
+  std::set<int> gpus;  // By NVML's numbers.
+  for (const LocalGpu& local : Gpu()->Gpus()) {
+    const auto index = local.ordinal < ranks ? (*nvml)->FindByUuid(local.uuid) : std::nullopt;
+    if (index) gpus.insert(*index);
   }
-  return kExitUnsupported;
+  if (static_cast<int>(gpus.size()) == ranks) {
+    environment->set_topology(TopologyClass(gpus, (*nvml)->Links()));
+  }
+}
+
+int ExitCodeOf(const ExecutedCase& executed) {
+  switch (executed.result.outcome()) {
+    case v1::CASE_OUTCOME_OK:
+      return kExitDone;
+    case v1::CASE_OUTCOME_UNSUPPORTED:
+      return kExitUnsupported;
+    default:
+      // Contradicting parameters are an error of the command line, as unknown ones are.
+      return executed.error.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
+  }
 }
 
 }  // namespace assay

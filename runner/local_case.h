@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "kernels/benchmark.h"
-#include "runner/case_report.h"
+#include "runner/case_result.h"
 #include "runner/execute.h"
 
 namespace assay {
@@ -26,9 +26,13 @@ Status CheckGpu(const LocalCase& one);
 Status CheckCounters(const LocalCase& one);
 
 // Runs the case, with as many ranks as it asks for. The error is that of its gang, which is over.
-Result<CaseReport> RunHere(const LocalCase& one, const ExecuteOptions& execute);
+Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
+
+// Sets GPU model, form factor and topology in the result of RunHere, which has the GPU's name as
+// CUDA gives it, by the rules that agents apply. NVML, if there is one, tells the links.
+void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
 // What a runner ends with that has run this case.
-int ExitCodeOf(const CaseReport& report);
+int ExitCodeOf(const ExecutedCase& executed);
 
 }  // namespace assay

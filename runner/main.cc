@@ -18,9 +18,7 @@
 #include "runner/node_fault.h"
 #include "runner/output.h"
 #include "runner/selftest.h"
-#if ASSAY_HAVE_PROTOBUF
 #include "runner/serve.h"
-#endif
 
 namespace assay {
 namespace {
@@ -68,7 +66,6 @@ int List(const std::vector<std::string>& arguments) {
   return kExitDone;
 }
 
-#if ASSAY_HAVE_PROTOBUF
 constexpr int kEventsFd = 3;
 
 bool EventsAreOpen() { return fcntl(kEventsFd, F_GETFD) != -1; }
@@ -81,10 +78,6 @@ int ServeJob() {
   if (!EventsAreOpen()) return Usage("serve: fd 3 is not open; an agent starts this command");
   return Serve(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
-#else
-int DescribeOrList() { return List({}); }
-int ServeJob() { return Usage("serve: this build has no services"); }
-#endif
 
 // Whether stdout took all. A full disk must not look like a result that was kept; a reader
 // that has left, as `head` does, has what it wanted.

@@ -1,18 +1,20 @@
-// Reports and declarations as text for people and programs.
+// Results and declarations as text for people and programs.
 #pragma once
 
 #include <string>
 
+#include "assay/v1/result.pb.h"
 #include "kernels/registry.h"
-#include "runner/case_report.h"
 
 namespace assay {
 
+std::string OutcomeText(v1::CaseOutcome outcome);  // "ok", "failed", "unsupported"
+
 // Aligned lines: outcome, metrics with their spread, prediction, conditions.
-std::string ReportAsTable(const CaseReport& report);
+std::string ResultAsTable(const v1::CaseResult& result);
 
 // One JSON object on one line; fields as in CaseResult, samples included.
-std::string ReportAsJson(const CaseReport& report);
+std::string ResultAsJson(const v1::CaseResult& result);
 
 // One line a benchmark, with why it cannot run here.
 std::string ListBenchmarks(const Registry& registry);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/benchmark.h"
 #include "host/platform.h"
+#include "kernels/benchmark.h"
 
 namespace assay {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/status.h"
-#include "kernels/benchmark.h"
 #include "gang/peers.h"
+#include "kernels/benchmark.h"
 
 namespace assay {
 

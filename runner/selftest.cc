@@ -21,6 +21,7 @@
 #include "runner/line_streams.h"
 #include "runner/local_case.h"
 #include "runner/node_fault.h"
+#include "runner/output.h"
 #include "runner/selftest_selection.h"
 #include "runner/stop_signal.h"
 
@@ -136,7 +137,8 @@ class SelftestRun {
     for (const int gpu : gpus_) {
       auto child = StartOn(gpu, tests);
       if (!child.ok()) {
-        for (const Selftest* test : tests) Tell(*test, Outcome::kFailed, gpu, child.status());
+        for (const Selftest* test : tests)
+          Tell(*test, v1::CASE_OUTCOME_FAILED, gpu, child.status());
         continue;
       }
       lines.Add(std::move(child->output));
@@ -242,17 +244,18 @@ class SelftestRun {
     const Status ended = Internal(
         "the process of this GPU " + (exit ? exit->ToString() : "does not end"), "RUNNER_CRASHED");
     for (; !place->Done(); place->Advance()) {
-      Tell(place->Test(), Outcome::kFailed, *place->gpu, ended);
+      Tell(place->Test(), v1::CASE_OUTCOME_FAILED, *place->gpu, ended);
     }
   }
 
   // What a line says of the test; absent if it is not the test's.
-  static std::optional<Outcome> OutcomeIn(std::string_view line, const Selftest& test) {
+  static std::optional<v1::CaseOutcome> OutcomeIn(std::string_view line, const Selftest& test) {
     const std::string head = test.Head();
     if (line.substr(0, head.size()) != head) return std::nullopt;
     line.remove_prefix(head.size());
-    for (const Outcome outcome : {Outcome::kOk, Outcome::kFailed, Outcome::kUnsupported}) {
-      const std::string_view name = OutcomeName(outcome);
+    for (const v1::CaseOutcome outcome :
+         {v1::CASE_OUTCOME_OK, v1::CASE_OUTCOME_FAILED, v1::CASE_OUTCOME_UNSUPPORTED}) {
+      const std::string name = OutcomeText(outcome);
       if (line.substr(0, name.size()) == name) return outcome;
     }
     return std::nullopt;
@@ -266,7 +269,7 @@ class SelftestRun {
     Place place;
     for (place.tests = std::move(tests); !place.Done() && stopped_by_ == 0; place.Advance()) {
       const Selftest& test = place.Test();
-      const auto report = RunUnlessStopped<Result<CaseReport>>(
+      const auto report = RunUnlessStopped<Result<ExecutedCase>>(
           [what = test.what] {
             ExecuteOptions execute;
             execute.measure = false;
@@ -284,8 +287,8 @@ class SelftestRun {
       }
       const Status error = report->ok() ? (*report)->error : report->status();
       if (report->ok() && ExitCodeOf(**report) == kExitUsage) ++contradictions_;
-      Tell(test, report->ok() ? (*report)->outcome : Outcome::kFailed, test.what.gpu.value_or(0),
-           error);
+      Tell(test, report->ok() ? (*report)->result.outcome() : v1::CASE_OUTCOME_FAILED,
+           test.what.gpu.value_or(0), error);
     }
     TellUnanswered(place);
   }
@@ -305,9 +308,9 @@ class SelftestRun {
     if (place.gpu) unanswered_gpus_.insert(*place.gpu);
   }
 
-  void Tell(const Selftest& test, Outcome outcome, int gpu, const Status& error) {
+  void Tell(const Selftest& test, v1::CaseOutcome outcome, int gpu, const Status& error) {
     Count(test, outcome, gpu);
-    Print(test.Head() + std::string(OutcomeName(outcome)) + Where(test, gpu) +
+    Print(test.Head() + OutcomeText(outcome) + Where(test, gpu) +
           (error.ok() ? "" : ": " + error.message()));
   }
 
@@ -320,18 +323,20 @@ class SelftestRun {
     return all_here ? " on " + GpusText(on) : "";
   }
 
-  void Count(const Selftest& test, Outcome outcome, int gpu) {
+  void Count(const Selftest& test, v1::CaseOutcome outcome, int gpu) {
     switch (outcome) {
-      case Outcome::kOk:
+      case v1::CASE_OUTCOME_OK:
         ++ok_;
         break;
-      case Outcome::kFailed:
+      case v1::CASE_OUTCOME_FAILED:
         ++failed_;
         if (test.OnOneGpu() && !test.Contradicts()) ++failed_on_[gpu];
         break;
-      case Outcome::kUnsupported:
+      case v1::CASE_OUTCOME_UNSUPPORTED:
         ++unsupported_;
         lacks_named_ = lacks_named_ || (selection_.named && !test.variant);
+        break;
+      default:
         break;
     }
   }

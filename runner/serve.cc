@@ -16,7 +16,8 @@
 #include "gang/peers.h"
 #include "gang/socket.h"
 #include "host/platform.h"
-#include "runner/convert.h"
+#include "runner/case_result.h"
+#include "runner/describe.h"
 #include "runner/execute.h"
 #include "runner/exit_codes.h"
 #include "runner/frame_io.h"
@@ -275,12 +276,12 @@ class Session {
 
   // An error ends the job: the gang is over, or the GPU is not to be used.
   Status RunCase(const v1::BenchmarkCase& one) {
-    ASSAY_ASSIGN_OR_RETURN(const CaseReport report, Execute(one));
-    Status fault = FaultOf(report);
+    ASSAY_ASSIGN_OR_RETURN(ExecutedCase executed, Execute(one));
+    Status fault = FaultOf(executed);
     if (EndsWithoutResult(fault)) return fault;
     if (start_.rank() == 0) {
       v1::RunnerEvent event;
-      *event.mutable_case_result() = ToMessage(report);
+      event.mutable_case_result()->Swap(&executed.result);
       event.mutable_case_result()->set_case_index(one.case_index());
       AddGpus(gpus_, event.mutable_case_result());
       Send(event);
@@ -292,12 +293,12 @@ class Session {
   // What profiling did to this process once the case was done; only a single rank profiles.
   // Else of any rank: a case has failed on all of them or on none, and rank 0 must not send
   // the result of one that another rank's GPU spoiled.
-  Status FaultOf(const CaseReport& report) const {
-    if (!report.aftermath.ok()) return report.aftermath;
+  Status FaultOf(const ExecutedCase& executed) const {
+    if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
-    if (!on_gpu || report.outcome != Outcome::kFailed) return Status::Ok();
+    if (!on_gpu || executed.result.outcome() != v1::CASE_OUTCOME_FAILED) return Status::Ok();
     const GpuTrouble trouble = Gpu()->TroubleOf(RunContext().gpu);
-    return FaultInGang(peers_.get(), NodeFault(report.error, trouble, start_.rank()));
+    return FaultInGang(peers_.get(), NodeFault(executed.error, trouble, start_.rank()));
   }
 
   static bool IsLostPeer(const std::string& reason) {
@@ -350,18 +351,11 @@ class Session {
     _exit(kExitGangLost);
   }
 
-  Result<CaseReport> Execute(const v1::BenchmarkCase& one) {
+  Result<ExecutedCase> Execute(const v1::BenchmarkCase& one) {
     const ParameterMap given(one.parameters().begin(), one.parameters().end());
     auto canonical = CanonicalParameters(benchmark_->Info().parameters, given);
-    if (!canonical.ok()) {  // On every rank alike: all have the same cases.
-      CaseReport report;
-      report.error = canonical.status();
-      report.benchmark = benchmark_->Info().name;
-      report.version = benchmark_->Info().version;
-      report.parameters = given;
-      report.start_time = report.end_time = Clock::Real().WallNow();
-      return report;
-    }
+    // On every rank alike: all have the same cases.
+    if (!canonical.ok()) return CaseNotBegun(benchmark_->Info(), given, canonical.status());
     RunContext context;
     context.parameters = std::move(canonical).value();
     context.seed = start_.seed();

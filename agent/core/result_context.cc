@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
+
+#include "host/gpu_model.h"
 
 namespace assay::agent {
 namespace {
@@ -32,6 +35,13 @@ void CompleteGpus(const std::vector<v1::GpuInventory>& gpus, v1::Environment* en
       environment->set_power_limit_watts(gpu.power_limit_watts());
     }
   }
+}
+
+// The runner reports the GPU's name as CUDA gives it.
+void NameGpu(v1::Environment* environment) {
+  const GpuModel gpu = ParseGpuName(environment->gpu_model());
+  environment->set_gpu_model(gpu.model);
+  environment->set_gpu_form_factor(gpu.form_factor);
 }
 
 // The runner told every rank's GPU; this node's own are known better here. Else they are
@@ -70,15 +80,11 @@ void CompleteModels(const ResultContext& context, v1::CaseResult* result) {
 
 std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job) {
   if (job.resource() == v1::RESOURCE_KIND_NETWORK || NodeCount(job) > 1) return "network";
-  const std::set<int> gpus = GpusOf(job);
-  if (gpus.empty()) return "none";
-  if (gpus.size() == 1) return "single";
-  size_t nvlinks = 0;
+  std::vector<NvmlLink> links;
   for (const v1::GpuLink& link : inventory.gpu_links()) {
-    const bool ours = gpus.count(link.gpu_a()) != 0 && gpus.count(link.gpu_b()) != 0;
-    if (ours && link.kind().rfind("NV", 0) == 0) ++nvlinks;
+    links.push_back({link.gpu_a(), link.gpu_b(), link.kind(), ""});
   }
-  return nvlinks == gpus.size() * (gpus.size() - 1) / 2 ? "nvlink" : "pcie";
+  return assay::TopologyClass(GpusOf(job), links);
 }
 
 void CompleteResult(const ResultContext& context, v1::CaseResult* result) {
@@ -99,7 +105,11 @@ void CompleteResult(const ResultContext& context, v1::CaseResult* result) {
   if (on_gpus && inventory.has_driver_version()) {
     environment->set_driver_version(inventory.driver_version());
   }
-  if (!context.gpus.empty()) CompleteGpus(context.gpus, environment);
+  if (context.gpus.empty()) {
+    NameGpu(environment);
+  } else {
+    CompleteGpus(context.gpus, environment);
+  }
   environment->clear_nccl();
   environment->mutable_nccl()->insert(context.nccl.begin(), context.nccl.end());
 

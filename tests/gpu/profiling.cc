@@ -17,34 +17,34 @@ void Expect(bool holds, const std::string& what) {
   std::printf("%-4s %s\n", holds ? "ok" : "FAIL", what.c_str());
 }
 
-CaseReport Run(const std::string& name, const ParameterMap& given, bool counters) {
-  CaseReport report;
+ExecutedCase Run(const std::string& name, const ParameterMap& given, bool counters) {
+  ExecutedCase failed;
   const auto benchmark = BuiltinBenchmarks().Find(name);
   if (!benchmark.ok()) {
-    report.error = benchmark.status();
-    return report;
+    failed.error = benchmark.status();
+    return failed;
   }
   auto parameters = CanonicalParameters((*benchmark)->Info().parameters, given);
   if (!parameters.ok()) {
-    report.error = parameters.status();
-    return report;
+    failed.error = parameters.status();
+    return failed;
   }
   RunContext context;
   context.parameters = *parameters;
   ExecuteOptions options;
   options.counters = counters;
-  Result<CaseReport> ran = ExecuteCase(**benchmark, context, options);
+  Result<ExecutedCase> ran = ExecuteCase(**benchmark, context, options);
   if (ran.ok()) return std::move(ran).value();
-  report.error = ran.status();
-  return report;
+  failed.error = ran.status();
+  return failed;
 }
 
 // The median of "time", in seconds; NaN if the case failed.
-double TimeOf(const CaseReport& report) {
-  for (const ReportedMetric& metric : report.metrics) {
-    if (metric.metric.name == "time") return metric.summary.median;
+double TimeOf(const ExecutedCase& executed) {
+  for (const v1::Measurement& measurement : executed.result.measurements()) {
+    if (measurement.metric() == "time") return measurement.median();
   }
-  Expect(false, report.benchmark + ": " + report.error.ToString());
+  Expect(false, executed.result.benchmark() + ": " + executed.error.ToString());
   return std::nan("");
 }
 
@@ -54,40 +54,40 @@ std::string Text(double value) {
   return text;
 }
 
-// A copy of 1 GiB (its array of 512 MiB read, and written) moves what it declares.
+// A copy of 1 GiB (its array of 512 MiB is read and written) moves what it declares.
 void TestCopy() {
-  const CaseReport copy = Run("memory_bandwidth", {{"op", "copy"}, {"bytes", "536870912"}}, true);
-  Expect(!copy.kernels.empty(), "copy: names of kernels");
-  if (!copy.counters) return Expect(false, "copy: counters; " + copy.error.ToString());
-  std::printf("     source %s, %s\n", copy.counters->source.c_str(), copy.counters->reason.c_str());
-  if (copy.counters->source == "cupti") {
-    const double moved =
-        copy.counters->dram_read_bytes.value_or(0) + copy.counters->dram_write_bytes.value_or(0);
-    const double declared = copy.prediction.bytes.value_or(0);
+  const ExecutedCase copy = Run("memory_bandwidth", {{"op", "copy"}, {"bytes", "536870912"}}, true);
+  const v1::Counters& counters = copy.result.counters();
+  Expect(copy.result.kernels_size() > 0, "copy: names of kernels");
+  if (!copy.result.has_counters()) return Expect(false, "copy: counters; " + copy.error.ToString());
+  std::printf("     source %s, %s\n", counters.source().c_str(), counters.reason().c_str());
+  if (counters.source() == "cupti") {
+    const double moved = counters.dram_read_bytes() + counters.dram_write_bytes();
+    const double declared = copy.result.prediction().bytes();
     Expect(std::fabs(moved / declared - 1) < 0.05,
            "copy: " + Text(moved) + " bytes of memory moved, " + Text(declared) + " declared");
     // Reads of new bytes miss, writes hit.
-    const double hits = copy.counters->l2_hit_rate.value_or(0);
+    const double hits = counters.l2_hit_rate();
     Expect(std::fabs(hits - 0.5) < 0.1, "copy: L2 hit rate " + Text(hits));
   }
-  Expect(copy.counters->source != "analytic", "copy: counters were read");
+  Expect(counters.source() != "analytic", "copy: counters were read");
 }
 
-// It hardly uses the L2 cache, whose rate is of few lookups then, and a rate still.
+// The benchmark hardly uses the L2 cache: the rate is of few lookups, but still a rate.
 void TestFewLookups() {
-  const CaseReport report = Run("bank_conflict", {{"ways", "1"}}, true);
-  if (!report.counters || report.counters->source != "cupti") return;
-  const double hits = report.counters->l2_hit_rate.value_or(-1);
+  const v1::Counters counters = Run("bank_conflict", {{"ways", "1"}}, true).result.counters();
+  if (counters.source() != "cupti") return;
+  const double hits = counters.has_l2_hit_rate() ? counters.l2_hit_rate() : -1;
   Expect(hits >= 0 && hits <= 1, "bank_conflict: L2 hit rate " + Text(hits));
 }
 
 void TestGemm() {
-  const CaseReport gemm =
-      Run("gemm", {{"m", "8192"}, {"n", "8192"}, {"k", "8192"}, {"dtype", "bf16"}}, true);
-  const double tensor = gemm.counters ? gemm.counters->tensor_pipe_active.value_or(0) : 0;
+  const v1::CaseResult gemm =
+      Run("gemm", {{"m", "8192"}, {"n", "8192"}, {"k", "8192"}, {"dtype", "bf16"}}, true).result;
+  const double tensor = gemm.counters().tensor_pipe_active();
   Expect(tensor > 0.5, "gemm bf16: tensor pipe active " + Text(tensor) + " of the time");
-  Expect(!gemm.kernels.empty(),
-         "gemm bf16: kernel " + (gemm.kernels.empty() ? "unknown" : gemm.kernels[0]));
+  Expect(gemm.kernels_size() > 0,
+         "gemm bf16: kernel " + (gemm.kernels().empty() ? "unknown" : gemm.kernels(0)));
 }
 
 // Prints the median time of `name`, and again after a case with names and counters.

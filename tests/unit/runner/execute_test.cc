@@ -8,13 +8,10 @@
 #include <atomic>
 #include <cmath>
 #include <new>
-#include <optional>
 
 #include "gang/peers.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/registry.h"
-#include "runner/json.h"
-#include "runner/output.h"
 #include "tests/unit/gang/gang.h"
 
 namespace assay {
@@ -147,21 +144,21 @@ class FakeBenchmark : public Benchmark {
 };
 
 // Runs alone.
-CaseReport Execute(Fault fault, const ExecuteOptions& options = {}) {
+ExecutedCase Execute(Fault fault, const ExecuteOptions& options = {}) {
   const FakeBenchmark benchmark(fault, 0, false);
   RunContext context;
   context.clock = &benchmark.clock;
-  const auto report = ExecuteCase(benchmark, context, options);
-  EXPECT_TRUE(report.ok()) << report.status();
-  return report.ok() ? *report : CaseReport();
+  const auto executed = ExecuteCase(benchmark, context, options);
+  EXPECT_TRUE(executed.ok()) << executed.status();
+  return executed.ok() ? *executed : ExecutedCase();
 }
 
-// Runs on three ranks; the report of rank 0, after checking that none hangs and all
+// Runs on three ranks; the case of rank 0, after checking that none hangs and all
 // agree on the outcome. `phases`, if given, gets those of each rank.
-CaseReport ExecuteInGang(Fault fault, int faulty_rank,
-                         std::array<std::vector<std::string>, 3>* phases = nullptr) {
+ExecutedCase ExecuteInGang(Fault fault, int faulty_rank,
+                           std::array<std::vector<std::string>, 3>* phases = nullptr) {
   const FakeBenchmark benchmark(fault, faulty_rank, true);
-  CaseReport at_zero;
+  ExecutedCase at_zero;
   std::atomic<int> ok{0};
   RunGang(3, [&](std::unique_ptr<Peers> peers) {
     RunContext context;
@@ -174,14 +171,14 @@ CaseReport ExecuteInGang(Fault fault, int faulty_rank,
     options.on_phase = [&](const std::string& phase) {
       if (phases != nullptr) (*phases)[static_cast<size_t>(peers->rank())].push_back(phase);
     };
-    const auto report = ExecuteCase(benchmark, context, options);
-    ASSERT_TRUE(report.ok()) << report.status();
-    if (report->outcome == Outcome::kOk) ++ok;
-    if (peers->rank() == 0) at_zero = *report;
+    const auto executed = ExecuteCase(benchmark, context, options);
+    ASSERT_TRUE(executed.ok()) << executed.status();
+    if (executed->result.outcome() == v1::CASE_OUTCOME_OK) ++ok;
+    if (peers->rank() == 0) at_zero = *executed;
     // The gang is still in step.
     EXPECT_TRUE(Agree(*peers, Status::Ok(), kPeerTimeout).ok());
   });
-  EXPECT_EQ(ok, at_zero.outcome == Outcome::kOk ? 3 : 0);
+  EXPECT_EQ(ok, at_zero.result.outcome() == v1::CASE_OUTCOME_OK ? 3 : 0);
   return at_zero;
 }
 
@@ -189,25 +186,26 @@ TEST(Execute, ReportsAMeasuredCase) {
   std::vector<std::string> phases;
   ExecuteOptions options;
   options.on_phase = [&](const std::string& phase) { phases.push_back(phase); };
-  const CaseReport report = Execute(Fault::kNone, options);
-  EXPECT_EQ(report.outcome, Outcome::kOk);
+  const v1::CaseResult result = Execute(Fault::kNone, options).result;
+  EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_OK);
   EXPECT_THAT(phases, ElementsAre("verify", "warm_up", "measure", "verify"));
-  EXPECT_EQ(report.version, 3);
-  ASSERT_EQ(report.metrics.size(), 3u);  // Nothing was observed of the fourth.
-  EXPECT_DOUBLE_EQ(report.metrics[0].summary.median, 2.0);
-  EXPECT_EQ(static_cast<int64_t>(report.metrics[0].samples.size()), report.metrics[0].summary.n);
-  EXPECT_DOUBLE_EQ(report.metrics[1].summary.median, 1e-3);
-  EXPECT_TRUE(report.metrics[1].samples.empty());
+  EXPECT_EQ(result.benchmark_version(), 3);
+  ASSERT_EQ(result.measurements_size(), 3);  // Nothing was observed of the fourth metric.
+  const v1::Measurement& primary = result.measurements(0);
+  EXPECT_DOUBLE_EQ(primary.median(), 2.0);
+  EXPECT_EQ(primary.samples_size(), primary.n());
+  EXPECT_EQ(primary.method().stop_reason(), "confidence");
+  EXPECT_EQ(primary.method().timer(), "events");
+  EXPECT_DOUBLE_EQ(result.measurements(1).median(), 1e-3);
+  EXPECT_EQ(result.measurements(1).samples_size(), 0);
   // What was observed during the warm-up does not count.
-  EXPECT_EQ(report.metrics[2].summary.n, report.metrics[0].summary.n);
-  EXPECT_GT(report.metrics[2].summary.p05, 0);
-  EXPECT_EQ(report.times.stop_reason, "confidence");
-  EXPECT_EQ(report.timing.timer, "events");
-  EXPECT_TRUE(report.verification->passed);
-  EXPECT_DOUBLE_EQ(*report.prediction.flops, 2e6);
-  EXPECT_TRUE(report.conditions.load_average);
-  EXPECT_EQ(report.environment.topology, "none");
-  EXPECT_GT(report.end_time, report.start_time);
+  EXPECT_EQ(result.measurements(2).n(), primary.n());
+  EXPECT_GT(result.measurements(2).p05(), 0);
+  EXPECT_TRUE(result.verification().passed());
+  EXPECT_DOUBLE_EQ(result.prediction().flops(), 2e6);
+  EXPECT_TRUE(result.conditions().has_load_average());
+  EXPECT_GT(result.end_time().seconds() * 1'000'000'000 + result.end_time().nanos(),
+            result.start_time().seconds() * 1'000'000'000 + result.start_time().nanos());
 }
 
 // Else a new OpenBLAS would end the series of benchmarks that it has no part in.
@@ -222,9 +220,8 @@ TEST(Execute, OnlyWhatUsesBlasHasItsVersion) {
     options.measure = false;
     const auto report = ExecuteCase(**benchmark, context, options);
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_EQ(report->environment.software.blas,
-              info.name == "cpu_gemm" ? BlasVersion() : std::nullopt)
-        << name;
+    const v1::SoftwareVersions& software = report->result.environment().software();
+    EXPECT_EQ(software.blas(), info.name == "cpu_gemm" ? BlasVersion().value_or("") : "") << name;
   }
 }
 
@@ -236,8 +233,8 @@ TEST(Execute, WhatOutrunsItsCeilingIsFlagged) {
     benchmark.ceilings.flops = ceiling;
     const auto report = ExecuteCase(benchmark, context, {});
     ASSERT_TRUE(report.ok()) << report.status();
-    EXPECT_DOUBLE_EQ(*report->prediction.efficiency_measured, 2e9 / ceiling);
-    const auto& flags = report->conditions.flags;
+    EXPECT_DOUBLE_EQ(report->result.prediction().efficiency_measured(), 2e9 / ceiling);
+    const auto& flags = report->result.conditions().flags();
     const auto times = std::count(flags.begin(), flags.end(), "above_ceiling");
     EXPECT_EQ(times, ceiling < 1.8e9 ? 1 : 0);
   }
@@ -253,7 +250,8 @@ TEST(Execute, WhatTakesFarLongerThanItsLinkModelIsFlagged) {
     benchmark.seconds = seconds;
     const auto report = ExecuteCase(benchmark, context, {});
     EXPECT_TRUE(report.ok()) << report.status();
-    return report.ok() ? report->conditions.flags : std::vector<std::string>();
+    return report.ok() ? report->result.conditions().flags()
+                       : google::protobuf::RepeatedPtrField<std::string>();
   };
   for (const double bytes : {1e5, 1e6, 1e7}) {
     EXPECT_THAT(flags_of(bytes, 1e-3 + bytes * 1e-9), Not(Contains("below_model")));
@@ -273,36 +271,37 @@ TEST(Execute, ZerosAreComparedWithNoMeasuredCeiling) {
   context.clock = &benchmark.clock;
   const auto report = ExecuteCase(benchmark, context, {});
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->outcome, Outcome::kOk);
-  EXPECT_EQ(report->prediction.efficiency_measured, std::nullopt);
-  EXPECT_THAT(report->conditions.flags, Not(Contains("above_ceiling")));
-  EXPECT_EQ(report->prediction.regime, "launch");  // What no fill changes is still known.
+  EXPECT_EQ(report->result.outcome(), v1::CASE_OUTCOME_OK);
+  EXPECT_FALSE(report->result.prediction().has_efficiency_measured());
+  EXPECT_THAT(report->result.conditions().flags(), Not(Contains("above_ceiling")));
+  EXPECT_EQ(report->result.prediction().regime(),
+            "launch");  // What no fill changes is still known.
 }
 
 TEST(Execute, VerifyOnlyMeasuresNothing) {
   ExecuteOptions options;
   options.measure = false;
-  const CaseReport report = Execute(Fault::kNone, options);
-  EXPECT_EQ(report.outcome, Outcome::kOk);
-  EXPECT_TRUE(report.metrics.empty());
+  const ExecutedCase executed = Execute(Fault::kNone, options);
+  EXPECT_EQ(executed.result.outcome(), v1::CASE_OUTCOME_OK);
+  EXPECT_EQ(executed.result.measurements_size(), 0);
 }
 
 TEST(Execute, WrongOutputsFailBeforeAndAfterTiming) {
   for (const Fault fault : {Fault::kWrongAtFirst, Fault::kNanError, Fault::kWrongAfterTiming}) {
-    const CaseReport report = Execute(fault);
-    EXPECT_EQ(report.outcome, Outcome::kFailed);
-    EXPECT_EQ(report.error.reason(), "VERIFICATION_FAILED");
-    EXPECT_THAT(report.error.message(), HasSubstr("element 3 is 4, should be 5"));
-    EXPECT_THAT(report.error.message(), HasSubstr("tolerance 1e-06"));
-    EXPECT_TRUE(report.metrics.empty());
-    EXPECT_FALSE(report.verification->passed);
+    const ExecutedCase executed = Execute(fault);
+    EXPECT_EQ(executed.result.outcome(), v1::CASE_OUTCOME_FAILED);
+    EXPECT_EQ(executed.error.reason(), "VERIFICATION_FAILED");
+    EXPECT_THAT(executed.error.message(), HasSubstr("element 3 is 4, should be 5"));
+    EXPECT_THAT(executed.error.message(), HasSubstr("tolerance 1e-06"));
+    EXPECT_EQ(executed.result.measurements_size(), 0);
+    EXPECT_FALSE(executed.result.verification().passed());
   }
 }
 
 TEST(Execute, UnsupportedIsAnOutcome) {
-  const CaseReport report = Execute(Fault::kUnsupported);
-  EXPECT_EQ(report.outcome, Outcome::kUnsupported);
-  EXPECT_EQ(report.error.message(), "needs two moons");
+  const ExecutedCase executed = Execute(Fault::kUnsupported);
+  EXPECT_EQ(executed.result.outcome(), v1::CASE_OUTCOME_UNSUPPORTED);
+  EXPECT_EQ(executed.error.message(), "needs two moons");
 }
 
 // Of parameters that contradict each other, on a machine that has no GPU.
@@ -321,7 +320,7 @@ TEST(Execute, AContradictionIsAnErrorOfTheUserOnEveryMachine) {
   context.clock = &benchmark.clock;
   const auto report = ExecuteCase(benchmark, context, {});
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->outcome, Outcome::kFailed);
+  EXPECT_EQ(report->result.outcome(), v1::CASE_OUTCOME_FAILED);
   EXPECT_EQ(report->error.code(), Code::kInvalidArgument);
   EXPECT_EQ(report->error.message(), "a warp has no 33 columns");
 }
@@ -331,15 +330,14 @@ TEST(Execute, WhatBreaksIsAFailure) {
   EXPECT_EQ(Execute(Fault::kThrowsBadAlloc).error.reason(), "OUT_OF_MEMORY");
   EXPECT_EQ(Execute(Fault::kRunFails).error.reason(), "CUDA");
   EXPECT_EQ(Execute(Fault::kBadSample).error.reason(), "BAD_SAMPLE");
-  EXPECT_EQ(Execute(Fault::kBadSample).outcome, Outcome::kFailed);
+  EXPECT_EQ(Execute(Fault::kBadSample).result.outcome(), v1::CASE_OUTCOME_FAILED);
 }
 
 TEST(Execute, GangTakesTheSlowestRank) {
-  const CaseReport report = ExecuteInGang(Fault::kNone, -1);
-  ASSERT_EQ(report.outcome, Outcome::kOk) << report.error;
-  EXPECT_DOUBLE_EQ(report.metrics[1].summary.median, 3e-3);
-  EXPECT_EQ(report.verification->elements_checked, 30);
-  EXPECT_EQ(report.environment.topology, "network");
+  const ExecutedCase executed = ExecuteInGang(Fault::kNone, -1);
+  ASSERT_EQ(executed.result.outcome(), v1::CASE_OUTCOME_OK) << executed.error;
+  EXPECT_DOUBLE_EQ(executed.result.measurements(1).median(), 3e-3);
+  EXPECT_EQ(executed.result.verification().elements_checked(), 30);
 }
 
 // A rank that is lost on another node was in the phase that its own agent heard of last.
@@ -356,11 +354,12 @@ TEST(Execute, AnyRanksFaultIsTheGangsAnswer) {
     const std::string name = "rank " + std::to_string(rank);
     for (const Fault fault : {Fault::kUnsupported, Fault::kOutOfMemory, Fault::kWrongAtFirst,
                               Fault::kNanError, Fault::kWrongAfterTiming, Fault::kRunFails}) {
-      const CaseReport report = ExecuteInGang(fault, rank);
-      EXPECT_EQ(report.outcome,
-                fault == Fault::kUnsupported ? Outcome::kUnsupported : Outcome::kFailed);
-      EXPECT_THAT(report.error.message(), HasSubstr(name + ": "));
-      EXPECT_THAT(report.error.message(), Not(ContainsRegex("rank.*rank")));
+      const ExecutedCase executed = ExecuteInGang(fault, rank);
+      EXPECT_EQ(executed.result.outcome(), fault == Fault::kUnsupported
+                                               ? v1::CASE_OUTCOME_UNSUPPORTED
+                                               : v1::CASE_OUTCOME_FAILED);
+      EXPECT_THAT(executed.error.message(), HasSubstr(name + ": "));
+      EXPECT_THAT(executed.error.message(), Not(ContainsRegex("rank.*rank")));
     }
     EXPECT_EQ(ExecuteInGang(Fault::kBadSample, rank).error.reason(), "BAD_SAMPLE");
   }
@@ -389,46 +388,6 @@ TEST(Execute, ALostRankEndsTheGangWithoutAReport) {
     context.clock = &benchmark.clock;
     EXPECT_EQ(ExecuteCase(benchmark, context, {}).status().reason(), "PEER_LOST");
   });
-}
-
-TEST(Output, TableAndJsonSayTheSame) {
-  const CaseReport report = Execute(Fault::kNone);
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("rate             2 GFLOP/s"));
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("stopped by confidence"));
-  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"metric\":\"rate\",\"unit\":\"GFLOP/s\""));
-  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"outcome\":\"ok\""));
-  const CaseReport failed = Execute(Fault::kNanError);
-  EXPECT_THAT(ReportAsJson(failed), HasSubstr("\"error\":null"));
-  EXPECT_THAT(ReportAsTable(failed), HasSubstr("failed"));
-}
-
-TEST(Output, KernelsWithoutNamesSayWhy) {
-  CaseReport report = Execute(Fault::kNone);
-  EXPECT_THAT(ReportAsTable(report), Not(HasSubstr("kernels")));
-  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("kernels_reason")));
-  report.kernels_reason = "cannot load libcupti.so.13";
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("kernels          unknown (cannot load libcupti"));
-  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"kernels_reason\":\"cannot load libcupti.so.13\""));
-}
-
-TEST(Output, FewSamplesHaveNoInterval) {
-  CaseReport report = Execute(Fault::kNone);
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("95% CI 2 to 2"));
-  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"ci_low\""));
-  report.metrics[0].summary = Summarize({1, 2, 3, 4, 5});
-  report.metrics.resize(1);
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("no CI from 5 samples, p05"));
-  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("\"ci_")));
-}
-
-TEST(Json, EscapesAndNumbers) {
-  EXPECT_EQ(JsonString("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\n\\u0001\"");
-  EXPECT_EQ(JsonNumber(0.1), "0.1");
-  EXPECT_EQ(JsonNumber(1e300), "1e+300");
-  EXPECT_EQ(JsonNumber(std::nan("")), "null");
-  JsonObject object;
-  object.Add("x", std::optional<double>()).Add("y", true).Add("z", std::vector<double>{1, 2});
-  EXPECT_EQ(object.ToString(), "{\"y\":true,\"z\":[1,2]}");
 }
 
 }  // namespace

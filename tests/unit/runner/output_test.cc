@@ -1,53 +1,107 @@
-// What `assay-runner` prints of predictions.
+// What `assay-runner run` and `list` print.
 #include "runner/output.h"
 
-#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
 #include "kernels/registry.h"
+#include "roofline/prediction.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
-CaseReport Product() {
-  CaseReport report;
-  report.outcome = Outcome::kOk;
-  report.benchmark = "gemm";
-  report.prediction.arithmetic_intensity = 250;
-  report.prediction.spec = "H200 SXM";
-  report.prediction.ridge_point = 206.04;
-  return report;
+v1::CaseResult Gemm() {
+  v1::CaseResult result;
+  result.set_outcome(v1::CASE_OUTCOME_OK);
+  result.set_benchmark("gemm");
+  (*result.mutable_parameters())["m"] = "4096";
+  v1::Measurement* const rate = result.add_measurements();
+  rate->set_metric("tflops");
+  rate->set_unit("TFLOP/s");
+  rate->set_n(20);
+  rate->set_median(700);
+  rate->set_p05(690);
+  rate->set_p95(705);
+  rate->set_ci_low(698);
+  rate->set_ci_high(702);
+  rate->mutable_method()->set_batch(10);
+  rate->mutable_method()->set_timer("events");
+  rate->mutable_method()->set_cache("cold");
+  rate->mutable_method()->set_fill("random");
+  rate->mutable_method()->set_stop_reason("confidence");
+  result.mutable_prediction()->set_arithmetic_intensity(250);
+  result.mutable_prediction()->set_spec("H200 SXM");
+  result.mutable_prediction()->set_ridge_point(206.04);
+  return result;
 }
 
-TEST(Output, BothRidgesAreToldApart) {
-  CaseReport report = Product();
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("250 FLOP/B, ridge point at 206 by the sheet\n"));
-  EXPECT_THAT(ReportAsJson(report), Not(HasSubstr("ridge_measured")));
-  report.prediction.ridge_measured = 152.5;
-  EXPECT_THAT(ReportAsTable(report),
-              HasSubstr("ridge point at 206 by the sheet, 152.5 by the measured ceilings\n"));
-  EXPECT_THAT(ReportAsJson(report), HasSubstr("\"ridge_point\":206.04,\"ridge_measured\":152.5"));
+TEST(ResultAsTable, MeasuredCaseHasRateSpreadAndPrediction) {
+  v1::CaseResult result = Gemm();
+  result.mutable_prediction()->set_ridge_measured(152.5);
+  result.add_kernels("nvjet_hsh");
+  result.mutable_conditions()->set_power_watts(690);
+  result.mutable_conditions()->add_flags("throttled");
+  EXPECT_WORDING("runner/measured-case", ResultAsTable(result));
 }
 
-// Then predictions are made from the ceilings: both are one.
-TEST(Output, WithoutASheetTheRidgeIsToldOnce) {
-  CaseReport report = Product();
-  report.prediction.spec = "";
-  report.prediction.ridge_point = 152.5;
-  report.prediction.ridge_measured = 152.5;
-  EXPECT_THAT(ReportAsTable(report), HasSubstr("250 FLOP/B, ridge point at 152.5\n"));
+TEST(ResultAsTable, WithoutASheetTheRidgePointIsPrintedOnce) {
+  v1::CaseResult result = Gemm();
+  result.mutable_prediction()->clear_spec();
+  result.mutable_prediction()->set_ridge_point(152.5);
+  result.mutable_prediction()->set_ridge_measured(152.5);
+  const std::string table = ResultAsTable(result);
+  const size_t first = table.find("152.5");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(table.find("152.5", first + 1), std::string::npos);
 }
 
-TEST(Output, ABenchmarkTellsWhatPredictsItOrNothing) {
-  const auto product = BuiltinBenchmarks().Find("cpu_gemm");
-  ASSERT_TRUE(product.ok());
-  EXPECT_THAT(ShowBenchmark(**product), HasSubstr("\nprediction\n  predicted = max(FLOPs / peak"));
-  const auto network = BuiltinBenchmarks().Find("tcp_latency");
-  ASSERT_TRUE(network.ok());
-  EXPECT_THAT(ShowBenchmark(**network), HasSubstr("\nprediction\n  none: no spec sheet"));
+TEST(ResultAsTable, FewSamplesHaveNoInterval) {
+  v1::CaseResult result = Gemm();
+  result.mutable_measurements(0)->set_n(5);
+  EXPECT_EQ(ResultAsTable(result).find("95%"), std::string::npos);
+}
+
+TEST(ResultAsTable, GangHasItsRanksAndTheSlowOne) {
+  v1::CaseResult result = Gemm();
+  result.mutable_collective()->set_algorithm("RING");
+  result.mutable_collective()->set_protocol("LL128");
+  result.mutable_collective()->set_channels(24);
+  result.mutable_collective()->set_source("NCCL profiler");
+  v1::RankTimes* const times = result.add_rank_times();
+  times->set_median(40e-6);
+  times->set_node_name("node-a");
+  result.mutable_slow_rank()->set_rank(0);
+  result.mutable_slow_rank()->set_node_name("node-a");
+  result.mutable_slow_rank()->set_others_wait_seconds(12e-6);
+  EXPECT_WORDING("runner/gang", ResultAsTable(result));
+}
+
+TEST(ResultAsTable, FailureAndMissingKernelNamesSayWhy) {
+  v1::CaseResult result = Gemm();
+  result.clear_measurements();
+  result.clear_prediction();
+  result.set_outcome(v1::CASE_OUTCOME_FAILED);
+  result.mutable_failure()->set_reason("OUT_OF_MEMORY");
+  result.mutable_failure()->set_message("GPU 0 has 3 MiB left");
+  result.set_kernels_reason("cannot load libcupti.so.13");
+  EXPECT_WORDING("runner/failed-case", ResultAsTable(result));
+}
+
+TEST(ResultAsJson, HoldsTheWholeResult) {
+  v1::CaseResult read;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(ResultAsJson(Gemm()), &read).ok());
+  EXPECT_EQ(read.SerializeAsString(), Gemm().SerializeAsString());
+}
+
+TEST(ShowBenchmark, NamesWhatPredictsItsTime) {
+  for (const char* name : {"cpu_gemm", "tcp_latency"}) {
+    const auto benchmark = BuiltinBenchmarks().Find(name);
+    ASSERT_TRUE(benchmark.ok());
+    const std::string text = ShowBenchmark(**benchmark);
+    const BenchmarkInfo& info = (*benchmark)->Info();
+    EXPECT_NE(text.find(DescribePrediction(info.prediction, info.resource)), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gang/peers.h"
-#include "runner/convert.h"
+#include "runner/case_result.h"
 #include "tests/unit/gang/gang.h"
 
 namespace assay {

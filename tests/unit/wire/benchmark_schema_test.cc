@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "runner/convert.h"
+#include "runner/describe.h"
 
 namespace assay::schema {
 namespace {

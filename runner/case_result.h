@@ -1,0 +1,52 @@
+// A case that ran, as the message that leaves the runner.
+#pragma once
+
+#include <vector>
+
+#include "assay/v1/result.pb.h"
+#include "host/platform.h"
+#include "kernels/benchmark.h"
+#include "measure/measure.h"
+#include "measure/statistics.h"
+#include "roofline/prediction.h"
+#include "runner/rank_gpus.h"
+#include "runner/rank_times.h"
+
+namespace assay {
+
+struct ExecutedCase {
+  // Without the fields that only the caller or the agent knows: case index, job, epoch, node.
+  // The environment holds what the hardware says of itself: `gpu_model` is the GPU's name as
+  // CUDA gives it, and form factor and topology are empty. See host/gpu_model.h.
+  v1::CaseResult result;
+  // Why the outcome is not OK.
+  Status error;
+  // Why this process can run no further case although this one succeeded: profiling broke the
+  // GPU's context. OK otherwise.
+  Status context_lost;
+};
+
+// The result of a case that could not begin because of `error`.
+ExecutedCase CaseNotBegun(const BenchmarkInfo& info, const ParameterMap& parameters,
+                          const Status& error);
+
+// Sets outcome and failure to those of `error`. Removes what only a successful case has.
+void SetError(const Status& error, ExecutedCase* executed);
+
+v1::Direction ToMessage(Direction direction);
+
+void Fill(const WallTime& time, google::protobuf::Timestamp* message);
+void Fill(const LinkedSoftware& software, v1::SoftwareVersions* message);
+void Fill(const Metric& metric, const Summary& summary, v1::Measurement* message);
+void Fill(const Timing& timing, const MeasuredTimes& times, v1::Method* message);
+void Fill(const Verdict& verdict, v1::Verification* message);
+void Fill(const Prediction& prediction, v1::Prediction* message);
+void Fill(const CounterReport& counters, v1::Counters* message);
+void Fill(const WindowConditions& conditions, v1::Conditions* message);
+void Fill(const GangReport& gang, v1::CaseResult* result);
+
+// The GPUs of a gang's ranks, by rank, as the result's provenance: their UUIDs if each is
+// known, and their models if each is known and they are not all the same.
+void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
+
+}  // namespace assay

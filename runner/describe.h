@@ -1,0 +1,11 @@
+// What `assay-runner describe` says: the declarations of all benchmarks as messages.
+#pragma once
+
+#include "assay/v1/runner.pb.h"
+#include "kernels/registry.h"
+
+namespace assay {
+
+v1::RunnerDescription DescribeBenchmarks(const Registry& registry);
+
+}  // namespace assay
