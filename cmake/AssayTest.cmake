@@ -19,6 +19,8 @@ function(assay_test name)
   endif()
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} assay_test_support GTest::gmock GTest::gtest_main)
+  # Optimising the tests themselves costs a third of their build and saves no time when they run.
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
   if(ASSAY_SANITIZE)  # GCC's own macro for threads is undefined for protobuf's sake.
     target_compile_definitions(${name} PRIVATE ASSAY_SANITIZED=1)
   endif()

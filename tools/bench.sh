@@ -6,7 +6,7 @@ source "$root/tools/common.sh"
 source "$root/tools/packages.sh"
 
 need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}" "${packages_bench[@]}"
-build_preset dev
+build_with_tests
 status=0
 say "overhead of a job, from real processes on loopback"
 ASSAY_BUILD="$root/build" PYTHONDONTWRITEBYTECODE=1 \

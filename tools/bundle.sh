@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./dev bundle [PRESET] [--tests]: dist/assay-bundle.tar.zst, a folder that runs wherever it is
+# ./dev bundle [PRESET] [--tests]: dist/assay-bundle.tar.gz, a folder that runs wherever it is
 # unpacked: our programs, the libraries they need, and PostgreSQL's server. With --tests (then
 # PRESET is dev if not given) the programs and scripts that measure and test GPUs, too.
 #
@@ -150,7 +150,11 @@ main() {
     targets+=("${test_programs[@]##*/}")
   fi
   preset="${preset:-release}"
-  build_preset "$preset" "${targets[@]}"
+  if ((tests)) && [[ "$preset" == dev ]]; then
+    build_with_tests "${targets[@]}"
+  else
+    build_preset "$preset" "${targets[@]}"
+  fi
   build="$(build_dir "$preset")"
   work="$(mktemp -d)"
   trap 'rm -rf "$work"' EXIT
@@ -164,10 +168,10 @@ main() {
   copy_libraries
   relocate
   copy_data
-  local archive="$root/dist/assay-bundle.tar.zst"
-  tar -C "$work" --sort=name --owner=0 --group=0 -cf - assay | zstd -q -19 -T0 -f -o "$archive"
+  local archive="$root/dist/assay-bundle.tar.gz"
+  tar -C "$work" --sort=name --owner=0 --group=0 -cf - assay | gzip -9 >"$archive"
   local mib=$((($(stat -c %s "$archive") + 1048575) / 1048576))
-  say "dist/assay-bundle.tar.zst: $mib MiB"
+  say "dist/assay-bundle.tar.gz: $mib MiB"
   ((mib < maximum_mib)) || die "the bundle is larger than $maximum_mib MiB"
   "$root/tools/bundle-selftest.sh" "$archive"
 }

@@ -34,6 +34,9 @@ build_dir() {
   fi
 }
 
+# Options of the next configuration.
+configure_options=()
+
 # Configures (when needed) and builds a preset: build_preset NAME [target...]
 build_preset() {
   local preset="$1" dir log
@@ -43,7 +46,7 @@ build_preset() {
   if [[ ! -f "$dir/build.ninja" || "$root/CMakePresets.json" -nt "$dir/build.ninja" ]]; then
     say "configuring preset $preset in ${dir#"$root"/}"
     log="$(mktemp)"
-    if ! (cd "$root" && cmake --preset "$preset" >"$log" 2>&1); then
+    if ! (cd "$root" && cmake --preset "$preset" "${configure_options[@]}" >"$log" 2>&1); then
       cat "$log" >&2
       die "cmake could not configure preset $preset"
     fi
@@ -55,6 +58,24 @@ build_preset() {
     set -- --target "$@"
   fi
   cmake --build "$dir" --parallel "$(cores)" "$@"
+}
+
+# Builds the four programs alone, which need no packages of the tests.
+build_programs() {
+  need_packages "${packages_build[@]}" "${packages_run[@]}"
+  if [[ ! -f "$root/build/build.ninja" ]]; then
+    configure_options=(-DASSAY_TESTS=OFF)
+  fi
+  build_preset dev assay assay-agent assay-coordinator assay-runner
+}
+
+# Builds the preset dev with its tests, also where only the programs were built before.
+build_with_tests() {
+  if grep -qs '^ASSAY_TESTS:BOOL=OFF' "$root/build/CMakeCache.txt"; then
+    rm -f "$root/build/build.ninja"
+  fi
+  configure_options=(-DASSAY_TESTS=ON)
+  build_preset dev "$@"
 }
 
 # Our C++ and CUDA files, tracked or not yet.

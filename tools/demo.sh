@@ -60,8 +60,7 @@ two_nodes() {
 read_address() { sed -nE 's/^ *Coordinator: +([^ ]+).*/\1/p' "$work/up.log" | grep . ; }
 
 main() {
-  need_packages "${packages_build[@]}" "${packages_run[@]}" "${packages_test[@]}"
-  build_preset dev
+  build_programs
   local began=$SECONDS campaign
   work="$(mktemp -d -t assay-demo.XXXXXX)"
   chmod 755 "$work"

@@ -13,7 +13,7 @@ packages_run=(postgresql postgresql-client curl jq openssl python3)
 packages_test=(libgtest-dev libgmock-dev libbenchmark-dev prometheus iproute2)
 packages_bench=(iperf3 iproute2)
 packages_lint=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev shellcheck)
-packages_bundle=(zstd patchelf binutils)
+packages_bundle=(patchelf binutils)
 
 # Prints those of the given packages that are not installed.
 missing_packages() {

@@ -24,7 +24,7 @@ main() {
   if ((sanitize)); then
     "$root/tools/sanitize.sh"
   fi
-  build_preset dev
+  build_with_tests
   if ((!slow)); then
     arguments+=(-LE slow)
   fi

@@ -7,7 +7,8 @@ import re
 import tree
 
 CODE = (".h", ".cc", ".cu", ".cuh", ".py", ".sh")
-MAXIMUM_LINES = 500
+# One idea a file comes first: ./dev house warns at 500 lines.
+MAXIMUM_LINES = 800
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 # Tests wait for what they need, with a deadline; they never hope that it is there.
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
