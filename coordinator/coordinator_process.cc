@@ -22,7 +22,7 @@ constexpr Duration kDatabasePatience = std::chrono::seconds(30);
 constexpr Duration kDatabaseRetry = std::chrono::seconds(1);
 constexpr Duration kShutdownPatience = std::chrono::seconds(2);
 constexpr Duration kGaugePeriod = std::chrono::seconds(5);
-// New partitions are made long before they are needed.
+// Partitions are created long before they are needed.
 constexpr Duration kMigratePeriod = std::chrono::hours(6);
 
 Status MigrateWithPatience(storage::Database& database, CoordinatorProcess::Wait wait) {
@@ -53,7 +53,7 @@ class CoordinatorProcess::Impl {
     }
     http_ = nullptr;
     if (server_) server_->Shutdown(kShutdownPatience);
-    // Tasks end before what they use.
+    // Tasks end before the objects that they use.
     executor_ = nullptr;
   }
 
@@ -115,7 +115,7 @@ class CoordinatorProcess::Impl {
     return Status::Ok();
   }
 
-  // Agents that were added before this process began.
+  // Dial the agents that were added before this process started.
   Status DialKnown() {
     ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
                            database_->nodes().ListDialAddresses());
@@ -126,7 +126,7 @@ class CoordinatorProcess::Impl {
     return Status::Ok();
   }
 
-  // What changes outside of this process is read now and then, not at every scrape.
+  // State outside this process is read at intervals, not at every scrape.
   void RefreshGauges() {
     if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
     if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().lease);
@@ -149,10 +149,10 @@ class CoordinatorProcess::Impl {
     });
   }
 
-  // Destroyed last to first: what uses comes after what it uses.
+  // Destroyed in reverse order: users before the objects that they use.
   Metrics metrics_;
   Mutex gate_mutex_;
-  bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // Notifications may be passed on.
+  bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // Notifications may be forwarded.
   Mutex discovery_mutex_;
   std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
   std::unique_ptr<storage::Database> database_;

@@ -1,4 +1,4 @@
-// Everything that an assay-coordinator process consists of, put together.
+// The parts of an assay-coordinator process, assembled.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,19 @@ namespace assay::coordinator {
 // Thread-safe.
 class CoordinatorProcess {
  public:
-  // Waits between tries for the database; false ends the start. Takes how long to wait.
+  // Waits between attempts to reach the database, for the given time. Returning false ends the
+  // start.
   using Wait = bool (*)(Duration);
 
-  // Opens and migrates the database, trying for 30 s if it is down, and serves. The
-  // error says what is missing or taken.
+  // Opens and migrates the database, retrying for 30 s if it is down, and starts serving. The error
+  // says what is missing or in use.
   static Result<std::unique_ptr<CoordinatorProcess>> Start(const CoordinatorOptions& options,
                                                            Wait wait);
 
-  // Sends agents away to come back, ends calls, and stops; a few seconds at most.
+  // Closes agents' sessions, ends calls, and stops within a few seconds.
   ~CoordinatorProcess();
 
-  // {"grpc":"HOST:PORT","http":"HOST:PORT"}, with the real ports.
+  // Returns {"grpc":"HOST:PORT","http":"HOST:PORT"} with the actual ports.
   std::string ReadyLine() const;
 
  private:

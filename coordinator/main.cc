@@ -1,4 +1,4 @@
-// assay-coordinator: campaigns in, jobs to agents, results to PostgreSQL.
+// assay-coordinator: schedules campaigns, sends jobs to agents and stores results in PostgreSQL.
 #include <signal.h>
 
 #include <ctime>
@@ -20,7 +20,7 @@ sigset_t EndingSignals() {
   return ending;
 }
 
-// Waits for `time`; false if a signal asks to end.
+// Waits for `time`. Returns false if a signal asked the process to end.
 bool WaitUnlessEnding(Duration time) {
   const sigset_t ending = EndingSignals();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
@@ -29,7 +29,7 @@ bool WaitUnlessEnding(Duration time) {
   return ::sigtimedwait(&ending, nullptr, &timeout) < 0;
 }
 
-// The exit code.
+// Returns the exit code.
 int Main(int argc, char** argv) {
   const ParsedOptions parsed = ParseOptions(argc, argv);
   if (!parsed.options) return parsed.exit_code;
@@ -37,7 +37,8 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-coordinator: --log-level: " << status.message() << "\n";
     return 2;
   }
-  // Before any thread starts, so that all inherit it and only sigwait sees them.
+  // Block the signals before any thread starts: all threads inherit the mask, and only sigwait
+  // receives them.
   const sigset_t ending = EndingSignals();
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   ::signal(SIGPIPE, SIG_IGN);

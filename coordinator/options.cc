@@ -13,7 +13,7 @@ constexpr int kUsageError = 2;
 constexpr Duration kMinHeartbeat = std::chrono::milliseconds(100);
 constexpr Duration kMaxLease = std::chrono::hours(1);
 
-// What the flags say, before it is judged.
+// Flags as parsed, before they are checked.
 struct Flags {
   std::string listen = "127.0.0.1:7900";
   std::string http = "127.0.0.1:9900";

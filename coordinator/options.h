@@ -25,8 +25,8 @@ struct CoordinatorOptions {
   int ready_fd = -1;
 };
 
-// The options, or the exit code if the program is to end at once: 0 after --help and
-// --version, 2 for a mistake, which is explained on stderr.
+// Parses the command line. Returns the options, or the exit code if the program must end: 0 after
+// --help and --version, 2 after an error, which it explains on stderr.
 struct ParsedOptions {
   std::optional<CoordinatorOptions> options;
   int exit_code = 0;

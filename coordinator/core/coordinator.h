@@ -1,5 +1,5 @@
-// The coordinator without its transport: campaigns in, sessions with agents, results
-// to the stores. coordinator/rpc and main.cc put gRPC and PostgreSQL around it.
+// The coordinator without its transport. It takes campaigns, holds sessions with agents and stores
+// results. coordinator/rpc adds gRPC, and main.cc adds PostgreSQL.
 #pragma once
 
 #include <memory>
@@ -11,31 +11,32 @@
 #include "assay/v1/result_service.pb.h"
 #include "coordinator/core/attempts/absence.h"
 #include "coordinator/core/attempts/attempts.h"
-#include "coordinator/core/environment.h"
-#include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/result_intake.h"
 #include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/attempts/scheduler.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/sessions/session.h"
 #include "coordinator/core/sessions/sessions.h"
 #include "coordinator/core/watchers.h"
 
 namespace assay::coordinator {
 
-// Thread-safe. Calls that return a Result block on the database. Outlives the executor's
-// tasks: stop the executor first, then destroy this.
+// Thread-safe. Calls that return a Result block on the database. Stop the executor before
+// destroying this object, because its tasks use it.
 class Coordinator {
  public:
   Coordinator(const Environment& environment, Options options);
 
-  // Begins to schedule.
+  // Starts scheduling.
   void Start();
-  // Sends every agent away to come back after `reconnect_after`, and stops scheduling.
-  // Jobs go on at their agents; whoever is coordinator next adopts them.
+  // Closes every session, asking agents to reconnect after `reconnect_after`, and stops scheduling.
+  // Running jobs continue on their agents; the next coordinator adopts them.
   void Shutdown(Duration reconnect_after);
 
-  // A stream to or from an agent has opened. `dial_address` is empty if it attached.
+  // Opens the session of a new stream to or from an agent. `dial_address` is empty if the agent
+  // dialled.
   std::shared_ptr<Session> OpenSession(std::shared_ptr<SessionSink> sink,
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
@@ -43,26 +44,26 @@ class Coordinator {
   const Environment& environment() const { return environment_; }
   const Options& options() const { return options_; }
 
-  // The database says that something changed: jobs were queued or nodes freed by
-  // another coordinator, campaigns moved on.
+  // Handles a notification of the database: another coordinator queued jobs, freed nodes or
+  // advanced a campaign.
   void OnNotification();
 
-  // Calls `callback` whenever an agent is in session, on the executor, from now on.
+  // Registers a callback for every agent that opens a session from now on. It runs on the executor.
   void OnAttached(std::function<void(const Agent&)> callback);
 
-  // As the requests of CampaignService and NodeService.
+  // The following methods implement the requests of CampaignService, NodeService and ResultService.
   Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request);
-  // With what its queued jobs wait for.
+  // Includes the reasons why queued jobs wait.
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name);
-  // As ResultService.ImportResults: stored as a whole, or not.
+  // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
-  // What the connected nodes can run, merged by name.
+  // Returns the benchmarks of the connected nodes, merged by name.
   Result<std::vector<v1::FleetBenchmark>> ListFleetBenchmarks();
-  // By name; nodes that have not been heard of for a lease are disconnected.
+  // Returns the nodes sorted by name. A node whose agent was silent for a lease is disconnected.
   Result<std::vector<v1::Node>> ListNodes(const std::string& filter);
   Result<v1::Node> GetNode(const std::string& id_or_name);
-  // Forgets the node and ends its session; its dial address is in the answer.
+  // Deletes the node and ends its session. The answer contains its dial address.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
 
  private:

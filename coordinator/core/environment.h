@@ -1,4 +1,4 @@
-// What the coordinator's core is given from outside, so that tests give it fakes.
+// The dependencies of the coordinator's core, injected so that tests can replace them.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace assay::coordinator {
 
-// Told what happens, for metrics. Thread-safe; calls return at once.
+// Receives events for metrics. Thread-safe; calls return at once.
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  // A job's attempt has ended: "succeeded", "failed", "skipped", "cancelled" or
+  // Reports the end of a job's attempt: "succeeded", "failed", "skipped", "cancelled" or
   // "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
-  // What a finished job spent besides measuring: from the agent's receipt to the first
-  // runner's start, and all of its duration outside of runners.
+  // Reports what a finished job spent besides measuring: the time from the agent's receipt to the
+  // first runner's start, and the job's total time outside runners.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
-  // Results that arrived: "stored", "replayed", "stale", "rejected", "imported".
+  // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
 };
 
-// Everything outlives the coordinator. Stores block, so they are called on `executor`
-// alone, which needs at least two threads.
+// All of it outlives the coordinator. Stores block, so they are called on `executor` alone, which
+// needs at least two threads.
 struct Environment {
   Clock& clock;
   Executor& executor;
@@ -39,14 +39,15 @@ struct Environment {
 };
 
 struct Options {
-  // Names this process as the owner of leases; fresh at every start.
+  // Identifies this process as the owner of leases; new at every start.
   std::string coordinator_id;
   Duration lease = std::chrono::seconds(30);
   Duration heartbeat = std::chrono::seconds(5);
-  // How often lost notifications, expired leases and unjudged campaigns are looked for.
+  // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
-  // From a gang's assignment to all its agents being ready: then it fails, and its nodes
-  // are free again. Longer than an agent gives its runners: it knows more of what failed.
+  // Time from a gang's assignment until all its agents must be ready. Then the attempt fails and
+  // its nodes are free again. Longer than an agent's own limit for its runners, because the agent
+  // knows more about the failure.
   Duration prepare = std::chrono::seconds(75);
 };
 

@@ -1,4 +1,4 @@
-// Who wants to know when a campaign changes.
+// Subscriptions to changes of campaigns.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace assay::coordinator {
 
-// Thread-safe. Callbacks run on the notifier's thread, without a lock held: they must
-// return at once, and may come once more after Unsubscribe has returned.
+// Thread-safe. Callbacks run on the notifier's thread without a lock held. They must return at
+// once, and may run once more after Unsubscribe has returned.
 class Watchers {
  public:
   using Callback = std::function<void()>;
@@ -30,7 +30,7 @@ class Watchers {
   }
 
   void Notify(const std::string& campaign_id) const { Call(&campaign_id); }
-  // For a change that may be of any campaign.
+  // Use if any campaign may have changed.
   void NotifyAll() const { Call(nullptr); }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 using prometheus::Histogram;
 using Labels = prometheus::Labels;
 
-// Distinct benchmark names come from agents; beyond this many they are "other".
+// Benchmark names come from agents; beyond this many distinct ones the label is "other".
 constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -43,7 +43,7 @@ const Histogram::BucketBoundaries& OverheadBuckets() {
 class Metrics::Impl {
  public:
   Impl() {
-    // Everything that has a value from the start is there from the start.
+    // Create every series with a fixed label set at the start, with value 0.
     for (const char* state : {"queued", "running", "succeeded", "failed", "cancelled", "skipped"}) {
       jobs.Add({{"state", state}});
     }
@@ -55,7 +55,7 @@ class Metrics::Impl {
     build.Add({{"version", ASSAY_VERSION}}).Set(1);
   }
 
-  // The benchmark as a label, within bounds.
+  // Returns the benchmark's label, limited in number.
   std::string BenchmarkLabel(const std::string& name) {
     MutexLock lock(mutex);
     if (benchmarks.count(name) > 0) return name;
@@ -179,7 +179,7 @@ std::string ServiceDiscovery(const std::vector<v1::Node>& nodes) {
                         {"__meta_assay_provider", description.provider()},
                         {"__meta_assay_region", description.region()}}}});
   }
-  // Node names come from peers: what is no UTF-8 is replaced rather than thrown at.
+  // Node names come from peers, so invalid UTF-8 is replaced instead of throwing.
   return groups.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -1,5 +1,5 @@
-// The coordinator's metrics, for Prometheus. Labels come from closed sets: no job,
-// campaign or node is ever one.
+// The coordinator's Prometheus metrics. Labels have few, fixed values: jobs, campaigns and nodes
+// are never labels.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -14,7 +14,7 @@
 
 namespace assay::coordinator {
 
-// How busy the database's connections are.
+// Utilisation of the database connections.
 struct PoolUse {
   int in_use = 0;
   int idle = 0;
@@ -35,12 +35,12 @@ class Metrics : public Observer {
   void QueryEnded(const char* name, Duration took);
   void CallEnded(const char* method, Code code);
 
-  // Gauges as last read; see FleetGauges.
+  // Sets the gauges as last read; see FleetGauges.
   void SetQueue(const storage::JobStore::QueueStats& stats);
   void SetNodes(const std::vector<v1::Node>& nodes);
   void SetPool(const PoolUse& use);
 
-  // What the HTTP server exposes.
+  // The registry that the HTTP server exposes.
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
@@ -48,7 +48,7 @@ class Metrics : public Observer {
   const std::unique_ptr<Impl> impl_;
 };
 
-// Prometheus' HTTP service discovery: the agents that serve metrics, as JSON.
+// Returns the agents that serve metrics as JSON for Prometheus' HTTP service discovery.
 std::string ServiceDiscovery(const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::coordinator

@@ -1,4 +1,4 @@
-// How unary calls are answered: on the executor, bounded in number, counted.
+// Answers unary calls on the executor. Limits their number and counts outcomes.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -17,10 +17,10 @@
 
 namespace assay::coordinator::rpc {
 
-// Thread-safe. Outlives the server's calls.
+// Thread-safe. Must outlive the server's calls.
 class Calls {
  public:
-  // Told the outcome of every call, streams included.
+  // Receives the outcome of every call, including streams.
   using Counter = std::function<void(const char* method, Code code)>;
 
   Calls(Executor& executor, Counter counter) : executor_(executor), counter_(std::move(counter)) {}
@@ -30,10 +30,10 @@ class Calls {
   }
   Executor& executor() const { return executor_; }
 
-  // Runs `body` (a Status from no arguments), which may block, and answers with what it
-  // returns. Request and response live until then. While the database is away, body is
-  // run again for some seconds, so it fills the response only once nothing can fail any
-  // more. RESOURCE_EXHAUSTED when too many calls wait already.
+  // Runs `body`, which returns a Status and may block, and answers with its result. Request and
+  // response stay alive until then. While the database is unreachable, `body` runs again for some
+  // seconds, so it must fill the response only after its last step that can fail.
+  // RESOURCE_EXHAUSTED if too many calls wait already.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
@@ -50,7 +50,7 @@ class Calls {
     return reactor;
   }
 
-  // The same for a call whose answer comes later, by calling `done` once.
+  // Like Run, for a call that is answered later by calling `done` once.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,
@@ -68,7 +68,7 @@ class Calls {
 
  private:
   static constexpr int kMaxInProgress = 256;
-  // With RetryDelay between them: about three seconds, less than clients wait.
+  // With RetryDelay in between this is about three seconds, less than clients wait.
   static constexpr int kTries = 6;
 
   template <typename Body>

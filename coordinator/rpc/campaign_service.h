@@ -1,4 +1,4 @@
-// CampaignService on the coordinator's core and the job store.
+// Implements CampaignService with the coordinator's core and the job store.
 #pragma once
 
 #include "assay/v1/campaign_service.grpc.pb.h"

@@ -18,7 +18,7 @@ constexpr Duration kFirstDelay = std::chrono::milliseconds(500);
 constexpr Duration kMaxDelay = std::chrono::seconds(60);
 constexpr Duration kStable = std::chrono::minutes(2);
 
-// The client's end of one AgentService.Session. Deletes itself when gRPC is done.
+// The client side of one AgentService.Session. Deletes itself when gRPC has finished with it.
 class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>,
                     public StreamOperations {
  public:
@@ -29,7 +29,7 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
 
   void Begin(std::shared_ptr<Session> session) {
     target_->stub().async()->Session(&context_, this);
-    // Reads and writes begin outside of reactions; the hold ends with Finish.
+    // The hold, released by Finish, allows reads and writes to start outside of reactions.
     AddHold();
     link_->Start(std::move(session));
     StartCall();
@@ -48,7 +48,7 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
   void OnWriteDone(bool ok) override {
     Reaction("Session.OnWriteDone", [&] { link_->OnWriteDone(ok); });
   }
-  // What was to be sent has left; an agent that would not end the stream is cut off.
+  // All queued messages have been sent. If the agent does not end the stream, it is cancelled.
   void OnWritesDoneDone(bool) override { context_.TryCancel(); }
   void OnDone(const grpc::Status& status) override {
     Reaction("Session.OnDone", [&] {
@@ -140,7 +140,7 @@ Duration DialTarget::NextDelay() {
   if (coordinator_.environment().clock.Now() - opened_ >= kStable) failures_ = 0;
   const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
   ++failures_;
-  // Full jitter, but never at once: half of the first delay is the least.
+  // Full jitter with a minimum of half the first delay, so that a retry never follows at once.
   thread_local std::minstd_rand random{std::random_device{}()};
   return std::uniform_int_distribution<int64_t>(kFirstDelay.count() / 2, most.count())(random) *
          std::chrono::nanoseconds(1);

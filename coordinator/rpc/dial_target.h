@@ -1,4 +1,4 @@
-// One address that the coordinator dials; see dialer.h for its states.
+// One address that the coordinator dials. dialer.h shows its states.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -14,7 +14,7 @@
 
 namespace assay::coordinator::rpc {
 
-// Thread-safe; made by std::make_shared. The coordinator outlives it.
+// Thread-safe. Create with std::make_shared. The coordinator outlives it.
 class DialTarget : public std::enable_shared_from_this<DialTarget> {
  public:
   DialTarget(Coordinator& coordinator, std::string address,
@@ -23,22 +23,22 @@ class DialTarget : public std::enable_shared_from_this<DialTarget> {
         address_(std::move(address)),
         stub_(v1::AgentService::NewStub(channel)) {}
 
-  // Opens a session. Called once, and then by itself whenever one has ended.
+  // Opens a session. Call once; afterwards it calls itself whenever a session has ended.
   void Open();
   // Ends the session with `status` and opens no more.
   void Forget(const Status& status);
 
-  // Waits for the stream to end; false if it has not at `deadline`.
+  // Blocks until the stream has ended. Returns false if it has not at `deadline`.
   bool AwaitEnd(std::chrono::steady_clock::time_point deadline);
 
-  // The agent is in session through this address.
+  // Records that the agent has a session through this address.
   void NoteAgent(const Agent& agent);
-  // Who is in session now, if anyone.
+  // Returns the agent that has a session now, if any.
   std::optional<Agent> agent() const;
-  // Why the last session ended; OK if none has.
+  // Returns the reason why the last session ended; OK if none has ended.
   Status last_error() const;
 
-  // The stream has ended; `status` says how.
+  // Handles the end of the stream, with its status.
   void OnStreamEnded(const Status& status);
   v1::AgentService::Stub& stub() { return *stub_; }
 
@@ -51,7 +51,7 @@ class DialTarget : public std::enable_shared_from_this<DialTarget> {
 
   mutable Mutex mutex_;
   CondVar ended_;
-  bool open_ ASSAY_GUARDED_BY(mutex_) = false;  // A stream has not ended yet.
+  bool open_ ASSAY_GUARDED_BY(mutex_) = false;  // A stream exists and has not ended.
   std::shared_ptr<StreamLink> link_ ASSAY_GUARDED_BY(mutex_);
   std::optional<Agent> agent_ ASSAY_GUARDED_BY(mutex_);
   Status last_error_ ASSAY_GUARDED_BY(mutex_);

@@ -11,7 +11,7 @@
 namespace assay::coordinator::rpc {
 namespace {
 
-// What is said of the last try to reach an agent; empty if nothing is known.
+// Describes the last attempt to reach an agent; empty if nothing is known.
 std::string Cause(const Status& why) {
   if (why.ok()) return "";
   if (why.code() == Code::kUnimplemented) return ": what listens there is not an agent";

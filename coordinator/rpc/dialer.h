@@ -29,25 +29,25 @@ class Dialer {
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
   ~Dialer();
 
-  // Keeps a session with the agent at `address` (HOST:PORT) from now on. An address
-  // already dialled is left as it is. INVALID_ARGUMENT for what is no address or cannot
-  // be dialled with these credentials.
+  // Keeps a session with the agent at `address` (HOST:PORT) from now on. Does nothing if the
+  // address is dialled already. INVALID_ARGUMENT for a malformed address or one that cannot be
+  // dialled with these credentials.
   Status Dial(const std::string& address);
 
-  // Called once: with the agent when the address is in session, or with the reason why
-  // not within `patience`. Dial first.
+  // Calls `done` once: with the agent when the address has a session, or with the reason if it has
+  // none within `patience`. Call Dial first.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 
-  // Ends the session and dials no more.
+  // Ends the session and stops dialling.
   void Forget(const std::string& address);
-  // True if the address is dialled.
+  // Returns true if the address is dialled.
   bool Dials(const std::string& address) const;
 
-  // An agent is in session, dialled or not.
+  // Records that an agent has a session, whether dialled or attached.
   void OnAttached(const Agent& agent);
 
-  // Forgets every address and waits for their streams to end.
+  // Stops dialling every address and waits for their streams to end.
   void Stop(Duration patience);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using assay::rpc::ToGrpc;
 
-// The server's end of one Attach. Deletes itself when gRPC is done with it.
+// The server side of one Attach. Deletes itself when gRPC has finished with it.
 class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
                       public StreamOperations {
  public:

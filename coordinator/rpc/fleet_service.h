@@ -1,4 +1,4 @@
-// FleetService: agents that dial out.
+// Implements FleetService: sessions of agents that dial the coordinator.
 #pragma once
 
 #include "assay/v1/fleet_service.grpc.pb.h"

@@ -53,7 +53,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::AddNode(grpc::CallbackServerContext* 
     ASSAY_RETURN_IF_ERROR(dialer_.Dial(address));
     dialer_.AwaitHello(address, kHelloPatience, [=, this](Result<Agent> agent) {
       if (!agent.ok()) {
-        // Nothing is kept of an address that nobody answers at.
+        // An address where no agent answers is not kept.
         if (!known) dialer_.Forget(address);
         return done(agent.status());
       }

@@ -1,4 +1,4 @@
-// NodeService on the coordinator's core and the dialer.
+// Implements NodeService with the coordinator's core and the dialer.
 #pragma once
 
 #include "assay/v1/node_service.grpc.pb.h"

@@ -1,4 +1,4 @@
-// Page requests as they come from users (AIP-158).
+// Checks page requests (AIP-158) and names in requests.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace assay::coordinator::rpc {
 
-// `page_size` 0 means `normal`; more than the limit of 10,000 means the limit; less is
-// an error. Tokens are judged by whoever made them.
+// Returns the page request. `page_size` 0 means `normal`; values above the limit of 10,000 mean the
+// limit; negative values are an error. The reader of the pages validates the token.
 inline Result<storage::PageRequest> ToPageRequest(int page_size, const std::string& token,
                                                   int normal) {
   constexpr int kMost = 10'000;
@@ -23,7 +23,7 @@ inline Result<storage::PageRequest> ToPageRequest(int page_size, const std::stri
   return storage::PageRequest{page_size == 0 ? normal : std::min(page_size, kMost), token};
 }
 
-// The id or name in a request; empty or absurdly long ones are refused.
+// Returns the id or name in a request. Empty or very long ones are an error.
 inline Status CheckReference(const std::string& field, const std::string& value) {
   constexpr size_t kMaxBytes = 512;
   if (!value.empty() && value.size() <= kMaxBytes) return Status::Ok();

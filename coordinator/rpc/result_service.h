@@ -1,4 +1,4 @@
-// ResultService on the result store.
+// Implements ResultService with the result store.
 #pragma once
 
 #include "assay/v1/result_service.grpc.pb.h"

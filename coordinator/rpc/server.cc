@@ -11,11 +11,11 @@
 namespace assay::coordinator::rpc {
 namespace {
 
-// Agents come back after this long, spread by their own jitter.
+// Delay after which agents reconnect; their own jitter spreads them.
 constexpr Duration kReconnectAfter = std::chrono::seconds(1);
 
 void ApplyThreadLimits(grpc::ServerBuilder& builder) {
-  // Reflection is the only service of the threaded kind.
+  // Reflection is the only service that uses the threaded API.
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
@@ -70,7 +70,7 @@ void Server::Shutdown(Duration patience) {
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
   coordinator_.Shutdown(kReconnectAfter);
   dialer_.Stop(patience);
-  // Watches and calls that are left at the deadline are cancelled.
+  // Cancels watches and calls that have not ended at the deadline.
   server_->Shutdown(std::chrono::system_clock::now() + patience);
   server_->Wait();
   server_ = nullptr;

@@ -1,4 +1,4 @@
-// The coordinator's gRPC server: its four services, health and reflection.
+// The coordinator's gRPC server with its four services, health and reflection.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -18,7 +18,7 @@
 namespace assay::coordinator::rpc {
 
 struct ServerOptions {
-  HostPort listen;  // Port 0 takes a free one.
+  HostPort listen;  // Port 0 selects a free one.
   assay::rpc::TlsFiles tls;
   assay::rpc::TlsFiles agent_tls;  // For dialling agents.
   bool insecure = false;
@@ -28,17 +28,17 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Serves at once. The coordinator outlives the server. The error names the address
-  // and why it cannot be listened on.
+  // Starts serving. The coordinator outlives the server. The error names the address and why
+  // listening failed.
   static Result<std::unique_ptr<Server>> Start(Coordinator& coordinator, ServerOptions options);
   ~Server();
 
-  // Where it listens, with the real port.
+  // Returns the listening address with the actual port.
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
 
-  // Sends agents away, ends every stream, and returns when all calls have ended, after
-  // `patience` at the latest. Idempotent. The executor has to run meanwhile.
+  // Closes agents' sessions, ends every stream, and returns when all calls have ended, after
+  // `patience` at the latest. Idempotent. The executor must run meanwhile.
   void Shutdown(Duration patience);
 
  private:

@@ -5,8 +5,8 @@
 namespace assay::coordinator::rpc {
 namespace {
 
-// With more than this waiting to be sent, nothing more is read: a peer that asks
-// without listening has to wait.
+// Reading stops while more than this is waiting to be sent, so that a peer that sends requests
+// without reading answers must wait.
 constexpr size_t kMaxOutbound = 1024;
 
 }  // namespace
@@ -41,7 +41,7 @@ void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
     MutexLock lock(mutex_);
     reading_ = false;
     session = session_;
-    // Full until the session says otherwise, so that a ReadMore in between counts.
+    // Treated as full until the session decides, so that a ReadMore in between counts.
     session_full_ = true;
   }
   if (!session) return;

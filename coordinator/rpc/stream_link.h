@@ -22,42 +22,42 @@
 
 namespace assay::coordinator::rpc {
 
-// The operations of one reactor. Each returns at once and never calls back into the
-// link on the same thread.
+// The operations of one reactor. Each returns at once and never calls back into the link on the
+// same thread.
 class StreamOperations {
  public:
   virtual ~StreamOperations() = default;
-  // Begins a read; its end is OnReadDone.
+  // Starts a read, which ends with OnReadDone.
   virtual void Read() = 0;
-  // Begins a write of `message`, which lives until OnWriteDone.
+  // Starts a write of `message`, which must live until OnWriteDone.
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
-  // Ends the stream; no operation follows. Called once.
+  // Ends the stream. Called once, as the last operation.
   virtual void Finish(const Status& status) = 0;
 };
 
-// Thread-safe; shared by the session, as its sink, and the reactor.
+// Thread-safe. Shared by the session, as its sink, and the reactor.
 class StreamLink : public SessionSink {
  public:
   // `operations` is used until OnDone.
   explicit StreamLink(StreamOperations* operations) : operations_(operations) {}
 
-  // Gives the link its session and begins to read. Call once, first.
+  // Sets the link's session and starts to read. Call once, before any other method.
   void Start(std::shared_ptr<Session> session);
 
   void Send(v1::CoordinatorMessage message) override;
   void ReadMore() override;
   void Close(const Status& status) override;
 
-  // The reactor's events. `message` is what was read.
+  // Handle the reactor's events. `message` is the message that was read.
   void OnReadDone(bool ok, v1::AgentMessage message);
   void OnWriteDone(bool ok);
-  // The peer or the transport has gone; what is queued cannot be sent.
+  // Handles the loss of the peer or transport; queued messages cannot be sent any more.
   void OnBroken();
   void OnDone();
 
  private:
   void BeginClosing(const Status& status) ASSAY_REQUIRES(mutex_);
-  // Starts whatever may start now.
+  // Starts the operations that are possible now.
   void Advance() ASSAY_REQUIRES(mutex_);
 
   Mutex mutex_;

@@ -8,8 +8,8 @@
 
 #include "common/mutex.h"
 #include "coordinator/rpc/guard.h"
-#include "wire/status_conversion.h"
 #include "storage/page_token.h"
+#include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
 
-// Outlives its reactor, so that a change noticed late finds something to ask.
+// Outlives its reactor, so that a late notification finds a valid object.
 class Watch : public std::enable_shared_from_this<Watch> {
  public:
   Watch(Coordinator& coordinator, const Calls& calls, Reactor* reactor, std::string campaign)
@@ -26,7 +26,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
         campaign_(std::move(campaign)),
         reactor_(reactor) {}
 
-  // Something may have changed.
+  // Handles a possible change of the campaign.
   void Changed() {
     {
       MutexLock lock(mutex_);
@@ -81,7 +81,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     state_ = State::kIdle;
     if (reactor_ == nullptr || finished_) return;
     if (broken_) return Finish(Status(Code::kCancelled, "", "the watcher has gone"));
-    // A watcher outlasts an outage of the database: the next poll tries again.
+    // A watch survives an outage of the database: the next poll tries again.
     if (loaded.code() == Code::kUnavailable && !first_) return;
     if (!loaded.ok()) return Finish(loaded);
     v1::Campaign compared = response.campaign();
@@ -106,7 +106,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     storage::JobStore& jobs = coordinator_.environment().jobs;
     ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(), coordinator_.GetCampaign(campaign_));
     if (revision_ < 0) {
-      // From now on by id: another campaign of the same name may come.
+      // Use the id from now on, because a newer campaign may take the name.
       campaign_ = response.campaign().campaign_id();
       Subscribe();
       revision_ = 0;
@@ -123,9 +123,9 @@ class Watch : public std::enable_shared_from_this<Watch> {
       bytes += unsent_.front().ByteSizeLong();
       *response.add_jobs() = std::move(unsent_.front());
     }
-    // The verdict comes with the last of them, for it ends the watch.
+    // The verdict is sent with the last jobs, because it ends the watch.
     if (!unsent_.empty()) response.mutable_campaign()->clear_verdict();
-    // The spec is said once.
+    // The spec is sent once.
     if (!first_load_) response.mutable_campaign()->clear_spec();
     first_load_ = false;
     return Status::Ok();
@@ -156,7 +156,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   // Used by Load alone.
   std::string campaign_;
   int64_t revision_ = -1;
-  std::deque<v1::Job> unsent_;  // Up to that revision.
+  std::deque<v1::Job> unsent_;  // Changes up to that revision.
   bool first_load_ = true;
 
   Mutex mutex_;
@@ -165,8 +165,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   Response response_ ASSAY_GUARDED_BY(mutex_);
   std::string last_campaign_ ASSAY_GUARDED_BY(mutex_);
   int64_t subscription_ ASSAY_GUARDED_BY(mutex_) = 0;
-  bool first_ ASSAY_GUARDED_BY(mutex_) = true;  // Nothing was sent yet.
-  bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // What was sent ends the watch.
+  bool first_ ASSAY_GUARDED_BY(mutex_) = true;  // Nothing has been sent yet.
+  bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // The last message ends the watch.
   bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
   bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
   bool finished_ ASSAY_GUARDED_BY(mutex_) = false;

@@ -20,9 +20,8 @@
 
 namespace assay::coordinator::rpc {
 
-// The reactor of one WatchCampaign; it deletes itself when gRPC is done with it. Both
-// references outlive it. Changes that come faster than the peer reads are folded into
-// one message.
+// Creates the reactor of one WatchCampaign; it deletes itself when gRPC has finished with it. Both
+// references outlive it. Changes that come faster than the peer reads are merged into one message.
 grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
                                                               const Calls& calls,
                                                               std::string campaign);

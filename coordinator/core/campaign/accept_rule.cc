@@ -119,7 +119,7 @@ class RuleParser {
   AcceptRule rule_;
 };
 
-// Each way to read a unit: the factor of a prefix, and what it stands before.
+// Readings of a unit: the factor of a prefix, and the unit that the prefix precedes.
 std::vector<std::pair<double, std::string_view>> Readings(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 14> kPrefixes = {{
       {"n", 1e-9},
@@ -158,7 +158,7 @@ bool SameValue(const std::string& written, const std::string& canonical) {
   return left.ok() && right.ok() && *left == *right;
 }
 
-// What a percentage of the sheet can never be judged of.
+// Benchmarks without a spec sheet: a percentage of it can never be computed.
 Status CheckPercentOfSpec(const v1::BenchmarkSchema& schema, const v1::MetricSchema& metric) {
   if (schema.resource() != v1::RESOURCE_KIND_GPU) {
     const bool network = schema.resource() == v1::RESOURCE_KIND_NETWORK;

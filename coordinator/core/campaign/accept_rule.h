@@ -1,4 +1,4 @@
-// One line of a campaign's `accept`: what a metric has to reach.
+// Parses and applies one line of a campaign's `accept`, which bounds a metric:
 //   gemm[dtype=bf16, m=8192].tflops >= 65% of spec
 //   all_reduce[bytes=1GiB, ranks=8].bus_bandwidth >= 340 GB/s
 #pragma once
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "assay/v1/benchmark.pb.h"
-#include "model/parameter.h"
 #include "common/status.h"
+#include "model/parameter.h"
 
 namespace assay::coordinator {
 
@@ -20,7 +20,7 @@ struct AcceptRule {
 
   std::string text;  // As the user wrote it.
   std::string benchmark;
-  // Parameter and value; a case has to have all of them.
+  // The rule covers cases that have all of these parameter values.
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string metric;
   Comparison comparison = Comparison::kAtLeast;
@@ -29,28 +29,28 @@ struct AcceptRule {
   std::string unit;
   bool percent_of_spec = false;
 
-  // True if `value` satisfies the comparison with `limit`. NaN never does.
+  // Returns true if `value` satisfies the comparison with `limit`. NaN never does.
   bool Holds(double value, double limit) const;
-  // True if larger values are the better ones: `>=` and `>`.
+  // Returns true for `>=` and `>`: larger values are better.
   bool WantsLarge() const {
     return comparison == Comparison::kAtLeast || comparison == Comparison::kAbove;
   }
 };
 
-// INVALID_ARGUMENT says at which character (1-based) what was expected.
+// Parses one rule. INVALID_ARGUMENT names the character (1-based) and what was expected there.
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
-// Checks a rule against its benchmark's schema and, unless null, the canonical
-// parameters of the campaign's cases: the metric, its unit, the parameters, that some
-// case has the values named, and that what is compared with a spec sheet is a GPU's rate.
+// Checks a rule against its benchmark's schema: the metric, its unit and the parameters must exist,
+// and a percentage of the spec sheet needs a rate of a GPU. Unless `cases` is null, at least one of
+// the campaign's cases must have the values that the rule names.
 Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
                        const std::vector<ParameterMap>* cases);
 
-// True if a case with these canonical parameters is one that the rule speaks of.
+// Returns true if the rule covers a case with these canonical parameters.
 bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 
-// What to multiply a number in `from` by to have it in `to`: 1000 from "TFLOP/s" to
-// "GFLOP/s". nullopt if they differ by more than an SI or binary prefix.
+// Returns the factor that converts a number in `from` to `to`: 1000 from "TFLOP/s" to "GFLOP/s".
+// Returns nullopt if the units differ by more than an SI or binary prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
 
 }  // namespace assay::coordinator

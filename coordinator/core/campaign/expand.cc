@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "common/digest.h"
-#include "model/filter.h"
 #include "common/units.h"
 #include "common/violations.h"
 #include "coordinator/core/campaign/matrix.h"
 #include "coordinator/core/campaign/nccl_settings.h"
-#include "coordinator/core/placement/node_fields.h"
-#include "coordinator/core/placement/placement.h"
 #include "coordinator/core/campaign/spec_limits.h"
 #include "coordinator/core/campaign/text.h"
+#include "coordinator/core/placement/node_fields.h"
+#include "coordinator/core/placement/placement.h"
+#include "model/filter.h"
 #include "wire/benchmark_schema.h"
 
 namespace assay::coordinator {
@@ -36,9 +36,9 @@ std::string Count(int64_t count) {
   return count == std::numeric_limits<int64_t>::max() ? "more than 9e18" : fmt::format("{}", count);
 }
 
-// Cases that run together, and where: each placement and repetition is a job.
+// Cases that run together, and their placements. Each placement and repetition is one job.
 struct Group {
-  int index = 0;  // Of the entry in the spec.
+  int index = 0;  // Index of the entry in the spec.
   const v1::BenchmarkSchema* schema = nullptr;
   int ranks = 1;
   int nodes = 1;
@@ -48,7 +48,7 @@ struct Group {
   std::vector<Placement> placements = {};
 };
 
-// The seed that all ranks of a job share; spread evenly by the hash.
+// Returns the seed that all ranks of a job share. The hash spreads seeds evenly.
 uint64_t SeedOf(const std::string& job_id) {
   return std::stoull(Sha256Hex(job_id).substr(0, 16), nullptr, 16);
 }
@@ -76,7 +76,7 @@ class Expander {
 
  private:
   struct CheckedMatrix {
-    int index = 0;  // In the spec.
+    int index = 0;  // Index in the spec.
     const v1::BenchmarkMatrix* spec = nullptr;
     const v1::BenchmarkSchema* schema = nullptr;
     std::string path;
@@ -128,7 +128,9 @@ class Expander {
         std::string fault =
             fmt::format("no connected node has a benchmark \"{}\"", Cut(matrix.benchmark()));
         const std::string closest = ClosestName(matrix.benchmark(), names);
-        if (!listed) {  // Once: a file for GPUs names dozens on a fleet without them.
+        // List the benchmarks once: a file for GPUs names dozens of unknown ones on a fleet without
+        // GPUs.
+        if (!listed) {
           fault += "; " + Suggest(matrix.benchmark(), names);
         } else if (!closest.empty()) {
           fault += "; did you mean " + closest + "?";
@@ -150,7 +152,7 @@ class Expander {
       matrices_.push_back({i, &matrix, &schema->second, path, std::move(checked)});
     }
     if (cases > kMaxCases) {
-      matrices_.clear();  // Never expanded: the count alone is the fault.
+      matrices_.clear();  // The count alone is the error; the matrices are never expanded.
       violations_.Add("benchmarks",
                       fmt::format("{} cases; the limit is {} cases a campaign (and {} jobs)",
                                   Count(cases), kMaxCases, kMaxJobs),
@@ -174,7 +176,7 @@ class Expander {
     }
   }
 
-  // Those of the campaign are for the benchmarks that have some; there must be one.
+  // The campaign's own settings apply to collectives of GPUs; at least one entry must be one.
   void CheckCampaignCounters() {
     const bool read =
         std::any_of(spec_.benchmarks().begin(), spec_.benchmarks().end(),
@@ -193,7 +195,7 @@ class Expander {
     for (const CheckedMatrix& checked : matrices_) {
       const size_t faults = violations_.count();
       const std::vector<ParameterMap> cases = checked.matrix.Cases(violations_);
-      if (!cases.empty()) {  // Rules are judged by those too that are refused.
+      if (!cases.empty()) {  // Accept rules are checked against refused cases too.
         std::vector<ParameterMap>& all = cases_[checked.schema->name()];
         all.insert(all.end(), cases.begin(), cases.end());
       }
@@ -250,12 +252,12 @@ class Expander {
       group.placements = std::move(placements.list);
       job_count_ += jobs;
       case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
-      // Beyond the limits only the counts matter.
+      // Beyond the limits only the counts are needed.
       if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
     }
   }
 
-  // What `unplaceable` makes of cases for which the nodes that are there do not suffice.
+  // Applies `unplaceable` to cases that need more nodes than are connected.
   void LeaveOut(const CheckedMatrix& checked, const Group& group, const PlacementRequest& request,
                 Violation lack) {
     const v1::Unplaceable own = checked.spec->unplaceable();
@@ -281,7 +283,7 @@ class Expander {
     lacks_.push_back(std::move(lack));
   }
 
-  // Of a job that lacks nodes now.
+  // Requirements of a job that lacks nodes now.
   bool WouldFitOnceAllAreBack(const PlacementRequest& request) const {
     if (known_.size() == nodes_.size()) return false;
     Violations unheard;
@@ -295,7 +297,7 @@ class Expander {
     for (const Violation& lack : lacks_) violations_.Add(lack.field, lack.description, lack.line);
   }
 
-  // `ranks` or `nodes` of a case: 1 where the benchmark has no such parameter.
+  // Returns `ranks` or `nodes` of a case; 1 if the benchmark has no such parameter.
   std::optional<int> CountOf(const CheckedMatrix& checked, const ParameterMap& parameters,
                              const std::string& name, int most) {
     const auto found = parameters.find(name);
@@ -310,7 +312,7 @@ class Expander {
   }
 
   void CheckAcceptRules() {
-    // Other faults, or more jobs than may be, hide what else would run.
+    // Other errors, or too many jobs, may hide what else would run.
     const bool some_left_out = violations_.empty() && !left_out_.empty() && job_count_ <= kMaxJobs;
     for (int i = 0; i < spec_.accept_size(); ++i) {
       const v1::AcceptRule& rule = spec_.accept(i);
@@ -335,8 +337,8 @@ class Expander {
                         rule.line());
         continue;
       }
-      if (schema == schemas_.end()) continue;  // Said where the benchmark stands.
-      // Without cases (another fault stopped them) a rule's values cannot be judged.
+      if (schema == schemas_.end()) continue;  // The unknown benchmark is reported for its entry.
+      // Another error prevented the cases, so the rule's values cannot be checked.
       const auto cases = cases_.find(parsed->benchmark);
       const Status sound = CheckAcceptRule(*parsed, schema->second,
                                            cases == cases_.end() ? nullptr : &cases->second);
@@ -410,15 +412,15 @@ class Expander {
   const v1::CampaignSpec& spec_;
   Violations violations_;
   std::vector<v1::Node> connected_;
-  std::vector<v1::Node> nodes_;  // Those that the filter selects.
-  std::vector<v1::Node> known_;  // And the disconnected ones that it does.
+  std::vector<v1::Node> nodes_;  // Connected nodes that the filter selects.
+  std::vector<v1::Node> known_;  // These and the disconnected nodes that the filter selects.
   std::map<std::string, v1::BenchmarkSchema> schemas_;
   std::vector<CheckedMatrix> matrices_;
   std::vector<Group> groups_;
-  std::set<storage::NodeIds> candidate_lists_;  // Alike ones, of whatever entry, are one.
+  std::set<storage::NodeIds> candidate_lists_;  // Equal lists are stored once, for all entries.
   std::map<std::string, std::vector<ParameterMap>> cases_;  // By benchmark.
   std::vector<v1::LeftOut> left_out_;
-  std::vector<Violation> lacks_;  // The faults that these would have been.
+  std::vector<Violation> lacks_;  // Errors that `unplaceable: skip` turned into left-out cases.
   int64_t job_count_ = 0;
   int64_t case_runs_ = 0;
 };

@@ -1,5 +1,5 @@
-// From a campaign as the user wrote it to the jobs that are stored: every fault found
-// at once, or every job.
+// Expands a campaign as the user wrote it into the jobs that are stored, or finds all its errors at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,29 @@
 
 namespace assay::coordinator {
 
-// Limits of one campaign.
+// Limits per campaign.
 inline constexpr int64_t kMaxCases = 10'000;
 inline constexpr int64_t kMaxJobs = 10'000;
 // Cases times the placements and repetitions that run them.
 inline constexpr int64_t kMaxCaseRuns = 250'000;
 
 struct Expansion {
-  // Repetition 1 of everything precedes repetition 2; then in the order of the file.
+  // All jobs of repetition 1 come before those of repetition 2. Within a repetition the order is
+  // that of the file.
   std::vector<storage::NewJob> jobs;
-  // Cases to run, over all jobs.
+  // Number of cases to run, summed over all jobs.
   int64_t case_runs = 0;
-  // What `unplaceable: skip` leaves out, in the order of the spec.
+  // Cases that `unplaceable: skip` leaves out, in the order of the spec.
   std::vector<v1::LeftOut> left_out;
 };
 
-// Judges `spec` against the connected nodes of `fleet` and what they can run, and makes
-// its jobs. INVALID_ARGUMENT has one violation a fault with its line. Counts are
-// computed before anything is made, so that an exploding matrix costs nothing.
+// Checks `spec` against the connected nodes of `fleet` and their benchmarks, and makes its jobs.
+// INVALID_ARGUMENT carries one violation per error, with its line. Counts are computed before any
+// case is made, so an exploding matrix costs nothing.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
-// What the nodes can run, by name: the newest version of each schema, without reason
-// why a single node cannot. Nodes' schemas that make no sense are left out.
+// Returns the newest version of each schema that the nodes have, by name, without the reasons why a
+// single node cannot run it. Malformed schemas are ignored.
 std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::coordinator

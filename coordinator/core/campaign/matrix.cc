@@ -21,7 +21,7 @@ int64_t SaturatingProduct(int64_t a, int64_t b) {
 
 }  // namespace
 
-// Builds a Matrix, one step a method.
+// Builds a Matrix; each method is one step.
 class MatrixChecker {
  public:
   MatrixChecker(std::string path, int line, int64_t case_limit, Violations& violations)
@@ -132,7 +132,7 @@ class MatrixChecker {
     }
   }
 
-  // Follows each `=other` to an axis or a default, so that sources come first.
+  // Follows each `=other` to an axis or a default, so that sources come before their users.
   void OrderReferences() {
     std::map<std::string, std::string> source_of;
     for (const Matrix::Reference& reference : unresolved_) {
@@ -208,9 +208,9 @@ std::vector<ParameterMap> Matrix::Cases(Violations& violations) const {
 void Matrix::CheckTies(const std::vector<ParameterMap>& cases, Violations& violations) const {
   for (const ParameterSpec& spec : specs_) {
     std::string first;
-    std::string value;  // In the first case that is wrong.
+    std::string value;  // Value in the first wrong case.
     size_t wrong = 0;
-    std::set<std::string> right;  // Values that are right in some case.
+    std::set<std::string> right;  // Values that are valid in some case.
     for (const ParameterMap& parameters : cases) {
       std::string fault = BrokenTie(spec, parameters);
       if (fault.empty()) {

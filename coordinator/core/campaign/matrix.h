@@ -9,29 +9,28 @@
 
 #include "assay/v1/benchmark.pb.h"
 #include "assay/v1/campaign_service.pb.h"
-#include "model/parameter.h"
 #include "common/status.h"
 #include "common/violations.h"
+#include "model/parameter.h"
 
 namespace assay::coordinator {
 
-// A matrix whose axes have been checked. Its cases are not made yet, so that a count
-// of billions costs nothing.
+// A matrix whose axes have been checked. Its cases are made on demand, so a count of billions costs
+// nothing.
 class Matrix {
  public:
-  // Checks the axes of `spec` against `schema`; every fault goes to `violations`, with
-  // `path` ("benchmarks[1]") in front of its field. The result is of use only if none
-  // was found.
+  // Checks the axes of `spec` against `schema` and adds every error to `violations`, with `path`
+  // ("benchmarks[1]") in front of its field. The result may be used only if there was no error.
   static Matrix Check(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema,
                       const std::string& path, int64_t case_limit, Violations& violations);
 
-  // Cases of the cross product; saturates at INT64_MAX.
+  // Returns the number of cases in the cross product; saturates at INT64_MAX.
   int64_t case_count() const { return case_count_; }
 
-  // The cases, canonical and complete, the first axis varying slowest. Call only when
-  // case_count() is within bounds. To `violations` go parameters whose values in some case are
-  // wrong beside the others, each once; and a value taken from another parameter that is
-  // outside the bounds of the one that takes it: then there are no cases.
+  // Returns the cases, canonical and complete; the first axis varies slowest. Call only when
+  // case_count() is within bounds. Adds to `violations`, once each, parameters whose values
+  // contradict other values of their case. Returns no cases if a parameter takes the value of
+  // another (`=m`) that is outside its own bounds.
   std::vector<ParameterMap> Cases(Violations& violations) const;
 
  private:
@@ -50,10 +49,10 @@ class Matrix {
 
   std::string path_;
   int line_ = 0;
-  std::map<std::string, int> lines_;  // Of each parameter that has an axis.
+  std::map<std::string, int> lines_;  // Line of each parameter that has an axis.
   std::vector<ParameterSpec> specs_;
   std::vector<Axis> axes_;
-  std::vector<Reference> references_;  // Sources come before those that use them.
+  std::vector<Reference> references_;  // Sources come before their users.
   ParameterMap fixed_;                 // Defaults of parameters without an axis.
   int64_t case_count_ = 0;
 

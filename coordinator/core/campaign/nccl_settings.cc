@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "model/nccl_variables.h"
 #include "coordinator/core/campaign/spec_limits.h"
 #include "coordinator/core/campaign/text.h"
+#include "model/nccl_variables.h"
 
 namespace assay::coordinator {
 namespace {
@@ -17,7 +17,7 @@ bool UsesNccl(const v1::BenchmarkSchema& schema) {
   return schema.collective() && schema.resource() == v1::RESOURCE_KIND_GPU;
 }
 
-// `line` is where the settings stand, for variables whose own line is not known.
+// `line` is the line of the settings as a whole, for variables whose own line is unknown.
 void CheckEach(const v1::CampaignSpec& spec, const Settings& settings, const std::string& path,
                int line, Violations& violations) {
   if (settings.size() > NcclVariables().size()) {
@@ -27,7 +27,7 @@ void CheckEach(const v1::CampaignSpec& spec, const Settings& settings, const std
                    line);
     return;
   }
-  // In the order of their names: a map has none of its own.
+  // Sort by name, because a protobuf map has no order.
   for (const auto& [name, value] : NcclSettings(settings.begin(), settings.end())) {
     const Status sound = CheckNcclVariable(name, value);
     if (sound.ok()) continue;
@@ -39,7 +39,7 @@ void CheckEach(const v1::CampaignSpec& spec, const Settings& settings, const std
 
 NcclSettings Merged(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix) {
   NcclSettings settings(matrix.nccl().begin(), matrix.nccl().end());
-  settings.insert(spec.nccl().begin(), spec.nccl().end());  // Those not set yet.
+  settings.insert(spec.nccl().begin(), spec.nccl().end());  // Keeps the entry's own values.
   return settings;
 }
 
@@ -79,7 +79,7 @@ void CheckNcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix
         matrix.line());
   }
   CheckEach(spec, matrix.nccl(), path + ".nccl", matrix.line(), violations);
-  if (!CheckTogether(spec).ok()) return;  // Said where the campaign's own stand.
+  if (!CheckTogether(spec).ok()) return;  // The error is reported for the campaign's own settings.
   const Status together = CheckNcclTogether(Merged(spec, matrix));
   if (!together.ok()) violations.Add(path + ".nccl", together.message(), matrix.line());
 }

@@ -1,4 +1,4 @@
-// NCCL's environment variables in a campaign: which are sound, and which a job gets.
+// NCCL's environment variables in a campaign: checks them and selects those that a job gets.
 #pragma once
 
 #include <map>
@@ -12,19 +12,19 @@ namespace assay::coordinator {
 
 using NcclSettings = std::map<std::string, std::string>;
 
-// Judges the campaign's own settings: each variable and value, whether they contradict each
-// other, and whether any benchmark of the campaign is a collective of GPUs. `schemas` are
-// the fleet's, by name.
+// Checks the campaign's own settings: each variable and value, contradictions between them, and
+// whether any benchmark of the campaign is a collective of GPUs. `schemas` holds the fleet's
+// schemas by name.
 void CheckNcclOf(const v1::CampaignSpec& spec,
                  const std::map<std::string, v1::BenchmarkSchema>& schemas, Violations& violations);
 
-// Judges those of the entry `matrix` at `path`, also together with the campaign's.
+// Checks the settings of the entry `matrix` at `path`, alone and together with the campaign's.
 void CheckNcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                  const v1::BenchmarkSchema& schema, const std::string& path,
                  Violations& violations);
 
-// What a job of the entry gets: nothing unless it is a collective of GPUs, else the
-// campaign's settings, each replaced by the entry's.
+// Returns the settings of a job of this entry: the campaign's, each replaced by the entry's if it
+// has one. Empty unless the benchmark is a collective of GPUs.
 NcclSettings NcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                     const v1::BenchmarkSchema& schema);
 

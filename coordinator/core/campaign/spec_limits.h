@@ -1,4 +1,4 @@
-// The campaign-wide fields of a spec: their bounds and defaults.
+// Bounds and defaults of a spec's campaign-wide fields.
 #pragma once
 
 #include "assay/v1/campaign_service.pb.h"
@@ -7,16 +7,16 @@
 
 namespace assay::coordinator {
 
-// Faults of name, repetitions, timeout, retries, priority and the enums.
+// Adds errors of name, repetitions, timeout, retries, priority and the enums to `violations`.
 void CheckCampaignFields(const v1::CampaignSpec& spec, Violations& violations);
 
-// The line of a campaign-wide field; 0 if unknown.
+// Returns the line of a campaign-wide field; 0 if unknown.
 int LineOf(const v1::CampaignSpec& spec, const std::string& field);
 
-// The job's wall-clock limit; 20 minutes if none is given.
+// Returns the job's wall-clock limit; 20 minutes by default.
 Duration TimeoutOf(const v1::CampaignSpec& spec);
 
-// 1 if none is given.
+// Returns the number of repetitions; 1 by default.
 int RepetitionsOf(const v1::CampaignSpec& spec);
 
 }  // namespace assay::coordinator

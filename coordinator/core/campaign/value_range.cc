@@ -15,7 +15,7 @@ Result<int64_t> ParseEnd(const std::string& which, const std::string& text,
   return ParseInteger(*canonical);
 }
 
-// The factor and the step are plain counts; a step of a size may be written as one.
+// Factor and step are plain counts, except that the step of a size may be written as a size.
 Result<int64_t> ParseStride(const std::string& which, const std::string& text,
                             const ParameterSpec& spec, int64_t least) {
   const bool size = spec.type == ParameterType::kBytes && which == "step";
@@ -46,7 +46,7 @@ Result<NumberRange> NumberRange::Parse(const v1::ValueRange& range, const Parame
   }
   if (!range.step().empty()) {
     ASSAY_ASSIGN_OR_RETURN(parsed.step_, ParseStride("step", range.step(), spec, 1));
-    // Unsigned: the span of two int64 may not fit an int64.
+    // Unsigned, because the span of two int64 may not fit an int64.
     const uint64_t span = static_cast<uint64_t>(parsed.to_) - static_cast<uint64_t>(parsed.from_);
     const uint64_t steps = span / static_cast<uint64_t>(parsed.step_);
     parsed.count_ =

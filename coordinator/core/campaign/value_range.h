@@ -6,22 +6,21 @@
 #include <vector>
 
 #include "assay/v1/campaign_service.pb.h"
-#include "model/parameter.h"
 #include "common/status.h"
+#include "model/parameter.h"
 
 namespace assay::coordinator {
 
-// A range with sane bounds: from <= to, and a factor of at least 2 or a step of at
-// least 1.
+// A range with valid bounds: from <= to, and a factor of at least 2 or a step of at least 1.
 class NumberRange {
  public:
-  // INVALID_ARGUMENT says which of from, to, factor and step is wrong and what would be
-  // right. The parameter has to be a number, and both ends within its bounds.
+  // Parses a range. INVALID_ARGUMENT says which of from, to, factor and step is wrong and what
+  // would be right. The parameter must be a number, and both ends must be within its bounds.
   static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
 
-  // How many values it has, without making them.
+  // Returns the number of values without making them.
   int64_t count() const { return count_; }
-  // In ascending order, canonical.
+  // Returns the values in ascending order, canonical.
   std::vector<std::string> Values() const;
 
  private:

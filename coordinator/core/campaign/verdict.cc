@@ -5,9 +5,9 @@
 #include <cmath>
 #include <optional>
 
-#include "model/parameter.h"
 #include "coordinator/core/campaign/accept_rule.h"
 #include "coordinator/core/campaign/text.h"
+#include "model/parameter.h"
 
 namespace assay::coordinator {
 namespace {
@@ -19,7 +19,7 @@ bool IsCovered(const AcceptRule& rule, const v1::StoredResult& stored) {
          Covers(rule, ParameterMap(result.parameters().begin(), result.parameters().end()));
 }
 
-// The number that the rule compares, in the rule's unit; nullopt if it has none.
+// Returns the number that the rule compares, in the rule's unit; nullopt if the result has none.
 std::optional<double> ValueOf(const AcceptRule& rule, const v1::CaseResult& result) {
   if (rule.percent_of_spec) {
     if (!result.prediction().has_efficiency_spec()) return std::nullopt;
@@ -50,8 +50,8 @@ std::string Describe(const v1::StoredResult& stored, const GpuNames& gpu_names) 
   return text + PlaceOf(result.provenance(), gpu_names);
 }
 
-// Of a percentage of spec that the runner, whose sheets count, could not tell; with the rule as
-// it can be judged, a number in place of the percentage.
+// Explains a percentage of spec that the runner could not compute (its spec sheets count), and
+// suggests the rule with a number in place of the percentage.
 std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
                          const GpuNames& gpu_names) {
   const v1::CaseResult& result = stored.case_result();

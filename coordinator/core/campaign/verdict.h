@@ -1,4 +1,4 @@
-// What the accept rules say of an ended campaign.
+// Applies a campaign's accept rules to its results once it has ended.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,17 @@ struct CampaignVerdict {
   std::vector<v1::RuleVerdict> rules;
 };
 
-// What people call a GPU: "GPU 3" from its UUID; the UUID itself if it is unknown.
+// Returns the name that users know a GPU by: "GPU 3" for its UUID, or the UUID itself if it is
+// unknown.
 using GpuNames = std::function<std::string(const std::string& uuid)>;
 
-// Every run's median has to satisfy each rule that covers it; a rule without results
-// has failed, and so has `% of spec` over one on a GPU without a spec sheet. The campaign
-// passed if every rule held and every job succeeded or was skipped.
+// Judges an ended campaign. Every run's median must satisfy each rule that covers its case. A rule
+// without results fails, and so does `% of spec` for a GPU without a spec sheet. The campaign
+// passes if every rule holds and every job succeeded or was skipped.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const GpuNames& gpu_names);
 
-// One rule over all results; the explanation names the deciding number and its place.
+// Judges one rule over all results. The explanation names the deciding number and its place.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const GpuNames& gpu_names);
 

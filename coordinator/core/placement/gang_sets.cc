@@ -12,7 +12,7 @@
 namespace assay::coordinator {
 namespace {
 
-// The nodes of which `text_of` says the same together, in the order of each text's first.
+// Groups nodes by the text that `text_of` returns, in the order of each text's first node.
 std::vector<Nodes> Alike(const Nodes& nodes,
                          const std::function<std::string(const v1::NodeDescription&)>& text_of) {
   std::vector<Nodes> sets;

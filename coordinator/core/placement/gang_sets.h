@@ -1,4 +1,4 @@
-// Which nodes of a fleet go together in gangs of GPUs.
+// Selects nodes that can form gangs of GPUs.
 #pragma once
 
 #include <vector>
@@ -11,18 +11,18 @@ using Nodes = std::vector<v1::Node>;
 
 std::vector<const v1::NodeDescription*> DescriptionsOf(const Nodes& nodes);
 
-// The nodes whose own GPUs with these indices are of one model.
+// Groups nodes by the model of their GPUs with these indices.
 Nodes OfOneModel(const Nodes& nodes, const std::vector<int>& gpu_indices);
 
-// The largest set of nodes that have the same versions and, in these GPUs, one model; the
-// first in order if two are. If it has fewer than `size` and `mixed_gpus`, the largest that
-// has the same versions.
+// Returns the largest set of nodes with equal versions and one GPU model at these indices; the
+// first such set if two are equally large. If the set has fewer than `size` nodes and `mixed_gpus`
+// is true, returns the largest set with equal versions instead.
 Nodes LargestUniform(const Nodes& nodes, const std::vector<int>& gpu_indices, size_t size,
                      bool mixed_gpus);
 
-// The nodes of each model of GPU apart, in the order of its first. Models of fewer than
-// `size` nodes come last and together, with others, which then stand twice, if need be:
-// every set has `size` nodes, of which `nodes` has as many at least.
+// Splits `nodes` by GPU model, in the order of each model's first node. Models with fewer than
+// `size` nodes come last, in one set that is filled up with nodes of other sets if necessary. Every
+// set has at least `size` nodes; `nodes` must too.
 std::vector<Nodes> SetsByModel(const Nodes& nodes, const std::vector<int>& gpu_indices,
                                size_t size);
 

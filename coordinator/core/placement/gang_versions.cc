@@ -41,7 +41,8 @@ std::vector<std::string> NamesOf(const Nodes& nodes) {
   return names;
 }
 
-// "NCCL is 2.28.9 on a, c and 2.27.3 on b"; empty if `of` says the same of all.
+// Lists which nodes have which text: "NCCL is 2.28.9 on a, c and 2.27.3 on b". Returns an empty
+// text if `of` returns the same for all.
 template <typename TextOf>
 std::string Difference(const std::string& what, const Nodes& nodes, const TextOf& of) {
   std::vector<std::string> texts;
@@ -100,7 +101,7 @@ std::string GpuMismatch(const Nodes& nodes, const std::vector<int>& gpu_indices)
   const auto gpus = [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); };
   std::string difference = Difference("the GPU", nodes, gpus);
   if (!difference.empty() || nodes.empty()) return difference;
-  // All alike, and perhaps each with several models.
+  // All nodes are equal, and each may have several models.
   if (ModelsOf(*nodes[0], gpu_indices).size() < 2) return "";
   return "the GPU is " + Cut(gpus(*nodes[0])) + " on " + JoinSome(NamesOf(nodes));
 }

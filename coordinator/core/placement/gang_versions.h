@@ -1,6 +1,5 @@
-// Whether the nodes of a gang have the same software and the same GPUs: different drivers or
-// NCCL versions hang or fail in ways that name neither, and a result of H100s and H200s
-// together says something of neither.
+// Checks that a gang's nodes have equal software and equal GPUs. Different drivers or NCCL versions
+// hang or fail with misleading errors, and a result of H100s and H200s together describes neither.
 #pragma once
 
 #include <string>
@@ -10,20 +9,20 @@
 
 namespace assay::coordinator {
 
-// The versions that have to be the same on all nodes of a GPU gang, as one text: equal
-// texts, equal versions.
+// Returns the versions that must be equal on all nodes of a GPU gang as one text. Equal texts mean
+// equal versions.
 std::string GangVersions(const v1::NodeDescription& node);
 
-// Empty if all nodes have the same; else which has what: "NCCL is 2.28.9 on a, c and
-// 2.27.3 on b". What no node could tell differs from nothing.
+// Returns an empty text if all nodes have equal versions, else the differences: "NCCL is 2.28.9 on
+// a, c and 2.27.3 on b". An unknown version equals any other.
 std::string VersionMismatch(const std::vector<const v1::NodeDescription*>& nodes);
 
-// The models of the node's GPUs with these indices, with form factor and MIG profile, each
-// once and sorted: "H200 SXM", or "H100 PCIe beside H200 NVL".
+// Returns the models of the node's GPUs with these indices, with form factor and MIG profile,
+// sorted and without duplicates: "H200 SXM", or "H100 PCIe beside H200 NVL".
 std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices);
 
-// Empty if the GPUs with these indices are of one model on all nodes; else which node has
-// what: "the GPU is H100 SXM on a, b and H200 SXM on c".
+// Returns an empty text if the GPUs with these indices are of one model on all nodes, else the
+// models by node: "the GPU is H100 SXM on a, b and H200 SXM on c".
 std::string GpuMismatch(const std::vector<const v1::NodeDescription*>& nodes,
                         const std::vector<int>& gpu_indices);
 

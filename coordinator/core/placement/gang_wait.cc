@@ -11,7 +11,7 @@
 namespace assay::coordinator {
 namespace {
 
-// "rank 1 on node g2", "ranks 8 to 15 on node g2".
+// Names ranks and their node: "rank 1 on node g2", "ranks 8 to 15 on node g2".
 std::string RanksOf(const GangWait& wait, size_t position) {
   const int each = wait.job.job.world_size / static_cast<int>(wait.nodes.size());
   const int first = static_cast<int>(position) * each;

@@ -1,4 +1,4 @@
-// A gang whose start waits for nodes that have not said that their ranks are ready.
+// A gang that waits for nodes whose ranks are not ready.
 #pragma once
 
 #include <optional>
@@ -14,28 +14,29 @@ struct GangWait {
   struct Node {
     std::string node_id;
     std::string name;
-    std::optional<Duration> ready;  // For how long its ranks have been; absent: they are not.
-    std::optional<Duration> spoke;  // Since a State of its agent listed the job, if one did.
+    std::optional<Duration> ready;  // How long its ranks have been ready; absent if they are not.
+    // Time since its agent's last State that listed the job; absent if there was none.
+    std::optional<Duration> spoke;
   };
   storage::LeasedJob job;
-  Duration waited{0};       // Since the assignment, or this process heard of the wait.
+  Duration waited{0};       // Since the assignment, or since this process learned of the wait.
   std::vector<Node> nodes;  // The placement, in rank order.
-  // The others may have begun, as a process before this one told them to.
+  // True if an earlier coordinator process may already have told the other ranks to begin.
   bool adopted = false;
 };
 
-// Which ranks on which nodes are not ready and what their agents said last, and which are and
-// for how long.
+// Describes which ranks on which nodes are not ready, what their agents reported last, and which
+// ranks are ready and for how long.
 std::string DescribeWait(const GangWait& wait);
 
-// The ids of those that are not ready, in rank order.
+// Returns the ids of the nodes that are not ready, in rank order.
 std::vector<std::string> LateNodes(const GangWait& wait);
 
-// What they may have been at: "g2 did not take the job".
+// Describes the last known state of the nodes that are not ready: "g2 did not take the job".
 std::string WhyLate(const GangWait& wait);
 
-// True if the others were ready in less than half of the time, so that those that are not are at
-// fault and not the time.
+// Returns true if the others were ready in less than half of the time, which means that the missing
+// nodes are to blame and not the time limit.
 bool OthersWereQuick(const GangWait& wait);
 
 }  // namespace assay::coordinator

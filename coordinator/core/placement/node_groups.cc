@@ -17,8 +17,8 @@ std::vector<NodeIds> ConsecutiveGroups(const NodeIds& nodes, size_t size) {
 std::vector<NodeIds> TournamentPairs(const NodeIds& nodes) {
   std::vector<NodeIds> pairs;
   if (nodes.size() < 2) return pairs;
-  // One place stands still and the others turn around it; with an odd number the place
-  // beyond the last is empty, and who meets it rests.
+  // One place is fixed and the others rotate around it. With an odd number of nodes the place
+  // beyond the last is empty, and its opponent has no pair in this round.
   const size_t places = nodes.size() + nodes.size() % 2;
   const size_t turning = places - 1;
   for (size_t round = 0; round < turning; ++round) {

@@ -1,4 +1,4 @@
-// How a fleet divides into gangs of nodes.
+// Divides a fleet into gangs of nodes.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@ namespace assay::coordinator {
 
 using NodeIds = std::vector<std::string>;
 
-// Groups of `size` neighbours of `nodes`, the last group taking the last `size` nodes, so
-// that every node is covered. `nodes` has at least `size`.
+// Returns consecutive groups of `size` nodes. The last group consists of the last `size` nodes, so
+// that every node is covered. `nodes` must have at least `size` elements.
 std::vector<NodeIds> ConsecutiveGroups(const NodeIds& nodes, size_t size);
 
-// Every pair of `nodes` once, in the rounds of a tournament by the circle method: the
-// pairs of one round have no node in common, so that they can run at once.
+// Returns every pair of `nodes` once, in the rounds of a tournament (circle method). The pairs of
+// one round have no node in common, so they can run at the same time.
 std::vector<NodeIds> TournamentPairs(const NodeIds& nodes);
 
-// How many pairs `nodes` nodes have.
+// Returns the number of pairs of `nodes` nodes.
 int64_t PairCount(size_t nodes);
 
 }  // namespace assay::coordinator

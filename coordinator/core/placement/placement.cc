@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "coordinator/core/campaign/text.h"
 #include "coordinator/core/placement/gang_sets.h"
 #include "coordinator/core/placement/gang_versions.h"
 #include "coordinator/core/placement/node_groups.h"
-#include "coordinator/core/campaign/text.h"
 
 namespace assay::coordinator {
 namespace {
@@ -32,7 +32,7 @@ std::set<int> GpusOf(const v1::Node& node) {
   return indices;
 }
 
-// Empty if the node can run the benchmark in exactly this version.
+// Returns an empty text if the node can run exactly this version of the benchmark, else the reason.
 std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   for (const v1::BenchmarkSchema& own : node.description().benchmarks()) {
     if (own.name() != schema.name()) continue;
@@ -55,13 +55,15 @@ Placements Listed(std::vector<Placement> list) {
   return {std::move(list), count, {}};
 }
 
-// None, for want of nodes or GPUs. `field`: ".ranks" of the entry, or "" for the entry.
+// Returns no placement because nodes or GPUs are lacking. `field` is ".ranks" of the entry, or ""
+// for the entry itself.
 Placements Lacking(const PlacementRequest& request, const std::string& field,
                    std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
 }
 
-// The GPUs that `count` ranks use on a node: the first ones given, else from 0 on.
+// Returns the GPUs that `count` ranks use on a node: the first of those given, else those from 0
+// on.
 std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   std::vector<int> indices = request.gpu_indices;
   if (indices.empty()) {
@@ -71,7 +73,7 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// PAIRS asks for two nodes; `parameter` is what says how many there are.
+// Checks that PAIRS asks for two nodes; `parameter` holds the number.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
   if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
@@ -102,7 +104,7 @@ std::vector<Placement> PlaceOnNodes(const PlacementRequest& request,
   return placements;
 }
 
-// One rank: every GPU is a placement of its own.
+// Places a single rank: every GPU is a placement of its own.
 std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request,
                                       const std::vector<v1::Node>& nodes) {
   std::vector<Placement> placements;
@@ -118,7 +120,7 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request,
   return placements;
 }
 
-// False after a violation: GPUs are listed that no node has, or too few.
+// Returns false after a violation: the listed GPUs exist on no node, or are too few.
 bool CheckListedGpus(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                      size_t needed, Violations& violations) {
   std::set<int> present;
@@ -183,7 +185,7 @@ Placements PlaceOnGpus(const PlacementRequest& request, const std::vector<v1::No
   return {};
 }
 
-// One job on `count` of the nodes at a time, of which there are enough.
+// Makes one job at a time on `count` of the nodes, which are enough.
 Placements PlaceOnGroups(const PlacementRequest& request, const std::vector<std::string>& ids,
                          int count, const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return Listed({{count, ids, gpu_indices}});
@@ -207,7 +209,7 @@ std::vector<v1::Node> NodesWith(const std::vector<v1::Node>& nodes,
   return having;
 }
 
-// `having` of the nodes, fewer than are needed, have the GPUs.
+// Describes the lack: `having` nodes have the GPUs, fewer than needed.
 std::string TooFewNodes(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                         size_t having) {
   const int each = request.ranks / request.nodes;
@@ -236,7 +238,7 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1
   });
 }
 
-// What is placed apart, at least one set.
+// Returns the sets that are placed separately; at least one.
 std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
                           const std::vector<int>& gpu_indices) {
   const auto size = static_cast<size_t>(request.nodes);
@@ -250,7 +252,7 @@ std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
   }
 }
 
-// Every group that the policy makes of the sets; none if there are more than may be.
+// Returns every group that the policy makes of the sets; none if there are more than the limit.
 Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& sets,
                      const std::vector<int>& gpu_indices) {
   Placements all;
