@@ -1,18 +1,17 @@
-// attention: softmax(Q K' / sqrt(d)) V for b batches of h heads, n queries and as many
-// keys each.
+// attention: softmax(Q K' / sqrt(d)) V for b batches of h heads, with n queries and n keys each.
 //
-// Counted: 4 b h n^2 d FLOPs, half of that if causal, the same for all variants (naive
-// computes the masked half too); Q, K, V and O once through memory, and naive's S, which
-// the fused variants are there to avoid.
+// The FLOP count is 4 b h n^2 d, half of that if causal, and the same for all variants, although
+// naive also computes the masked half. The byte count is one pass over Q, K, V and O. naive adds
+// the traffic of S, which the fused variants avoid.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "common/number_text.h"
 #include "kernels/cuda/attention/attention.h"
+#include "kernels/cuda/execution/sustained_load.h"
 #include "kernels/cuda/frame/element.cuh"
 #include "kernels/cuda/frame/gpu_case.h"
-#include "kernels/cuda/execution/sustained_load.h"
 
 namespace assay {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 constexpr uint64_t kStreamQ = 1;
 constexpr uint64_t kStreamK = 2;
 constexpr uint64_t kStreamV = 3;
-// What the check in fp64 goes through within half a minute on an H200.
+// Limit that the fp64 check finishes within half a minute on an H200.
 constexpr int64_t kMaxFlops = 400000000000000;
 constexpr int kHostRows = 4;
 
@@ -39,10 +38,10 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// 16 bits: P is rounded to the dtype before P V, and O after it: two errors of about 0.2
-// epsilon (2^-7, 2^-10), of which half an epsilon is allowed. fp32: each step of a sum
-// rounds by up to 2^-24 of it, a random walk over d for S and over n keys for O, whose
-// elements, being means, are small beside what is summed.
+// Tolerances. 16 bits: P is rounded to the dtype before P V, and O after it. Both errors are about
+// 0.2 epsilon (2^-7, 2^-10); half an epsilon is allowed. fp32: each step of a sum rounds by up to
+// 2^-24 of its value, a random walk over d for S and over n keys for O. The elements of O are means
+// and therefore small compared with the summands.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4
@@ -50,19 +49,19 @@ ErrorLimits LimitsOf(const AttentionShape& shape) {
   return {tolerance, 8 * tolerance, 1.0};
 }
 
-// Bytes that naive moves beside Q, K, V and O: S in fp32, written, read and written again
-// by the softmax, and read.
+// Returns the bytes that naive moves in addition to Q, K, V and O: S in fp32 is written, read and
+// written again by the softmax, and read.
 double ScoreTraffic(const AttentionShape& shape) {
   return 4.0 * sizeof(float) * static_cast<double>(shape.heads) * shape.n * shape.n;
 }
 
-// What a host makes of one row, from inputs generated anew.
+// Computes one row on the host from newly generated inputs.
 class HostRow {
  public:
   HostRow(const AttentionShape& shape, uint64_t seed, bool zeros, int64_t set)
       : shape_(shape), seed_(seed), zeros_(zeros), first_(set * shape.Elements()) {}
 
-  // Row `row` of `head` of O, in fp64.
+  // Returns row `row` of `head` of O in fp64.
   std::vector<double> Compute(int64_t head, int row) const {
     const int keys = shape_.causal ? row + 1 : shape_.n;
     const int64_t head_first = first_ + head * shape_.n * shape_.d;
@@ -183,8 +182,8 @@ class AttentionCase : public GpuCase {
     return Status::Ok();
   }
 
-  // The first and the last row, and rows between: neither the inputs in the device's
-  // memory nor its reference are trusted.
+  // Check the first row, the last row and rows between them on the host, because neither the inputs
+  // in device memory nor the device's reference are trusted.
   Status CheckOnHost(int64_t set, Verdict* verdict) {
     const HostRow host(shape_, seed(), zeros(), set);
     const ErrorLimits limits = LimitsOf(shape_);
@@ -224,10 +223,10 @@ class AttentionCase : public GpuCase {
 
   const std::string variant_;
   const AttentionShape shape_;
-  std::vector<AttentionTensorMaps> maps_;  // flash_wgmma: a set each.
+  std::vector<AttentionTensorMaps> maps_;  // flash_wgmma: one per set of arrays.
 };
 
-// Of n, where 4 or 2 b h n^2 d are its FLOPs.
+// Intensity as a function of n: FLOPs are 4 or 2 b h n^2 d.
 Limit FlopsLimit(const char* causal, int64_t each) {
   Limit limit = {{{"causal", {causal}}}, {}, "more than 4e14 FLOPs are too many to verify"};
   limit.maximum = kMaxFlops / each;

@@ -1,4 +1,4 @@
-// The reference of `attention`: its own online softmax in fp64, tiled, with nothing shared
+// The reference of `attention`: an independent online softmax in fp64, tiled. It shares no code
 // with the kernels under test.
 #include <cmath>
 
@@ -9,10 +9,10 @@
 namespace assay {
 namespace {
 
-constexpr int kSide = 16;  // Threads a side.
-constexpr int kPer = 4;    // Rows, and keys, of a thread.
+constexpr int kSide = 16;  // Threads per side.
+constexpr int kPer = 4;    // Rows, and keys, per thread.
 constexpr int kTile = kSide * kPer;
-constexpr int kDepth = 16;  // Of d in Q K', of the keys in P V, a step.
+constexpr int kDepth = 16;  // Depth per step: of d in Q K', of the keys in P V.
 
 struct Shared {
   union {
@@ -30,7 +30,7 @@ __device__ double ElementOr0(const T* head, int row, int column, int n, int d) {
   return row < n ? Widen(head[int64_t{row} * d + column]) : 0;
 }
 
-// A tile of S: rows y + 16 i and keys x + 16 j of this thread.
+// Computes a tile of S: rows y + 16 i and keys x + 16 j belong to this thread.
 template <typename T>
 __device__ void Scores(const T* q, const T* k, int row0, int key0, int n, int d, Shared* shared,
                        double (&s)[kPer][kPer]) {
@@ -42,7 +42,7 @@ __device__ void Scores(const T* q, const T* k, int row0, int key0, int n, int d,
     for (int j = 0; j < kPer; ++j) s[i][j] = 0;
   }
   for (int depth = 0; depth < d; depth += kDepth) {
-    __syncthreads();  // What the union held is read.
+    __syncthreads();  // All threads have read the union.
 #pragma unroll
     for (int i = 0; i < kPer; ++i) {
       const int row = y + i * kSide;
@@ -62,7 +62,7 @@ __device__ void Scores(const T* q, const T* k, int row0, int key0, int n, int d,
   }
 }
 
-// O += P V; the thread's columns are x + 16 c.
+// Computes O += P V; the thread's columns are x + 16 c.
 template <typename T, int d>
 __device__ void WeightedSum(const T* v, int key0, int n, Shared* shared,
                             double (&o)[kPer][d / kSide]) {
@@ -140,8 +140,8 @@ __global__ void __launch_bounds__(kSide* kSide)
     const double inverse = 1 / HalfWarpSum(sum[i]);
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
-    // A row's elements are means over its keys: with weights e^s of a normal s their
-    // deviation is sqrt(e / keys). So scaled, all rows count alike.
+    // The elements of a row are means over its keys. With weights e^s of a normal s their deviation
+    // is sqrt(e / keys). This scaling gives all rows equal weight.
     const double size = fmin(1.0, sqrt(M_E / (causal ? row + 1 : n)));
 #pragma unroll
     for (int c = 0; c < d / kSide; ++c) {

@@ -1,14 +1,14 @@
-// attention's variant `flash`: fp32 on the ordinary units, S never leaves the block.
+// Variant `flash` of attention: fp32 on the ordinary units; S never leaves the block.
 //
-// A block of 16 x 16 threads computes 128 rows of O. It walks over tiles of 64 keys: S of
-// 128 x 64 as 8 x 4 elements a thread, then O += P V with 8 x d/16 elements a thread. The
-// 16 threads of a row are half a warp, so that P passes through shared memory within a
-// warp. K's next tile arrives during P V, V's during Q K'.
+// A block of 16 x 16 threads computes 128 rows of O. It loops over tiles of 64 keys: a 128 x 64
+// tile of S as 8 x 4 elements per thread, then O += P V with 8 x d/16 elements per thread. The 16
+// threads of a row are half a warp, so P passes through shared memory within one warp. The next
+// tile of K is loaded during P V, that of V during Q K'.
 #include <cmath>
 
-#include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/attention/attention_tiles.cuh"
+#include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 
 namespace assay {
@@ -21,8 +21,8 @@ constexpr int kKeysPerThread = 4;
 constexpr int kRows = kSide * kRowsPerThread;
 constexpr int kKeys = kSide * kKeysPerThread;
 
-// 99 KiB for d = 64 and 163 KiB for d = 128: what a block may have on compute capability
-// 8.6 and 8.0. Rows of Q and K are padded by 16 bytes: neighbouring rows in other banks.
+// 99 KiB for d = 64 and 163 KiB for d = 128: the maximum per block on compute capability 8.6 and
+// 8.0. Rows of Q and K are padded by 16 bytes, which puts neighbouring rows into different banks.
 template <int d>
 struct Shared {
   float q[kRows][d + 4];
@@ -31,7 +31,7 @@ struct Shared {
   float p[kRows][kKeys];
 };
 
-// Rows first.. of a head's n x d matrix, zeros beyond n.
+// Copies rows first.. of a head's n x d matrix, with zeros beyond n.
 template <int d, int rows, int stride>
 __device__ void LoadRows(float (*to)[stride], const float* head, int first, int n) {
   constexpr int kVectors = d / 4;
@@ -77,8 +77,8 @@ __device__ void MultiplyScores(const Shared<d>& shared, int x, int y,
   }
 }
 
-// Odd rows keep the halves of their 32 banks exchanged, so that the two rows that a warp
-// touches at once never meet in one.
+// Swaps the two halves of the 32 banks in odd rows, so that the two rows that a warp accesses
+// together never conflict.
 __device__ int Swizzled(int row, int key) { return key ^ ((row & 1) * kSide); }
 
 template <int d>
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int y = threadIdx.x / kSide;
   const QueryTile tile = TileOfBlock(n, kRows, causal);
   const int64_t head = tile.head * n * d;
-  float sum[kRowsPerThread] = {};  // Of this thread's part of the row.
+  float sum[kRowsPerThread] = {};  // For this thread's part of the row.
   float maximum[kRowsPerThread];
   float out[kRowsPerThread][d / kSide] = {};
 #pragma unroll
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   LoadRows<d, kKeys>(shared.v, v + head, 0, n);
   for (int key0 = 0; key0 < tile.end_key; key0 += kKeys) {
     WaitForCopies<1>();
-    __syncthreads();  // K is there.
+    __syncthreads();  // K has arrived.
     float s[kRowsPerThread][kKeysPerThread];
     MultiplyScores<d>(shared, x, y, s);
     __syncthreads();
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         }
       }
       float largest = fmaxf(fmaxf(s[i][0], s[i][1]), fmaxf(s[i][2], s[i][3]));
-      // Key 0 is in the first tile and every row sees it: finite from there on.
+      // Finite from the first tile on, because it contains key 0, which every row sees.
       largest = fmaxf(maximum[i], HalfWarpMax(largest));
       const float shift = largest * scale_log2;
       const float shrink = exp2f(maximum[i] * scale_log2 - shift);
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     }
     WaitForCopies<1>();
-    __syncthreads();  // V is there, and P for the warp.
+    __syncthreads();  // V has arrived, and P is visible to the warp.
     MultiplyValues<d>(shared, x, y, out);
     __syncthreads();
     LoadRows<d, kKeys>(shared.v, v + head, key0 + kKeys, n);

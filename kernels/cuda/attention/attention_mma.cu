@@ -1,15 +1,15 @@
-// attention's variant `flash_mma`: bf16 and fp16 by mma.sync m16n8k16.
+// Variant `flash_mma` of attention: bf16 and fp16 with mma.sync m16n8k16.
 //
-// A block of four warps computes 128 rows of O, 32 rows a warp: two tiles of 16 rows use
-// each fragment of K and V that is read from shared memory, which would else be the
-// limit. S and O stay in registers; S's layout as a result is P's as an operand. V arrives
-// during Q K' and the softmax, K's next tile during P V; two blocks on a multiprocessor
-// fill each other's waits.
+// A block of four warps computes 128 rows of O, 32 rows per warp. Two tiles of 16 rows share each
+// fragment of K and V that is read from shared memory; with one tile those reads would be the
+// bottleneck. S and O stay in registers, because the layout of S as a result equals that of P as an
+// operand. V is loaded during Q K' and the softmax, the next tile of K during P V. Two blocks per
+// multiprocessor hide each other's latency.
 #include <cmath>
 
-#include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/attention/attention_tiles.cuh"
+#include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/element.cuh"
 #include "kernels/cuda/frame/exponential.cuh"
 #include "kernels/cuda/frame/tensor_core.cuh"
@@ -19,27 +19,27 @@ namespace {
 
 constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kTilesPerWarp = 2;  // Of 16 rows.
+constexpr int kTilesPerWarp = 2;  // Tiles have 16 rows.
 constexpr int kRows = kWarps * kTilesPerWarp * 16;
 constexpr int kKeys = 64;
 constexpr int kKeyTiles = kKeys / 8;
 
 template <typename T, int d>
 struct Shared {
-  T q[kRows * d];  // In the end O.
+  T q[kRows * d];  // Holds O at the end.
   T k[kKeys * d];
   T v[kKeys * d];
 };
 
-// Where element (row, column) of a tile with rows of d elements lies: chunks of 8
-// elements are permuted within each row, so that 8 rows of one column hit all banks.
+// Returns the position of element (row, column) in a tile with rows of d elements. Chunks of 8
+// elements are permuted within each row, so that 8 rows of one column use all banks.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
   return row * d + ((chunk ^ (row & 7)) * 8);
 }
 
-// Rows first.. of a head's n x d matrix, zeros beyond n. A thread's rows lie a multiple of
-// 8 apart, so its chunk is in the same place in each.
+// Copies rows first.. of a head's n x d matrix, with zeros beyond n. A thread's rows are a multiple
+// of 8 apart, so its chunk has the same position in each.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;
@@ -61,15 +61,15 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// The lane, as something new to the compiler at each call: else it keeps the addresses
-// that follow from it in registers all through the loop over keys, and spills others.
+// Returns the lane as a value that the compiler must recompute at each call. Otherwise it keeps the
+// addresses derived from the lane in registers throughout the loop over keys, and spills others.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));
   return lane;
 }
 
-// S = Q K' of the warp's rows.
+// Computes S = Q K' for the warp's rows.
 template <typename T, int d>
 __device__ void MultiplyScores(const Shared<T, d>& shared, int row0,
                                float (&s)[kTilesPerWarp][kKeyTiles][4]) {
@@ -105,7 +105,7 @@ __device__ void MultiplyScores(const Shared<T, d>& shared, int row0,
   }
 }
 
-// O += P V of the warp's rows.
+// Computes O += P V for the warp's rows.
 template <typename T, int d>
 __device__ void MultiplyValues(const Shared<T, d>& shared,
                                const float (&p)[kTilesPerWarp][kKeyTiles][4],
@@ -136,7 +136,7 @@ __device__ void MultiplyValues(const Shared<T, d>& shared,
   }
 }
 
-// Over the four lanes that share a row.
+// Reduces over the four lanes that share a row.
 __device__ float RowMax(float value) {
   value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, 1));
   return fmaxf(value, __shfl_xor_sync(0xffffffff, value, 2));
@@ -147,13 +147,13 @@ __device__ float RowSum(float value) {
   return value + __shfl_xor_sync(0xffffffff, value, 2);
 }
 
-// What a thread keeps of its 4 rows: row h of tile m is row m * 16 + lane / 4 + h * 8.
+// State per thread for its 4 rows: row h of tile m is row m * 16 + lane / 4 + h * 8.
 struct RowState {
   float maximum[kTilesPerWarp][2];
   float sum[kTilesPerWarp][2];
 };
 
-// S beyond what each row sees becomes -infinity.
+// Sets S to -infinity beyond the keys that each row sees.
 __device__ void Mask(int key0, int row0, int n, bool causal,
                      float (&s)[kTilesPerWarp][kKeyTiles][4]) {
   const int lane = threadIdx.x % 32;
@@ -171,7 +171,7 @@ __device__ void Mask(int key0, int row0, int n, bool causal,
   }
 }
 
-// S becomes P; O and the sums shrink to the new maximum.
+// Turns S into P and rescales O and the sums to the new maximum.
 template <int tiles>
 __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4], RowState* rows,
                         float (&o)[kTilesPerWarp][tiles][4]) {
@@ -179,7 +179,7 @@ __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4
   for (int m = 0; m < kTilesPerWarp; ++m) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      // Key 0 is in the first tile and every row sees it: finite from there on.
+      // Finite from the first tile on, because it contains key 0, which every row sees.
       float largest = rows->maximum[m][h];
 #pragma unroll
       for (int j = 0; j < kKeyTiles; ++j) {
@@ -208,7 +208,7 @@ __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4
   }
 }
 
-// O / sum, through the warp's own rows of Q in shared memory, to whole rows.
+// Writes O / sum as whole rows, through the warp's own rows of Q in shared memory.
 template <typename T, int d>
 __device__ void StoreRows(const RowState& rows, const float (&o)[kTilesPerWarp][d / 8][4], T* q,
                           int row0, T* out, int first, int n) {
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   auto& shared = *reinterpret_cast<Shared<T, d>*>(dynamic_shared);
   const QueryTile tile = TileOfBlock(n, kRows, causal);
   const int64_t head = tile.head * n * d;
-  const int row0 = static_cast<int>(threadIdx.x) / 32 * kTilesPerWarp * 16;  // In the tile.
+  const int row0 = static_cast<int>(threadIdx.x) / 32 * kTilesPerWarp * 16;  // Row within the tile.
   float out[kTilesPerWarp][d / 8][4] = {};
   RowState rows = {{{-INFINITY, -INFINITY}, {-INFINITY, -INFINITY}}, {}};
 
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   LoadRows<T, d, kKeys>(shared.k, k + head, 0, n);
   for (int key0 = 0; key0 < tile.end_key; key0 += kKeys) {
     WaitForCopies<0>();
-    __syncthreads();  // K is there; all are done with V.
+    __syncthreads();  // K has arrived, and all warps have finished with V.
     LoadRows<T, d, kKeys>(shared.v, v + head, key0, n);
     float s[kTilesPerWarp][kKeyTiles][4];
     MultiplyScores<T, d>(shared, row0, s);
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     Softmax(scale_log2, s, &rows, out);
     WaitForCopies<0>();
-    __syncthreads();  // V is there; all are done with K.
+    __syncthreads();  // V has arrived, and all warps have finished with K.
     if (key0 + kKeys < tile.end_key) LoadRows<T, d, kKeys>(shared.k, k + head, key0 + kKeys, n);
     MultiplyValues<T, d>(shared, s, out);
   }

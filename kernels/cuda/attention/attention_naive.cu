@@ -1,4 +1,4 @@
-// attention's variant `naive`: three kernels with S between them in device memory.
+// Variant `naive` of attention: three kernels with S in device memory between them.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -10,7 +10,7 @@ namespace {
 constexpr int kTile = 32;  // Side of the blocks' tiles.
 constexpr int kSoftmaxThreads = 256;
 
-// Where a block's tile of a heads x rows x columns output begins.
+// Returns the origin of a block's tile in an output of heads x rows x columns.
 struct TileOrigin {
   int64_t head;
   int row;
@@ -25,7 +25,7 @@ __device__ TileOrigin OriginOf(int rows, int columns) {
           static_cast<int>(tile % across) * kTile};
 }
 
-// S = scale Q K'.
+// Computes S = scale Q K'.
 template <typename T>
 __global__ void __launch_bounds__(kTile* kTile)
     ScoresKernel(const T* q, const T* k, float* scores, int n, int d, float scale) {
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kTile* kTile)
   const T* head_k = k + origin.head * n * d;
   const int row = origin.row + y;
   const int column = origin.column + x;
-  const int key = origin.column + y;  // Of the row of K that this thread loads.
+  const int key = origin.column + y;  // The row of K that this thread loads.
   float sum = 0;
   for (int depth = 0; depth < d; depth += kTile) {
     const int at = depth + x;
@@ -57,7 +57,7 @@ __device__ float BlockReduce(float value, bool maximum, float* scratch) {
     const float other = __shfl_xor_sync(0xffffffff, value, offset);
     value = maximum ? fmaxf(value, other) : value + other;
   }
-  __syncthreads();  // The scratch of the reduction before is read.
+  __syncthreads();  // All threads have read the scratch memory of the previous reduction.
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
   __syncthreads();
   value = scratch[0];
@@ -67,8 +67,8 @@ __device__ float BlockReduce(float value, bool maximum, float* scratch) {
   return value;
 }
 
-// Each row of S becomes its softmax, in place; a block a row. What a causal row may not
-// see becomes zero.
+// Replaces each row of S by its softmax, one block per row. Elements that a causal row must not see
+// become zero.
 __global__ void __launch_bounds__(kSoftmaxThreads)
     SoftmaxRowsKernel(float* scores, int n, bool causal) {
   __shared__ float scratch[kSoftmaxThreads / 32];
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kSoftmaxThreads)
   }
 }
 
-// O = P V.
+// Computes O = P V.
 template <typename T>
 __global__ void __launch_bounds__(kTile* kTile)
     WeightedSumKernel(const float* weights, const T* v, T* o, int n, int d) {
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kTile* kTile)
 template <typename T>
 Status Enqueue(const AttentionShape& shape, const AttentionArrays& arrays, float* scores,
                cudaStream_t stream) {
-  // Blocks fit 32 bits wherever S fits the memory.
+  // The number of blocks fits 32 bits whenever S fits the memory.
   const int64_t down = (shape.n + kTile - 1) / kTile;
   const auto score_tiles = static_cast<unsigned>(shape.heads * down * down);
   const auto output_tiles = static_cast<unsigned>(shape.heads * down * (shape.d / kTile));

@@ -1,4 +1,4 @@
-// What the kernels of `attention` share.
+// Device code that the kernels of `attention` share.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// The largest, or the sum, of 16 threads: half a warp, which has a row of a tile. fp32 or
-// fp64.
+// Returns the maximum, or the sum, over 16 threads: the half warp that computes one row of a tile.
+// Works in fp32 and fp64.
 template <typename T>
 __device__ T HalfWarpMax(T value) {
   for (int offset = 8; offset > 0; offset /= 2) {
@@ -25,7 +25,7 @@ __device__ T HalfWarpSum(T value) {
   return value;
 }
 
-// Two values rounded to 16 bits, `low` in the lower half.
+// Rounds two values to 16 bits and packs them, `low` in the lower half.
 __device__ inline uint32_t Pack(float low, float high, __half) {
   const __half2 pair = __floats2half2_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&pair);
@@ -36,11 +36,11 @@ __device__ inline uint32_t Pack(float low, float high, __nv_bfloat16) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// Which rows of which head a block computes. Causal: the longest ones begin first.
+// The rows and head that a block computes. With a causal mask the longest rows start first.
 struct QueryTile {
   int64_t head;
-  int first;    // Query row.
-  int end_key;  // Keys that some row of the tile sees: [0, end_key).
+  int first;    // First query row.
+  int end_key;  // Some row of the tile sees the keys [0, end_key).
 };
 
 __device__ inline QueryTile TileOfBlock(int n, int rows, bool causal) {

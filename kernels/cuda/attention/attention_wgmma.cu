@@ -1,12 +1,12 @@
-// attention's variant `flash_wgmma`: bf16 and fp16 by Hopper's warpgroup products.
+// Variant `flash_wgmma` of attention: bf16 and fp16 with Hopper's warpgroup products.
 //
-// A block has a producer and two or three consumer warpgroups. The producer keeps the
-// copy engine bringing K and V into rings of two tiles of 128 keys. Each consumer
-// computes 64 rows of O: S = Q K' from shared memory, P V with P from registers.
-// Two overlaps hide the softmax, whose exponentials take about as long as the products:
+// A block has one producer warpgroup and two or three consumer warpgroups. The producer keeps the
+// copy engine loading K and V into rings of two tiles of 128 keys. Each consumer computes 64 rows
+// of O: S = Q K' with operands in shared memory, P V with P in registers. The exponentials of the
+// softmax take about as long as the products; two overlaps hide them:
 //  - within a consumer, P V of one tile runs during the softmax of the next tile's S;
-//  - between consumers, who take turns at issuing products, one's products run during
-//    another's softmax.
+//  - between consumers, which take turns issuing products, the products of one run during
+//    the softmax of another.
 // This is the schedule of FlashAttention-3 (Shah et al., 2024).
 #include <cmath>
 
@@ -21,22 +21,22 @@ namespace assay {
 namespace {
 
 constexpr int kGroupThreads = 128;
-constexpr int kGroupRows = 64;  // Of a consumer.
+constexpr int kGroupRows = 64;  // Rows per consumer.
 constexpr int kKeys = 128;
 constexpr int kStages = 2;
 
 template <int d>
 struct Layout {
-  // d = 64 leaves registers for a third.
+  // d = 64 leaves registers for a third consumer.
   static constexpr int kConsumers = d == 64 ? 3 : 2;
   static constexpr int kThreads = (1 + kConsumers) * kGroupThreads;
   static constexpr int kRows = kConsumers * kGroupRows;
 };
 
-// Tiles are panels of 64 columns: all rows of one, then of the next.
+// Tiles are stored as panels of 64 columns: all rows of one panel, then the next panel.
 template <typename T, int d>
 struct Shared {
-  T q[Layout<d>::kConsumers][kGroupRows * d];  // In the end O.
+  T q[Layout<d>::kConsumers][kGroupRows * d];  // Holds O at the end.
   T k[kStages][kKeys * d];
   T v[kStages][kKeys * d];
   uint64_t q_full;
@@ -48,11 +48,11 @@ struct Shared {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-constexpr int kAlignment = 1024;  // Of swizzled tiles.
+constexpr int kAlignment = 1024;  // Required for swizzled tiles.
 constexpr int kPanel = kAttentionPanel;
-constexpr int kEightRows = 8 * kPanel * 2;  // Bytes.
+constexpr int kEightRows = 8 * kPanel * 2;  // In bytes.
 
-// Where a ring of stages stands.
+// The position in a ring of stages.
 struct Ring {
   int stage = 0;
   uint32_t parity = 0;
@@ -64,11 +64,11 @@ struct Ring {
   }
 };
 
-// Barriers 1.. say whose turn it is to issue products, 4.. gather a consumer.
+// Barriers 1.. say which consumer may issue products; barriers 4.. synchronise one consumer.
 __device__ int TurnBarrier(int group) { return 1 + group; }
 __device__ int GroupBarrier(int group) { return 4 + group; }
 
-// Brings the box of `map` at (0, row, 0, head); completes on `barrier`.
+// Loads the box of `map` at (0, row, 0, head); completes on `barrier`.
 __device__ void LoadTile(void* to, const CUtensorMap* map, int row, int head, uint64_t* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -77,7 +77,7 @@ __device__ void LoadTile(void* to, const CUtensorMap* map, int row, int head, ui
       : "memory");
 }
 
-// The other way; rows beyond the array are left out. Followed by CommitStores.
+// Stores the box; rows beyond the array are skipped. Call CommitStores afterwards.
 __device__ void StoreTile(const CUtensorMap* map, const void* from, int row, int head) {
   asm volatile(
       "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %1, %3}], [%4];" ::"l"(
@@ -95,7 +95,7 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
     LoadTile(shared.q[group], &maps.q, tile.first + group * kGroupRows, head, &shared.q_full);
   }
   Ring ring;
-  // The last tile first: the masked ones are done before the others.
+  // The last tile comes first, so that the masked tiles precede the others.
   for (int key0 = (tile.end_key - 1) / kKeys * kKeys; key0 >= 0; key0 -= kKeys) {
     hopper::WaitBarrier(&shared.k_empty[ring.stage], ring.parity ^ 1);
     hopper::ArriveExpect(&shared.k_full[ring.stage], sizeof shared.k[0]);
@@ -107,8 +107,8 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
   }
 }
 
-// One thread of a consumer: rows lane / 4 and lane / 4 + 8 of its warp's 16; of every 8
-// columns, 2 from lane % 4 * 2.
+// The state of one consumer thread. Its rows are lane / 4 and lane / 4 + 8 of its warp's 16; its
+// columns are 2 of every 8, from lane % 4 * 2.
 template <typename T, int d>
 class Consumer {
  public:
@@ -162,7 +162,7 @@ class Consumer {
     hopper::Pin(o_);
   }
 
-  // O / sum, through this consumer's part of Q, by the copy engine.
+  // Writes O / sum with the copy engine, through this consumer's part of Q.
   __device__ void Store(const CUtensorMap* map, int head) {
     T* out = shared_.q[group_];
     const int row = row_ - first_row_;
@@ -192,7 +192,7 @@ class Consumer {
  private:
   __device__ static int Lane() { return static_cast<int>(threadIdx.x) % 32; }
 
-  // Every warp says by itself that it is done with a stage.
+  // Every warp arrives separately when it has finished with a stage.
   __device__ static void Release(uint64_t* empty) {
     if (Lane() == 0) hopper::Arrive(empty);
   }
@@ -213,7 +213,7 @@ class Consumer {
     hopper::MatrixCommit();
   }
 
-  // O = P V, or += if `add`.
+  // Computes O = P V, or O += P V if `add`.
   __device__ void MultiplyValues(int add) {
     hopper::Pin(o_);
     hopper::Pin(p_);
@@ -237,7 +237,7 @@ class Consumer {
     }
   }
 
-  // S becomes P in fp32; `shrink` is what O has to be multiplied by.
+  // Turns S into P in fp32. `shrink` is the factor that O must be multiplied by.
   __device__ void Softmax(int key0, float (&shrink)[2]) {
     if (key0 + kKeys > n_ || (causal_ && key0 + kKeys > first_row_ + 1)) Mask(key0);
 #pragma unroll
@@ -249,7 +249,7 @@ class Consumer {
       }
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, 2));
-      // A row may see nothing of the first tiles.
+      // A row may see no key of the first tiles.
       const float shift = largest == -INFINITY ? 0.0F : largest * scale_log2_;
       shrink[h] = FastExp2(maximum_[h] * scale_log2_ - shift);
       maximum_[h] = largest;
@@ -263,7 +263,7 @@ class Consumer {
     }
   }
 
-  // P in the operand's type: its layout as an operand is S's as a result.
+  // Converts P to the operand's type. Its layout as an operand equals that of S as a result.
   __device__ void Narrow() {
 #pragma unroll
     for (int i = 0; i < kKeys / 4; ++i) p_[i] = Pack(s_[i * 2], s_[i * 2 + 1], T());
@@ -271,8 +271,8 @@ class Consumer {
 
   Shared<T, d>& shared_;
   const int group_;
-  const int row_;        // The first of the thread's two.
-  const int first_row_;  // Of the consumer.
+  const int row_;        // The first of the thread's two rows.
+  const int first_row_;  // The consumer's first row.
   const int n_;
   const bool causal_;
   const float scale_log2_;
@@ -310,7 +310,7 @@ __global__ void __launch_bounds__(Layout<d>::kThreads, 1)
   if (threadIdx.x == 0) InitBarriers(&shared);
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
-  // Together all that a multiprocessor has.
+  // Together these are all registers of a multiprocessor.
   constexpr int kProducerRegisters = Layout<d>::kConsumers == 3 ? 32 : 24;
   constexpr int kConsumerRegisters = Layout<d>::kConsumers == 3 ? 160 : 240;
   if (group == 0) {
@@ -343,7 +343,7 @@ Status Enqueue(const AttentionShape& shape, const AttentionTensorMaps& maps, cud
   return Status::Ok();
 }
 
-// Calls `body` with the TypeTag of the dtype and d as a constant.
+// Calls `body` with the TypeTag of the dtype and with d as a constant.
 template <typename Body>
 Status WithKernel(const AttentionShape& shape, const Body& body) {
   using D64 = std::integral_constant<int, 64>;

@@ -1,12 +1,12 @@
 #include <utility>
 
-#include "kernels/cuda/matmul/matmul_case.h"
 #include "kernels/cuda/execution/sustained_load.h"
+#include "kernels/cuda/matmul/matmul_case.h"
 
 namespace assay {
 namespace {
 
-// Indices within a row or column of tiles stay below 2^31.
+// Keeps indices within a row or column of tiles below 2^31.
 constexpr int64_t kMaxSide = 1 << 17;
 
 GemmShape ShapeOf(const ParameterMap& parameters, GemmType type) {
@@ -60,7 +60,7 @@ Matmul::Matmul(const MatmulRung& rung) : type_(rung.type) {
   info_.name = rung.name;
   info_.summary = rung.summary;
   info_.resource = Resource::kGpu;
-  // Of n and k, so that rows are whole units of 16 bytes.
+  // Multiple for n and k, so that rows are whole units of 16 bytes.
   const MultipleOf whole = {rung.multiple};
   info_.parameters = {{"n",
                        ParameterType::kInteger,

@@ -1,7 +1,7 @@
-// What the rungs of the matmul ladder share: parameters, layout, fill, check and counts.
-// A rung adds its kernel: a case derived from MatmulCase and a MatmulOf of it.
+// The parts that the matmul benchmarks share: parameters, layout, fill, check and counts. Each
+// benchmark adds its kernel: a case derived from MatmulCase and a MatmulOf it.
 //
-// D = A B, row-major, nothing transposed: A is m x k, B is k x n, D is m x n.
+// D = A B, row-major, without transposition: A is m x k, B is k x n, D is m x n.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/benchmark.h"
-#include "kernels/cuda/gemm/gemm_data.h"
 #include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/gemm/gemm_data.h"
 
 namespace assay {
 
@@ -25,12 +25,13 @@ class MatmulCase : public GpuCase {
   OutputRange Output(int64_t set) final;
   Result<Verdict> Check(int64_t set) final;
 
-  // What the kernel needs, or Unsupported(); before any memory is taken.
+  // Checks the kernel's requirements before any memory is allocated. Returns Unsupported() if they
+  // are not met.
   virtual Status PrepareKernel() { return Status::Ok(); }
-  // What it needs of each set of the rotation: called once for each, in order.
+  // Prepares the kernel for one set of the rotation. Called once per set, in order.
   virtual Status PrepareSet(int64_t /*set*/) { return Status::Ok(); }
 
-  // A, B and D of `set`, aligned to 256 bytes. Of the shape's type.
+  // Return A, B and D of `set`, aligned to 256 bytes, with elements of the shape's type.
   template <typename T>
   const T* A(int64_t set) const {
     return Array<T>(set, 0);
@@ -52,15 +53,15 @@ class MatmulCase : public GpuCase {
   GemmInputs inputs_;
 };
 
-// What a rung says of itself.
+// The properties of one matmul benchmark.
 struct MatmulRung {
   std::string name;
   std::string summary;
-  std::string model;  // Bytes that its tiles read again; appended to the common model.
+  std::string model;  // Bytes that its tiles read repeatedly; appended to the common model.
   GemmType type = GemmType::kFp32;
-  // n and k must be multiples of this: rows of 16 bytes.
+  // n and k must be multiples of this, so that rows are whole units of 16 bytes.
   int64_t multiple = 1;
-  std::vector<ParameterSpec> parameters;  // Besides the common ones.
+  std::vector<ParameterSpec> parameters;  // In addition to the common parameters.
   ParameterMap selftest_parameters;
 };
 
@@ -77,7 +78,7 @@ class Matmul : public Benchmark {
   BenchmarkInfo info_;
 };
 
-// A rung whose cases are of type T.
+// A matmul benchmark whose cases are of type T.
 template <typename T>
 class MatmulOf : public Matmul {
  public:
@@ -88,12 +89,12 @@ class MatmulOf : public Matmul {
   }
 };
 
-// Blocks of `tile` that cover `size`.
+// Returns the number of blocks of `tile` that cover `size`.
 __host__ __device__ constexpr int TilesFor(int size, int tile) { return (size + tile - 1) / tile; }
 
-// In which order blocks compute the tiles of D: down a band of `band` tile rows, column
-// by column, so that the tiles under way at the same time are about as many rows as
-// columns and find most of A and B in the L2.
+// The order in which blocks compute the tiles of D: down a band of `band` tile rows, column by
+// column. The tiles in flight then span about as many rows as columns, and find most of A and B in
+// the L2.
 class TileOrder {
  public:
   __host__ __device__ TileOrder(int rows, int columns, int band)
@@ -105,7 +106,7 @@ class TileOrder {
     int row;
     int column;
   };
-  // Tile `index` of count().
+  // Returns tile `index` of count().
   __host__ __device__ Tile At(int index) const {
     const int first = index / (band_ * columns_) * band_;
     const int within = index % (band_ * columns_);

@@ -1,20 +1,20 @@
-// matmul_mma: bf16 on tensor cores as Ampere has them: a warp multiplies with mma.sync
-// what it loads from shared memory with ldmatrix, while cp.async brings what comes next.
+// matmul_mma: bf16 on Ampere's tensor cores. A warp multiplies with mma.sync the fragments that it
+// loads from shared memory with ldmatrix, while cp.async loads the next slices.
 //
-// A block of 8 warps computes 128 x 256 elements of D, a warp 64 x 64 of them in 128
-// registers a thread. Slices of 64 k pass through shared memory in as many stages as fit,
-// at most 4. The fragments of the next 16 k are loaded during the multiplications of these.
+// A block of 8 warps computes 128 x 256 elements of D; a warp computes 64 x 64 of them in 128
+// registers per thread. Slices of 64 k pass through as many stages of shared memory as fit, at most
+// 4. The fragments of the next 16 k are loaded while the current ones are multiplied.
 //
-// Shared memory is swizzled: the 16-byte chunks of a row are permuted by the row's number,
-// so that the 8 rows that ldmatrix reads at once lie in different banks. What compute
-// capability 8.0 brought is left out on older GPUs, where the case is refused.
+// Shared memory is swizzled: the 16-byte chunks of a row are permuted by the row's number, so that
+// the 8 rows that ldmatrix reads together are in different banks. Instructions of compute
+// capability 8.0 are compiled out for older GPUs, where the case is refused.
 #include <algorithm>
 
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/element.cuh"
-#include "kernels/cuda/matmul/matmul_case.h"
 #include "kernels/cuda/frame/tensor_core.cuh"
+#include "kernels/cuda/matmul/matmul_case.h"
 
 namespace assay {
 namespace {
@@ -27,21 +27,22 @@ constexpr int kTileK = 64;
 constexpr int kThreads = 256;
 constexpr int kWarpSide = 64;
 constexpr int kWarpColumns = kTileN / kWarpSide;
-constexpr int kBand = 8;       // Rows of tiles that are walked down together.
-constexpr int kChunk = 8;      // Elements of 16 bytes, the unit of copies and swizzles.
-constexpr int kMaxStages = 4;  // 192 KiB; 3 fit into an A100's, 2 into an Ada's shared memory.
+constexpr int kBand = 8;   // Rows of tiles that a band has.
+constexpr int kChunk = 8;  // Elements in 16 bytes, the unit of copies and swizzles.
+// 192 KiB; 3 stages fit into the shared memory of an A100, 2 into that of an Ada GPU.
+constexpr int kMaxStages = 4;
 
 struct Stage {
   Element a[kTileM * kTileK];
   Element b[kTileK * kTileN];
 };
 
-// Where chunk `chunk` of a row of `width` elements lies.
+// Returns the position of chunk `chunk` of a row of `width` elements.
 __device__ constexpr int Swizzled(int row, int chunk, int width) {
   return row * width + (chunk ^ (row % 8)) * kChunk;
 }
 
-// Copies slice after slice of this block's rows of A and columns of B.
+// Copies this block's rows of A and columns of B, one slice after another.
 class SliceLoader {
  public:
   __device__ SliceLoader(const Element* a, const Element* b, int m, int n, int k, int row,
@@ -57,7 +58,7 @@ class SliceLoader {
         a_left_(k - AChunk() * kChunk),
         b_left_(column + BChunk() * kChunk < n ? k - BRow() : 0) {}
 
-  // The next slice, as one group of copies; beyond the matrices zeros, which add nothing.
+  // Copies the next slice as one group. Elements beyond the matrices are zeros, which add nothing.
   __device__ void Load(Stage* to) {
 #pragma unroll
     for (int i = 0; i < kTileM / kRowsOfA; ++i) {
@@ -76,7 +77,7 @@ class SliceLoader {
   }
 
  private:
-  // Multiples of 8, so that all of a thread's chunks are swizzled alike.
+  // Multiples of 8, so that all chunks of a thread are swizzled alike.
   static constexpr int kRowsOfA = kThreads / (kTileK / kChunk);
   static constexpr int kRowsOfB = kThreads / (kTileN / kChunk);
   static_assert(kRowsOfA % 8 == 0 && kRowsOfB % 8 == 0);
@@ -98,12 +99,12 @@ class SliceLoader {
   int b_left_;
 };
 
-// What a warp multiplies at once: 64 rows of A and 64 columns of B at 16 k.
+// The fragments that a warp multiplies in one step: 64 rows of A and 64 columns of B at 16 k.
 struct Fragments {
   uint32_t a[kWarpSide / 16][4];
   uint32_t b[kWarpSide / 16][4];
 
-  // From k = 16 step of a slice; `row` and `column` are the warp's first.
+  // Loads from k = 16 step of a slice; `row` and `column` are the warp's first.
   __device__ void Load(const Stage& stage, int step, int row, int column) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const auto at_a = static_cast<uint32_t>(__cvta_generic_to_shared(
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   fragments[0].Load(stages[0], 0, row, column);
   int current = 0;
   for (int slice = 0; slice < slices; ++slice) {
-    // Into the stage before, whose last fragments were loaded ahead of the last barrier.
+    // Fills the previous stage, whose last fragments were loaded before the last barrier.
     if (slice + kStages - 1 < slices) {
       loader.Load(&stages[current == 0 ? kStages - 1 : current - 1]);
     }

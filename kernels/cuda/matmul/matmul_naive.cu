@@ -1,12 +1,13 @@
-// matmul_naive: one thread an element of D, straight from global memory. The ladder's
-// first rung: what caches alone make of a GEMM.
+// matmul_naive: one thread per element of D, directly from global memory. The first of the matmul
+// benchmarks shows the performance of a GEMM that relies on caches alone.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
 
 namespace assay {
 namespace {
 
-// A warp is 32 columns of a row: B's elements are neighbours, A's is one for all.
+// A warp covers 32 columns of one row: it reads neighbouring elements of B and the same element of
+// A.
 constexpr int kColumns = 128;
 constexpr int kRows = 4;
 

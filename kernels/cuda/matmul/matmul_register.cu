@@ -1,11 +1,11 @@
-// matmul_register: fp32 on the ordinary units, an 8 x 8 piece of D in the registers of
-// each thread, so that 4 vector loads from shared memory feed 64 multiply-adds.
+// matmul_register: fp32 on the ordinary units, with an 8 x 8 piece of D in the registers of each
+// thread, so that 4 vector loads from shared memory feed 64 multiply-adds.
 //
-// A block of 256 threads computes 128 x 128 elements; its warps are 32 x 64 each, a
-// thread's piece being 2 x 2 quads of 4 x 4. Slices of 16 k pass through shared memory in
-// three stages: one is multiplied while two arrive. A is transposed on the way, so that a
-// thread's elements of a column are a vector; the next k's vectors are loaded during the
-// multiply-adds of this one's.
+// A block of 256 threads computes 128 x 128 elements and each of its warps 32 x 64. A thread's
+// piece consists of 2 x 2 blocks of 4 x 4. Slices of 16 k pass through three stages of shared
+// memory: one is multiplied while two are loaded. A is transposed on the way, so that a thread's
+// elements of a column are a vector. The vectors of the next k are loaded during the multiply-adds
+// of the current one.
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
@@ -19,9 +19,9 @@ constexpr int kStages = 3;
 constexpr int kThreads = 256;
 constexpr int kPiece = 8;
 constexpr int kWarpColumns = kTile / 64;
-// Rows of tiles that are walked down together.
+// Rows of tiles in a band.
 constexpr int kBand = 8;
-// Of a row of A's slice. Padded by 4: the copies of a warp, 4 rows x 8 k, go to 32 banks.
+// Row length of A's slice. Padded by 4, so that a warp's copies, 4 rows x 8 k, use all 32 banks.
 constexpr int kPitch = kTile + 4;
 
 struct alignas(16) Stage {
@@ -29,7 +29,7 @@ struct alignas(16) Stage {
   float b[kTileK][kTile];
 };
 
-// Copies slice after slice of this block's rows of A and columns of B. kVector floats of
+// Copies this block's rows of A and columns of B, one slice after another. Copies kVector floats of
 // B at once: 4 if rows of B are aligned to 16 bytes, else 1.
 template <int kVector>
 class SliceLoader {
@@ -44,7 +44,7 @@ class SliceLoader {
         a_left_(k - AK()),
         b_left_(column + BColumn() < n ? k - BK() : 0) {}
 
-  // The next slice, as one group of copies; beyond the matrices zeros, which add nothing.
+  // Copies the next slice as one group. Elements beyond the matrices are zeros, which add nothing.
   __device__ void Load(Stage* to) {
 #pragma unroll
     for (int i = 0; i < kTile / kRowsOfA; ++i) {
@@ -86,7 +86,7 @@ class SliceLoader {
   int b_left_;
 };
 
-// One k of a thread's rows of A and columns of B: quads, 16 rows and 32 columns apart.
+// One k of a thread's rows of A and columns of B: blocks of four, 16 rows and 32 columns apart.
 struct Fragment {
   float a[kPiece];
   float b[kPiece];
@@ -110,7 +110,7 @@ __device__ void MultiplyAdd(const Fragment& fragment, float (&sums)[kPiece][kPie
   }
 }
 
-// Writes a thread's piece, what of it lies within m x n.
+// Writes the part of a thread's piece that lies within m x n.
 template <int kVector>
 __device__ void StorePiece(const float (&sums)[kPiece][kPiece], float* d, int m, int n, int row,
                            int column) {
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   fragments[0].Load(stages[0], 0, row, column);
   int current = 0;
   for (int slice = 0; slice < slices; ++slice) {
-    // Into the stage before, whose last fragments were loaded ahead of the last barrier.
+    // Fills the previous stage, whose last fragments were loaded before the last barrier.
     if (slice + kStages - 1 < slices) {
       loader.Load(&stages[current == 0 ? kStages - 1 : current - 1]);
     }

@@ -1,5 +1,5 @@
-// matmul_tiled: one thread an element of D, from square tiles in shared memory. Each
-// element that a block brings in is used `tile` times.
+// matmul_tiled: one thread per element of D, from square tiles in shared memory. Each element that
+// a block loads is used `tile` times.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
 

@@ -1,15 +1,15 @@
-// matmul_wgmma: bf16 on Hopper's tensor cores as they are meant to be used. Blocks stay on
-// their SM and walk over tiles of 128 x 256 (or 128); one warpgroup keeps the copy engine
-// (TMA) busy, two multiply 64 rows each by wgmma, whose operands come from shared memory.
+// matmul_wgmma: bf16 on Hopper's tensor cores, persistent and warp-specialised. Blocks stay on
+// their SM and loop over tiles of 128 x 256 (or 128). One warpgroup drives the copy engine (TMA);
+// two multiply 64 rows each with wgmma, whose operands are in shared memory.
 //
 //   producer   waits for `empty[stage]`, copies 64 k of A and B into it
 //   consumers  wait for `full[stage]`, multiply, arrive on `empty[stage]`;
-//              after the last slice of a tile store it through the copy engine,
-//              while the producer is already at the next tile
+//              after the last slice of a tile they store it through the copy engine,
+//              while the producer already loads the next tile
 //
-// Two blocks, one tile above the other, are a cluster: each copies half of the columns of
-// B that both need into the shared memory of both (multicast), so a third less leaves the
-// L2. A stage is therefore empty when the consumers of both blocks have read it.
+// Two blocks, one tile above the other, form a cluster. Each copies half of the columns of B that
+// both need into the shared memory of both (multicast), which reduces reads from the L2 by a third.
+// A stage is therefore empty when the consumers of both blocks have read it.
 #include <cuda.h>
 #include <cuda_bf16.h>
 
@@ -18,9 +18,9 @@
 
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/hopper.cuh"
-#include "kernels/cuda/matmul/matmul_case.h"
 #include "kernels/cuda/frame/tensor_map.h"
 #include "kernels/cuda/frame/wgmma.cuh"
+#include "kernels/cuda/matmul/matmul_case.h"
 
 namespace assay {
 namespace {
@@ -30,15 +30,15 @@ using Element = __nv_bfloat16;
 constexpr int kTileM = 128;
 constexpr int kTileK = 64;
 constexpr int kCluster = 2;
-constexpr int kConsumers = 2;  // Warpgroups, each kRows of a tile.
+constexpr int kConsumers = 2;  // Warpgroups; each computes kRows of a tile.
 constexpr int kRows = kTileM / kConsumers;
 constexpr int kThreads = 128 * (1 + kConsumers);
-// Width of a box: a row of 128 bytes, as the swizzle wants it.
+// Width of a box: a row of 128 bytes, as the swizzle requires.
 constexpr int kBox = 64;
 constexpr int kRowBytes = kBox * sizeof(Element);
-constexpr int kAtomBytes = 8 * kRowBytes;  // Of the swizzle.
+constexpr int kAtomBytes = 8 * kRowBytes;  // One atom of the swizzle.
 
-// For tiles of 128 x kTileN. 225 KiB of the 227 that a block may have.
+// For tiles of 128 x kTileN. Uses 225 KiB of the 227 that a block may have.
 template <int kTileN>
 struct Shared {
   static constexpr int kStages = kTileN == 256 ? 4 : 6;
@@ -46,7 +46,7 @@ struct Shared {
 
   alignas(kAtomBytes) Element a[kStages][kTileM * kTileK];
   alignas(kAtomBytes) Element b[kStages][kBoxes][kTileK * kBox];
-  // On the way out, two boxes a consumer: one is written while one is copied.
+  // Output: two boxes per consumer; one is written while the other is copied.
   alignas(kAtomBytes) Element d[kConsumers][2][kRows * kBox];
   uint64_t full[kStages];
   uint64_t empty[kStages];
@@ -64,9 +64,9 @@ struct Maps {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 using namespace hopper;  // NOLINT(google-build-using-namespace)
 
-constexpr int kBand = 8;  // Rows of cluster tiles walked down together.
+constexpr int kBand = 8;  // Rows of cluster tiles in a band.
 
-// Where in the ring of stages a warpgroup is, and the parity of its round.
+// A warpgroup's position in the ring of stages, and the parity of its round.
 template <int kStages>
 struct Position {
   int stage = 0;
@@ -79,12 +79,12 @@ struct Position {
   }
 };
 
-// The tiles of this cluster, the same in both blocks and in all warpgroups.
+// Iterates over the tiles of this cluster, identically in both blocks and in all warpgroups.
 template <int kTileN>
 struct Schedule {
   TileOrder order;
   int slices;
-  int rank;  // Of this block in its cluster.
+  int rank;  // Rank of this block in its cluster.
 
   __device__ Schedule(int m, int n, int k)
       : order(TilesFor(m, kTileM * kCluster), TilesFor(n, kTileN), kBand),
@@ -100,7 +100,7 @@ struct Schedule {
   }
 };
 
-// One thread. Boxes beyond the matrices arrive as zeros, which add nothing.
+// Runs the producer in one thread. Boxes beyond the matrices arrive as zeros, which add nothing.
 template <int kTileN>
 __device__ __forceinline__ void Produce(const Maps& maps, const Schedule<kTileN>& schedule,
                                         Shared<kTileN>* shared) {
@@ -108,10 +108,10 @@ __device__ __forceinline__ void Produce(const Maps& maps, const Schedule<kTileN>
   Position<Shared<kTileN>::kStages> at;
   schedule.ForEachTile([&](int row, int column) {
     for (int slice = 0; slice < schedule.slices; ++slice, at.Advance()) {
-      // A barrier's first phase counts as preceded by a completed one of parity 1.
+      // A new barrier behaves as if a phase of parity 1 had completed.
       WaitBarrier(&shared->empty[at.stage], at.parity ^ 1);
       uint64_t* full = &shared->full[at.stage];
-      // What both blocks copy into this one.
+      // Bytes that both blocks copy into this one.
       ArriveExpect(full, (kTileM + kTileN) * kTileK * sizeof(Element));
       LoadBox(shared->a[at.stage], &maps.a, slice * kTileK, row, full);
 #pragma unroll
@@ -129,15 +129,14 @@ __device__ uint32_t PackPair(float low, float high) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// Sends a consumer's 64 rows of a tile at (row, column) on their way. What lies
-// beyond D is left out.
+// Starts storing a consumer's 64 rows of a tile at (row, column). Parts beyond D are skipped.
 template <int kTileN>
 __device__ __forceinline__ void StoreTile(const CUtensorMap& map, const float (&sums)[kTileN / 2],
                                           int consumer, int row, int column,
                                           Shared<kTileN>* shared) {
   const int thread = static_cast<int>(threadIdx.x) % 128;
   const int lane = thread % 32;
-  // stmatrix: this lane gives the address of one row of the warp's 16, one of 2 chunks.
+  // stmatrix: this lane supplies the address of one row of the warp's 16 and one of 2 chunks.
   const int box_row = thread / 32 * 16 + lane % 16;
 #pragma unroll
   for (int box = 0; box < Shared<kTileN>::kBoxes; ++box) {
@@ -168,7 +167,7 @@ __device__ __forceinline__ void Consume(const Maps& maps, const Schedule<kTileN>
   float sums[kTileN / 2];  // kRows x kTileN over 128 threads.
   const uint64_t first_a = SwizzledOperand(shared->a[0] + consumer * kRows * kTileK, 0, kAtomBytes);
   const uint64_t first_b = SwizzledOperand(shared->b[0], kTileK * kRowBytes, kAtomBytes);
-  // Each warp arrives, in both blocks: it knows of its own multiplications only.
+  // Each warp arrives in both blocks, because it knows only of its own multiplications.
   const auto release = [&](int stage) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (lane < kCluster) ArriveRemote(&shared->empty[stage], lane);
@@ -188,7 +187,7 @@ __device__ __forceinline__ void Consume(const Maps& maps, const Schedule<kTileN>
                                                slice > 0 || k > 0);
       }
       MatrixCommit();
-      // The slice before is done; this one keeps the tensor cores busy.
+      // The previous slice is finished; this one keeps the tensor cores busy.
       MatrixWait<1>();
       if (slice > 0) release(previous);
       previous = at.stage;
@@ -217,23 +216,23 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   SyncCluster();
   const Schedule<kTileN> schedule(m, n, k);
-  // The same in the whole warp, and known to be.
+  // Uniform across the warp, which the compiler can see.
   const int warpgroup = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 128, 0);
-  // 40 + 2 x 232 registers are what 3 x 168, the kernel's own number, come to.
+  // 40 + 2 x 232 registers equal 3 x 168, the kernel's own count.
   if (warpgroup == 0) {
     DecreaseRegisters<40>();
     if (threadIdx.x == 0) Produce(maps, schedule, shared);
-    __syncwarp();  // The barrier below wants whole warps.
+    __syncwarp();  // The barrier below needs converged warps.
   } else {
     IncreaseRegisters<232>();
     Consume(maps, schedule, warpgroup - 1, shared);
   }
-  // The other block may still copy into this one's memory and arrive on its barriers.
+  // The other block may still copy into this block's memory and arrive on its barriers.
   SyncCluster();
 #endif
 }
 
-// A row-major rows x columns matrix, to be copied in swizzled boxes of box_rows x kBox.
+// Describes a row-major rows x columns matrix, copied in swizzled boxes of box_rows x kBox.
 Result<CUtensorMap> EncodeMap(const void* data, int rows, int columns, int box_rows) {
   return EncodeTensorMap(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, data, {columns, rows},
                          {columns * int64_t{sizeof(Element)}}, {kBox, box_rows});
@@ -289,7 +288,7 @@ class WgmmaCase : public MatmulCase {
   int SharedBytes() const { return tile_n_ == 256 ? kSharedBytes<256> : kSharedBytes<128>; }
 
   const int tile_n_;
-  std::vector<Maps> maps_;  // Of each set.
+  std::vector<Maps> maps_;  // One per set of arrays.
 };
 
 }  // namespace
