@@ -1,7 +1,7 @@
 #include "kernels/cuda/gemm/cublas_lt.h"
 
-#include "kernels/benchmark.h"
 #include "common/call_site.h"
+#include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/toolkit_library.h"
 
@@ -49,7 +49,7 @@ std::string WhyNoCublasLt() {
 
 Result<std::string> CublasLtVersion() {
   ASSAY_ASSIGN_OR_RETURN(const CublasLt* lt, LoadCublasLt());
-  const size_t version = lt->get_version();  // As CUBLAS_VERSION: 130102 is 13.1.2.
+  const size_t version = lt->get_version();  // Encoded like CUBLAS_VERSION: 130102 is 13.1.2.
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// The functions that Assay calls, typed by the library's own header.
+// The functions that Assay calls, with the types of the library's own header.
 struct CublasLt {
   decltype(&cublasLtGetVersion) get_version = nullptr;
   decltype(&cublasLtGetStatusName) get_status_name = nullptr;
@@ -28,19 +28,20 @@ struct CublasLt {
   decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set_attribute = nullptr;
 };
 
-// The library, loaded by the first caller; lives as long as the program.
-// Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
+// Returns the library, which the first call loads and nothing unloads. Thread-safe. NOT_FOUND
+// (LIBRARY_MISSING) if the node has no cuBLASLt.
 Result<const CublasLt*> LoadCublasLt();
 
-// Empty if this process sees a GPU and the library; else what
-// Benchmark::UnsupportedReason returns.
+// Returns an empty text if this process sees a GPU and the library, else the reason for
+// Benchmark::UnsupportedReason.
 std::string WhyNoCublasLt();
 
-// "13.1.0"; loads the library.
+// Returns the version, such as "13.1.0"; loads the library.
 Result<std::string> CublasLtVersion();
 
-// OK for CUBLAS_STATUS_SUCCESS; else INTERNAL (CUBLAS_ERROR) with the status's name,
-// the expression, file and line; NOT_SUPPORTED becomes the outcome UNSUPPORTED.
+// Converts a status of cuBLAS. CUBLAS_STATUS_SUCCESS is OK and NOT_SUPPORTED is the outcome
+// UNSUPPORTED. All others are INTERNAL (CUBLAS_ERROR) with the status's name, the expression, file
+// and line.
 Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
                     const char* file, int line);
 

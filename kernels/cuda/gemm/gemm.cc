@@ -1,7 +1,7 @@
-// gemm: D = op(A) op(B) by cuBLASLt, with the fastest of its heuristics' algorithms.
+// gemm: D = op(A) op(B) by cuBLASLt, with the fastest algorithm of its heuristics.
 //
-// Counted: 2 m n k FLOPs a product; each of A, B and D once through memory. Cold: every
-// iteration multiplies the next of several sets of A, B and D.
+// The count is 2 m n k FLOPs per product and one pass over each of A, B and D. Every iteration
+// multiplies the next of several sets of A, B and D, which keeps caches cold.
 #include <string>
 
 #include "kernels/cuda/gemm/gemm_case.h"
@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxSide = 1 << 20;
-constexpr int64_t kMaxBatch = 65535;  // The check's grid has no more.
+constexpr int64_t kMaxBatch = 65535;  // Limit of the check's grid.
 
 GemmShape ShapeOf(const ParameterMap& parameters) {
   GemmShape shape;

@@ -11,7 +11,7 @@ struct Dtype {
   const char* word;
   GemmType type;
   const char* peak;  // Column of the spec sheet.
-  int major;         // Least compute capability.
+  int major;         // Minimum compute capability.
   int minor;
 };
 
@@ -86,7 +86,7 @@ Work GemmWork(const GemmShape& shape, const ParameterMap& parameters) {
   Work work;
   work.flops = shape.Flops();
   work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
-  // A few rows by a large matrix, or the other way round, is nearly all reading.
+  // Multiplying a few rows by a large matrix, or the reverse, is dominated by reading.
   if (static_cast<double>(shape.DBytes()) < 0.1 * work.bytes) work.traffic = "read";
   work.peak = DtypeOf(shape.type).peak;
   work.fixed_seconds = LaunchSeconds(parameters);
@@ -98,7 +98,7 @@ void GemmCase::AdjustRule(MeasureRule* rule) const { AdjustRuleForLoad(shape_.Fl
 Status GemmCase::SetUp() {
   const Dtype& dtype = DtypeOf(shape_.type);
   ASSAY_RETURN_IF_ERROR(NeedCapability(device(), dtype.major, dtype.minor, dtype.word));
-  // First, so that its workspace is out of the memory that is left for matrices.
+  // Comes first, so that its workspace is not counted as memory for matrices.
   ASSAY_ASSIGN_OR_RETURN(gemm_, LtGemm::Create(shape_));
   a_ = AddArray(shape_.ABytes());
   b_ = AddArray(shape_.BBytes());
@@ -110,7 +110,7 @@ Status GemmCase::SetUp() {
     ASSAY_RETURN_IF_ERROR(FillGemmInputs(shape_, Inputs(), set, Array<void>(set, a_),
                                          Array<void>(set, b_), stream()));
   }
-  // Matrices that bring a GPU to its power limit are too large for its caches, too.
+  // Matrices large enough to reach a GPU's power limit do not fit its caches either.
   const bool from_cache = !cold() && !shape_.IsSustained();
   const std::string conditions =
       std::string(zeros() ? "zeros" : "random") + (from_cache ? " hot" : "");

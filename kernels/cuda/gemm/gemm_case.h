@@ -1,32 +1,32 @@
-// One matrix multiplication as a case: what `gemm` and `sustained` have in common.
+// One matrix multiplication as a case, shared by `gemm` and `sustained`.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/gemm/gemm_data.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
-#include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/gemm/lt_gemm.h"
 
 namespace assay {
 
-// The parameter "dtype" of every type that cuBLASLt multiplies; bf16 by default.
+// Returns the parameter "dtype" with every type that cuBLASLt multiplies; the default is bf16.
 ParameterSpec GemmDtypeParameter();
 
 // Of n and k: what the 8-bit types of "dtype" ask for, whole 16 or 4 elements in a row.
 MultipleOf GemmMultiple();
 
-// The words of the fp8 types, and of all that multiply 8-bit numbers.
+// The choices of "dtype" that are fp8 types, and all that multiply 8-bit numbers.
 std::vector<std::string> Fp8Words();
 std::vector<std::string> ByteWords();
 
-// The type that a word of GemmDtypeParameter names.
+// Returns the type that a choice of GemmDtypeParameter names.
 GemmType GemmTypeOf(const std::string& dtype);
 
-// FLOPs, bytes, the column of the peak and the launch of one multiplication, of which
-// `parameters` say whether it is from a graph.
+// Returns FLOPs, bytes, the column of the peak, and the launch of one multiplication. `parameters`
+// say whether it is launched by a graph.
 Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 
 // A, B and D in each set of the rotation, multiplied by a tuned LtGemm.
@@ -43,7 +43,7 @@ class GemmCase : public GpuCase {
   Result<Verdict> Check(int64_t set) override;
 
   const GemmShape& shape() const { return shape_; }
-  // True if SetUp has just kept the GPU busy to compare algorithms.
+  // Returns true if SetUp kept the GPU busy just now to compare algorithms.
   bool tuned_now() const { return tuned_now_; }
 
  private:
@@ -53,7 +53,7 @@ class GemmCase : public GpuCase {
   const GemmShape shape_;
   std::unique_ptr<LtGemm> gemm_;
   bool tuned_now_ = false;
-  int a_ = 0;  // Numbers of the arrays.
+  int a_ = 0;  // Indices of the arrays.
   int b_ = 0;
   int d_ = 0;
 };

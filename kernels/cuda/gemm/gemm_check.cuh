@@ -11,13 +11,13 @@ namespace assay {
 
 inline constexpr uint64_t kStreamSigns = 3;
 
-inline constexpr int kTile = 64;   // Of D, a block.
-inline constexpr int kDepth = 16;  // Of k, a step.
-inline constexpr int kSide = 16;   // Threads a side; each computes kPer x kPer elements.
+inline constexpr int kTile = 64;   // Side of a block's tile of D.
+inline constexpr int kDepth = 16;  // Depth of k per step.
+inline constexpr int kSide = 16;   // Threads per side; each computes kPer x kPer elements.
 inline constexpr int kPer = kTile / kSide;
 
-// Computes a tile of the reference in fp64 and compares it with D in place. The grid is
-// tiles of columns x tiles of rows x batch.
+// Computes a tile of the reference in fp64 and compares it with D in place. The grid is tiles of
+// columns x tiles of rows x batch.
 template <typename A, typename B, typename D>
 __global__ void __launch_bounds__(kSide* kSide)
     CompareKernel(GemmShape shape, const A* a, const B* b, const D* d, ErrorLimits limits,
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kSide* kSide)
   double sum[kPer][kPer] = {};
   for (int64_t k0 = 0; k0 < shape.k; k0 += kDepth) {
     for (int slot = thread; slot < kTile * kDepth; slot += kSide * kSide) {
-      // Neighbouring threads read neighbouring addresses, whichever way it is stored.
+      // Neighbouring threads read neighbouring addresses in both storage orders.
       const int64_t row = row0 + (shape.a_transposed ? slot % kTile : slot / kDepth);
       const int64_t ka = k0 + (shape.a_transposed ? slot / kTile : slot % kDepth);
       const bool in_a = row < shape.m && ka < shape.k;
@@ -80,8 +80,8 @@ __device__ inline double Sign(uint64_t seed, int64_t index) {
   return RandomBits(seed, kStreamSigns, static_cast<uint64_t>(index)) & 1 ? 1.0 : -1.0;
 }
 
-// y = M x for a row-major `rows` x `columns` matrix whose rows begin `stride` elements
-// apart; a warp a row. x null: the signs.
+// Computes y = M x for a row-major `rows` x `columns` matrix whose rows are `stride` elements
+// apart, one warp per row. If x is null, the random signs are used.
 template <typename T>
 __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                  const double* x, uint64_t seed, double* y) {
@@ -95,8 +95,8 @@ __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns,
   if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
-// y += M' x for a matrix as above; a thread a column, a slice of the rows each grid row.
-// x null: the signs.
+// Computes y += M' x for a matrix as above: one thread per column, one slice of the rows per grid
+// row. If x is null, the random signs are used.
 template <typename T>
 __global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                     const double* x, uint64_t seed, double* y) {

@@ -17,12 +17,12 @@ namespace {
 
 constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
-// An element of D s is held to less: it sums up a slice of a row of D.
+// Limit for an element of D s, which sums a slice of a row of D; stricter than for an element.
 constexpr double kRowFactor = 6;
-// Columns of a slice, at most. The rounding of the others hides what one element is off by:
-// in a slice of bf16 about half of its size, in a whole row of 16384 three times its size.
+// Maximum number of columns per slice. The rounding errors of the other elements hide a wrong
+// element: in a slice of bf16 about half of its size, in a whole row of 16384 three times its size.
 constexpr int64_t kSliceColumns = 512;
-// Products of a batch that the host looks at.
+// Number of products of a batch that the host checks.
 constexpr int64_t kSampledProducts = 3;
 
 // The types of A, B and D.
@@ -88,7 +88,7 @@ std::vector<int64_t> Spread(int64_t size, int64_t count) {
   return indices;
 }
 
-// One output's check: its pieces add to one verdict.
+// The check of one output; its pieces add up to one verdict.
 template <typename Types>
 class Checker {
  public:
@@ -107,7 +107,7 @@ class Checker {
         stream_(stream) {
     limits_.tolerance = GemmTolerance(shape);
     limits_.element = kElementFactor * limits_.tolerance;
-    // Of the reference, for inputs of this variance.
+    // Error of the reference, for inputs of this variance.
     const double variance =
         shape.type == GemmType::kInt8 ? double{kInt8Deviation} * kInt8Deviation : 1;
     limits_.typical = inputs.zeros ? 0 : variance * std::sqrt(static_cast<double>(shape.k));
@@ -145,8 +145,9 @@ class Checker {
     return Status::Ok();
   }
 
-  // Product `product` of the batch, in slices of D's columns. D s for signs s is a sum of
-  // as many elements: the square root of their number as large, and wrong, as one.
+  // Checks product `product` of the batch in slices of D's columns. D s for random signs s is a sum
+  // of as many elements as the slice has columns, so its size and error grow with the square root
+  // of that number.
   Status CompareRows(int64_t product) {
     const auto vector = [](int64_t length) {
       return DeviceBuffer::Allocate(length * static_cast<int64_t>(sizeof(double)),
@@ -183,8 +184,8 @@ class Checker {
     return Status::Ok();
   }
 
-  // y = op(M) x, op(M) being rows x columns, and rows of M as it is stored `stride`
-  // elements apart; x null: the signs.
+  // Computes y = op(M) x. op(M) is rows x columns; rows of M as stored are `stride` elements apart.
+  // If x is null, the random signs are used.
   template <typename T>
   Status Product(const T* matrix, bool transposed, int64_t rows, int64_t columns, int64_t stride,
                  const double* x, double* y) {
@@ -225,8 +226,8 @@ class Checker {
     return samples;
   }
 
-  // Vectors of length k, by `indices`, of a matrix whose first element is `first` in the
-  // sequence `stream`: rows of op(A) or columns of op(B).
+  // Returns vectors of length k, selected by `indices`, of a matrix whose first element is `first`
+  // in the sequence `stream`: rows of op(A) or columns of op(B).
   template <typename T>
   std::vector<double> Regenerate(uint64_t stream, int64_t first,
                                  const std::vector<int64_t>& indices, int64_t vector_stride,
@@ -244,7 +245,7 @@ class Checker {
 
   Status CompareSamples() {
     const std::vector<int64_t> products = Spread(shape_.batch, kSampledProducts);
-    // A few hundred million multiplications at most.
+    // At most a few hundred million multiplications.
     const auto budget = 1e8 / static_cast<double>(products.size());
     const int64_t side = std::clamp<int64_t>(
         static_cast<int64_t>(std::sqrt(budget / static_cast<double>(shape_.k))), 4, 64);
@@ -301,9 +302,9 @@ class Checker {
     return Status::Ok();
   }
 
-  // What a piece of the check found, in `where`.
+  // Adds the findings of one piece of the check; `where` names the piece.
   void Add(const Verdict& verdict, const std::string& where) {
-    // In this order NaN stays.
+    // This order of the operands preserves NaN.
     if (!(verdict.error <= verdict_.error)) verdict_.error = verdict.error;
     if (verdict.passed) return;
     verdict_.passed = false;
@@ -332,14 +333,14 @@ double GemmTolerance(const GemmShape& shape) {
     case GemmType::kFp32:
       return std::ldexp(1.0, -22) + accumulator;
     case GemmType::kTf32:
-      return 2e-3 + accumulator;  // Operands keep 10 bits, rounded or cut.
+      return 2e-3 + accumulator;  // Operands keep 10 bits, rounded or truncated.
     case GemmType::kBf16:
       return 4e-3 + accumulator;  // 2^-8, half an ulp of D.
     case GemmType::kFp16:
       return 5e-4 + accumulator;  // 2^-11, half an ulp of D.
     case GemmType::kFp8E4m3:
     case GemmType::kFp8E5m2:
-      // D is bf16. Kept in an H200's tensor cores, sums of 8192 products were off by 2e-3.
+      // D is bf16. Accumulated in an H200's tensor cores, sums of 8192 products had errors of 2e-3.
       return 4e-3 + std::ldexp(1.0, -15) * (shape.fast_accumulation ? steps : 1);
     case GemmType::kInt8:
       break;

@@ -11,35 +11,35 @@
 
 namespace assay {
 
-// Where the values of a GEMM's inputs come from: element i of A in rotation set s is
-// element s * stride_a + i of a random sequence, and B's likewise of another.
+// The source of a GEMM's inputs: element i of A in rotation set s is element s * stride_a + i of a
+// random sequence. B uses another sequence in the same way.
 struct GemmInputs {
   uint64_t seed = 0;
   bool zeros = false;
-  int64_t stride_a = 0;  // Elements from one set's A to the next.
+  int64_t stride_a = 0;  // Distance in elements between the A of one set and the next.
   int64_t stride_b = 0;
 };
 
-// Fills A and B of rotation set `set`, which begin at `a` and `b`, on `stream`.
+// Fills A and B of rotation set `set`, which start at `a` and `b`, on `stream`.
 Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t set, void* a,
                       void* b, cudaStream_t stream);
 
-// The largest ||D - ref|| / ||ref|| for a right D: rounding of the operands (tf32)
-// and of D to their types, and the accumulator's, a random walk of k steps. 0 for
+// Returns the largest ||D - ref|| / ||ref|| of a correct D. It covers the rounding of the operands
+// (tf32) and of D to their types, and the accumulator's rounding, a random walk of k steps. 0 for
 // int8, which is exact.
 double GemmTolerance(const GemmShape& shape);
 
-// Compares D with A B in fp64, every element:
-// - up to 1.25e12 multiplications, element by element on the device, from the inputs
-//   in its memory;
-// - above, by Freivalds' method on the device: D s against A (B s) for a vector s of
-//   random signs, a comparison for each row of each slice of up to 512 columns, whose
-//   differences sum up to an unbiased estimate of ||D - ref||^2;
-// - and up to 64 x 64 elements, corners included, against a host computation from
-//   inputs generated anew, so that nothing which the device did is trusted.
-// An element fails that is off by 8x the tolerance at the size of a typical element; by
-// Freivalds' method one that is off by 6 sqrt(512) times the tolerance.
-// `set` is the rotation set that `operands` belong to. Waits for `stream`.
+// Compares every element of D with A B in fp64:
+// - up to 1.25e12 multiplications: element by element on the device, from the inputs in its
+//   memory;
+// - above: by Freivalds' method on the device, which compares D s with A (B s) for a vector s
+//   of random signs. There is one comparison per row of each slice of up to 512 columns. Their
+//   differences add up to an unbiased estimate of ||D - ref||^2;
+// - additionally up to 64 x 64 elements, including the corners, are compared with a host
+//   computation from newly generated inputs, so that no result of the device is trusted.
+// An element fails if its error exceeds 8 times the tolerance at the size of a typical element,
+// with Freivalds' method 6 sqrt(512) times. `set` is the rotation set of `operands`. Synchronises
+// with `stream`.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// What a GEMM multiplies: shared by the multiplication and its check.
+// Shape and types of a GEMM, shared by the multiplication and its check.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 
 namespace assay {
 
-// Types of A and B; of D too, unless the comment says otherwise.
+// Types of A and B, and of D unless the comment says otherwise.
 enum class GemmType {
   kFp32,
-  kTf32,  // fp32 in memory.
+  kTf32,  // Stored as fp32.
   kBf16,
   kFp16,
   kFp64,
   kFp8E4m3,  // D in bf16.
-  kFp8E5m2,  // A alone; B in e4m3, D in bf16.
+  kFp8E5m2,  // The type of A; B is e4m3, D is bf16.
   kInt8,     // D in int32.
 };
 
-// D = op(A) op(B), row-major: op(A) is m x k, op(B) is k x n, D is m x n; `batch` such
-// products, each matrix right behind the one before it.
+// D = op(A) op(B), row-major: op(A) is m x k, op(B) is k x n, D is m x n. There are `batch` such
+// products; matrices of one kind are contiguous.
 struct GemmShape {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -34,18 +34,18 @@ struct GemmShape {
   bool fast_accumulation = false;
 
   bool IsFp8() const { return type == GemmType::kFp8E4m3 || type == GemmType::kFp8E5m2; }
-  // Of an element of A or B.
+  // Bytes per element of A or B.
   int64_t InputBytes() const {
     if (type == GemmType::kFp64) return 8;
     if (IsFp8() || type == GemmType::kInt8) return 1;
     return type == GemmType::kBf16 || type == GemmType::kFp16 ? 2 : 4;
   }
-  // Of an element of D.
+  // Bytes per element of D.
   int64_t OutputBytes() const {
     if (IsFp8()) return 2;
     return type == GemmType::kInt8 ? 4 : InputBytes();
   }
-  // Of all products of the batch.
+  // Number of all products of the batch.
   int64_t ABytes() const { return batch * m * k * InputBytes(); }
   int64_t BBytes() const { return batch * k * n * InputBytes(); }
   int64_t DBytes() const { return batch * m * n * OutputBytes(); }

@@ -1,4 +1,4 @@
-// The values of a GEMM's inputs, the same on host and device.
+// The values of a GEMM's inputs, identical on host and device.
 #pragma once
 
 #include <cuda_fp8.h>
@@ -16,7 +16,7 @@ namespace assay {
 inline constexpr uint64_t kStreamA = 1;
 inline constexpr uint64_t kStreamB = 2;
 
-// Standard deviation of int8 inputs; none is beyond 3.4641 times it.
+// Standard deviation of int8 inputs. No value exceeds 3.4641 times it.
 inline constexpr float kInt8Deviation = 32;
 
 template <>
@@ -31,7 +31,7 @@ template <>
 __host__ __device__ inline int8_t Narrow(float value) {
   return static_cast<int8_t>(rintf(value * kInt8Deviation));
 }
-// NearNormal's 18 bits, to which 53 more are added: all of a double's mantissa counts.
+// Adds 53 bits to NearNormal's 18, so that every bit of a double's mantissa is used.
 __host__ __device__ inline double NearNormalDouble(uint64_t bits) {
   const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
                   static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);
@@ -54,7 +54,7 @@ __host__ __device__ inline double Widen(int32_t value) {
   return static_cast<double>(value);
 }
 
-// Element `index` of A's or B's sequence.
+// Returns element `index` of A's or B's sequence.
 template <typename T>
 __host__ __device__ T InputValue(const GemmInputs& inputs, uint64_t stream, int64_t index) {
   if (inputs.zeros) return T(0.0F);

@@ -1,17 +1,17 @@
-// y = x W for one or two rows of x and W in 4-bit integers of which 128 neighbours share a
-// scale, packed as int4_layout.h says, on the integer tensor cores.
+// y = x W for one or two rows of x on the integer tensor cores. W consists of 4-bit integers, 128
+// neighbours of which share a scale, packed as in int4_layout.h.
 //
-// At so few rows it is the instructions, and the power that they take, that hold the memory
-// up. So W's nibbles stay integers: three instructions make eight bytes of them, where eight
-// bf16 take seven, and the tensor cores multiply twice as many bytes at once. x becomes bytes
-// instead, once a block:
-// - With the largest of a unit's 128 neighbours below 2^e, x = 2^(e - 21) q, q rounded to an
-//   integer. That is off by 2^-21 of the largest at most.
-// - q = 2^16 d0 + 2^8 d1 + d2, signed bytes. These digits of a row are three columns of the
-//   matrix of x, of which the tensor cores take eight.
-// The sums of products are exact; a unit's are scaled in fp32. NaN or infinity in x gives NaN, and
-// so may magnitudes from 2^120 on, whose sum overflows; units that are below 2^-105 lose bits.
-// int4_gemm's x has neither (FillInt4Inputs): magnitudes are 0 or from 2^-16 to 3.47.
+// With so few rows the limit is not the memory but the number of instructions and their power.
+// Therefore W's nibbles stay integers: three instructions expand eight of them to bytes, where
+// eight bf16 values take seven, and the tensor cores multiply twice as many bytes at once. Instead,
+// each block converts x to bytes once:
+// - With the largest magnitude of a unit's 128 neighbours below 2^e, x = 2^(e - 21) q, with q
+//   rounded to an integer. The error is at most 2^-21 of the largest magnitude.
+// - q = 2^16 d0 + 2^8 d1 + d2 with signed bytes. These digits of a row are three columns of
+//   the matrix of x, of which the tensor cores take eight.
+// The sums of products are exact; those of a unit are scaled in fp32. NaN or infinity in x gives
+// NaN. So may magnitudes from 2^120 on, whose sum overflows. Units below 2^-105 lose bits.
+// int4_gemm's x contains neither (FillInt4Inputs): its magnitudes are 0 or 2^-16 to 3.47.
 #pragma once
 
 #include <cmath>
@@ -20,21 +20,21 @@
 
 #include "kernels/cuda/frame/dependent_launch.cuh"
 #include "kernels/cuda/frame/element.cuh"
-#include "kernels/cuda/gemm/int4_gemv.cuh"
 #include "kernels/cuda/frame/tensor_core.cuh"
+#include "kernels/cuda/gemm/int4_gemv.cuh"
 
 namespace assay {
 
-inline constexpr int kInt4DigitRows = 2;     // Of x, at most.
-inline constexpr int kInt4DigitGroup = 128;  // That shares a scale: a unit.
-inline constexpr int kInt4DigitWarps = 16;   // Of a block.
+inline constexpr int kInt4DigitRows = 2;     // Maximum number of rows of x.
+inline constexpr int kInt4DigitGroup = 128;  // Neighbours that share a scale: a unit.
+inline constexpr int kInt4DigitWarps = 16;   // Warps per block.
 inline constexpr int kInt4Digits = 3;
 
-// Bytes from one digit of a row to the next in shared memory: what neighbouring columns
-// give the tensor cores lies in different banks.
+// Distance in bytes between the digits of a row in shared memory. Neighbouring columns, which the
+// tensor cores read together, are in different banks.
 __host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
 
-// The rows' digits, their units' factors, and the warps' sums.
+// Returns the shared memory for the rows' digits, their units' factors and the warps' sums.
 inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
   const auto units = static_cast<int>((k + 127) / 128);
   return m * (kInt4Digits * Int4DigitPitch(units) + units * 16 +
@@ -43,7 +43,8 @@ inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// The bits of fp32's 1.5 * 2^23, to which an integer of up to 22 bits adds up as they are.
+// Bits of 1.5 * 2^23 in fp32. Adding an integer of up to 22 bits to it leaves that integer in the
+// lowest bits.
 inline constexpr uint32_t kIntegerBits = 0x4b400000;
 inline constexpr float kIntegerBias = 12582912;
 
@@ -55,7 +56,8 @@ __host__ __device__ To BitsAs(From from) {
   return to;
 }
 
-// Four of the bytes of a (0 to 3) and b (4 to 7), the lowest by the lowest digit of `selector`.
+// Selects four of the bytes of a (0 to 3) and b (4 to 7); the lowest digit of `selector` selects
+// the lowest byte.
 __host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -75,21 +77,21 @@ struct Int4UnitScale {
   float inverse;
 };
 
-// `largest`: of the unit's magnitudes, NaN if one is.
+// `largest` is the largest magnitude of the unit, NaN if any element is.
 __host__ __device__ inline Int4UnitScale ScaleOfUnit(float largest) {
-  constexpr uint32_t kLeast = 21;  // Below it the factor is no normal number.
+  constexpr uint32_t kLeast = 21;  // Below it the factor would be subnormal.
   const uint32_t found = BitsAs<uint32_t>(largest) >> 23;
   const uint32_t exponent = found < kLeast ? kLeast : found;  // Biased by 127: e + 126.
   const uint32_t factor = found == 255 ? 0x7fc00000 : (exponent - 20) << 23;
   return {BitsAs<float>(factor), BitsAs<float>((274 - exponent) << 23)};
 }
 
-// Of an element: the lower 24 bits are those of q + 2^22 + 128 * 2^8 + 128.
+// Returns the digits of an element: the lower 24 bits are those of q + 2^22 + 128 * 2^8 + 128.
 __host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
   return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
 }
 
-// The bytes of four elements' digits, of their DigitBits, in the order of a word's nibbles:
+// Packs the digits of four elements from their DigitBits, in the order of a word's nibbles:
 // elements 0, 2, 1, 3.
 __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
                                              uint32_t (&digits)[kInt4Digits]) {
@@ -102,9 +104,9 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
   digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
 }
 
-// Turns x into digits in shared memory, zeros beyond k; 16 threads share a unit. Of a unit
-// and digit, 8 bytes for each [lane % 4][half of a chunk] follow each other. Of a unit and
-// row: {factor, sum}, {factor, 0}, the sum in units of d0.
+// Converts x to digits in shared memory, with zeros beyond k; 16 threads share a unit. Per unit and
+// digit there are 8 bytes for each [lane % 4][half of a chunk]. Per unit and row there are {factor,
+// sum} and {factor, 0}, with the sum in units of d0.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -114,7 +116,7 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   const int staged = arguments.units * 16;
   for (int row = 0; row < arguments.m; ++row) {
     const auto* const from = reinterpret_cast<const uint4*>(arguments.x) + row * vectors;
-    // By whole warps, for the shuffles.
+    // Loops by whole warps, which the shuffles need.
     for (int i = threadIdx.x; i < (staged + 31) / 32 * 32; i += static_cast<int>(blockDim.x)) {
       const uint4 vector = i < vectors ? from[i] : make_uint4(0, 0, 0, 0);
       Pair pairs[4];
@@ -156,8 +158,8 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   }
 }
 
-// Adds a unit's products to the sums of two tiles. `digits`: of the column of x that the lane
-// gives. `factor`: of the row of the two columns that it receives; y is 0 but for d0's.
+// Adds a unit's products to the sums of two tiles. `digits` belong to the column of x that the lane
+// supplies, `factor` to the row of the two columns that it receives. y is 0 except for d0's.
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {
@@ -190,8 +192,8 @@ __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2]
 
 #endif
 
-// Grid: a block for 32 * `pairs` columns; kInt4DigitWarps / `pairs` warps share the units of
-// each 32, and every lane has up to three of them on their way.
+// Grid: one block per 32 * `pairs` columns. kInt4DigitWarps / `pairs` warps share the units of each
+// 32 columns, and every lane has up to three units in flight.
 template <typename T, int pairs>
 __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
     Int4DigitsGemvKernel(Int4GemvArguments<T> arguments) {
@@ -207,7 +209,7 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   auto* const factors = reinterpret_cast<float4*>(shared + m * kInt4Digits * pitch);
   auto* const sums = reinterpret_cast<float*>(factors + arguments.units * m);
   const int64_t strip = int64_t{blockIdx.x} * pairs + pair;
-  // None for warps beyond the last column.
+  // No units for warps beyond the last column.
   const int units = strip * kInt4GemvColumns < arguments.n ? arguments.units : 0;
   const int64_t first = strip * arguments.units + warp;
   const uint4* values = arguments.values + first * 128 + lane;
@@ -229,14 +231,14 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   WaitForPrevious();
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
-  // The lane gives the tensor cores column lane / 4 of x, digit lane / 4 % 4 of row lane / 16,
-  // and receives columns lane % 4 * 2, an even digit, and the next.
+  // The lane supplies column lane / 4 of x to the tensor cores, which is digit lane / 4 % 4 of row
+  // lane / 16. It receives columns lane % 4 * 2, an even digit, and the next one.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;
   const char* x = shared + (row_given * kInt4Digits + digit) * pitch + warp * 128 + lane % 4 * 32;
   const int row = lane % 4 / 2;
-  const bool leads = lane % 2 == 0;  // Digits 0 and 1; else 2.
+  const bool leads = lane % 2 == 0;  // Digits 0 and 1; else digit 2.
   const float2* factor =
       reinterpret_cast<const float2*>(factors) + warp * m * 2 + (row < m ? row * 2 : 0) + lane % 2;
   uint4 digits[2] = {};
@@ -268,7 +270,7 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
     }
   }
   __syncthreads();
-  const int outputs = m * kInt4GemvColumns;  // Of a pair.
+  const int outputs = m * kInt4GemvColumns;  // Outputs of a pair of tiles.
   for (int output = threadIdx.x; output < pairs * outputs; output += 32 * kInt4DigitWarps) {
     const int at = output % outputs;
     const int64_t column =

@@ -1,31 +1,30 @@
-// int4_gemm: y = x W with W in 4-bit integers, groups of which share a scale and a zero
-// point, as language models are served.
+// int4_gemm: y = x W with W in 4-bit integers. Groups of them share a scale and a zero point, as in
+// the serving of language models.
 //
-// fused: W is unpacked in registers on its way to the tensor cores, so that a quarter of
-// the bytes are read. naive: one kernel dequantises all of W to memory, then cuBLASLt
-// multiplies; that moves more bytes than a W that was never quantised. On Hopper fused
-// iterations overlap: see gemv.cu.
+// fused: W is unpacked in registers on its way to the tensor cores, so only a quarter of the bytes
+// are read. naive: one kernel dequantises all of W to memory, then cuBLASLt multiplies, which moves
+// more bytes than an unquantised W. On Hopper, fused iterations overlap: see gemv.cu.
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/gemm/cublas_lt.h"
 #include "kernels/cuda/frame/element.cuh"
-#include "kernels/cuda/gemv/gemv_launch.cuh"
 #include "kernels/cuda/frame/gpu_case.h"
+#include "kernels/cuda/gemm/cublas_lt.h"
 #include "kernels/cuda/gemm/int4_digits_gemv.cuh"
 #include "kernels/cuda/gemm/int4_gemm_data.h"
 #include "kernels/cuda/gemm/int4_gemm_weights.cuh"
 #include "kernels/cuda/gemm/int4_gemv.cuh"
 #include "kernels/cuda/gemm/lt_gemm.h"
+#include "kernels/cuda/gemv/gemv_launch.cuh"
 
 namespace assay {
 namespace {
 
-// Beyond it checking every element in fp64 takes minutes.
+// Above this, checking every element in fp64 takes minutes.
 constexpr int64_t kMaxFlops = 400000000000000;
 constexpr int64_t kMaxSide = 1 << 20;
-// Shared memory that CUDA takes of a block's, in bytes.
+// Shared memory that CUDA reserves per block, in bytes.
 constexpr int64_t kBlockReserve = 1024;
 
 Int4Problem ProblemOf(const ParameterMap& parameters) {
@@ -47,19 +46,19 @@ int Log2(int64_t power) {
 // Enqueues the product of one rotation set.
 using Multiply = std::function<Status(const Int4Operands&, cudaStream_t)>;
 
-constexpr int kGemvWarps = 8;  // Of a block of Int4GemvKernel.
+constexpr int kGemvWarps = 8;  // Warps per block of Int4GemvKernel.
 
-// A kernel for few rows of x, and what it is launched with.
+// A kernel for few rows of x, and its launch parameters.
 template <typename T>
 struct Int4Gemv {
   void (*kernel)(Int4GemvArguments<T>) = nullptr;
-  int warps = 0;  // Of a block.
-  int pairs = 0;  // Of tiles, a block.
+  int warps = 0;  // Warps per block.
+  int pairs = 0;  // Pairs of tiles per block.
   int64_t shared_bytes = 0;
 };
 
-// Four blocks on a multiprocessor with one unit on its way a lane are faster than two with
-// three (two if they have many scales), where there are blocks for it and shared memory.
+// Four blocks per multiprocessor with one unit in flight per lane are faster than two with three
+// (two if they have many scales). This needs enough blocks and shared memory.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
@@ -73,8 +72,8 @@ Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   return {Int4GemvKernel<T, parts, kGemvWarps, kDepth, 2>, kGemvWarps, 1, shared};
 }
 
-// As many columns a block, which turns x into digits once, as leave no more than a quarter of
-// the multiprocessors without one.
+// Chooses as many columns per block as leave at most a quarter of the multiprocessors without a
+// block. Each block converts x to digits once.
 template <typename T>
 Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);
@@ -86,7 +85,7 @@ Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device
 
 template <typename T>
 Int4Gemv<T> GemvFor(const Int4Problem& problem, const GpuDevice& device) {
-  // Of its blocks a multiprocessor holds one: the overlap of launches fills the last round.
+  // A multiprocessor holds one of its blocks; the overlap of launches fills the last wave.
   const bool overlap = device.compute_major >= 9;
   if (overlap && problem.m <= kInt4DigitRows && problem.group == kInt4DigitGroup) {
     const Int4Gemv<T> gemv = ChooseDigitsGemv<T>(problem, device);
@@ -171,7 +170,7 @@ class Int4GemmCase : public GpuCase {
   Status SetUp() override {
     ASSAY_RETURN_IF_ERROR(NeedCapability(device(), 8, 0, "int4_gemm"));
     const GemmShape shape = Shape();
-    // First, so that its workspace is out of the memory that is left for matrices.
+    // Comes first, so that its workspace is not counted as memory for matrices.
     if (!fused_) {
       ASSAY_ASSIGN_OR_RETURN(gemm_, LtGemm::Create(shape));
     }
@@ -216,7 +215,7 @@ class Int4GemmCase : public GpuCase {
   }
 
  private:
-  // Of the product of dequantised weights, n x k.
+  // For the product of dequantised weights, n x k.
   GemmShape Shape() const {
     GemmShape shape;
     shape.type = problem_.type;
@@ -287,7 +286,7 @@ class Int4Gemm : public Benchmark {
         CacheParameter("one set of x, W and y"),
         LaunchParameter()};
     info_.selftest_parameters = {{"m", "3"}, {"n", "333"}, {"k", "1088"}, {"group", "64"}};
-    // Few rows, as language models are served to one user.
+    // Few rows, as when a language model serves one user.
     info_.selftest_variants = {{{"m", "1"}, {"k", "6272"}, {"group", "128"}}};
     info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
                       "bytes of packed weights, scales and zero points, a second",

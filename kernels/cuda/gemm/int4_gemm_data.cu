@@ -17,12 +17,12 @@ constexpr uint64_t kStreamValues = 2;
 constexpr uint64_t kStreamScales = 3;
 constexpr uint64_t kStreamZeros = 4;
 constexpr int kThreads = 256;
-// Of an element's error, over the tolerance: as for other matrix products.
+// Maximum error of an element in multiples of the tolerance, as for other matrix products.
 constexpr double kElementFactor = 8;
 // Root mean square of scale * (q - zero) below.
 constexpr double kTypicalWeight = 0.61;
 
-// The numbers that a set's inputs are made of, the same on host and device.
+// The random numbers behind a set's inputs, identical on host and device.
 template <typename T>
 struct Int4Values {
   int64_t m;
@@ -102,7 +102,7 @@ __global__ void PackScalesKernel(Int4Values<T> values, Int4Layout layout, Int4Sc
   }
 }
 
-// A thread unpacks a lane's 16 bytes: of two columns, 8 neighbours in each half chunk.
+// Each thread unpacks the 16 bytes of a lane: 8 neighbours in each half chunk of two columns.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     DequantiseKernel(Int4Layout layout, const uint4* values, const Int4Scale<T>* scales,
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kThreads)
     T elements[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      // Neighbours 2 j and 2 j + 1 are a word's nibbles j and j + 4, for the even half of j.
+      // For even halves of j, neighbours 2 j and 2 j + 1 are the nibbles j and j + 4 of a word.
       const uint32_t word = words[part / 2 * 2 + i / 4];
       const int nibble = i % 4 / 2 * 2 + part % 2 + i % 2 * 4;
       elements[i] = Narrow<T>((static_cast<float>(word >> (4 * nibble) & 15) - zero) * scale);
@@ -137,7 +137,7 @@ constexpr int kCheckDepth = 16;
 constexpr int kCheckSide = 16;
 constexpr int kPer = kCheckTile / kCheckSide;
 
-// Computes a tile of the reference in fp64, and compares.
+// Computes a tile of the reference in fp64 and compares it.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CheckKernel(Int4Values<T> values, const T* y, ErrorLimits limits, ErrorSums* sums) {
@@ -183,8 +183,8 @@ __global__ void __launch_bounds__(kCheckSide* kCheckSide)
   errors.Flush();
 }
 
-// Fails `verdict` if one of a few dozen elements, the first and the last among them,
-// differs from what the host computes.
+// Fails `verdict` if one of a few dozen elements, including the first and the last, differs from
+// the host's computation.
 template <typename T>
 Status CheckOnHost(const Int4Values<T>& values, const T* y, const ErrorLimits& limits,
                    cudaStream_t stream, Verdict* verdict) {

@@ -1,5 +1,5 @@
-// Inputs of int4_gemm, what naive implementations do with them, and the check of the
-// output. `type` is that of x, of the scales and of y: bf16 or fp16.
+// Inputs of int4_gemm, the dequantisation of naive implementations, and the check of the output.
+// `type` is the type of x, of the scales and of y: bf16 or fp16.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// y = x W: x is m x k, W k x n in groups of `group` along k, y m x n. k is a multiple of
-// 64 and of `group`, which is 32, 64 or 128.
+// y = x W: x is m x k, W is k x n in groups of `group` along k, y is m x n. k is a multiple of 64
+// and of `group`, which is 32, 64 or 128.
 struct Int4Problem {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -24,7 +24,7 @@ struct Int4Problem {
   uint64_t seed = 0;
 
   Int4Layout Layout() const { return {n, k, group}; }
-  // What W consists of: 4 bits a value, and a scale and a zero point of 16 bits a group.
+  // Bytes of W: 4 bits per value, and a scale and a zero point of 16 bits each per group.
   int64_t WeightBytes() const { return n * k / 2 + n * (k / group) * 4; }
 };
 
@@ -37,9 +37,9 @@ struct Int4Operands {
   void* y = nullptr;
 };
 
-// Fills x, values and scales with the random values of `operands.set`: x near-normal with
-// variance 1, so at most 3.47 and, where it is not 0, at least 2^-16; scales from 1/16 to 1/8.
-// There is no other input: `int4_gemm` has no `fill`.
+// Fills x, values and scales with the random values of `operands.set`. x is near-normal with
+// variance 1: at most 3.47 and, unless it is 0, at least 2^-16. Scales are 1/16 to 1/8. There is no
+// other input, so `int4_gemm` has no parameter `fill`.
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream);
 
@@ -47,8 +47,8 @@ Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
 Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operands, void* weights,
                          cudaStream_t stream);
 
-// Compares y with fp64 arithmetic on scale * (q - zero), from inputs generated anew:
-// every element on the device, and some dozens on the host. Waits for `stream`.
+// Compares y with fp64 arithmetic on scale * (q - zero) from newly generated inputs: every element
+// on the device, and some dozens on the host. Synchronises with `stream`.
 Result<Verdict> CheckInt4Gemm(const Int4Problem& problem, const Int4Operands& operands,
                               cudaStream_t stream);
 

@@ -1,14 +1,14 @@
-// W in 4-bit integers, packed as int4_layout.h says, as GemvKernel takes it:
-// w(k, column) = scale * (q - zero), scale and zero point shared by `group` neighbours of
-// k in a column. q and zero are 0..15; scales and zero points are of x's type.
+// W in 4-bit integers, packed as in int4_layout.h, in the form that GemvKernel takes: w(k, column)
+// = scale * (q - zero). `group` neighbours along k in a column share scale and zero point. q and
+// zero are 0..15; scales and zero points are of x's type.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cuda/frame/async_copy.cuh"
-#include "kernels/cuda/gemv/gemv_kernel.cuh"
-#include "kernels/cuda/gemm/int4_layout.h"
 #include "kernels/cuda/frame/tensor_core.cuh"
+#include "kernels/cuda/gemm/int4_layout.h"
+#include "kernels/cuda/gemv/gemv_kernel.cuh"
 
 namespace assay {
 
@@ -20,9 +20,9 @@ struct alignas(4) Int4Scale {
 };
 
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
-// A pair of neighbours, less the zero point, from the low nibbles of a word's halves.
-// Small integers are exact in both types: with the exponent of 1024 (fp16) or 128
-// (bf16) the nibble is the lowest bits of the mantissa.
+// Unpacks a pair of neighbours, minus the zero point, from the low nibbles of a word's halves.
+// Small integers are exact in both types: with the exponent of 1024 (fp16) or 128 (bf16) the nibble
+// is the lowest bits of the mantissa.
 template <typename T>
 struct Int4Magic;
 template <>
@@ -39,7 +39,7 @@ struct Int4Magic<__nv_bfloat16> {
 template <typename T>
 __device__ typename Int4Magic<T>::Pair Int4Pair(uint32_t word) {
   uint32_t bits;
-  // (word & 0x000f000f) | kBits in one instruction.
+  // Computes (word & 0x000f000f) | kBits in one instruction.
   asm("lop3.b32 %0, %1, 0x000f000f, %2, 0xea;" : "=r"(bits) : "r"(word), "r"(Int4Magic<T>::kBits));
   typename Int4Magic<T>::Pair pair;
   memcpy(&pair, &bits, sizeof pair);
@@ -47,8 +47,8 @@ __device__ typename Int4Magic<T>::Pair Int4Pair(uint32_t word) {
 }
 #endif
 
-// A policy of GemvKernel. Integers are multiplied as they are, exactly, and a chunk's
-// sums (or half a chunk's, for groups of 32) are scaled in fp32.
+// A policy of GemvKernel. Integers are multiplied exactly. The sums of a chunk, or of half a chunk
+// for groups of 32, are scaled in fp32.
 template <typename T, int group_at_least>
 struct Int4Weights {
   const uint4* values = nullptr;
@@ -58,7 +58,7 @@ struct Int4Weights {
   int64_t groups = 0;
   int group_shift = 0;  // log2(group).
 
-  // Scales that a chunk needs.
+  // Number of scales that a chunk needs.
   static constexpr int kGroups = group_at_least < kGemvChunk ? 2 : 1;
   static constexpr int kStageBytes = 512 + kGroups * 256;
   struct Scales {

@@ -1,23 +1,24 @@
-// y = x W for up to 8 rows of x and W in 4-bit integers, packed as int4_layout.h says.
+// y = x W for up to 8 rows of x and W in 4-bit integers, packed as in int4_layout.h.
 //
-// A block takes 32 columns; its `warps` share k, a unit of 128 at a time, and every lane has
-// up to `depth` units of W on their way. At few rows the multiprocessors have about three
-// instructions a weight before they, not the memory, set the pace:
-// - x stays in shared memory; lanes that stand for rows beyond m read zeros there.
-// - The tensor cores multiply q + bias, whatever the exponent of the conversion adds.
-//   Products of x with a matrix of ones give the sums of x that take (zero + bias) off.
+// A block computes 32 columns. Its `warps` share k in units of 128, and every lane has up to
+// `depth` units of W in flight. With few rows the multiprocessors have about three instructions per
+// weight before they become the bottleneck instead of the memory:
+// - x stays in shared memory; lanes of rows beyond m read zeros there.
+// - The tensor cores multiply q + bias, where the bias comes from the exponent used by the
+//   conversion. Products of x with a matrix of ones give the sums of x that subtract
+//   (zero + bias).
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cuda/frame/dependent_launch.cuh"
-#include "kernels/cuda/gemv/gemv_kernel.cuh"
-#include "kernels/cuda/gemm/int4_gemm_weights.cuh"
 #include "kernels/cuda/frame/tensor_core.cuh"
+#include "kernels/cuda/gemm/int4_gemm_weights.cuh"
+#include "kernels/cuda/gemv/gemv_kernel.cuh"
 
 namespace assay {
 
-inline constexpr int kInt4GemvRows = 8;  // Of x, at most.
+inline constexpr int kInt4GemvRows = 8;  // Maximum number of rows of x.
 inline constexpr int kInt4GemvColumns = 2 * kGemvTile;
 
 // Sizes of one product. Pointers are on the device.
@@ -25,7 +26,7 @@ template <typename T>
 struct Int4GemvArguments {
   const T* x = nullptr;
   const uint4* values = nullptr;
-  const uint2* scales = nullptr;  // Two {scale, zero}.
+  const uint2* scales = nullptr;  // Pairs of {scale, zero}.
   T* y = nullptr;
   int m = 0;
   int n = 0;
@@ -33,10 +34,10 @@ struct Int4GemvArguments {
   int units = 0;
 };
 
-// Bytes from one row of x to the next in shared memory: rows begin half of the banks apart.
+// Distance in bytes between rows of x in shared memory: rows start half of the banks apart.
 __host__ __device__ inline int Int4GemvPitch(int units) { return units * 256 + 64; }
 
-// x's rows, a unit of zeros, and the warps' sums.
+// Returns the shared memory for x's rows, a unit of zeros, and the warps' sums.
 inline int64_t Int4GemvSharedBytes(int64_t m, int64_t k, int warps) {
   const auto units = static_cast<int>((k + 127) / 128);
   return m * Int4GemvPitch(units) + 256 + warps * m * kInt4GemvColumns * 4;
@@ -44,7 +45,7 @@ inline int64_t Int4GemvSharedBytes(int64_t m, int64_t k, int warps) {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// What a lane loads of W for a unit: of two tiles, `parts` groups.
+// The part of W that a lane loads for a unit: `parts` groups of two tiles.
 template <int parts>
 struct Int4Unit {
   uint4 values[4];
@@ -68,12 +69,12 @@ __device__ void UnpackInt4(uint32_t word, uint32_t (&a)[4]) {
   }
 }
 
-// Adds a unit's products to the sums of two tiles. `x`: the lane's part of x in the unit.
+// Adds a unit's products to the sums of two tiles. `x` is the lane's part of x in the unit.
 template <typename T, int parts>
 __device__ void MultiplyUnit(const Int4Unit<parts>& unit, const char* x, float (&sum)[2][4]) {
   constexpr float kBias = std::is_same_v<T, __half> ? 1024.0F : 128.0F;
   constexpr uint32_t kOnes = std::is_same_v<T, __half> ? 0x3c003c00 : 0x3f803f80;
-  constexpr int kHalves = 4 / parts;  // Of chunks, in a part.
+  constexpr int kHalves = 4 / parts;  // Halves of chunks per part.
   const uint32_t ones[4] = {kOnes, kOnes, kOnes, kOnes};
 #pragma unroll
   for (int part = 0; part < parts; ++part) {
@@ -109,7 +110,7 @@ __device__ void MultiplyUnit(const Int4Unit<parts>& unit, const char* x, float (
   }
 }
 
-// Asks for x in the L2 cache: harmless if the previous kernel has yet to write it.
+// Prefetches x into the L2 cache. Harmless if the previous kernel has not written it yet.
 template <typename T>
 __device__ void PrefetchX(const Int4GemvArguments<T>& arguments) {
   constexpr int kLine = 128 / sizeof(T);
@@ -119,7 +120,7 @@ __device__ void PrefetchX(const Int4GemvArguments<T>& arguments) {
   }
 }
 
-// Copies x to shared memory, zeros beyond k and for a unit after the last row.
+// Copies x to shared memory, with zeros beyond k and for one unit after the last row.
 template <typename T>
 __device__ void StageX(const Int4GemvArguments<T>& arguments, char* shared) {
   const int pitch = Int4GemvPitch(arguments.units);
@@ -139,7 +140,7 @@ __device__ void StageX(const Int4GemvArguments<T>& arguments, char* shared) {
 
 #endif
 
-// Grid: a block for 32 columns. `parts`: the groups that a unit lies in.
+// Grid: one block per 32 columns. `parts` is the number of groups per unit.
 template <typename T, int parts, int warps, int depth, int blocks>
 __global__ void __launch_bounds__(32 * warps, blocks)
     Int4GemvKernel(Int4GemvArguments<T> arguments) {

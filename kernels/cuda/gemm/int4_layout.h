@@ -1,12 +1,12 @@
-// Where the elements of a matrix W (k x n) of 4-bit integers lie in memory.
+// The memory layout of a matrix W (k x n) of 4-bit integers.
 //
-// Packed for the tensor cores, so that a lane's 16 bytes are what it multiplies with:
+// It is packed for the tensor cores, so that a lane loads the 16 bytes that it multiplies:
 // - Values: [pair of tiles, 32 columns][unit, 128 of k][tile][chunk, 64 of k][lane][4 words].
 //   With g = lane / 4 and t = lane % 4, nibble i (i < 4) of word s, and nibble i + 4, hold
 //   column g + 8 (i % 2), k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2), and the next k.
-// - Scales: [pair of tiles][group of k][tile][8][2] pairs {scale, zero} of x's type: of
-//   columns g and g + 8, for g in 0..7.
-// What lies beyond n and k in the last pair and unit is zero throughout.
+// - Scales: [pair of tiles][group of k][tile][8][2] pairs {scale, zero} of x's type: for
+//   columns g and g + 8, with g in 0..7.
+// Elements beyond n and k in the last pair and unit are zero.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,13 +17,13 @@ namespace assay {
 
 inline constexpr int kInt4Tile = 16;  // Columns of W.
 
-// Of a value: its element of W.
+// The element of W that a value belongs to.
 struct Int4Place {
   int64_t k = 0;
   int64_t column = 0;
 };
 
-// Sizes of the packed arrays. k is a multiple of 64 and of `group`.
+// Sizes of the packed arrays. k must be a multiple of 64 and of `group`.
 struct Int4Layout {
   int64_t n = 0;
   int64_t k = 0;
@@ -31,12 +31,12 @@ struct Int4Layout {
 
   __host__ __device__ int64_t Pairs() const { return (n + 2 * kInt4Tile - 1) / (2 * kInt4Tile); }
   __host__ __device__ int64_t Units() const { return (k + 127) / 128; }
-  // Padding included.
+  // Including padding.
   __host__ __device__ int64_t Groups() const { return Units() * 128 / group; }
   __host__ __device__ int64_t ValueBytes() const { return Pairs() * Units() * 2048; }
   __host__ __device__ int64_t ScaleBytes() const { return Pairs() * Groups() * 128; }
 
-  // What nibble `nibble` of word `word` of the values is.
+  // Returns the element that nibble `nibble` of word `word` of the values belongs to.
   __host__ __device__ Int4Place PlaceOf(int64_t word, int nibble) const {
     const int64_t step = word % 4;
     const int64_t lane = word / 4 % 32;
@@ -46,17 +46,17 @@ struct Int4Layout {
     return {chunk * 64 + step / 2 * 32 + lane % 4 * 8 + step % 2 * 4 + pair / 2 * 2 + nibble / 4,
             tile * kInt4Tile + lane / 4 + pair % 2 * 8};
   }
-  // Whether W has this element; the rest is padding.
+  // Returns true if W has this element; the others are padding.
   __host__ __device__ bool Holds(const Int4Place& place) const {
     return place.k < k && place.column < n;
   }
-  // The number of the {scale, zero} of an element.
+  // Returns the index of an element's {scale, zero}.
   __host__ __device__ int64_t ScaleIndexOf(const Int4Place& place) const {
     const int64_t tile = place.column / kInt4Tile;
     const int64_t inside = place.column % 8 * 2 + place.column / 8 % 2;
     return ((tile / 2 * Groups() + place.k / group) * 2 + tile % 2) * kInt4Tile + inside;
   }
-  // What {scale, zero} number `index` belongs to: the first k of its group, and a column.
+  // Returns the first k of the group, and the column, that {scale, zero} number `index` belongs to.
   __host__ __device__ Int4Place ScalePlaceOf(int64_t index) const {
     const int64_t tile = index / 32 / Groups() * 2 + index / 16 % 2;
     return {index / 32 % Groups() * group, tile * kInt4Tile + index % 16 / 2 + index % 2 * 8};

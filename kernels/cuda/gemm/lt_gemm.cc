@@ -15,27 +15,28 @@
 namespace assay {
 namespace {
 
-// cuBLAS's own default on Hopper is 32 MiB; twice that leaves no algorithm out.
+// cuBLAS's own default on Hopper is 32 MiB. Twice that excludes no algorithm.
 constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 constexpr int kMaxAlgorithms = 64;
 
-// Tuning, in seconds: load before anything is compared, one algorithm's first timing and
-// the bound on all of these. After a rest an H200 exceeds its power limit for 0.2 s, and
-// falls below its settled clocks by a sixth for a moment before 1 s.
+// Tuning times in seconds: the load before any comparison, the first timing of one algorithm, and
+// the limit for all of these. After idling, an H200 exceeds its power limit for 0.2 s, and before 1
+// s its clocks fall for a moment to a sixth below their settled value.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// Multiplications that never reach the power limit need this part of the warm-up and of the turns.
+// Multiplications that never reach the power limit need this fraction of the warm-up and of the
+// turns.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
 
-// What cuBLASLt is told of a GemmType.
+// cuBLASLt's description of a GemmType.
 struct LtTypes {
   cudaDataType_t a;
   cudaDataType_t b;
   cudaDataType_t d;
   cublasComputeType_t compute;
-  cudaDataType_t scale;  // Of alpha and beta.
+  cudaDataType_t scale;  // The type of alpha and beta.
 };
 
 LtTypes TypesOf(GemmType type) {
@@ -60,7 +61,7 @@ LtTypes TypesOf(GemmType type) {
   return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F};
 }
 
-// One and zero in whichever type alpha and beta have.
+// One and zero in the type of alpha and beta.
 struct Scalars {
   double fp64[2] = {1, 0};
   float fp32[2] = {1, 0};
@@ -83,7 +84,7 @@ int64_t IterationsIn(double seconds, double one) {
   return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 50000);
 }
 
-// What this process has tuned. Thread-safe; lives as long as the program.
+// The algorithms that this process has chosen. Thread-safe; lives until the program ends.
 class TunedAlgorithms {
  public:
   using Key =
@@ -140,9 +141,9 @@ Result<std::unique_ptr<LtGemm>> LtGemm::Create(const GemmShape& shape) {
   return gemm;
 }
 
-// cuBLASLt is column-major, where a row-major matrix reads as its transpose: it
-// computes D' = op(B)' op(A)', an n x m matrix, from left operand B and right
-// operand A, neither of them transposed if they were not to begin with.
+// cuBLASLt is column-major, so a row-major matrix appears as its transpose. The call therefore
+// computes D' = op(B)' op(A)', an n x m matrix, with left operand B and right operand A. Neither is
+// transposed unless it was in the row-major product.
 Status LtGemm::Describe() {
   const LtTypes types = TypesOf(shape_.type);
   ASSAY_CUBLAS(lt_, matmul_desc_create(&matmul_, types.compute, types.scale));
@@ -218,8 +219,8 @@ Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOp
   return seconds.front();
 }
 
-// Every algorithm once, in the heuristics' order (most promising first), as far as
-// the time reaches. One that fails to start is left out.
+// Times every algorithm once in the heuristics' order (most promising first) until the time is used
+// up. An algorithm that fails to start is skipped.
 Result<std::vector<Entrant>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
                                             cudaStream_t stream) {
   const auto begin = std::chrono::steady_clock::now();

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "common/status.h"
-#include "kernels/cuda/gemm/cublas_lt.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/gemm/cublas_lt.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
 #include "measure/contest.h"
 
 namespace assay {
 
-// Device memory of one multiplication (all products of a batch); aligned to
-// kGemmAlignment. Not owned.
+// Device memory of one multiplication (all products of a batch), aligned to kGemmAlignment. Not
+// owned.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -33,32 +33,32 @@ class LtGemm {
   LtGemm& operator=(const LtGemm&) = delete;
   ~LtGemm();
 
-  // Allocates the workspace and asks the heuristics for algorithms. UNSUPPORTED if
-  // there is none for this shape and type on this GPU. fp8 and int8 need B stored transposed and
-  // A not, and whole 16 or 4 elements in a row: the parameters of benchmarks hold to it.
+  // Allocates the workspace and asks the heuristics for algorithms. UNSUPPORTED if there is none
+  // for this shape and type on this GPU. fp8 and int8 need B stored transposed, A not transposed,
+  // and multiples of 16 or 4 elements per row; the benchmarks' parameters ensure that.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
 
-  // Starts one multiplication on `stream` with the chosen algorithm; before
-  // Tune(), that is the heuristics' first. May be captured into a graph.
+  // Starts one multiplication on `stream` with the chosen algorithm; before Tune() that is the
+  // heuristics' first. May be captured into a graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times the algorithms on `stream` and chooses the fastest: every one for a moment, then the
-  // best few and the heuristics' favourite in turns (FastestWay), which are long where the GPU
-  // reaches its power limit. `next` gives the operands of each run, so that the cache is as cold
-  // as in the timed window. Takes 5 to 12 s for large shapes; but if this process has tuned the
-  // same shape on the same GPU under the same `conditions` (any words), it takes over that
-  // choice. Returns whether it had to time anything.
+  // Times the algorithms on `stream` and chooses the fastest. Every algorithm runs for a moment.
+  // Then the best few and the heuristics' first take turns, which are long if the GPU reaches its
+  // power limit. `next` returns the operands of each run, so that the cache is as cold as in the
+  // timed window. Takes 5 to 12 s for large shapes. If this process has tuned the same shape on the
+  // same GPU under the same `conditions` (any text), that choice is reused. Returns whether
+  // anything was timed.
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 
  private:
   LtGemm(const CublasLt& lt, const GemmShape& shape) : lt_(lt), shape_(shape) {}
   Status Describe();
-  // A matrix of `rows` x `columns` in column-major order, one for each of the batch.
+  // Describes a `rows` x `columns` matrix in column-major order, one per product of the batch.
   Status DescribeMatrix(cudaDataType_t type, int64_t rows, int64_t columns,
                         cublasLtMatrixLayout_t* layout);
   Status FindAlgorithms();
-  // Mean seconds of `iterations` runs of the chosen algorithm.
+  // Returns the mean time in seconds of `iterations` runs of the chosen algorithm.
   Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                             cudaStream_t stream);
   Result<std::vector<Entrant>> Sprint(const std::function<GemmOperands()>& next,

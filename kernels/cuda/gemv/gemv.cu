@@ -1,13 +1,13 @@
-// gemv: y = x W' for a few rows of x, as in the decode step of a language model: every
-// weight is read once and used m times, so that the memory is what counts.
+// gemv: y = x W' for a few rows of x, as in the decode step of a language model. Every weight is
+// read once and used m times, so memory bandwidth is the limit.
 //
-// Several rows of bf16 or fp16 go through the tensor cores, on Hopper by wgmma
-// (gemv_wgmma.cuh), else by mma.sync (gemv_kernel.cuh); a single one, fp32, and rows that do
-// not begin at 16-byte boundaries, through fused multiply-adds.
+// Several rows of bf16 or fp16 use the tensor cores, on Hopper with wgmma (gemv_wgmma.cuh), else
+// with mma.sync (gemv_kernel.cuh). A single row, fp32, and rows that do not start at 16-byte
+// boundaries use fused multiply-adds.
 //
-// On Hopper iterations overlap as layers of a model do: a kernel loads its first weights,
-// which none writes, while the one before it ends, and waits for that end before it reads
-// x or writes y.
+// On Hopper, iterations overlap like the layers of a model. A kernel loads its first weights, which
+// no kernel writes, while the previous kernel ends. It waits for that end before it reads x or
+// writes y.
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -18,36 +18,36 @@
 
 #include "kernels/cuda/frame/dependent_launch.cuh"
 #include "kernels/cuda/frame/element.cuh"
+#include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/gemm/gemm_data.h"
 #include "kernels/cuda/gemm/gemm_values.cuh"
 #include "kernels/cuda/gemv/gemv_launch.cuh"
 #include "kernels/cuda/gemv/gemv_weights.cuh"
 #include "kernels/cuda/gemv/gemv_wgmma_launch.cuh"
-#include "kernels/cuda/frame/gpu_case.h"
 
 namespace assay {
 namespace {
 
 constexpr int kMaxRows = 128;
-// Of the multiply-add kernel: a block's threads share kStripRows rows of W and split k.
+// For the multiply-add kernel: a block's threads share kStripRows rows of W and split k.
 constexpr int kThreads = 128;
 constexpr int kStripRows = 4;
-// Blocks that a multiprocessor should hold, so that enough of W is on its way.
+// Blocks per multiprocessor that keep enough of W in flight.
 constexpr int kResident = 4;
 
 template <typename T, int length>
 struct Vector {
   T element[length];
 };
-// A vector as it is loaded. Elements are taken out of it where they are used: on its own, one
-// of 16 bits occupies a whole register, and fewer blocks would be resident.
+// A vector as it is loaded. Elements are extracted at their use: a single 16-bit element would
+// occupy a whole register, and fewer blocks would be resident.
 template <typename T, int length>
 using Packed =
     std::conditional_t<sizeof(T) * length == 16, uint4,
                        std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
 
-// Vector at `from` + `at`, zeros from `end` on. `once`: its lines leave the caches before
-// others.
+// Loads the vector at `from` + `at`, with zeros from `end` on. If `once`, its lines are evicted
+// from caches first.
 template <typename T, int length, bool once>
 __device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
   if (at >= end) return {};
@@ -62,9 +62,9 @@ __device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
   return vector;
 }
 
-// Block b: x rows of block b % row_blocks, so that blocks that are resident together
-// share W in the L2 cache; strip b / row_blocks of W. `length` elements a load. A thread
-// loads `ahead` vectors of each row of W before it needs the first.
+// Block b computes the x rows of block b % row_blocks and strip b / row_blocks of W, so that blocks
+// that are resident together share W in the L2 cache. A load has `length` elements. A thread loads
+// `ahead` vectors of each row of W before it uses the first.
 template <typename T, int length, int rows, int ahead>
 __global__ void __launch_bounds__(kThreads, kResident)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, kResident)
   const int64_t row0 = blockIdx.x % row_blocks * rows;
   const int64_t column0 = blockIdx.x / row_blocks * kStripRows;
   float sum[rows][kStripRows] = {};
-  // Rows beyond the last are computed like the last, and not stored.
+  // Rows beyond the last repeat the last and are not stored.
   const T* x_row[rows];
   const T* w_row[kStripRows];
 #pragma unroll

@@ -1,11 +1,10 @@
-// y = x W' for a few rows of x: each block takes a strip of W's rows (columns of y),
-// streams it once from memory and multiplies it on the tensor cores, W standing where
-// they take 16 rows and x where they take 8 columns. What W is made of, bf16 or packed
-// 4-bit integers, is a policy.
+// y = x W' for a few rows of x. Each block takes a strip of W's rows (columns of y), streams it
+// once from memory and multiplies it on the tensor cores. W is the operand with 16 rows, x the one
+// with 8 columns. The format of W, bf16 or packed 4-bit integers, is a policy.
 //
-// A chunk is 64 of k. Which lane holds which k is free as long as W and x agree: in each
-// half of 32, lane t of four holds the 8 neighbours from 8 t, so that a 16-byte load of x
-// or of a row of W feeds two instructions of k = 16, the first its even half.
+// A chunk is 64 of k. The assignment of k to lanes is free as long as W and x agree: in each half
+// of 32, lane t of four holds the 8 neighbours from 8 t on. A 16-byte load of x or of a row of W
+// then feeds two instructions of k = 16, the first one its even half.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +16,30 @@
 
 namespace assay {
 
-inline constexpr int kGemvChunk = 64;  // Of k.
-inline constexpr int kGemvTile = 16;   // Of W's rows.
-inline constexpr int kGemvRows = 8;    // Of x, a tensor-core instruction.
-inline constexpr int kGemvSteps = 4;   // Tensor-core instructions of k in a chunk.
+inline constexpr int kGemvChunk = 64;  // Size along k.
+inline constexpr int kGemvTile = 16;   // Rows of W.
+inline constexpr int kGemvRows = 8;    // Rows of x per tensor-core instruction.
+inline constexpr int kGemvSteps = 4;   // Tensor-core instructions along k per chunk.
 
-// Device pointers and sizes of one product. x is m x k, y is m x n, both row-major;
-// rows of x begin at 16-byte boundaries.
+// Device pointers and sizes of one product. x is m x k, y is m x n, both row-major; rows of x start
+// at 16-byte boundaries.
 template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // For splits > 1: each split's sums of each block's tile, and a counter a tile, zero
-  // before the first launch; every launch leaves them zero.
+  // For splits > 1: each split's sums of each block's tile, and one counter per tile. The counters
+  // must be zero before the first launch; every launch resets them.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
-  int64_t chunks = 0;  // Of the whole k.
+  int64_t chunks = 0;  // Chunks of the whole k.
 };
 
-// How a kernel divides the work. A block has kAcross x kDeep warps: each has kTiles
-// tiles of W's rows, and every kDeep-th chunk. x_shared: x goes through shared memory,
-// for many rows of x; else lanes load it from the caches.
+// How a kernel divides the work. A block has kAcross x kDeep warps; each computes kTiles tiles of
+// W's rows and every kDeep-th chunk. x_shared: x goes through shared memory, for many rows of x;
+// otherwise lanes load it from the caches.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -52,10 +51,10 @@ struct GemvShape {
 
   static constexpr int kWarps = across * deep;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kRows = row_tiles * kGemvRows;          // Of x, a block.
-  static constexpr int kColumns = across * tiles * kGemvTile;  // Of y, a block.
+  static constexpr int kRows = row_tiles * kGemvRows;          // Rows of x per block.
+  static constexpr int kColumns = across * tiles * kGemvTile;  // Columns of y per block.
   static constexpr int kXStageBytes = x_shared ? deep * kRows * kGemvChunk * 2 : 0;
-  // Of a row of sums in shared memory; 4 more keep lanes on different banks.
+  // Length of a row of sums in shared memory; 4 extra elements keep lanes on different banks.
   static constexpr int kSumPitch = kColumns + 4;
   static constexpr int kSumBytes = deep * kRows * kSumPitch * 4;
 
@@ -72,7 +71,7 @@ struct GemvShape {
 template <typename Shape, typename T>
 __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64_t row0,
                            int64_t chunk0, int64_t chunk_end) {
-  constexpr int kVectors = kGemvChunk / 8;  // 16 bytes each, of a row in a chunk.
+  constexpr int kVectors = kGemvChunk / 8;  // Vectors of 16 bytes per row of a chunk.
 #pragma unroll
   for (int at = threadIdx.x; at < Shape::kDeep * Shape::kRows * kVectors; at += Shape::kThreads) {
     const int vector = at % kVectors;
@@ -85,7 +84,7 @@ __device__ void LoadXStage(char* stage, const GemvArguments<T>& arguments, int64
   }
 }
 
-// The 16 bytes of row `row` of x at `k`, or zeros outside.
+// Returns the 16 bytes of row `row` of x at `k`, or zeros outside.
 template <typename T>
 __device__ uint4 LoadX(const GemvArguments<T>& arguments, int64_t row, int64_t k) {
   if (row >= arguments.m || k >= arguments.k) return make_uint4(0, 0, 0, 0);
@@ -134,8 +133,8 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Whether this block is the last of the splits of its tile to arrive here. All see what
-// the others have written before.
+// Returns true in the last block among the splits of a tile to arrive. The writes of all previous
+// blocks are visible to it.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -149,8 +148,8 @@ __device__ inline bool IsLastSplit(unsigned* counter) {
   return last;
 }
 
-// Adds up the sums of a block's warps, and, with splits, of all blocks that share the
-// tile: the last to arrive adds them in a fixed order. Then writes y.
+// Adds the sums of a block's warps and, with splits, of all blocks that share the tile; the last
+// block to arrive adds them in a fixed order. Then writes y.
 template <typename Shape, typename T>
 __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
                           const float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {
@@ -160,7 +159,7 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
   const int lane = threadIdx.x % 32;
   const int across = threadIdx.x / 32 % Shape::kAcross;
   const int deep = threadIdx.x / 32 / Shape::kAcross;
-  __syncthreads();  // The ring is read no more.
+  __syncthreads();  // All warps have finished reading the ring.
 #pragma unroll
   for (int tile = 0; tile < Shape::kTiles; ++tile) {
 #pragma unroll
@@ -191,7 +190,7 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
     }
   }
   if (!split || !IsLastSplit(arguments.arrived + tile)) return;
-  // Several loads on their way: the last block is alone with this.
+  // Keeps several loads in flight, because only the last block does this.
   constexpr int kAtOnce = 4;
   for (int at = threadIdx.x; at < kFours; at += kAtOnce * Shape::kThreads) {
     float4 total[kAtOnce] = {};
@@ -212,8 +211,8 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 
 #endif
 
-// Grid: x strips of W's rows, y splits of k, z blocks of x's rows. Weights never depend
-// on the previous kernel, so their first stages are under way before it is waited for.
+// Grid: x strips of W's rows, y splits of k, z blocks of x's rows. Weights never depend on the
+// previous kernel, so their first stages are loaded before the kernel waits for it.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)
     GemvKernel(Weights weights, GemvArguments<T> arguments) {
@@ -266,7 +265,7 @@ __global__ void __launch_bounds__(Shape::kThreads)
   float sum[Shape::kTiles][Shape::kRowTiles][4] = {};
   for (int step = 0; step < steps; ++step) {
     WaitForCopies<Shape::kStages - 2>();
-    // A lane reads only what it copied itself, unless x is shared.
+    // A lane reads only its own copies, unless x is shared.
     if (Shape::kXShared) __syncthreads();
     load_weights(step + Shape::kStages - 1);
     load_x(step + Shape::kStages - 1);

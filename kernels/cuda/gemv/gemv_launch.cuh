@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// Launches `kernel`. `overlap`, for compute capability 9.0 and newer: it may begin before
-// the stream's previous kernel has ended, as AllowNext and WaitForPrevious order.
+// Launches `kernel`. With `overlap`, for compute capability 9.0 and newer, it may start before the
+// stream's previous kernel has ended; AllowNext and WaitForPrevious order the two.
 template <typename... Parameters, typename... Values>
 Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
                          bool overlap, cudaStream_t stream, const Values&... values) {
@@ -36,7 +36,7 @@ Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, 
 template <typename Weights, typename T>
 class GemvLauncher {
  public:
-  // Takes GemvKernel with `Shape` for an m x n product over k, k split over blocks if that
+  // Prepares GemvKernel with `Shape` for an m x n product over k. Splits k over blocks if that
   // fills the GPU. Allocates.
   template <typename Shape>
   static Result<GemvLauncher> Tiled(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
@@ -70,7 +70,7 @@ class GemvLauncher {
   }
 
  private:
-  // A split of k has at least so many steps of each warp.
+  // Minimum number of steps per warp in a split of k.
   static constexpr int64_t kLeastSteps = 4;
 
   GemvLauncher(int64_t m, int64_t n, int64_t k, const GpuDevice& device)
@@ -81,7 +81,7 @@ class GemvLauncher {
     arguments_.chunks = (k + kGemvChunk - 1) / kGemvChunk;
   }
 
-  // Blocks that a multiprocessor holds, at least one.
+  // Returns the number of resident blocks per multiprocessor, at least one.
   Result<int64_t> Occupancy(const GpuDevice& device) {
     if (shared_bytes_ > device.shared_bytes_per_block) {
       return Unsupported("this product needs " + std::to_string(shared_bytes_) +
@@ -96,14 +96,14 @@ class GemvLauncher {
     return std::max(blocks, 1);
   }
 
-  // `sums`: of all splits, a tile.
+  // `sums` is the number of sums of all splits, per tile.
   Status AllocateWorkspace(int64_t sums) {
     const int64_t tiles = int64_t{grid_.x} * grid_.z;
     ASSAY_ASSIGN_OR_RETURN(partial_, DeviceBuffer::Allocate(tiles * sums * 4, "the splits' sums"));
     const int64_t counters = tiles * 4;
     ASSAY_ASSIGN_OR_RETURN(arrived_, DeviceBuffer::Allocate(counters, "the splits' counters"));
     ASSAY_CUDA(cudaMemset(arrived_.data(), 0, static_cast<size_t>(counters)));
-    ASSAY_CUDA(cudaDeviceSynchronize());  // The case's stream does not wait for it.
+    ASSAY_CUDA(cudaDeviceSynchronize());  // The case's stream does not wait for the memset.
     return Status::Ok();
   }
 

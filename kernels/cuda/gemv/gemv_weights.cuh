@@ -1,22 +1,22 @@
-// W in memory as it is: n x k, row-major, bf16 or fp16.
+// W unquantised in memory: n x k, row-major, bf16 or fp16.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cuda/frame/async_copy.cuh"
-#include "kernels/cuda/gemv/gemv_kernel.cuh"
 #include "kernels/cuda/frame/tensor_core.cuh"
+#include "kernels/cuda/gemv/gemv_kernel.cuh"
 
 namespace assay {
 
-// A policy of GemvKernel. Rows begin at 16-byte boundaries: k is a multiple of 8.
+// A policy of GemvKernel. Rows start at 16-byte boundaries: k is a multiple of 8.
 template <typename T>
 struct DenseWeights {
   const T* data = nullptr;
   int64_t n = 0;
   int64_t k = 0;
 
-  // Of a tile's chunk in shared memory: 64 bytes a lane.
+  // A tile's chunk in shared memory: 64 bytes per lane.
   static constexpr int kStageBytes = 2048;
   struct Scales {};
   struct Cursor {

@@ -1,12 +1,12 @@
-// y = x W' for 2 to 128 rows of x on Hopper: wgmma takes 64 rows of W as its A and the rows
-// of x as columns of its B, both from shared memory, where the copy engine (TMA) puts them.
-// Weights pass through no register and no load instruction, which leaves the GPU's power to
-// its memory: sixteen rows by mma.sync reach the power limit of an H200 at 3.3 TB/s.
+// y = x W' for 2 to 128 rows of x on Hopper. wgmma takes 64 rows of W as its A and the rows of x as
+// columns of its B, both from shared memory, which the copy engine (TMA) fills. Weights pass
+// through no register and no load instruction, which leaves the GPU's power to its memory: with
+// mma.sync, sixteen rows reach the power limit of an H200 at 3.3 TB/s.
 //
-// A block takes a strip of 64 rows of W, or a part of it along k where strips are too few
-// for all SMs; the last part of a strip to end adds all of them in a fixed order. One block
-// fills an SM's shared memory with copies under way: on an H200 half of it, with the next
-// kernel's first copies in the other half, is 6% slower.
+// A block takes a strip of 64 rows of W, or a part of it along k if there are too few strips for
+// all SMs. The last part of a strip to end adds all of them in a fixed order. One block fills an
+// SM's shared memory with copies in flight. On an H200, half of it, with the next kernel's first
+// copies in the other half, is 6% slower.
 #pragma once
 
 #include <cuda.h>
@@ -20,21 +20,21 @@
 
 namespace assay {
 
-inline constexpr int kWgmmaGemvBox = 64;     // Of k: a row of 128 bytes, as the swizzle wants it.
-inline constexpr int kWgmmaGemvSlice = 128;  // Of k, what is copied at a time.
-inline constexpr int kWgmmaGemvRows = 64;    // Of W, a block: those of one wgmma.
-// A warpgroup multiplies; one warp more is the producer.
+inline constexpr int kWgmmaGemvBox = 64;  // Along k: a row of 128 bytes, as the swizzle requires.
+inline constexpr int kWgmmaGemvSlice = 128;  // Along k, copied at a time.
+inline constexpr int kWgmmaGemvRows = 64;    // Rows of W per block: those of one wgmma.
+// One warpgroup multiplies; one additional warp is the producer.
 inline constexpr int kWgmmaGemvConsumers = 128;
 inline constexpr int kWgmmaGemvThreads = kWgmmaGemvConsumers + 32;
 
-// What a launch works on. x is m x k, W n x k, y m x n, all row-major, on the device.
+// Arguments of a launch. x is m x k, W n x k, y m x n, all row-major and on the device.
 template <typename T>
 struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
   CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
   T* y;
-  // For more than one part: each part's sums of each strip, and a counter a strip, zero
-  // before the first launch; every launch leaves them zero.
+  // For more than one part: each part's sums of each strip, and one counter per strip. The counters
+  // must be zero before the first launch; every launch resets them.
   float* partial;
   unsigned* arrived;
   int m;
@@ -42,25 +42,25 @@ struct WgmmaGemvArguments {
   int k;
 };
 
-// How a block works. columns: m rounded up to what wgmma multiplies with. There are as many
-// stages, of a slice each, as shared memory has room for.
+// How a block works. columns: m rounded up to a size that wgmma supports. Shared memory holds as
+// many stages, of one slice each, as fit.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;
 
   static constexpr int kBox = kWgmmaGemvBox;
   static constexpr int kRowBytes = 128;
-  static constexpr int kAtomBytes = 8 * kRowBytes;  // Of the swizzle.
+  static constexpr int kAtomBytes = 8 * kRowBytes;  // One atom of the swizzle.
   static constexpr int kBoxes = kWgmmaGemvSlice / kBox;
   static constexpr int kWBox = kWgmmaGemvRows * kRowBytes;
   static constexpr int kXBox = columns * kRowBytes;
   static constexpr int kStageBytes = kBoxes * (kWBox + kXBox);
-  static constexpr int kBarrierBytes = 2 * 8;  // A stage.
-  // Less than a block may have by what the kernel needs to align the ring, and for itself.
+  static constexpr int kBarrierBytes = 2 * 8;  // Per stage.
+  // The maximum of a block, minus the space to align the ring and the kernel's own variables.
   static constexpr int kMostBytes = 227 * 1024 - kAtomBytes - 64;
   static constexpr int kStages = kMostBytes / (kStageBytes + kBarrierBytes);
   static constexpr int kSharedBytes = kAtomBytes + kStages * (kStageBytes + kBarrierBytes);
-  static constexpr int kSums = columns / 2;  // A thread.
+  static constexpr int kSums = columns / 2;  // Per thread.
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -87,8 +87,9 @@ struct WgmmaGemvRing {
   }
 };
 
-// One thread. Slices `begin` to `end`. No kernel writes weights, so the first are under way
-// before the previous kernel's end is waited for. What lies beyond x and W arrives as zeros.
+// Runs the producer in one thread for slices `begin` to `end`. No kernel writes weights, so the
+// first ones are loaded before the kernel waits for the previous kernel's end. Elements beyond x
+// and W arrive as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {
@@ -119,7 +120,7 @@ __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, 
   }
 }
 
-// The warpgroup.
+// Runs the consumer warpgroup.
 template <typename Shape, typename T>
 __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
                               float (&sums)[Shape::kSums]) {
@@ -144,8 +145,8 @@ __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
   }
 }
 
-// Exchanges a part's sums for those of all parts of the strip, in the last part to come
-// here; false in the others. Called by all consumers.
+// Replaces a part's sums by those of all parts of the strip, in the last part to arrive. Returns
+// false in the others. Called by all consumers.
 template <typename Shape, typename T>
 __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[Shape::kSums]) {
   constexpr int kOfPart = Shape::kSums * kWgmmaGemvConsumers;
@@ -198,14 +199,14 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
   const int slices = (arguments.k + kWgmmaGemvSlice - 1) / kWgmmaGemvSlice;
   const auto begin = static_cast<int>(int64_t{slices} * blockIdx.y / gridDim.y);
   const auto end = static_cast<int>(int64_t{slices} * (blockIdx.y + 1) / gridDim.y);
-  // The same in the whole warp, and known to be.
+  // Uniform across the warp, which the compiler can see.
   const int warp = __shfl_sync(0xffffffff, static_cast<int>(threadIdx.x) / 32, 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (warp == kWgmmaGemvConsumers / 32) {
     if (lane == 0) ProduceSlices<Shape>(arguments, row0, begin, end, ring);
     return;
   }
-  // Before anything is written: the previous kernel may still use it.
+  // Waits before anything is written, because the previous kernel may still use it.
   WaitForPrevious();
   float sums[Shape::kSums];
   ConsumeSlices<Shape, T>(end - begin, ring, sums);

@@ -9,19 +9,19 @@
 
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/tensor_map.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
 #include "kernels/cuda/gemv/gemv_launch.cuh"
 #include "kernels/cuda/gemv/gemv_wgmma.cuh"
-#include "kernels/cuda/frame/tensor_map.h"
 
 namespace assay {
 
-// y = x W' for 2 to 128 rows on a Hopper GPU, T fp16 or bf16; k is a multiple of 8. Used by
+// y = x W' for 2 to 128 rows on a Hopper GPU, with T fp16 or bf16; k is a multiple of 8. Used by
 // one thread.
 template <typename T>
 class WgmmaGemv {
  public:
-  // Allocates what parts of k need.
+  // Allocates the workspace for parts of k.
   static Result<WgmmaGemv> Create(const GemmShape& shape, const GpuDevice& device) {
     WgmmaGemv gemv;
     gemv.arguments_.m = static_cast<int>(shape.m);
@@ -63,7 +63,7 @@ class WgmmaGemv {
   }
 
  private:
-  static constexpr int64_t kLeastSlices = 4;  // Of a part of k.
+  static constexpr int64_t kLeastSlices = 4;  // Minimum slices per part of k.
 
   template <typename Shape>
   void Take(const GpuDevice& device) {
@@ -84,12 +84,12 @@ class WgmmaGemv {
     const int64_t counters = int64_t{grid_.x} * 4;
     ASSAY_ASSIGN_OR_RETURN(arrived_, DeviceBuffer::Allocate(counters, "the parts' counters"));
     ASSAY_CUDA(cudaMemset(arrived_.data(), 0, static_cast<size_t>(counters)));
-    ASSAY_CUDA(cudaDeviceSynchronize());  // The case's stream does not wait for it.
+    ASSAY_CUDA(cudaDeviceSynchronize());  // The case's stream does not wait for the memset.
     return Status::Ok();
   }
 
-  // Of a row-major rows x k matrix, in boxes of box_rows. Rows of a box are 128 bytes: to
-  // have a miss bring 256 into the L2 cache costs 3.5% on an H200.
+  // Describes a row-major rows x k matrix in boxes of box_rows. Rows of a box are 128 bytes;
+  // letting a miss fetch 256 into the L2 cache costs 3.5% on an H200.
   static Result<CUtensorMap> Map(const T* data, int rows, int k, int box_rows) {
     constexpr CUtensorMapDataType kType = std::is_same_v<T, __half>
                                               ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
@@ -102,7 +102,7 @@ class WgmmaGemv {
   int shared_bytes_ = 0;
   int columns_ = 0;  // m, padded.
   dim3 grid_;
-  WgmmaGemvArguments<T> arguments_ = {};  // What all sets have in common.
+  WgmmaGemvArguments<T> arguments_ = {};  // Arguments that all sets have in common.
   DeviceBuffer partial_;
   DeviceBuffer arrived_;
   std::vector<WgmmaGemvArguments<T>> sets_;
