@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "host/platform.h"
+#include "roofline/spec_sheet.h"
 
 namespace assay {
 
@@ -102,6 +103,9 @@ void Fill(const Prediction& prediction, v1::Prediction* message) {
   }
   if (prediction.efficiency_clock) message->set_efficiency_clock(*prediction.efficiency_clock);
   message->set_spec(prediction.spec);
+  if (const GpuSpec* const sheet = SheetNamed(prediction.spec)) {
+    message->set_spec_certainty(sheet->certainty);
+  }
   if (prediction.ridge_point) message->set_ridge_point(*prediction.ridge_point);
   if (prediction.ridge_measured) message->set_ridge_measured(*prediction.ridge_measured);
   message->set_regime(prediction.regime);

@@ -22,6 +22,6 @@ struct Identity {
   std::string environment_id;
 };
 
-Identity IdentityOf(const v1::CaseResult& result, const v1::Measurement& measurement);
+Identity IdentityOf(const v1::CaseResult& result);
 
 }  // namespace assay::storage

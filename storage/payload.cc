@@ -22,15 +22,4 @@ std::string PayloadHash(const v1::CaseResult& result) {
   return Sha256Hex(DeterministicBytes(result));
 }
 
-std::vector<v1::CaseResult> SplitByMetric(const v1::CaseResult& result) {
-  v1::CaseResult bare = result;
-  bare.clear_measurements();
-  if (result.measurements().empty()) return {bare};
-  std::vector<v1::CaseResult> copies;
-  for (const v1::Measurement& measurement : result.measurements()) {
-    *copies.emplace_back(bare).add_measurements() = measurement;
-  }
-  return copies;
-}
-
 }  // namespace assay::storage

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "assay/v1/result.pb.h"
 
@@ -13,9 +12,5 @@ std::string DeterministicBytes(const google::protobuf::MessageLite& message);
 
 // SHA-256, hex, of the whole result: two with one hash are replays of each other.
 std::string PayloadHash(const v1::CaseResult& result);
-
-// The result as it is stored for each of its metrics: a copy with that one
-// measurement. A result without measurements gives one copy.
-std::vector<v1::CaseResult> SplitByMetric(const v1::CaseResult& result);
 
 }  // namespace assay::storage

@@ -11,6 +11,7 @@
 #include "cli/views/results_view.h"
 #include "cli/views/utf8.h"
 #include "model/filter.h"
+#include "wire/result_fields.h"
 
 namespace assay::cli {
 namespace {
@@ -30,7 +31,7 @@ Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   ASSAY_ASSIGN_OR_RETURN(
       const v1::GetCampaignResponse response,
       client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request));
-  return Narrowed(query.filter, "campaign = \"" + response.campaign().campaign_id() + "\"");
+  return Narrowed(query.filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
 }
 
 // True if imported results match, which are left out unless the filter names them: one of
@@ -39,7 +40,7 @@ bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok()) return false;
-  for (const char* field : {"imported", "imported_from", "campaign"}) {
+  for (const char* field : {"imported", "imported_from", "campaign", "campaign_id"}) {
     if (Mentions(*filter, field)) return false;
   }
   query.filter = Narrowed(query.filter, kImportedToo).value();
@@ -70,11 +71,11 @@ void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat for
   if (format == OutputFormat::kJson) {
     JsonArray array;
     std::string json;
-    for (const v1::StoredResult& result : results) json += array.AddText(ResultJson(result));
+    for (const v1::StoredResult& result : results) json += array.AddText(schema::ResultJson(result));
     Print(json + array.Finish());
   } else if (format == OutputFormat::kCsv) {
-    std::string csv = ResultsCsvHeader();
-    for (const v1::StoredResult& result : results) csv += ResultsCsv(result);
+    std::string csv = CsvRecord(schema::ResultCsvColumns());
+    for (const v1::StoredResult& result : results) csv += CsvRecord(schema::ResultCsvTexts(result));
     Print(csv);
   } else if (!results.empty()) {
     Print(ResultsTable(results, StyleOf(STDOUT_FILENO)));

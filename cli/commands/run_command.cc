@@ -18,6 +18,7 @@
 #include "cli/commands/watch.h"
 #include "common/digest.h"
 #include "common/subprocess.h"
+#include "wire/result_fields.h"
 
 namespace assay::cli {
 namespace {
@@ -76,16 +77,6 @@ ExitCode RunLocally(const RunOptions& options) {
                     .WithHint("build it (ninja assay-runner), or use --agent HOST:PORT"));
 }
 
-// One row a measured metric, as if stored.
-void AppendRows(const v1::CaseResult& run, std::vector<v1::StoredResult>& rows) {
-  for (int i = 0; i < std::max(run.measurements_size(), 1); ++i) {
-    v1::CaseResult* row = rows.emplace_back().mutable_case_result();
-    *row = run;
-    row->clear_measurements();
-    if (i < run.measurements_size()) *row->add_measurements() = run.measurements(i);
-  }
-}
-
 // Reads the agent's stream to its end.
 Status ReadJob(Client& client, const v1::RunJobRequest& request, Interrupt& interrupt,
                std::vector<v1::StoredResult>& rows, bool& all_ok) {
@@ -106,7 +97,9 @@ Status ReadJob(Client& client, const v1::RunJobRequest& request, Interrupt& inte
       shown = line;
     } else if (message.has_case_result()) {
       all_ok = all_ok && message.case_result().outcome() == v1::CASE_OUTCOME_OK;
-      AppendRows(message.case_result(), rows);
+      for (v1::StoredResult& row : schema::SplitByMetric(message.case_result())) {
+        rows.push_back(std::move(row));
+      }
     } else if (message.has_failure()) {
       all_ok = false;
       PrintError("assay: the job failed: " + Sanitize(message.failure().reason()) + ": " +

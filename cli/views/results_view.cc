@@ -1,7 +1,6 @@
 #include "cli/views/results_view.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -134,21 +133,6 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
   const std::string counters = CountersTable(results, varying, style, marks);
   return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) + counters +
          marks.Legend(style.width);
-}
-
-std::string ResultJson(const v1::StoredResult& result) {
-  const std::string text = ToJson(result);
-  const auto& measured = result.case_result().measurements();
-  if (std::all_of(measured.begin(), measured.end(), schema::HasInterval)) return text;
-  // A message writes a number that it lacks as 0, which would be an interval.
-  auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.contains("case_result")) return text;
-  for (auto& measurement : json["case_result"]["measurements"]) {
-    if (measurement.value("n", 0) >= schema::kLeastSamplesOfInterval) continue;
-    measurement.erase("ci_low");
-    measurement.erase("ci_high");
-  }
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// Results as a table for people and as CSV for programs. Pure.
+// Results as a table for people. Pure.
 #pragma once
 
 #include <string>
@@ -15,12 +15,5 @@ namespace assay::cli {
 // that say what was measured (sizes, dtype, ranks, op). The column "±%" is half of the 95%
 // confidence interval of the median, over the median; empty where too few samples have none.
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
-
-// One line. As ToJson, without an interval of the median where too few samples have none.
-std::string ResultJson(const v1::StoredResult& result);
-
-// RFC 4180, one record a result. Columns are only ever added at the end.
-std::string ResultsCsvHeader();
-std::string ResultsCsv(const v1::StoredResult& result);
 
 }  // namespace assay::cli

@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "common/mutex.h"
-#include "storage/result_fields.h"
 #include "storage/types.h"
 
 namespace assay::storage {
@@ -69,8 +68,8 @@ struct FakeDatabase {
   };
 
   struct ResultRow {
-    ResultRecord record;  // With samples.
     int64_t sequence = 0;
+    v1::StoredResult stored;  // With samples.
   };
 
   explicit FakeDatabase(Clock& the_clock) : clock(the_clock) {}

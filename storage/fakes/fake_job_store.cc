@@ -6,7 +6,7 @@
 #include "storage/no_such.h"
 #include "storage/page_token.h"
 #include "storage/state_after.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 #include "storage/waiting_list.h"
 
 namespace assay::storage {
@@ -180,7 +180,7 @@ Result<std::vector<v1::WaitingJobs>> FakeJobStore::ListWaiting(const std::string
         const bool in_session = !node->second.owner.empty();
         if (silent <= (in_session ? silence.stale : silence.grace)) continue;
         away.set_name(node->second.description.name());
-        *away.mutable_last_heartbeat_time() = ToTimestamp(node->second.last_heartbeat);
+        *away.mutable_last_heartbeat_time() = schema::ToTimestamp(node->second.last_heartbeat);
       }
       absent.push_back(std::move(away));
     }
@@ -272,8 +272,8 @@ v1::Campaign FakeJobStore::CampaignMessage(const std::string& id, const Campaign
     message.set_cases_done(message.cases_done() + static_cast<int>(DoneCases(job).size()));
   }
   message.set_priority(row.spec.priority());
-  *message.mutable_create_time() = ToTimestamp(row.create_time);
-  if (row.end_time) *message.mutable_end_time() = ToTimestamp(*row.end_time);
+  *message.mutable_create_time() = schema::ToTimestamp(row.create_time);
+  if (row.end_time) *message.mutable_end_time() = schema::ToTimestamp(*row.end_time);
   *message.mutable_spec() = row.spec;
   message.mutable_left_out()->Swap(message.mutable_spec()->mutable_left_out());
   return message;
@@ -305,9 +305,9 @@ v1::Job FakeJobStore::JobMessage(const JobRow& row) const {
   }
   for (int gpu : row.job.gpu_indices) message.add_gpu_indices(gpu);
   if (row.failure) *message.mutable_failure() = *row.failure;
-  *message.mutable_create_time() = ToTimestamp(row.create_time);
-  if (row.start_time) *message.mutable_start_time() = ToTimestamp(*row.start_time);
-  if (row.end_time) *message.mutable_end_time() = ToTimestamp(*row.end_time);
+  *message.mutable_create_time() = schema::ToTimestamp(row.create_time);
+  if (row.start_time) *message.mutable_start_time() = schema::ToTimestamp(*row.start_time);
+  if (row.end_time) *message.mutable_end_time() = schema::ToTimestamp(*row.end_time);
   return message;
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "storage/no_such.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 
@@ -116,8 +116,8 @@ v1::Node FakeNodeStore::Message(const NodeRow& row, Duration stale_after) const 
     if (std::find(nodes.begin(), nodes.end(), row.description.node_id()) == nodes.end()) continue;
     message.add_job_ids(id);
   }
-  *message.mutable_first_seen_time() = ToTimestamp(row.first_seen);
-  *message.mutable_last_heartbeat_time() = ToTimestamp(row.last_heartbeat);
+  *message.mutable_first_seen_time() = schema::ToTimestamp(row.first_seen);
+  *message.mutable_last_heartbeat_time() = schema::ToTimestamp(row.last_heartbeat);
   message.set_dial_address(row.dial_address);
   return message;
 }

@@ -7,6 +7,7 @@
 #include "storage/import.h"
 #include "storage/page_token.h"
 #include "storage/payload.h"
+#include "wire/result_filter.h"
 
 namespace assay::storage {
 namespace {
@@ -50,23 +51,16 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
 void FakeResultStore::Store(FakeDatabase::JobRow& row, const v1::CaseResult& result) {
   database_.cases[{result.job_id(), result.case_index()}] = {PayloadHash(result)};
   row.revision = database_.next_sequence++;
-  bool primary = true;
-  for (v1::CaseResult& metric : SplitByMetric(result)) {
-    FakeDatabase::ResultRow& stored = database_.results.emplace_back();
-    stored.sequence = database_.next_sequence++;
-    stored.record.primary = primary;
-    primary = false;
-    v1::StoredResult& message = stored.record.stored;
+  for (v1::StoredResult& message : schema::SplitByMetric(result)) {
     message.set_result_id(NewUuid());
     message.set_campaign_id(row.campaign_id);
     message.set_campaign_name(database_.campaigns.at(row.campaign_id).spec.name());
     message.set_job_id(result.job_id());
     message.set_repetition(row.job.repetition);
-    const Identity identity = IdentityOf(
-        metric, metric.measurements().empty() ? v1::Measurement() : metric.measurements(0));
+    const Identity identity = IdentityOf(message.case_result());
     message.set_series_id(identity.series_id);
     message.set_lineage_id(identity.lineage_id);
-    *message.mutable_case_result() = std::move(metric);
+    database_.results.push_back({database_.next_sequence++, std::move(message)});
   }
 }
 
@@ -115,14 +109,14 @@ void FakeResultStore::StoreEnded(const ImportedCampaign& imported) {
 
 Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_text,
                                                      const PageRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
+  ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
   MutexLock lock(database_.mutex);
   PageFiller<v1::StoredResult> page('r', request);
   for (auto it = database_.results.rbegin(); it != database_.results.rend(); ++it) {
     if (it->sequence >= before) continue;
-    ASSAY_ASSIGN_OR_RETURN(const bool matches, MatchesResult(filter, it->record));
-    if (matches && !page.Add(WithoutSamples(it->record.stored), it->sequence)) break;
+    ASSAY_ASSIGN_OR_RETURN(const bool matches, schema::MatchesResult(filter, it->stored));
+    if (matches && !page.Add(WithoutSamples(it->stored), it->sequence)) break;
   }
   return std::move(page).Take();
 }
@@ -130,7 +124,7 @@ Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_t
 Result<v1::StoredResult> FakeResultStore::Get(const std::string& result_id) {
   MutexLock lock(database_.mutex);
   for (const FakeDatabase::ResultRow& row : database_.results) {
-    if (row.record.stored.result_id() == result_id) return row.record.stored;
+    if (row.stored.result_id() == result_id) return row.stored;
   }
   return NotFound("no result \"" + result_id + "\"");
 }
@@ -140,8 +134,8 @@ Result<std::vector<v1::StoredResult>> FakeResultStore::ListOfCampaign(
   MutexLock lock(database_.mutex);
   std::vector<v1::StoredResult> results;
   for (const FakeDatabase::ResultRow& row : database_.results) {
-    if (row.record.stored.campaign_id() != campaign_id) continue;
-    results.push_back(WithoutSamples(row.record.stored));
+    if (row.stored.campaign_id() != campaign_id) continue;
+    results.push_back(WithoutSamples(row.stored));
   }
   return results;
 }

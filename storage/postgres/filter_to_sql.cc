@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "storage/result_fields.h"
+#include "wire/result_filter.h"
 
 namespace assay::storage {
 namespace {
@@ -35,11 +35,12 @@ const std::map<std::string, Column, std::less<>>& Columns() {
       {"simulated", {Kind::kBoolean, "s.simulated"}},
       {"imported", {Kind::kBoolean, "(r.imported_from IS NOT NULL)"}},
       {"imported_from", {Kind::kText, "r.imported_from"}},
-      {"campaign", {Kind::kTexts, "ARRAY[c.name, c.campaign_id]"}},
-      {"job", {Kind::kText, "r.job_id"}},
+      {"campaign", {Kind::kText, "c.name"}},
+      {"campaign_id", {Kind::kText, "c.campaign_id"}},
+      {"job_id", {Kind::kText, "r.job_id"}},
       {"repetition", {Kind::kNumber, "r.repetition"}},
-      {"series", {Kind::kText, "s.series_id"}},
-      {"lineage", {Kind::kText, "s.lineage_id"}},
+      {"series_id", {Kind::kText, "s.series_id"}},
+      {"lineage_id", {Kind::kText, "s.lineage_id"}},
       {"cache", {Kind::kText, "NULLIF(s.cache, '')"}},
       {"fill", {Kind::kText, "NULLIF(s.fill, '')"}},
       {"gpu.model", {Kind::kText, "NULLIF(e.gpu_model, '')"}},
@@ -54,13 +55,14 @@ const std::map<std::string, Column, std::less<>>& Columns() {
       {"cublas", {Kind::kText, "NULLIF(e.cublas_version, '')"}},
       {"nccl", {Kind::kText, "NULLIF(e.nccl_version, '')"}},
       {"blas", {Kind::kText, "NULLIF(e.blas_version, '')"}},
-      {"node", {Kind::kTexts, "(r.node_names || r.node_ids)"}},
+      {"node", {Kind::kTexts, "r.node_names"}},
+      {"node_id", {Kind::kTexts, "r.node_ids"}},
       {"provider", {Kind::kText, "NULLIF(r.provider, '')"}},
       {"region", {Kind::kText, "NULLIF(r.region, '')"}},
       {"kernel", {Kind::kText, "NULLIF(r.kernel, '')"}},
       {"agent_version", {Kind::kText, "NULLIF(r.agent_version, '')"}},
-      {"price", {Kind::kNumber, "r.price_per_hour"}},
-      {"efficiency", {Kind::kNumber, "r.efficiency_spec"}},
+      {"price_per_hour", {Kind::kNumber, "r.price_per_hour"}},
+      {"efficiency_spec", {Kind::kNumber, "r.efficiency_spec"}},
       {"model_seconds", {Kind::kNumber, "r.link_model[1]"}},
       {"model_latency_seconds", {Kind::kNumber, "r.link_model[2]"}},
       {"model_bandwidth", {Kind::kNumber, "r.link_model[3]"}},
@@ -68,9 +70,15 @@ const std::map<std::string, Column, std::less<>>& Columns() {
       {"model_error", {Kind::kNumber, "r.link_model[5]"}},
       {"model_sizes", {Kind::kNumber, "r.link_model[6]"}},
       {"regime", {Kind::kText, "r.regime"}},
-      {"failure", {Kind::kText, "r.failure_reason"}},
+      {"failure_reason", {Kind::kText, "r.failure_reason"}},
       {"flag", {Kind::kTexts, "r.flags"}},
-      {"time", {Kind::kNumber, "extract(epoch FROM r.end_time)"}},
+      {"time", {Kind::kNumber, "extract(epoch FROM r.start_time)"}},
+      {"end_time", {Kind::kNumber, "extract(epoch FROM r.end_time)"}},
+      {"benchmark_version", {Kind::kNumber, "s.benchmark_version"}},
+      {"p05", {Kind::kNumber, "r.p05"}},
+      {"p95", {Kind::kNumber, "r.p95"}},
+      {"ci_low", {Kind::kNumber, "r.ci_low"}},
+      {"ci_high", {Kind::kNumber, "r.ci_high"}},
   };
   return columns;
 }
@@ -137,12 +145,12 @@ class Translator {
   }
 
   Result<Column> ColumnOf(const std::string& field) {
-    if (field.starts_with(kParameterPrefix)) {
-      const std::string name = Bind(field.substr(kParameterPrefix.size()));
-      return Column{Column::Kind::kText, "(s.parameters ->> " + name + ")"};
-    }
-    if (const std::optional<std::string> variable = NcclVariableOf(field)) {
-      return Column{Column::Kind::kText, "(e.content -> 'nccl' ->> " + Bind(*variable) + ")"};
+    const auto named = schema::FilterableField(field);
+    if (named && !named->key.empty()) {
+      const bool parameter = named->field->name == "parameters";
+      return Column{Column::Kind::kText,
+                    (parameter ? "(s.parameters ->> " : "(e.content -> 'nccl' ->> ") +
+                        Bind(named->key) + ")"};
     }
     const auto it = Columns().find(field);
     if (it == Columns().end()) {

@@ -5,7 +5,7 @@
 
 #include "storage/job_store.h"
 #include "storage/postgres/sql.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 namespace {
@@ -72,9 +72,9 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   message.set_state(static_cast<v1::CampaignState>(row["state"].as<int>()));
   message.set_verdict(static_cast<v1::Verdict>(row["verdict"].as<int>()));
   message.set_priority(row["priority"].as<int>());
-  *message.mutable_create_time() = ToTimestamp(TimeOf(row["create_time"]));
+  *message.mutable_create_time() = schema::ToTimestamp(TimeOf(row["create_time"]));
   if (!row["end_time"].is_null()) {
-    *message.mutable_end_time() = ToTimestamp(TimeOf(row["end_time"]));
+    *message.mutable_end_time() = schema::ToTimestamp(TimeOf(row["end_time"]));
   }
   message.mutable_spec()->ParseFromString(BytesOf(row["spec"]));
   message.mutable_left_out()->Swap(message.mutable_spec()->mutable_left_out());
@@ -135,12 +135,12 @@ v1::Job JobOf(const pqxx::row& row) {
   if (!row["failure"].is_null()) {
     message.mutable_failure()->ParseFromString(BytesOf(row["failure"]));
   }
-  *message.mutable_create_time() = ToTimestamp(TimeOf(row["create_time"]));
+  *message.mutable_create_time() = schema::ToTimestamp(TimeOf(row["create_time"]));
   if (!row["start_time"].is_null()) {
-    *message.mutable_start_time() = ToTimestamp(TimeOf(row["start_time"]));
+    *message.mutable_start_time() = schema::ToTimestamp(TimeOf(row["start_time"]));
   }
   if (!row["end_time"].is_null()) {
-    *message.mutable_end_time() = ToTimestamp(TimeOf(row["end_time"]));
+    *message.mutable_end_time() = schema::ToTimestamp(TimeOf(row["end_time"]));
   }
   return message;
 }

@@ -10,7 +10,7 @@
 #include "storage/postgres/job_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/state_after.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 #include "storage/waiting_list.h"
 
 namespace assay::storage {
@@ -164,7 +164,7 @@ Result<std::vector<v1::WaitingJobs>> PostgresJobStore::ListWaiting(const std::st
           node.set_node_id(rows[i]["id"].as<std::string>());
           node.set_name(rows[i]["name"].as<std::string>());
           if (!rows[i]["heard"].is_null()) {
-            *node.mutable_last_heartbeat_time() = ToTimestamp(TimeOf(rows[i]["heard"]));
+            *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(rows[i]["heard"]));
           }
           const bool last = i + 1 == rows.size() || rows[i + 1]["number"] != rows[i]["number"];
           if (!last) continue;

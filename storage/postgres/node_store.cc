@@ -7,7 +7,7 @@
 #include "storage/no_such.h"
 #include "storage/payload.h"
 #include "storage/postgres/sql.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 namespace {
@@ -32,8 +32,8 @@ v1::Node NodeOf(const pqxx::row& row) {
   node.set_state(row["connected"].as<bool>() ? v1::NODE_STATE_CONNECTED
                                              : v1::NODE_STATE_DISCONNECTED);
   for (const std::string& job : TextsOf(row["jobs"])) node.add_job_ids(job);
-  *node.mutable_first_seen_time() = ToTimestamp(TimeOf(row["first_seen"]));
-  *node.mutable_last_heartbeat_time() = ToTimestamp(TimeOf(row["last_heartbeat"]));
+  *node.mutable_first_seen_time() = schema::ToTimestamp(TimeOf(row["first_seen"]));
+  *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(row["last_heartbeat"]));
   node.set_dial_address(row["dial_address"].as<std::string>());
   return node;
 }

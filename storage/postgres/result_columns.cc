@@ -6,13 +6,13 @@
 #include "wire/interval.h"
 #include "storage/payload.h"
 #include "storage/postgres/samples.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 namespace {
 
 void AddTime(ArrayLiteral& column, bool known, const google::protobuf::Timestamp& time) {
-  if (known) return column.Add(SecondsSince1970(FromTimestamp(time)));
+  if (known) return column.Add(schema::SecondsSince1970(schema::FromTimestamp(time)));
   column.AddNull();
 }
 
@@ -190,7 +190,7 @@ void InsertSeries(pqxx::transaction_base& transaction,
 
 std::string StoredColumns() {
   return "r.result_id, r.sequence, r.campaign_id, c.name AS campaign_name, r.job_id,"
-         " r.repetition, s.series_id, s.lineage_id, d.payload, r.measurement ";
+         " r.repetition, r.is_primary, s.series_id, s.lineage_id, d.payload, r.measurement ";
 }
 
 std::string StoredTables() {
@@ -206,6 +206,7 @@ v1::StoredResult StoredResultOf(const pqxx::row& row) {
   stored.set_campaign_name(row["campaign_name"].as<std::string>());
   stored.set_job_id(row["job_id"].as<std::string>());
   stored.set_repetition(row["repetition"].as<int>());
+  stored.set_primary(row["is_primary"].as<bool>());
   stored.set_series_id(row["series_id"].as<std::string>());
   stored.set_lineage_id(row["lineage_id"].as<std::string>());
   v1::CaseResult* result = stored.mutable_case_result();

@@ -15,7 +15,7 @@
 #include "storage/postgres/result_columns.h"
 #include "storage/postgres/samples.h"
 #include "storage/postgres/sql.h"
-#include "storage/result_fields.h"
+#include "wire/result_filter.h"
 
 namespace assay::storage {
 namespace {
@@ -139,17 +139,16 @@ void EndImported(pqxx::transaction_base& transaction, const ImportedCampaign& im
 // Results on their way in, one a case, and the rows that they become.
 struct PostgresResultStore::Batch {
   std::vector<const v1::CaseResult*> results;
-  std::vector<std::vector<v1::CaseResult>> split;  // By result; one element a metric.
+  std::vector<std::vector<v1::StoredResult>> split;  // By result, then by metric.
   std::vector<ResultToStore> rows;
   std::vector<CommitOutcome> outcomes;
 
   explicit Batch(std::vector<const v1::CaseResult*> the_results) : results(std::move(the_results)) {
-    for (const v1::CaseResult* result : results) split.push_back(SplitByMetric(*result));
+    for (const v1::CaseResult* result : results) split.push_back(schema::SplitByMetric(*result));
     for (const auto& metrics : split) {
-      for (const v1::CaseResult& metric : metrics) {
-        const v1::Measurement measurement =
-            metric.measurements().empty() ? v1::Measurement() : metric.measurements(0);
-        rows.push_back({&metric, IdentityOf(metric, measurement), 0, &metric == &metrics[0]});
+      for (const v1::StoredResult& metric : metrics) {
+        rows.push_back({&metric.case_result(), IdentityOf(metric.case_result()), 0,
+                        metric.primary()});
       }
     }
   }
@@ -320,7 +319,7 @@ Result<ImportOutcome> PostgresResultStore::Import(const ImportedCampaign& import
 
 Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filter_text,
                                                          const PageRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const Filter filter, ParseResultFilter(filter_text));
+  ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
   ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
   ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
   Page<v1::StoredResult> page;

@@ -120,7 +120,7 @@ TEST_P(ImportContract, FailedCasesFailTheirJobAndTheVerdict) {
   EXPECT_EQ(campaign.jobs().succeeded(), 1);
   const auto listed = jobs().ListJobs(campaign.campaign_id(), {});
   EXPECT_EQ(listed->items.at(0).failure().message(), "1 of 2 cases failed");
-  EXPECT_EQ(Matching("imported = true AND failure = VERIFICATION_FAILED"), 1U);
+  EXPECT_EQ(Matching("imported = true AND failure_reason = VERIFICATION_FAILED"), 1U);
 }
 
 TEST_P(ImportContract, NothingIsHalfStored) {
@@ -148,7 +148,7 @@ TEST_P(ImportContract, ShowsOnlyWhereItIsNamed) {
     EXPECT_EQ(Matching(hidden), 0U) << hidden;
   }
   for (const std::string& shown :
-       {std::string("imported = true"), std::string("imported : *"), "campaign = " + id,
+       {std::string("imported = true"), std::string("imported : *"), "campaign_id = " + id,
         std::string("campaign = \"import: a.txt\""), std::string("imported_from = nccl-tests*"),
         std::string("imported_from : \"2.17\" AND metric = tflops")}) {
     EXPECT_EQ(Matching(shown), 4U) << shown;

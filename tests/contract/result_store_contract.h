@@ -126,7 +126,7 @@ TEST_P(ResultStoreContract, FailedCaseIsKeptWithoutMeasurements) {
   ASSERT_TRUE(Is(Commit({failed})[0], CommitVerdict::kStored, true));
   EXPECT_EQ(Matching("outcome = failed"), 1U);
   EXPECT_EQ(Matching("outcome = ok"), 0U);
-  EXPECT_EQ(Matching("failure = VERIFICATION_FAILED"), 1U);
+  EXPECT_EQ(Matching("failure_reason = VERIFICATION_FAILED"), 1U);
   EXPECT_EQ(Matching("NOT median > 0"), 1U);
   const auto list = results().List("", {});
   EXPECT_EQ(list->items.at(0).case_result().failure().reason(), "VERIFICATION_FAILED");
@@ -159,8 +159,8 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "driver < 1000",
                           "median > 712",
                           "median = 712.5",
-                          "price < 2.5",
-                          "price >= 2.49",
+                          "price_per_hour < 2.5",
+                          "price_per_hour >= 2.49",
                           "node : name-of",
                           "node = name-of-a*",
                           "flag = throttled",
@@ -180,7 +180,7 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "gpu.model = *200",
                           "gpu.model = *20*",
                           "provider : *",
-                          "efficiency > 0",
+                          "efficiency_spec > 0",
                           "model_error > 0.1",
                           "model_error = 0.125 AND model_sizes >= 7",
                           "model_seconds = 0.5 AND model_latency_seconds < 1e-4",
@@ -193,7 +193,7 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                           "uncertainty = 0.02",
                           "uncertainty > 0.0025 AND uncertainty < 0.025",
                           "region != eu",
-                          "failure != TIMEOUT",
+                          "failure_reason != TIMEOUT",
                           "cuda = 13.0",
                           "gpu.count = 1",
                           "repetition = 0"}) {
@@ -202,7 +202,7 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
   for (const char* no : {"driver >= 580.105",
                          "driver > 1000",
                          "gpu.model = h200",
-                         "price > 2.5",
+                         "price_per_hour > 2.5",
                          "flag != throttled",
                          "parameters.x : *",
                          "regime = memory",
@@ -210,7 +210,7 @@ TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {
                          "NOT model_error : *",
                          "stop_reason = max_samples",
                          "uncertainty > 0.025",
-                         "failure : *",
+                         "failure_reason : *",
                          "region : *",
                          "time > 2026-01-02",
                          "simulated = true",
@@ -236,7 +236,7 @@ TEST_P(ResultStoreContract, ParametersCompareAsNumbersWhereTheyAreOrdered) {
     (*result.mutable_environment()->mutable_nccl())["NCCL_BUFFSIZE"] = bytes;
   }
   Commit(sent);
-  for (const std::string field : {"parameters.bytes", "nccl.NCCL_BUFFSIZE"}) {
+  for (const std::string field : {"parameters.bytes", "nccl_variables.NCCL_BUFFSIZE"}) {
     for (const auto& [rest, count] : {std::pair(" < 1MiB", 2U),
                                       {" <= 1MiB", 3U},
                                       {" > 1MiB", 1U},
@@ -277,25 +277,25 @@ TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
   v1::CaseResult unset = MakeResult(job, 2);
   *unset.mutable_parameters() = ring.parameters();
   Commit({ring, excluded, unset});
-  for (const auto& [filter, count] : {std::pair("nccl.NCCL_ALGO = Ring", 1U),
-                                      {"nccl.nccl_algo = Ring", 1U},
-                                      {"nccl.NCCL_ALGO = ring", 0U},
-                                      {"nccl.NCCL_ALGO = \"^Tree\"", 1U},
-                                      {"nccl.NCCL_ALGO : Tree", 1U},
-                                      {"nccl.NCCL_ALGO = R*", 1U},
-                                      {"nccl.NCCL_ALGO : *", 2U},
-                                      {"NOT nccl.NCCL_ALGO : *", 1U},
-                                      {"nccl.NCCL_ALGO != Ring", 2U},
-                                      {"nccl.NCCL_MAX_NCHANNELS > 4", 1U},
-                                      {"nccl.NCCL_MAX_NCHANNELS >= 10", 0U},
-                                      {"nccl.NCCL_HOSTID = one-host", 1U},
-                                      {"NOT nccl.NCCL_HOSTID : *", 2U},
-                                      {"nccl.NCCL_PROTO : *", 0U}}) {
+  for (const auto& [filter, count] : {std::pair("nccl_variables.NCCL_ALGO = Ring", 1U),
+                                      {"nccl_variables.nccl_algo = Ring", 1U},
+                                      {"nccl_variables.NCCL_ALGO = ring", 0U},
+                                      {"nccl_variables.NCCL_ALGO = \"^Tree\"", 1U},
+                                      {"nccl_variables.NCCL_ALGO : Tree", 1U},
+                                      {"nccl_variables.NCCL_ALGO = R*", 1U},
+                                      {"nccl_variables.NCCL_ALGO : *", 2U},
+                                      {"NOT nccl_variables.NCCL_ALGO : *", 1U},
+                                      {"nccl_variables.NCCL_ALGO != Ring", 2U},
+                                      {"nccl_variables.NCCL_MAX_NCHANNELS > 4", 1U},
+                                      {"nccl_variables.NCCL_MAX_NCHANNELS >= 10", 0U},
+                                      {"nccl_variables.NCCL_HOSTID = one-host", 1U},
+                                      {"NOT nccl_variables.NCCL_HOSTID : *", 2U},
+                                      {"nccl_variables.NCCL_PROTO : *", 0U}}) {
     EXPECT_EQ(Matching(filter), count) << filter;
   }
-  const Status unknown = results().List("nccl.NCCL_ALG = Ring", {}).status();
+  const Status unknown = results().List("nccl_variables.NCCL_ALG = Ring", {}).status();
   EXPECT_EQ(unknown.reason(), "UNKNOWN_FIELD");
-  EXPECT_EQ(unknown.hint(), "did you mean `nccl.NCCL_ALGO`?");
+  EXPECT_EQ(unknown.hint(), "did you mean `nccl_variables.NCCL_ALGO`?");
   std::set<std::string> series;
   std::set<std::string> lineages;
   const auto all = results().List("", {});
@@ -312,7 +312,7 @@ TEST_P(ResultStoreContract, HostileFiltersAreRefusedOrMatchNothing) {
   Commit({MakeResult(Running())});
   for (const char* bad : {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
                           "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe",
-                          "regime = bogus", "nccl.x' = 1", "nccl. = 1", "nccl.LD_PRELOAD : *"}) {
+                          "regime = bogus", "nccl_variables.x' = 1", "nccl_variables. = 1", "nccl_variables.LD_PRELOAD : *"}) {
     EXPECT_EQ(results().List(bad, {}).status().code(), Code::kInvalidArgument) << bad;
   }
   for (const char* harmless :

@@ -51,7 +51,7 @@ class GpuFleet(Fleet):
         return self.cli("campaign", "submit", file, code=2).stderr
 
     def results(self, filter_text):
-        return [one["case_result"] for one in self.cli_json("results", "--filter", filter_text)]
+        return self.cli_json("results", "--filter", filter_text)
 
 
 def uuid(digit, index):
@@ -73,19 +73,18 @@ class GpuGangTest(unittest.TestCase):
     def check_nccl(self, fleet):
         ended = fleet.run("ring", "name = a OR name = b", "nccl: {NCCL_ALGO: Ring}")
         self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
-        (result,) = fleet.results("nccl.NCCL_ALGO = Ring")
-        provenance = result["provenance"]
-        self.assertEqual(provenance["node_names"], ["a", "b"])
-        self.assertEqual(provenance["gpu_uuids"],
+        (result,) = fleet.results("nccl_variables.NCCL_ALGO = Ring")
+        self.assertEqual(result["node"], ["a", "b"])
+        self.assertEqual(result["gpu"]["uuid"],
                          [uuid("a", 0), uuid("a", 1), uuid("b", 0), uuid("b", 1)])
-        self.assertEqual(result["environment"]["gpu_model"], "H200")
+        self.assertEqual(result["gpu"]["model"], "H200")
         # The agent chose the interface, which carries the address that it advertises.
-        self.assertEqual(result["environment"]["nccl"],
+        self.assertEqual(result["nccl_variables"],
                          {"NCCL_ALGO": "Ring", "NCCL_SOCKET_IFNAME": "=lo"})
-        self.assertEqual(fleet.results("nccl.NCCL_ALGO = Tree"), [])
+        self.assertEqual(fleet.results("nccl_variables.NCCL_ALGO = Tree"), [])
         self.assertEqual(fleet.results(f"gpu.uuid = {uuid('b', 1)}"), [result])
         (row,) = csv.DictReader(io.StringIO(fleet.cli("results", "-o", "csv").stdout))
-        self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring NCCL_SOCKET_IFNAME==lo")
+        self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring;NCCL_SOCKET_IFNAME==lo")
         self.assertIn('"4M" is no value for NCCL_BUFFSIZE',
                       fleet.refusal("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
 
@@ -102,12 +101,12 @@ class GpuGangTest(unittest.TestCase):
         ended = fleet.run("mixed", "name = b OR name = c", "mixed_gpus: true")
         self.assertEqual(ended["jobs"]["succeeded"], 1, ended)
         (result,) = fleet.results("campaign = mixed")
-        self.assertEqual(result["environment"]["gpu_model"], "H100 SXM + H200 SXM")
+        self.assertEqual(result["gpu"]["model"], "H100 SXM + H200 SXM")
         models = ["H200 SXM", "H200 SXM", "H100 SXM", "H100 SXM"]
-        if result["provenance"]["node_names"] == ["c", "b"]:
+        if result["node"] == ["c", "b"]:
             models.reverse()
-        self.assertEqual(result["provenance"]["gpu_models"], models)
-        self.assertEqual(len(set(result["provenance"]["gpu_uuids"])), 4)
+        self.assertEqual(result["gpu"]["rank_model"], models)
+        self.assertEqual(len(set(result["gpu"]["uuid"])), 4)
 
     def check_left_out(self, fleet):
         file = fleet.write_campaign(TOO_LARGE)

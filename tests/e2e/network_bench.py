@@ -56,7 +56,7 @@ def between_nodes(fleet, streams):
     if ended["jobs"]["succeeded"] != 1:
         raise AssertionError(ended)
     result, = fleet.cli_json("results", "--campaign", campaign)
-    return result["case_result"]["measurements"][0]["median"]
+    return result["median"]
 
 
 def compare(name, ours, theirs):

@@ -98,7 +98,7 @@ class Line:
                 f"{self.how()} | ")
         if not self.measured:
             return f"{case}| | | | | | | | | not measured: {self.errors[0]} | |"
-        flags = {flag for row in self.rows for flag in row["flags"].split(";") if flag}
+        flags = {flag for row in self.rows for flag in row["flag"].split(";") if flag}
         return (f"{case}{self.ours * 1e6:.2f} | {self.theirs * 1e6:.2f} | "
                 f"{self.spread:.1%} | {len(self.our_starts)} | {apart(self.our_starts):.1%} | "
                 f"{apart(self.their_starts):.1%} | {number(self.value)} | "

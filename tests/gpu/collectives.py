@@ -246,7 +246,7 @@ def other_lines(campaigns, judged, beside):
                  if row["outcome"] == "ok" else f"{row['outcome']}: {row['failure_message']} |")
         value = value.replace(" |", beside.get(campaigns.key(row), "") + " |", 1)
         lines.append(f"| {row['benchmark']} | {what} | {value} | "
-                     f"{row['flags'].replace(';', ' ')} |")
+                     f"{row['flag'].replace(';', ' ')} |")
     return lines
 
 

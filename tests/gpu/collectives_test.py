@@ -107,7 +107,7 @@ class Starts(unittest.TestCase):
 
     def line(self, ours, theirs):
         row = {"benchmark": "all_reduce", "parameters": "bytes=1048576;ranks=2;policy=assay",
-               "median": "1", "flags": ""}
+               "median": "1", "flag": ""}
         return collective_bars.Line(
             [(row, mine, {"seconds": other, "low": other, "high": other})
              for mine, other in zip(ours, theirs)])
@@ -171,7 +171,7 @@ class Turns(unittest.TestCase):
         def take_turn(part, number):
             self.assertEqual(number, len(parts))
             parts.append(part)
-            rows = [{"benchmark": "all_reduce", "flags": "", "median": "1",
+            rows = [{"benchmark": "all_reduce", "flag": "", "median": "1",
                      "parameters": f"bytes={size};ranks=2;policy=assay"}
                     for size, word in ((1 << 20, " 1MiB"), (16 << 20, " 16MiB")) if word in part]
             return [(row, slower(row["parameters"], number),

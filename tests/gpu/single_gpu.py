@@ -253,7 +253,7 @@ def catalogue(campaigns):
             f"{percent(row.get('efficiency_spec'))} | {percent(row.get('efficiency_measured'))} | "
             f"{percent(row.get('efficiency_clock'))} | {row.get('regime', '')} | "
             f"{number(row['sm_clock_mhz'])} | {number(row['power_watts'])} | "
-            f"{row['flags'].replace(';', ' ')} |")
+            f"{row['flag'].replace(';', ' ')} |")
     return lines
 
 

@@ -235,7 +235,7 @@ class OneCaseStack:
     case = {"benchmark": "gemm", "parameters": "m=4096;n=4096;dtype=bf16;fill=random;layout=nn",
             "job_id": "1", "outcome": "ok", "median": "1", "unit": "s", "gpu_model": "H200",
             "time": "2026-01-01", "driver": "580", "cuda": "13.0", "cublas": "13.1",
-            "sm_clock_mhz": "1980", "power_watts": "600", "flags": ""}
+            "sm_clock_mhz": "1980", "power_watts": "600", "flag": ""}
 
     def __init__(self, *_):
         pass

@@ -137,7 +137,7 @@ def run_bars(stack, arguments, out):
             line = (f"{bar.name}, round {round_number}: assay {float(found[0]['median']):.2f}, "
                     f"torch {reference['value']:.2f} {reference['unit']}; "
                     f"SM {found[0]['sm_clock_mhz']} MHz, {found[0]['power_watts']} W, "
-                    f"{found[0]['temperature_celsius']} C, flags [{found[0]['flags']}]; "
+                    f"{found[0]['temperature_celsius']} C, flags [{found[0]['flag']}]; "
                     f"{json.dumps(reference)}")
             print(line, flush=True)
             out.write(line + "\n")

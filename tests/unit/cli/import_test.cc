@@ -54,7 +54,7 @@ TEST_F(ImportTest, StoresTheFileOnce) {
   EXPECT_EQ(sent.provenance().node_names(0), "rack-7");
   EXPECT_EQ(sent.environment().driver_version(), "580.95.05");
   EXPECT_EQ(sent.results_size(), 6);
-  EXPECT_EQ(coordinator_.last_filter(), "campaign = \"c-import\"");
+  EXPECT_EQ(coordinator_.last_filter(), "campaign_id = \"c-import\"");
   // In the order of the file.
   EXPECT_LT(run.out.find(" 8B"), run.out.find("32KiB"));
 

@@ -294,7 +294,7 @@ TEST_F(ServedTest, FiltersTravelUnchanged) {
   Run({"node", "list", "--filter", "gpu.model = \"H200\""});
   EXPECT_EQ(fake_.last_filter(), "gpu.model = \"H200\"");
   Run({"results", "--campaign", "nightly", "--filter", "a = 1 OR b = 2"});
-  const std::string restriction = "campaign = \"11111111-2222-4333-8444-555555555555\"";
+  const std::string restriction = "campaign_id = \"11111111-2222-4333-8444-555555555555\"";
   EXPECT_EQ(fake_.last_filter(), "a = 1 OR b = 2 AND " + restriction);
   Run({"results", "--campaign", "nightly", "--filter", " "});
   EXPECT_EQ(fake_.last_filter(), restriction);
@@ -341,7 +341,7 @@ TEST_F(ServedTest, ComparesWithWhatWasPublished) {
   const ProgramRun json = Run({"compare", "--published", "--campaign", "nightly", "-o", "json"});
   EXPECT_THAT(fake_.last_filter(), StartsWith("metric = "));
   EXPECT_THAT(fake_.last_filter(),
-              HasSubstr(" AND campaign = \"11111111-2222-4333-8444-555555555555\""));
+              HasSubstr(" AND campaign_id = \"11111111-2222-4333-8444-555555555555\""));
   EXPECT_EQ(nlohmann::json::parse(json.out)[0]["ratio"], 1);
   EXPECT_THAT(Run({"compare", "--published", "-o", "csv"}).out, StartsWith("time,result_id,"));
 }
@@ -358,7 +358,7 @@ TEST_F(ServedTest, PairsRefuseAMetricThatNoResultHas) {
   EXPECT_THAT(known.out, StartsWith("tcp_bandwidth: bandwidth in "));
   // A case that failed has no metric and is shown all the same.
   EXPECT_THAT(fake_.last_filter(),
-              StartsWith("metric = \"bandwidth\" OR outcome != \"ok\" AND campaign = "));
+              StartsWith("metric = \"bandwidth\" OR outcome != \"ok\" AND campaign_id = "));
   // Failures of a benchmark without it are not: its values were not fetched.
   v1::CaseResult& other = *fake_.results.emplace_back().mutable_case_result();
   other.set_benchmark("tcp_latency");

@@ -11,7 +11,6 @@
 #include "cli/views/result_marks.h"
 #include "cli/views/utf8.h"
 #include "wire/result_flags.h"
-#include "storage/result_fields.h"
 
 namespace assay::cli {
 namespace {
@@ -218,15 +217,8 @@ TEST(ResultsTest, BelowSixSamplesThereIsNoInterval) {
   measurement.set_ci_high(721);
   measurement.set_n(6);
   EXPECT_THAT(ResultsTable({result}, {}), HasSubstr("TFLOP/s  2.00"));
-  EXPECT_THAT(ResultsCsv(result), HasSubstr(",693,721,"));
-  EXPECT_THAT(ResultJson(result), HasSubstr("\"ci_low\":693"));
   measurement.set_n(5);
   EXPECT_THAT(ResultsTable({result}, {}), Not(HasSubstr("±%")));
-  EXPECT_THAT(ResultsCsv(result), Not(HasSubstr("693")));
-  const std::string json = ResultJson(result);
-  EXPECT_THAT(json, Not(HasSubstr("ci_")));
-  EXPECT_THAT(json, HasSubstr("\"median\":700"));
-  EXPECT_THAT(json, Not(HasSubstr("\n")));
 }
 
 TEST(ResultsTableTest, GangsOfDifferentNodesAreToldApart) {
@@ -258,76 +250,6 @@ TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
       start = end + 1;
     }
   }
-}
-
-// A guess at a parameter that no benchmark has would never match.
-TEST(ResultsCsvTest, FiltersTakeItsColumnsOrSayUnderWhichName) {
-  const std::string guess = "did you mean `";
-  const std::set<std::string> parameters = {"batch", "bytes", "direction", "n", "nodes"};
-  std::string header = ResultsCsvHeader();
-  header.resize(header.find('\r'));
-  for (size_t begin = 0; begin <= header.size();) {
-    const size_t end = std::min(header.find(',', begin), header.size());
-    const std::string column = header.substr(begin, end - begin);
-    begin = end + 1;
-    const Status status = storage::ParseResultFilter(column + " > 0.1").status();
-    if (status.reason() != "UNKNOWN_FIELD") continue;
-    const std::string& hint = status.hint();
-    if (parameters.contains(column)) {
-      EXPECT_EQ(hint, guess + "parameters." + column + "`?");
-    } else if (hint.starts_with(guess)) {
-      const std::string field = hint.substr(guess.size(), hint.rfind('`') - guess.size());
-      EXPECT_THAT(field, Not(HasSubstr("parameters."))) << column;
-      EXPECT_TRUE(storage::ParseResultFilter(field + " : *").ok()) << column;
-    } else {
-      EXPECT_EQ(hint, "`" + column + "` stands in the CSV of results, and no filter takes it");
-    }
-  }
-  for (const char* field : {"model_seconds", "model_latency_seconds", "model_bandwidth",
-                            "model_knee_bytes", "model_error", "model_sizes"}) {
-    EXPECT_THAT(header, HasSubstr(field));
-    EXPECT_TRUE(storage::ParseResultFilter(field + std::string(" > 0.1")).ok()) << field;
-  }
-}
-
-TEST(ResultsCsvTest, HeaderAndRecordsAgree) {
-  const auto fields = [](const std::string& record) {
-    return std::count(record.begin(), record.end(), ',');
-  };
-  EXPECT_THAT(ResultsCsvHeader(),
-              HasSubstr("time,result_id,campaign_id,campaign,job_id,repetition,series_id,"
-                        "lineage_id,nodes,gpu_uuids,benchmark,benchmark_version,parameters,outcome,"
-                        "failure_reason,failure_message,metric,unit,direction,n,median,mad,p05,p95,"
-                        "ci_low,ci_high"));
-  EXPECT_THAT(ResultsCsvHeader(), HasSubstr("driver,cuda,cublas,nccl"));
-  EXPECT_THAT(ResultsCsvHeader(), HasSubstr("ridge_point,regime,spec_certainty,host_seconds"));
-  v1::StoredResult launched = Gemm("4096", "bf16", 712.25);
-  launched.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_host_seconds(0.25);
-  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,,,,,,,,,,\r\n"));
-  EXPECT_THAT(ResultsCsvHeader(), EndsWith("model_seconds,model_latency_seconds,model_bandwidth,"
-                                           "model_knee_bytes,model_error,model_sizes,imported_from,"
-                                           "nccl_variables,ridge_measured,kernels_reason\r\n"));
-  v1::LinkModel* const model =
-      launched.mutable_case_result()->mutable_prediction()->mutable_link_model();
-  model->set_predicted_seconds(0.5);
-  model->set_bandwidth(2e9);
-  model->set_points(7);
-  launched.mutable_case_result()->mutable_prediction()->set_ridge_measured(152.5);
-  launched.mutable_case_result()->set_kernels_reason("no libcupti.so.13, no names");
-  launched.mutable_case_result()->mutable_provenance()->set_imported_from("nccl-tests 2.17.6");
-  auto& nccl = *launched.mutable_case_result()->mutable_environment()->mutable_nccl();
-  nccl["NCCL_PROTO"] = "LL";
-  nccl["NCCL_ALGO"] = "Ring,Tree";
-  EXPECT_THAT(ResultsCsv(launched), EndsWith(",0.25,0.5,0,2e+09,0,0,7,nccl-tests 2.17.6,"
-                                             "\"NCCL_ALGO=Ring,Tree NCCL_PROTO=LL\",152.5,"
-                                             "\"no libcupti.so.13, no names\"\r\n"));
-  const std::string record = ResultsCsv(Gemm("4096", "bf16", 712.25));
-  EXPECT_EQ(fields(record), fields(ResultsCsvHeader()));
-  EXPECT_THAT(record, HasSubstr("dtype=bf16;fill=random;k=4096;m=4096;n=4096,ok,,,tflops,TFLOP/s,,"
-                                "30,712.25,3.56125,"));
-  // Nothing measured is nothing, not zero.
-  EXPECT_THAT(ResultsCsv(Failed("TIMEOUT")),
-              HasSubstr("failed,TIMEOUT,\"error 0.3, tolerance 0.01\",,,,,,,,,,,"));
 }
 
 }  // namespace

@@ -63,12 +63,12 @@ TEST(RunTest, StdoutIsOnlyTheDataOfOtherForms) {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     const auto json = nlohmann::json::parse(run.out, nullptr, false);
     ASSERT_EQ(json.size(), 1u) << run.out;
-    EXPECT_EQ(json[0]["case_result"]["measurements"][0]["metric"], "gflops");
+    EXPECT_EQ(json[0]["metric"], "gflops");
     EXPECT_THAT(run.err, HasSubstr(on_agent ? "cpu_gemm: measure" : "PASSED"));
     arguments[3] = "csv";
     run = RunAssay(arguments, fake.address());
     EXPECT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_THAT(run.out, StartsWith("time,result_id,campaign_id,"));
+    EXPECT_THAT(run.out, StartsWith("time,end_time,result_id,"));
     EXPECT_THAT(run.out, HasSubstr(",gflops,"));
   }
 }

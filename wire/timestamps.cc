@@ -1,9 +1,11 @@
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
+
+#include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
 #include <cctype>
 
-namespace assay::storage {
+namespace assay::schema {
 namespace {
 
 using std::chrono::seconds;
@@ -96,17 +98,13 @@ double SecondsSince1970(WallTime time) {
   return static_cast<double>(whole.count()) + std::chrono::duration<double>(since - whole).count();
 }
 
-std::string OutcomeName(v1::CaseOutcome outcome) {
-  switch (outcome) {
-    case v1::CASE_OUTCOME_OK:
-      return "ok";
-    case v1::CASE_OUTCOME_FAILED:
-      return "failed";
-    case v1::CASE_OUTCOME_UNSUPPORTED:
-      return "unsupported";
-    default:
-      return "";
-  }
+std::string TimeText(const google::protobuf::Timestamp& timestamp) {
+  using google::protobuf::util::TimeUtil;
+  const int64_t seconds = timestamp.seconds();
+  const bool valid = seconds != 0 && seconds >= TimeUtil::kTimestampMinSeconds &&
+                     seconds <= TimeUtil::kTimestampMaxSeconds && timestamp.nanos() >= 0 &&
+                     timestamp.nanos() < 1'000'000'000;
+  return valid ? TimeUtil::ToString(timestamp) : "";
 }
 
-}  // namespace assay::storage
+}  // namespace assay::schema

@@ -1,13 +1,12 @@
-#include "storage/result_fields.h"
+#include "wire/result_filter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "wire/result_flags.h"
-#include "storage/page_token.h"
-#include "storage/timestamps.h"
+#include "wire/timestamps.h"
 
-namespace assay::storage {
+namespace assay::schema {
 namespace {
 
 using ::testing::HasSubstr;
@@ -18,32 +17,33 @@ TEST(ResultFilter, NamesUnknownFieldsAndListsTheKnown) {
   EXPECT_THAT(error.message(), HasSubstr("gpu.modle"));
   EXPECT_THAT(error.message(), HasSubstr("driver"));
   EXPECT_THAT(error.hint(), HasSubstr("gpu.model"));
-  EXPECT_THAT(error.message(), HasSubstr("parameters.NAME and nccl.NCCL_NAME"));
-  const Status variable = ParseResultFilter("nccl.NCCL_PROTOS = LL").status();
+  EXPECT_THAT(error.message(), HasSubstr("parameters.NAME, "));
+  const Status variable = ParseResultFilter("nccl_variables.NCCL_PROTOS = LL").status();
   EXPECT_EQ(variable.reason(), "UNKNOWN_FIELD");
-  EXPECT_THAT(variable.message(), HasSubstr("no variable `NCCL_PROTOS` of NCCL"));
-  EXPECT_THAT(variable.hint(), HasSubstr("nccl.NCCL_PROTO`"));
+  EXPECT_THAT(variable.message(), HasSubstr("NCCL variable `NCCL_PROTOS`"));
+  EXPECT_THAT(variable.hint(), HasSubstr("nccl_variables.NCCL_PROTO`"));
 }
 
 TEST(ResultFilter, ChecksValuesByType) {
   for (const char* bad :
        {"median = fast", "median : 1", "gpu.count > 0x10", "simulated = yes", "simulated > true",
-        "time > yesterday", "time > 2026-02-30", "median = nan", "price < 1e999", "median = ''"}) {
+        "time > yesterday", "time > 2026-02-30", "median = nan", "price_per_hour < 1e999", "median = ''"}) {
     EXPECT_FALSE(ParseResultFilter(bad).ok()) << bad;
   }
-  for (const char* good : {"median >= 1.5e3", "price : *", "simulated = true", "parameters.m = 1",
+  for (const char* good : {"median >= 1.5e3", "price_per_hour : *", "simulated = true", "parameters.m = 1",
                            "time > 2026-01-31", "time < 2026-01-31T08:00:00.5Z"}) {
     EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
   }
 }
 
 TEST(ResultFilter, GuessesTheFieldThatWasMeant) {
-  for (const auto& [typed, meant] : {std::pair("ncll.NCCL_ALGO", "nccl.NCCL_ALGO"),
-                                     {"NCCL_ALGO", "nccl.NCCL_ALGO"},
-                                     {"nccl.ALGO", "nccl.NCCL_ALGO"},
-                                     {"nccl.NCCL_ALG", "nccl.NCCL_ALGO"},
-                                     {"NCCL_IB_DISABL", "nccl.NCCL_IB_DISABLE"},
-                                     {"nccl.HOSTID", "nccl.NCCL_HOSTID"},
+  for (const auto& [typed, meant] : {std::pair("nccl_variable.NCCL_ALGO", "nccl_variables.NCCL_ALGO"),
+                                     {"nccl.NCCL_ALGO", "nccl_variables.NCCL_ALGO"},
+                                     {"NCCL_ALGO", "nccl_variables.NCCL_ALGO"},
+                                     {"nccl.ALGO", "nccl_variables.NCCL_ALGO"},
+                                     {"nccl_variables.NCCL_ALG", "nccl_variables.NCCL_ALGO"},
+                                     {"NCCL_IB_DISABL", "nccl_variables.NCCL_IB_DISABLE"},
+                                     {"nccl_variables.HOSTID", "nccl_variables.NCCL_HOSTID"},
                                      {"drivers", "driver"},
                                      {"paramters.bytes", "parameters.bytes"},
                                      {"bytes", "parameters.bytes"},
@@ -63,7 +63,7 @@ TEST(ResultFilter, ReadsSizesOfParametersAsTheirNumbers) {
                                       {"<= 1GB", "1000000000"},
                                       {"> 4096", "4096"},
                                       {"< 0.5", "5.00000000000000000e-01"}}) {
-    for (const char* field : {"parameters.bytes ", "nccl.NCCL_BUFFSIZE "}) {
+    for (const char* field : {"parameters.bytes ", "nccl_variables.NCCL_BUFFSIZE "}) {
       const auto filter = ParseResultFilter(field + std::string(typed) + " AND imported : *");
       ASSERT_TRUE(filter.ok()) << filter.status();
       const Filter* order = &*filter;
@@ -81,7 +81,7 @@ TEST(ResultFilter, RefusesAnOrderThatWouldBeOneOfTexts) {
                                   {"parameters.m < 0x10", "4096"},
                                   {"parameters.m < 1e99", "4096"},
                                   {"parameters.m < 1*", "4096"},
-                                  {"nccl.NCCL_BUFFSIZE < many", "4096"},
+                                  {"nccl_variables.NCCL_BUFFSIZE < many", "4096"},
                                   {"driver >= r580", "580.95.05"},
                                   {"cuda < 1MiB", "580.95.05"},
                                   {"nccl > \"2.28 \"", "580.95.05"},
@@ -99,8 +99,9 @@ TEST(ResultFilter, RefusesAnOrderThatWouldBeOneOfTexts) {
 }
 
 TEST(ResultFilter, ExampleInsteadOfAnOrderFindsWhatResultsSay) {
-  ResultRecord record;
-  v1::CaseResult& result = *record.stored.mutable_case_result();
+  v1::StoredResult record;
+  record.set_primary(true);
+  v1::CaseResult& result = *record.mutable_case_result();
   result.mutable_provenance()->set_kernel("6.8.0-45-generic");
   result.mutable_environment()->mutable_software()->set_blas("OpenBLAS 0.3.21 SkylakeX");
   for (const std::string field : {"kernel", "blas"}) {
@@ -144,7 +145,7 @@ TEST(ResultFilter, RefusesWordsThatNoResultSays) {
 }
 
 TEST(ResultFilter, FindsTheDoubtsThatAreNoFlags) {
-  for (const auto& [doubt, filter] : schema::kOtherDoubts) {
+  for (const auto& [doubt, filter] : kOtherDoubts) {
     EXPECT_TRUE(ParseResultFilter(filter).ok()) << doubt;
   }
 }
@@ -159,13 +160,5 @@ TEST(ParseTime, ReadsDatesAndTimesOnly) {
   }
 }
 
-TEST(PageToken, RefusesWhatItDidNotMake) {
-  EXPECT_EQ(*ParsePageToken('r', "", 9), 9);
-  EXPECT_EQ(*ParsePageToken('r', MakePageToken('r', 42), 9), 42);
-  for (const char* bad : {"42", "r", "r-1", "c42", "r4x", "r99999999999999999999"}) {
-    EXPECT_EQ(ParsePageToken('r', bad, 9).status().code(), Code::kInvalidArgument) << bad;
-  }
-}
-
 }  // namespace
-}  // namespace assay::storage
+}  // namespace assay::schema

@@ -1,0 +1,88 @@
+// A row of a table of fields. Filters, CSV, JSON, SQL and the reference page are made from the
+// rows, so a field has the same name in all of them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::schema {
+
+enum class FieldType {
+  kText,             // Ordered as text.
+  kVersion,          // Digits and dots, ordered part by part.
+  kNameWithVersion,  // "6.8.0-45-generic": has no order, because as text 6.8 comes after 6.11.
+  kNumber,
+  kBoolean,
+  kTime,     // RFC 3339 in UTC.
+  kTexts,    // A list of texts. A filter holds if it holds for one of them.
+  kMap,      // Texts by name. A filter names one of them: parameters.dtype.
+  kNumbers,  // A list of numbers. JSON only.
+  kObjects,  // A list of objects. JSON only.
+};
+
+// The database table that has the field's value, in a column named ColumnName(name).
+enum class StoredIn {
+  kNowhere,      // Filters cannot use the field.
+  kResult,       // Differs from result to result.
+  kSeries,       // The same for all results of a series.
+  kEnvironment,  // The same for all results of an environment.
+  kDerived,      // result_view computes it from columns of other names.
+};
+
+// Null where the subject has no value for a field.
+using FieldValue = nlohmann::ordered_json;
+
+template <typename Subject>
+struct Field {
+  std::string_view name;  // A dot starts a nested JSON object: "gpu.model".
+  FieldType type = FieldType::kText;
+  std::string_view unit;  // Empty if there is none.
+  std::string_view description;
+  FieldValue (*read)(const Subject& subject) = nullptr;
+  StoredIn stored_in = StoredIn::kNowhere;
+  // The right-hand side of an example restriction: "= H200". Empty if filters cannot use it.
+  std::string_view example = "";
+  // All values that a text can have. Empty: any.
+  std::vector<std::string> words = {};
+};
+
+// "gpu.model" as a column: gpu_model.
+std::string ColumnName(std::string_view field);
+
+// A value as CSV has it: lists and maps are joined by semicolons, null is empty.
+std::string FieldText(const FieldValue& value);
+
+// A value as assay::Matches takes it: one text per element of a list, and numbers as
+// FilterNumber writes them.
+std::vector<std::string> FilterValues(const FieldValue& value);
+
+// Readers return these, so that an absent value is null everywhere.
+FieldValue TextOrNull(const std::string& text);
+FieldValue NumberOrNull(double number);  // Null for NaN and infinities, which JSON lacks.
+
+// Adds `value` to `object` under a dotted name. Does nothing for null.
+void AddNested(FieldValue& object, std::string_view name, const FieldValue& value);
+
+// A Markdown table of the fields: name, type, unit, description, example.
+template <typename Subject>
+std::string FieldReference(const std::vector<Field<Subject>>& fields);
+
+// One line of FieldReference.
+std::string FieldReferenceLine(std::string_view name, FieldType type, std::string_view unit,
+                               std::string_view description, std::string_view example,
+                               const std::vector<std::string>& words);
+std::string FieldReferenceHead();
+
+template <typename Subject>
+std::string FieldReference(const std::vector<Field<Subject>>& fields) {
+  std::string page = FieldReferenceHead();
+  for (const Field<Subject>& field : fields) {
+    page += FieldReferenceLine(field.name, field.type, field.unit, field.description, field.example,
+                               field.words);
+  }
+  return page;
+}
+
+}  // namespace assay::schema

@@ -1,0 +1,338 @@
+#include "wire/result_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include "common/units.h"
+#include "model/nccl_variables.h"
+#include "model/parameter.h"
+#include "wire/result_flags.h"
+#include "wire/timestamps.h"
+
+namespace assay::schema {
+namespace {
+
+constexpr std::string_view kParameters = "parameters.";
+constexpr std::string_view kNcclVariables = "nccl_variables.";
+constexpr std::string_view kNcclPrefix = "NCCL_";
+// Stores do not compare numbers of this size or more, nor smaller than its inverse.
+constexpr double kNumberLimit = 1e99;
+constexpr size_t kShownBytes = 80;
+// Result fields that filters cannot use and that benchmarks have parameters of the same name for.
+constexpr std::array<std::string_view, 4> kAlsoParameters = {"batch", "bytes", "direction", "n"};
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+std::string Upper(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return upper;
+}
+
+std::string Parameter(std::string_view name) {
+  return std::string(kParameters).append(name.substr(0, kShownBytes));
+}
+
+Status BadValue(const Filter& restriction, const std::string& expected) {
+  return InvalidArgument("filter: `" + restriction.field + "` takes " + expected + ", not \"" +
+                             restriction.value.substr(0, kShownBytes) + "\"",
+                         "BAD_FILTER");
+}
+
+// All names that filters may use, by the forms in which users type them. NCCL's variables are also
+// found without "nccl_variables.", with "nccl." instead, and without "NCCL_".
+std::map<std::string, std::string> TypedNames() {
+  std::map<std::string, std::string> names;
+  const auto add_variable = [&names](std::string_view variable) {
+    const std::string lower = Lower(variable);
+    const std::string bare = lower.substr(kNcclPrefix.size());
+    const std::string name = std::string(kNcclVariables).append(variable);
+    for (const std::string& typed : {lower, "nccl." + lower, "nccl." + bare,
+                                     std::string(kNcclVariables) + lower,
+                                     std::string(kNcclVariables) + bare}) {
+      names[typed] = name;
+    }
+  };
+  for (const NcclVariable& variable : NcclVariables()) add_variable(variable.name);
+  add_variable(kNcclHostId);
+  for (const ResultField& field : ResultFields()) {
+    if (!field.example.empty() && field.type != FieldType::kMap) {
+      names[std::string(field.name)] = field.name;
+    }
+  }
+  return names;
+}
+
+// The name that was probably meant; empty if none is close. `number`: the field is compared with a
+// number, so no field of text was meant ("nodes = 2" is a parameter).
+std::string ClosestField(const std::string& typed, bool number) {
+  const std::map<std::string, std::string> names = TypedNames();
+  std::vector<std::string> known;
+  for (const auto& [name, meant] : names) known.push_back(name);
+  const std::string closest = ClosestName(typed, known);
+  const ResultField* const field = FindResultField(closest);
+  const bool of_text = field != nullptr && (field->type == FieldType::kText ||
+                                            field->type == FieldType::kTexts);
+  if (!closest.empty() && !(number && of_text)) return names.at(closest);
+  const size_t dot = typed.find('.');
+  if (dot == std::string::npos) return Parameter(typed);
+  const bool parameter =
+      !ClosestName(typed.substr(0, dot + 1), {std::string(kParameters)}).empty();
+  if (parameter) return Parameter(std::string_view(typed).substr(dot + 1));
+  return closest.empty() ? "" : names.at(closest);
+}
+
+Status UnknownField(const std::string& typed, bool number) {
+  const std::string shown = typed.substr(0, kShownBytes);
+  const auto error = [](const std::string& what) {
+    return InvalidArgument("filter: " + what, "UNKNOWN_FIELD");
+  };
+  if (const ResultField* const field = FindResultField(typed)) {
+    const Status unusable = error("filters cannot use the result field `" + shown + "`");
+    if (field->type == FieldType::kMap) {
+      return unusable.WithHint("name one of its members: `" + std::string(field->example) + "`");
+    }
+    const bool parameter = std::find(kAlsoParameters.begin(), kAlsoParameters.end(), typed) !=
+                           kAlsoParameters.end();
+    return parameter ? unusable.WithHint("did you mean `" + Parameter(typed) + "`?") : unusable;
+  }
+  std::string known;
+  if (typed.starts_with(kNcclVariables)) {
+    known = "results do not record the NCCL variable `" +
+            Upper(std::string_view(shown).substr(std::min(shown.size(), kNcclVariables.size()))) +
+            "`; they record those that a campaign may set, and NCCL_HOSTID";
+  } else {
+    known = "results have no field `" + shown + "`; the fields are ";
+    for (const ResultField& field : ResultFields()) {
+      if (field.example.empty()) continue;
+      if (!known.ends_with(' ')) known += ", ";
+      known += std::string(field.name) + (field.type == FieldType::kMap ? ".NAME" : "");
+    }
+  }
+  const std::string closest = ClosestField(typed, number);
+  return closest.empty() ? error(known) : error(known).WithHint("did you mean `" + closest + "`?");
+}
+
+// A finite decimal number and nothing else.
+std::optional<double> DecimalNumber(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const bool plain = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
+  if (text.empty() || *end != '\0' || !plain || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+bool IsEquality(const Filter& restriction) {
+  return restriction.comparator == Comparator::kEqual ||
+         restriction.comparator == Comparator::kNotEqual;
+}
+
+bool IsOrder(const Filter& restriction) {
+  return !IsEquality(restriction) && restriction.comparator != Comparator::kHas;
+}
+
+// Rewrites the number so that it never compares as a version.
+Status CheckNumber(Filter& restriction) {
+  const std::optional<double> number = DecimalNumber(restriction.value);
+  if (!number) return BadValue(restriction, "a number");
+  restriction.value = FilterNumber(*number);
+  return Status::Ok();
+}
+
+Status CheckTime(Filter& restriction) {
+  const auto time = ParseTime(restriction.value);
+  if (!time.ok()) return BadValue(restriction, "a time such as 2026-01-31T08:00:00Z");
+  restriction.value = FilterNumber(SecondsSince1970(*time));
+  return Status::Ok();
+}
+
+Status CheckBoolean(const Filter& restriction) {
+  const bool valid = restriction.value == "true" || restriction.value == "false";
+  if (IsEquality(restriction) && valid) return Status::Ok();
+  return BadValue(restriction, "= or != and true or false");
+}
+
+// The number of a size with a unit, in decimal: "1MiB".
+std::optional<std::string> NumberOfSize(const std::string& text) {
+  if (DecimalNumber(text)) return std::nullopt;
+  const Result<int64_t> bytes = ParseBytes(text);
+  return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
+}
+
+// Compares the field with a second value too: "= a" becomes "= a OR = b", and "!= a" becomes
+// "!= a AND != b".
+void AlsoCompareWith(Filter& restriction, std::string value) {
+  Filter either;
+  either.kind =
+      restriction.comparator == Comparator::kEqual ? Filter::Kind::kOr : Filter::Kind::kAnd;
+  either.children.assign(2, restriction);
+  either.children.back().value = std::move(value);
+  restriction = std::move(either);
+}
+
+// Parameters and NCCL's variables are recorded as text: words, or whole numbers in decimal without
+// a unit.
+Status CheckSetting(Filter& restriction) {
+  if (restriction.comparator == Comparator::kHas) return Status::Ok();
+  const std::optional<std::string> size = NumberOfSize(restriction.value);
+  if (IsEquality(restriction)) {
+    if (size) AlsoCompareWith(restriction, *size);
+    return Status::Ok();
+  }
+  restriction.numbers_only = true;
+  const std::optional<double> number = DecimalNumber(restriction.value);
+  if (size) {
+    restriction.value = *size;
+  } else if (!number || std::abs(*number) >= kNumberLimit) {
+    return BadValue(restriction, "a number or a size after < <= > >=")
+        .WithHint("write for example 4096, 0.5, 64KiB or 1MiB; words have no order, only = and !=");
+  } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
+    // Whole numbers stay as they are and compare exactly. "1.5" would compare as a version.
+    restriction.value = FilterNumber(std::abs(*number) < 1 / kNumberLimit ? 0 : *number);
+  }
+  return Status::Ok();
+}
+
+Status CheckVersion(Filter& restriction) {
+  if (!IsOrder(restriction)) return Status::Ok();
+  restriction.numbers_only = true;
+  const bool plain = restriction.value.find_first_not_of(".0123456789") == std::string::npos;
+  if (plain && CompareNumbers(restriction.value, "0")) return Status::Ok();
+  return BadValue(restriction, "a version in digits and dots after < <= > >=")
+      .WithHint("write for example 580 or 580.95.05");
+}
+
+Status CheckUnordered(const Filter& restriction, const ResultField& field) {
+  if (!IsOrder(restriction)) return Status::Ok();
+  return InvalidArgument(
+             "filter: `" + restriction.field + "` is more than a version, so it has no order",
+             "BAD_FILTER")
+      .WithHint("write = with a * at the end, for example `" + restriction.field + " " +
+                std::string(field.example) + "`");
+}
+
+// For a word after `flag` that is close to no known flag.
+std::string FlagHint(const std::string& word) {
+  for (const auto& [doubt, filter] : kOtherDoubts) {
+    if (doubt == word) return word + " is found by `" + std::string(filter) + "`";
+  }
+  return "`flag : WORD` also finds flags that this program does not know";
+}
+
+Status CheckWord(const Filter& restriction, const std::vector<std::string>& words) {
+  const std::string& value = restriction.value;
+  const bool pattern = value.starts_with('*') || value.ends_with('*');
+  if (words.empty() || !IsEquality(restriction) || pattern) return Status::Ok();
+  if (std::find(words.begin(), words.end(), value) != words.end()) return Status::Ok();
+  std::string known;
+  for (const std::string& word : words) known += (known.empty() ? "" : ", ") + word;
+  const std::string closest = ClosestName(value, words);
+  Status error = BadValue(restriction, "one of " + known);
+  if (!closest.empty()) return error.WithHint("did you mean `" + closest + "`?");
+  return restriction.field == "flag" ? error.WithHint(FlagHint(value)) : error;
+}
+
+Status CheckTyped(Filter& restriction, const ResultField& field) {
+  const bool has = restriction.comparator == Comparator::kHas;
+  if (has && restriction.value == "*") return Status::Ok();
+  switch (field.type) {
+    case FieldType::kText:
+    case FieldType::kTexts:
+      return CheckWord(restriction, field.words);
+    case FieldType::kVersion:
+      return CheckVersion(restriction);
+    case FieldType::kNameWithVersion:
+      return CheckUnordered(restriction, field);
+    case FieldType::kMap:
+      return CheckSetting(restriction);
+    default:
+      break;
+  }
+  if (has) {
+    return InvalidArgument(
+        "filter: `" + restriction.field + "` is not text; after `:` it takes only *", "BAD_FILTER");
+  }
+  if (field.type == FieldType::kTime) return CheckTime(restriction);
+  return field.type == FieldType::kNumber ? CheckNumber(restriction) : CheckBoolean(restriction);
+}
+
+Status Check(Filter& filter) {
+  for (Filter& child : filter.children) ASSAY_RETURN_IF_ERROR(Check(child));
+  if (filter.kind != Filter::Kind::kRestriction) return Status::Ok();
+  if (const auto named = FilterableField(filter.field)) return CheckTyped(filter, *named->field);
+  return UnknownField(filter.field, DecimalNumber(filter.value) || NumberOfSize(filter.value));
+}
+
+void Require(Filter& filter, const std::string& field, const std::string& value) {
+  Filter restriction;
+  restriction.kind = Filter::Kind::kRestriction;
+  restriction.field = field;
+  restriction.value = value;
+  Filter both;
+  both.kind = Filter::Kind::kAnd;
+  both.children.push_back(std::move(filter));
+  both.children.push_back(std::move(restriction));
+  filter = std::move(both);
+}
+
+bool MentionsAny(const Filter& filter, std::initializer_list<std::string_view> fields) {
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](std::string_view field) { return Mentions(filter, field); });
+}
+
+}  // namespace
+
+std::optional<NamedField> FilterableField(std::string_view name) {
+  if (const ResultField* const field = FindResultField(name)) {
+    if (field->example.empty() || field->type == FieldType::kMap) return std::nullopt;
+    return NamedField{field, ""};
+  }
+  if (name.starts_with(kParameters)) {
+    return NamedField{FindResultField("parameters"), std::string(name.substr(kParameters.size()))};
+  }
+  if (!name.starts_with(kNcclVariables)) return std::nullopt;
+  const std::string variable = Upper(name.substr(kNcclVariables.size()));
+  if (variable != kNcclHostId && FindNcclVariable(variable) == nullptr) return std::nullopt;
+  return NamedField{FindResultField("nccl_variables"), variable};
+}
+
+Result<Filter> ParseResultFilter(std::string_view text) {
+  ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
+  ASSAY_RETURN_IF_ERROR(Check(filter));
+  const bool all_metrics = MentionsAny(filter, {"metric", "primary"});
+  // A campaign is imported as a whole or not at all, so naming one mixes nothing.
+  const bool any_origin =
+      MentionsAny(filter, {"imported", "imported_from", "campaign", "campaign_id"});
+  if (!Mentions(filter, "simulated")) Require(filter, "simulated", "false");
+  if (!any_origin) Require(filter, "imported", "false");
+  if (!all_metrics) Require(filter, "primary", "true");
+  return filter;
+}
+
+Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result) {
+  return Matches(filter, [&](const std::string& name) -> Result<std::vector<std::string>> {
+    const std::optional<NamedField> named = FilterableField(name);
+    if (!named) return UnknownField(name, /*number=*/false);
+    FieldValue value = named->field->read(result);
+    if (named->field->type == FieldType::kMap) {
+      const auto found = value.is_null() ? value.end() : value.find(named->key);
+      return found == value.end() ? std::vector<std::string>() : FilterValues(*found);
+    }
+    if (named->field->type == FieldType::kTime && !value.is_null()) {
+      ASSAY_ASSIGN_OR_RETURN(const WallTime time, ParseTime(value.get<std::string>()));
+      value = SecondsSince1970(time);
+    }
+    return FilterValues(value);
+  });
+}
+
+}  // namespace assay::schema
