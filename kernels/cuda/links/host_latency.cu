@@ -27,7 +27,7 @@ class HostLatencyCase : public Case {
     return Status::Ok();
   }
 
-  // The host's caches may have what the loads ask for.
+  // The host's caches may hold the requested data.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 

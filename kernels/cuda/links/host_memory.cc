@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-// The bus id of the GPU as CUDA spells it; empty if it cannot be asked.
+// Returns the GPU's bus id in CUDA's format; empty on failure.
 std::string BusIdOf(int ordinal) {
   std::array<char, 32> bus_id{};
   if (cudaDeviceGetPCIBusId(bus_id.data(), bus_id.size(), ordinal) != cudaSuccess) {
@@ -28,7 +28,7 @@ std::string BusIdOf(int ordinal) {
 }
 
 Status NoHostMemory(int64_t bytes, bool pinned) {
-  NoteMissingDeviceBytes(0);  // It is not the GPU's memory that was short.
+  NoteMissingDeviceBytes(0);  // The GPU's memory was sufficient.
   const auto left = AvailableHostBytes();
   Status status = OutOfMemory(
       "cannot allocate " + ApproximateBytes(bytes) + " of " + (pinned ? "pinned" : "pageable") +
@@ -50,7 +50,7 @@ HostMemory::~HostMemory() {
 
 Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
                                         const std::string& numa) {
-  // Asking first is how a case fails instead of being killed.
+  // Ask first, so that the case fails instead of the process being killed.
   if (bytes > AvailableHostBytes().value_or(bytes)) return NoHostMemory(bytes, pinned);
   const NumaTopology topology = ReadNumaTopology();
   ASSAY_ASSIGN_OR_RETURN(const std::optional<int> node,
@@ -79,7 +79,7 @@ Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
   memory.bytes_ = bytes;
   memory.pinned_ = pinned;
   std::memset(data, 0, static_cast<size_t>(bytes));
-  // What the kernel says, else what was asked for.
+  // The node that the kernel reports, else the requested one.
   memory.node_ = NumaNodeOfPage(static_cast<char*>(data) + bytes / 2);
   if (!memory.node_) memory.node_ = node;
   if (numa == "remote" && memory.node_ != node) {

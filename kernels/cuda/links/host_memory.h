@@ -26,17 +26,17 @@ class HostMemory {
   }
   ~HostMemory();
 
-  // Memory of the NUMA node that `numa` (the words of NumaParameter) means for GPU
-  // `ordinal`, all of it touched. Pinned memory is what the GPU reaches by itself.
-  // Unsupported() if there is no such node; OUT_OF_MEMORY if the host has less or refuses:
-  // the error says how much it has.
+  // Allocates memory on the NUMA node that `numa` (a choice of NumaParameter) selects for GPU
+  // `ordinal`, and touches all of it. The GPU can access pinned memory directly. Unsupported() if
+  // there is no such node; OUT_OF_MEMORY, with the available size, if the host has too little or
+  // refuses.
   static Result<HostMemory> Allocate(int64_t bytes, bool pinned, int ordinal,
                                      const std::string& numa);
 
   uint64_t* words() const { return static_cast<uint64_t*>(data_); }
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  // Where it is: "host memory on NUMA node 1", or "host memory" if nobody tells.
+  // Returns its location: "host memory on NUMA node 1", or "host memory" if the node is unknown.
   std::string Place() const {
     return "host memory" + (node_ ? " on NUMA node " + std::to_string(*node_) : "");
   }

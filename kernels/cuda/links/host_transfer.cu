@@ -1,5 +1,5 @@
-// host_transfer: copies between host and GPU memory by the GPU's copy engines, one way or
-// both ways at once.
+// host_transfer: copies between host and GPU memory by the GPU's copy engines, in one direction or
+// in both at once.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kStreamToDevice = 1;
 constexpr uint64_t kStreamToHost = 2;
 
-// Up to this size one copy alone is timed, too.
+// Up to this size the latency of a single copy is timed too.
 constexpr int64_t kLatencyBytes = int64_t{64} << 10;
 
 // One direction: its memory at both ends, its stream and its time.
@@ -33,7 +33,7 @@ class Transfer {
     transfer.to_device_ = to_device;
     transfer.bytes_ = bytes;
     transfer.pattern_ = {seed, to_device ? kStreamToDevice : kStreamToHost};
-    // Whole words: the pattern is made of them.
+    // The pattern consists of whole words.
     const int64_t room = (bytes + 7) / 8 * 8;
     ASSAY_ASSIGN_OR_RETURN(transfer.stream_, CudaStream::Create());
     ASSAY_ASSIGN_OR_RETURN(transfer.device_, DeviceBuffer::Allocate(room, "the GPU's end"));
@@ -53,7 +53,7 @@ class Transfer {
 
   cudaStream_t stream() const { return stream_.get(); }
 
-  // What arrives next must overwrite every byte of this.
+  // Fills the destination, so that the next copy must overwrite every byte.
   Status Poison() {
     if (to_device_) {
       ASSAY_CUDA(cudaMemsetAsync(device_.data(), 0xff, static_cast<size_t>(bytes_), stream()));
@@ -74,12 +74,12 @@ class Transfer {
 
   Status RecordBegin() { return Record(events_[0]); }
   Status RecordEnd() { return Record(events_[1]); }
-  // What is enqueued next waits until `other` has come to its begin.
+  // Delays the work enqueued next until `other` has reached its start.
   Status WaitForBegin(const Transfer& other) {
     ASSAY_CUDA(cudaStreamWaitEvent(stream(), other.events_[0].event, 0));
     return Status::Ok();
   }
-  // Seconds from the begin of `first` to the end of this one; waits for it.
+  // Returns the seconds from the start of `first` to the end of this transfer. Synchronises.
   Result<double> SecondsSince(const Transfer& first) const {
     ASSAY_CUDA(cudaEventSynchronize(events_[1].event));
     float milliseconds = 0;
@@ -87,10 +87,10 @@ class Transfer {
     return milliseconds * 1e-3;
   }
 
-  // Where it arrives.
+  // Returns the destination.
   OutputRange End() const { return {to_device_ ? device_.data() : host_.data(), bytes_}; }
 
-  // Compares what arrived, every byte.
+  // Compares every byte at the destination.
   Result<Verdict> Check() const {
     Result<Verdict> verdict =
         to_device_ ? CheckBytes(pattern_, device_.data(), bytes_, stream()) : CheckHost();
@@ -167,7 +167,7 @@ class HostTransferCase : public Case, public TransferEnds {
       transfers_.push_back(std::move(transfer));
     }
     seconds_.resize(transfers_.size());
-    return Iterate(1);  // Makes what the driver makes at the first copy.
+    return Iterate(1);  // Performs the driver's first-copy initialisation.
   }
 
   // The same memory every time: what is small may be in a cache of the host or the GPU.
@@ -197,7 +197,7 @@ class HostTransferCase : public Case, public TransferEnds {
     return TimeAlone(samples);
   }
 
-  // Bandwidths of the directions; 0 for one that is not there.
+  // Bandwidths per direction; 0 for a direction that is not measured.
   std::vector<double> Observed(const std::string& name) const override {
     if (name == "latency") return latencies_;
     const bool to_device = name == "h2d_bandwidth";
@@ -229,12 +229,12 @@ class HostTransferCase : public Case, public TransferEnds {
  private:
   Status Poison() {
     for (Transfer& transfer : transfers_) ASSAY_RETURN_IF_ERROR(transfer.Poison());
-    // A stream that waits for the other's begin must not be waited for by it.
+    // Two streams must not wait for each other's start.
     ASSAY_CUDA(cudaDeviceSynchronize());
     return Status::Ok();
   }
 
-  // What a program sees that waits for each small copy, by the host's clock.
+  // Measures, by the host's clock, the time of a program that waits for each small copy.
   Status TimeAlone(int64_t samples) {
     if (transfers_.size() > 1 || bytes_ > kLatencyBytes) return Status::Ok();
     Transfer& transfer = transfers_.front();
@@ -249,7 +249,7 @@ class HostTransferCase : public Case, public TransferEnds {
     return Status::Ok();
   }
 
-  // `batch` copies each way, all of them begun together.
+  // Enqueues `batch` copies per direction, all started together.
   Status Iterate(int64_t batch) {
     Transfer& first = transfers_.front();
     Transfer& last = transfers_.back();
@@ -271,9 +271,9 @@ class HostTransferCase : public Case, public TransferEnds {
   const std::string numa_;
   const std::string direction_;
   const uint64_t seed_;
-  std::vector<Transfer> transfers_;           // To the device, to the host: those there are.
-  std::vector<std::vector<double>> seconds_;  // Of a copy, by transfer and sample.
-  std::vector<double> latencies_;             // Microseconds.
+  std::vector<Transfer> transfers_;           // To the device and to the host, as requested.
+  std::vector<std::vector<double>> seconds_;  // Per copy, by transfer and sample.
+  std::vector<double> latencies_;             // In microseconds.
 };
 
 class HostTransfer : public Benchmark {

@@ -8,14 +8,14 @@
 namespace assay {
 namespace {
 
-// Of an iteration: a millisecond and more, in which a launch is lost.
+// Loads per iteration: they take at least a millisecond, in which a launch is negligible.
 constexpr int64_t kLoads = 4096;
 constexpr int kUnroll = 16;
 static_assert(kLoads % kUnroll == 0);
-// No two elements share what a link or a cache brings at once.
+// Elements are further apart than the unit that a link or a cache transfers.
 constexpr int64_t kStride = 256;
 
-// Coherent with the memory's owner: never from this multiprocessor's L1.
+// Coherent with the memory's owner: never served by this multiprocessor's L1.
 __device__ uint64_t LoadAcrossLink(uint64_t address) {
   uint64_t next;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(next) : "l"(address) : "memory");
@@ -76,7 +76,7 @@ class RandomLinkChase : public LinkChase {
   const cudaStream_t stream_;
   PointerChain chain_;
   DeviceBuffer end_;
-  int64_t position_ = 0;  // In the cycle: where the coming walk begins.
+  int64_t position_ = 0;  // Start of the next walk within the cycle.
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The latency of a link: one thread of the GPU follows a chain of addresses through memory
-// that is not its own.
+// The latency of a link: one GPU thread follows a chain of addresses through remote memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,21 +18,21 @@ std::vector<Metric> ChaseMetrics();
 // A walk's loads, over Work::link `link`.
 Work ChaseWork(const std::string& link);
 
-// A walk over memory that the current GPU reaches. The memory outlives it.
+// A walk over memory that the current GPU can access. The memory outlives it.
 class LinkChase {
  public:
   virtual ~LinkChase() = default;
 
-  // Writes the chain to `bytes` of `memory`, as the GPU addresses it, and waits.
+  // Writes the chain to `bytes` of `memory`, at the GPU's addresses, and synchronises.
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 
-  // Enqueues an iteration: loads from where the last one ended. No cache of this GPU's
-  // multiprocessors answers them.
+  // Enqueues an iteration, which continues where the last one ended. No cache of this GPU's
+  // multiprocessors serves its loads.
   virtual Status Enqueue() = 0;
-  // Spoils what Check looks at.
+  // Overwrites the data that Check reads.
   virtual Status Poison() = 0;
-  // Compares the chain, every element, and where the latest walk ended. Waits.
+  // Checks every element of the chain and the end of the latest walk. Synchronises.
   virtual Result<Verdict> Check() = 0;
 };
 

@@ -11,13 +11,14 @@
 namespace assay {
 namespace {
 
-// CUDA shares whole blocks of this size: a smaller allocation would show its neighbours.
+// CUDA shares whole blocks of this size: a smaller allocation would expose its neighbours.
 constexpr int64_t kShareBytes = int64_t{2} << 20;
-// How long a rank that is done waits for the others to unmap its memory.
+// How long a rank that has finished waits for the others to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
 constexpr int kMaxRanks = 4096;
 
-// NVML's word on why a pair has no peer access; empty if it has or NVML does not tell.
+// Returns NVML's reason why a pair has no peer access; empty if it has access or NVML does not
+// know.
 std::string WhyNoPeerAccess(const std::string& uuid_a, const std::string& uuid_b) {
   const auto nvml = Nvml::Open(nullptr);
   if (!nvml.ok()) return "";
@@ -91,7 +92,7 @@ PeerCase::PeerCase(const RunContext& context)
       peers_(*context.peers) {}
 
 PeerCase::~PeerCase() {
-  // What fails here shows nowhere: the case has been measured, or has failed before.
+  // Errors here change nothing: the case has been measured or has failed already.
   static_cast<void>(Synchronize());
   mapping_.Close();
   // Memory that another process still maps must not be freed (cudaIpcCloseMemHandle).
@@ -136,7 +137,7 @@ Status PeerCase::Allocate(int64_t bytes, const std::string& what) {
   return Status::Ok();
 }
 
-// The GPU's UUID follows the handle, for what NVML says of the pair.
+// The GPU's UUID follows the handle, because NVML's answer about the pair needs it.
 Result<std::string> PeerCase::Offer() {
   if (!in_pair()) return std::string();
   cudaIpcMemHandle_t handle;

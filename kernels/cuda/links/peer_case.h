@@ -1,6 +1,6 @@
-// The frame of benchmarks between two GPUs of a node. Every rank of the gang is a process
-// with one GPU; ranks `from` and `to` map each other's memory by CUDA IPC, the others wait.
-// That works although neither process sees the other's GPU (since CUDA 10.1).
+// The frame of benchmarks between two GPUs of a node. Every rank of the gang is a process with one
+// GPU. Ranks `from` and `to` map each other's memory with CUDA IPC; the others wait. This works
+// although neither process sees the other's GPU (since CUDA 10.1).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ std::vector<ParameterSpec> PairParameters(const std::string& from, const std::st
 // Unsupported() if `from` and `to` are the same: so a matrix of pairs has a diagonal.
 Status CheckPair(const ParameterMap& parameters);
 
-// Memory of another process' GPU, as this process reaches it. Unmapped on destruction.
+// Memory of another process's GPU, as this process accesses it. Unmapped on destruction.
 class PeerMapping {
  public:
   PeerMapping() = default;
@@ -30,8 +30,8 @@ class PeerMapping {
   }
   ~PeerMapping() { Close(); }
 
-  // Maps what `handle` (a cudaIpcMemHandle_t's bytes) names into the current GPU's
-  // address space. Unsupported() if the GPUs have no peer access; `pair` names them.
+  // Maps the memory of `handle` (the bytes of a cudaIpcMemHandle_t) into the current GPU's address
+  // space. Unsupported() if the GPUs have no peer access; `pair` names them in the error.
   static Result<PeerMapping> Open(const std::string& handle, const std::string& pair);
 
   void Close();
@@ -43,14 +43,14 @@ class PeerMapping {
 
 class PeerCase : public Case {
  public:
-  // The context's parameters have passed CheckPair.
+  // The context's parameters must have passed CheckPair.
   explicit PeerCase(const RunContext& context);
   // Unmaps on every rank before any rank frees.
   ~PeerCase() override;
 
  protected:
-  // Called by every rank: `bytes` of memory on the two GPUs, each mapped by the other.
-  // `what` completes "cannot allocate ... for ...".
+  // Allocates `bytes` on both GPUs and maps each into the other. Every rank must call it. `what`
+  // completes "cannot allocate ... for ...".
   Status Connect(int64_t bytes, const std::string& what);
 
   bool is_from() const { return rank_ == from_; }
@@ -59,23 +59,24 @@ class PeerCase : public Case {
   int from() const { return from_; }
   int to() const { return to_; }
   uint64_t seed() const { return seed_; }
-  // Below, only of the two ranks.
+  // The following methods are for the two ranks only.
   const GpuDevice& device() const { return device_; }
   cudaStream_t stream() const { return stream_.get(); }
   char* own() const { return memory_.as<char>(); }
   char* other() const { return mapping_.data(); }
 
-  // Makes the GPU current and waits for it; nothing on ranks without a part.
+  // Makes the GPU current and synchronises with it; does nothing on the other ranks.
   Status Synchronize();
 
-  // Called by every rank: Agree() on `mine`.
+  // Returns Agree() on `mine`. Every rank must call it.
   Status Together(const Status& mine);
-  // Called by every rank: everyone's numbers, by rank; all have as many as `mine` if not none.
+  // Exchanges numbers. Every rank must call it. Returns them by rank, as many each as `mine` unless
+  // it is empty.
   Result<std::vector<std::vector<double>>> Share(const std::vector<double>& mine);
 
  private:
   Status Allocate(int64_t bytes, const std::string& what);
-  // What the other rank needs to map the memory of this one.
+  // Data that the other rank needs to map this rank's memory.
   Result<std::string> Offer();
   Status Map(const std::vector<std::string>& offers);
 

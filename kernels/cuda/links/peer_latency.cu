@@ -18,7 +18,7 @@ class PeerLatencyCase : public PeerCase {
     return Together(Build());
   }
 
-  // The owner's L2 may have what its loads ask for.
+  // The owner's L2 may hold the requested data.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
@@ -46,7 +46,7 @@ class PeerLatencyCase : public PeerCase {
   }
 
  private:
-  // The reading GPU writes the chain, of addresses as it has them.
+  // The reading GPU writes the chain, because it uses its own addresses.
   Status Build() {
     if (!is_from()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(chase_, LinkChase::Create(other(), bytes_, seed(), stream()));

@@ -1,5 +1,5 @@
-// peer_transfer: copies between two GPUs of a node, by the copy engines or by a kernel, the
-// sending GPU writing or the receiving one reading, one way or both ways at once.
+// peer_transfer: copies between two GPUs of a node, by the copy engines or by a kernel, written by
+// the sender or read by the receiver, in one direction or in both at once.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -9,28 +9,28 @@
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/event_timer.h"
 #include "kernels/cuda/frame/mismatches.h"
-#include "kernels/cuda/links/peer_case.h"
 #include "kernels/cuda/frame/rotation.h"
+#include "kernels/cuda/links/peer_case.h"
 
 namespace assay {
 namespace {
 
 constexpr uint64_t kForward = 1;
 constexpr uint64_t kBackward = 2;
-// Before the data: where the other GPU says that it has come.
+// Flags before the data, where the other GPU announces its arrival.
 constexpr int64_t kHeaderBytes = 256;
 constexpr int64_t kAlignment = 256;
-// Up to this size one copy alone is timed, too.
+// Up to this size the latency of a single copy is timed too.
 constexpr int64_t kLatencyBytes = int64_t{64} << 10;
-// A GPU that waits longer for the other gives up.
+// A GPU that waits longer for the other one gives up.
 constexpr uint64_t kMeetingNanoseconds = 5'000'000'000;
 
 constexpr int kThreads = 512;
 constexpr int kBlocksPerSm = 4;
-// Loads of 16 bytes that each thread has under way.
+// Loads of 16 bytes that each thread has in flight.
 constexpr int kUnroll = 4;
 
-// Each block copies whole pieces of kThreads * kUnroll vectors; block 0 the odd bytes.
+// Each block copies whole pieces of kThreads * kUnroll vectors; block 0 copies the remaining bytes.
 __global__ void __launch_bounds__(kThreads)
     CopyKernel(const uint4* from, uint4* to, int64_t vectors, int odd_bytes) {
   constexpr int64_t kPiece = int64_t{kThreads} * kUnroll;
@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// One thread: tells the other GPU that this one has come to meeting `round`, and waits for
-// it. Counts a meeting that the other missed; after the first one it waits no more.
+// Tells the other GPU, in one thread, that this one has reached meeting `round`, and waits for it.
+// Counts a meeting that the other missed; after the first one it no longer waits.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
   if (*missed > 0) return;
@@ -82,14 +82,14 @@ class PeerTransferCase : public PeerCase {
 
   Status Prepare() {
     const int64_t stride = AlignUp(bytes_, kAlignment);
-    // Both GPUs have the same layout. One way, each has one end.
+    // Both GPUs have the same layout. In one direction each uses one end.
     send_ = kHeaderBytes;
     receive_ = kHeaderBytes + (both_ ? stride : 0);
     ASSAY_RETURN_IF_ERROR(Connect(receive_ + stride, "the buffers of the transfer"));
     return Together(WarmUp());
   }
 
-  // The same memory every time: what is small may be in a cache.
+  // Every iteration uses the same memory, so small transfers may be cached.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
 
@@ -143,13 +143,13 @@ class PeerTransferCase : public PeerCase {
  private:
   bool sends() const { return is_from() || (both_ && is_to()); }
   bool receives() const { return is_to() || (both_ && is_from()); }
-  // Whether this GPU has a copy to run: a writing sender or a reading receiver.
+  // Returns true if this GPU runs a copy: it is a writing sender or a reading receiver.
   bool drives() const { return write_ ? sends() : receives(); }
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
 
-  // Fills what is sent, and has the driver make what it makes at the first copy: no GPU may
-  // wait for the other while its own kernels are still being loaded.
+  // Fills the source and performs the driver's first-copy initialisation: no GPU may wait for the
+  // other while its own kernels are still being loaded.
   Status WarmUp() {
     if (!in_pair()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(missed_, DeviceBuffer::Allocate(sizeof(unsigned), "the meeting"));
@@ -195,7 +195,7 @@ class PeerTransferCase : public PeerCase {
     return Synchronize();
   }
 
-  // Both ways, every sample begins on both GPUs at once.
+  // In both directions, every sample starts on both GPUs at once.
   Status Meet() {
     if (!both_) return Status::Ok();
     MeetKernel<<<1, 1, 0, stream()>>>(reinterpret_cast<unsigned*>(other()),
@@ -233,14 +233,14 @@ class PeerTransferCase : public PeerCase {
   const bool write_;
   const bool both_;
   const bool by_kernel_;
-  int64_t send_ = 0;     // Where in the memory of either GPU what it sends begins,
-  int64_t receive_ = 0;  // and what it receives.
-  unsigned round_ = 0;   // Of the latest meeting.
+  int64_t send_ = 0;     // Offset of the sent data in either GPU's memory,
+  int64_t receive_ = 0;  // and of the received data.
+  unsigned round_ = 0;   // The latest meeting.
   DeviceBuffer missed_;
   EventTimer timer_;
-  std::vector<double> forward_;  // Seconds of a copy, by sample.
+  std::vector<double> forward_;  // Seconds per copy, by sample.
   std::vector<double> backward_;
-  std::vector<double> latencies_;  // Microseconds.
+  std::vector<double> latencies_;  // In microseconds.
 };
 
 class PeerTransfer : public Benchmark {

@@ -1,4 +1,4 @@
-// Where the bytes of a transfer arrive.
+// The destinations of a transfer.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace assay {
 
-// A case of transfers, which has outputs at several places.
+// A case of transfers, which has outputs in several places.
 class TransferEnds {
  public:
   virtual ~TransferEnds() = default;
-  // The output of the latest iteration in each direction, in the GPU's memory or the host's:
-  // what a test spoils to see VerifyLast fail.
+  // Returns the output of the latest iteration in each direction, in the GPU's or the host's
+  // memory. A test corrupts it to see VerifyLast fail.
   virtual std::vector<OutputRange> LastOutputs() = 0;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kLargestL1 = 256 * kKiB;
-// A working set of so many times the L2 is read from memory, all but a little.
+// A working set of this many times the L2 is read almost entirely from memory.
 constexpr int64_t kMemoryMultiple = 8;
 
 Status CheckAtMost(const std::string& level, int64_t bytes, int64_t most, const std::string& what) {

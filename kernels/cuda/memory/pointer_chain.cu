@@ -15,8 +15,8 @@ __global__ void BuildKernel(PointerChain chain) {
   }
 }
 
-// That the cycle's positions are distinct elements (each bit of `seen` is set once), and
-// that each leads to the next: together, one cycle through all of them.
+// Checks that the positions of the cycle are distinct elements (each bit of `seen` is set once),
+// and that each element leads to the next. Together this proves one cycle through all elements.
 __global__ void CheckKernel(PointerChain chain, unsigned* seen, Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chain.cycle.elements;

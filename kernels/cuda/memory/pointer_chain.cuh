@@ -1,5 +1,5 @@
-// A chain of dependent loads: elements in memory each of which holds the address of the
-// next of one random cycle through all of them.
+// A chain of dependent loads: each element in memory holds the address of the next element of one
+// random cycle through all of them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,8 +14,8 @@ namespace assay {
 
 inline constexpr int64_t kPointerBytes = 8;
 
-// An element every `stride` bytes, which begins with the address of the next element of the
-// cycle. The memory may be any that the GPU reaches by this address.
+// One element every `stride` bytes; it starts with the address of the cycle's next element. The
+// memory may be any that the GPU can access by this address.
 struct PointerChain {
   char* base = nullptr;
   int64_t stride = 0;
@@ -30,10 +30,11 @@ struct PointerChain {
 // Enqueues writing every element.
 Status BuildChain(const PointerChain& chain, cudaStream_t stream);
 
-// The elements that do not lead to the next, or that the cycle comes to twice. Waits.
+// Returns the number of elements that do not lead to the next, or that the cycle visits twice.
+// Synchronises.
 Result<Mismatches> CheckChain(const PointerChain& chain, cudaStream_t stream);
 
-// The verdict on the chain's elements and on where the walk ended, in bytes.
+// Returns the verdict on the chain's elements and on the end of the walk, in bytes.
 Verdict ChainVerdict(int64_t end, int64_t expected, const Mismatches& mismatches, int64_t elements);
 
 #ifdef __CUDACC__

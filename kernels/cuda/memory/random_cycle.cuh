@@ -1,5 +1,5 @@
-// A random order in which to visit every element of an array once and come back to the
-// first: one cycle. Any part of it can be made anywhere, by any thread, without memory.
+// A random order that visits every element of an array once and returns to the first: one cycle.
+// Any thread can compute any part of it without memory.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace assay {
 
-// A pseudorandom permutation of [0, size), by a Feistel network over the next even power
-// of two whose results beyond `size` are encrypted again (Black & Rogaway: "Ciphers with
-// arbitrary finite domains", 2002: cycle walking).
+// A pseudorandom permutation of [0, size): a Feistel network over the next even power of two, whose
+// results beyond `size` are encrypted again (cycle walking; Black & Rogaway, "Ciphers with
+// arbitrary finite domains", 2002).
 __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_t key) {
   int half = 1;
   while ((int64_t{1} << (2 * half)) < size) ++half;
@@ -29,14 +29,14 @@ __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_
   return static_cast<int64_t>(value);
 }
 
-// Goes through `elements` elements window by window, in random order within each: a
-// window of few pages keeps their translations in the TLB. `window` may be `elements`.
+// Visits `elements` elements window by window, in random order within each. A window of few pages
+// keeps their translations in the TLB. `window` may equal `elements`.
 struct RandomCycle {
   int64_t elements = 1;
   int64_t window = 1;
   uint64_t seed = 0;
 
-  // The element at `position`; positions are modulo `elements`.
+  // Returns the element at `position`; positions are modulo `elements`.
   __host__ __device__ int64_t At(int64_t position) const {
     const int64_t at = position % elements;
     const int64_t first = at / window * window;

@@ -13,14 +13,14 @@ constexpr float kScalar = 3.0F;
 constexpr uint64_t kStreamB = 1;
 constexpr uint64_t kStreamC = 2;
 
-// One 16-byte vector a thread and small blocks, many more than fit at once: on an
-// H200 this copies at 99.9% of cudaMemcpyAsync, and more vectors a thread, larger
-// blocks or streaming loads and stores at 96% to 98%.
+// Each thread moves one 16-byte vector, in many more small blocks than fit at once. On an H200 this
+// copies at 99.9% of cudaMemcpyAsync; more vectors per thread, larger blocks or streaming loads and
+// stores reach 96% to 98%.
 constexpr int kThreads = 128;
-// A write needs half as many blocks: at 128 threads an H200 cannot start blocks fast
-// enough (79% of the speed at 256).
+// A write needs half as many blocks: with 128 threads per block an H200 cannot start blocks fast
+// enough (79% of the speed with 256).
 constexpr int kWriteThreads = 256;
-// A block of the read sums one tile: kReadTile / kReadThreads elements a thread.
+// A block of the read sums one tile: kReadTile / kReadThreads elements per thread.
 constexpr int kReadThreads = 256;
 
 __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i) {
@@ -29,17 +29,18 @@ __device__ float InputOf(const StreamInputs& inputs, uint64_t stream, int64_t i)
   return static_cast<float>(RandomBits(inputs.seed, stream, index) >> 52);
 }
 
-// Where the pattern of a write begins, so that no two sets are alike.
+// Returns the start of a write's pattern, which differs between sets.
 uint32_t PatternBegin(const StreamInputs& inputs) {
   return static_cast<uint32_t>(Mix64(inputs.seed + static_cast<uint64_t>(inputs.set)));
 }
 
-// A whole number below 2^24: exact, and one integer operation and a conversion.
+// Returns a whole number below 2^24: exact in fp32, and computed by one integer operation and a
+// conversion.
 __device__ float PatternOf(uint32_t begin, int64_t i) {
   return static_cast<float>((begin + static_cast<uint32_t>(i)) & 0xffffff);
 }
 
-// Never the 0xff that outputs are poisoned with.
+// Never returns 0xff, the byte that outputs are filled with before verification.
 unsigned char MemsetByte(const StreamInputs& inputs) { return PatternBegin(inputs) & 0x7f; }
 
 template <StreamOp op>
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads) StreamKernel(StreamArrays arrays) {
   }
 }
 
-// out[block] = the sum of the block's tile.
+// Computes out[block] = the sum of the block's tile.
 __global__ void __launch_bounds__(kReadThreads) ReadKernel(StreamArrays arrays) {
   constexpr int kLoads = kReadTile / kReadThreads / 4;
   constexpr int kWarps = kReadThreads / 32;
@@ -124,7 +125,7 @@ __global__ void FillKernel(StreamArrays arrays, StreamInputs inputs) {
   }
 }
 
-// What element i of the output should be: device functions for CheckKernel.
+// The expected element i of the output: device functions for CheckKernel.
 template <StreamOp op>
 struct LoopResult {
   StreamInputs inputs;
@@ -143,7 +144,7 @@ struct RepeatedByte {
   __device__ float operator()(int64_t) const { return __uint_as_float(byte * 0x01010101U); }
 };
 
-// Compares out[i] with expected(i). NaN is unequal to everything.
+// Compares out[i] with expected(i). NaN differs from every value.
 template <typename Expected>
 __global__ void CheckKernel(const float* out, int64_t count, Expected expected,
                             Mismatches* mismatches) {
@@ -153,7 +154,7 @@ __global__ void CheckKernel(const float* out, int64_t count, Expected expected,
   }
 }
 
-// Sums a tile's inputs as integers, whose order does not matter.
+// Sums a tile's inputs as integers, in any order.
 __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_t tiles,
                                 Mismatches* mismatches) {
   __shared__ unsigned sum;
@@ -173,14 +174,13 @@ __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_
   }
 }
 
-// Of kernels whose threads take many elements: enough to fill any GPU, fewer for the
-// many small arrays of a cold rotation, whose launches add up.
+// Number of blocks of kernels whose threads process many elements. It fills any GPU, and is lower
+// for the many small arrays of a cold rotation, whose launches add up.
 unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
 }
 
-// Calls `launch` with the op as a constant, of the ops that are one operation an
-// element of the inputs.
+// Calls `launch` with the op as a constant, for ops with one operation per input element.
 template <typename Launch>
 void WithLoop(StreamOp op, const Launch& launch) {
   if (op == StreamOp::kCopy) launch(std::integral_constant<StreamOp, StreamOp::kCopy>());
@@ -200,7 +200,7 @@ Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaSt
 
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream) {
-  // Threads take a vector each; at least one block, for the elements beyond the last.
+  // One vector per thread; at least one block, for the elements beyond the last vector.
   const auto blocks_of = [&](int64_t threads) {
     return static_cast<unsigned>((arrays.elements + threads * 4 - 1) / (threads * 4));
   };

@@ -1,4 +1,4 @@
-// Stands in where the build found no headers of CUPTI.
+// Replaces CUPTI's functions where the build found no headers of CUPTI.
 #include "kernels/cuda/profiling/cupti_counters.h"
 #include "kernels/cuda/profiling/cupti_kernels.h"
 

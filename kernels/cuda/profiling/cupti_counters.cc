@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "kernels/cuda/frame/cuda_check.h"
-#include "kernels/cuda/profiling/cupti_library.h"
 #include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/profiling/cupti_library.h"
 
 namespace assay {
 namespace {
 
-// More passes than any set of counters was seen to need: ends a loop that CUPTI would not.
+// More passes than any observed set of counters needed; ends a loop that CUPTI would not end.
 constexpr int kMostPasses = 100;
 
-// A field of the report and what it is read from, by the names of Nsight Compute.
+// A field of the report and its source metrics, by the names of Nsight Compute.
 struct Counter {
   std::optional<double> CounterReport::*field;
-  // The first that the GPU has: names differ between architectures.
+  // The first that the GPU has is used, because names differ between architectures.
   std::array<const char*, 2> metrics;
   double scale;
-  bool per_iteration;  // A sum over the range.
+  bool per_iteration;  // True for a sum over the range.
 };
 
 constexpr std::array<Counter, 8> kCounters = {{
@@ -60,12 +60,12 @@ constexpr std::array<Counter, 8> kCounters = {{
      false},
 }};
 
-// Of which l2_hit_rate is made: CUPTI's own rate divides counts of several passes, and of a kernel
-// that hardly uses the L2 cache gives more than 100%.
+// The two counts behind l2_hit_rate. CUPTI's own rate divides counts of several passes and exceeds
+// 100% for a kernel that hardly uses the L2 cache.
 constexpr const char* kL2Hits = "lts__t_sectors_lookup_hit.sum";
 constexpr const char* kL2Misses = "lts__t_sectors_lookup_miss.sum";
 
-// The context that the runtime works in, for CUPTI, which takes the driver's handle.
+// Returns the runtime's context as the driver handle that CUPTI needs.
 Result<CUcontext> CurrentContext() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -82,8 +82,8 @@ Result<CUcontext> CurrentContext() {
 
 void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-// A session of the range profiler over one user range, replayed by its user. Its
-// objects live as long as it.
+// A session of the range profiler over one user range, which its user replays. Its objects live as
+// long as it does.
 class RangeSession {
  public:
   explicit RangeSession(const Cupti& cupti) : cupti_(cupti) {}
@@ -109,8 +109,8 @@ class RangeSession {
 
   Status Open(int ordinal) {
     ASSAY_ASSIGN_OR_RETURN(context_, CurrentContext());
-    // Once CUPTI has been detached from a process, the profiler alone does not attach it
-    // again; a subscription does.
+    // Once CUPTI has been detached from a process, the profiler does not attach it again by itself;
+    // a subscription does.
     ASSAY_CUPTI(cupti_, subscribe(&subscriber_, IgnoreCallback, nullptr));
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params, initialize);
     ASSAY_CUPTI(cupti_, profiler_initialize(&initialize));
@@ -139,7 +139,8 @@ class RangeSession {
                     "CUPTI_ERROR");
   }
 
-  // What the passes counted. Not finite is absent: a rate of nothing.
+  // Returns the counts of all passes. A value that is not finite, such as a rate of zero events, is
+  // absent.
   Result<CounterReport> Evaluate(int64_t iterations) const {
     std::vector<double> values(names_.size(), std::nan(""));
     std::vector<const char*> names = names_;
@@ -167,7 +168,7 @@ class RangeSession {
   }
 
  private:
-  // The host's half knows the chip's metrics and evaluates them.
+  // The host part knows the chip's metrics and evaluates them.
   Status OpenHost(int ordinal) {
     ASSAY_CUPTI_PARAMS(CUpti_Device_GetChipName_Params, chip);
     chip.deviceIndex = static_cast<size_t>(ordinal);
@@ -187,7 +188,7 @@ class RangeSession {
     return Status::Ok();
   }
 
-  // Whether this CUPTI knows the metric of this GPU.
+  // Returns true if this CUPTI knows the metric for this GPU.
   bool Add(const char* name) {
     ASSAY_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params, add);
     add.pHostObject = host_;
@@ -264,7 +265,7 @@ class RangeSession {
     return Status::Ok();
   }
 
-  // Closes the range whatever becomes of the iterations.
+  // Closes the range even if an iteration fails.
   Status RunRange(const std::function<Status()>& iterate) {
     ASSAY_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params, push);
     push.pRangeProfilerObject = profiler_;
@@ -283,7 +284,7 @@ class RangeSession {
   bool initialized_ = false;
   CUpti_Profiler_Host_Object* host_ = nullptr;
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
-  // Of chosen_, then kL2Hits and kL2Misses if both are known.
+  // The values of chosen_, then of kL2Hits and kL2Misses if both are known.
   std::vector<const char*> names_;
   std::vector<const Counter*> chosen_;
   std::vector<uint8_t> availability_;

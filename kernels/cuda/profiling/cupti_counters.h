@@ -1,4 +1,4 @@
-// Hardware counters of a case's iterations, by CUPTI's range profiler.
+// Hardware counters of a case's iterations, read with CUPTI's range profiler.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,11 @@
 
 namespace assay {
 
-// Runs `iterate`, which enqueues `iterations` iterations and waits for them, once for
-// each pass that the counters need, and returns the means of an iteration: sums over
-// all passes' ranges divided by `iterations`, and rates over whole ranges, the gaps
-// between kernels included. Nothing is flushed and no clock is held between passes.
-// FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if the driver keeps counters for
-// administrators; other errors are CUPTI's or those of `iterate`.
+// Runs `iterate` once per pass that the counters need. `iterate` enqueues `iterations` iterations
+// and waits for them. Returns means per iteration: sums over all passes' ranges divided by
+// `iterations`, and rates over whole ranges including the gaps between kernels. Caches are not
+// flushed and clocks are not locked between passes. FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if
+// the driver restricts counters to administrators; other errors are CUPTI's or those of `iterate`.
 Result<CounterReport> ReadHardwareCounters(int ordinal, int64_t iterations,
                                            const std::function<Status()>& iterate);
 

@@ -7,23 +7,23 @@
 #include <utility>
 
 #include "kernels/cuda/frame/cuda_check.h"
-#include "kernels/cuda/profiling/cupti_library.h"
 #include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/profiling/cupti_library.h"
 #include "kernels/cuda/profiling/kernel_name.h"
 
 namespace assay {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
-constexpr size_t kBufferAlignment = 8;  // CUPTI's, of records.
+constexpr size_t kBufferAlignment = 8;  // Required by CUPTI for records.
 
 struct Launch {
   uint64_t start_ns = 0;
   std::string symbol;
 };
 
-// CUPTI hands its callbacks no context: what they collect is the program's. Callbacks
-// come on threads of CUPTI's.
+// CUPTI passes no context to its callbacks, so they collect into globals. They run on CUPTI's
+// threads.
 struct Collected {
   Mutex mutex;
   const Cupti* cupti ASSAY_GUARDED_BY(mutex) = nullptr;

@@ -1,4 +1,4 @@
-// The GPU kernels that an iteration launches, by name.
+// Names of the GPU kernels that an iteration launches.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// Runs `iterate`, which waits for its work, once under CUPTI's eyes and returns the
-// kernels that ran on the GPU `ordinal`, each once, in order of their first launch,
-// named by ShortKernelName. Errors are CUPTI's or those of `iterate`.
+// Runs `iterate`, which waits for its work, once while CUPTI records it. Returns the kernels that
+// ran on the GPU `ordinal` without duplicates, in order of their first launch, named by
+// ShortKernelName. Errors are CUPTI's or those of `iterate`.
 Result<std::vector<std::string>> RecordKernelNames(int ordinal,
                                                    const std::function<Status()>& iterate);
 

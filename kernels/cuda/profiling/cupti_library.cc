@@ -62,7 +62,7 @@ Status LoadProfilers(const DynamicLibrary& library, Cupti* cupti) {
 
 struct Loaded {
   Cupti cupti;
-  Status profilers;  // Whether it has theirs, too.
+  Status profilers;  // OK if it has the profilers' functions too.
 };
 
 Result<Loaded> Load() {

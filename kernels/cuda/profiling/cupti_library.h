@@ -1,5 +1,5 @@
-// CUPTI, NVIDIA's library for profilers, loaded on first use: names of kernels by its
-// activity records, hardware counters by its range profiler.
+// CUPTI, NVIDIA's profiling library, loaded on first use. Its activity records supply names of
+// kernels, its range profiler hardware counters.
 #pragma once
 
 #include <cupti.h>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// The functions that Assay calls, typed by the library's own headers.
+// The functions that Assay calls, with the types of the library's own headers.
 struct Cupti {
   decltype(&cuptiGetResultString) get_result_string = nullptr;
   decltype(&cuptiFinalize) finalize = nullptr;
@@ -49,16 +49,16 @@ struct Cupti {
   decltype(&cuptiRangeProfilerDecodeData) range_decode_data = nullptr;
 };
 
-// The library, loaded by the first caller of either; lives as long as the program.
-// Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it, or with one that lacks a
-// function. Activity records need those up to activity_get_next_record: others may be null.
-// The profilers of counters need all.
+// Return the library, which the first call of either loads and nothing unloads. Thread-safe.
+// NOT_FOUND (LIBRARY_MISSING) if the node has no CUPTI, or one without a required function.
+// Activity records need the functions up to activity_get_next_record, and the others may be null;
+// the profilers of counters need all.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 
-// OK for CUPTI_SUCCESS; else FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) where the
-// driver keeps counters for administrators, INTERNAL (CUPTI_ERROR) for everything
-// else, with CUPTI's words, the expression, file and line.
+// Converts a status of CUPTI. CUPTI_SUCCESS is OK; FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if
+// the driver restricts counters to administrators. All others are INTERNAL (CUPTI_ERROR) with
+// CUPTI's description, the expression, file and line.
 Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expression, const char* file,
                    int line);
 
@@ -66,8 +66,8 @@ Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expressio
 #define ASSAY_CUPTI(cupti, call) \
   ASSAY_RETURN_IF_ERROR(::assay::CuptiStatus((cupti), (cupti).call, #call, __FILE__, __LINE__))
 
-// A parameter block of CUPTI's profilers: zeroed, and with its size, which the macro
-// Params##_STRUCT_SIZE of its header says.
+// Returns a zeroed parameter block of CUPTI's profilers with its size, which its header defines as
+// the macro Params##_STRUCT_SIZE.
 template <typename Params>
 Params CuptiParams(size_t size) {
   Params params;
@@ -78,19 +78,19 @@ Params CuptiParams(size_t size) {
 #define ASSAY_CUPTI_PARAMS(Params, name) \
   Params name = ::assay::CuptiParams<Params>(Params##_STRUCT_SIZE)
 
-// Held by who uses the library: it has one state for the process.
+// Must be held while using the library, which has one state per process.
 Mutex& CuptiMutex();
 
-// CUPTI in use until destruction: then it detaches from the process, and kernels launch
-// as fast as if it had never been there (attached but idle it costs 10% of a launch).
-// Needs CuptiMutex(). A CUDA graph that was launched while kernels were recorded must not
-// be launched between the end of the recording and the detachment: the context breaks.
+// Attaches CUPTI until destruction. Afterwards kernels launch at full speed again (attached but
+// idle, CUPTI costs 10% of a launch). Requires CuptiMutex(). A CUDA graph that was launched while
+// kernels were recorded must not be launched between the end of the recording and the detachment,
+// because that breaks the context.
 class CuptiAttachment {
  public:
   explicit CuptiAttachment(const Cupti& cupti) : cupti_(cupti) {}
   CuptiAttachment(const CuptiAttachment&) = delete;
   CuptiAttachment& operator=(const CuptiAttachment&) = delete;
-  // No CUDA work may be under way.
+  // No CUDA work may be in flight.
   ~CuptiAttachment() { cupti_.finalize(); }
 
  private:

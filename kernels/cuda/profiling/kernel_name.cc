@@ -15,7 +15,7 @@ std::string Demangle(const std::string& symbol) {
   return status == 0 && text != nullptr ? text.get() : symbol;
 }
 
-// Without the parenthesis that `name` ends with, if it does.
+// Removes the parenthesis that `name` ends with, if any.
 void DropParameters(std::string* name) {
   if (name->empty() || name->back() != ')') return;
   int depth = 0;

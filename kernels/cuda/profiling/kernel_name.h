@@ -1,4 +1,4 @@
-// Names of GPU kernels for people.
+// Readable names of GPU kernels.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace assay {
 
-// A kernel's symbol as people read it: demangled, without return type, parameter list
-// and anonymous namespaces, and cut to kMaxKernelName characters.
+// Returns a kernel's demangled symbol without return type, parameter list and anonymous namespaces,
+// limited to kMaxKernelName characters.
 std::string ShortKernelName(const std::string& symbol);
 inline constexpr size_t kMaxKernelName = 200;
 

@@ -1,6 +1,6 @@
-// The frame of the benchmarks over the rows of a matrix: parameters, memory, inputs and
-// check. A benchmark adds its Op (row_kernels.cuh, row_check.cuh) and, for variants, a
-// case that launches something else.
+// The frame of the benchmarks over the rows of a matrix: parameters, memory, inputs and check. A
+// benchmark adds its Op (row_kernels.cuh, row_check.cuh) and, for variants, a case that launches
+// another kernel.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace assay {
 
-// How far a result may be from the reference: rounding to `dtype`, and for fp32 that of
-// the arithmetic. `typical` is the size of a typical element.
+// Returns the maximum deviation from the reference: rounding to `dtype`, and for fp32 the rounding
+// of the arithmetic. `typical` is the size of a typical element.
 inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
   ErrorLimits limits;
   limits.tolerance = dtype == "bf16" ? 4e-3 : dtype == "fp16" ? 1e-3 : 1e-5;
@@ -35,7 +35,8 @@ class RowCase : public GpuCase {
         columns_(Integer(context.parameters, "columns")) {}
 
  protected:
-  // What the variant needs, with the GPU current, and bytes of memory of its own.
+  // Checks the variant's requirements with the GPU current, and returns the bytes of memory that it
+  // needs for itself.
   virtual Result<int64_t> PlanVariant() {
     ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
     return program_.WorkspaceBytes();

@@ -1,9 +1,9 @@
-// Verification of the kernels over rows: every element against fp64 arithmetic on the
-// device, and a few rows against the host's. Both make the inputs anew from the seed.
+// Verifies the kernels over rows: every element against fp64 arithmetic on the device, and a few
+// rows against the host's. Both regenerate the inputs from the seed.
 //
-// Op adds two things to what row_kernels.cuh wants of it, for host and device:
-//   AddToSums  what an element adds to its row's two sums.
-//   Reference  an element of the result, from those sums.
+// In addition to the functions of row_kernels.cuh, Op provides for host and device:
+//   AddToSums  adds an element to its row's two sums.
+//   Reference  returns an element of the result, from those sums.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace assay {
 
 inline constexpr uint64_t kRowStreamInput = 1;
-inline constexpr uint64_t kRowStreamWeights = 2;  // And those after it.
+inline constexpr uint64_t kRowStreamWeights = 2;  // And the following streams.
 
-// A rows x columns matrix of T whose element i is the (first + i)-th of the sequence,
-// or 0, and weights that are the same for every matrix.
+// Generates a rows x columns matrix of T whose element i is element (first + i) of the sequence, or
+// 0. The weights are equal for every matrix.
 template <typename T>
 struct RowValues {
   uint64_t seed = 0;
@@ -47,8 +47,8 @@ struct RowValues {
 
 inline constexpr int64_t kCheckChunk = 4096;
 
-// sums[2 * (row - first_row)] and the next: those of rows [first_row, first_row + rows).
-// A warp takes a chunk of a row.
+// Adds up the sums of rows [first_row, first_row + rows) in sums[2 * (row - first_row)] and the
+// next element. Each warp takes a chunk of a row.
 template <typename Op, typename T>
 __global__ void RowSumsKernel(RowValues<T> values, int64_t first_row, int64_t rows, double* sums) {
   const int64_t chunks = (values.columns + kCheckChunk - 1) / kCheckChunk;
@@ -113,7 +113,7 @@ Status CompareRowOnHost(const T* out, const RowValues<T>& values, int64_t row,
   return Status::Ok();
 }
 
-// Compares all of `out`. Waits for `stream`.
+// Compares every element of `out`. Synchronises with `stream`.
 template <typename Op, typename T>
 Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorLimits& limits,
                           cudaStream_t stream) {
@@ -133,7 +133,7 @@ Result<Verdict> CheckRows(const T* out, const RowValues<T>& values, const ErrorL
                                                       limits, errors.device());
     ASSAY_CUDA(cudaGetLastError());
   }
-  // A second or less of the host's time.
+  // Takes at most a second of the host's time.
   constexpr int64_t kHostElements = int64_t{1} << 24;
   const int64_t host_rows = std::min<int64_t>({3, values.rows, kHostElements / values.columns});
   std::string reference = "fp64 on device, every element";

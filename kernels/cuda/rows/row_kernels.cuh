@@ -1,18 +1,18 @@
-// Kernels that reduce each row of a matrix and transform it by the result: softmax and
-// the norms. Op says what is reduced:
-//   Partial    what is known of some elements: a struct of floats.
-//   Summarise  of the elements that a warp's lanes have of a row, which it may transform
-//              for Finish. Each lane gets it.
-//   Merge      of the partial results of neighbouring lanes, of disjoint sets of elements.
-//   Combine    of two of them.
-//   ScaleOf    from the warp's Partial and the whole row's: what Finish needs.
-//   Finish     one element of the result, with its weights (gamma, beta), if any.
+// Kernels that reduce each row of a matrix and transform it with the result: softmax and the norms.
+// Op defines the reduction:
+//   Partial    the partial result of some elements: a struct of floats.
+//   Summarise  reduces the elements of a row that a warp's lanes hold, and may transform them
+//              for Finish. Every lane gets the result.
+//   Merge      merges the partial results of neighbouring lanes, of disjoint sets of elements.
+//   Combine    merges two partial results.
+//   ScaleOf    computes the input of Finish from the Partial of the warp and of the whole row.
+//   Finish     computes one element of the result, with its weights (gamma, beta), if any.
 //
-// The whole row stays in registers between the read and the write. A block reads nothing
-// while it reduces, so others on its SM have to: several small blocks of one row each,
-// few instructions an element and a single barrier. For layernorm of 8192 x 8192 bf16
-// an H200 took 67.7 us so, 66.1 us for a copy of as many bytes, and with a ring of rows in
-// shared memory 72.2 us at best, with persistent blocks fed by bulk copies 69.7 us.
+// The whole row stays in registers between the read and the write. A block reads nothing while it
+// reduces, so other blocks on its SM must. This needs several small blocks of one row each, few
+// instructions per element and a single barrier. For layernorm of 8192 x 8192 bf16 an H200 took
+// 67.7 us with this design and 66.1 us for a copy of as many bytes. A ring of rows in shared memory
+// took at least 72.2 us, persistent blocks fed by bulk copies 69.7 us.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,19 +24,19 @@
 
 namespace assay {
 
-// A rows x columns matrix, contiguous, and what becomes of it. Arrays are aligned to
-// 16 bytes and readable up to the next multiple of that.
+// A contiguous rows x columns matrix and the location of its result. Arrays are aligned to 16 bytes
+// and readable up to the next multiple of 16.
 template <typename T>
 struct RowArgs {
   const T* in = nullptr;
   T* out = nullptr;
-  const T* weights[2] = {};  // Of `columns` elements each, as many as the Op has.
+  const T* weights[2] = {};  // Arrays of `columns` elements, as many as the Op has.
   int64_t rows = 0;
   int64_t columns = 0;
 };
 
-// Blocks that have to fit on an SM: what keeps its memory busy, with 64 registers each
-// thread, which hold a row without spilling.
+// Blocks that must fit on an SM to keep its memory busy. Each thread then has 64 registers, which
+// hold a row without spilling.
 constexpr int RowBlocksPerSm(int threads) { return threads < 1024 ? 1024 / threads : 1; }
 
 // Reads a thread's elements; those of vectors outside the piece are zeros.
@@ -53,13 +53,13 @@ __device__ void LoadPiece(const T* in, const RowPiece<T, kGroup, kVectors, kAlig
   for (int v = 0; v < kVectors; ++v) WidenVector(vectors[v], x + v * Vector<T>::kLength);
 }
 
-// The weights of vector v of a piece that begins at the row's `first_column`.
+// Returns the weights of vector v of a piece that starts at the row's `first_column`.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 __device__ void LoadWeights(const T* weights, const RowPiece<T, kGroup, kVectors, kAligned>& piece,
                             int v, int64_t first_column, float (&x)[Vector<T>::kLength]) {
   const T* const from = weights + first_column + piece.Column(v);
   if constexpr (kAligned) {
-    // As read-only, for the compiler to move it before the stores of other vectors.
+    // Read-only loads, so that the compiler may move them before the stores of other vectors.
     const uint4 bits = __ldg(reinterpret_cast<const uint4*>(from));
     Vector<T> vector;
     memcpy(&vector, &bits, sizeof vector);
@@ -72,8 +72,8 @@ __device__ void LoadWeights(const T* weights, const RowPiece<T, kGroup, kVectors
   }
 }
 
-// Makes a thread's elements those of the result and writes them. `first_column` is where
-// the piece begins in its row.
+// Transforms a thread's elements into those of the result and writes them. The piece starts at
+// `first_column` of its row.
 template <typename Op, typename T, int kGroup, int kVectors, bool kAligned>
 __device__ void FinishPiece(const RowArgs<T>& args,
                             const RowPiece<T, kGroup, kVectors, kAligned>& piece,
@@ -96,8 +96,8 @@ __device__ void FinishPiece(const RowArgs<T>& args,
   }
 }
 
-// A group of kGroup threads a row, of kVectors vectors each. A row has at most kGroup *
-// kVectors vectors, parts of vectors counted.
+// Processes one row per group of kGroup threads with kVectors vectors each. A row has at most
+// kGroup * kVectors vectors, counting partial ones.
 template <typename Op, typename T, int kThreads, int kGroup, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(RowArgs<T> args) {
   using Piece = RowPiece<T, kGroup, kVectors, kAligned>;
@@ -115,9 +115,9 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 
-// One chunk of a row that is too long for a block: kThreads * kVectors vectors, but one
-// less of columns, so that a chunk that begins inside of a vector fits. Blocks are
-// numbered by row, then chunk.
+// One chunk of a row that is too long for a block: kThreads * kVectors vectors, of which one is
+// reserved so that a chunk that starts within a vector fits. Blocks are numbered by row, then
+// chunk.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:
@@ -145,7 +145,7 @@ class RowChunk {
   int64_t first_column_;
 };
 
-// First pass: a chunk's partial result each block.
+// First pass: computes the partial result of one chunk per block.
 template <typename Op, typename T, int kThreads, int kVectors, bool kAligned>
 __global__ void __launch_bounds__(kThreads)
     ChunkSummaryKernel(RowArgs<T> args, typename Op::Partial* partials) {

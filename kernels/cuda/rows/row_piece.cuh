@@ -1,7 +1,6 @@
-// A piece of a matrix row as the threads of a group hold it: which 16-byte vectors
-// are whose, and which of their elements lie outside. Rows of any length, aligned or
-// not: a piece begins at the vector that holds its first element and ends with the one
-// that holds its last.
+// A piece of a matrix row as a group of threads holds it: the owner of each 16-byte vector, and the
+// elements of a vector that lie outside the piece. Rows may have any length and alignment: a piece
+// starts at the vector that holds its first element and ends with the one that holds its last.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,29 +11,29 @@
 
 namespace assay {
 
-// One thread's vectors of elements [begin, begin + length) of an array that is aligned
-// to 16 bytes. Vector v of lane l is the (v * kGroup + l)-th of the piece. kAligned: begin
-// and length are multiples of a vector's, so that vectors are whole or outside.
+// One thread's vectors of elements [begin, begin + length) of an array that is aligned to 16 bytes.
+// Vector v of lane l is vector (v * kGroup + l) of the piece. kAligned: begin and length are
+// multiples of the vector length, so a vector is either inside or outside as a whole.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
  public:
-  static constexpr int kLength = Vector<T>::kLength;  // Of a vector.
+  static constexpr int kLength = Vector<T>::kLength;  // Elements per vector.
   static constexpr int kElements = kVectors * kLength;
-  static constexpr int kLanes = kGroup < 32 ? kGroup : 32;  // Of a group in one warp.
+  static constexpr int kLanes = kGroup < 32 ? kGroup : 32;  // Lanes of a group in one warp.
 
   __device__ RowPiece(int64_t begin, int length, int lane) : length_(length) {
-    // A piece without elements has no vector to begin in either.
+    // A piece without elements contains no vector.
     const int before = kAligned || length == 0 ? 0 : static_cast<int>(begin % kLength);
     first_ = lane * kLength - before;
     at_ = begin + first_;
   }
 
-  // Where vector v begins: in the array, always a multiple of kLength, and in the
-  // piece, negative if it begins before it.
+  // Returns the start of vector v in the array, always a multiple of kLength, or in the piece,
+  // where it may be negative.
   __device__ int64_t At(int v) const { return at_ + v * kGroup * kLength; }
   __device__ int Column(int v) const { return first_ + v * kGroup * kLength; }
 
-  // Whether element i of vector v, any element or every element belongs to the piece.
+  // Return true if element i, any element, or every element of vector v belongs to the piece.
   __device__ bool Has(int v, int i) const {
     if (kAligned) return HasAny(v);
     return Column(v) + i >= 0 && Column(v) + i < length_;
@@ -47,7 +46,7 @@ class RowPiece {
     return Column(v) >= 0 && Column(v) + kLength <= length_;
   }
 
-  // How many elements belong to the piece and to this thread's kLanes neighbouring lanes.
+  // Returns the number of elements of the piece that this thread's kLanes neighbouring lanes hold.
   __device__ int Count() const {
     const int begin = first_ - static_cast<int>(threadIdx.x) % kLanes * kLength;
     int count = 0;
@@ -89,8 +88,8 @@ class RowPiece {
   int length_;
 };
 
-// The sum and the maximum over `kLanes` neighbouring lanes, a power of two up to 32: each
-// gets it. Whole warps call them.
+// Return the sum and the maximum over `kLanes` neighbouring lanes, a power of two up to 32, in
+// every lane. Whole warps must call them.
 template <int kLanes>
 __device__ float SumLanes(float value) {
 #pragma unroll
@@ -108,8 +107,8 @@ __device__ float MaxLanes(float value) {
   return value;
 }
 
-// Merges the partial results of the warps of a block of `kThreads`, a power of two.
-// `scratch` holds one for each warp; no thread may still be reading it.
+// Merges the partial results of the warps of a block of `kThreads` threads, a power of two.
+// `scratch` holds one result per warp; no thread may still be reading it.
 template <typename Op, int kThreads>
 __device__ typename Op::Partial MergeWarps(typename Op::Partial partial,
                                            typename Op::Partial* scratch) {

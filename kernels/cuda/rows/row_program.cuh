@@ -1,4 +1,4 @@
-// How rows of one shape are launched.
+// Selects and launches the kernel for rows of one shape.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,11 +15,11 @@ namespace assay {
 template <typename Op, typename T>
 class RowProgram {
  public:
-  // Chooses the smallest group that holds a row in registers, or chunks.
+  // Chooses the smallest group that holds a row in registers, else chunks.
   Status Plan(int64_t rows, int64_t columns) {
     rows_ = rows;
     aligned_ = columns % kLength == 0;
-    // Vectors that a row touches at most, wherever it begins.
+    // Maximum number of vectors that a row touches, at any alignment.
     vectors_ = (columns + (aligned_ ? 0 : kLength - 1) + kLength - 1) / kLength;
     ASSAY_RETURN_IF_ERROR((Try<256, 1, 1>()));
     ASSAY_RETURN_IF_ERROR((Try<256, 8, 1>()));
@@ -30,7 +30,7 @@ class RowProgram {
     ASSAY_RETURN_IF_ERROR((Try<512, 512, 4>()));
     ASSAY_RETURN_IF_ERROR((Try<1024, 1024, 4>()));
     if (threads_ != 0) return Status::Ok();
-    // Aligned or not, chunks are as long.
+    // Chunks have equal lengths, aligned or not.
     const int64_t blocks = rows * Chunk::Chunks(columns);
     if (blocks > std::numeric_limits<int>::max()) {
       return InvalidArgument(std::to_string(rows) + " rows of " + std::to_string(columns) +
@@ -40,7 +40,7 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Of the partial results of chunks; 0 if none are needed.
+  // Returns the bytes for the partial results of chunks; 0 if none are needed.
   int64_t WorkspaceBytes() const {
     return kernel_ != nullptr ? 0 : int64_t{grid_} * static_cast<int64_t>(sizeof(Partial));
   }
@@ -74,7 +74,7 @@ class RowProgram {
     return Status::Ok();
   }
 
-  // Takes this kernel if none is chosen yet and a row fits.
+  // Takes this kernel if none has been chosen yet and a row fits.
   template <int kThreads, int kGroup, int kVectors>
   Status Try() {
     if (threads_ != 0 || vectors_ > int64_t{kGroup} * kVectors) return Status::Ok();
@@ -92,7 +92,7 @@ class RowProgram {
   }
 
   int64_t rows_ = 0;
-  int64_t vectors_ = 0;  // Of a row, at most.
+  int64_t vectors_ = 0;  // Maximum per row.
   bool aligned_ = false;
   void (*kernel_)(RowArgs<T>) = nullptr;  // Null: chunks.
   unsigned grid_ = 0;
