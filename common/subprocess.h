@@ -86,6 +86,10 @@ class Subprocess {
   // nullopt if it still runs after `timeout`. Once it has ended, always the same.
   std::optional<ExitStatus> Wait(Duration timeout);
 
+  // Leaves the child to itself: destruction neither kills nor waits for it. For a child that not
+  // even SIGKILL ends.
+  void Abandon() { reaped_.reset(); }
+
   // SIGTERM to the group, SIGKILL after `grace`, and reaps.
   ExitStatus Stop(Duration grace);
 

@@ -10,6 +10,9 @@
 
 namespace assay {
 
+// The descriptor on which a runner writes its events (runner.proto).
+inline constexpr int kEventsFd = 3;
+
 // Reads frames from a descriptor that it does not own. One thread at a time.
 class FrameReader {
  public:

@@ -15,6 +15,7 @@
 #include "runner/arguments.h"
 #include "runner/commands.h"
 #include "runner/exit_codes.h"
+#include "runner/frame_io.h"
 #include "runner/node_fault.h"
 #include "runner/output.h"
 #include "runner/selftest.h"
@@ -38,8 +39,8 @@ constexpr char kUsage[] =
     "                                 or with other parameters, on every GPU or on one.\n"
     "                                 Exit code 3 without the one that is asked for, and\n"
     "                                 with --require-gpu without any or where NVML lists one\n"
-    "                                 that CUDA does not offer. Ctrl-C and SIGTERM tell what\n"
-    "                                 gives no answer\n"
+    "                                 that CUDA does not offer. After Ctrl-C or SIGTERM it names\n"
+    "                                 the tests that were still running\n"
     "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
     "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
     "\n"
@@ -65,8 +66,6 @@ int List(const std::vector<std::string>& arguments) {
   std::fputs(ShowBenchmark(**benchmark).c_str(), stdout);
   return kExitDone;
 }
-
-constexpr int kEventsFd = 3;
 
 bool EventsAreOpen() { return fcntl(kEventsFd, F_GETFD) != -1; }
 
@@ -113,6 +112,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (command == "list" && rest.size() <= 1) return List(rest);
   if (command == "describe" && rest.empty()) return DescribeOrList();
   if (command == "serve" && rest.empty()) return ServeJob();
+  if (command == "selftest-gpu" && EventsAreOpen()) {
+    return SelftestGpuCommand(BuiltinBenchmarks(), rest, kEventsFd);
+  }
   if (command == "rank") return RankCommand(BuiltinBenchmarks(), rest);
   return Usage("\"" + command + "\" with these arguments is no command");
 }
@@ -128,7 +130,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {  // The standard library's: no memory, no threads.
     std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
   }
-  // Where a signal ended it a thread that nobody reads may hold stdout.
+  // After a signal, a thread that was left behind may hold stdout.
   if (code <= assay::kExitSignal && !assay::OutputIsWritten()) {
     std::fprintf(stderr, "assay-runner: cannot write the output\n");
     if (code == assay::kExitDone) code = assay::kExitFailed;

@@ -1,35 +1,52 @@
 #include "runner/selftest.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
-#include <map>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <set>
-#include <string_view>
+#include <thread>
 #include <utility>
 
+#include "assay/v1/runner.pb.h"
+#include "common/framing.h"
 #include "common/subprocess.h"
 #include "host/platform.h"
+#include "runner/arguments.h"
+#include "runner/case_result.h"
 #include "runner/commands.h"
 #include "runner/exit_codes.h"
-#include "runner/gpu_census.h"
-#include "runner/line_output.h"
-#include "runner/line_streams.h"
+#include "runner/frame_io.h"
 #include "runner/local_case.h"
 #include "runner/node_fault.h"
 #include "runner/output.h"
+#include "runner/required_gpus.h"
 #include "runner/selftest_selection.h"
-#include "runner/stop_signal.h"
+#include "runner/stoppable_output.h"
 
 namespace assay {
 namespace {
 
-// How long a process gets to leave that has closed its output.
-constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
+// How long a process may take to end after SIGKILL, or after it has closed its events.
+constexpr Duration kEndTimeout = std::chrono::seconds(5);
+
+int Milliseconds(Duration time) {
+  const auto count = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+  return static_cast<int>(std::clamp<int64_t>(count, 0, std::numeric_limits<int>::max()));
+}
+
+std::string Seconds(Duration time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+const char* SignalName(int number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 // "GPU 3", "GPUs 0 to 7", "GPUs 0, 2".
 std::string GpusText(const std::set<int>& gpus) {
@@ -44,311 +61,298 @@ std::string GpusText(const std::set<int>& gpus) {
   return text;
 }
 
-// What this process can tell of the GPUs here.
-struct GpusHere {
-  std::set<int> gpus;
-  std::string missing;  // Why GPUs that are asked for are not there; empty if they are.
-  std::vector<std::string> notes;
-};
-
-// If there are none.
 std::string WhyNoGpus() {
   return Gpu() == nullptr ? "this build has no CUDA" : Gpu()->TroubleOf(0).evidence;
 }
 
-// GPUs that cannot be used are there, and fail.
+// What the driver answers to the question which GPUs there are.
+struct GpusHere {
+  std::set<int> gpus;
+  RequiredGpus required;
+};
+
+// GPUs that are there but unusable are not missing: their tests run and fail.
 GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   GpusHere here;
   const std::vector<LocalGpu> offered = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
   for (const LocalGpu& gpu : offered) here.gpus.insert(gpu.ordinal);
   if ((!wanted && !require_gpu) || !CheckGpusUsable(Gpu()).ok()) return here;
   if (offered.empty()) {
-    here.missing = "there is no GPU to verify: " + WhyNoGpus();
-  } else if (wanted && here.gpus.count(*wanted) == 0) {
-    here.missing = "there is no GPU " + std::to_string(*wanted) + " to verify: this machine has " +
-                   GpusText(here.gpus);
+    here.required.missing = "there is no GPU to verify: " + WhyNoGpus();
   } else if (!wanted) {
     const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    GpuCensus census = TakeCensus(offered, ReadMachineGpus(),
-                                  visible == nullptr ? std::nullopt : std::optional(visible));
-    here.missing = std::move(census.fault);
-    here.notes = std::move(census.notes);
+    here.required = CheckRequiredGpus(offered, ReadMachineGpus(),
+                                      visible == nullptr ? std::nullopt : std::optional(visible));
+  } else if (here.gpus.count(*wanted) == 0) {
+    here.required.missing = "there is no GPU " + std::to_string(*wanted) +
+                            " to verify: this machine has " + GpusText(here.gpus);
   }
   return here;
 }
 
-const char* SignalName(int number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
-
-// "20 s".
-std::string Seconds(Duration time) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+// Runs FindGpus on a thread of its own. Returns nothing if a signal arrives first or the driver
+// does not answer in time; the thread is left behind then.
+std::optional<GpusHere> FindGpusInTime(const Selection& selection, const StopSignal& signal,
+                                       StoppableOutput* errors, const SelftestTimes& times) {
+  Result<Pipe> done = MakePipe();
+  if (!done.ok()) return FindGpus(selection.gpu, selection.require_gpu);
+  const auto found = std::make_shared<GpusHere>();
+  std::thread([found, gpu = selection.gpu, require_gpu = selection.require_gpu,
+               end = std::move(done->write)]() mutable {
+    *found = FindGpus(gpu, require_gpu);
+    end.Close();
+  }).detach();
+  const MonotonicTime deadline = Clock::Real().Now() + times.listing_patience;
+  while (Clock::Real().Now() < deadline) {
+    pollfd polled[] = {{done->read.get(), POLLIN, 0}, {signal.fd(), POLLIN, 0}};
+    const Duration left = deadline - Clock::Real().Now();
+    const int ready = poll(polled, 2, Milliseconds(std::min(times.patience, left)));
+    if (polled[1].revents != 0) return std::nullopt;
+    if (polled[0].revents != 0) return *found;
+    if (ready == 0) errors->Print("assay-runner: the driver has not listed its GPUs yet");
+  }
+  return std::nullopt;
 }
 
-// Where tests run one after another: a process for a GPU of its own, or this process.
-struct Place {
-  std::vector<const Selftest*> tests;
-  std::optional<int> gpu;
-  std::optional<Subprocess> process;
-  bool stopped = false;  // The process, by a signal of its own: what it says is not of tests.
-  bool ended = false;    // The process.
-  size_t next = 0;       // The test that runs, or comes first.
+// Runs the tests in order. Writes each outcome to `events_fd`.
+void RunTests(const std::vector<Selftest>& tests, int events_fd) {
+  for (size_t i = 0; i < tests.size(); ++i) {
+    ExecuteOptions execute;
+    execute.measure = false;
+    Result<ExecutedCase> executed = RunHere(tests[i].what, execute);
+    if (!executed.ok()) {
+      executed = CaseNotBegun(tests[i].Info(), tests[i].what.parameters, executed.status());
+    }
+    v1::RunnerEvent event;
+    event.mutable_case_result()->Swap(&executed->result);
+    event.mutable_case_result()->set_case_index(static_cast<int>(i));
+    if (!WriteFrame(events_fd, event.SerializeAsString()).ok()) return;
+  }
+}
+
+// Tests that run one after another: in a process for one GPU, or on a thread of this process.
+struct Worker {
+  std::vector<Selftest> tests;
+  FileDescriptor events = {};
+  std::optional<int> gpu = {};  // Of the process.
+  std::optional<Subprocess> process = {};
+  FrameDecoder decoder = {};
+  size_t next = 0;  // Index of the running test.
   MonotonicTime since = Clock::Real().Now();
 
   bool Done() const { return next == tests.size(); }
-  const Selftest& Test() const { return *tests[next]; }
-  void Advance() {
-    ++next;
-    since = Clock::Real().Now();
-  }
+  const Selftest& Test() const { return tests[next]; }
 };
 
-// Runs what is selected, prints and counts.
+// Runs the selected tests, prints their outcomes and counts them.
 class SelftestRun {
  public:
-  SelftestRun(const Selection& selection, GpusHere here, StopSignal* signal, LineOutput* errors,
-              Duration patience)
+  SelftestRun(const Selection& selection, const std::vector<std::string>& arguments, GpusHere here,
+              const StopSignal& signal, StoppableOutput* errors, Duration patience)
       : selection_(selection),
+        arguments_(arguments),
         gpus_(std::move(here.gpus)),
-        notes_(std::move(here.notes)),
-        signal_(*signal),
-        lines_(stdout, signal->fd()),
+        notes_(std::move(here.required.notes)),
+        signal_(signal),
+        lines_(STDOUT_FILENO, signal),
         errors_(*errors),
         patience_(patience) {}
 
   int Run() {
-    std::vector<const Selftest*> on_each;
-    std::vector<const Selftest*> here;
-    const bool each = gpus_.size() > 1 && !selection_.gpu;
-    for (const Selftest& test : selection_.tests) {
-      (each && test.OnOneGpu() && !test.Contradicts() ? on_each : here).push_back(&test);
+    if (gpus_.size() > 1 && !selection_.gpu) {
+      const std::vector<Selftest> tests = TestsOnEachGpu(selection_, true);
+      for (const int gpu : gpus_) StartProcess(gpu, tests);
+      Relay();
+      StartThread(TestsOnEachGpu(selection_, false));
+    } else {
+      StartThread(selection_.tests);
     }
-    if (!on_each.empty()) RunOnEachGpu(on_each);
-    RunInThisProcess(std::move(here));
-    Print(Summary());
+    Relay();
+    for (const Worker& worker : workers_) TellUnanswered(worker);
+    lines_.Print(Summary());
     EndProcesses();
-    return CodeOf();
+    return ExitCode();
   }
 
  private:
-  // One process a GPU, side by side: an error that breaks one GPU's context spoils no other's,
-  // and one that hangs holds up no other's.
-  void RunOnEachGpu(const std::vector<const Selftest*>& tests) {
-    LineStreams lines(signal_.fd());
-    for (const int gpu : gpus_) {
-      auto child = StartOn(gpu, tests);
-      if (!child.ok()) {
-        for (const Selftest* test : tests)
-          Tell(*test, v1::CASE_OUTCOME_FAILED, gpu, child.status());
-        continue;
-      }
-      lines.Add(std::move(child->output));
-      Place& place = processes_.emplace_back();
-      place.tests = tests;
-      place.gpu = gpu;
-      place.process = std::move(child->process);
+  // An error that breaks one GPU's context, or a test that hangs, then affects no other GPU.
+  void StartProcess(int gpu, const std::vector<Selftest>& tests) {
+    if (tests.empty()) return;
+    Worker& worker = workers_.emplace_back(Worker{tests});
+    worker.gpu = gpu;
+    auto pipe = MakePipe();
+    Status started = pipe.status();
+    if (pipe.ok()) {
+      SubprocessOptions options;
+      options.argv = {"/proc/self/exe", "selftest-gpu", std::to_string(gpu)};
+      options.argv.insert(options.argv.end(), arguments_.begin(), arguments_.end());
+      // Stdout is for results; what libraries print goes to stderr.
+      options.descriptors = {{STDOUT_FILENO, STDERR_FILENO},
+                             {STDERR_FILENO, STDERR_FILENO},
+                             {kEventsFd, pipe->write.get()}};
+      options.die_with_parent = true;
+      auto process = Subprocess::Spawn(options);
+      started = process.status();
+      if (process.ok()) worker.process = *std::move(process);
+      worker.events = std::move(pipe->read);
     }
-    Relay(&lines);
-    for (const Place& place : processes_) TellUnanswered(place);
+    if (!started.ok()) FailRest(&worker, started.message());
   }
 
-  // Until all processes have closed their output or, once a signal has come, what they had said
-  // is told.
-  void Relay(LineStreams* lines) {
-    for (size_t open = processes_.size(); open > 0;) {
-      const auto event = lines->Next(stopped_by_ == 0 ? Duration::max() : Duration(0));
-      Place& place = processes_[event.source];
-      switch (event.kind) {
-        case LineStreams::Kind::kLine:
-          if (!place.Done()) {
-            TakeLine(event.line, &place);
-            break;
-          }
-          [[fallthrough]];  // It sums up, and ends.
-        case LineStreams::Kind::kEnd:
-          if (std::exchange(place.ended, true)) break;
-          --open;
-          if (stopped_by_ == 0) EndOf(&place);
-          break;
-        case LineStreams::Kind::kSilence:
-          if (stopped_by_ != 0) return;
-          break;
-        case LineStreams::Kind::kStop:
-          stopped_by_ = signal_.Take();
-          break;
-      }
-    }
-  }
-
-  // A process that is in the hands of its GPU's driver may never end: it is left behind.
-  void EndProcesses() {
-    for (Place& place : processes_) place.process->Signal(SIGKILL);
-    const MonotonicTime deadline = Clock::Real().Now() + kLeavingTimeout;
-    for (Place& place : processes_) {
-      if (place.process->Wait(deadline - Clock::Real().Now())) continue;
-      errors_.Print("assay-runner: the process " + std::to_string(place.process->pid()) +
-                        " of GPU " + std::to_string(*place.gpu) + " does not end",
-                    stopped_by_ != 0);
-      new Subprocess(*std::exchange(place.process, std::nullopt));  // Its destructor would wait.
-    }
-  }
-
-  struct Child {
-    FileDescriptor output;
-    Subprocess process;
-  };
-
-  static Result<Child> StartOn(int gpu, const std::vector<const Selftest*>& tests) {
-    ASSAY_ASSIGN_OR_RETURN(Pipe output, MakePipe());
-    SubprocessOptions options;
-    options.argv = {"/proc/self/exe", "selftest", "--gpu", std::to_string(gpu)};
-    for (const Selftest* test : tests) {
-      if (test->variant) continue;  // The name brings it.
-      options.argv.push_back(test->Info().name);
-      for (const auto& [name, value] : test->given) options.argv.push_back(name + "=" + value);
-    }
-    options.descriptors = {{STDOUT_FILENO, output.write.get()}, {STDERR_FILENO, STDERR_FILENO}};
-    options.die_with_parent = true;
-    ASSAY_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
-    return Child{std::move(output.read), std::move(process)};
-  }
-
-  void TakeLine(const std::string& line, Place* place) {
-    const std::string head = place->Test().Head();
-    place->stopped = place->stopped || line.compare(0, head.size() + 9, head + "no answer") == 0;
-    if (place->stopped) return;
-    if (const auto outcome = OutcomeIn(line, place->Test())) {
-      Print(line);
-      Count(place->Test(), *outcome, *place->gpu);
-      place->Advance();
-    } else {  // Something that a library says.
-      Print("GPU " + std::to_string(*place->gpu) + ": " + line);
-    }
-  }
-
-  void Print(const std::string& line) {
-    if (!lines_.Print(line, stopped_by_ != 0) && stopped_by_ == 0) stopped_by_ = signal_.Take();
-  }
-
-  // What a process owes at its end has failed, unless a signal ended it that is to end all: who
-  // signals every process may reach it first.
-  void EndOf(Place* place) {
-    const auto exit = place->process->Wait(kLeavingTimeout);
-    for (const int signal : {SIGINT, SIGTERM}) {
-      if (exit && exit->signal == 0 && exit->code == kExitSignal + signal) stopped_by_ = signal;
-    }
+  void StartThread(std::vector<Selftest> tests) {
+    Worker& worker = workers_.emplace_back(Worker{std::move(tests)});
     if (stopped_by_ != 0) return;
-    if (exit && exit->signal == 0 && exit->code == kExitUsage) {  // No fault of the GPU's.
-      contradictions_ += failed_on_[*place->gpu];
-      failed_on_.erase(*place->gpu);
-    }
-    const Status ended = Internal(
-        "the process of this GPU " + (exit ? exit->ToString() : "does not end"), "RUNNER_CRASHED");
-    for (; !place->Done(); place->Advance()) {
-      Tell(place->Test(), v1::CASE_OUTCOME_FAILED, *place->gpu, ended);
-    }
+    auto pipe = MakePipe();
+    if (!pipe.ok()) return FailRest(&worker, pipe.status().message());
+    worker.events = std::move(pipe->read);
+    // After a signal the thread is left behind, with its own copy of the tests.
+    std::thread([tests = worker.tests, events = std::move(pipe->write)] {
+      RunTests(tests, events.get());
+    }).detach();
   }
 
-  // What a line says of the test; absent if it is not the test's.
-  static std::optional<v1::CaseOutcome> OutcomeIn(std::string_view line, const Selftest& test) {
-    const std::string head = test.Head();
-    if (line.substr(0, head.size()) != head) return std::nullopt;
-    line.remove_prefix(head.size());
-    for (const v1::CaseOutcome outcome :
-         {v1::CASE_OUTCOME_OK, v1::CASE_OUTCOME_FAILED, v1::CASE_OUTCOME_UNSUPPORTED}) {
-      const std::string name = OutcomeText(outcome);
-      if (line.substr(0, name.size()) == name) return outcome;
-    }
-    return std::nullopt;
-  }
-
-  void RunInThisProcess(std::vector<const Selftest*> tests) {
-    if (stopped_by_ != 0) {
-      not_begun_ += tests.size();
-      return;
-    }
-    Place place;
-    for (place.tests = std::move(tests); !place.Done() && stopped_by_ == 0; place.Advance()) {
-      const Selftest& test = place.Test();
-      const auto report = RunUnlessStopped<Result<ExecutedCase>>(
-          [what = test.what] {
-            ExecuteOptions execute;
-            execute.measure = false;
-            return RunHere(what, execute);
-          },
-          signal_, patience_,
-          [&] {
-            errors_.Print("assay-runner: no answer yet from " + test.Name() + WaitedFor(place),
-                          false);
-            return true;
-          });
-      if (!report) {
-        stopped_by_ = signal_.Take();
-        break;
+  // Prints outcomes until all workers have closed their events. After a signal, until no event is
+  // left to read.
+  void Relay() {
+    for (;;) {
+      std::vector<pollfd> polled = {{stopped_by_ == 0 ? signal_.fd() : -1, POLLIN, 0}};
+      for (const Worker& worker : workers_) polled.push_back({worker.events.get(), POLLIN, 0});
+      const bool open = std::any_of(workers_.begin(), workers_.end(),
+                                    [](const Worker& one) { return one.events.valid(); });
+      if (!open) return;
+      const int ready =
+          poll(polled.data(), polled.size(), stopped_by_ == 0 ? Milliseconds(patience_) : 0);
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready <= 0 && stopped_by_ != 0) return;
+      if (ready == 0) TellRunning();
+      for (size_t i = 0; i < workers_.size(); ++i) {
+        if (polled[i + 1].revents != 0) ReadEvents(&workers_[i]);
       }
-      const Status error = report->ok() ? (*report)->error : report->status();
-      if (report->ok() && ExitCodeOf(**report) == kExitUsage) ++contradictions_;
-      Tell(test, report->ok() ? (*report)->result.outcome() : v1::CASE_OUTCOME_FAILED,
-           test.what.gpu.value_or(0), error);
+      if (polled[0].revents != 0) stopped_by_ = StopSignal::number();
     }
-    TellUnanswered(place);
   }
 
-  // " on GPU 3 for 40 s".
-  std::string WaitedFor(const Place& place) const {
-    return Where(place.Test(), place.gpu.value_or(selection_.gpu.value_or(0))) + " for " +
-           Seconds(Clock::Real().Now() - place.since);
+  void ReadEvents(Worker* worker) {
+    std::array<char, 65536> chunk;
+    const ssize_t size = read(worker->events.get(), chunk.data(), chunk.size());
+    if (size < 0 && errno == EINTR) return;
+    if (size <= 0) return EndOf(worker);
+    worker->decoder.Append({chunk.data(), static_cast<size_t>(size)});
+    for (;;) {
+      const auto frame = worker->decoder.Next();
+      v1::RunnerEvent event;
+      if (!frame.ok()) return EndOf(worker);
+      if (!frame->has_value()) return;
+      if (!event.ParseFromString(**frame) || worker->Done()) return EndOf(worker);
+      Tell(worker, event.case_result());
+    }
   }
 
-  // Of what a signal has ended.
-  void TellUnanswered(const Place& place) {
-    if (place.Done()) return;
-    Print(place.Test().Head() + "no answer" + WaitedFor(place));
-    ++unanswered_;
-    not_begun_ += place.tests.size() - place.next - 1;
-    if (place.gpu) unanswered_gpus_.insert(*place.gpu);
+  // A worker has closed its events. A process that has not finished its tests fails them, unless
+  // a signal ended it that may have been meant for all processes.
+  void EndOf(Worker* worker) {
+    worker->events.Close();
+    if (!worker->process) return;
+    const auto exit = worker->process->Wait(kEndTimeout);
+    if (exit && (exit->signal == SIGINT || exit->signal == SIGTERM)) stopped_by_ = exit->signal;
+    if (stopped_by_ != 0) return;
+    FailRest(worker, "its process " + (exit ? exit->ToString() : "does not end"));
   }
 
-  void Tell(const Selftest& test, v1::CaseOutcome outcome, int gpu, const Status& error) {
-    Count(test, outcome, gpu);
-    Print(test.Head() + OutcomeText(outcome) + Where(test, gpu) +
-          (error.ok() ? "" : ": " + error.message()));
+  void FailRest(Worker* worker, const std::string& why) {
+    v1::CaseResult result;
+    result.set_outcome(v1::CASE_OUTCOME_FAILED);
+    result.mutable_failure()->set_message(why);
+    while (!worker->Done()) Tell(worker, result);
+  }
+
+  // Kills what still runs. A process that is inside the GPU's driver may never end.
+  void EndProcesses() {
+    for (Worker& worker : workers_) {
+      if (worker.process) worker.process->Signal(SIGKILL);
+    }
+    const MonotonicTime deadline = Clock::Real().Now() + kEndTimeout;
+    for (Worker& worker : workers_) {
+      if (!worker.process || worker.process->Wait(deadline - Clock::Real().Now())) continue;
+      errors_.Print("assay-runner: process " + std::to_string(worker.process->pid()) + " of GPU " +
+                    std::to_string(*worker.gpu) + " does not end");
+      worker.process->Abandon();
+    }
+  }
+
+  // How a test's line begins.
+  static std::string Head(const Selftest& test) {
+    constexpr size_t kWidth = 24;
+    std::string text = test.Name();
+    text.resize(std::max(text.size(), kWidth), ' ');
+    return text + " ";
   }
 
   // " on GPU 3", where there are several.
-  std::string Where(const Selftest& test, int gpu) const {
-    if (gpus_.size() < 2 || test.Info().resource != Resource::kGpu || test.Contradicts()) return "";
+  std::string Where(const Worker& worker) const {
+    const Selftest& test = worker.Test();
+    const bool on_gpu = test.Info().resource == Resource::kGpu && !test.Contradicts();
+    if (gpus_.size() < 2 || !on_gpu) return "";
     std::set<int> on;
-    for (int rank = 0; rank < WorldSizeOf(test.what); ++rank) on.insert(gpu + rank);
+    const int first = worker.gpu.value_or(test.what.gpu.value_or(0));
+    for (int rank = 0; rank < WorldSizeOf(test.what); ++rank) on.insert(first + rank);
     const bool all_here = std::includes(gpus_.begin(), gpus_.end(), on.begin(), on.end());
     return all_here ? " on " + GpusText(on) : "";
   }
 
-  void Count(const Selftest& test, v1::CaseOutcome outcome, int gpu) {
-    switch (outcome) {
-      case v1::CASE_OUTCOME_OK:
-        ++ok_;
-        break;
-      case v1::CASE_OUTCOME_FAILED:
-        ++failed_;
-        if (test.OnOneGpu() && !test.Contradicts()) ++failed_on_[gpu];
-        break;
-      case v1::CASE_OUTCOME_UNSUPPORTED:
-        ++unsupported_;
-        lacks_named_ = lacks_named_ || (selection_.named && !test.variant);
-        break;
-      default:
-        break;
+  static std::string Age(const Worker& worker) {
+    return Seconds(Clock::Real().Now() - worker.since);
+  }
+
+  void TellRunning() {
+    for (const Worker& worker : workers_) {
+      if (!worker.events.valid() || worker.Done()) continue;
+      errors_.Print("assay-runner: " + worker.Test().Name() + Where(worker) +
+                    " still running after " + Age(worker));
     }
+  }
+
+  // Prints and counts the outcome of the worker's running test; the next one runs now.
+  void Tell(Worker* worker, const v1::CaseResult& result) {
+    const Selftest& test = worker->Test();
+    const std::string& why = result.failure().message();
+    lines_.Print(Head(test) + OutcomeText(result.outcome()) + Where(*worker) +
+                 (why.empty() ? "" : ": " + why));
+    if (result.outcome() == v1::CASE_OUTCOME_OK) {
+      ++ok_;
+    } else if (result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
+      ++unsupported_;
+      lacks_named_ = lacks_named_ || (selection_.named && !test.variant);
+    } else {
+      ++failed_;
+      if (result.failure().failure_class() == v1::FAILURE_CLASS_USER) {
+        ++contradictions_;
+      } else if (worker->gpu) {
+        failed_gpus_.insert(*worker->gpu);
+      }
+    }
+    ++worker->next;
+    worker->since = Clock::Real().Now();
+  }
+
+  void TellUnanswered(const Worker& worker) {
+    if (worker.Done()) return;
+    if (!worker.process && !worker.events.valid()) {  // Never started.
+      not_started_ += worker.tests.size();
+      return;
+    }
+    lines_.Print(Head(worker.Test()) + "still running" + Where(worker) + " after " + Age(worker));
+    ++running_;
+    not_started_ += worker.tests.size() - worker.next - 1;
   }
 
   std::string Summary() const {
     std::string text = std::to_string(ok_) + " ok, " + std::to_string(unsupported_) +
                        " unsupported, " + std::to_string(failed_) + " failed" + OnGpus();
     if (stopped_by_ != 0) {
-      text += std::string("; ") + SignalName(stopped_by_) + " came before " +
-              std::to_string(unanswered_) + " had answered";
-      if (!unanswered_gpus_.empty()) text += " on " + GpusText(unanswered_gpus_);
-      text += ", " + std::to_string(not_begun_) + " had not begun";
+      text += std::string("; interrupted by ") + SignalName(stopped_by_) + ": " +
+              std::to_string(running_) + " still running, " + std::to_string(not_started_) +
+              " not started";
     }
     for (const std::string& note : notes_) text += "; " + note;
     return text;
@@ -362,75 +366,76 @@ class SelftestRun {
     const auto& tests = selection_.tests;
     if (selection_.named && std::none_of(tests.begin(), tests.end(), on_gpus)) return "";
     if (gpus_.empty()) return "; no GPU was verified: " + WhyNoGpus();
-    std::string text = " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_);
-    if (gpus_.size() < 2 || failed_on_.empty()) return text;
-    std::set<int> failed;
-    for (const auto& [gpu, count] : failed_on_) failed.insert(gpu);
-    return text + "; failed on " + GpusText(failed);
+    return " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_) +
+           (failed_gpus_.empty() ? "" : "; failed on " + GpusText(failed_gpus_));
   }
 
-  int CodeOf() const {
+  int ExitCode() const {
     if (stopped_by_ != 0) return kExitSignal + stopped_by_;
-    if (failed_ > contradictions_) return kExitFailed;
+    if (failed_ > contradictions_ || lines_.failed()) return kExitFailed;
     if (contradictions_ > 0) return kExitUsage;
     return lacks_named_ ? kExitUnsupported : kExitDone;
   }
 
   const Selection& selection_;
+  const std::vector<std::string>& arguments_;
   const std::set<int> gpus_;
   const std::vector<std::string> notes_;
-  StopSignal& signal_;
-  LineOutput lines_;
-  LineOutput& errors_;
+  const StopSignal& signal_;
+  StoppableOutput lines_;
+  StoppableOutput& errors_;
   const Duration patience_;
-  std::vector<Place> processes_;  // One a GPU.
+  std::vector<Worker> workers_;
   int ok_ = 0;
   int unsupported_ = 0;
   int failed_ = 0;
   int contradictions_ = 0;  // Of those that failed.
   bool lacks_named_ = false;
-  std::map<int, int> failed_on_;  // How many of the benchmarks on one GPU, by GPU.
-  int stopped_by_ = 0;            // The signal.
-  int unanswered_ = 0;            // These three once it has come.
-  size_t not_begun_ = 0;
-  std::set<int> unanswered_gpus_;
+  std::set<int> failed_gpus_;
+  int stopped_by_ = 0;  // The signal. The two below count what it interrupted.
+  int running_ = 0;
+  size_t not_started_ = 0;
 };
 
 }  // namespace
 
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
-                    Duration patience, Duration listing_patience) {
+                    const SelftestTimes& times) {
   const auto selection = ParseSelection(registry, arguments);
   if (!selection.ok()) return Refuse(selection.status());
   StopSignal signal;
-  LineOutput errors(stderr, signal.fd());
-  const MonotonicTime deadline = Clock::Real().Now() + listing_patience;
-  auto here = RunUnlessStopped<GpusHere>(
-      [gpu = selection->gpu, require_gpu = selection->require_gpu] {
-        return FindGpus(gpu, require_gpu);
-      },
-      signal, std::min(patience, listing_patience),
-      [&] {
-        errors.Print("assay-runner: no answer yet from the driver to which GPUs it has", false);
-        return Clock::Real().Now() < deadline;
-      });
+  StoppableOutput errors(STDERR_FILENO, signal);
+  auto here = FindGpusInTime(*selection, signal, &errors, times);
   if (!here) {
-    const int number = signal.Take();
-    const std::string when = number != 0
-                                 ? std::string(SignalName(number)) + " came before the driver had"
-                                 : "for " + Seconds(listing_patience) + " the driver has not";
-    errors.Print("assay-runner: " + when +
-                     " said which GPUs it has: see whether `nvidia-smi` answers, and look for Xid "
-                     "in dmesg",
-                 number != 0);
+    const int number = StopSignal::number();
+    errors.Print("assay-runner: " +
+                 (number != 0 ? std::string("interrupted by ") + SignalName(number) +
+                                    " before the driver had listed its GPUs"
+                              : "the driver did not list its GPUs within " +
+                                    Seconds(times.listing_patience)) +
+                 "; check whether `nvidia-smi` answers, and look for Xid in dmesg");
     return number != 0 ? kExitSignal + number : kExitFailed;
   }
-  if (!here->missing.empty()) {
-    errors.Print("assay-runner: " + here->missing, false);
-    for (const std::string& note : here->notes) errors.Print("assay-runner: " + note, false);
+  if (!here->required.missing.empty()) {
+    errors.Print("assay-runner: " + here->required.missing);
+    for (const std::string& note : here->required.notes) errors.Print("assay-runner: " + note);
     return kExitUnsupported;
   }
-  return SelftestRun(*selection, *std::move(here), &signal, &errors, patience).Run();
+  return SelftestRun(*selection, arguments, *std::move(here), signal, &errors, times.patience)
+      .Run();
+}
+
+int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
+                       int events_fd) {
+  if (arguments.empty()) return Refuse(InvalidArgument("selftest-gpu is for internal use"));
+  const auto gpu = GpuNumber(arguments[0]);
+  if (!gpu.ok()) return Refuse(gpu.status());
+  const auto selection = ParseSelection(registry, {arguments.begin() + 1, arguments.end()});
+  if (!selection.ok()) return Refuse(selection.status());
+  std::vector<Selftest> tests = TestsOnEachGpu(*selection, true);
+  for (Selftest& test : tests) test.what.gpu = *gpu;
+  RunTests(tests, events_fd);
+  return kExitDone;
 }
 
 }  // namespace assay

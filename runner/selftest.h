@@ -1,4 +1,4 @@
-// `assay-runner selftest`: whether this machine's benchmarks give the right results.
+// `assay-runner selftest`: whether this machine's benchmarks compute correctly.
 #pragma once
 
 #include <string>
@@ -9,27 +9,36 @@
 
 namespace assay {
 
-// How often stderr tells which benchmark is waited for.
-inline constexpr Duration kSelftestPatience = std::chrono::seconds(30);
-// How long the driver may take to say which GPUs it has: without a persistence daemon that is
-// seconds for each.
-inline constexpr Duration kListingPatience = std::chrono::minutes(2);
+struct SelftestTimes {
+  // How often stderr names what is still running while nothing else happens.
+  Duration patience = std::chrono::seconds(30);
+  // How long the driver may take to list its GPUs. Without a persistence daemon it needs several
+  // seconds for each of them.
+  Duration listing_patience = std::chrono::minutes(2);
+};
 
-// [NAME [k=v...]]... [--gpu N] [--require-gpu]: verifies every benchmark, or these, a line each
-// on stdout, and sums up in the last one. What is given stands in for the parameters of the
-// benchmark's self-test. Of several GPUs each is verified, in a process of its own beside those
-// of the others, and their lines come as they are done; with --gpu one alone.
+// [NAME [k=v...]]... [--gpu N] [--require-gpu]: verifies every benchmark, or the named ones, and
+// prints one line for each and a summary. Given parameters replace those of the benchmark's
+// self-test. Several GPUs are verified side by side, each in a process of its own; --gpu
+// verifies one of them.
 //
-// A driver that does not say within `listing_patience` which GPUs it has fails it, and nothing ran.
-// SIGINT and SIGTERM end it: whatever has given no answer by then is told, and the rest summed
-// up. The caller should leave by _exit then, for work that gives none may still be running.
+// SIGINT and SIGTERM end the self-test: it then says which tests were still running. The caller
+// should leave with _exit afterwards, because threads that wait for the driver may be left behind.
 //
-// Returns kExitSignal and the signal if one ended it; else kExitFailed if anything failed; else
-// kExitUsage if parameters contradict each other; else kExitUnsupported if this machine cannot
-// run a benchmark that was named, or lacks the GPU that --gpu asks for, or has one that CUDA does
-// not offer (--require-gpu), and then nothing ran.
+// Returns the first that applies:
+//   kExitSignal + N   signal N ended the self-test,
+//   kExitFailed       a test failed, or the driver did not list its GPUs in time,
+//   kExitUsage        the given parameters contradict each other,
+//   kExitUnsupported  this machine cannot run a named benchmark, or lacks a GPU that --gpu or
+//                     --require-gpu asks for; without that GPU no test runs,
+//   kExitDone.
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
-                    Duration patience = kSelftestPatience,
-                    Duration listing_patience = kListingPatience);
+                    const SelftestTimes& times = {});
+
+// Runs the tests of one of several GPUs in a process that SelftestCommand started. `arguments`
+// are the GPU's number and the arguments of SelftestCommand. Writes each outcome to `events_fd`
+// as a CaseResult whose case_index is the test's position.
+int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
+                       int events_fd);
 
 }  // namespace assay

@@ -19,7 +19,7 @@ Result<Selftest> MakeSelftest(const Benchmark* benchmark, const ParameterMap& gi
   return test;
 }
 
-// The benchmark with what is given; without that, with each of its variants too.
+// Adds the benchmark with the given parameters. Without any, adds its variants too.
 Status Add(const Benchmark* benchmark, const ParameterMap& given, Selection* selection) {
   ASSAY_ASSIGN_OR_RETURN(Selftest own, MakeSelftest(benchmark, given, false));
   own.what.gpu = selection->gpu;
@@ -35,6 +35,20 @@ Status Add(const Benchmark* benchmark, const ParameterMap& given, Selection* sel
 }
 
 }  // namespace
+
+bool Selftest::Contradicts() const {
+  return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
+}
+
+bool Selftest::OnEachGpu() const {
+  return Info().resource == Resource::kGpu && !Info().collective && !Contradicts();
+}
+
+std::string Selftest::Name() const {
+  std::string text = Info().name;
+  for (const auto& [name, value] : given) text += " " + name + "=" + value;
+  return text;
+}
 
 Result<Selection> ParseSelection(const Registry& registry,
                                  const std::vector<std::string>& arguments) {
@@ -67,6 +81,14 @@ Result<Selection> ParseSelection(const Registry& registry,
     ASSAY_RETURN_IF_ERROR(Add(benchmark, given, &selection));
   }
   return selection;
+}
+
+std::vector<Selftest> TestsOnEachGpu(const Selection& selection, bool on_each_gpu) {
+  std::vector<Selftest> tests;
+  for (const Selftest& test : selection.tests) {
+    if (test.OnEachGpu() == on_each_gpu) tests.push_back(test);
+  }
+  return tests;
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
-// What a self-test is to verify.
+// Which tests a self-test runs.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,37 +10,23 @@
 
 namespace assay {
 
-// A benchmark with the parameters of its self-test, but for those that are given.
+// One benchmark with the parameters of its self-test; given parameters replace some of them.
 struct Selftest {
   LocalCase what;
   ParameterMap given;
-  // One of the benchmark's selftest_variants: nobody named it.
-  bool variant = false;
+  bool variant = false;  // One of the benchmark's selftest_variants, which the user did not name.
 
   const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
-  bool OnOneGpu() const { return Info().resource == Resource::kGpu && !Info().collective; }
-  // Parameters that contradict each other do so on every GPU.
-  bool Contradicts() const {
-    return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
-  }
-  // "softmax columns=31 variant=warp".
-  std::string Name() const {
-    std::string text = Info().name;
-    for (const auto& [name, value] : given) text += " " + name + "=" + value;
-    return text;
-  }
-  // How its line begins.
-  std::string Head() const {
-    std::string text = Name();
-    constexpr size_t kWidth = 24;
-    text.resize(std::max(text.size(), kWidth), ' ');
-    return text + " ";
-  }
+  // Whether its parameters contradict each other: it then fails the same way on every GPU.
+  bool Contradicts() const;
+  // Whether it runs once on each GPU.
+  bool OnEachGpu() const;
+  std::string Name() const;  // "softmax columns=31 variant=warp"
 };
 
 struct Selection {
   std::vector<Selftest> tests;
-  bool named = false;  // Else every benchmark.
+  bool named = false;  // The user named benchmarks; otherwise all are selected.
   std::optional<int> gpu;
   bool require_gpu = false;
 };
@@ -49,5 +34,8 @@ struct Selection {
 // [NAME [k=v...]]... [--gpu N] [--require-gpu].
 Result<Selection> ParseSelection(const Registry& registry,
                                  const std::vector<std::string>& arguments);
+
+// The tests that run once on each GPU, or all others.
+std::vector<Selftest> TestsOnEachGpu(const Selection& selection, bool on_each_gpu);
 
 }  // namespace assay

@@ -38,14 +38,14 @@ CUDA_VISIBLE_DEVICES='' "$runner" selftest --require-gpu
   fail "selftest --require-gpu: exit code $?: does CUDA offer all GPUs that NVML lists?"
 if echo "$selftest" | tail -1 | grep -q ' on GPUs'; then
   CUDA_VISIBLE_DEVICES=0 "$runner" selftest --require-gpu bank_conflict | tail -1 |
-    grep -q '; 1 of the .* that NVML lists, by CUDA_VISIBLE_DEVICES="0"' ||
+    grep -q '; 1 of the .* that NVML lists, selected by CUDA_VISIBLE_DEVICES="0"' ||
     fail "selftest --require-gpu of one of several: does not count them"
 fi
 # Ended as soon as it has said something.
 lines=$(mktemp -u)
 mkfifo "$lines"
 "$runner" selftest > "$lines" &
-{ read -r _; kill -TERM $!; cat; } < "$lines" | grep -q 'SIGTERM came before' ||
+{ read -r _; kill -TERM $!; cat; } < "$lines" | grep -q 'interrupted by SIGTERM' ||
   fail "selftest: does not sum up when it is ended"
 rm "$lines"
 refuses 1 "are free" gemm m=1048576 n=1048576 k=1048576

@@ -18,16 +18,16 @@
 
 #include "common/subprocess.h"
 #include "runner/exit_codes.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::AllOf;
-using testing::ContainsRegex;
-using testing::ElementsAre;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 constexpr char kCount[] = "CUDA_FAKE_COUNT";
 constexpr char kWrong[] = "CUDA_FAKE_WRONG";
@@ -37,7 +37,7 @@ constexpr char kHang[] = "CUDA_FAKE_HANG";
 constexpr char kVisible[] = "CUDA_VISIBLE_DEVICES";
 constexpr char kNvml[] = "ASSAY_NVML_LIBRARY";
 
-// Of what several GPUs say at once, in the order of GPUs.
+// The lines that name the GPU.
 std::vector<std::string> LinesOfGpu(const std::string& output, int gpu) {
   std::vector<std::string> lines;
   std::istringstream text(output);
@@ -47,9 +47,28 @@ std::vector<std::string> LinesOfGpu(const std::string& output, int gpu) {
   return lines;
 }
 
+std::string LastLine(const std::string& output) {
+  const size_t end = output.find_last_not_of('\n');
+  const size_t begin = output.rfind('\n', end);
+  return output.substr(begin + 1, end - begin);  // npos + 1 is 0.
+}
+
+// "ok", "failed" or "unsupported": the word after the name of the test in its first line.
+std::string OutcomeOf(const std::string& output, const std::string& test) {
+  std::string head = test;
+  head.resize(std::max<size_t>(24, head.size()), ' ');
+  const size_t begin = output.find(head + " ");
+  if (begin == std::string::npos) return "absent";
+  std::istringstream rest(output.substr(begin + head.size()));
+  std::string outcome;
+  rest >> outcome;
+  while (!outcome.empty() && outcome.back() == ':') outcome.pop_back();
+  return outcome;
+}
+
 class SelftestOfGpus : public testing::Test {
  protected:
-  // Not of the machine's own GPUs.
+  // NVML of this machine is not read.
   void SetUp() override { setenv(kNvml, "/nonexistent/libnvidia-ml.so.1", 1); }
   void TearDown() override {
     for (const char* name : {kCount, kWrong, kCrash, kFault, kHang, kVisible, kNvml}) {
@@ -68,7 +87,7 @@ class SelftestOfGpus : public testing::Test {
 
   enum class Whom { kRunner, kItsProcesses };
 
-  // Of a self-test that gets the signal once its output has all of `awaited`.
+  // Sends the signal once the output of a self-test has all of `awaited`.
   static CommandOutput Stopped(int signal, const std::vector<std::string>& awaited,
                                const std::vector<std::string>& arguments = {},
                                Whom whom = Whom::kRunner) {
@@ -85,7 +104,7 @@ class SelftestOfGpus : public testing::Test {
     pipe->write.Close();
     bool sent = false;
     char chunk[1024];
-    // To its end: when all processes have ended that were started.
+    // Until all processes that were started have ended.
     for (ssize_t got = 0; (got = read(pipe->read.get(), chunk, sizeof chunk)) > 0;) {
       output.output.append(chunk, static_cast<size_t>(got));
       const bool all = std::all_of(awaited.begin(), awaited.end(), [&](const std::string& words) {
@@ -105,63 +124,47 @@ class SelftestOfGpus : public testing::Test {
   }
 };
 
-TEST_F(SelftestOfGpus, OneGpuNeedsNoName) {
+TEST_F(SelftestOfGpus, OneGpuIsNotNumbered) {
   const CommandOutput output = Selftest();
   EXPECT_EQ(output.exit.code, kExitDone);
-  EXPECT_EQ(output.output,
-            "fake_all_reduce          unsupported: needs 2 GPUs; this node has 1\n"
-            "fake_copy                ok\n"
-            "fake_copy size=2         ok\n"
-            "fake_copy size=4         unsupported: size 4 needs another GPU\n"
-            "2 ok, 2 unsupported, 0 failed on GPU 0\n");
+  EXPECT_WORDING("runner/selftest-one-gpu", output.output);
 }
 
 TEST_F(SelftestOfGpus, EachOfSeveralIsVerified) {
   setenv(kCount, "3", 1);
   const CommandOutput output = Selftest();
   EXPECT_EQ(output.exit.code, kExitDone);
-  for (int gpu = 0; gpu < 3; ++gpu) {
-    const std::string where = " on GPU " + std::to_string(gpu);
-    EXPECT_THAT(
-        LinesOfGpu(output.output, gpu),
-        ElementsAre("fake_copy                ok" + where, "fake_copy size=2         ok" + where,
-                    "fake_copy size=4         unsupported" + where + ": size 4 needs another GPU"));
-  }
-  EXPECT_THAT(output.output, HasSubstr("fake_all_reduce          ok on GPUs 0, 1\n"
-                                       "7 ok, 3 unsupported, 0 failed on GPUs 0 to 2\n"));
+  for (int gpu = 0; gpu < 3; ++gpu) EXPECT_EQ(LinesOfGpu(output.output, gpu).size(), 3u);
+  EXPECT_EQ(OutcomeOf(output.output, "fake_all_reduce"), "ok");
+  EXPECT_THAT(LastLine(output.output), StartsWith("7 ok, 3 unsupported, 0 failed"));
 }
 
-TEST_F(SelftestOfGpus, AWrongOneThatIsNotTheFirstFails) {
+TEST_F(SelftestOfGpus, WrongResultOnOneGpuFailsAndNamesIt) {
   setenv(kCount, "3", 1);
   setenv(kWrong, "2", 1);
   const CommandOutput output = Selftest();
   EXPECT_EQ(output.exit.code, kExitFailed);
-  EXPECT_THAT(output.output, HasSubstr("fake_copy                ok on GPU 1\n"));
-  EXPECT_THAT(output.output, HasSubstr("fake_copy                failed on GPU 2: before timing: "
-                                       "element 7 is 1, should be 0"));
-  EXPECT_THAT(output.output,
-              HasSubstr("\n5 ok, 3 unsupported, 2 failed on GPUs 0 to 2; failed on GPU 2\n"));
+  EXPECT_EQ(OutcomeOf(LinesOfGpu(output.output, 1)[0], "fake_copy"), "ok");
+  EXPECT_EQ(OutcomeOf(LinesOfGpu(output.output, 2)[0], "fake_copy"), "failed");
+  EXPECT_WORDING("runner/selftest-failed-gpu", LastLine(output.output));
 }
 
-TEST_F(SelftestOfGpus, AProcessThatCrashesFailsItsOwnGpu) {
+TEST_F(SelftestOfGpus, CrashedProcessFailsItsOwnGpu) {
   setenv(kCount, "2", 1);
   setenv(kCrash, "1", 1);
   const CommandOutput output = Selftest({"fake_copy"});
   EXPECT_EQ(output.exit.code, kExitFailed);
-  EXPECT_THAT(output.output, HasSubstr("fake_copy size=2         ok on GPU 0\n"));
-  EXPECT_THAT(output.output, HasSubstr("fake_copy size=2         failed on GPU 1: the process of "
-                                       "this GPU was killed by signal 9 (Killed)\n"));
-  EXPECT_THAT(output.output,
-              HasSubstr("\n2 ok, 1 unsupported, 3 failed on GPUs 0, 1; failed on GPU 1\n"));
+  EXPECT_EQ(OutcomeOf(LinesOfGpu(output.output, 0)[1], "fake_copy size=2"), "ok");
+  EXPECT_WORDING("runner/selftest-crashed", LinesOfGpu(output.output, 1)[1]);
+  EXPECT_THAT(LastLine(output.output), StartsWith("2 ok, 1 unsupported, 3 failed"));
 }
 
-TEST_F(SelftestOfGpus, WhatIsWrongOnAnyGpuIsNoFaultOfEach) {
+TEST_F(SelftestOfGpus, ContradictingParametersAreAUsageErrorAndBlameNoGpu) {
   for (const char* count : {"1", "2"}) {
     setenv(kCount, count, 1);
     const CommandOutput output = Selftest({"fake_copy", "size=5"});
     EXPECT_EQ(output.exit.code, kExitUsage);
-    EXPECT_THAT(output.output, HasSubstr("5 fits no GPU\n"));
-    EXPECT_THAT(output.output, Not(HasSubstr("; failed on")));
+    EXPECT_THAT(LastLine(output.output), Not(HasSubstr("; failed on")));
   }
 }
 
@@ -170,120 +173,96 @@ TEST_F(SelftestOfGpus, OneIsChosen) {
   setenv(kWrong, "2", 1);
   const CommandOutput one = Selftest({"--gpu", "1"});
   EXPECT_EQ(one.exit.code, kExitDone);
-  EXPECT_EQ(one.output,
-            "fake_copy                ok on GPU 1\n"
-            "fake_copy size=2         ok on GPU 1\n"
-            "fake_copy size=4         unsupported on GPU 1: size 4 needs another GPU\n"
-            "2 ok, 1 unsupported, 0 failed on GPU 1\n");
+  EXPECT_EQ(LinesOfGpu(one.output, 1).size(), 4u);  // With the summary, and of no other GPU.
+  EXPECT_THAT(LastLine(one.output), StartsWith("2 ok, 1 unsupported, 0 failed"));
   EXPECT_EQ(Selftest({"fake_copy", "size=2", "--gpu", "2"}).exit.code, kExitFailed);
-  const CommandOutput absent = Selftest({"--gpu", "3"});
-  EXPECT_EQ(absent.exit.code, kExitUnsupported);
-  EXPECT_EQ(absent.output,
-            "assay-runner: there is no GPU 3 to verify: this machine has GPUs 0 to 2\n");
-  EXPECT_THAT(Selftest({"--gpu"}).output, HasSubstr("--gpu needs a value"));
-  const CommandOutput gang = Selftest({"--gpu", "1", "fake_all_reduce"});
-  EXPECT_EQ(gang.exit.code, kExitUsage);
-  EXPECT_THAT(gang.output, HasSubstr("takes GPUs 0 to 1, each rank its own"));
+  EXPECT_EQ(Selftest({"--gpu", "3"}).exit.code, kExitUnsupported);
+  EXPECT_EQ(Selftest({"--gpu"}).exit.code, kExitUsage);
+  EXPECT_EQ(Selftest({"--gpu", "1", "fake_all_reduce"}).exit.code, kExitUsage);
 }
 
-TEST_F(SelftestOfGpus, WhatIsNamedAndUnsupportedIsNotDone) {
+TEST_F(SelftestOfGpus, NamedBenchmarkThatIsUnsupportedIsNotDone) {
   for (const char* count : {"1", "2"}) {
     setenv(kCount, count, 1);
-    EXPECT_EQ(Selftest({"fake_copy"}).exit.code, kExitDone);  // Nobody named size 4.
+    EXPECT_EQ(Selftest({"fake_copy"}).exit.code, kExitDone);  // The user did not name size 4.
     const CommandOutput named = Selftest({"fake_copy", "fake_copy", "size=4"});
     EXPECT_EQ(named.exit.code, kExitUnsupported);
-    EXPECT_THAT(named.output, HasSubstr("fake_copy size=4         unsupported"));
+    EXPECT_EQ(OutcomeOf(named.output, "fake_copy size=4"), "unsupported");
   }
   EXPECT_EQ(Selftest({"fake_all_reduce", "ranks=3"}).exit.code, kExitUnsupported);
-  // A failure outweighs it, and parameters that contradict each other do.
+  // A failure outweighs it, and so do parameters that contradict each other.
   setenv(kWrong, "1", 1);
   EXPECT_EQ(Selftest({"fake_copy", "fake_copy", "size=4"}).exit.code, kExitFailed);
   unsetenv(kWrong);
   const CommandOutput odd = Selftest({"fake_copy", "size=3", "fake_copy", "size=4"});
   EXPECT_EQ(odd.exit.code, kExitUsage);
-  EXPECT_THAT(odd.output, HasSubstr("fake_copy size=3         failed: size is 3; it must not be\n"
-                                    "0 ok, 2 unsupported, 1 failed on GPUs 0, 1\n"));
+  EXPECT_EQ(OutcomeOf(odd.output, "fake_copy size=3"), "failed");
+  EXPECT_THAT(LastLine(odd.output), StartsWith("0 ok, 2 unsupported, 1 failed"));
 }
 
-TEST_F(SelftestOfGpus, AMachineWithoutGpusIsToldSo) {
+TEST_F(SelftestOfGpus, MachineWithoutGpusVerifiesNone) {
   setenv(kCount, "0", 1);
   const CommandOutput all = Selftest();
   EXPECT_EQ(all.exit.code, kExitDone);
-  EXPECT_THAT(all.output, HasSubstr("4 unsupported, 0 failed; no GPU was verified: needs a CUDA "
-                                    "GPU; this node has none\n"));
+  EXPECT_WORDING("runner/selftest-no-gpu", LastLine(all.output));
   EXPECT_EQ(Selftest({"fake_copy"}).exit.code, kExitUnsupported);
-  for (const std::vector<std::string>& wish :
-       std::vector<std::vector<std::string>>{{"--require-gpu"}, {"--gpu", "0"}}) {
-    const CommandOutput wished = Selftest(wish);
-    EXPECT_EQ(wished.exit.code, kExitUnsupported);
-    EXPECT_EQ(wished.output,
-              "assay-runner: there is no GPU to verify: needs a CUDA GPU; this node has none\n");
-  }
+  EXPECT_EQ(Selftest({"--require-gpu"}).exit.code, kExitUnsupported);
+  EXPECT_EQ(Selftest({"--gpu", "0"}).exit.code, kExitUnsupported);
   setenv(kCount, "1", 1);
   EXPECT_EQ(Selftest({"--require-gpu"}).exit.code, kExitDone);
 }
 
-TEST_F(SelftestOfGpus, OnesThatCannotBeUsedFail) {
+TEST_F(SelftestOfGpus, UnusableGpusFail) {
   setenv(kFault, "the fabric manager is not running", 1);
   for (const std::vector<std::string>& wish :
        std::vector<std::vector<std::string>>{{}, {"--require-gpu"}, {"--gpu", "0"}}) {
     const CommandOutput broken = Selftest(wish);
     EXPECT_EQ(broken.exit.code, kExitFailed);
-    EXPECT_THAT(broken.output,
-                HasSubstr("fake_copy                failed: the fabric manager is not running\n"));
-    EXPECT_THAT(broken.output, Not(HasSubstr(" ok\n")));
+    EXPECT_EQ(OutcomeOf(broken.output, "fake_copy"), "failed");
+    EXPECT_THAT(LastLine(broken.output), StartsWith("0 ok, "));
   }
 }
 
-TEST_F(SelftestOfGpus, OneThatHangsHoldsUpNoOther) {
+TEST_F(SelftestOfGpus, GpuThatHangsHoldsUpNoOther) {
   setenv(kCount, "3", 1);
   setenv(kHang, "0", 1);
-  for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT"), {SIGTERM, "SIGTERM"}}) {
+  for (const int signal : {SIGINT, SIGTERM}) {
     const CommandOutput output = Stopped(
-        signal, {"GPU 0: hangs\n", "unsupported on GPU 1: size 4", "unsupported on GPU 2: size 4"});
+        signal, {"hangs\n", "unsupported on GPU 1: size 4", "unsupported on GPU 2: size 4"});
     EXPECT_EQ(output.exit.code, kExitSignal + signal) << output.exit.ToString();
-    EXPECT_THAT(output.output, HasSubstr("fake_copy                ok on GPU 0\n"));
-    EXPECT_THAT(output.output,
-                ContainsRegex("\nfake_copy size=2         no answer on GPU 0 for [0-9]+ s\n"));
-    EXPECT_THAT(output.output,
-                HasSubstr(std::string("\n5 ok, 2 unsupported, 0 failed on GPUs 0 to 2; ") + name +
-                          " came before 1 had answered on GPU 0, 2 had not begun\n"));
+    EXPECT_EQ(OutcomeOf(output.output, "fake_copy size=2"), "ok");  // Of another GPU.
+    EXPECT_THAT(LinesOfGpu(output.output, 0), Contains(HasSubstr("still running")));
+    if (signal == SIGINT) EXPECT_WORDING("runner/selftest-interrupted", LastLine(output.output));
   }
 }
 
-// Whoever signals all processes may reach one of these before the runner.
-TEST_F(SelftestOfGpus, ASignalThatItsProcessesGetIsNoFaultOfTheirs) {
+// A user who signals all processes may reach the process of a GPU before the runner.
+TEST_F(SelftestOfGpus, SignalToTheProcessOfAGpuIsNotItsFailure) {
   setenv(kCount, "3", 1);
   setenv(kHang, "0", 1);
-  const CommandOutput output = Stopped(
-      SIGTERM, {"GPU 0: hangs\n", "unsupported on GPU 1: size 4", "unsupported on GPU 2: size 4"},
-      {}, Whom::kItsProcesses);
+  const CommandOutput output =
+      Stopped(SIGTERM, {"hangs\n", "unsupported on GPU 1: size 4", "unsupported on GPU 2: size 4"},
+              {}, Whom::kItsProcesses);
   EXPECT_EQ(output.exit.code, kExitSignal + SIGTERM) << output.exit.ToString();
-  EXPECT_THAT(output.output, Not(HasSubstr("GPU 0: fake_copy")));
-  EXPECT_THAT(output.output,
-              HasSubstr("\n5 ok, 2 unsupported, 0 failed on GPUs 0 to 2; SIGTERM came before 1 had "
-                        "answered on GPU 0, 2 had not begun\n"));
+  EXPECT_THAT(LastLine(output.output), StartsWith("5 ok, 2 unsupported, 0 failed"));
 }
 
-TEST_F(SelftestOfGpus, TheOnlyOneThatHangsIsTold) {
+TEST_F(SelftestOfGpus, OnlyGpuThatHangsIsNamed) {
   setenv(kHang, "0", 1);
   const CommandOutput only = Stopped(SIGTERM, {"hangs\n"});
   EXPECT_EQ(only.exit.code, kExitSignal + SIGTERM) << only.exit.ToString();
-  EXPECT_THAT(only.output,
-              AllOf(HasSubstr("fake_copy                ok\n"),
-                    ContainsRegex("\nfake_copy size=2         no answer for [0-9]+ s\n"),
-                    HasSubstr("\n1 ok, 1 unsupported, 0 failed on GPU 0; SIGTERM came before 1 had "
-                              "answered, 1 had not begun\n")));
+  EXPECT_THAT(only.output, HasSubstr("fake_copy size=2         still running"));
+  EXPECT_THAT(LastLine(only.output), StartsWith("1 ok, 1 unsupported, 0 failed"));
   setenv(kCount, "2", 1);
   EXPECT_THAT(Stopped(SIGINT, {"hangs\n"}, {"--gpu", "0", "fake_copy"}).output,
-              ContainsRegex("size=2         no answer on GPU 0 for"));
+              HasSubstr("fake_copy size=2         still running on GPU 0"));
 }
 
-TEST_F(SelftestOfGpus, ADriverThatHangsIsTold) {
+TEST_F(SelftestOfGpus, SignalEndsTheWaitForTheDriver) {
   setenv(kHang, "list", 1);
   const CommandOutput output = Stopped(SIGINT, {"hangs\n"});
   EXPECT_EQ(output.exit.code, kExitSignal + SIGINT) << output.exit.ToString();
-  EXPECT_THAT(output.output, HasSubstr("SIGINT came before the driver had said which GPUs it has"));
+  EXPECT_WORDING("runner/selftest-driver-hangs", LastLine(output.output));
 }
 
 // Whether a thread of the process sleeps, other than its first.
@@ -300,8 +279,8 @@ bool AnotherThreadSleeps(pid_t pid) {
   return false;
 }
 
-// As where a library writes its log to stdout, and holds it.
-TEST_F(SelftestOfGpus, ASignalEndsOneWhoseLibraryWaitsForAReader) {
+// A library that writes its log to a full pipe holds the lock of stdout.
+TEST_F(SelftestOfGpus, SignalEndsSelftestWhoseLibraryBlocksOnStdout) {
   setenv(kHang, "list", 1);
   auto pipe = MakePipe();
   ASSERT_TRUE(pipe.ok());
@@ -320,40 +299,34 @@ TEST_F(SelftestOfGpus, ASignalEndsOneWhoseLibraryWaitsForAReader) {
   EXPECT_EQ(exit->code, kExitSignal + SIGINT) << exit->ToString();
 }
 
-TEST_F(SelftestOfGpus, AllThatNvmlListsAreRequired) {
+TEST_F(SelftestOfGpus, GpuThatCudaDoesNotOfferIsMissing) {
   setenv(kNvml, ASSAY_FAKE_NVML, 1);
   setenv(kCount, "8", 1);
   EXPECT_EQ(Selftest({"--require-gpu", "fake_copy"}).exit.code, kExitDone);
   setenv(kCount, "7", 1);
   const CommandOutput lacks = Selftest({"--require-gpu", "fake_copy"});
   EXPECT_EQ(lacks.exit.code, kExitUnsupported);
-  EXPECT_THAT(lacks.output, HasSubstr("assay-runner: CUDA offers 7 of the 8 GPUs that NVML lists, "
-                                      "not its GPU 7 at 00000000:F7:00.0: look at"));
-  EXPECT_THAT(lacks.output, Not(HasSubstr("fake_copy")));
+  EXPECT_THAT(lacks.output, HasSubstr("GPU 7 at 00000000:F7:00.0"));
+  EXPECT_THAT(lacks.output, Not(HasSubstr("fake_copy")));  // Nothing ran.
   EXPECT_EQ(Selftest({"fake_copy"}).exit.code, kExitDone);
   EXPECT_EQ(Selftest({"--require-gpu", "--gpu", "6", "fake_copy"}).exit.code, kExitDone);
 }
 
-TEST_F(SelftestOfGpus, OnesThatAreHiddenOnPurposeAreCounted) {
+TEST_F(SelftestOfGpus, GpusHiddenByTheUserAreCounted) {
   setenv(kNvml, ASSAY_FAKE_NVML, 1);
   setenv(kCount, "2", 1);
   setenv(kVisible, "4,5", 1);
   const CommandOutput two = Selftest({"--require-gpu", "fake_copy"});
   EXPECT_EQ(two.exit.code, kExitDone);
-  EXPECT_THAT(two.output, HasSubstr("0 failed on GPUs 0, 1; 2 of the 8 GPUs that NVML lists, by "
-                                    "CUDA_VISIBLE_DEVICES=\"4,5\""));
+  EXPECT_WORDING("runner/selftest-hidden-gpus", LastLine(two.output));
   setenv(kVisible, "4,5,9,6", 1);
-  const CommandOutput fewer = Selftest({"--require-gpu", "fake_copy"});
-  EXPECT_EQ(fewer.exit.code, kExitUnsupported);
-  EXPECT_THAT(fewer.output, HasSubstr("\"4,5,9,6\" names 4 GPUs and CUDA offers the first 2: "));
+  EXPECT_EQ(Selftest({"--require-gpu", "fake_copy"}).exit.code, kExitUnsupported);
 }
 
-TEST_F(SelftestOfGpus, WithoutNvmlNobodyKnowsWhetherTheseAreAll) {
+TEST_F(SelftestOfGpus, WithoutNvmlTheNumberOfGpusIsNotChecked) {
   const CommandOutput output = Selftest({"--require-gpu", "fake_copy"});
   EXPECT_EQ(output.exit.code, kExitDone);
-  EXPECT_THAT(output.output,
-              HasSubstr("0 failed on GPU 0; whether CUDA offers all GPUs could not be checked: "
-                        "cannot load /nonexistent/libnvidia-ml.so.1"));
+  EXPECT_THAT(LastLine(output.output), HasSubstr("; cannot check"));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-// What a self-test tells while a benchmark gives no answer.
+// What a self-test does while a benchmark, the driver or the reader of its output makes it wait.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,7 +9,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "common/subprocess.h"
@@ -21,10 +19,9 @@
 namespace assay {
 namespace {
 
-// Gives no answer until it is told to.
+// Gives no answer until `told` is ready. Sets `begun` when it waits.
 class Waiting : public Benchmark {
  public:
-  // `begun` is told when it waits.
   explicit Waiting(std::shared_future<void> told, std::promise<void> begun = {},
                    std::string answer = "it has waited")
       : told_(std::move(told)), begun_(std::move(begun)), answer_(std::move(answer)) {
@@ -46,136 +43,126 @@ class Waiting : public Benchmark {
   const std::string answer_;
 };
 
-// What a self-test says on stderr until it has said `awaited`.
-std::string ToldUntil(const std::string& awaited, const Registry& registry,
-                      Duration listing_patience, std::future<int>* code) {
-  auto pipe = MakePipe();
-  if (!pipe.ok()) std::abort();
-  const FileDescriptor standard_error(dup(STDERR_FILENO));
-  dup2(pipe->write.get(), STDERR_FILENO);
-  *code = std::async(std::launch::async, [&registry, listing_patience] {
-    return SelftestCommand(registry, {"waiting"}, std::chrono::milliseconds(1), listing_patience);
-  });
-  std::string told;
-  char byte = 0;
-  while (told.find(awaited) == std::string::npos && read(pipe->read.get(), &byte, 1) == 1) {
-    told += byte;
+std::shared_future<void> Ready() {
+  std::promise<void> answer;
+  answer.set_value();
+  return answer.get_future().share();
+}
+
+// Runs the self-test on a thread, with `fd` of this process led into a pipe of one page.
+class WithPipe {
+ public:
+  WithPipe(int fd, const Registry& registry, const SelftestTimes& times)
+      : fd_(fd), pipe_(MakePipe().value()) {
+    signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
+    if (fcntl(pipe_.write.get(), F_SETPIPE_SZ, kPageBytes) < 0) std::abort();
+    std::fflush(stdout);
+    before_ = FileDescriptor(dup(fd));
+    dup2(pipe_.write.get(), fd);
+    code_ = std::async(std::launch::async, [&registry, times] {
+      return SelftestCommand(registry, {"waiting"}, times);
+    });
   }
-  dup2(standard_error.get(), STDERR_FILENO);
-  return told;
+  ~WithPipe() { dup2(before_.get(), fd_); }
+
+  // Leaves no room in the pipe.
+  void Fill() {
+    fcntl(pipe_.write.get(), F_SETFL, O_NONBLOCK);
+    while (write(pipe_.write.get(), "x", 1) == 1) {
+    }
+    fcntl(pipe_.write.get(), F_SETFL, 0);
+  }
+  void ReadUntil(const std::string& awaited) {
+    std::string text;
+    char byte = 0;
+    while (text.find(awaited) == std::string::npos && read(pipe_.read.get(), &byte, 1) == 1) {
+      text += byte;
+    }
+  }
+  // -1 if the self-test does not end.
+  int Code() {
+    const bool ends = code_.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+    if (!ends) pipe_.read.Close();  // So that a blocked writer goes on.
+    const int code = code_.get();
+    return ends ? code : -1;
+  }
+
+  static constexpr int kPageBytes = 4096;
+
+ private:
+  const int fd_;
+  Pipe pipe_;
+  FileDescriptor before_;
+  std::future<int> code_;
+};
+
+SelftestTimes Impatient() {
+  SelftestTimes times;
+  times.patience = std::chrono::milliseconds(1);
+  return times;
 }
 
-TEST(SelftestWait, TheBenchmarkThatIsWaitedForIsNamed) {
+TEST(SelftestWait, RunningBenchmarkIsNamed) {
   std::promise<void> answer;
   Registry registry;
   registry.Add(std::make_unique<Waiting>(answer.get_future().share()));
-  std::future<int> code;
-  ToldUntil("no answer yet from waiting for ", registry, kListingPatience, &code);
+  WithPipe selftest(STDERR_FILENO, registry, Impatient());
+  selftest.ReadUntil("waiting still running after ");
   answer.set_value();
-  EXPECT_EQ(code.get(), kExitUnsupported);
+  selftest.ReadUntil("\n");
+  EXPECT_EQ(selftest.Code(), kExitUnsupported);
 }
 
-TEST(SelftestWait, ADriverThatDoesNotListItsGpusFailsIt) {
-  std::promise<void> answer;
-  answer.set_value();
+TEST(SelftestWait, DriverThatListsNoGpusInTimeFails) {
   Registry registry;
-  registry.Add(std::make_unique<Waiting>(answer.get_future().share()));
+  registry.Add(std::make_unique<Waiting>(Ready()));
   setenv("CUDA_FAKE_HANG", "list", 1);
-  std::future<int> code;
-  const std::string told = ToldUntil("Xid in dmesg", registry, std::chrono::seconds(1), &code);
+  SelftestTimes times = Impatient();
+  times.listing_patience = std::chrono::milliseconds(100);
+  WithPipe selftest(STDERR_FILENO, registry, times);
+  selftest.ReadUntil("has not listed its GPUs yet");
+  selftest.ReadUntil("did not list its GPUs within ");
   unsetenv("CUDA_FAKE_HANG");
-  EXPECT_EQ(code.get(), kExitFailed);
-  EXPECT_NE(told.find("assay-runner: no answer yet from the driver"), std::string::npos);
-  EXPECT_NE(told.find("assay-runner: for 1 s the driver has not said which GPUs it has: see "
-                      "whether `nvidia-smi` answers"),
-            std::string::npos);
+  EXPECT_EQ(selftest.Code(), kExitFailed);
 }
 
-// A pipe that takes no more.
-Pipe FullPipe() {
-  auto pipe = MakePipe();
-  if (!pipe.ok()) std::abort();
-  fcntl(pipe->write.get(), F_SETFL, O_NONBLOCK);
-  const std::string page(4096, 'x');
-  while (write(pipe->write.get(), page.data(), page.size()) > 0) {
-  }
-  fcntl(pipe->write.get(), F_SETFL, 0);
-  return *std::move(pipe);
-}
-
-TEST(SelftestWait, ASignalEndsOneWhoseStdoutNobodyReads) {
-  signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
+TEST(SelftestWait, SignalEndsSelftestWhoseStdoutIsNotRead) {
+  std::promise<void> begun;
+  std::future<void> begins = begun.get_future();
   std::promise<void> answer;
+  Registry registry;
+  registry.Add(std::make_unique<Waiting>(answer.get_future().share(), std::move(begun)));
+  WithPipe selftest(STDOUT_FILENO, registry, {});
+  begins.wait();
+  selftest.Fill();
   answer.set_value();
+  kill(getpid(), SIGINT);
+  EXPECT_EQ(selftest.Code(), kExitSignal + SIGINT);
+}
+
+TEST(SelftestWait, SignalEndsSelftestInTheMiddleOfALine) {
   std::promise<void> begun;
   std::future<void> begins = begun.get_future();
   Registry registry;
-  registry.Add(std::make_unique<Waiting>(answer.get_future().share(), std::move(begun)));
-  Pipe full = FullPipe();
-  std::fflush(stdout);
-  const FileDescriptor standard_output(dup(STDOUT_FILENO));
-  dup2(full.write.get(), STDOUT_FILENO);
-  full.write.Close();
-  auto code =
-      std::async(std::launch::async, [&] { return SelftestCommand(registry, {"waiting"}); });
+  registry.Add(std::make_unique<Waiting>(Ready(), std::move(begun),
+                                         std::string(2 * WithPipe::kPageBytes, 'x')));
+  WithPipe selftest(STDOUT_FILENO, registry, {});
   begins.wait();
+  selftest.ReadUntil("waiting");  // The rest of the line fills the pipe.
   kill(getpid(), SIGINT);
-  const bool ended = code.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
-  dup2(standard_output.get(), STDOUT_FILENO);
-  full.read.Close();  // Whoever waits to write goes on.
-  EXPECT_TRUE(ended);
-  EXPECT_EQ(code.get(), kExitSignal + SIGINT);
+  EXPECT_EQ(selftest.Code(), kExitSignal + SIGINT);
 }
 
-constexpr int kPipeBytes = 4096;
-
-// Of a self-test that gets SIGINT once `fd`, of which nobody reads, is a pipe with `bytes` in it;
-// -1 if it does not end.
-int CodeOfUnread(int fd, int bytes, const Registry& registry) {
-  signal(SIGPIPE, SIG_IGN);  // As assay-runner does.
-  auto pipe = MakePipe();
-  if (!pipe.ok() || fcntl(pipe->write.get(), F_SETPIPE_SZ, kPipeBytes) < 0) std::abort();
-  std::fflush(stdout);
-  const FileDescriptor before(dup(fd));
-  dup2(pipe->write.get(), fd);
-  pipe->write.Close();
-  auto code = std::async(std::launch::async, [&] {
-    return SelftestCommand(registry, {"waiting"}, std::chrono::milliseconds(1));
-  });
-  const auto ends_within = [&](Duration time) {
-    return code.wait_for(time) == std::future_status::ready;
-  };
-  for (int unread = 0; unread < bytes && !ends_within(Duration(0)); std::this_thread::yield()) {
-    if (ioctl(pipe->read.get(), FIONREAD, &unread) != 0) std::abort();
-  }
-  EXPECT_FALSE(ends_within(std::chrono::milliseconds(50)));  // It waits in write(2) by then.
-  kill(getpid(), SIGINT);
-  const bool ended = ends_within(std::chrono::seconds(30));
-  dup2(before.get(), fd);
-  pipe->read.Close();  // Whoever waits to write goes on.
-  const int number = code.get();
-  return ended ? number : -1;
-}
-
-TEST(SelftestWait, ASignalEndsOneInTheMiddleOfALine) {
-  std::promise<void> answer;
-  answer.set_value();
-  Registry registry;
-  registry.Add(std::make_unique<Waiting>(answer.get_future().share(), std::promise<void>(),
-                                         std::string(2 * kPipeBytes, 'x')));
-  EXPECT_EQ(CodeOfUnread(STDOUT_FILENO, 1, registry), kExitSignal + SIGINT);
-  std::clearerr(stdout);
-}
-
-TEST(SelftestWait, ASignalEndsOneWhoseStderrNobodyReads) {
+TEST(SelftestWait, SignalEndsSelftestWhoseStderrIsNotRead) {
   // Never destroyed: the benchmark is left behind, waiting.
   static std::promise<void>& never = *new std::promise<void>();
   static Registry& registry = *new Registry();
   registry.Add(std::make_unique<Waiting>(never.get_future().share()));
-  constexpr int kMessageBytes = sizeof "assay-runner: no answer yet from waiting for 0 s\n" - 1;
-  EXPECT_EQ(CodeOfUnread(STDERR_FILENO, kPipeBytes - kMessageBytes + 1, registry),
-            kExitSignal + SIGINT);
-  std::clearerr(stderr);
+  WithPipe selftest(STDERR_FILENO, registry, Impatient());
+  selftest.ReadUntil("still running");
+  selftest.Fill();
+  kill(getpid(), SIGINT);
+  EXPECT_EQ(selftest.Code(), kExitSignal + SIGINT);
 }
 
 }  // namespace

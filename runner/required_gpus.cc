@@ -1,4 +1,4 @@
-#include "runner/gpu_census.h"
+#include "runner/required_gpus.h"
 
 #include <algorithm>
 
@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t kMostNamed = 8;
 
+// A MIG instance has a UUID of its own, but the PCI address of its GPU.
 bool IsOffered(const NvmlGpu& gpu, const std::vector<LocalGpu>& offered) {
   return std::any_of(offered.begin(), offered.end(), [&](const LocalGpu& one) {
-    // A MIG instance has a UUID of its own, at the GPU's address.
     return (!gpu.uuid.empty() && one.uuid == gpu.uuid) ||
            (!gpu.pci_bus_id.empty() &&
             SysfsPciName(one.pci_bus_id) == SysfsPciName(gpu.pci_bus_id));
@@ -65,18 +65,19 @@ MachineGpus ReadMachineGpus() {
   return machine;
 }
 
-GpuCensus TakeCensus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
-                     const std::optional<std::string>& visible) {
-  GpuCensus census;
-  const std::string by = visible ? "CUDA_VISIBLE_DEVICES=\"" + *visible + "\"" : "";
+RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
+                               const std::optional<std::string>& visible) {
+  RequiredGpus required;
+  const std::string variable = visible ? "CUDA_VISIBLE_DEVICES=\"" + *visible + "\"" : "";
   if (const size_t named = visible ? CountNamed(*visible) : 0; named > offered.size()) {
-    census.fault = by + " names " + std::to_string(named) + " GPUs and CUDA offers the first " +
-                   std::to_string(offered.size()) + ": compare it with `nvidia-smi -L`";
+    required.missing = variable + " names " + std::to_string(named) +
+                       " GPUs, but CUDA offers only the first " + std::to_string(offered.size()) +
+                       "; compare it with `nvidia-smi -L`";
   }
   if (!machine.nvml.ok()) {
-    census.notes.push_back("whether CUDA offers all GPUs could not be checked: " +
-                           machine.nvml.message());
-    return census;
+    required.notes.push_back("cannot check whether CUDA offers all GPUs: " +
+                             machine.nvml.message());
+    return required;
   }
   std::vector<std::string> unseen;
   bool mig = false;
@@ -87,19 +88,22 @@ GpuCensus TakeCensus(const std::vector<LocalGpu>& offered, const MachineGpus& ma
   }
   const std::string some = std::to_string(machine.listed.size() - unseen.size()) + " of the " +
                            std::to_string(machine.listed.size()) + " GPUs that NVML lists";
-  if (!unseen.empty() && visible && census.fault.empty()) {
-    census.notes.push_back(some + ", by " + by);
+  if (!unseen.empty() && visible && required.missing.empty()) {
+    required.notes.push_back(some + ", selected by " + variable);
   } else if (!unseen.empty()) {
-    census.fault += (visible ? "; it offers " : "CUDA offers ") + some + ", not its " +
-                    JoinSome(unseen, kMostNamed) + ": look at `nvidia-smi` and for Xid in dmesg" +
-                    (mig ? "; where MIG is on CUDA offers one instance, or nothing" : "") +
-                    "; reset or reboot. Without --require-gpu the others are verified";
+    required.missing += (required.missing.empty() ? "" : "; ");
+    required.missing += "CUDA offers " + some + ", but not " + JoinSome(unseen, kMostNamed) +
+                        "; check `nvidia-smi`, look for Xid in dmesg, then reset or reboot";
+    if (mig) required.missing += "; with MIG on, CUDA offers at most one instance";
+    required.missing += "; to verify the other GPUs, leave out --require-gpu";
   }
   if (const auto alone = OnBusAlone(machine); !alone.empty()) {
-    census.notes.push_back("on the PCI bus and not in NVML's list: " + JoinSome(alone, kMostNamed) +
-                           " (in a container those of others; else look for NVRM in dmesg)");
+    required.notes.push_back(
+        "on the PCI bus but not in NVML's list: " + JoinSome(alone, kMostNamed) +
+        " (in a container they may belong to others; otherwise look for NVRM "
+        "in dmesg)");
   }
-  return census;
+  return required;
 }
 
 }  // namespace assay
