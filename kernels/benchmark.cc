@@ -1,12 +1,56 @@
 #include "kernels/benchmark.h"
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <utility>
 
 namespace assay {
 
+// Bridge: kernels/old_limits.cc.
+Status CheckOldLimits(const BenchmarkInfo& info, const ParameterMap& parameters);
+
+namespace {
+
+// Units of `unit` in one base unit (s, B/s, bit/s, FLOP/s, 1/s); 0 if the unit is unknown.
+double ScaleOf(const std::string& unit) {
+  static const std::pair<const char*, double> kScales[] = {
+      {"s", 1},         {"us", 1e6},       {"ns", 1e9},        {"GB/s", 1e-9},
+      {"Gbit/s", 8e-9}, {"GFLOP/s", 1e-9}, {"TFLOP/s", 1e-12}, {"Gop/s", 1e-9}};
+  for (const auto& [name, scale] : kScales) {
+    if (unit == name) return scale;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Metric Metric::Rate(std::string name, std::string unit, Quantity quantity,
+                    std::string description) {
+  const double scale = ScaleOf(unit);
+  return {std::move(name),        std::move(unit), Direction::kHigherIsBetter,
+          std::move(description), quantity,        scale};
+}
+
+Metric Metric::Time(std::string name, std::string unit, Quantity quantity,
+                    std::string description) {
+  const double scale = ScaleOf(unit);
+  return {std::move(name),        std::move(unit), Direction::kLowerIsBetter,
+          std::move(description), quantity,        scale};
+}
+
+Metric Metric::Observed(std::string name, std::string unit, Direction direction,
+                        std::string description) {
+  return {std::move(name),        std::move(unit),     direction,
+          std::move(description), Quantity::kObserved, 1.0};
+}
+
 Metric TimeMetric() {
-  return {"time", "s", Direction::kLowerIsBetter, "time of one iteration", Quantity::kSeconds, 1.0};
+  return Metric::Time("time", "s", Quantity::kSeconds, "time of one iteration");
+}
+
+bool BenchmarkInfo::Needs(Library library) const {
+  return std::find(libraries.begin(), libraries.end(), library) != libraries.end();
 }
 
 Status Case::RunUntimed(int64_t iterations) {
@@ -21,11 +65,26 @@ int64_t Integer(const ParameterMap& parameters, const std::string& name) {
   return value;
 }
 
+double Number(const ParameterMap& parameters, const std::string& name) {
+  return static_cast<double>(Integer(parameters, name));
+}
+
 const std::string& Word(const ParameterMap& parameters, const std::string& name) {
   static const std::string kEmpty;
   const auto found = parameters.find(name);
   assert(found != parameters.end() && "the benchmark reads a parameter that it does not declare");
   return found != parameters.end() ? found->second : kEmpty;
+}
+
+Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given) {
+  ASSAY_ASSIGN_OR_RETURN(ParameterMap parameters,
+                         CanonicalParameters(benchmark.Info().parameters, given));
+  ASSAY_RETURN_IF_ERROR(benchmark.Validate(parameters));
+  return parameters;
+}
+
+int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters) {
+  return info.collective ? static_cast<int>(Integer(parameters, "ranks")) : 1;
 }
 
 Status Unsupported(std::string why) {
@@ -38,6 +97,10 @@ bool IsUnsupported(const Status& status) {
 
 Status OutOfMemory(std::string what) {
   return Status(Code::kResourceExhausted, "OUT_OF_MEMORY", std::move(what));
+}
+
+Status Benchmark::Validate(const ParameterMap& parameters) const {
+  return CheckOldLimits(Info(), parameters);
 }
 
 double Benchmark::MetricValue(size_t index, const Work& work, double seconds) const {

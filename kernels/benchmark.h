@@ -23,19 +23,26 @@ namespace assay {
 
 class Peers;
 
+// Libraries that a build or a node may lack.
+enum class Library {
+  kBlas,  // Of the CPUs. Results of another version are not compared.
+  kCublasLt,
+  kNccl,
+};
+
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// What a metric is made from: the time of one iteration, one of the amounts in Work
-// divided by it, or what the case itself observed.
+// What a metric is computed from: the time of one iteration, an amount in Work divided by that
+// time, or something that the case itself observes.
 enum class Quantity {
   kSeconds,
-  kFlops,                // Work::flops a second.
-  kBytes,                // Work::bytes a second.
-  kLinkBytes,            // Work::link_bytes a second: bus bandwidth.
-  kPayloadBytes,         // Work::payload_bytes a second: algorithm bandwidth.
-  kOperations,           // Work::operations a second.
-  kSecondsPerOperation,  // The time over Work::operations: latency.
-  kWireBytes,            // CollectiveChoice::wire_bytes a second; absent if unknown.
+  kFlops,                // Work::flops per second.
+  kBytes,                // Work::bytes per second.
+  kLinkBytes,            // Work::link_bytes per second: bus bandwidth.
+  kPayloadBytes,         // Work::payload_bytes per second: algorithm bandwidth.
+  kOperations,           // Work::operations per second.
+  kSecondsPerOperation,  // The time divided by Work::operations: latency.
+  kWireBytes,            // CollectiveChoice::wire_bytes per second; absent if unknown.
   kObserved,             // Case::Observed(name): clock cycles, joules.
 };
 
@@ -47,10 +54,33 @@ struct Metric {
   Quantity quantity = Quantity::kSeconds;
   // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
   double scale = 1.0;
+
+  // An amount of Work per second; higher is better. `unit` is "GB/s", "Gbit/s", "GFLOP/s",
+  // "TFLOP/s" or "Gop/s".
+  static Metric Rate(std::string name, std::string unit, Quantity quantity,
+                     std::string description);
+  // kSeconds or kSecondsPerOperation; lower is better. `unit` is "s", "us" or "ns".
+  static Metric Time(std::string name, std::string unit, Quantity quantity,
+                     std::string description);
+  // Case::Observed(name), in any unit.
+  static Metric Observed(std::string name, std::string unit, Direction direction,
+                         std::string description);
 };
 
-// The "time" metric that every benchmark has, in seconds an iteration.
+// The metric "time" that every benchmark has, in seconds per iteration.
 Metric TimeMetric();
+
+// A case whose work was computed by hand, for a test of Benchmark::WorkOf.
+struct WorkedExample {
+  ParameterMap parameters;  // The others have their defaults.
+  Work work;
+};
+
+// A case that must be refused, and the parameter that the error names.
+struct RefusedExample {
+  ParameterMap parameters;
+  std::string parameter;
+};
 
 struct BenchmarkInfo {
   std::string name;
@@ -58,23 +88,25 @@ struct BenchmarkInfo {
   int version = 1;
   std::string summary;
   Resource resource = Resource::kCpu;
-  // True if there is an integer parameter "ranks" that sets how many ranks run.
+  // True if an integer parameter "ranks" sets how many ranks run.
   bool collective = false;
-  // True if the BLAS of CPUs has a part in what is measured: results then have its version, and
-  // those of another version are not compared with them.
-  bool uses_blas = false;
+  std::vector<Library> libraries = {};  // All of them are needed.
   std::vector<ParameterSpec> parameters;
   // The first is the primary one.
   std::vector<Metric> metrics;
-  // Formulas of FLOPs, bytes and predicted time, for people.
+  // The formulas of FLOPs, bytes and predicted time, for users.
   std::string model;
-  // For people, where it is not max(FLOPs / peak, bytes / bandwidth, link bytes / link) that
-  // predicts the time: what does, or "none: " and why nothing can.
+  // For users, if the prediction is not max(FLOPs / peak, bytes / bandwidth, link bytes / link):
+  // how the time is predicted, or "none: " and the reason.
   std::string prediction;
-  // Parameters of a case that verifies within a second; the rest by default.
+  // A case that verifies within a second; parameters that are not here have their defaults.
   ParameterMap selftest_parameters;
-  // Each over those, for the self-test alone: further types and variants that users rely on.
+  // Changes to `selftest_parameters` for more types and variants that the self-test runs.
   std::vector<ParameterMap> selftest_variants;
+  std::vector<WorkedExample> examples = {};
+  std::vector<RefusedExample> refused = {};
+
+  bool Needs(Library library) const;
 };
 
 // How a comparison with the reference ended.
@@ -191,7 +223,16 @@ struct RunContext {
 
 // A parameter of a checked map. The name must be declared: a missing one asserts.
 int64_t Integer(const ParameterMap& parameters, const std::string& name);
+double Number(const ParameterMap& parameters, const std::string& name);  // As a double.
 const std::string& Word(const ParameterMap& parameters, const std::string& name);
+
+// Returns the canonical, complete and valid parameters of a case of `benchmark`. The error has one
+// violation for each mistake; its `field` is the parameter's name.
+class Benchmark;
+Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
+
+// Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
+int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
 // What Prepare returns if this hardware or software cannot run the case: becomes
 // the outcome UNSUPPORTED, not a failure.
@@ -211,8 +252,11 @@ class Benchmark {
   // has none".
   virtual std::string UnsupportedReason() const { return ""; }
 
-  // What an iteration does, from the parameters alone. INVALID_ARGUMENT if they
-  // contradict each other.
+  // Checks what the constraints of Info().parameters cannot express. `parameters` are canonical.
+  // An error is an InvalidParameter().
+  virtual Status Validate(const ParameterMap& parameters) const;
+
+  // The work of one iteration, from canonical and valid parameters alone.
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
   // Metric `index` of Info().metrics for one iteration of `seconds`. The default

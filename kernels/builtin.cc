@@ -1,7 +1,10 @@
 // What this build has: the benchmarks of benchmarks.inc, the GPU platform, NCCL's log.
 #include <memory>
+#include <utility>
 
 #include "host/platform.h"
+#include "kernels/cpu/blas.h"
+#include "kernels/declaration.h"
 #include "kernels/registry.h"
 
 #if ASSAY_HAVE_CUDA
@@ -14,17 +17,99 @@
 
 namespace assay {
 
-#define ASSAY_BENCHMARK(name) std::unique_ptr<Benchmark> New##name();
+using NewCase = Result<std::unique_ptr<Case>>(const RunContext&);
+
+// Declares what each line of benchmarks.inc names.
+#define ASSAY_BENCHMARK(name)      \
+  Declaration name##Declaration(); \
+  NewCase New##name##Case;
+#define ASSAY_CUDA_BENCHMARK ASSAY_BENCHMARK
+#define ASSAY_NCCL_BENCHMARK ASSAY_BENCHMARK
+// Bridge: benchmarks whose declarations are not converted yet.
+#define ASSAY_OLD_BENCHMARK(name) std::unique_ptr<Benchmark> New##name();
+#if ASSAY_HAVE_CUDA
+#define ASSAY_OLD_CUDA_BENCHMARK ASSAY_OLD_BENCHMARK
+#else
+#define ASSAY_OLD_CUDA_BENCHMARK(name)
+#endif
+#if ASSAY_HAVE_NCCL
+#define ASSAY_OLD_NCCL_BENCHMARK ASSAY_OLD_BENCHMARK
+#else
+#define ASSAY_OLD_NCCL_BENCHMARK(name)
+#endif
 #include "kernels/benchmarks.inc"
 #undef ASSAY_BENCHMARK
+#undef ASSAY_CUDA_BENCHMARK
+#undef ASSAY_NCCL_BENCHMARK
+#undef ASSAY_OLD_BENCHMARK
 
 namespace {
 
+// Returns why this node lacks the library; empty if it has it.
+std::string WhyNo(Library library) {
+  switch (library) {
+    case Library::kBlas:
+      return WhyNoBlas();
+    case Library::kCublasLt:
+#if ASSAY_HAVE_CUDA
+      return WhyNoCublasLt();
+#else
+      break;
+#endif
+    case Library::kNccl:
+#if ASSAY_HAVE_NCCL
+      return WhyNoNccl();
+#else
+      break;
+#endif
+  }
+  return "";
+}
+
+// Returns why this node cannot run the benchmark; empty if it can.
+std::string WhyUnsupported(const BenchmarkInfo& info) {
+  std::string why;
+#if ASSAY_HAVE_CUDA
+  if (info.resource == Resource::kGpu) why = WhyNoGpu();
+#endif
+  for (const Library library : info.libraries) {
+    if (why.empty()) why = WhyNo(library);
+  }
+  return why;
+}
+
+[[maybe_unused]] std::string BuildHasNoCuda(const BenchmarkInfo&) {
+  return "needs a CUDA GPU; this build has no CUDA";
+}
+
+[[maybe_unused]] std::string BuildHasNoNccl(const BenchmarkInfo&) {
+  return "needs NCCL; this build has none";
+}
+
 Registry MakeRegistry() {
   Registry registry;
-#define ASSAY_BENCHMARK(name) registry.Add(New##name());
+  const auto add = [&registry](Declaration declaration, NewCase* new_case,
+                               DeclaredBenchmark::ReasonFunction unsupported) {
+    registry.Add(
+        std::make_unique<DeclaredBenchmark>(std::move(declaration), new_case, unsupported));
+  };
+#define ASSAY_BENCHMARK(name) add(name##Declaration(), New##name##Case, WhyUnsupported);
+#if ASSAY_HAVE_CUDA
+#define ASSAY_CUDA_BENCHMARK ASSAY_BENCHMARK
+#else
+#define ASSAY_CUDA_BENCHMARK(name) add(name##Declaration(), nullptr, BuildHasNoCuda);
+#endif
+#if ASSAY_HAVE_NCCL
+#define ASSAY_NCCL_BENCHMARK ASSAY_BENCHMARK
+#else
+#define ASSAY_NCCL_BENCHMARK(name) add(name##Declaration(), nullptr, BuildHasNoNccl);
+#endif
+#define ASSAY_OLD_BENCHMARK(name) registry.Add(New##name());
 #include "kernels/benchmarks.inc"
 #undef ASSAY_BENCHMARK
+#undef ASSAY_CUDA_BENCHMARK
+#undef ASSAY_NCCL_BENCHMARK
+#undef ASSAY_OLD_BENCHMARK
   return registry;
 }
 

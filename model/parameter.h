@@ -1,6 +1,6 @@
-// What a benchmark's parameter accepts, and the one canonical text of each value.
-// Runner, coordinator and CLI share it, so that "1GiB" and "1073741824" are the
-// same case wherever they are written.
+// The values that a benchmark's parameter accepts, and the one canonical text of each value.
+// Runner, coordinator and CLI share these rules, so that "1GiB" and "1073741824" are the same case
+// wherever they are written.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,41 @@
 
 namespace assay {
 
-enum class ParameterType { kInteger, kBytes, kWord, kBoolean };
-
-// What a number is a multiple of; 0 is one of everything.
-struct MultipleOf {
-  int64_t number = 1;
-  // Besides of this parameter's value in the same case. Empty: of no other's.
-  std::string parameter = {};
-  // Where `parameter` is a kWord: the number by word. Words that are not here ask for none.
-  std::map<std::string, int64_t> of_words = {};
+enum class ParameterType {
+  kInteger,
+  kBytes,   // An integer number of bytes. "4GiB" and "1MB" are accepted as input.
+  kChoice,  // One of a closed set of words.
+  kBoolean,
+  kWord = kChoice,  // Bridge.
 };
 
-// What a parameter may be beside certain values of others, less than it may be by itself.
+// A narrower rule for a parameter where another parameter of the same case has certain values:
+// with variant = "warp", columns must be at most 32.
+struct Constraint {
+  // The rule holds where `parameter` has one of `values`, which are canonical.
+  std::string parameter;
+  std::vector<std::string> values;
+  // The rule: the value must be one of `choices` (if there are any), at most `maximum` and a
+  // multiple of `multiple`.
+  std::vector<std::string> choices = {};
+  std::optional<int64_t> maximum = {};
+  int64_t multiple = 1;
+  std::string reason = {};  // For users; may be empty.
+};
+
+// Bridge: of declarations that are not converted yet.
+struct MultipleOf {
+  int64_t number = 1;
+  std::string parameter = {};
+  std::map<std::string, int64_t> of_words = {};
+};
 struct Limit {
-  // Where it holds: each of these parameters has one of the values, canonical. Empty: always.
   std::map<std::string, std::vector<std::string>> when = {};
-  // Canonical. Empty: any.
   std::vector<std::string> values = {};
-  // For users; may be empty.
   std::string why = {};
-  // Of kInteger and kBytes, inclusive.
   std::optional<int64_t> minimum = {};
   std::optional<int64_t> maximum = {};
-  // The number for each of which `minimum` is: 16 bytes for each of "ranks". Empty: for all.
   std::string minimum_per = {};
-  // The numbers that the value is multiplied by before `maximum` bounds it; itself too, if it is
-  // among them.
   std::vector<std::string> times = {};
 };
 
@@ -47,47 +56,53 @@ struct ParameterSpec {
   std::string name;
   ParameterType type = ParameterType::kInteger;
   std::string description;
-  // Canonical; absent means that the parameter must be given.
+  // Canonical. Absent if users must give the parameter.
   std::optional<std::string> default_value;
   // Inclusive bounds of kInteger and kBytes.
   std::optional<int64_t> minimum;
   std::optional<int64_t> maximum;
-  // Allowed values of kWord.
-  std::vector<std::string> words;
-  // Of kInteger and kBytes: the number whose value in the same case is greater, as "ranks" is
-  // greater than any rank. Empty: none has to be.
+  // Allowed values of kChoice.
+  std::vector<std::string> choices;
+  // Bridge: see kernels/old_limits.cc.
   std::string below = {};
-  // Of kInteger and kBytes.
   MultipleOf multiple_of = {};
   std::vector<Limit> limits = {};
+  // kInteger and kBytes: the value must be a multiple of this number.
+  int64_t multiple = 1;
+  std::vector<Constraint> constraints = {};
+
+  bool IsNumber() const { return type == ParameterType::kInteger || type == ParameterType::kBytes; }
 };
 
 // Canonical values by parameter name.
 using ParameterMap = std::map<std::string, std::string>;
 
-// `text` in canonical form: integers and bytes in decimal, words as declared,
-// booleans "true" or "false". The error says what is allowed.
+// Returns `text` in canonical form: integers and bytes in decimal, choices as declared, booleans
+// "true" or "false". The error says what is allowed.
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text);
 
-// What is wrong with the value of `spec` beside the others of its case, canonical `values`: "is 5;
-// it must be below ranks, which is 2: 0 to 1", "is nn; it must be nt with dtype int8". Empty if
-// nothing is. Parameters that are not in `values` ask for nothing.
-std::string BrokenTie(const ParameterSpec& spec, const ParameterMap& values);
+// Returns which constraint of `spec` the canonical `values` of one case violate, as text that
+// follows the parameter's name: "is nn; with dtype int8 it must be nt". Empty if there is none.
+// Constraints by parameters that `values` lacks are skipped.
+std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
-// Checks names and values of `given`, fills in defaults, and checks what ties the values
-// together. The error has one violation a fault, `field` being the parameter's name.
+// Checks names and values of `given`, fills in defaults, and checks the constraints. The error
+// has one violation for each mistake; its `field` is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 
-// "one of bf16, fp16", "a whole number from 0 to 4095, below ranks", "a size from 8B to 8GiB, a
-// multiple of 4"; "2" where that is the only number.
+// INVALID_ARGUMENT (INVALID_PARAMETER) about one parameter of a case. `error` follows its name:
+// "is 4; it must be below ranks, which is 4".
+Status InvalidParameter(const std::string& name, const std::string& error);
+
+// Describes the values that `spec` accepts: "one of bf16, fp16", "a whole number from 0 to 4095",
+// "a size from 8B to 8GiB, a multiple of 4B"; "2" if that is the only number.
 std::string AllowedValues(const ParameterSpec& spec);
 
-// What certain values of others ask of `spec`, which AllowedValues leaves out: "at most 32 with
-// variant warp: a lane each", "a multiple of 16 with dtype fp8_e4m3 or fp8_e5m2".
-std::vector<std::string> LimitTexts(const ParameterSpec& spec);
+// Describes each constraint of `spec`: "with variant warp: at most 32 (one lane per column)".
+std::vector<std::string> ConstraintTexts(const ParameterSpec& spec);
 
-// Which of `names` the user probably meant by `name`; empty if none is close.
+// Returns which of `names` the user probably meant by `name`; empty if none is close.
 std::string ClosestName(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace assay

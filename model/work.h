@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace assay {
 
@@ -13,38 +13,70 @@ enum class Resource {
   kNetwork,  // One rank per node, over the network.
 };
 
-// The work of one iteration on one rank, counted from the algorithm. Zero: the amount does not
-// apply to the benchmark.
+// The column of the spec sheet that bounds Work::flops.
+enum class Peak {
+  kNone,
+  kFp64Vector,
+  kFp64Tensor,
+  kFp32,
+  kTf32,
+  kBf16,  // Also fp16.
+  kFp8,
+  kInt8,
+  kFp4,
+};
+
+// How Work::bytes divide into reads and writes, which decides the measured ceiling.
+enum class Traffic {
+  kCopy,   // As many bytes read as written.
+  kRead,   // Nearly all read.
+  kWrite,  // Nearly all written.
+};
+
+// The link that carries Work::link_bytes.
+enum class LinkKind {
+  kNvlink,
+  kPcie,
+  kNetwork,  // Between nodes. No spec sheet gives its rate.
+};
+
+// An amount of work of the multiprocessors that no spec sheet has a peak for.
+enum class SmRate {
+  kNone,
+  kInt32Mad,     // Multiply-adds of 32-bit integers.
+  kSharedBytes,  // Bytes that the banks of shared memory and L1 can serve.
+};
+
+// The names in files and on the wire, for example "fp64_vector", "copy", "nvlink" and
+// "int32_mad". Empty for kNone.
+std::string_view ToText(Peak peak);
+std::string_view ToText(Traffic traffic);
+std::string_view ToText(LinkKind link);
+std::string_view ToText(SmRate rate);
+
+// The work of one iteration on one rank, counted from the algorithm. A zero means that the
+// benchmark does not use that amount.
 struct Work {
   double flops = 0;
-  double bytes = 0;  // To and from main memory (the GPU's memory for a GPU case).
-  // Minimum number of bytes that each rank sends: the "bus" bytes of a collective, in one
-  // direction. For a host or peer transfer: its bytes.
+  Peak peak = Peak::kNone;
+  double bytes = 0;  // To and from main memory: the GPU's memory for a GPU benchmark.
+  Traffic traffic = Traffic::kCopy;
+  // Bytes that each rank must send in one direction: the "bus" bytes of a collective, or the bytes
+  // of a transfer between host and GPU or between GPUs.
   double link_bytes = 0;
-  // Links that carry `link_bytes`: "nvlink" or "pcie" of the GPU, or "network" between nodes,
-  // which no spec sheet covers.
-  std::string link = "nvlink";
-  // The size that users name: S in algorithm bandwidth S / t. Also bytes that move between
-  // places other than main memory (shared memory, caches).
+  LinkKind link = LinkKind::kNvlink;
+  // The size that users name. For a collective this is S in the algorithm bandwidth S / t. For
+  // caches and shared memory it is the bytes that move there.
   double payload_bytes = 0;
-  // Number of dependent loads, kernel launches or elements: the unit that the benchmark counts.
+  // Dependent loads, kernel launches or elements: whatever the benchmark counts.
   double operations = 0;
-  // Direction of `bytes`, which selects the measured ceiling: "copy" (as many bytes read as
-  // written), "read" or "write" (nearly all in one direction).
-  std::string traffic = "copy";
-  // Column of the spec sheet that bounds `flops`: "fp64_vector", "fp64_tensor", "fp32", "tf32",
-  // "bf16" (also for fp16), "fp8", "int8", "fp4". Empty: none applies.
-  std::string peak;
-  // Work of all multiprocessors together that has no peak in the spec sheets. `sm_rate` names
-  // its unit: "int32_mad" counts 32-bit integer multiply-adds; "shared_bytes" counts the bytes
-  // that the banks of shared memory and L1 could serve in that time. RatePerClock() returns the
-  // rate of one multiprocessor per clock cycle.
+  // The total over all multiprocessors, in the unit of `sm_rate`.
   double sm_amount = 0;
-  std::string sm_rate;
-  int sm_count = 0;  // Multiprocessors that share `sm_amount`; 0: all of the GPU.
-  // Time of an iteration with no work (launch, link latency).
+  SmRate sm_rate = SmRate::kNone;
+  int sm_count = 0;  // Multiprocessors that share `sm_amount`; 0 means all of the GPU.
+  // Time of an iteration that does not depend on its size (launch, link latency).
   double fixed_seconds = 0;
-  // True if `fixed_seconds` is the whole iteration: the benchmark measures launches.
+  // True if an iteration consists of fixed_seconds alone: launches are what is measured.
   bool fixed_only = false;
 };
 

@@ -20,8 +20,9 @@ std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
 
 // Without tensor cores for fp64 a matrix product in it runs on the lanes.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
-  const bool lacks = work.peak == "fp64_tensor" && spec.flops.count("fp64_tensor") == 0;
-  return lacks ? "fp64_vector" : work.peak;
+  const std::string column(ToText(work.peak));
+  const bool lacks = work.peak == Peak::kFp64Tensor && spec.flops.count(column) == 0;
+  return lacks ? std::string(ToText(Peak::kFp64Vector)) : column;
 }
 
 // The clock at which the lanes do what the sheet's fp32 peak says, in Hz.
@@ -34,7 +35,7 @@ std::optional<double> SheetClock(const GpuSpec& spec) {
 
 // Of Work::sm_amount a second, at a clock of `hz`.
 std::optional<double> SmPeak(const GpuSpec& spec, const Work& work, std::optional<double> hz) {
-  const auto rate = RatePerClock(spec.name, work.sm_rate);
+  const auto rate = RatePerClock(spec.name, std::string(ToText(work.sm_rate)));
   if (!rate || !spec.sm_count || !hz) return std::nullopt;
   return *rate * (work.sm_count > 0 ? work.sm_count : *spec.sm_count) * *hz;
 }
@@ -66,11 +67,11 @@ std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks) {
     double amount;
     const std::optional<double>& peak;
     const char* bound;
-  } terms[] = {
-      {work.flops, peaks.flops, "compute"},
-      {work.bytes, peaks.bytes, "memory"},
-      {work.link_bytes, peaks.link_bytes, "link"},
-      {work.sm_amount, peaks.sm_amount, work.sm_rate == "shared_bytes" ? "cache" : "compute"}};
+  } terms[] = {{work.flops, peaks.flops, "compute"},
+               {work.bytes, peaks.bytes, "memory"},
+               {work.link_bytes, peaks.link_bytes, "link"},
+               {work.sm_amount, peaks.sm_amount,
+                work.sm_rate == SmRate::kSharedBytes ? "cache" : "compute"}};
   IdealTime ideal;
   for (const auto& term : terms) {
     if (term.amount <= 0) continue;
@@ -87,8 +88,8 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work) {
   const auto column = spec.flops.find(ColumnOf(spec, work));
   if (column != spec.flops.end()) peaks.flops = column->second;
   peaks.bytes = spec.memory_bytes_per_second;
-  if (work.link == "pcie") peaks.link_bytes = PcieBytesPerSecond(spec);
-  if (work.link == "nvlink") peaks.link_bytes = spec.nvlink_bytes_per_second;
+  if (work.link == LinkKind::kPcie) peaks.link_bytes = PcieBytesPerSecond(spec);
+  if (work.link == LinkKind::kNvlink) peaks.link_bytes = spec.nvlink_bytes_per_second;
   peaks.sm_amount = SmPeak(spec, work, SheetClock(spec));
   return peaks;
 }

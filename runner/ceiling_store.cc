@@ -32,8 +32,10 @@ CeilingStore::CeilingStore(GpuPlatform* platform, std::string folder, Clock* clo
 
 Ceilings CeilingStore::For(const LocalGpu& gpu, const Work& work) {
   Ceilings ceilings;
-  if (work.bytes > 0) ceilings.bytes = Find(gpu, work.traffic);
-  if (work.flops > 0 && !work.peak.empty()) ceilings.flops = Find(gpu, work.peak);
+  if (work.bytes > 0) ceilings.bytes = Find(gpu, std::string(ToText(work.traffic)));
+  if (work.flops > 0 && work.peak != Peak::kNone) {
+    ceilings.flops = Find(gpu, std::string(ToText(work.peak)));
+  }
   return ceilings;
 }
 

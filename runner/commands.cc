@@ -67,8 +67,7 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
     }
     ASSAY_RETURN_IF_ERROR(AddParameter(argument, "run", &given));
   }
-  ASSAY_ASSIGN_OR_RETURN(options.what.parameters,
-                         CanonicalParameters(options.what.benchmark->Info().parameters, given));
+  ASSAY_ASSIGN_OR_RETURN(options.what.parameters, CheckParameters(*options.what.benchmark, given));
   return options;
 }
 
@@ -135,7 +134,7 @@ int CheckCommand(const Registry& registry, const std::vector<std::string>& argum
     const Status added = AddParameter(arguments[i], "check", &given);
     if (!added.ok()) return Refuse(added);
   }
-  const auto parameters = CanonicalParameters((*benchmark)->Info().parameters, given);
+  const auto parameters = CheckParameters(**benchmark, given);
   if (!parameters.ok()) return Refuse(parameters.status());
   LocalCase one;
   one.benchmark = *benchmark;

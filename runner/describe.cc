@@ -12,8 +12,8 @@ v1::ParameterType ToMessage(ParameterType type) {
       return v1::PARAMETER_TYPE_INTEGER;
     case ParameterType::kBytes:
       return v1::PARAMETER_TYPE_BYTES;
-    case ParameterType::kWord:
-      return v1::PARAMETER_TYPE_WORD;
+    case ParameterType::kChoice:
+      return v1::PARAMETER_TYPE_CHOICE;
     case ParameterType::kBoolean:
       break;
   }
@@ -32,18 +32,13 @@ v1::ResourceKind ToMessage(Resource resource) {
   return v1::RESOURCE_KIND_NETWORK;
 }
 
-void Fill(const Limit& limit, v1::ParameterLimit* message) {
-  for (const auto& [name, values] : limit.when) {
-    v1::ParameterCondition* const condition = message->add_when();
-    condition->set_parameter(name);
-    condition->mutable_values()->Add(values.begin(), values.end());
-  }
-  message->mutable_values()->Add(limit.values.begin(), limit.values.end());
-  if (limit.minimum) message->set_minimum(*limit.minimum);
-  if (limit.maximum) message->set_maximum(*limit.maximum);
-  message->set_minimum_per(limit.minimum_per);
-  message->set_why(limit.why);
-  message->mutable_times()->Add(limit.times.begin(), limit.times.end());
+void Fill(const Constraint& constraint, v1::ParameterConstraint* message) {
+  message->set_parameter(constraint.parameter);
+  message->mutable_values()->Add(constraint.values.begin(), constraint.values.end());
+  message->mutable_choices()->Add(constraint.choices.begin(), constraint.choices.end());
+  if (constraint.maximum) message->set_maximum(*constraint.maximum);
+  if (constraint.multiple > 1) message->set_multiple(constraint.multiple);
+  message->set_reason(constraint.reason);
 }
 
 void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
@@ -53,15 +48,9 @@ void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
   if (spec.default_value) message->set_default_value(*spec.default_value);
   if (spec.minimum) message->set_minimum(*spec.minimum);
   if (spec.maximum) message->set_maximum(*spec.maximum);
-  for (const std::string& word : spec.words) message->add_words(word);
-  message->set_below(spec.below);
-  for (const Limit& limit : spec.limits) Fill(limit, message->add_limits());
-  const MultipleOf& of = spec.multiple_of;
-  if (of.number == 1 && of.parameter.empty()) return;
-  v1::MultipleOf* const multiple = message->mutable_multiple_of();
-  if (of.number != 1) multiple->set_number(of.number);
-  multiple->set_parameter(of.parameter);
-  multiple->mutable_of_words()->insert(of.of_words.begin(), of.of_words.end());
+  message->mutable_choices()->Add(spec.choices.begin(), spec.choices.end());
+  if (spec.multiple > 1) message->set_multiple(spec.multiple);
+  for (const Constraint& constraint : spec.constraints) Fill(constraint, message->add_constraints());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void FillEnvironment(const BenchmarkInfo& info, const RunContext& context,
   v1::SoftwareVersions* const software = environment->mutable_software();
   if (info.resource != Resource::kGpu) {
     environment->set_cpu_model(Cpu().model);
-    if (info.uses_blas && BlasVersion()) software->set_blas(*BlasVersion());
+    if (info.Needs(Library::kBlas) && BlasVersion()) software->set_blas(*BlasVersion());
     return;
   }
   Fill(Software(), software);

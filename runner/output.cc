@@ -295,8 +295,8 @@ std::string ShowBenchmark(const Benchmark& benchmark) {
   }
   std::string together;
   for (const ParameterSpec& spec : info.parameters) {
-    for (const std::string& limit : LimitTexts(spec)) {
-      together += Format("  %-12s %s\n", spec.name.c_str(), limit.c_str());
+    for (const std::string& text : ConstraintTexts(spec)) {
+      together += Format("  %-12s %s\n", spec.name.c_str(), text.c_str());
     }
   }
   if (!together.empty()) text += "\nvalues that go together\n" + together;

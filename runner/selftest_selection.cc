@@ -15,7 +15,7 @@ Result<Selftest> MakeSelftest(const Benchmark* benchmark, const ParameterMap& gi
   const BenchmarkInfo& info = benchmark->Info();
   ParameterMap wanted = info.selftest_parameters;
   for (const auto& [name, value] : given) wanted[name] = value;
-  ASSAY_ASSIGN_OR_RETURN(test.what.parameters, CanonicalParameters(info.parameters, wanted));
+  ASSAY_ASSIGN_OR_RETURN(test.what.parameters, CheckParameters(*benchmark, wanted));
   return test;
 }
 

@@ -353,7 +353,7 @@ class Session {
 
   Result<ExecutedCase> Execute(const v1::BenchmarkCase& one) {
     const ParameterMap given(one.parameters().begin(), one.parameters().end());
-    auto canonical = CanonicalParameters(benchmark_->Info().parameters, given);
+    auto canonical = CheckParameters(*benchmark_, given);
     // On every rank alike: all have the same cases.
     if (!canonical.ok()) return CaseNotBegun(benchmark_->Info(), given, canonical.status());
     RunContext context;

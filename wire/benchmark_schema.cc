@@ -15,27 +15,19 @@ Status Broken(const v1::BenchmarkSchema& schema, const std::string& fault) {
                          "INVALID_SCHEMA");
 }
 
-// What a peer's schema may hold at most, so that checking it and its cases takes no time to speak
-// of: parameters, limits of one, words or values of one, and other parameters that a limit names.
-constexpr int kMostParameters = 64;
-constexpr int kMostLimits = 64;
-constexpr int kMostValues = 64;
-constexpr int kMostNamed = 16;
-constexpr size_t kMostText = 1000;  // Bytes, of what people are told.
-
-bool IsTooLarge(const v1::ParameterLimit& limit) {
-  bool too_large = limit.when_size() > kMostNamed || limit.times_size() > kMostNamed ||
-                   limit.values_size() > kMostValues || limit.why().size() > kMostText;
-  for (const v1::ParameterCondition& condition : limit.when()) {
-    too_large = too_large || condition.values_size() > kMostValues;
-  }
-  return too_large;
-}
+// A schema comes from a peer. These limits keep the time to check it and its cases short.
+constexpr int kMaxParameters = 64;
+constexpr int kMaxConstraints = 64;  // Of one parameter.
+constexpr int kMaxValues = 64;       // Of one list.
+constexpr size_t kMaxReasonBytes = 1000;
 
 bool IsTooLarge(const v1::ParameterSchema& parameter) {
-  bool too_large = parameter.words_size() > kMostValues || parameter.limits_size() > kMostLimits;
-  for (const v1::ParameterLimit& limit : parameter.limits()) {
-    too_large = too_large || IsTooLarge(limit);
+  bool too_large =
+      parameter.choices_size() > kMaxValues || parameter.constraints_size() > kMaxConstraints;
+  for (const v1::ParameterConstraint& constraint : parameter.constraints()) {
+    too_large = too_large || constraint.values_size() > kMaxValues ||
+                constraint.choices_size() > kMaxValues ||
+                constraint.reason().size() > kMaxReasonBytes;
   }
   return too_large;
 }
@@ -47,8 +39,8 @@ Result<ParameterType> TypeOf(const v1::BenchmarkSchema& schema,
       return ParameterType::kInteger;
     case v1::PARAMETER_TYPE_BYTES:
       return ParameterType::kBytes;
-    case v1::PARAMETER_TYPE_WORD:
-      return ParameterType::kWord;
+    case v1::PARAMETER_TYPE_CHOICE:
+      return ParameterType::kChoice;
     case v1::PARAMETER_TYPE_BOOLEAN:
       return ParameterType::kBoolean;
     default:
@@ -57,25 +49,15 @@ Result<ParameterType> TypeOf(const v1::BenchmarkSchema& schema,
   }
 }
 
-// Not if a newer version asks of a parameter what this one does not know: the node checks that.
-bool IsReadable(const v1::ParameterLimit& message) {
-  return std::all_of(message.when().begin(), message.when().end(),
-                     [](const v1::ParameterCondition& one) { return one.values_size() > 0; });
-}
-
-Limit LimitOf(const v1::ParameterLimit& message) {
-  Limit limit;
-  for (const v1::ParameterCondition& condition : message.when()) {
-    std::vector<std::string>& values = limit.when[condition.parameter()];
-    values.insert(values.end(), condition.values().begin(), condition.values().end());
-  }
-  limit.values.assign(message.values().begin(), message.values().end());
-  if (message.has_minimum()) limit.minimum = message.minimum();
-  if (message.has_maximum()) limit.maximum = message.maximum();
-  limit.minimum_per = message.minimum_per();
-  limit.why = message.why();
-  limit.times.assign(message.times().begin(), message.times().end());
-  return limit;
+Constraint ConstraintOf(const v1::ParameterConstraint& message) {
+  Constraint constraint;
+  constraint.parameter = message.parameter();
+  constraint.values.assign(message.values().begin(), message.values().end());
+  constraint.choices.assign(message.choices().begin(), message.choices().end());
+  if (message.has_maximum()) constraint.maximum = message.maximum();
+  if (message.has_multiple()) constraint.multiple = message.multiple();
+  constraint.reason = message.reason();
+  return constraint;
 }
 
 Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
@@ -89,9 +71,13 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
   if (spec.minimum && spec.maximum && *spec.minimum > *spec.maximum) {
     return Broken(schema, "the minimum of parameter \"" + spec.name + "\" is above its maximum");
   }
-  spec.words.assign(parameter.words().begin(), parameter.words().end());
-  if (spec.type == ParameterType::kWord && spec.words.empty()) {
-    return Broken(schema, "parameter \"" + spec.name + "\" has no words to choose from");
+  spec.choices.assign(parameter.choices().begin(), parameter.choices().end());
+  if (spec.type == ParameterType::kChoice && spec.choices.empty()) {
+    return Broken(schema, "parameter \"" + spec.name + "\" has no choices");
+  }
+  if (parameter.has_multiple()) spec.multiple = parameter.multiple();
+  if (spec.multiple < 1) {
+    return Broken(schema, "parameter \"" + spec.name + "\" has a multiple below 1");
   }
   if (parameter.has_default_value()) {
     const Result<std::string> canonical = CanonicalValue(spec, parameter.default_value());
@@ -101,107 +87,40 @@ Result<ParameterSpec> SpecOf(const v1::BenchmarkSchema& schema,
     }
     spec.default_value = *canonical;
   }
-  spec.below = parameter.below();
-  const v1::MultipleOf& of = parameter.multiple_of();
-  if (of.has_number()) spec.multiple_of.number = of.number();
-  spec.multiple_of.parameter = of.parameter();
-  spec.multiple_of.of_words.insert(of.of_words().begin(), of.of_words().end());
-  for (const v1::ParameterLimit& limit : parameter.limits()) {
-    if (IsReadable(limit)) spec.limits.push_back(LimitOf(limit));
+  for (const v1::ParameterConstraint& constraint : parameter.constraints()) {
+    spec.constraints.push_back(ConstraintOf(constraint));
   }
   return spec;
 }
 
-bool IsNumber(const ParameterSpec& spec) {
-  return spec.type == ParameterType::kInteger || spec.type == ParameterType::kBytes;
-}
-
 using SpecsByName = std::map<std::string_view, const ParameterSpec*>;
 
-// What is wrong with the numbers that `spec` is a multiple of; empty if nothing is.
-std::string FaultOfMultiple(const ParameterSpec& spec, const SpecsByName& specs) {
-  const MultipleOf& of = spec.multiple_of;
-  if (of.number < 1) return "is to be a multiple of " + std::to_string(of.number);
-  if (of.parameter.empty()) {
-    return of.of_words.empty() ? "" : "has multiples for words of no parameter";
-  }
-  const auto other = specs.find(of.parameter);
-  const std::string what = "is to be a multiple of \"" + of.parameter + "\", which ";
-  if (other == specs.end()) return what + "is no parameter";
-  if (IsNumber(*other->second)) {
-    if (!of.of_words.empty()) return what + "has no words";
-    if (other->second == &spec) return what + "is itself";
-    return other->second->minimum.value_or(0) < 1 ? what + "may be less than 1" : "";
-  }
-  if (other->second->type != ParameterType::kWord || of.of_words.empty()) {
-    return what + "is neither a number nor words with numbers";
-  }
-  for (const auto& [word, number] : of.of_words) {
-    if (number < 1) return what + "asks for a multiple of " + std::to_string(number);
-  }
-  return "";
-}
-
-// What is wrong with the ties of `spec` to others; empty if nothing is.
-std::string FaultOfTies(const ParameterSpec& spec, const SpecsByName& specs) {
-  const MultipleOf& of = spec.multiple_of;
-  const bool tied =
-      !spec.below.empty() || of.number != 1 || !of.parameter.empty() || !of.of_words.empty();
-  if (!tied) return "";
-  if (!IsNumber(spec)) return "is no number, and tied to one";
-  if (!spec.below.empty()) {
-    const auto other = specs.find(spec.below);
-    const bool sound = other != specs.end() && IsNumber(*other->second) && other->second != &spec;
-    if (!sound) return "is to be below \"" + spec.below + "\", which is no other number";
-  }
-  return FaultOfMultiple(spec, specs);
-}
-
-// One that `spec` never has, as it is no canonical value of it; empty if there is none.
-std::string NeverHad(const ParameterSpec& spec, const std::vector<std::string>& values) {
+// Returns the first of `values` that is no canonical value of `spec`; null if there is none.
+const std::string* ImpossibleValue(const ParameterSpec& spec,
+                                   const std::vector<std::string>& values) {
   for (const std::string& value : values) {
     const Result<std::string> canonical = CanonicalValue(spec, value);
-    if (!canonical.ok() || *canonical != value) return "\"" + value + "\"";
+    if (!canonical.ok() || *canonical != value) return &value;
   }
-  return "";
+  return nullptr;
 }
 
-// What is wrong with a limit of `spec`; empty if nothing is.
-std::string FaultOfLimit(const ParameterSpec& spec, const Limit& limit, const SpecsByName& specs) {
-  for (const auto& [name, values] : limit.when) {
-    const auto other = specs.find(name);
-    const std::string what = "is limited by \"" + name + "\", which ";
-    if (other == specs.end()) return what + "is no parameter";
-    if (other->second == &spec) return what + "is itself";
-    const std::string never = NeverHad(*other->second, values);
-    if (!never.empty()) return what + "never is " + never;
+// Returns what is wrong with a constraint of `spec`, as text that follows "a constraint"; empty if
+// nothing is.
+std::string ErrorOf(const ParameterSpec& spec, const Constraint& constraint,
+                    const SpecsByName& specs) {
+  const auto other = specs.find(constraint.parameter);
+  if (other == specs.end()) return "by \"" + constraint.parameter + "\", which is no parameter";
+  if (other->second == &spec) return "by itself";
+  if (const std::string* value = ImpossibleValue(*other->second, constraint.values)) {
+    return "for \"" + *value + "\", which \"" + constraint.parameter + "\" does not accept";
   }
-  const std::string never = NeverHad(spec, limit.values);
-  if (!never.empty()) return "is limited to " + never + ", which it never is";
-  const bool bounded = limit.minimum || limit.maximum;
-  if (bounded && !IsNumber(spec)) return "is no number, and limited to some";
-  const bool scaled = !limit.times.empty() || !limit.minimum_per.empty();
-  if (limit.minimum && limit.maximum && !scaled && *limit.minimum > *limit.maximum) {
-    return "is limited to nothing: at least " + std::to_string(*limit.minimum) + ", at most " +
-           std::to_string(*limit.maximum);
+  if (const std::string* value = ImpossibleValue(spec, constraint.choices)) {
+    return "to \"" + *value + "\", which it does not accept";
   }
-  // Signs would turn bounds round.
-  if (!limit.minimum_per.empty() && limit.minimum.value_or(0) < 0) {
-    return "is limited to less than 0 for each of \"" + limit.minimum_per + "\"";
-  }
-  if (!limit.times.empty() && spec.minimum.value_or(-1) < 0) {
-    return "is limited times others, and may be less than 0";
-  }
-  std::vector<std::string> numbers = limit.times;
-  if (!limit.minimum_per.empty()) numbers.push_back(limit.minimum_per);
-  for (const std::string& name : numbers) {
-    const auto other = specs.find(name);
-    // A product may be of the number itself.
-    const bool sound =
-        other != specs.end() && IsNumber(*other->second) && other->second->minimum.value_or(0) >= 1;
-    if (!sound) return "is limited by \"" + name + "\", which is no number of at least 1";
-  }
-  return "";
+  if (constraint.multiple < 1) return "to a multiple of " + std::to_string(constraint.multiple);
+  const bool of_numbers = constraint.maximum || constraint.multiple > 1;
+  return of_numbers && !spec.IsNumber() ? "to numbers, and is none" : "";
 }
 
 }  // namespace
@@ -209,17 +128,18 @@ std::string FaultOfLimit(const ParameterSpec& spec, const Limit& limit, const Sp
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema) {
   std::vector<ParameterSpec> specs;
   std::set<std::string> names;
-  if (schema.parameters_size() > kMostParameters)
+  if (schema.parameters_size() > kMaxParameters) {
     return Broken(schema, "it has too many parameters");
+  }
   for (const v1::ParameterSchema& parameter : schema.parameters()) {
     if (IsTooLarge(parameter)) {
       return Broken(schema, "parameter \"" + parameter.name() +
-                                "\" has too many words, values or " +
-                                "limits, or too long a reason for one");
+                                "\" has too many choices, values or constraints, or too long a "
+                                "reason for one");
     }
     if (parameter.name().empty()) return Broken(schema, "a parameter has no name");
     if (!names.insert(parameter.name()).second) {
-      return Broken(schema, "parameter \"" + parameter.name() + "\" stands twice");
+      return Broken(schema, "parameter \"" + parameter.name() + "\" is declared twice");
     }
     ASSAY_ASSIGN_OR_RETURN(ParameterSpec spec, SpecOf(schema, parameter));
     specs.push_back(std::move(spec));
@@ -227,11 +147,11 @@ Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& sch
   SpecsByName by_name;
   for (const ParameterSpec& spec : specs) by_name.emplace(spec.name, &spec);
   for (const ParameterSpec& spec : specs) {
-    std::string fault = FaultOfTies(spec, by_name);
-    for (const Limit& limit : spec.limits) {
-      if (fault.empty()) fault = FaultOfLimit(spec, limit, by_name);
+    for (const Constraint& constraint : spec.constraints) {
+      const std::string error = ErrorOf(spec, constraint, by_name);
+      if (error.empty()) continue;
+      return Broken(schema, "parameter \"" + spec.name + "\" has a constraint " + error);
     }
-    if (!fault.empty()) return Broken(schema, "parameter \"" + spec.name + "\" " + fault);
   }
   return specs;
 }

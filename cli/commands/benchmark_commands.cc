@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "cli/commands/context.h"
 #include "cli/campaign_file/field_reader.h"
+#include "cli/commands/context.h"
 #include "cli/views/roofline_text.h"
-#include "model/parameter.h"
 #include "common/units.h"
+#include "model/parameter.h"
 #include "wire/benchmark_schema.h"
 
 namespace assay::cli {
@@ -137,8 +137,8 @@ std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
   std::string lines;
   if (!specs.ok()) return lines;
   for (const ParameterSpec& spec : *specs) {
-    for (const std::string& limit : LimitTexts(spec)) {
-      lines += Wrap("  " + Sanitize(spec.name + ": " + limit), style.width, 4) + "\n";
+    for (const std::string& text : ConstraintTexts(spec)) {
+      lines += Wrap("  " + Sanitize(spec.name + ": " + text), style.width, 4) + "\n";
     }
   }
   return lines.empty() ? "" : "Values that go together:\n" + lines + "\n";

@@ -2,6 +2,7 @@
 // says of its cache, for what its time is compared with, and for how buffers rotate.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -24,6 +25,14 @@ inline int64_t ColdSets(double set_bytes, const HostCpu& cpu = Cpu()) {
   if (!cpu.last_level_cache_bytes) return 1;
   const auto cache = static_cast<double>(*cpu.last_level_cache_bytes);
   return static_cast<int64_t>(std::ceil(2 * cache / set_bytes)) + 1;
+}
+
+// The size of one array of STREAM's loops: `asked` or, if that is 0, four times the last-level
+// cache.
+inline int64_t StreamArrayBytes(int64_t asked, const HostCpu& cpu = Cpu()) {
+  if (asked != 0) return asked;
+  constexpr int64_t kLeast = int64_t{64} << 20;
+  return std::max(kLeast, 4 * cpu.last_level_cache_bytes.value_or(0));
 }
 
 }  // namespace assay

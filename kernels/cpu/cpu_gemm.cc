@@ -1,10 +1,11 @@
-// cpu_gemm: C = A B by OpenBLAS, row-major.
+// The case of cpu_gemm.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
+#include "host/platform.h"
 #include "kernels/benchmark.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"
@@ -13,7 +14,6 @@
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/cpu/verify_product.h"
-#include "host/platform.h"
 
 namespace assay {
 namespace {
@@ -128,85 +128,21 @@ class CpuGemmCase : public Case {
   int64_t last_ = 0;  // The set that was multiplied last.
 };
 
-class CpuGemm : public Benchmark {
- public:
-  const BenchmarkInfo& Info() const override {
-    static const BenchmarkInfo info = MakeInfo();
-    return info;
-  }
-
-  std::string UnsupportedReason() const override { return WhyNoBlas(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const auto m = static_cast<double>(Integer(parameters, "m"));
-    const auto n = static_cast<double>(Integer(parameters, "n"));
-    const auto k = static_cast<double>(Integer(parameters, "k"));
-    const bool fp64 = Word(parameters, "dtype") == "fp64";
-    Work work;
-    work.flops = 2 * m * n * k;
-    work.bytes = (fp64 ? 8 : 4) * (m * k + k * n + m * n);
-    work.peak = fp64 ? "fp64_vector" : "fp32";
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    const Shape shape = {Integer(context.parameters, "m"), Integer(context.parameters, "n"),
-                         Integer(context.parameters, "k")};
-    if (Word(context.parameters, "dtype") == "fp64") return PrepareAs<double>(context, shape);
-    return PrepareAs<float>(context, shape);
-  }
-
- private:
-  static BenchmarkInfo MakeInfo() {
-    const auto extent = [](const char* name, const char* description) {
-      return ParameterSpec{name, ParameterType::kInteger, description, "2048", 1, 65536, {}};
-    };
-    BenchmarkInfo info;
-    info.name = "cpu_gemm";
-    info.version = 1;
-    info.summary = "matrix product C = A B on the CPUs (OpenBLAS)";
-    info.resource = Resource::kCpu;
-    info.uses_blas = true;
-    info.parameters = {
-        extent("m", "rows of A and C"),
-        extent("n", "columns of B and C"),
-        extent("k", "columns of A, rows of B"),
-        {"dtype", ParameterType::kWord, "type of the elements", "fp32", {}, {}, {"fp32", "fp64"}},
-        {"threads",
-         ParameterType::kInteger,
-         "threads; 0: as many as the process may keep busy; at most four times that",
-         "0",
-         0,
-         4096,
-         {}},
-        {"cache",
-         ParameterType::kWord,
-         "cold: matrices rotate past the last-level cache (hot where that is not known)",
-         "cold",
-         {},
-         {},
-         {"cold", "hot"}},
-    };
-    info.metrics = {{"gflops", "GFLOP/s", Direction::kHigherIsBetter, "arithmetic rate",
-                     Quantity::kFlops, 1e-9},
-                    TimeMetric()};
-    info.model =
-        "flops = 2 m n k; bytes = size (m k + k n + m n); predicted time from the CPU's own "
-        "measured ceilings: max(flops / multiply-add rate, bytes / read bandwidth)";
-    info.selftest_parameters = {{"m", "128"}, {"n", "96"}, {"k", "160"}};
-    return info;
-  }
-
-  template <typename T>
-  static Result<std::unique_ptr<Case>> PrepareAs(const RunContext& context, Shape shape) {
-    auto prepared = std::make_unique<CpuGemmCase<T>>(context, shape);
-    ASSAY_RETURN_IF_ERROR(prepared->Allocate());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-};
+template <typename T>
+Result<std::unique_ptr<Case>> PrepareAs(const RunContext& context) {
+  const ParameterMap& parameters = context.parameters;
+  const Shape shape = {Integer(parameters, "m"), Integer(parameters, "n"),
+                       Integer(parameters, "k")};
+  auto prepared = std::make_unique<CpuGemmCase<T>>(context, shape);
+  ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewCpuGemm() { return std::make_unique<CpuGemm>(); }
+Result<std::unique_ptr<Case>> NewCpuGemmCase(const RunContext& context) {
+  const bool fp64 = Word(context.parameters, "dtype") == "fp64";
+  return fp64 ? PrepareAs<double>(context) : PrepareAs<float>(context);
+}
 
 }  // namespace assay

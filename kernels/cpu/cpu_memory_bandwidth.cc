@@ -1,11 +1,11 @@
-// cpu_memory_bandwidth: the four loops of STREAM (McCalpin 1995) on fp64 arrays,
-// with STREAM's counting: what the loop names, no write-allocate traffic.
+// The case of cpu_memory_bandwidth.
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "common/number_text.h"
+#include "host/platform.h"
 #include "kernels/benchmark.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
@@ -13,31 +13,22 @@
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
-#include "host/platform.h"
 
 namespace assay {
 namespace {
 
-// Bytes of one array: as asked, or four times the last-level cache.
-int64_t ArrayBytes(const ParameterMap& parameters) {
-  const int64_t asked = Integer(parameters, "bytes");
-  if (asked != 0) return asked;
-  constexpr int64_t kLeast = int64_t{64} << 20;
-  return std::max(kLeast, 4 * Cpu().last_level_cache_bytes.value_or(0));
-}
-
-// Of all the arrays that the loop reads and writes.
-double TouchedBytes(StreamOp op, double elements) {
-  const bool two_arrays = op == StreamOp::kCopy || op == StreamOp::kScale;
+// Bytes of all arrays that the loop reads and writes.
+double TouchedBytes(CpuStreamOp op, double elements) {
+  const bool two_arrays = op == CpuStreamOp::kCopy || op == CpuStreamOp::kScale;
   return elements * 8 * (two_arrays ? 2 : 3);
 }
 
 class CpuStreamCase : public Case {
  public:
   explicit CpuStreamCase(const RunContext& context)
-      : op_(StreamOpOf(Word(context.parameters, "op"))),
+      : op_(CpuStreamOpOf(Word(context.parameters, "op"))),
         seed_(context.seed),
-        elements_(ArrayBytes(context.parameters) / 8),
+        elements_(StreamArrayBytes(Integer(context.parameters, "bytes")) / 8),
         threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
 
   Status Allocate() {
@@ -122,7 +113,7 @@ class CpuStreamCase : public Case {
     });
   }
 
-  const StreamOp op_;
+  const CpuStreamOp op_;
   const uint64_t seed_;
   const int64_t elements_;
   const int threads_;
@@ -130,79 +121,12 @@ class CpuStreamCase : public Case {
   HostBuffer<double> out_, b_, c_;
 };
 
-class CpuMemoryBandwidth : public Benchmark {
- public:
-  const BenchmarkInfo& Info() const override {
-    static const BenchmarkInfo info = MakeInfo();
-    return info;
-  }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const int64_t whole_elements = ArrayBytes(parameters) / 8;
-    const auto elements = static_cast<double>(whole_elements);
-    const StreamOp op = StreamOpOf(Word(parameters, "op"));
-    Work work;
-    work.bytes = TouchedBytes(op, elements);
-    if (op == StreamOp::kScale || op == StreamOp::kAdd) work.flops = elements;
-    if (op == StreamOp::kTriad) work.flops = 2 * elements;
-    work.peak = "fp64_vector";
-    work.payload_bytes = elements * 8;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<CpuStreamCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Allocate());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  static BenchmarkInfo MakeInfo() {
-    BenchmarkInfo info;
-    info.name = "cpu_memory_bandwidth";
-    info.version = 2;  // 2: arrays no longer begin at the same place of a large page.
-    info.summary = "STREAM's copy, scale, add and triad on the host's memory, fp64";
-    info.resource = Resource::kCpu;
-    info.parameters = {
-        {"op",
-         ParameterType::kWord,
-         "the loop",
-         "triad",
-         {},
-         {},
-         {"copy", "scale", "add", "triad"}},
-        {"bytes",
-         ParameterType::kBytes,
-         "size of each array; 0: four times the last-level cache, at least 64 MiB",
-         "0",
-         0,
-         int64_t{1} << 40,
-         {},
-         {},
-         {sizeof(double)}},
-        {"threads",
-         ParameterType::kInteger,
-         "threads; 0: as many as the process may keep busy; at most four times that",
-         "0",
-         0,
-         4096,
-         {}},
-    };
-    info.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                     "bytes that the loop reads and writes, a second", Quantity::kBytes, 1e-9},
-                    TimeMetric()};
-    info.model =
-        "bytes = 2 (copy, scale) or 3 (add, triad) arrays, without write-allocate; predicted time "
-        "from the machine's own measured read bandwidth";
-    info.selftest_parameters = {{"bytes", "1MiB"}};
-    return info;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewCpuMemoryBandwidth() {
-  return std::make_unique<CpuMemoryBandwidth>();
+Result<std::unique_ptr<Case>> NewCpuMemoryBandwidthCase(const RunContext& context) {
+  auto prepared = std::make_unique<CpuStreamCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+  return std::unique_ptr<Case>(std::move(prepared));
 }
 
 }  // namespace assay

@@ -1,9 +1,9 @@
-// cpu_vector_sum: the sum of an array, scalar, auto-vectorised and by intrinsics. In
-// the caches it shows the vector units, past them the memory.
+// The case of cpu_vector_sum.
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "host/platform.h"
 #include "kernels/benchmark.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
@@ -12,7 +12,6 @@
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/thread_team.h"
 #include "kernels/cpu/vector_sum.h"
-#include "host/platform.h"
 
 namespace assay {
 namespace {
@@ -114,78 +113,17 @@ class CpuVectorSumCase : public Case {
   std::vector<double> partial_;
 };
 
-class CpuVectorSum : public Benchmark {
- public:
-  const BenchmarkInfo& Info() const override {
-    static const BenchmarkInfo info = MakeInfo();
-    return info;
-  }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const auto elements = static_cast<double>(Integer(parameters, "elements"));
-    Work work;
-    work.flops = elements;
-    work.peak = "fp64_vector";
-    work.bytes = elements * sizeof(double);
-    work.traffic = "read";
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    const std::string& variant = Word(context.parameters, "variant");
-    if (!HasInstructionsFor(SumVariantOf(variant))) {
-      return Unsupported("variant " + variant + " needs a CPU with " + variant + "; this is " +
-                         Cpu().model);
-    }
-    auto prepared = std::make_unique<CpuVectorSumCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Allocate());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  static BenchmarkInfo MakeInfo() {
-    BenchmarkInfo info;
-    info.name = "cpu_vector_sum";
-    info.summary = "the sum of an array of fp64, scalar, auto-vectorised and by intrinsics";
-    info.resource = Resource::kCpu;
-    info.parameters = {
-        {"variant",
-         ParameterType::kWord,
-         "scalar: one chain of additions; auto: the compiler's vectors; avx2, avx512: intrinsics",
-         "auto",
-         {},
-         {},
-         {"scalar", "auto", "avx2", "avx512"}},
-        {"elements",
-         ParameterType::kInteger,
-         "length of the array",
-         "33554432",
-         1,
-         int64_t{1} << 36,
-         {}},
-        {"threads",
-         ParameterType::kInteger,
-         "threads; 0: as many as the process may keep busy; at most four times that",
-         "0",
-         0,
-         4096,
-         {}},
-    };
-    info.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes read a second",
-                     Quantity::kBytes, 1e-9},
-                    {"gflops", "GFLOP/s", Direction::kHigherIsBetter, "additions a second",
-                     Quantity::kFlops, 1e-9},
-                    TimeMetric()};
-    info.model =
-        "FLOPs = elements; bytes = 8 x elements; predicted time from the machine's own measured "
-        "read bandwidth and multiply-add rate";
-    info.selftest_parameters = {{"elements", "100003"}};
-    return info;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewCpuVectorSum() { return std::make_unique<CpuVectorSum>(); }
+Result<std::unique_ptr<Case>> NewCpuVectorSumCase(const RunContext& context) {
+  const std::string& variant = Word(context.parameters, "variant");
+  if (!HasInstructionsFor(SumVariantOf(variant))) {
+    return Unsupported("variant " + variant + " needs a CPU with " + variant + "; this is " +
+                       Cpu().model);
+  }
+  auto prepared = std::make_unique<CpuVectorSumCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

@@ -13,25 +13,25 @@ double WholeNumber(uint64_t seed, int64_t i) {
 
 }  // namespace
 
-StreamOp StreamOpOf(const std::string& word) {
-  if (word == "copy") return StreamOp::kCopy;
-  if (word == "scale") return StreamOp::kScale;
-  return word == "add" ? StreamOp::kAdd : StreamOp::kTriad;
+CpuStreamOp CpuStreamOpOf(const std::string& word) {
+  if (word == "copy") return CpuStreamOp::kCopy;
+  if (word == "scale") return CpuStreamOp::kScale;
+  return word == "add" ? CpuStreamOp::kAdd : CpuStreamOp::kTriad;
 }
 
-void Stream(StreamOp op, double* __restrict out, const double* __restrict b,
+void Stream(CpuStreamOp op, double* __restrict out, const double* __restrict b,
             const double* __restrict c, int64_t begin, int64_t end) {
   switch (op) {
-    case StreamOp::kCopy:
+    case CpuStreamOp::kCopy:
       for (int64_t i = begin; i < end; ++i) out[i] = b[i];
       return;
-    case StreamOp::kScale:
+    case CpuStreamOp::kScale:
       for (int64_t i = begin; i < end; ++i) out[i] = kScalar * b[i];
       return;
-    case StreamOp::kAdd:
+    case CpuStreamOp::kAdd:
       for (int64_t i = begin; i < end; ++i) out[i] = b[i] + c[i];
       return;
-    case StreamOp::kTriad:
+    case CpuStreamOp::kTriad:
       for (int64_t i = begin; i < end; ++i) out[i] = b[i] + kScalar * c[i];
       return;
   }
@@ -41,22 +41,22 @@ double StreamInputB(uint64_t seed, int64_t i) { return WholeNumber(seed, i); }
 
 double StreamInputC(uint64_t seed, int64_t i) { return WholeNumber(seed + 1, i); }
 
-double StreamResult(StreamOp op, uint64_t seed, int64_t i) {
+double StreamResult(CpuStreamOp op, uint64_t seed, int64_t i) {
   const double b = StreamInputB(seed, i);
   switch (op) {
-    case StreamOp::kCopy:
+    case CpuStreamOp::kCopy:
       return b;
-    case StreamOp::kScale:
+    case CpuStreamOp::kScale:
       return kScalar * b;
-    case StreamOp::kAdd:
+    case CpuStreamOp::kAdd:
       return b + StreamInputC(seed, i);
-    case StreamOp::kTriad:
+    case CpuStreamOp::kTriad:
       break;
   }
   return b + kScalar * StreamInputC(seed, i);
 }
 
-StreamMismatches FindMismatches(StreamOp op, uint64_t seed, const double* out, int64_t begin,
+StreamMismatches FindMismatches(CpuStreamOp op, uint64_t seed, const double* out, int64_t begin,
                                 int64_t end) {
   StreamMismatches found;
   for (int64_t i = begin; i < end; ++i) {

@@ -167,7 +167,7 @@ class CollectiveBenchmark : public Benchmark {
     work.payload_bytes = static_cast<double>(Integer(parameters, "aggregate")) *
                          static_cast<double>(PayloadBytes(collective_, count, element, world_size));
     work.link_bytes = collective_.bus_factor(world_size) * work.payload_bytes;
-    if (Integer(parameters, "nodes") > 1) work.link = "network";
+    if (Integer(parameters, "nodes") > 1) work.link = LinkKind::kNetwork;
     work.fixed_seconds = kStartSeconds + collective_.steps(world_size) * kStepSeconds;
     return work;
   }

@@ -316,4 +316,10 @@ Result<Ceilings> RingCase::MeasureCeilings() {
   return ceilings;
 }
 
+Result<std::unique_ptr<Case>> NewRingAllReduceCase(const RunContext& context) {
+  auto prepared = std::make_unique<RingCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
+
 }  // namespace assay

@@ -1,5 +1,4 @@
-// tcp_all_reduce: a ring all-reduce of fp32 between nodes, over TCP. With several streams,
-// each is a ring of its own that reduces its part of the array on a thread of its own.
+// The case of tcp_all_reduce.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -83,90 +82,32 @@ class TcpAllReduceCase : public Case {
   const std::unique_ptr<ThreadTeam> team_;
 };
 
-class TcpAllReduce : public Benchmark {
- public:
-  const BenchmarkInfo& Info() const override {
-    static const BenchmarkInfo info = MakeInfo();
-    return info;
-  }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override {
-    const auto n = static_cast<double>(world_size);
-    Work work;
-    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes"));
-    work.link_bytes = 2 * (n - 1) / n * work.payload_bytes;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    const int64_t elements = Integer(context.parameters, "bytes") / 4;
-    const int64_t streams = Integer(context.parameters, "streams");
-    Status mine = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
-    std::unique_ptr<ThreadTeam> team;
-    if (streams > 1 && mine.ok()) {
-      // Ranks may share a host, and would pin their first workers to the same CPU.
-      auto started = ThreadTeam::Start(static_cast<int>(streams), Pinning::kNone);
-      mine = started.status();
-      if (started.ok()) team = *std::move(started);
-    }
-    ASSAY_RETURN_IF_ERROR(Agree(*context.peers, mine, kPeerTimeout));
-    std::vector<float> in(static_cast<size_t>(elements));
-    for (int64_t i = 0; i < elements; ++i) {
-      in[static_cast<size_t>(i)] = AllReduceInput(context.seed, context.rank, i);
-    }
-    std::vector<Ring> rings;
-    for (int64_t i = 0; i < streams; ++i) {
-      ASSAY_ASSIGN_OR_RETURN(
-          Ring ring, Ring::Connect(*context.peers, context.advertise_address, kPeerTimeout));
-      rings.push_back(std::move(ring));
-    }
-    return std::unique_ptr<Case>(
-        new TcpAllReduceCase(context, std::move(in), std::move(rings), std::move(team)));
-  }
-
- private:
-  static BenchmarkInfo MakeInfo() {
-    BenchmarkInfo info;
-    info.name = "tcp_all_reduce";
-    info.version = 2;  // 2: the threads of streams are no longer pinned.
-    info.summary = "ring all-reduce of fp32 between nodes over TCP";
-    info.resource = Resource::kNetwork;
-    info.collective = true;
-    info.parameters = {
-        {"ranks", ParameterType::kInteger, "nodes taking part", "2", 2, 64, {}},
-        {"bytes",
-         ParameterType::kBytes,
-         "size of the array on each rank",
-         "16777216",
-         4,
-         int64_t{4} << 30,
-         {},
-         {},
-         {sizeof(float)}},
-        {"streams",
-         ParameterType::kInteger,
-         "rings of TCP connections, each with a thread on every rank",
-         "1",
-         1,
-         64,
-         {}},
-    };
-    info.metrics = {{"bus_bandwidth", "GB/s", Direction::kHigherIsBetter,
-                     "algorithm bandwidth times 2 (n - 1) / n: what each link carries one way",
-                     Quantity::kLinkBytes, 1e-9},
-                    {"algorithm_bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes over time",
-                     Quantity::kPayloadBytes, 1e-9},
-                    TimeMetric()};
-    info.model =
-        "every rank sends and receives 2 (n - 1) / n times the array; a sample is the time of the "
-        "slowest rank";
-    info.selftest_parameters = {{"bytes", "100004"}, {"streams", "2"}};
-    return info;
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewTcpAllReduce() { return std::make_unique<TcpAllReduce>(); }
+Result<std::unique_ptr<Case>> NewTcpAllReduceCase(const RunContext& context) {
+  const int64_t elements = Integer(context.parameters, "bytes") / 4;
+  const int64_t streams = Integer(context.parameters, "streams");
+  Status mine = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
+  std::unique_ptr<ThreadTeam> team;
+  if (streams > 1 && mine.ok()) {
+    // Ranks may share a host, and would pin their first workers to the same CPU.
+    auto started = ThreadTeam::Start(static_cast<int>(streams), Pinning::kNone);
+    mine = started.status();
+    if (started.ok()) team = *std::move(started);
+  }
+  ASSAY_RETURN_IF_ERROR(Agree(*context.peers, mine, kPeerTimeout));
+  std::vector<float> in(static_cast<size_t>(elements));
+  for (int64_t i = 0; i < elements; ++i) {
+    in[static_cast<size_t>(i)] = AllReduceInput(context.seed, context.rank, i);
+  }
+  std::vector<Ring> rings;
+  for (int64_t i = 0; i < streams; ++i) {
+    ASSAY_ASSIGN_OR_RETURN(Ring ring,
+                           Ring::Connect(*context.peers, context.advertise_address, kPeerTimeout));
+    rings.push_back(std::move(ring));
+  }
+  return std::unique_ptr<Case>(
+      new TcpAllReduceCase(context, std::move(in), std::move(rings), std::move(team)));
+}
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// tcp_bandwidth: what TCP carries between two nodes, one way or both ways at once, over one
-// connection or several.
+// The case of tcp_bandwidth.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -213,79 +212,12 @@ class TcpBandwidthCase : public Case {
   std::vector<double> retransmits_;
 };
 
-class TcpBandwidth : public Benchmark {
- public:
-  TcpBandwidth() {
-    info_.name = "tcp_bandwidth";
-    info_.summary = "what TCP carries between two nodes, over one connection or several";
-    info_.resource = Resource::kNetwork;
-    info_.collective = true;
-    info_.parameters = {
-        {"ranks", ParameterType::kInteger, "nodes: rank 0 and rank 1", "2", 2, 2, {}},
-        {"direction",
-         ParameterType::kWord,
-         "unidirectional: rank 0 sends to rank 1; reverse: rank 1 sends; bidirectional: both at "
-         "the same time",
-         "unidirectional",
-         {},
-         {},
-         {"unidirectional", "reverse", "bidirectional"}},
-        {"streams",
-         ParameterType::kInteger,
-         "TCP connections each way, each with a thread at either end",
-         "1",
-         1,
-         64,
-         {}},
-        {"bytes",
-         ParameterType::kBytes,
-         "of a message each way, all streams together",
-         "67108864",
-         1,
-         int64_t{1} << 36,
-         {}}};
-    info_.metrics = {
-        {"bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "payload received a second, both ways together", Quantity::kPayloadBytes, 1e-9},
-        {"bit_rate", "Gbit/s", Direction::kHigherIsBetter, "the same in bits",
-         Quantity::kPayloadBytes, 8e-9},
-        {"forward_bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "payload that rank 1 receives a second", Quantity::kObserved, 1},
-        {"backward_bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "payload that rank 0 receives a second", Quantity::kObserved, 1},
-        {"retransmits", "segments", Direction::kLowerIsBetter,
-         "segments sent again, of an iteration, as the kernel counts them (TCP_INFO)",
-         Quantity::kObserved, 1},
-        TimeMetric()};
-    info_.model =
-        "messages follow each other without a pause; time = bytes / bandwidth of the path. "
-        "Payload only: with an MTU of 1500 headers take 5 percent of an Ethernet's rate";
-    info_.selftest_parameters = {
-        {"direction", "bidirectional"}, {"streams", "3"}, {"bytes", "1000003"}};
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int /*world_size*/) const override {
-    const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
-    Work work;
-    work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
-    work.link_bytes = bytes;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<TcpBandwidthCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Connect(context));
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewTcpBandwidth() { return std::make_unique<TcpBandwidth>(); }
+Result<std::unique_ptr<Case>> NewTcpBandwidthCase(const RunContext& context) {
+  auto prepared = std::make_unique<TcpBandwidthCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Connect(context));
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// tcp_latency: how long a message between two nodes takes there and back over TCP.
+// The case of tcp_latency.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -162,62 +162,17 @@ class TcpLatencyCase : public Case {
   std::vector<double> tails_;  // Microseconds, one a sample.
 };
 
-class TcpLatency : public Benchmark {
- public:
-  TcpLatency() {
-    info_.name = "tcp_latency";
-    info_.summary = "a message between two nodes over TCP, there and back";
-    info_.resource = Resource::kNetwork;
-    info_.collective = true;
-    info_.parameters = {
-        {"ranks", ParameterType::kInteger, "nodes: rank 0 and rank 1", "2", 2, 2, {}},
-        {"bytes", ParameterType::kBytes, "of the message", "1", 1, 1 << 20, {}},
-        {"wait",
-         ParameterType::kWord,
-         "how both ends wait for a message: sleep (the system wakes them) or spin (a CPU asks "
-         "again and again, and ranks of one host need one each)",
-         "sleep",
-         {},
-         {},
-         {"sleep", "spin"}}};
-    info_.metrics = {
-        {"round_trip", "us", Direction::kLowerIsBetter,
-         "from sending a message until the answer is there", Quantity::kSeconds, 1e6},
-        {"round_trip_p99", "us", Direction::kLowerIsBetter,
-         "the 99th percentile of round trips within 50 ms or so", Quantity::kObserved, 1},
-        TimeMetric()};
-    info_.model =
-        "a round trip takes the network's latency and the bytes over its bandwidth, twice, and "
-        "with wait=sleep waking a thread at either end";
-    info_.selftest_parameters = {{"bytes", "1001"}};
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int /*world_size*/) const override {
-    Work work;
-    work.payload_bytes = static_cast<double>(Integer(parameters, "bytes"));
-    work.link_bytes = work.payload_bytes;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    if (Word(context.parameters, "wait") == "spin") {
-      ASSAY_RETURN_IF_ERROR(RoomToSpin(*context.peers, kPeerTimeout));
-    }
-    ASSAY_ASSIGN_OR_RETURN(auto sockets,
-                           ConnectPair(*context.peers, context.advertise_address, 1, kPeerTimeout));
-    auto prepared = std::make_unique<TcpLatencyCase>(context, std::move(sockets[0]));
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewTcpLatency() { return std::make_unique<TcpLatency>(); }
+Result<std::unique_ptr<Case>> NewTcpLatencyCase(const RunContext& context) {
+  if (Word(context.parameters, "wait") == "spin") {
+    ASSAY_RETURN_IF_ERROR(RoomToSpin(*context.peers, kPeerTimeout));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto sockets,
+                         ConnectPair(*context.peers, context.advertise_address, 1, kPeerTimeout));
+  auto prepared = std::make_unique<TcpLatencyCase>(context, std::move(sockets[0]));
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

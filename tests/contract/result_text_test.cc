@@ -18,8 +18,8 @@ using testing::Not;
 
 // A value that is none of the parameter's default.
 std::string AnotherValue(const v1::ParameterSchema& parameter) {
-  for (const std::string& word : parameter.words()) {
-    if (word != parameter.default_value()) return word;
+  for (const std::string& choice : parameter.choices()) {
+    if (choice != parameter.default_value()) return choice;
   }
   if (parameter.type() == v1::PARAMETER_TYPE_BOOLEAN) {
     return parameter.default_value() == "true" ? "false" : "true";

@@ -192,7 +192,7 @@ bool TestWords(const Benchmark& benchmark) {
     const auto own = info.selftest_parameters.find(spec.name);
     const std::string usual =
         own != info.selftest_parameters.end() ? own->second : spec.default_value.value_or("");
-    for (const std::string& word : spec.words) {
+    for (const std::string& word : spec.choices) {
       if (word != usual) TestFaults(benchmark, {{spec.name, word}});
     }
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "common/units.h"
 #include "coordinator/core/campaign/text.h"
 #include "coordinator/core/campaign/value_range.h"
 #include "wire/benchmark_schema.h"
@@ -201,18 +202,32 @@ std::vector<ParameterMap> Matrix::Cases(Violations& violations) const {
       at[axis] = 0;
     }
   }
-  CheckTies(cases, violations);
+  CheckConstraints(cases, violations);
   return cases;
 }
 
-void Matrix::CheckTies(const std::vector<ParameterMap>& cases, Violations& violations) const {
+// Ranks spread evenly over nodes.
+std::string Matrix::ErrorOf(const ParameterSpec& spec, const ParameterMap& parameters) {
+  const auto nodes = parameters.find("nodes");
+  if (spec.name == "ranks" && nodes != parameters.end()) {
+    const Result<int64_t> ranks = ParseInteger(parameters.at("ranks"));
+    const Result<int64_t> over = ParseInteger(nodes->second);
+    if (ranks.ok() && over.ok() && *over > 0 && *ranks % *over != 0) {
+      return fmt::format("is {}; it must be a multiple of nodes, which is {}", *ranks, *over);
+    }
+  }
+  return ConstraintError(spec, parameters);
+}
+
+void Matrix::CheckConstraints(const std::vector<ParameterMap>& cases,
+                              Violations& violations) const {
   for (const ParameterSpec& spec : specs_) {
     std::string first;
     std::string value;  // Value in the first wrong case.
     size_t wrong = 0;
     std::set<std::string> right;  // Values that are valid in some case.
     for (const ParameterMap& parameters : cases) {
-      std::string fault = BrokenTie(spec, parameters);
+      std::string fault = ErrorOf(spec, parameters);
       if (fault.empty()) {
         right.insert(parameters.at(spec.name));
       } else if (++wrong == 1) {

@@ -44,7 +44,9 @@ class Matrix {
     std::string source;
   };
 
-  void CheckTies(const std::vector<ParameterMap>& cases, Violations& violations) const;
+  // Returns what is wrong with the value of `spec` in a case; empty if nothing is.
+  static std::string ErrorOf(const ParameterSpec& spec, const ParameterMap& parameters);
+  void CheckConstraints(const std::vector<ParameterMap>& cases, Violations& violations) const;
   void AddFault(const std::string& name, std::string fault, Violations& violations) const;
 
   std::string path_;

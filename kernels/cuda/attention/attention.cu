@@ -300,7 +300,7 @@ class Attention : public Benchmark {
     work.flops = FlopsOf(shape);
     work.bytes = 4.0 * static_cast<double>(shape.Elements() * ElementBytes(shape.dtype));
     if (variant == "naive") work.bytes += ScoreTraffic(shape);
-    work.peak = variant == "naive" || variant == "flash" ? "fp32" : "bf16";
+    work.peak = variant == "naive" || variant == "flash" ? Peak::kFp32 : Peak::kBf16;
     work.fixed_seconds = LaunchSeconds(parameters) * (variant == "naive" ? 3 : 1);
     return work;
   }

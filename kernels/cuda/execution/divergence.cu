@@ -161,7 +161,7 @@ class Divergence : public Benchmark {
     work.operations = static_cast<double>(kSteps * threads);
     work.sm_amount = 32.0 * static_cast<double>(
                                 kSteps * BranchesTaken(threads, Integer(parameters, "branches")));
-    work.sm_rate = "int32_mad";
+    work.sm_rate = SmRate::kInt32Mad;
     work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }

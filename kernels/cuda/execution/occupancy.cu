@@ -243,7 +243,7 @@ class Occupancy : public Benchmark {
     Work work;
     work.bytes = static_cast<double>(bytes);
     work.operations = static_cast<double>(bytes / kRowBytes);
-    work.traffic = "read";
+    work.traffic = Traffic::kRead;
     work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }

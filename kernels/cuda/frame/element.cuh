@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/frame/random.cuh"
 
 namespace assay {
@@ -39,9 +40,6 @@ template <typename T>
 struct TypeTag {
   using Type = T;
 };
-
-// Bytes of an element of "fp32", "bf16" or "fp16".
-inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
 // Calls `body` with the TypeTag of "fp32", "bf16" or "fp16".
 template <typename Body>

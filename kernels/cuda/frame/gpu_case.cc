@@ -21,41 +21,7 @@ bool IsWord(const ParameterMap& parameters, const std::string& name, const std::
   return found != parameters.end() && found->second == word;
 }
 
-ParameterSpec WordParameter(std::string name, std::string description,
-                            std::vector<std::string> words) {
-  ParameterSpec spec;
-  spec.name = std::move(name);
-  spec.type = ParameterType::kWord;
-  spec.description = std::move(description);
-  spec.default_value = words.front();
-  spec.words = std::move(words);
-  return spec;
-}
-
 }  // namespace
-
-ParameterSpec CacheParameter(const std::string& what) {
-  return WordParameter("cache", "cold: rotate over several times the L2 cache; hot: reuse " + what,
-                       {"cold", "hot"});
-}
-
-ParameterSpec FillParameter() {
-  return WordParameter("fill", "input values: random (near-normal, variance 1) or zeros",
-                       {"random", "zeros"});
-}
-
-ParameterSpec LaunchParameter() {
-  return WordParameter("launch", "stream: each iteration launched on its own; graph: replayed",
-                       {"stream", "graph"});
-}
-
-double LaunchSeconds(const ParameterMap& parameters) {
-  return IsWord(parameters, "launch", "graph") ? 0.6e-6 : 2.5e-6;
-}
-
-ParameterSpec DtypeParameter(const std::vector<std::string>& words) {
-  return WordParameter("dtype", "type of the elements", words);
-}
 
 Result<CudaGraph> CudaGraph::Capture(cudaStream_t stream, const std::function<Status()>& enqueue) {
   ASSAY_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));

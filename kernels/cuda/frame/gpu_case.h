@@ -21,21 +21,10 @@
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/event_timer.h"
+#include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/frame/rotation.h"
 
 namespace assay {
-
-// Parameters that GpuCase reads, to put into BenchmarkInfo::parameters.
-ParameterSpec CacheParameter(const std::string& what);  // "cache": cold (default), hot.
-ParameterSpec FillParameter();                          // "fill": random (default), zeros.
-ParameterSpec LaunchParameter();                        // "launch": stream (default), graph.
-// A kWord parameter "dtype" of `words`, the first of them the default.
-ParameterSpec DtypeParameter(const std::vector<std::string>& words);
-
-// What a kernel takes beside its work at least, in seconds: Work::fixed_seconds of most GPU
-// benchmarks. From a stream that is kept full 2.5 us, a launch of a kernel that does little;
-// in a graph (`launch: graph`) 0.6 us, from one empty kernel to the next, on an H200.
-double LaunchSeconds(const ParameterMap& parameters);
 
 // An instantiated graph. Owned.
 class CudaGraph {

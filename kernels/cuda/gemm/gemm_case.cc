@@ -10,20 +10,20 @@ namespace {
 struct Dtype {
   const char* word;
   GemmType type;
-  const char* peak;  // Column of the spec sheet.
-  int major;         // Minimum compute capability.
+  Peak peak;
+  int major;  // Minimum compute capability.
   int minor;
 };
 
 constexpr std::array<Dtype, 8> kDtypes = {{
-    {"bf16", GemmType::kBf16, "bf16", 8, 0},
-    {"fp16", GemmType::kFp16, "bf16", 5, 3},
-    {"tf32", GemmType::kTf32, "tf32", 8, 0},
-    {"fp32", GemmType::kFp32, "fp32", 0, 0},
-    {"fp64", GemmType::kFp64, "fp64_tensor", 0, 0},
-    {"fp8_e4m3", GemmType::kFp8E4m3, "fp8", 8, 9},
-    {"fp8_e5m2", GemmType::kFp8E5m2, "fp8", 8, 9},
-    {"int8", GemmType::kInt8, "int8", 7, 2},
+    {"bf16", GemmType::kBf16, Peak::kBf16, 8, 0},
+    {"fp16", GemmType::kFp16, Peak::kBf16, 5, 3},
+    {"tf32", GemmType::kTf32, Peak::kTf32, 8, 0},
+    {"fp32", GemmType::kFp32, Peak::kFp32, 0, 0},
+    {"fp64", GemmType::kFp64, Peak::kFp64Tensor, 0, 0},
+    {"fp8_e4m3", GemmType::kFp8E4m3, Peak::kFp8, 8, 9},
+    {"fp8_e5m2", GemmType::kFp8E5m2, Peak::kFp8, 8, 9},
+    {"int8", GemmType::kInt8, Peak::kInt8, 7, 2},
 }};
 
 GemmShape ShapeOf(GemmType type) {
@@ -87,7 +87,7 @@ Work GemmWork(const GemmShape& shape, const ParameterMap& parameters) {
   work.flops = shape.Flops();
   work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
   // Multiplying a few rows by a large matrix, or the reverse, is dominated by reading.
-  if (static_cast<double>(shape.DBytes()) < 0.1 * work.bytes) work.traffic = "read";
+  if (static_cast<double>(shape.DBytes()) < 0.1 * work.bytes) work.traffic = Traffic::kRead;
   work.peak = DtypeOf(shape.type).peak;
   work.fixed_seconds = LaunchSeconds(parameters);
   return work;

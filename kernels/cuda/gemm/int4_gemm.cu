@@ -312,12 +312,12 @@ class Int4Gemm : public Benchmark {
     const bool fused = Word(parameters, "variant") == "fused";
     Work work;
     work.flops = 2 * m * n * k;
-    work.peak = "bf16";
+    work.peak = Peak::kBf16;
     work.payload_bytes = static_cast<double>(problem.WeightBytes());
     work.bytes = work.payload_bytes + 2 * (m * k + m * n);
     // Dequantised weights are written and read again.
     if (!fused) work.bytes += 4 * n * k;
-    work.traffic = "read";
+    work.traffic = Traffic::kRead;
     work.fixed_seconds = LaunchSeconds(parameters) * (fused ? 1 : 2);
     return work;
   }

@@ -319,10 +319,10 @@ class Gemv : public Benchmark {
     const GemmShape shape = ShapeOf(parameters);
     Work work;
     work.flops = shape.Flops();
-    work.peak = shape.type == GemmType::kFp32 ? "fp32" : "bf16";
+    work.peak = shape.type == GemmType::kFp32 ? Peak::kFp32 : Peak::kBf16;
     work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
     work.payload_bytes = static_cast<double>(shape.BBytes());
-    work.traffic = "read";
+    work.traffic = Traffic::kRead;
     work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }

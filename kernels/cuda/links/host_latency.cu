@@ -81,7 +81,9 @@ class HostLatency : public Benchmark {
   const BenchmarkInfo& Info() const override { return info_; }
   std::string UnsupportedReason() const override { return WhyNoGpu(); }
 
-  Result<Work> WorkOf(const ParameterMap&, int) const override { return ChaseWork("pcie"); }
+  Result<Work> WorkOf(const ParameterMap&, int) const override {
+    return ChaseWork(LinkKind::kPcie);
+  }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
     auto prepared = std::make_unique<HostLatencyCase>(context);

@@ -331,7 +331,7 @@ class HostTransfer : public Benchmark {
     Work work;
     work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
     work.link_bytes = bytes;
-    work.link = "pcie";
+    work.link = LinkKind::kPcie;
     return work;
   }
 

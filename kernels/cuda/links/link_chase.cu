@@ -99,7 +99,7 @@ std::vector<Metric> ChaseMetrics() {
           TimeMetric()};
 }
 
-Work ChaseWork(const std::string& link) {
+Work ChaseWork(LinkKind link) {
   Work work;
   work.operations = static_cast<double>(kLoads);
   work.link = link;

@@ -16,7 +16,7 @@ ParameterSpec ChaseBytesParameter(const std::string& memory);
 // Metrics "latency" (ns a load) and "time".
 std::vector<Metric> ChaseMetrics();
 // A walk's loads, over Work::link `link`.
-Work ChaseWork(const std::string& link);
+Work ChaseWork(LinkKind link);
 
 // A walk over memory that the current GPU can access. The memory outlives it.
 class LinkChase {

@@ -95,7 +95,7 @@ class PeerLatency : public Benchmark {
 
   Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
     ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
-    return ChaseWork("nvlink");
+    return ChaseWork(LinkKind::kNvlink);
   }
 
   Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {

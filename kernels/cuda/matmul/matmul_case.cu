@@ -101,7 +101,7 @@ Result<Work> Matmul::WorkOf(const ParameterMap& parameters, int) const {
   Work work;
   work.flops = shape.Flops();
   work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
-  work.peak = type_ == GemmType::kBf16 ? "bf16" : "fp32";
+  work.peak = type_ == GemmType::kBf16 ? Peak::kBf16 : Peak::kFp32;
   work.fixed_seconds = LaunchSeconds(parameters);
   return work;
 }

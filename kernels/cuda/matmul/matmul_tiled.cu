@@ -70,7 +70,7 @@ std::unique_ptr<Benchmark> NewMatmulTiled() {
   tile.type = ParameterType::kWord;
   tile.description = "side of a tile; a block is tile x tile threads";
   tile.default_value = "32";
-  tile.words = {"8", "16", "32"};
+  tile.choices = {"8", "16", "32"};
   rung.parameters = {tile};
   rung.selftest_parameters = {{"m", "131"}, {"n", "67"}, {"k", "129"}};
   return std::make_unique<MatmulOf<TiledCase>>(rung);

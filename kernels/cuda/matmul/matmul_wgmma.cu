@@ -308,7 +308,7 @@ std::unique_ptr<Benchmark> NewMatmulWgmma() {
   tile.type = ParameterType::kWord;
   tile.description = "rows x columns of a tile; smaller ones occupy more SMs where D is small";
   tile.default_value = "128x256";
-  tile.words = {"128x256", "128x128"};
+  tile.choices = {"128x256", "128x128"};
   rung.parameters = {tile};
   rung.selftest_parameters = {{"m", "261"}, {"n", "264"}, {"k", "328"}};
   return std::make_unique<MatmulOf<WgmmaCase>>(rung);

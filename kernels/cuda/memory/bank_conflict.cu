@@ -131,7 +131,7 @@ class BankConflict : public Benchmark {
     work.operations = kWarps * kRounds * kUnroll;
     work.sm_amount =
         static_cast<double>(Integer(parameters, "ways")) * work.operations * kBytesPerCycle;
-    work.sm_rate = "shared_bytes";
+    work.sm_rate = SmRate::kSharedBytes;
     work.sm_count = 1;
     work.fixed_seconds = LaunchSeconds(parameters);
     return work;

@@ -2,12 +2,12 @@
 // again: from their L1 caches, the L2 cache, memory, or shared memory.
 #include <type_traits>
 
-#include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"
 #include "kernels/cuda/frame/mismatches.h"
 #include "kernels/cuda/frame/random.cuh"
+#include "kernels/cuda/memory/cache_levels.h"
 
 namespace assay {
 namespace {
@@ -346,9 +346,9 @@ class CacheBandwidth : public Benchmark {
     if (level == Level::kMemory) work.bytes = work.payload_bytes;
     if (IsPrivate(level)) {
       work.sm_amount = work.payload_bytes;
-      work.sm_rate = "shared_bytes";
+      work.sm_rate = SmRate::kSharedBytes;
     }
-    work.traffic = "read";
+    work.traffic = Traffic::kRead;
     work.fixed_seconds = LaunchSeconds(parameters);
     return work;
   }

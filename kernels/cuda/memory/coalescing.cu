@@ -1,6 +1,4 @@
-// coalescing: what a warp's loads cost when its lanes are `stride` words apart. Memory
-// moves in sectors of 32 bytes, so of a sector ever less is used up to a stride of 8
-// words; beyond it every lane has a sector of its own.
+// coalescing: the cost of a warp's loads when its lanes are `stride` words apart.
 #include <algorithm>
 
 #include "kernels/cuda/frame/cuda_check.h"
@@ -12,9 +10,8 @@ namespace assay {
 namespace {
 
 constexpr uint64_t kStreamIn = 1;
-constexpr int64_t kSectorWords = 8;
 constexpr int kThreads = 256;
-// Loads in flight a thread.
+// Loads in flight per thread.
 constexpr int kUnroll = 8;
 
 __host__ __device__ uint32_t InputWord(uint64_t seed, int64_t index) {
@@ -90,64 +87,10 @@ class CoalescingCase : public GpuCase {
   const int64_t stride_;
 };
 
-class Coalescing : public Benchmark {
- public:
-  Coalescing() {
-    info_.name = "coalescing";
-    info_.summary = "reads of words a stride apart: useful and moved bytes";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {{"stride",
-                         ParameterType::kInteger,
-                         "words of 4 bytes from one lane's to the next one's",
-                         "1",
-                         1,
-                         1024,
-                         {}},
-                        {"elements",
-                         ParameterType::kInteger,
-                         "words that are read",
-                         "33554432",
-                         1,
-                         int64_t{1} << 34,
-                         {}},
-                        CacheParameter("one set of arrays"),
-                        LaunchParameter()};
-    info_.selftest_parameters = {{"stride", "5"}, {"elements", "98433"}};
-    info_.metrics = {
-        {"useful_bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "bytes that the kernel asks for and writes, a second", Quantity::kPayloadBytes, 1e-9},
-        {"bandwidth", "GB/s", Direction::kHigherIsBetter,
-         "bytes of the sectors of 32 bytes that they lie in, a second", Quantity::kBytes, 1e-9},
-        TimeMetric()};
-    info_.model =
-        "bytes = 4 x elements x (min(stride, 8) + 1), in sectors of 32; time = bytes / bandwidth + "
-        "2.5 us (0.6 us in a graph), more where memory moves larger pieces than a sector";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const auto elements = static_cast<double>(Integer(parameters, "elements"));
-    const int64_t moved = std::min(Integer(parameters, "stride"), kSectorWords);
-    Work work;
-    work.bytes = 4 * elements * static_cast<double>(moved + 1);
-    work.payload_bytes = 8 * elements;
-    work.traffic = moved >= 4 ? "read" : "copy";
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<CoalescingCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewCoalescing() { return std::make_unique<Coalescing>(); }
+Result<std::unique_ptr<Case>> NewCoalescingCase(const RunContext& context) {
+  return PrepareGpuCase<CoalescingCase>(context);
+}
 
 }  // namespace assay

@@ -158,7 +158,7 @@ class Elementwise : public Benchmark {
     const auto elements = static_cast<double>(Integer(parameters, "elements"));
     Work work;
     work.flops = elements;
-    work.peak = "fp32";
+    work.peak = Peak::kFp32;
     work.bytes = elements * (InputsOf(op) + 1) *
                  static_cast<double>(ElementBytes(Word(parameters, "dtype")));
     work.fixed_seconds = LaunchSeconds(parameters);

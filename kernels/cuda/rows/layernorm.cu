@@ -12,7 +12,6 @@ constexpr double kEpsilon = 1e-5;
 
 struct LayerNormOp {
   static constexpr int kWeights = 2;
-  static constexpr int kFlops = 8;  // An element.
 
   // Count, mean and sum of squared differences from it, as each subset has them:
   // sums of squares would cancel where the mean is large.
@@ -101,9 +100,8 @@ struct LayerNormOp {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewLayerNorm() {
-  return std::make_unique<RowBenchmark<LayerNormOp>>(
-      "layernorm", "layer normalisation of each row, with gamma and beta");
+Result<std::unique_ptr<Case>> NewLayerNormCase(const RunContext& context) {
+  return PrepareRowCase<LayerNormOp>(context);
 }
 
 }  // namespace assay

@@ -10,7 +10,6 @@ constexpr double kEpsilon = 1e-5;
 
 struct RmsNormOp {
   static constexpr int kWeights = 1;
-  static constexpr int kFlops = 4;  // An element.
 
   struct Partial {
     float squares;
@@ -55,9 +54,8 @@ struct RmsNormOp {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewRmsNorm() {
-  return std::make_unique<RowBenchmark<RmsNormOp>>(
-      "rmsnorm", "root-mean-square normalisation of each row, with gamma");
+Result<std::unique_ptr<Case>> NewRmsNormCase(const RunContext& context) {
+  return PrepareRowCase<RmsNormOp>(context);
 }
 
 }  // namespace assay

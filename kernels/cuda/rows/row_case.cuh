@@ -1,6 +1,5 @@
-// The frame of the benchmarks over the rows of a matrix: parameters, memory, inputs and check. A
-// benchmark adds its Op (row_kernels.cuh, row_check.cuh) and, for variants, a case that launches
-// another kernel.
+// The frame of the cases over the rows of a matrix: memory, inputs and check. A benchmark adds its
+// Op (row_kernels.cuh, row_check.cuh) and, for variants, a case that launches other kernels.
 #pragma once
 
 #include <cstdint>
@@ -98,61 +97,6 @@ class RowCase : public GpuCase {
   RowProgram<Op, T> program_;
 };
 
-// The parameters rows, columns with its limits and dtype, those of every GPU case, and `own`.
-inline std::vector<ParameterSpec> RowParameters(std::vector<ParameterSpec> own,
-                                                std::vector<Limit> of_columns = {}) {
-  constexpr int64_t kMost = int64_t{1} << 36;
-  Limit elements;
-  elements.maximum = int64_t{1} << 40;
-  elements.times = {"columns"};
-  std::vector<ParameterSpec> parameters = {{"rows",
-                                            ParameterType::kInteger,
-                                            "rows of the matrix",
-                                            "8192",
-                                            1,
-                                            kMost,
-                                            {},
-                                            {},
-                                            {},
-                                            {elements}},
-                                           {"columns",
-                                            ParameterType::kInteger,
-                                            "elements of a row",
-                                            "8192",
-                                            1,
-                                            kMost,
-                                            {},
-                                            {},
-                                            {},
-                                            std::move(of_columns)},
-                                           DtypeParameter({"fp32", "bf16", "fp16"})};
-  parameters.insert(parameters.end(), own.begin(), own.end());
-  for (const ParameterSpec& common :
-       {FillParameter(), CacheParameter("one set of matrices"), LaunchParameter()}) {
-    parameters.push_back(common);
-  }
-  return parameters;
-}
-
-// A matrix read, one written, and `weights` rows beside them; `flops` an element.
-inline Work RowWork(const ParameterMap& parameters, int weights, double flops) {
-  const int64_t columns = Integer(parameters, "columns");
-  const auto elements = static_cast<double>(Integer(parameters, "rows") * columns);
-  Work work;
-  work.flops = flops * elements;
-  work.peak = "fp32";
-  work.bytes = (2 * elements + weights * static_cast<double>(columns)) *
-               static_cast<double>(ElementBytes(Word(parameters, "dtype")));
-  work.fixed_seconds = LaunchSeconds(parameters);
-  return work;
-}
-
-inline std::vector<Metric> RowMetrics() {
-  return {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-           "bytes of the input, the output and the weights, a second", Quantity::kBytes, 1e-9},
-          TimeMetric()};
-}
-
 template <typename Op>
 Result<std::unique_ptr<Case>> PrepareRowCase(const RunContext& context) {
   return WithElementType(
@@ -160,37 +104,5 @@ Result<std::unique_ptr<Case>> PrepareRowCase(const RunContext& context) {
         return PrepareGpuCase<RowCase<Op, typename decltype(tag)::Type>>(context);
       });
 }
-
-// A benchmark of one Op without variants; Op::kFlops is the FLOPs of an element.
-template <typename Op>
-class RowBenchmark : public Benchmark {
- public:
-  RowBenchmark(const char* name, const char* summary) {
-    info_.name = name;
-    info_.summary = summary;
-    info_.resource = Resource::kGpu;
-    info_.parameters = RowParameters({});
-    info_.selftest_parameters = {{"rows", "37"}, {"columns", "1023"}};
-    info_.metrics = RowMetrics();
-    info_.model =
-        "bytes = (2 x rows + " + std::to_string(Op::kWeights) +
-        ") x columns x element size; FLOPs = " + std::to_string(Op::kFlops) +
-        " x rows x columns; time = bytes / bandwidth + 2.5 us (0.6 us in a graph); epsilon = 1e-5";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    return RowWork(parameters, Op::kWeights, Op::kFlops);
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareRowCase<Op>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
 
 }  // namespace assay

@@ -13,7 +13,6 @@ namespace {
 
 struct SoftmaxOp {
   static constexpr int kWeights = 0;
-  static constexpr int kFlops = 5;  // An element: max, subtract, exp, add, divide.
 
   // Maximum, and sum of exp(x - max), of some elements (Milakov, Gimelshein: "Online
   // normalizer calculation for softmax", 2018).
@@ -83,9 +82,6 @@ struct SoftmaxOp {
   // -inf, the maximum of no elements, subtracted from itself would be NaN.
   __device__ static float Finite(float most) { return most == -INFINITY ? 0 : most; }
 };
-
-// Beyond it, a typical result would be near fp16's smallest step.
-constexpr int64_t kMostFp16Columns = 65536;
 
 template <typename T>
 class WarpSoftmaxCase : public RowCase<SoftmaxOp, T> {
@@ -178,62 +174,17 @@ class UnfusedSoftmaxCase : public RowCase<SoftmaxOp, T> {
   }
 };
 
-class Softmax : public Benchmark {
- public:
-  Softmax() {
-    info_.name = "softmax";
-    info_.summary = "softmax of each row: fused, by warps, or a pass a step";
-    info_.resource = Resource::kGpu;
-    info_.parameters = RowParameters(
-        {{"variant",
-          ParameterType::kWord,
-          "fused: one kernel, rows kept in registers; warp: a lane a column, at most 32 columns; "
-          "unfused: max, subtract, exp, sum and divide, each through memory in fp32",
-          "fused",
-          {},
-          {},
-          {"fused", "warp", "unfused"}}},
-        {{{{"variant", {"warp"}}}, {}, "a lane each", {}, kWarpSoftmaxColumns},
-         {{{"dtype", {"fp16"}}},
-          {},
-          "1 / columns must be well above its smallest step, 2^-24",
-          {},
-          kMostFp16Columns}});
-    info_.selftest_parameters = {{"rows", "37"}, {"columns", "1023"}};
-    info_.metrics = RowMetrics();
-    info_.model =
-        "bytes = 2 x rows x columns x element size, the least of any variant (unfused moves more, "
-        "and shows it); FLOPs = 5 x rows x columns; time = bytes / bandwidth + 2.5 us (0.6 us in a "
-        "graph)";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const std::string& variant = Word(parameters, "variant");
-    Work work = RowWork(parameters, SoftmaxOp::kWeights, SoftmaxOp::kFlops);
-    if (variant == "unfused") work.fixed_seconds *= 5;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    const std::string& variant = Word(context.parameters, "variant");
-    if (variant == "fused") return PrepareRowCase<SoftmaxOp>(context);
-    return WithElementType(
-        Word(context.parameters, "dtype"), [&](auto tag) -> Result<std::unique_ptr<Case>> {
-          using T = typename decltype(tag)::Type;
-          return variant == "warp" ? PrepareGpuCase<WarpSoftmaxCase<T>>(context)
-                                   : PrepareGpuCase<UnfusedSoftmaxCase<T>>(context);
-        });
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewSoftmax() { return std::make_unique<Softmax>(); }
+Result<std::unique_ptr<Case>> NewSoftmaxCase(const RunContext& context) {
+  const std::string& variant = Word(context.parameters, "variant");
+  if (variant == "fused") return PrepareRowCase<SoftmaxOp>(context);
+  return WithElementType(
+      Word(context.parameters, "dtype"), [&](auto tag) -> Result<std::unique_ptr<Case>> {
+        using T = typename decltype(tag)::Type;
+        return variant == "warp" ? PrepareGpuCase<WarpSoftmaxCase<T>>(context)
+                                 : PrepareGpuCase<UnfusedSoftmaxCase<T>>(context);
+      });
+}
 
 }  // namespace assay

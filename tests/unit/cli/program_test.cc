@@ -452,12 +452,12 @@ TEST_F(ServedTest, ABenchmarkTellsWhichValuesGoTogether) {
     schema.add_parameters()->set_name(name);
     schema.mutable_parameters()->rbegin()->set_type(v1::PARAMETER_TYPE_BOOLEAN);
   }
-  v1::ParameterLimit& limit = *schema.mutable_parameters(0)->add_limits();
-  limit.add_values("false");
-  limit.add_when()->set_parameter("zeros");
-  limit.mutable_when(0)->add_values("true");
+  v1::ParameterConstraint& constraint = *schema.mutable_parameters(0)->add_constraints();
+  constraint.add_choices("false");
+  constraint.set_parameter("zeros");
+  constraint.add_values("true");
   EXPECT_THAT(Run({"benchmark", "show", "gemm"}).out,
-              HasSubstr("\nValues that go together:\n  hot: false with zeros true\n\n"));
+              HasSubstr("\nValues that go together:\n  hot: with zeros true: false\n\n"));
 }
 
 TEST_F(ServedTest, NamesThatNothingHasAreGuessedWhereNothingMatches) {

@@ -35,8 +35,8 @@ inline v1::BenchmarkSchema GemmSchema(const std::string& name, v1::ResourceKind 
   for (const char* size : {"m", "n", "k"}) {
     AddParameter(schema, size, v1::PARAMETER_TYPE_INTEGER, 1, 65536);
   }
-  v1::ParameterSchema* dtype = AddParameter(schema, "dtype", v1::PARAMETER_TYPE_WORD, 0, 0);
-  for (const char* word : {"bf16", "fp16", "fp32"}) dtype->add_words(word);
+  v1::ParameterSchema* dtype = AddParameter(schema, "dtype", v1::PARAMETER_TYPE_CHOICE, 0, 0);
+  for (const char* word : {"bf16", "fp16", "fp32"}) dtype->add_choices(word);
   dtype->set_default_value("fp32");
   AddMetric(schema, "tflops", "TFLOP/s");
   AddMetric(schema, "time", "s");

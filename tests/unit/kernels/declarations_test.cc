@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/declaration.h"
 #include "kernels/registry.h"
 #include "roofline/prediction.h"
 #include "tests/unit/kernels/run_small.h"
@@ -19,6 +20,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 using Faults = std::vector<std::string>;
 
@@ -61,7 +63,7 @@ Faults FaultsOfMetrics(const std::vector<Metric>& metrics) {
 Faults FaultsOfParameters(const std::vector<ParameterSpec>& specs) {
   Faults faults;
   for (const ParameterSpec& spec : specs) {
-    const bool number = spec.type == ParameterType::kInteger || spec.type == ParameterType::kBytes;
+    const bool number = spec.IsNumber();
     if (spec.description.empty()) faults.push_back("parameter " + spec.name + " is not described");
     if (number && !(spec.minimum && spec.maximum)) {
       faults.push_back("parameter " + spec.name + " has no bounds");
@@ -74,9 +76,6 @@ Faults FaultsOfParameters(const std::vector<ParameterSpec>& specs) {
 }
 
 Faults FaultsOfWork(const BenchmarkInfo& info, const Work& work, const std::string& of) {
-  static const std::set<std::string> peaks = {"",     "fp64_vector", "fp64_tensor", "fp32", "tf32",
-                                              "bf16", "fp8",         "int8",        "fp4"};
-  static const std::set<std::string> traffics = {"copy", "read", "write"};
   Faults faults;
   for (const double amount : {work.flops, work.bytes, work.link_bytes, work.payload_bytes,
                               work.operations, work.fixed_seconds}) {
@@ -93,9 +92,9 @@ Faults FaultsOfWork(const BenchmarkInfo& info, const Work& work, const std::stri
       work.flops + work.bytes + work.link_bytes + work.payload_bytes + work.operations == 0) {
     faults.push_back("WorkOf is 0 in all that an iteration does, of" + of);
   }
-  if (work.flops > 0 && work.peak.empty()) faults.push_back("no peak bounds the FLOPs of" + of);
-  if (peaks.count(work.peak) == 0) faults.push_back("no sheet has a peak " + work.peak);
-  if (traffics.count(work.traffic) == 0) faults.push_back("no probe has traffic " + work.traffic);
+  if (work.flops > 0 && work.peak == Peak::kNone) {
+    faults.push_back("no peak bounds the FLOPs of" + of);
+  }
   return faults;
 }
 
@@ -104,10 +103,9 @@ Faults FaultsOfCase(const Benchmark& benchmark, const ParameterMap& given) {
   const BenchmarkInfo& info = benchmark.Info();
   std::string text;
   for (const auto& [name, value] : given) text += " " + name + "=" + value;
-  const auto parameters = CanonicalParameters(info.parameters, given);
+  const auto parameters = CheckParameters(benchmark, given);
   if (!parameters.ok()) return {parameters.status().ToString()};
-  const int ranks = info.collective ? static_cast<int>(Integer(*parameters, "ranks")) : 1;
-  const auto work = benchmark.WorkOf(*parameters, ranks);
+  const auto work = benchmark.WorkOf(*parameters, WorldSizeOf(info, *parameters));
   if (!work.ok()) return {work.status().ToString()};
   return FaultsOfWork(info, *work, text.empty() ? " the defaults" : text);
 }
@@ -180,6 +178,73 @@ TEST(Declarations, WhatADraftLacksIsSaid) {
   }
 }
 
+// "softmax columns=33 variant=warp".
+std::string CaseText(const BenchmarkInfo& info, const ParameterMap& parameters) {
+  std::string text = info.name;
+  for (const auto& [name, value] : parameters) text += " " + name + "=" + value;
+  return text;
+}
+
+// What is not used (the peak without FLOPs, the link without its bytes) is not compared.
+void ExpectWork(const Work& work, const Work& expected) {
+  EXPECT_DOUBLE_EQ(work.flops, expected.flops);
+  if (expected.flops > 0) EXPECT_EQ(ToText(work.peak), ToText(expected.peak));
+  EXPECT_DOUBLE_EQ(work.bytes, expected.bytes);
+  if (expected.bytes > 0) EXPECT_EQ(ToText(work.traffic), ToText(expected.traffic));
+  EXPECT_DOUBLE_EQ(work.link_bytes, expected.link_bytes);
+  if (expected.link_bytes > 0) EXPECT_EQ(ToText(work.link), ToText(expected.link));
+  EXPECT_DOUBLE_EQ(work.payload_bytes, expected.payload_bytes);
+  EXPECT_DOUBLE_EQ(work.operations, expected.operations);
+  EXPECT_DOUBLE_EQ(work.sm_amount, expected.sm_amount);
+  EXPECT_EQ(ToText(work.sm_rate), ToText(expected.sm_rate));
+  EXPECT_EQ(work.sm_count, expected.sm_count);
+  EXPECT_DOUBLE_EQ(work.fixed_seconds, expected.fixed_seconds);
+  EXPECT_EQ(work.fixed_only, expected.fixed_only);
+}
+
+TEST(Declarations, WorkIsThatOfTheWorkedExamples) {
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    for (const WorkedExample& example : info.examples) {
+      SCOPED_TRACE(CaseText(info, example.parameters));
+      const auto parameters = CheckParameters(*benchmark, example.parameters);
+      ASSERT_TRUE(parameters.ok()) << parameters.status();
+      const auto work = benchmark->WorkOf(*parameters, WorldSizeOf(info, *parameters));
+      ASSERT_TRUE(work.ok()) << work.status();
+      ExpectWork(*work, example.work);
+    }
+  }
+}
+
+TEST(Declarations, RefusedExamplesAreRefusedForTheirParameter) {
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    for (const RefusedExample& example : info.refused) {
+      SCOPED_TRACE(CaseText(info, example.parameters));
+      // What has no default, as a number of ranks, comes from the self-test.
+      ParameterMap given = example.parameters;
+      for (const ParameterSpec& spec : info.parameters) {
+        const auto own = info.selftest_parameters.find(spec.name);
+        if (!spec.default_value && own != info.selftest_parameters.end()) given.insert(*own);
+      }
+      const Status refused = CheckParameters(*benchmark, given).status();
+      EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+      EXPECT_EQ(refused.reason(), "INVALID_PARAMETER");
+      ASSERT_EQ(refused.violations().size(), 1u) << refused;
+      EXPECT_EQ(refused.violations()[0].field, example.parameter) << refused;
+    }
+  }
+}
+
+TEST(Declarations, EveryDeclarationHasAWorkedAndARefusedExample) {
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    // Bridge: examples of other benchmarks are in work_test.cc.
+    if (dynamic_cast<const DeclaredBenchmark*>(benchmark.get()) == nullptr) continue;
+    EXPECT_THAT(benchmark->Info().examples, Not(IsEmpty())) << benchmark->Info().name;
+    EXPECT_THAT(benchmark->Info().refused, Not(IsEmpty())) << benchmark->Info().name;
+  }
+}
+
 TEST(Declarations, NamesAreUnique) {
   std::set<std::string> names;
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
@@ -196,10 +261,9 @@ TEST(Declarations, EveryTimeIsPredictedOrSaidWhyNot) {
     const BenchmarkInfo& info = benchmark->Info();
     if (info.resource == Resource::kCpu) continue;  // Held to ceilings, below.
     SCOPED_TRACE(info.name);
-    const auto parameters = CanonicalParameters(info.parameters, info.selftest_parameters);
+    const auto parameters = CheckParameters(*benchmark, info.selftest_parameters);
     ASSERT_TRUE(parameters.ok()) << parameters.status();
-    const int ranks = info.collective ? static_cast<int>(Integer(*parameters, "ranks")) : 1;
-    const auto work = benchmark->WorkOf(*parameters, ranks);
+    const auto work = benchmark->WorkOf(*parameters, WorldSizeOf(info, *parameters));
     ASSERT_TRUE(work.ok()) << work.status();
     const bool on_gpu = info.resource == Resource::kGpu;
     const Prediction prediction = Predict(*work, on_gpu ? of_gpu : Evidence(), 1);

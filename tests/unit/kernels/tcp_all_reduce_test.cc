@@ -82,13 +82,6 @@ TEST(Ring, SilentRankIsATimeout) {
   });
 }
 
-TEST(TcpAllReduce, WantsWholeElements) {
-  const Benchmark* benchmark = *BuiltinBenchmarks().Find("tcp_all_reduce");
-  EXPECT_EQ(benchmark->WorkOf({{"bytes", "8"}}, 2)->payload_bytes, 8);
-  const auto odd = CanonicalParameters(benchmark->Info().parameters, {{"bytes", "5"}});
-  EXPECT_THAT(odd.status().message(), HasSubstr("bytes: is 5; it must be a multiple of 4"));
-}
-
 TEST(AllReducePattern, SumsAreExactInFp32) {
   for (const int64_t index : {0, 1, 77, 123456}) {
     for (const int ranks : {2, 3, 64}) {

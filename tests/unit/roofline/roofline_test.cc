@@ -21,7 +21,7 @@ Work Gemm(double n) {
   Work work;
   work.flops = 2 * n * n * n;
   work.bytes = 2 * 3 * n * n;
-  work.peak = "bf16";
+  work.peak = Peak::kBf16;
   return work;
 }
 
@@ -128,7 +128,7 @@ TEST(Prediction, ComputeBoundGemm) {
 
 TEST(Prediction, Fp64WithoutTensorCoresRunsOnTheLanes) {
   Work work = Gemm(4096);
-  work.peak = "fp64_tensor";
+  work.peak = Peak::kFp64Tensor;
   Evidence evidence;
   evidence.spec = SheetNamed("RTX 4090");
   evidence.sm_clock_mhz = 2520;
@@ -168,7 +168,7 @@ TEST(Prediction, OnlyTheGpusOwnLinksAreInTheSheet) {
   gang.link_bytes = 450e9;
   EXPECT_EQ(Predict(gang, evidence, 1).bound, "link");
   EXPECT_NEAR(*Predict(gang, evidence, 1).predicted_seconds, 1, 1e-9);
-  gang.link = "network";
+  gang.link = LinkKind::kNetwork;
   gang.fixed_seconds = 10e-6;
   const Prediction none = Predict(gang, evidence, 1);
   EXPECT_FALSE(none.predicted_seconds || none.efficiency_spec);
@@ -204,7 +204,7 @@ TEST(Prediction, RegimeAndRidgePoint) {
   transfer.link_bytes = 1e9;
   EXPECT_EQ(Predict(transfer, evidence, 3e-3).regime, "link");
   // An H200's host link is PCIe 5.0 x16: 63 GB/s each way.
-  transfer.link = "pcie";
+  transfer.link = LinkKind::kPcie;
   EXPECT_NEAR(*Predict(transfer, evidence, 20e-3).predicted_seconds, 1e9 / 63.015e9, 1e-5);
   EXPECT_NEAR(*Predict(transfer, evidence, 1e9 / 55.5e9).efficiency_spec, 0.881, 1e-3);
   EXPECT_FALSE(Predict(transfer, evidence, 3e-3).ridge_point);
@@ -230,7 +230,7 @@ TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
   Evidence evidence;
   evidence.spec = SheetNamed("H100 SXM");
   Work work;
-  work.peak = "bf16";
+  work.peak = Peak::kBf16;
   work.bytes = 1e9;
   work.flops = 250 * work.bytes;
   EXPECT_EQ(Predict(work, evidence, 1e-3).regime, "memory");
@@ -257,7 +257,7 @@ TEST(Prediction, WhatMultiprocessorsDoInACycle) {
   Work l1;
   l1.payload_bytes = 8.0 * kGiB;
   l1.sm_amount = l1.payload_bytes;
-  l1.sm_rate = "shared_bytes";
+  l1.sm_rate = SmRate::kSharedBytes;
   // 128 bytes x 132 x 1.98 GHz = 33.5 TB/s, of which 31.9 were measured.
   const Prediction cached = Predict(l1, evidence, l1.payload_bytes / 31.862e12);
   EXPECT_EQ(cached.bound, "cache");
@@ -273,7 +273,7 @@ TEST(Prediction, WhatMultiprocessorsDoInACycle) {
   // 2^20 threads of 1024 multiply-adds at 64 a clock.
   Work integers;
   integers.sm_amount = 1024.0 * (1 << 20);
-  integers.sm_rate = "int32_mad";
+  integers.sm_rate = SmRate::kInt32Mad;
   const double seconds = integers.sm_amount / 14.977e12;
   EXPECT_EQ(Predict(integers, evidence, seconds).regime, "compute");
   EXPECT_NEAR(*Predict(integers, evidence, seconds).efficiency_clock, 0.895, 1e-3);
@@ -336,7 +336,7 @@ TEST(Prediction, WhatCachesHoldIsNotMemorys) {
 TEST(Prediction, NothingToPredict) {
   EXPECT_FALSE(Ideal(Work(), Peaks()));
   Work unknown = Gemm(16);
-  unknown.peak = "fp3";
+  unknown.peak = Peak::kNone;
   Evidence evidence;
   evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
   EXPECT_FALSE(Predict(unknown, evidence, 1).predicted_seconds);

@@ -51,7 +51,7 @@ Work Copy() {
   return work;
 }
 
-Work Gemm(const std::string& peak) {
+Work Gemm(Peak peak) {
   Work work = Copy();
   work.flops = 1e12;
   work.peak = peak;
@@ -84,13 +84,13 @@ class CeilingStoreTest : public testing::Test {
 
 TEST_F(CeilingStoreTest, MeasuresWhatTheWorkNeedsOnce) {
   CeilingStore store(&platform_, "", &clock_);
-  const Ceilings ceilings = store.For(H200(), Gemm("bf16"));
+  const Ceilings ceilings = store.For(H200(), Gemm(Peak::kBf16));
   EXPECT_EQ(ceilings.bytes, kCopy);
   EXPECT_EQ(ceilings.flops, kBf16);
   EXPECT_FALSE(ceilings.link_bytes);
   EXPECT_FALSE(store.For(H200(), Copy()).flops);
   Work read = Copy();
-  read.traffic = "read";
+  read.traffic = Traffic::kRead;
   store.For(H200(), read);
   store.For(H200(), read);
   EXPECT_EQ(platform_.measured, (std::vector<std::string>{"copy", "bf16", "read"}));
@@ -105,8 +105,8 @@ TEST_F(CeilingStoreTest, MeasuresWhatTheWorkNeedsOnce) {
 
 TEST_F(CeilingStoreTest, WhatHasNoProbeIsAskedForOnce) {
   CeilingStore store(&platform_, folder_.path(), &clock_);
-  EXPECT_FALSE(store.For(H200(), Gemm("fp4")).flops);
-  EXPECT_FALSE(store.For(H200(), Gemm("fp4")).flops);
+  EXPECT_FALSE(store.For(H200(), Gemm(Peak::kFp4)).flops);
+  EXPECT_FALSE(store.For(H200(), Gemm(Peak::kFp4)).flops);
   EXPECT_EQ(platform_.measured, (std::vector<std::string>{"copy", "fp4"}));
 }
 
@@ -119,12 +119,12 @@ TEST_F(CeilingStoreTest, MemoryThatIsShortNowMayNotBeLater) {
 }
 
 TEST_F(CeilingStoreTest, OtherProcessesReadWhatOneMeasured) {
-  EXPECT_EQ(ProbesOfNewStore(Gemm("bf16")), 2u);
-  EXPECT_EQ(ProbesOfNewStore(Gemm("bf16")), 0u);
-  EXPECT_EQ(FromNewStore(Gemm("bf16")).flops, kBf16);
+  EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 2u);
+  EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 0u);
+  EXPECT_EQ(FromNewStore(Gemm(Peak::kBf16)).flops, kBf16);
   // What one adds does not lose what another wrote.
-  EXPECT_EQ(ProbesOfNewStore(Gemm("fp8")), 1u);
-  EXPECT_EQ(ProbesOfNewStore(Gemm("bf16")), 0u);
+  EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kFp8)), 1u);
+  EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 0u);
   struct stat facts;
   ASSERT_EQ(::stat(File().c_str(), &facts), 0);
   // Nothing is left of how it was written.

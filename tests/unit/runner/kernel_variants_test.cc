@@ -55,7 +55,7 @@ TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
     runs[info.name].push_back(*own);
     for (const ParameterSpec& spec : info.parameters) {
       if (not_choosing.count(spec.name) != 0) continue;
-      for (const std::string& word : spec.words) {
+      for (const std::string& word : spec.choices) {
         const std::string text = info.name + " " + spec.name + "=" + word;
         if (same_kernel.count(text) != 0) continue;
         EXPECT_TRUE(std::any_of(runs[info.name].begin(), runs[info.name].end(),

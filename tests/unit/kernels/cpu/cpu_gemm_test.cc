@@ -27,14 +27,6 @@ TEST(CpuGemm, OddShapesBothTypes) {
   }
 }
 
-TEST(CpuGemm, CountsTheWork) {
-  const Benchmark* gemm = *BuiltinBenchmarks().Find("cpu_gemm");
-  const auto work = gemm->WorkOf({{"m", "10"}, {"n", "20"}, {"k", "30"}, {"dtype", "fp64"}}, 1);
-  ASSERT_TRUE(work.ok());
-  EXPECT_EQ(work->flops, 12000);
-  EXPECT_EQ(work->bytes, 8 * (300 + 600 + 200));
-}
-
 template <typename T>
 void ProductFaultsAreFound() {
   constexpr int64_t kM = 70, kN = 50, kK = 90;

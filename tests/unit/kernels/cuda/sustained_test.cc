@@ -11,8 +11,7 @@ namespace {
 // Of an iteration with parameters as users give them.
 Result<Work> WorkGiven(const ParameterMap& given) {
   ASSAY_ASSIGN_OR_RETURN(const Benchmark* const sustained, BuiltinBenchmarks().Find("sustained"));
-  ASSAY_ASSIGN_OR_RETURN(const ParameterMap parameters,
-                         CanonicalParameters(sustained->Info().parameters, given));
+  ASSAY_ASSIGN_OR_RETURN(const ParameterMap parameters, CheckParameters(*sustained, given));
   return sustained->WorkOf(parameters, 1);
 }
 

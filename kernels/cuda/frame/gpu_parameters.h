@@ -1,0 +1,32 @@
+// Parameters that most GPU benchmarks have, and what follows from them. Compiles without CUDA.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/declaration.h"
+
+namespace assay {
+
+// "cache": cold (default) or hot. `what` names what stays in the cache: "one set of arrays".
+Parameter CacheParameter(const std::string& what);
+// "fill": random (default) or zeros.
+Parameter FillParameter();
+// "launch": stream (default) or graph.
+Parameter LaunchParameter();
+// "dtype": one of `choices`; the first is the default.
+Parameter DtypeParameter(const std::vector<std::string>& choices);
+
+// Bytes of an element of "fp32", "bf16" or "fp16".
+inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
+
+// The time that a kernel takes however little it does, on an H200: from a stream that is kept full,
+// and in a graph from one empty kernel to the next.
+inline constexpr double kStreamLaunchSeconds = 2.5e-6;
+inline constexpr double kGraphLaunchSeconds = 0.6e-6;
+
+// The one of them that "launch" selects: Work::fixed_seconds of a benchmark of one kernel.
+double LaunchSeconds(const ParameterMap& parameters);
+
+}  // namespace assay

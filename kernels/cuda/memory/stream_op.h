@@ -1,0 +1,48 @@
+// The loops of memory_bandwidth: the four of STREAM (McCalpin 1995) and those that go one way.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace assay {
+
+enum class StreamOp { kCopy, kScale, kAdd, kTriad, kRead, kWrite, kMemset };
+
+// Returns the loop by its name, which the parameters have checked.
+inline StreamOp StreamOpOf(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, StreamOp>, 7> kOps = {
+      {{"copy", StreamOp::kCopy},
+       {"scale", StreamOp::kScale},
+       {"add", StreamOp::kAdd},
+       {"triad", StreamOp::kTriad},
+       {"read", StreamOp::kRead},
+       {"write", StreamOp::kWrite},
+       {"memset", StreamOp::kMemset}}};
+  for (const auto& [known, op] : kOps) {
+    if (name == known) return op;
+  }
+  return StreamOp::kCopy;
+}
+
+// kRead adds this many elements into one element of its output. They are whole numbers below 4096,
+// so that the sum is exact in fp32 in any order.
+inline constexpr int64_t kReadTile = 4096;
+
+// Arrays that an iteration reads.
+inline int InputsOf(StreamOp op) {
+  if (op == StreamOp::kAdd || op == StreamOp::kTriad) return 2;
+  return op == StreamOp::kWrite || op == StreamOp::kMemset ? 0 : 1;
+}
+
+// Elements that an iteration writes, for arrays of `elements`.
+inline int64_t OutputElements(StreamOp op, int64_t elements) {
+  return op == StreamOp::kRead ? (elements + kReadTile - 1) / kReadTile : elements;
+}
+
+// Arrays of full length that an iteration reads or writes. The short output of kRead is not
+// counted.
+inline int ArraysOf(StreamOp op) { return InputsOf(op) + (op == StreamOp::kRead ? 0 : 1); }
+
+}  // namespace assay

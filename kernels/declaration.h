@@ -1,0 +1,128 @@
+// The declaration of a benchmark: everything about it but the code that runs. A declaration is in
+// NAME_declaration.cc beside its kernel, and compiles without CUDA. See kernels/README.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/benchmark.h"
+
+namespace assay {
+
+// What a constraint asks for; see Parameter::With.
+struct Rule {
+  std::vector<std::string> choices = {};
+  std::optional<int64_t> maximum = {};
+  int64_t multiple = 1;
+};
+Rule OneOf(std::vector<std::string> choices);
+Rule AtMost(int64_t maximum);
+Rule MultipleOf(int64_t multiple);
+
+// Builds a ParameterSpec:
+//   Parameter::Bytes("size").Default("1GiB").AtLeast(8).AtMost(kMost).Describe("size of the array")
+// Integers and bytes need both bounds. Every parameter needs a description.
+class Parameter {
+ public:
+  static Parameter Integer(std::string name);
+  static Parameter Bytes(std::string name);
+  static Parameter Boolean(std::string name);  // The default is false.
+  // One of `choices`; the first is the default.
+  static Parameter Choice(std::string name, std::vector<std::string> choices);
+
+  // Users must give a number that has no default. `value` is as users write it: "1GiB".
+  Parameter& Default(const std::string& value);
+  Parameter& Default(int64_t value);
+  Parameter& AtLeast(int64_t minimum);
+  Parameter& AtMost(int64_t maximum);
+  Parameter& MultipleOf(int64_t multiple);
+  // One line with the unit.
+  Parameter& Describe(std::string description);
+  // Narrows the parameter where `other` has one of `values`:
+  //   .With("variant", {"warp"}, AtMost(32), "one lane per column")
+  // The reason, for users, may be left out.
+  Parameter& With(std::string other, std::vector<std::string> values, Rule rule,
+                  std::string reason = "");
+
+  operator ParameterSpec() const { return spec_; }  // NOLINT: implicit on purpose
+
+ private:
+  Parameter(std::string name, ParameterType type);
+
+  ParameterSpec spec_;
+};
+
+// One declaration. Every method but the constructor may be left out where its default fits.
+class Declaration {
+ public:
+  using WorkFunction = std::function<Work(const ParameterMap& parameters, int world_size)>;
+  using ValidateFunction = std::function<Status(const ParameterMap& parameters)>;
+
+  Declaration(std::string name, Resource resource);
+
+  // Raised when a change makes results incomparable with earlier ones. The default is 1.
+  Declaration& Version(int version);
+  Declaration& Summary(std::string summary);
+  // An integer parameter "ranks" sets how many ranks run.
+  Declaration& Collective();
+  Declaration& Needs(Library library);
+  Declaration& Parameters(std::vector<ParameterSpec> parameters);  // In the order of listings.
+  // The first is the primary one. TimeMetric() is added at the end.
+  Declaration& Metrics(std::vector<Metric> metrics);
+  // The formulas of FLOPs, bytes and predicted time, for users.
+  Declaration& Model(std::string model);
+  // See BenchmarkInfo::prediction.
+  Declaration& Prediction(std::string prediction);
+
+  // The work of one iteration, from canonical and valid parameters. The default is no work.
+  Declaration& WorkOf(WorkFunction work);
+  // Checks what constraints cannot express, for example a product of parameters. Runs on the node
+  // just before the case: prefer a constraint, which also refuses the case in a campaign file.
+  // Errors are InvalidParameter().
+  Declaration& Validate(ValidateFunction validate);
+
+  // A case that verifies within a second, and changes to it: see BenchmarkInfo.
+  Declaration& SelfTest(ParameterMap parameters);
+  Declaration& SelfTestAlso(ParameterMap changes);
+
+  // A case at a small size whose work is computed by hand, independently of WorkOf. At least one
+  // for each way in which the work is counted.
+  Declaration& Example(ParameterMap parameters, Work work);
+  // A case that must be refused because of `parameter`.
+  Declaration& Refuses(ParameterMap parameters, std::string parameter);
+
+ private:
+  friend class DeclaredBenchmark;
+
+  BenchmarkInfo info_;
+  WorkFunction work_;
+  ValidateFunction validate_;
+};
+
+// A benchmark made of its declaration and the code that prepares its cases.
+class DeclaredBenchmark : public Benchmark {
+ public:
+  // See Benchmark::Prepare. Null if this build has no code for the benchmark.
+  using CaseFactory = Result<std::unique_ptr<Case>> (*)(const RunContext& context);
+  // Computes Benchmark::UnsupportedReason.
+  using ReasonFunction = std::string (*)(const BenchmarkInfo& info);
+
+  DeclaredBenchmark(Declaration declaration, CaseFactory new_case, ReasonFunction unsupported);
+
+  const BenchmarkInfo& Info() const override { return declaration_.info_; }
+  std::string UnsupportedReason() const override { return unsupported_(Info()); }
+  Status Validate(const ParameterMap& parameters) const override;
+  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override;
+  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override;
+
+ private:
+  const Declaration declaration_;
+  const CaseFactory new_case_;
+  const ReasonFunction unsupported_;
+};
+
+}  // namespace assay

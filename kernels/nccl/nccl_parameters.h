@@ -1,0 +1,28 @@
+// Parameters that the benchmarks over NCCL share. Compiles without CUDA and NCCL.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/declaration.h"
+
+namespace assay {
+
+// An element type of collectives.
+struct CollectiveDtype {
+  const char* name;
+  int64_t bytes;
+  bool floating;
+};
+// The first is the default.
+const std::vector<CollectiveDtype>& CollectiveDtypes();
+// By a name that the parameters have checked.
+const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
+
+// "ranks", from 2. Users must give it.
+Parameter RanksParameter(int64_t maximum);
+
+// "bytes": the size of an array that each rank has, in whole elements of "dtype", one of `dtypes`.
+Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
+
+}  // namespace assay

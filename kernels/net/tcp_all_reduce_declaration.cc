@@ -1,0 +1,51 @@
+// tcp_all_reduce: a ring all-reduce of fp32 between nodes over TCP. With several streams, each is a
+// ring that reduces its part of the array on a thread of its own.
+#include "kernels/declaration.h"
+
+namespace assay {
+namespace {
+
+Work TcpAllReduceWork(const ParameterMap& parameters, int ranks) {
+  Work work;
+  work.payload_bytes = Number(parameters, "bytes");
+  work.link_bytes = 2.0 * (ranks - 1) / ranks * work.payload_bytes;
+  work.link = LinkKind::kNetwork;
+  return work;
+}
+
+}  // namespace
+
+Declaration TcpAllReduceDeclaration() {
+  return Declaration("tcp_all_reduce", Resource::kNetwork)
+      .Version(2)  // 2: the threads of streams are no longer pinned.
+      .Summary("ring all-reduce of fp32 between nodes over TCP")
+      .Collective()
+      .Parameters({
+          Parameter::Integer("ranks").Default(2).AtLeast(2).AtMost(64).Describe(
+              "nodes taking part"),
+          Parameter::Bytes("bytes")
+              .Default("16MiB")
+              .AtLeast(4)
+              .AtMost(int64_t{4} << 30)
+              .MultipleOf(4)
+              .Describe("size of the array on each rank"),
+          Parameter::Integer("streams").Default(1).AtLeast(1).AtMost(64).Describe(
+              "rings of TCP connections, each with a thread on every rank"),
+      })
+      .Metrics({
+          Metric::Rate("bus_bandwidth", "GB/s", Quantity::kLinkBytes,
+                       "algorithm bandwidth times 2 (n - 1) / n: what each link carries one way"),
+          Metric::Rate("algorithm_bandwidth", "GB/s", Quantity::kPayloadBytes, "bytes over time"),
+      })
+      .Model(
+          "every rank sends and receives 2 (n - 1) / n times the array; a sample is the time of "
+          "the slowest rank")
+      .WorkOf(TcpAllReduceWork)
+      .SelfTest({{"bytes", "100004"}, {"streams", "2"}})
+      // A ring over 4 ranks sends 3/4 of the array to reduce it and as much again to spread it.
+      .Example({{"ranks", "4"}, {"bytes", "4096"}},
+               {.link_bytes = 2 * 3 * 1024, .link = LinkKind::kNetwork, .payload_bytes = 4096})
+      .Refuses({{"bytes", "5"}}, "bytes");
+}
+
+}  // namespace assay
