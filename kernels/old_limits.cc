@@ -44,7 +44,7 @@ std::string NotBelow(const ParameterSpec& spec, int64_t value, const ParameterMa
 }
 
 // Of `value`, and what it must be a multiple of.
-std::string NoMultiple(const MultipleOf& of, int64_t value, const ParameterMap& values) {
+std::string NoMultiple(const OldMultipleOf& of, int64_t value, const ParameterMap& values) {
   const auto broken = [value](int64_t number) { return number > 0 && value % number != 0; };
   const auto must = [value](const std::string& what) {
     return "is " + std::to_string(value) + "; it must be a multiple of " + what;

@@ -37,7 +37,7 @@ struct Constraint {
 };
 
 // Bridge: of declarations that are not converted yet.
-struct MultipleOf {
+struct OldMultipleOf {
   int64_t number = 1;
   std::string parameter = {};
   std::map<std::string, int64_t> of_words = {};
@@ -65,7 +65,7 @@ struct ParameterSpec {
   std::vector<std::string> choices;
   // Bridge: see kernels/old_limits.cc.
   std::string below = {};
-  MultipleOf multiple_of = {};
+  OldMultipleOf multiple_of = {};
   std::vector<Limit> limits = {};
   // kInteger and kBytes: the value must be a multiple of this number.
   int64_t multiple = 1;

@@ -53,8 +53,8 @@ const CollectiveOp& CollectiveOpOf(const std::string& name) {
   return EntryOf(CollectiveOps(), name);
 }
 
-MultipleOf WholeElements(const std::vector<std::string>& dtypes) {
-  MultipleOf of;
+OldMultipleOf WholeElements(const std::vector<std::string>& dtypes) {
+  OldMultipleOf of;
   of.parameter = "dtype";
   for (const std::string& dtype : dtypes) of.of_words[dtype] = CollectiveTypeOf(dtype).bytes;
   return of;

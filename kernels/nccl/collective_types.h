@@ -38,7 +38,7 @@ const CollectiveType& CollectiveTypeOf(const std::string& name);
 const CollectiveOp& CollectiveOpOf(const std::string& name);
 
 // Of an array's bytes: the size of an element of the parameter "dtype", which is one of `dtypes`.
-MultipleOf WholeElements(const std::vector<std::string>& dtypes);
+OldMultipleOf WholeElements(const std::vector<std::string>& dtypes);
 
 // Unsupported() if this NCCL lacks the type, or the GPU the reduction of it.
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,

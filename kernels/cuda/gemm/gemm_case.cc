@@ -51,8 +51,8 @@ ParameterSpec GemmDtypeParameter() {
   return spec;
 }
 
-MultipleOf GemmMultiple() {
-  MultipleOf of;
+OldMultipleOf GemmMultiple() {
+  OldMultipleOf of;
   of.parameter = "dtype";
   for (const std::string& word : Fp8Words()) of.of_words[word] = 16;
   of.of_words["int8"] = 4;

@@ -16,7 +16,7 @@ namespace assay {
 ParameterSpec GemmDtypeParameter();
 
 // Of n and k: what the 8-bit types of "dtype" ask for, whole 16 or 4 elements in a row.
-MultipleOf GemmMultiple();
+OldMultipleOf GemmMultiple();
 
 // The choices of "dtype" that are fp8 types, and all that multiply 8-bit numbers.
 std::vector<std::string> Fp8Words();

@@ -61,7 +61,7 @@ Matmul::Matmul(const MatmulRung& rung) : type_(rung.type) {
   info_.summary = rung.summary;
   info_.resource = Resource::kGpu;
   // Multiple for n and k, so that rows are whole units of 16 bytes.
-  const MultipleOf whole = {rung.multiple};
+  const OldMultipleOf whole = {rung.multiple};
   info_.parameters = {{"n",
                        ParameterType::kInteger,
                        "columns of D; also m and k where these are 0",

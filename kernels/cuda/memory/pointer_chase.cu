@@ -245,7 +245,7 @@ class PointerChase : public Benchmark {
     info_.name = "pointer_chase";
     info_.summary = "latency of a load from L1, L2, memory or shared memory";
     info_.resource = Resource::kGpu;
-    const MultipleOf whole_strides = {1, "stride"};
+    const OldMultipleOf whole_strides = {1, "stride"};
     info_.parameters = {
         {"space",
          ParameterType::kWord,
