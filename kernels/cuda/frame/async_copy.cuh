@@ -1,5 +1,5 @@
-// Copies from global to shared memory that need no register and no waiting thread
-// (cp.async of compute capability 8.0); older GPUs copy at once.
+// Asynchronous copies from global to shared memory (cp.async of compute capability 8.0), which need
+// no register and no waiting thread. On older GPUs the copy is synchronous.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-// Copies kBytes (4, 8 or 16), both sides aligned to that, or clears them if not `valid`;
-// then `from` is not read and only has to be some address of the array. 16 bytes pass by
-// the L1 cache, fewer go through it.
+// Copies kBytes (4, 8 or 16), with both addresses aligned to that. If not `valid`, clears the
+// destination instead; `from` is then not read but must be some address of the array. 16 bytes
+// bypass the L1 cache, fewer pass through it.
 template <int kBytes>
 __device__ inline void CopyAsync(void* to, const void* from, bool valid) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
@@ -32,7 +32,7 @@ __device__ inline void CopyAsync(void* to, const void* from, bool valid) {
 #endif
 }
 
-// Copies 16 bytes, always: without the register that says how many.
+// Copies 16 bytes unconditionally, which saves the register for the size.
 __device__ inline void CopyAsync16(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -42,14 +42,14 @@ __device__ inline void CopyAsync16(void* to, const void* from) {
 #endif
 }
 
-// Closes a group of this thread's copies.
+// Commits this thread's copies so far as a group.
 __device__ inline void CommitCopies() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-// Waits until at most this thread's latest `kPending` groups are under way.
+// Waits until at most this thread's latest `kPending` groups are in flight.
 template <int kPending>
 __device__ inline void WaitForCopies() {
 #if __CUDA_ARCH__ >= 800

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Words that the host looks at, evenly spread, the last included.
+// Number of words that the host checks, evenly spread and including the last.
 constexpr int64_t kHostWords = 32;
 
 __global__ void FillKernel(uint64_t* data, int64_t words, BytePattern pattern) {
@@ -20,7 +20,7 @@ __global__ void FillKernel(uint64_t* data, int64_t words, BytePattern pattern) {
   }
 }
 
-// Byte by byte, since a transfer may end within a word.
+// Compares byte by byte, because a transfer may end within a word.
 __global__ void CheckKernel(const unsigned char* data, int64_t bytes, BytePattern pattern,
                             Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
@@ -30,7 +30,7 @@ __global__ void CheckKernel(const unsigned char* data, int64_t bytes, BytePatter
   }
 }
 
-// The host makes the pattern by itself: an error that fill and check share shows here.
+// The host computes the pattern independently, which detects an error that fill and check share.
 Status CheckOnHost(const BytePattern& pattern, const void* data, int64_t bytes, Verdict* verdict) {
   const int64_t words = (bytes + 7) / 8;
   const int64_t count = std::min(words, kHostWords);

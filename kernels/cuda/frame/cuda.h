@@ -1,4 +1,4 @@
-// What this folder offers to builtin.cc beside its benchmarks.
+// The functions of this folder that builtin.cc needs besides its benchmarks.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace assay {
 
-// Why CUDA shows no GPU, and why there is no cuBLASLt or no GPU; empty if there is.
+// Return the reason why CUDA shows no GPU, or why there is no cuBLASLt; empty if there is one.
 std::string WhyNoGpu();
 std::string WhyNoCublasLt();
 
-// `nccl_version` tells NCCL's, which this folder does not know; it may be empty.
+// `nccl_version` returns NCCL's version, which this folder does not know; it may be empty.
 std::unique_ptr<GpuPlatform> NewCudaPlatform(
     std::function<std::optional<std::string>()> nccl_version);
 

@@ -1,13 +1,13 @@
 #include "kernels/cuda/frame/cuda_check.h"
 
-#include "kernels/benchmark.h"
 #include "common/call_site.h"
+#include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
 
 namespace assay {
 namespace {
 
-// Errors that no program makes: the hardware or its driver gave up.
+// Errors that no program causes: failures of the hardware or its driver.
 bool IsLoss(cudaError_t error) {
   return error == cudaErrorECCUncorrectable || error == cudaErrorNvlinkUncorrectable ||
          error == cudaErrorNoDevice || error == cudaErrorHardwareStackError ||
@@ -18,7 +18,7 @@ bool IsLoss(cudaError_t error) {
 
 Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line) {
   if (error == cudaSuccess) return Status::Ok();
-  cudaGetLastError();  // Clears it, so that no later launch is blamed for it.
+  cudaGetLastError();  // Clears the error, so that no later launch reports it.
   std::string message = std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) +
                         ") from " + CallSite(expression, file, line);
   if (error == cudaErrorMemoryAllocation) {
@@ -26,7 +26,7 @@ Status CudaStatus(cudaError_t error, const char* expression, const char* file, i
     return OutOfMemory(std::move(message));
   }
   if (IsLoss(error)) return Unavailable(std::move(message), "GPU_LOST");
-  // In exclusive mode, another's process on the GPU.
+  // In exclusive mode: another process uses the GPU.
   if (error == cudaErrorDevicesUnavailable) {
     return Unavailable(std::move(message), "GPU_UNAVAILABLE");
   }

@@ -9,10 +9,10 @@
 
 namespace assay {
 
-// OK for cudaSuccess; else the error with its name, the expression, file and line.
-// Memory that could not be had is RESOURCE_EXHAUSTED (OUT_OF_MEMORY), a fault of the
-// hardware UNAVAILABLE (GPU_LOST), a GPU that others hold UNAVAILABLE
-// (GPU_UNAVAILABLE), everything else INTERNAL (CUDA_ERROR).
+// Converts a CUDA error to a Status with the error's name, the expression, file and line.
+// cudaSuccess is OK. Failed allocations are RESOURCE_EXHAUSTED (OUT_OF_MEMORY), hardware failures
+// UNAVAILABLE (GPU_LOST), a GPU that other processes hold UNAVAILABLE (GPU_UNAVAILABLE), and all
+// others INTERNAL (CUDA_ERROR).
 Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line);
 
 // ASSAY_CUDA(cudaMalloc(...)) returns from the enclosing function on an error.

@@ -1,11 +1,11 @@
-// What a kernel that was launched to overlap with its neighbours in the stream says.
+// Synchronisation of kernels that overlap with their neighbours in the stream.
 #pragma once
 
 namespace assay {
 
-// Lets the next kernel of the stream begin where this one leaves room, if it was
-// launched to (programmatic dependent launch); WaitForPrevious in that kernel returns
-// once the previous kernel is complete. Neither does anything before Hopper.
+// AllowNext lets the stream's next kernel start where this one leaves room, if it was launched to
+// do so (programmatic dependent launch). WaitForPrevious in that kernel returns once the previous
+// kernel has completed. Both do nothing before Hopper.
 __device__ inline void AllowNext() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// Contexts, module code, cuBLAS and NCCL take memory that no case asked for.
+// Reserve for contexts, module code, cuBLAS and NCCL.
 constexpr int64_t kReserveBytes = int64_t{512} << 20;
 
 std::atomic<int64_t> missing_bytes{0};
@@ -44,7 +44,8 @@ Result<GpuDevice> UseGpu(int ordinal) {
   if (!HasKernelsForGpu()) {
     const std::string major = std::to_string(device.compute_major);
     const std::string minor = std::to_string(device.compute_minor);
-    const std::string features = device.compute_major == 9 ? "a" : "";  // wgmma, bulk copies.
+    // Architecture-specific features: wgmma, bulk copies.
+    const std::string features = device.compute_major == 9 ? "a" : "";
     return Unsupported("this build has no kernels for GPUs of compute capability " + major + "." +
                        minor + ": configure with -DCMAKE_CUDA_ARCHITECTURES=" + major + minor +
                        features + "-real, or run a `./dev bundle`, which has them for 7.5 to 12.0");

@@ -1,4 +1,4 @@
-// One GPU as a case sees it: which it is, its memory, streams and buffers.
+// One GPU from a case's point of view: its properties, memory, streams and buffers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,34 +18,36 @@ struct GpuDevice {
   int compute_major = 0;
   int compute_minor = 0;
   int sm_count = 0;
-  int64_t shared_bytes_per_block = 0;  // At most, after opting in.
+  int64_t shared_bytes_per_block = 0;  // The maximum, after opting in.
 };
 
-// Makes GPU `ordinal` current for the calling thread. FAILED_PRECONDITION (NO_GPU)
-// if this process does not see it.
+// Makes GPU `ordinal` current for the calling thread. FAILED_PRECONDITION (NO_GPU) if this process
+// does not see it.
 Result<GpuDevice> UseGpu(int ordinal);
 
-// Why there is no GPU (Benchmark::UnsupportedReason); empty if there is, or a fault hides it.
+// Returns the reason why there is no GPU (Benchmark::UnsupportedReason); empty if there is one, or
+// if an error hides it.
 std::string WhyNoGpu();
 
-// OK if `device` has compute capability major.minor or newer; else Unsupported():
+// Checks that `device` has compute capability major.minor or newer, else returns Unsupported():
 // "fp8 needs compute capability 8.9; this GPU has 8.0".
 Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
-// Bytes of the current GPU that a case may take now: what is free, less a reserve
-// for the driver and for libraries.
+// Returns the bytes of the current GPU that a case may allocate now: the free memory minus a
+// reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
-// Notes that a request of this process for GPU memory was refused, and what it lacked:
-// what others hold is to blame if it is at least that. 0 forgets the last one.
+// Records that a GPU memory request of this process was refused, and how many bytes were missing.
+// Other processes are to blame if they hold at least that much. 0 clears the record.
 void NoteMissingDeviceBytes(int64_t bytes);
-// The same for a request of CUDA's own, whose size it does not tell.
+// Records a refused request of CUDA itself, whose size is unknown.
 void NoteMissingDeviceBytes();
-// What the last refused request lacked, and forgets it; 0 if none was refused since.
+// Returns how many bytes the last refused request lacked, and clears the record; 0 if there is
+// none.
 int64_t TakeMissingDeviceBytes();
 
-// Memory of the GPU that is current at allocation. Owned, released on destruction;
-// the contents are undefined.
+// Memory of the GPU that is current at allocation. Owned, freed on destruction; the contents are
+// undefined.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -58,8 +60,8 @@ class DeviceBuffer {
   }
   ~DeviceBuffer() { cudaFree(data_); }
 
-  // `purpose` completes "cannot allocate 4.0 GiB for ...". The OUT_OF_MEMORY error
-  // says how much is free and what would fit.
+  // Allocates. `purpose` completes "cannot allocate 4.0 GiB for ...". The OUT_OF_MEMORY error says
+  // how much is free and what would fit.
   static Result<DeviceBuffer> Allocate(int64_t bytes, const std::string& purpose);
 
   void* data() const { return data_; }
@@ -68,7 +70,7 @@ class DeviceBuffer {
   T* as() const {
     return static_cast<T*>(data_);
   }
-  // `offset` bytes into the buffer.
+  // Returns the address `offset` bytes into the buffer.
   void* At(int64_t offset) const { return static_cast<char*>(data_) + offset; }
 
  private:

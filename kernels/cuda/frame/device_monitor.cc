@@ -12,7 +12,7 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// A reading takes a millisecond or so.
+// A reading takes about a millisecond.
 constexpr auto kPeriod = std::chrono::milliseconds(25);
 
 // Absent if one of the three cannot be read.

@@ -1,4 +1,4 @@
-// What a GPU does while a case loads it: clock, power and temperature over time.
+// Clock, power and temperature of a GPU over time, while a case loads it.
 #pragma once
 
 #include <atomic>
@@ -8,30 +8,30 @@
 #include <vector>
 
 #include "common/mutex.h"
-#include "host/nvml.h"
 #include "common/status.h"
+#include "host/nvml.h"
 
 namespace assay {
 
 struct DeviceReading {
   std::chrono::steady_clock::time_point time;
   double sm_clock_mhz = 0;
-  double power_watts = 0;  // As NVML gives it: on Hopper a mean over a second.
+  double power_watts = 0;  // As NVML reports it: on Hopper a mean over one second.
   double temperature_celsius = 0;
 };
 
-// Reads NVML on a thread of its own from Start to destruction.
+// Reads NVML on its own thread from Start to destruction.
 class DeviceMonitor {
  public:
-  // UNSUPPORTED if NVML cannot read all three of CUDA's GPU `ordinal`.
+  // UNSUPPORTED if NVML cannot read all three for CUDA's GPU `ordinal`.
   static Result<std::unique_ptr<DeviceMonitor>> Start(int ordinal);
 
   DeviceMonitor(const DeviceMonitor&) = delete;
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Means of the readings from `begin` to `end`, which is `time`; if there are none, the
-  // latest before. Thread-safe.
+  // Returns the means of the readings from `begin` to `end`, with `time` = `end`; without any, the
+  // latest reading before. Thread-safe.
   DeviceReading MeanOver(std::chrono::steady_clock::time_point begin,
                          std::chrono::steady_clock::time_point end) const;
 

@@ -1,5 +1,5 @@
-// Element types of kernels: their names, their values, and a way from a name to a
-// template argument.
+// Element types of kernels: their names, their values, and the mapping from a name to a template
+// argument.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-// `value` rounded to T, to nearest even.
+// Rounds `value` to T, to nearest even.
 template <typename T>
 __host__ __device__ T Narrow(float value);
 template <>
@@ -35,7 +35,7 @@ __host__ __device__ double Widen(T value) {
   return static_cast<double>(static_cast<float>(value));
 }
 
-// Stands for a type where a value is wanted: decltype(tag)::Type.
+// Represents a type as a value: decltype(tag)::Type.
 template <typename T>
 struct TypeTag {
   using Type = T;
@@ -49,8 +49,8 @@ auto WithElementType(const std::string& dtype, const Body& body) {
   return body(TypeTag<float>());
 }
 
-// Element `index` of random sequence `stream` of `seed`: near-normal with variance 1,
-// the same on host and device.
+// Returns element `index` of random sequence `stream` of `seed`: near-normal with variance 1,
+// identical on host and device.
 template <typename T>
 __host__ __device__ T RandomElement(uint64_t seed, uint64_t stream, int64_t index) {
   return Narrow<T>(NearNormal(RandomBits(seed, stream, static_cast<uint64_t>(index))));
@@ -66,8 +66,8 @@ __global__ void FillRandomKernel(T* out, int64_t count, uint64_t seed, uint64_t 
   }
 }
 
-// out[i] = RandomElement(seed, stream, first + i), or zeros. Give each set of a rotation
-// a `first` of its own (set * elements), so that no two sets are alike.
+// Sets out[i] = RandomElement(seed, stream, first + i), or zeros. Pass a different `first` for each
+// set of a rotation (set * elements), so that no two sets are equal.
 template <typename T>
 Status FillElements(T* out, int64_t count, bool zeros, uint64_t seed, uint64_t stream,
                     int64_t first, cudaStream_t cuda_stream) {

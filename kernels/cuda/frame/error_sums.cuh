@@ -1,6 +1,6 @@
-// Comparisons on the device with a reference of higher precision:
-// ||out - ref|| / ||ref|| over all elements, and a bound on every single one, so that
-// one wrong element among billions is found. NaN never passes.
+// Compares an output on the device with a reference of higher precision. Checks ||out - ref|| /
+// ||ref|| over all elements and a bound on every single element, so that one wrong element among
+// billions is found. NaN never passes.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,14 +15,14 @@
 
 namespace assay {
 
-// What is accepted.
+// The accepted errors.
 struct ErrorLimits {
-  // Of ||out - ref|| / ||ref||.
+  // Limit of ||out - ref|| / ||ref||.
   double tolerance = 0;
-  // Of |out - ref| of one element, over max(|ref|, typical); several times the
+  // Limit of |out - ref| of one element relative to max(|ref|, typical); several times the
   // tolerance.
   double element = 0;
-  // The size of a typical element: below it errors are absolute.
+  // Size of a typical element: below it errors are absolute.
   double typical = 0;
 };
 
@@ -33,16 +33,16 @@ struct ErrorSums {
   unsigned long long first_bad = std::numeric_limits<unsigned long long>::max();
 };
 
-// An ErrorSums on the device, and its way back.
+// An ErrorSums on the device and its copy to the host.
 class ErrorAccumulator {
  public:
-  // Zero as `stream` reaches it.
+  // Enqueues setting it to zero on `stream`.
   static Result<ErrorAccumulator> Create(cudaStream_t stream);
 
   ErrorSums* device() const { return buffer_.as<ErrorSums>(); }
 
-  // The verdict on `elements` elements, once `stream` has come this far. `reference`
-  // says what they were compared with: "fp64 on device, every element".
+  // Synchronises with `stream` and returns the verdict on `elements` elements. `reference` names
+  // the reference: "fp64 on device, every element".
   Result<Verdict> Read(int64_t elements, const ErrorLimits& limits, std::string reference,
                        cudaStream_t stream) const;
 
@@ -51,8 +51,8 @@ class ErrorAccumulator {
 };
 
 #ifdef __CUDACC__
-// One thread's part of a comparison. Add elements, then Flush once, in code that whole
-// warps reach together.
+// One thread's part of a comparison. Add elements, then Flush once, in code that whole warps reach
+// together.
 class ErrorThread {
  public:
   __device__ ErrorThread(const ErrorLimits& limits, ErrorSums* sums)
@@ -85,8 +85,8 @@ class ErrorThread {
   double reference_squared_ = 0;
 };
 
-// `value(i)` and `reference(i)`, device functions of int64_t, give element i of the
-// output and of what it should be.
+// Compares `value(i)` with `reference(i)`, device functions of int64_t that return element i of the
+// output and of the reference.
 template <typename Value, typename Reference>
 __global__ void CompareElementsKernel(Value value, Reference reference, int64_t count,
                                       ErrorLimits limits, ErrorSums* sums) {
@@ -98,7 +98,7 @@ __global__ void CompareElementsKernel(Value value, Reference reference, int64_t 
   thread.Flush();
 }
 
-// Compares `count` elements. Waits for `stream`.
+// Compares `count` elements. Synchronises with `stream`.
 template <typename Value, typename Reference>
 Result<Verdict> CompareElements(Value value, Reference reference, int64_t count,
                                 const ErrorLimits& limits, const std::string& what,

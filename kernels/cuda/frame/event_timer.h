@@ -19,26 +19,25 @@ class EventTimer {
   EventTimer& operator=(const EventTimer&) = delete;
   ~EventTimer();
 
-  // Enqueues `samples` x `batch` calls of `iterate` on `stream` without a pause, an
-  // event between samples, after one untimed call that keeps the cost of the first
-  // launch out (so samples * batch + 1 in all). Appends each sample's seconds an
-  // iteration. `wait` returns once all is done.
+  // Enqueues `samples` x `batch` calls of `iterate` on `stream` without a pause, with an event
+  // between samples. One untimed call comes first and absorbs the cost of the first launch, so
+  // there are samples * batch + 1 calls. Appends each sample's seconds per iteration. `wait`
+  // returns once all work is done.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, const std::function<Status()>& wait,
               std::vector<double>* seconds);
 
-  // Waits by cudaStreamSynchronize.
+  // Waits with cudaStreamSynchronize.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // As above, but `before` is enqueued ahead of every sample and of the untimed call, and
-  // is not timed.
+  // As above. `before` is enqueued, untimed, before every sample and before the untimed call.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
                    std::vector<double>* seconds);
 
  private:
-  // Has at least `count` events.
+  // Ensures that there are at least `count` events.
   Status MakeEvents(int64_t count);
 
   std::vector<cudaEvent_t> events_;

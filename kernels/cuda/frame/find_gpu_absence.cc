@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// What host/gpu_absence.cc calls by number.
+// Device numbers that host/gpu_absence.cc uses.
 static_assert(cudaErrorInitializationError == 3 && cudaErrorStubLibrary == 34 &&
               cudaErrorInsufficientDriver == 35 && cudaErrorDevicesUnavailable == 46 &&
               cudaErrorNoDevice == 100 && cudaErrorSystemNotReady == 802 &&
@@ -19,7 +19,7 @@ static_assert(cudaErrorInitializationError == 3 && cudaErrorStubLibrary == 34 &&
               cudaErrorMpsConnectionFailed == 805 && cudaErrorMpsMaxConnectionsReached == 809 &&
               cudaErrorUnknown == 999);
 
-// A GPU of whatever number, or the one way to GPUs under WSL.
+// Any GPU's device file, or the only path to GPUs under WSL.
 bool HasDeviceFiles() {
   if (access("/dev/dxg", F_OK) == 0) return true;
   std::error_code error;

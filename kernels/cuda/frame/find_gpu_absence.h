@@ -1,4 +1,4 @@
-// Whether this process sees GPUs, and if not, why.
+// Finds out whether this process sees GPUs, and the reason if it does not.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// Empty if CUDA shows a GPU.
+// Returns an empty text if CUDA shows a GPU.
 std::optional<GpuAbsence> FindGpuAbsence();
 
 }  // namespace assay

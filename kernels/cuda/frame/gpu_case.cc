@@ -9,11 +9,11 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// A graph replays at least this long, so that launching it costs nothing beside it,
-// unless that takes more than kMaxReplays iterations.
+// A graph replays for at least this time, so that its launch cost is negligible, unless that takes
+// more than kMaxReplays iterations.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// Of one graph: each node costs host and device memory.
+// Limit per graph: each node costs host and device memory.
 constexpr int64_t kMaxGraphLaunches = 65536;
 
 bool IsWord(const ParameterMap& parameters, const std::string& name, const std::string& word) {
@@ -65,7 +65,7 @@ Status GpuCase::Prepare() {
 }
 
 Status GpuCase::CaptureGraph() {
-  // Also loads the kernels, which a capture must not do.
+  // Also loads the kernels, which must not happen during a capture.
   std::vector<double> seconds;
   ASSAY_RETURN_IF_ERROR(timer_.Time(
       stream(), 1, 1, [this] { return Enqueue(rotation_.Next()); }, &seconds));
@@ -95,7 +95,7 @@ Timing GpuCase::HowTimed() const {
   return {cold_ ? "cold" : warm, zeros_ ? "zeros" : "random", graph_mode_ ? "graph" : "events"};
 }
 
-// A replay touches every set equally often, so the rotation stands where it stood.
+// A replay uses every set equally often, so the rotation's position does not change.
 Status GpuCase::Launch() {
   return graph_mode_ ? captured_.Launch(stream()) : Enqueue(rotation_.Next());
 }
@@ -147,7 +147,7 @@ int GpuCase::AddArray(int64_t bytes) {
 
 Status GpuCase::AllocateSets(const std::string& what, int l2_multiple) {
   ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
-  // PlanRotation covers twice the cache that it is told.
+  // PlanRotation covers twice the cache size that it is given.
   ASSAY_ASSIGN_OR_RETURN(
       rotation_,
       PlanRotation(cold_, set_bytes_, device_.l2_bytes * l2_multiple / 2, available, what));

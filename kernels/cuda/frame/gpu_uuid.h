@@ -1,4 +1,4 @@
-// The name of a GPU that NVML, CUDA and every process agree on.
+// The identifier of a GPU that NVML, CUDA and all processes share.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,10 +7,10 @@
 
 namespace assay {
 
-// "GPU-...", NVML's way to write it.
+// Formats a UUID like NVML: "GPU-...".
 std::string UuidText(const cudaUUID_t& uuid);
 
-// That of CUDA's GPU `ordinal`; empty if the GPU cannot be asked.
+// Returns the UUID of CUDA's GPU `ordinal`; empty on failure.
 std::string GpuUuid(int ordinal);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// PTX of sm_90a that CUDA C++ has no word for: mbarriers, bulk tensor copies (TMA) and what
-// orders warpgroups and their matrix multiplications (wgmma.cuh). For code under
-// __CUDA_ARCH_FEAT_SM90_ALL alone.
+// PTX of sm_90a without an equivalent in CUDA C++: mbarriers, bulk tensor copies (TMA), and
+// synchronisation of warpgroups and their matrix multiplications (wgmma.cuh). Only for code under
+// __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda.h>
@@ -21,7 +21,7 @@ __device__ inline void InitBarrier(uint64_t* barrier, uint32_t arrivals) {
                "r"(arrivals));
 }
 
-// Makes initialised barriers known to the cluster and to the copy engine.
+// Makes initialised barriers visible to the cluster and to the copy engine.
 __device__ inline void FenceBarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -30,7 +30,7 @@ __device__ inline void Arrive(uint64_t* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
 }
 
-// Arrives, and has the barrier wait for `bytes` of copies as well.
+// Arrives, and makes the barrier also wait for `bytes` of copies.
 __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)),
@@ -38,9 +38,9 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
       : "memory");
 }
 
-// Arrives on the same barrier of block `rank` of the cluster. Without .release.cluster,
-// which waits for all of the thread's stores as far as the GPU sees them, and has nothing
-// to release here: what the tensor cores have read needs no fence.
+// Arrives on the same barrier of block `rank` of the cluster. Omits .release.cluster, which would
+// wait until the GPU sees all of the thread's stores: there is nothing to release, because data
+// that the tensor cores have read needs no fence.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
   asm volatile(
       "{\n"
@@ -52,7 +52,7 @@ __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
       : "memory");
 }
 
-// Returns once the phase of `parity` has completed.
+// Waits until the phase of `parity` has completed.
 __device__ inline void WaitBarrier(uint64_t* barrier, uint32_t parity) {
   asm volatile(
       "{\n"
@@ -91,7 +91,7 @@ __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, u
       : "memory");
 }
 
-// The same for what is read once: its lines leave the L2 before others.
+// As above, for data that is read once: its lines are evicted from the L2 first.
 __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int y,
                                    uint64_t* barrier) {
   asm volatile(
@@ -105,7 +105,8 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
       : "memory");
 }
 
-// Into the same place of every block of the cluster in `mask`, completing on each one's.
+// Copies to the same place of every block of the cluster in `mask`, and completes on the barrier of
+// each.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(
@@ -115,8 +116,8 @@ __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x,
       : "memory");
 }
 
-// Copies the box at (x, y) out of this block's memory; what lies beyond the array's
-// bounds is left out. Followed by CommitStores.
+// Copies the box at (x, y) from this block's memory; parts beyond the array's bounds are skipped.
+// Call CommitStores afterwards.
 __device__ inline void StoreBox(const CUtensorMap* map, int x, int y, const void* from) {
   asm volatile(
       "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
@@ -126,7 +127,7 @@ __device__ inline void StoreBox(const CUtensorMap* map, int x, int y, const void
 
 __device__ inline void CommitStores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Until all but the latest `pending` groups of this thread's stores have read their memory.
+// Waits until all but the latest `pending` groups of this thread's stores have read their memory.
 template <int pending>
 __device__ inline void WaitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
@@ -136,7 +137,7 @@ __device__ inline void PrefetchMap(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-// Orders this thread's stores to shared memory before what the copy engine reads.
+// Orders this thread's stores to shared memory before later reads of the copy engine.
 __device__ inline void FenceForCopyEngine() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -153,17 +154,17 @@ __device__ inline void DecreaseRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// A barrier of `threads` threads, a number of warps; barrier 0 is __syncthreads.
+// Synchronises `threads` threads, a multiple of 32; barrier 0 is __syncthreads.
 __device__ inline void SyncNamed(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Arrives on barrier `id`, where `threads` threads are due, and goes on at once.
+// Arrives on barrier `id`, which expects `threads` threads, without waiting.
 __device__ inline void SignalNamed(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Keeps the compiler from moving uses of registers across the waits that guard them.
+// Prevents the compiler from moving uses of registers across the waits that guard them.
 template <typename Register, int count>
 __device__ inline void Pin(Register (&registers)[count]) {
 #pragma unroll
@@ -185,13 +186,14 @@ __device__ inline void MatrixWait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// Descriptors count bytes of shared memory in units of this.
+// Unit of shared memory addresses in descriptors, in bytes.
 constexpr int kDescriptorUnit = 16;
 
-// Describes an operand in shared memory in the 128-byte swizzle. Its atoms are 8 rows of
-// 128 bytes, aligned to 1024. K-major: `stride_bytes` from 8 rows of M or N to the
-// next, `leading_bytes` unused. M- or N-major: a row is 64 elements of M or N at one k;
-// `stride_bytes` from 8 k to the next, `leading_bytes` from 64 elements to the next.
+// Describes an operand in shared memory with the 128-byte swizzle. Its atoms are 8 rows of 128
+// bytes, aligned to 1024. K-major: `stride_bytes` is the distance between groups of 8 rows of M or
+// N; `leading_bytes` is unused. M- or N-major: a row has 64 elements of M or N at one k;
+// `stride_bytes` is the distance between groups of 8 k, `leading_bytes` between groups of 64
+// elements.
 __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_bytes,
                                            uint32_t stride_bytes) {
   const uint64_t address = (SharedAddress(begin) & 0x3ffff) >> 4;
@@ -199,7 +201,7 @@ __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_b
          uint64_t{1} << 62;
 }
 
-// Four 8 x 8 matrices of 16-bit elements to shared memory; lane l gives the address of
+// Stores four 8 x 8 matrices of 16-bit elements to shared memory; lane l supplies the address of
 // row l % 8 of matrix l / 8.
 __device__ inline void StoreMatrices(uint32_t address, uint32_t r0, uint32_t r1, uint32_t r2,
                                      uint32_t r3) {

@@ -1,5 +1,4 @@
-// Exact comparison of what a kernel wrote, on the host: neither the device nor its inputs
-// are trusted.
+// Compares a kernel's output exactly, on the host, trusting neither the device nor its inputs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,8 +13,8 @@
 
 namespace assay {
 
-// Compares `count` elements at `data`, on the device, with `expected(i)`, once `stream`
-// has come this far.
+// Compares `count` elements at `data` in device memory with `expected(i)`. Synchronises with
+// `stream`.
 template <typename T, typename Expected>
 Result<Verdict> CompareOnHost(const T* data, int64_t count, const Expected& expected,
                               cudaStream_t stream) {

@@ -3,7 +3,7 @@
 namespace assay {
 namespace {
 
-// Compiled like every other kernel of this folder, for the same architectures.
+// Compiled for the same architectures as every other kernel of this folder.
 __global__ void ProbeKernel() {}
 
 }  // namespace
@@ -11,7 +11,8 @@ __global__ void ProbeKernel() {}
 bool HasKernelsForGpu() {
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel);
-  if (error != cudaSuccess) cudaGetLastError();  // Whoever asks next gets their own.
+  // Clears the error, so that the next call reports its own.
+  if (error != cudaSuccess) cudaGetLastError();
   return error != cudaErrorNoKernelImageForDevice;
 }
 

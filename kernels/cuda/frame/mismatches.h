@@ -1,4 +1,4 @@
-// Exact comparisons on the device: how many elements are wrong, and which is first.
+// Compares exactly on the device: counts wrong elements and finds the first.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,16 +18,16 @@ struct Mismatches {
   unsigned long long first = std::numeric_limits<unsigned long long>::max();
 };
 
-// A Mismatches on the device, and its way back.
+// A Mismatches on the device and its copy to the host.
 class MismatchCounter {
  public:
-  // Begins with none, as `stream` reaches it.
+  // Enqueues setting it to zero on `stream`.
   static Result<MismatchCounter> Create(cudaStream_t stream);
 
   Mismatches* device() const { return buffer_.as<Mismatches>(); }
 
-  // The verdict on `elements` compared elements of `element_bytes` at `data`, once
-  // `stream` has come this far. The first wrong one's bytes are in the detail.
+  // Synchronises with `stream` and returns the verdict on `elements` compared elements of
+  // `element_bytes` at `data`. The detail shows the first wrong element's bytes.
   Result<Verdict> Read(const void* data, int64_t elements, int64_t element_bytes,
                        cudaStream_t stream) const;
 
@@ -36,8 +36,7 @@ class MismatchCounter {
 };
 
 #ifdef __CUDACC__
-// Counts a wrong element. Any thread may call it; wrong elements are rare, so
-// atomics cost nothing.
+// Counts a wrong element. Any thread may call it; wrong elements are rare, so atomics cost nothing.
 __device__ inline void Report(Mismatches* mismatches, int64_t index) {
   atomicAdd(&mismatches->count, 1ULL);
   atomicMin(&mismatches->first, static_cast<unsigned long long>(index));

@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr int64_t kWordBytes = sizeof(uint4);
 
-// The bytes ahead of the first aligned word, the words, and the bytes behind the last one.
+// Handles the bytes before the first aligned word, the words, and the bytes after the last word.
 struct Span {
   uint8_t* head;
   int64_t head_bytes;

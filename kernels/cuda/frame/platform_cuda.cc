@@ -1,4 +1,4 @@
-// GPU facts from the CUDA runtime and from NVML.
+// Facts about GPUs from the CUDA runtime and from NVML.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,23 +11,23 @@
 
 #include "common/mutex.h"
 #include "host/nvml.h"
-#include "kernels/cuda/gemm/cublas_lt.h"
+#include "host/nvml_sampler.h"
 #include "kernels/cuda/frame/cuda.h"
-#include "kernels/cuda/profiling/cupti_counters.h"
-#include "kernels/cuda/profiling/cupti_kernels.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/find_gpu_absence.h"
 #include "kernels/cuda/frame/gpu_uuid.h"
-#include "host/nvml_sampler.h"
 #include "kernels/cuda/frame/probe.h"
+#include "kernels/cuda/gemm/cublas_lt.h"
+#include "kernels/cuda/profiling/cupti_counters.h"
+#include "kernels/cuda/profiling/cupti_kernels.h"
 
 namespace assay {
 namespace {
 
-// What all but `mine` (0 or 1) of `processes` hold of the current GPU's memory. This one
-// may be listed by a number of another PID namespace: then it is taken to be the one that
-// holds least, since its case has ended. Where the driver does not say what processes
-// hold, all that is used beyond a context is others'.
+// Returns the memory that `processes`, except `mine` (0 or 1) of them, hold on the current GPU.
+// This process may be listed under the id of another PID namespace; it is then assumed to be the
+// one that holds the least, because its case has ended. If the driver does not report memory per
+// process, all use beyond one context counts as that of others.
 int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   constexpr int64_t kContextBytes = int64_t{512} << 20;
   int64_t all = 0;
@@ -47,7 +47,7 @@ int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   return mine == 0 ? all : all - own.value_or(least);
 }
 
-// Where NVML is absent.
+// Used without NVML.
 class BlindSampler : public ConditionsSampler {
  public:
   void Start() override {}
@@ -81,7 +81,7 @@ class CudaPlatform : public GpuPlatform {
   void FillVersions(LinkedSoftware* software) override {
     software->cuda_runtime =
         std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
-    if (!WhyNoGpu().empty()) return;  // Nothing that would use them.
+    if (!WhyNoGpu().empty()) return;  // No GPU would use them.
     if (Result<std::string> version = CublasLtVersion(); version.ok()) software->cublas = *version;
     if (nccl_version_) software->nccl = nccl_version_();
   }
@@ -97,7 +97,7 @@ class CudaPlatform : public GpuPlatform {
     const auto add = [&](const std::string& what) {
       trouble.evidence += (trouble.evidence.empty() ? "" : "; ") + what;
     };
-    // After an error that outlives its call every other call returns it, too.
+    // After a sticky error every other call returns it too.
     const cudaError_t error = cudaDeviceSynchronize();
     if (error != cudaSuccess) {
       cudaGetLastError();
@@ -111,7 +111,7 @@ class CudaPlatform : public GpuPlatform {
       trouble.lost = true;
       add("NVML: " + lost);
     }
-    // This process is on the list, too, unless others left no room for its context.
+    // This process is listed too, unless others left no room for its context.
     const bool on_list = error != cudaErrorDevicesUnavailable && error != cudaErrorMemoryAllocation;
     const size_t mine = on_list ? 1 : 0;
     if (const auto processes = nvml->ComputeProcesses(*index);
@@ -198,8 +198,8 @@ class CudaPlatform : public GpuPlatform {
     return gpu;
   }
 
-  // NVML's number of CUDA's GPU `ordinal`, which CUDA_VISIBLE_DEVICES renumbers. Kept, so
-  // that it is known of a GPU that is lost.
+  // Returns NVML's index of CUDA's GPU `ordinal`, which CUDA_VISIBLE_DEVICES renumbers. Cached, so
+  // that it is known for a lost GPU.
   std::optional<int> IndexOf(const Nvml& nvml, int ordinal) {
     MutexLock lock(mutex_);
     const auto known = indices_.find(ordinal);
@@ -220,7 +220,7 @@ class CudaPlatform : public GpuPlatform {
   }
 
   const std::function<std::optional<std::string>()> nccl_version_;
-  // From then on errors are those of work, and say nothing of whether there are GPUs.
+  // From then on errors come from work and do not show whether there are GPUs.
   std::atomic<bool> seen_ = false;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;

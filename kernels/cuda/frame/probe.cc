@@ -19,15 +19,15 @@ namespace {
 constexpr int64_t kMemoryBytes = int64_t{1} << 30;
 constexpr int64_t kMemorySamples = 30;
 
-// How a multiplication is timed: power settles, then the best of samples that are each
-// long enough for the clocks to answer to the load.
+// Timing of a multiplication: power settles first, then the best of several samples counts, each
+// long enough for the clocks to respond to the load.
 constexpr double kWarmupSeconds = 0.15;
 constexpr double kSampleSeconds = 0.01;
 constexpr int64_t kGemmSamples = 25;
 
 using Iterate = std::function<Status()>;
 
-// The best of a few: a ceiling is what the device can reach.
+// The best of a few, because a ceiling is what the device can reach.
 Result<double> BestSeconds(int64_t samples, int64_t batch, cudaStream_t stream,
                            const Iterate& iterate) {
   EventTimer timer;
@@ -56,7 +56,7 @@ Result<double> CopyBytesPerSecond(cudaStream_t stream) {
   return 2 * static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// Bytes a second of a stream loop that only reads or only writes.
+// Returns bytes per second of a stream loop that only reads or only writes.
 Result<double> OneWayBytesPerSecond(StreamOp op, cudaStream_t stream) {
   const StreamInputs inputs = {1, 0, false};
   StreamArrays arrays;
@@ -76,15 +76,15 @@ Result<double> OneWayBytesPerSecond(StreamOp op, cudaStream_t stream) {
   return static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// The driver's memset and a kernel's stores differ by a few percent, either way.
+// The driver's memset and a kernel's stores differ by a few percent, in either direction.
 Result<double> WriteBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const double memset, OneWayBytesPerSecond(StreamOp::kMemset, stream));
   ASSAY_ASSIGN_OR_RETURN(const double stores, OneWayBytesPerSecond(StreamOp::kWrite, stream));
   return std::max(memset, stores);
 }
 
-// Of `side`-cubed matrices of random values, B stored transposed, which tensor cores
-// like best and fp8 and int8 need.
+// Multiplies matrices of side `side` with random values. B is stored transposed, which is fastest
+// on tensor cores and required for fp8 and int8.
 Result<double> GemmFlopsPerSecond(GemmType type, int64_t side, cudaStream_t stream) {
   GemmShape shape;
   shape.type = type;
@@ -116,7 +116,7 @@ Result<double> ProbeCeiling(const std::string& kind) {
   if (kind == "write") return WriteBytesPerSecond(stream.get());
   const auto type = types.find(kind);
   if (type == types.end()) return Unsupported("there is no probe for " + kind);
-  // Either size may suit the number of SMs better.
+  // Either size may fit the number of SMs better.
   ASSAY_ASSIGN_OR_RETURN(const double large, GemmFlopsPerSecond(type->second, 8192, stream.get()));
   ASSAY_ASSIGN_OR_RETURN(const double small, GemmFlopsPerSecond(type->second, 4096, stream.get()));
   return std::max(large, small);

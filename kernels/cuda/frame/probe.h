@@ -1,4 +1,4 @@
-// Short runs that find a GPU's measured ceilings.
+// Short runs that measure a GPU's ceilings.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace assay {
 
-// The ceiling `kind` of the current GPU as GpuPlatform::MeasureCeiling gives it, the
-// best of many samples. "copy": bytes read and written by cudaMemcpyAsync; "read": by a
-// kernel that sums them up; "write": by cudaMemsetAsync or a kernel; each over 1 GiB.
-// Arithmetic: by cuBLASLt on random values, fp8 with its fast sums. Unsupported() for
-// what has no probe; RESOURCE_EXHAUSTED if the GPU's memory is taken.
+// Measures the ceiling `kind` of the current GPU for GpuPlatform::MeasureCeiling; the best of many
+// samples counts. "copy": bytes read and written by cudaMemcpyAsync; "read": by a kernel that sums
+// them up; "write": by cudaMemsetAsync or a kernel; each over 1 GiB. Arithmetic is measured with
+// cuBLASLt on random values, fp8 with fast accumulation. Unsupported() for a kind without a probe;
+// RESOURCE_EXHAUSTED if the GPU's memory is in use.
 Result<double> ProbeCeiling(const std::string& kind);
 
 }  // namespace assay

@@ -1,27 +1,27 @@
-// Counter-based random numbers, bit for bit the same on host and device: element i
-// is a function of (seed, stream, i) alone, so any part can be made again anywhere.
+// Counter-based random numbers, bitwise identical on host and device. Element i is a function of
+// (seed, stream, i) alone, so any part can be generated anywhere.
 #pragma once
 
 #include <cstdint>
 
 namespace assay {
 
-// The SplitMix64 finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", 2014): every input bit moves every output bit.
+// The SplitMix64 finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
+// 2014): every input bit affects every output bit.
 __host__ __device__ inline uint64_t Mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
 
-// Element `index` of the sequence `stream` (one an array) of `seed`.
+// Returns element `index` of the sequence `stream` (one per array) of `seed`.
 __host__ __device__ inline uint64_t RandomBits(uint64_t seed, uint64_t stream, uint64_t index) {
   return Mix64(Mix64(seed + stream * 0x9e3779b97f4a7c15ULL) + index * 0x9e3779b97f4a7c15ULL);
 }
 
-// Near-normal with mean 0 and variance 1, in [-3.4641, 3.4641]: the sum of four uniform
-// 16-bit integers, centred and scaled. One rounding, so host and device agree:
-// __fmul_rn keeps the compiler from fusing the product with what the caller adds.
+// Returns a near-normal number with mean 0 and variance 1, in [-3.4641, 3.4641]: the sum of four
+// uniform 16-bit integers, centred and scaled. It rounds once, so host and device agree: __fmul_rn
+// prevents the compiler from fusing the product with an addition of the caller.
 __host__ __device__ inline float NearNormal(uint64_t bits) {
   const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
                   static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);

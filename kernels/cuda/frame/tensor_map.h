@@ -1,4 +1,4 @@
-// Tensor maps: how Hopper's copy engine (TMA) sees arrays in device memory.
+// Tensor maps: descriptions of arrays in device memory for Hopper's copy engine (TMA).
 #pragma once
 
 #include <cuda.h>
@@ -10,12 +10,11 @@
 
 namespace assay {
 
-// The map of an array, to be copied in boxes whose rows of 128 bytes are swizzled; what of
-// a box lies beyond the array arrives as zeros and is not written. `sizes` and `box` are
-// elements in each dimension, that of neighbours in memory first; `strides` are the bytes
-// from one element to the next in every dimension but that first one, multiples of 16.
-// `promotion`: what a miss brings into the L2 cache at least.
-// Unsupported() with a driver older than CUDA 12; INTERNAL for what the driver refuses.
+// Encodes the map of an array that is copied in boxes whose rows of 128 bytes are swizzled. Parts
+// of a box beyond the array arrive as zeros and are not written. `sizes` and `box` are elements per
+// dimension, the contiguous dimension first. `strides` are the bytes between elements in every
+// other dimension, multiples of 16. `promotion` is the minimum that a miss loads into the L2 cache.
+// Unsupported() with a driver older than CUDA 12; INTERNAL if the driver refuses.
 Result<CUtensorMap> EncodeTensorMap(
     CUtensorMapDataType type, const void* data, const std::vector<int64_t>& sizes,
     const std::vector<int64_t>& strides, const std::vector<int64_t>& box,

@@ -1,4 +1,4 @@
-// Libraries of the CUDA toolkit, loaded when first used.
+// Libraries of the CUDA toolkit, loaded on first use.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace assay {
 
-// As DynamicLibrary::Open, which also looks in the toolkit that the program was built with
-// and in /usr/local/cuda and its CUPTI.
+// Works like DynamicLibrary::Open, and also searches the toolkit that the program was built with
+// and /usr/local/cuda and its CUPTI.
 Result<DynamicLibrary> OpenToolkitLibrary(const std::string& soname);
 
 }  // namespace assay

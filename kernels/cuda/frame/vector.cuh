@@ -1,4 +1,4 @@
-// 16 bytes of elements: what a thread reads or writes at once.
+// 16 bytes of elements: the unit that a thread reads or writes.
 #pragma once
 
 namespace assay {

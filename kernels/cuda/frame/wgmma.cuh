@@ -1,6 +1,5 @@
-// wgmma, Hopper's multiplication by a warpgroup: sums of 64 rows in fp32, in registers; A
-// in shared memory or in registers, B in shared memory. For code under
-// __CUDA_ARCH_FEAT_SM90_ALL alone.
+// wgmma, Hopper's matrix multiplication by a warpgroup: sums of 64 rows in fp32, in registers; A in
+// shared memory or in registers, B in shared memory. Only for code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,11 +10,11 @@
 
 namespace assay::hopper {
 
-// How B lies in shared memory: the elements of one column, or of one k, side by side.
+// Layout of B in shared memory: the elements of one column, or of one k, are contiguous.
 inline constexpr int kAlongK = 0;
 inline constexpr int kAlongColumns = 1;
 
-// The numbers of the sums' operands, which come first.
+// The numbers of the operands for the sums, which come first.
 #define ASSAY_NUMBERS_4 "%0, %1, %2, %3"
 #define ASSAY_NUMBERS_8 ASSAY_NUMBERS_4 ", %4, %5, %6, %7"
 #define ASSAY_NUMBERS_16 ASSAY_NUMBERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
@@ -41,9 +40,9 @@ inline constexpr int kAlongColumns = 1;
 #define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
-// One instruction with `count` sums a thread, twice as many as columns. `add` is the number
-// of the operand that says whether to add, `factors` what names A, B and how they lie; the
-// operands behind the sums follow.
+// Emits one instruction with `count` sums per thread, twice as many as columns. `add` is the number
+// of the operand that says whether to add. `factors` names A, B and their layout. The operands
+// after the sums follow.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \
@@ -58,10 +57,9 @@ inline constexpr int kAlongColumns = 1;
     ASSAY_WGMMA_OF("bf16", __VA_ARGS__);     \
   }
 
-// d = a b, or d += a b if `add`: 64 rows of a, 16 of k, and twice as many columns of b as
-// there are elements of d. a and b are descriptors (SwizzledOperand) of T, fp16 or bf16, in
-// shared memory, a stored along k, b as kLayoutOfB says. Asynchronous: between MatrixFence
-// and MatrixCommit.
+// Computes d = a b, or d += a b if `add`: 64 rows of a, 16 of k, and twice as many columns of b as
+// d has elements. a and b are descriptors (SwizzledOperand) of T, fp16 or bf16, in shared memory; a
+// is stored along k, b as kLayoutOfB says. Asynchronous: call between MatrixFence and MatrixCommit.
 template <typename T, int kLayoutOfB>
 __device__ inline void MultiplyShared(float (&d)[4], uint64_t a, uint64_t b, int add) {
   ASSAY_WGMMA("8", 4, "6", "%4, %5, p, 1, 1, 0, %7", "l"(a), "l"(b), "r"(add), "n"(kLayoutOfB))
@@ -91,7 +89,7 @@ __device__ inline void MultiplyShared(float (&d)[128], uint64_t a, uint64_t b, i
               "n"(kLayoutOfB))
 }
 
-// The same with a in four registers and b stored along its columns.
+// As above, with a in four registers and b stored along its columns.
 template <typename T>
 __device__ inline void MultiplyRegister(float (&d)[32], const uint32_t* a, uint64_t b, int add) {
   ASSAY_WGMMA("64", 32, "37", "{%32, %33, %34, %35}, %36, p, 1, 1, 1", "r"(a[0]), "r"(a[1]),
