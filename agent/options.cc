@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/subprocess.h"
+#include "common/text.h"
 #include "common/units.h"
-#include "common/utf8.h"
 
 namespace assay::agent {
 namespace {

@@ -10,23 +10,10 @@
 #include <cstdio>
 #include <limits>
 
+#include "common/text.h"
+
 namespace assay {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
-    text.remove_suffix(1);
-  return text;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 // Reads digits with an optional fraction off the front of `text`.
 bool TakeNumber(std::string_view& text, double& number) {
@@ -37,23 +24,16 @@ bool TakeNumber(std::string_view& text, double& number) {
   return true;
 }
 
-std::string Quoted(std::string_view text) {
-  // Long input is cut: messages repeat what was found, not a megabyte of it.
-  constexpr size_t kMost = 64;
-  if (text.size() > kMost) return "\"" + std::string(text.substr(0, kMost)) + "...\"";
-  return "\"" + std::string(text) + "\"";
-}
-
 }  // namespace
 
 Result<int64_t> ParseInteger(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc::result_out_of_range) {
-    return InvalidArgument(Quoted(text) + " is beyond 64 bits");
+    return InvalidArgument(Quote(text) + " is beyond 64 bits");
   }
   if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument(Quoted(text) + " is not a whole number");
+    return InvalidArgument(Quote(text) + " is not a whole number");
   }
   return number;
 }
@@ -67,15 +47,15 @@ Result<int64_t> ParseBytes(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
   const bool is_whole = error == std::errc() && (end == text.data() + text.size() || *end != '.');
   if (error == std::errc::result_out_of_range) {
-    return InvalidArgument(Quoted(original) + " is beyond 64 bits");
+    return InvalidArgument(Quote(original) + " is beyond 64 bits");
   }
   if (is_whole && whole < 0) {
-    return InvalidArgument(Quoted(original) + " is negative; a size is 0 or more");
+    return InvalidArgument(Quote(original) + " is negative; a size is 0 or more");
   }
   if (is_whole) {
     text.remove_prefix(static_cast<size_t>(end - text.data()));
   } else if (!TakeNumber(text, fraction)) {
-    return InvalidArgument(Quoted(original) +
+    return InvalidArgument(Quote(original) +
                            " is not a size; write for example 4096, 4KiB or 1GiB");
   }
   static constexpr std::array<std::pair<std::string_view, int64_t>, 10> kSuffixes = {{
@@ -94,21 +74,21 @@ Result<int64_t> ParseBytes(std::string_view text) {
   const auto* found = std::find_if(kSuffixes.begin(), kSuffixes.end(),
                                    [&](const auto& entry) { return entry.first == suffix; });
   if (found == kSuffixes.end()) {
-    return InvalidArgument(Quoted(original) +
+    return InvalidArgument(Quote(original) +
                            " has an unknown unit; use B, KiB, MiB, GiB, TiB, KB, "
                            "MB, GB or TB");
   }
   if (is_whole) {
     int64_t bytes = 0;
     if (__builtin_mul_overflow(whole, found->second, &bytes)) {
-      return InvalidArgument(Quoted(original) + " is beyond 64 bits");
+      return InvalidArgument(Quote(original) + " is beyond 64 bits");
     }
     return bytes;
   }
   const double bytes = fraction * static_cast<double>(found->second);
-  if (bytes >= 9.2e18) return InvalidArgument(Quoted(original) + " is beyond 64 bits");
+  if (bytes >= 9.2e18) return InvalidArgument(Quote(original) + " is beyond 64 bits");
   if (bytes != std::floor(bytes)) {
-    return InvalidArgument(Quoted(original) + " is not a whole number of bytes");
+    return InvalidArgument(Quote(original) + " is not a whole number of bytes");
   }
   return static_cast<int64_t>(bytes);
 }
@@ -136,7 +116,7 @@ Result<Duration> ParseDuration(std::string_view text) {
   const std::string_view original = text;
   text = Trim(text);
   const auto bad = [&] {
-    return InvalidArgument(Quoted(original) +
+    return InvalidArgument(Quote(original) +
                            " is not a duration; write for example 250ms, 90s, 20m or 1h30m");
   };
   if (text.empty()) return bad();
@@ -162,7 +142,7 @@ Result<Duration> ParseDuration(std::string_view text) {
     else
       return bad();
   }
-  if (seconds > 9e9) return InvalidArgument(Quoted(original) + " is longer than 285 years");
+  if (seconds > 9e9) return InvalidArgument(Quote(original) + " is longer than 285 years");
   return Duration(std::llround(seconds * 1e9));
 }
 
@@ -196,7 +176,7 @@ std::string HostPort::ToString() const {
 
 Result<HostPort> ParseHostPort(std::string_view text) {
   const auto bad = [&] {
-    return InvalidArgument(Quoted(text) + " is not HOST:PORT; write for example 127.0.0.1:7900");
+    return InvalidArgument(Quote(text) + " is not HOST:PORT; write for example 127.0.0.1:7900");
   };
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return bad();

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/list_text.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "gang/contacts.h"
 

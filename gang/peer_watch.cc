@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "common/list_text.h"
+#include "common/text.h"
 #include "gang/contacts.h"
 #include "gang/socket.h"
 

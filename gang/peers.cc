@@ -9,7 +9,7 @@
 
 #include "common/framing.h"
 #include "common/leading_rank.h"
-#include "common/list_text.h"
+#include "common/text.h"
 #include "gang/contacts.h"
 #include "gang/greeting.h"
 #include "gang/socket.h"

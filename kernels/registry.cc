@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "common/text.h"
 #include "model/parameter.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/utf8.h"
+#include "common/text.h"
 
 namespace assay {
 namespace {
@@ -25,7 +25,8 @@ bool EndsWord(char c) {
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if ((lead < 0x20 || lead == 0x7f) && !IsSpace(text[0])) return 0;
-  return Utf8Bytes(text);
+  const Utf8Character character = DecodeUtf8(text);
+  return character.valid ? character.bytes : 0;
 }
 
 // Recursive descent over AIP-160's grammar, in which OR binds tighter than AND:

@@ -5,22 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "common/text.h"
 #include "common/units.h"
 
 namespace assay {
 namespace {
 
-std::string Join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
-// "l1, l2 or shared".
-std::string JoinOr(const std::vector<std::string>& parts) {
-  if (parts.size() < 2) return Join(parts);
-  return Join({parts.begin(), parts.end() - 1}) + " or " + parts.back();
-}
+std::string JoinOr(const std::vector<std::string>& parts) { return JoinLast(parts, " or "); }
 
 bool Contains(const std::vector<std::string>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
@@ -69,21 +60,6 @@ Status NotAllowed(const ParameterSpec& spec, std::string_view text) {
   const std::string meant = ShortTypeName(text);
   if (Contains(spec.choices, meant)) message += "; did you mean \"" + meant + "\"?";
   return InvalidArgument(std::move(message), "INVALID_PARAMETER");
-}
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -200,23 +176,6 @@ Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs
         .WithViolations(std::move(violations));
   }
   return canonical;
-}
-
-std::string ClosestName(std::string_view name, const std::vector<std::string>& names) {
-  if (name.size() > 64) return "";
-  const std::string* best = nullptr;
-  size_t best_distance = std::max<size_t>(name.size() / 3, 1) + 1;
-  for (const std::string& candidate : names) {
-    // What is longer or shorter by so much need not be compared.
-    const size_t shorter = std::min(name.size(), candidate.size());
-    if (std::max(name.size(), candidate.size()) - shorter >= best_distance) continue;
-    const size_t distance = EditDistance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = &candidate;
-    }
-  }
-  return best ? *best : "";
 }
 
 }  // namespace assay

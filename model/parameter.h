@@ -102,7 +102,4 @@ std::string AllowedValues(const ParameterSpec& spec);
 // Describes each constraint of `spec`: "with variant warp: at most 32 (one lane per column)".
 std::vector<std::string> ConstraintTexts(const ParameterSpec& spec);
 
-// Returns which of `names` the user probably meant by `name`; empty if none is close.
-std::string ClosestName(std::string_view name, const std::vector<std::string>& names);
-
 }  // namespace assay

@@ -4,24 +4,14 @@
 #include <cstdlib>
 #include <utility>
 
-namespace assay {
+#include "common/text.h"
 
-std::vector<std::string> Split(std::string_view text, char separator, size_t most) {
-  std::vector<std::string> parts;
-  while (parts.size() + 1 < most) {
-    const size_t end = text.find(separator);
-    if (end == std::string_view::npos) break;
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  parts.emplace_back(text);
-  return parts;
-}
+namespace assay {
 
 std::vector<CsvRow> ParseCsv(const char* csv) {
   std::vector<CsvRow> rows;
-  std::vector<std::string> header;
-  for (const std::string& line : Split(csv, '\n', SIZE_MAX)) {
+  std::vector<std::string_view> header;
+  for (const std::string_view line : Split(csv, '\n')) {
     if (line.empty() || line[0] == '#') continue;
     const auto fields = Split(line, ',', header.empty() ? SIZE_MAX : header.size());
     if (header.empty()) {
@@ -29,7 +19,7 @@ std::vector<CsvRow> ParseCsv(const char* csv) {
       continue;
     }
     CsvRow row;
-    for (size_t i = 0; i < fields.size(); ++i) row[header[i]] = fields[i];
+    for (size_t i = 0; i < fields.size(); ++i) row.emplace(header[i], fields[i]);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -1,20 +1,15 @@
 // The tables that are compiled into the program.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace assay {
 
 // One line by column name.
 using CsvRow = std::map<std::string, std::string>;
-
-// At most `most` parts; the last holds what is left.
-std::vector<std::string> Split(std::string_view text, char separator, size_t most);
 
 // Rows by column name. The first line that is no comment is the header; the last
 // column takes what is left of its line, commas too.

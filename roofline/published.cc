@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "common/text.h"
 #include "roofline/csv.h"
 #include "roofline/embedded.h"
 
@@ -13,9 +14,9 @@ namespace {
 
 ParameterMap SelectorOf(const std::string& text) {
   ParameterMap selector;
-  for (const std::string& entry : Split(text, ';', SIZE_MAX)) {
+  for (const std::string_view entry : Split(text, ';')) {
     const auto parts = Split(entry, '=', 2);
-    if (parts.size() == 2) selector[parts[0]] = parts[1];
+    if (parts.size() == 2) selector.emplace(parts[0], parts[1]);
   }
   return selector;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/list_text.h"
+#include "common/text.h"
 #include "host/pci.h"
 
 namespace assay {

@@ -6,8 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "common/difference.h"
-#include "common/list_text.h"
+#include "common/text.h"
 #include "gang/peers.h"
 #include "host/platform.h"
 #include "model/nccl_variables.h"

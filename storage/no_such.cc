@@ -1,5 +1,6 @@
 #include "storage/no_such.h"
 
+#include "common/text.h"
 #include "model/parameter.h"
 
 namespace assay::storage {

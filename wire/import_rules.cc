@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/digest.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "common/violations.h"
 
 namespace assay::schema {

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "common/text.h"
 #include "common/units.h"
 #include "model/nccl_variables.h"
 #include "model/parameter.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "assay/v1/failure.pb.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "common/violations.h"
 
 namespace assay::rpc {
@@ -28,7 +28,7 @@ std::string Cut(std::string_view text) {
   size_t kept = 0;
   size_t encoded = 0;
   while (true) {
-    const size_t next = std::max<size_t>(Utf8Bytes(text.substr(kept)), 1);
+    const size_t next = DecodeUtf8(text.substr(kept)).bytes;
     encoded += PercentEncodedSize(text.substr(kept, next));
     if (encoded > kMostText) return std::string(text.substr(0, kept)) + "...";
     kept += next;

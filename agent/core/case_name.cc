@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "common/list_text.h"
+#include "common/text.h"
 
 namespace assay::agent {
 

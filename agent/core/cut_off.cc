@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/core/peer_node.h"
-#include "common/list_text.h"
+#include "common/text.h"
 
 namespace assay::agent {
 namespace {

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "common/digest.h"
-#include "model/parameter.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "model/parameter.h"
 #include "wire/benchmark_schema.h"
 
 namespace assay::agent {

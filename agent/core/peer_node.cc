@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/leading_rank.h"
-#include "common/list_text.h"
+#include "common/text.h"
 
 namespace assay::agent {
 

@@ -11,8 +11,8 @@
 #include "agent/core/cut_off.h"
 #include "agent/core/peer_node.h"
 #include "agent/core/runner_abort.h"
-#include "common/list_text.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/units.h"
 
 namespace assay::agent {

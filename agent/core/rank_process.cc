@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/utf8.h"
+#include "common/text.h"
 
 namespace assay::agent {
 namespace {
@@ -170,9 +170,9 @@ Status RankProcess::ReadEvents(const OnEvent& on_event) {
 std::string RankProcess::OutputTail() const {
   std::string text;
   for (std::string_view rest = output_tail_; !rest.empty();) {
-    const size_t length = Utf8Bytes(rest);
-    text += length == 0 ? "?" : std::string(rest.substr(0, length));
-    rest.remove_prefix(std::max<size_t>(length, 1));
+    const Utf8Character character = DecodeUtf8(rest);
+    text += character.valid ? std::string(rest.substr(0, character.bytes)) : "?";
+    rest.remove_prefix(character.bytes);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/campaign_file/nccl_entry.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -12,9 +12,10 @@
 #include "cli/campaign_file/benchmark_entry.h"
 #include "cli/campaign_file/field_reader.h"
 #include "cli/campaign_file/nccl_entry.h"
-#include "model/limits.h"
 #include "common/subprocess.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "model/limits.h"
 
 namespace assay::cli {
 namespace {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/parameter.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "model/parameter.h"
 
 namespace assay::cli {
 
@@ -20,12 +21,6 @@ std::string Describe(const YamlNode& node) {
       return "a map";
   }
   return "";
-}
-
-std::string Join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
 }
 
 void FieldReader::Fault(Position at, std::string field, std::string description) {

@@ -6,16 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/views/utf8.h"
 #include "cli/campaign_file/yaml_tree.h"
+#include "cli/views/utf8.h"
 
 namespace assay::cli {
 
 // "a list", "a map", "nothing", or the quoted text.
 std::string Describe(const YamlNode& node);
-
-// "a, b, c".
-std::string Join(const std::vector<std::string>& parts);
 
 // Appends to the faults it was made with, which must outlive it.
 class FieldReader {

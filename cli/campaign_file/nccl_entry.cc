@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/text.h"
 #include "model/nccl_variables.h"
 
 namespace assay::cli {

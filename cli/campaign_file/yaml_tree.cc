@@ -11,7 +11,7 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {
@@ -170,9 +170,9 @@ std::optional<FileFault> FindBinary(std::string_view text) {
                        "byte " + std::string(found) + (control ? " (a control character)" : "") +
                            "; a campaign file is text in UTF-8"};
     }
-    at.column += character.bytes;
+    at.column += static_cast<int>(character.bytes);
     if (point == '\n') at = {at.line + 1, 1};
-    i += static_cast<size_t>(character.bytes);
+    i += character.bytes;
   }
   return std::nullopt;
 }
@@ -216,13 +216,6 @@ void Parse(std::string_view text, YamlFile& file) {
 }
 
 }  // namespace
-
-std::string Quote(std::string_view text) {
-  constexpr size_t kMost = 60;
-  std::string cut = Sanitize(text.substr(0, kMost));
-  if (text.size() > kMost) cut += "...";
-  return "\"" + cut + "\"";
-}
 
 YamlFile ParseYaml(std::string_view text) {
   YamlFile file;

@@ -61,8 +61,4 @@ struct YamlFile {
 // Reads the one document in `text`. Never throws.
 YamlFile ParseYaml(std::string_view text);
 
-// "text", cut where it is long and with control characters made visible, for
-// messages that repeat what was found.
-std::string Quote(std::string_view text);
-
 }  // namespace assay::cli

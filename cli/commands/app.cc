@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands/completion.h"
 #include "cli/campaign_file/field_reader.h"
+#include "cli/commands/completion.h"
 #include "cli/views/format.h"
-#include "cli/views/utf8.h"
+#include "common/text.h"
 #include "model/parameter.h"
 
 namespace assay::cli {
@@ -111,7 +111,7 @@ const char* FindMalformed(int argc, const char* const* argv) {
     for (std::string_view rest = argv[i]; !rest.empty();) {
       const Utf8Character character = DecodeUtf8(rest);
       if (!character.valid) return argv[i];
-      rest.remove_prefix(static_cast<size_t>(character.bytes));
+      rest.remove_prefix(character.bytes);
     }
   }
   return nullptr;

@@ -7,6 +7,7 @@
 #include "cli/campaign_file/field_reader.h"
 #include "cli/commands/context.h"
 #include "cli/views/roofline_text.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "model/parameter.h"
 #include "wire/benchmark_schema.h"

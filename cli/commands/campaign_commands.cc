@@ -8,14 +8,15 @@
 
 #include "cli/campaign_file/campaign_file.h"
 #include "cli/commands/context.h"
+#include "cli/commands/pages.h"
+#include "cli/commands/watch.h"
 #include "cli/views/filter_guess.h"
 #include "cli/views/format.h"
 #include "cli/views/left_out_text.h"
-#include "cli/commands/pages.h"
 #include "cli/views/progress.h"
 #include "cli/views/utf8.h"
-#include "cli/commands/watch.h"
 #include "common/digest.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "cli/views/output.h"
 #include "cli/views/utf8.h"
+#include "common/text.h"
 #include "common/units.h"
 
 namespace assay::cli {

@@ -6,10 +6,10 @@
 
 #include "cli/commands/context.h"
 #include "cli/commands/fetch_results.h"
-#include "cli/views/filter_guess.h"
 #include "cli/commands/pages.h"
+#include "cli/views/filter_guess.h"
 #include "cli/views/results_view.h"
-#include "cli/views/utf8.h"
+#include "common/text.h"
 #include "model/filter.h"
 #include "wire/result_fields.h"
 

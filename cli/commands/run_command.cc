@@ -11,13 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "cli/campaign_file/field_reader.h"
 #include "cli/commands/context.h"
 #include "cli/commands/fetch_results.h"
-#include "cli/campaign_file/field_reader.h"
 #include "cli/commands/interrupt.h"
 #include "cli/commands/watch.h"
 #include "common/digest.h"
 #include "common/subprocess.h"
+#include "common/text.h"
 #include "wire/result_fields.h"
 
 namespace assay::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/commands/live_display.h"
 #include "cli/views/output.h"
-#include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "cli/imports/imports.h"
-#include "common/utf8.h"
+#include "common/text.h"
 
 namespace assay::imports {
 namespace {
@@ -35,17 +35,6 @@ std::string LineAt(std::string_view text, size_t byte) {
 
 Status BadFile(const std::string& where, const std::string& what) {
   return InvalidArgument(where + ": " + what, "BAD_FILE");
-}
-
-std::string Quoted(std::string_view text) {
-  constexpr size_t kMost = 60;
-  std::string quoted = "\"";
-  while (!text.empty() && quoted.size() <= kMost) {
-    const std::string_view character = text.substr(0, std::max<size_t>(Utf8Bytes(text), 1));
-    quoted += IsPlainText(character) ? character : "?";
-    text.remove_prefix(character.size());
-  }
-  return quoted + (text.empty() ? "\"" : "...\"");
 }
 
 Result<std::vector<std::string_view>> LinesOf(std::string_view text) {

@@ -17,9 +17,6 @@ inline constexpr int64_t kMaxInteger = int64_t{1} << 53;
 // INVALID_ARGUMENT, reason BAD_FILE: "WHERE: WHAT".
 Status BadFile(const std::string& where, const std::string& what);
 
-// `text` in quotes, at most 60 bytes of it, with "?" for bytes that a message cannot carry.
-std::string Quoted(std::string_view text);
-
 // Splits `text` into lines without their ends. Refuses more than kMaxFileBytes or 200,000
 // lines, malformed UTF-8, and control characters other than tabs.
 Result<std::vector<std::string_view>> LinesOf(std::string_view text);

@@ -21,7 +21,7 @@
 #include "cli/views/utf8.h"
 #include "common/clock.h"
 #include "common/digest.h"
-#include "common/utf8.h"
+#include "common/text.h"
 #include "wire/import_rules.h"
 
 namespace assay::cli {

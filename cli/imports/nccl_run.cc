@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "common/text.h"
+
 namespace assay::imports {
 namespace {
 
@@ -97,7 +99,7 @@ class RunConverter {
       if (one.program == program) collective_ = &one;
     }
     if (collective_ != nullptr) return Status::Ok();
-    return BadFile(run_.where, "test " + Quoted(run_.program) + " has no benchmark in Assay");
+    return BadFile(run_.where, "test " + Quote(run_.program) + " has no benchmark in Assay");
   }
 
   // Compares the rows with the program's own summary: lost and changed rows show there.
@@ -133,7 +135,7 @@ class RunConverter {
     type_ = std::find_if(std::begin(kTypes), std::end(kTypes),
                          [&](const ElementType& type) { return type.theirs == row.type; });
     if (type_ == std::end(kTypes)) {
-      return BadFile(row.where, "unknown element type " + Quoted(row.type));
+      return BadFile(row.where, "unknown element type " + Quote(row.type));
     }
     const int64_t unit = int64_t{type_->bytes} * (collective_->shared ? run_.machines.gpus : 1);
     if (row.bytes % unit != 0 || row.bytes / unit != row.count) {
@@ -142,7 +144,7 @@ class RunConverter {
     }
     if (collective_->reduces &&
         std::find(std::begin(kOps), std::end(kOps), row.op) == std::end(kOps)) {
-      return BadFile(row.where, "unknown reduction " + Quoted(row.op));
+      return BadFile(row.where, "unknown reduction " + Quote(row.op));
     }
     if (row.root >= run_.machines.gpus || (collective_->rooted && row.root < 0)) {
       return BadFile(row.where, "root " + std::to_string(row.root) + " is not one of the " +

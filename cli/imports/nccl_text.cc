@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/imports/nccl_run.h"
+#include "common/text.h"
 
 namespace assay::imports {
 namespace {
@@ -47,7 +48,7 @@ class TextReader {
 
   void CutShort() {
     Fail("the run that begins in " + run().where + " has no summary (\"# Avg bus bandwidth\"): " +
-         (failure_.empty() ? "the output was cut short" : "it ended with " + Quoted(failure_)));
+         (failure_.empty() ? "the output was cut short" : "it ended with " + Quote(failure_)));
   }
 
   void Comment(std::string_view line, const std::vector<std::string_view>& words) {
@@ -78,7 +79,7 @@ class TextReader {
   void Begin(std::string_view line, std::string_view version) {
     if (!runs_.empty() && !complete_) return CutShort();
     if (VersionOf(version).empty() || !version.starts_with("2.")) {
-      return Fail("unknown version " + Quoted(version) + " of nccl-tests; expected 2.x");
+      return Fail("unknown version " + Quote(version) + " of nccl-tests; expected 2.x");
     }
     runs_.emplace_back().where = where_;
     run().source = "nccl-tests " + VersionOf(version);
@@ -142,7 +143,7 @@ class TextReader {
                                       {"#wrong", 2}}) {
       if (columns_[name].size() != count) {
         return Fail("expected " + std::string(count == 1 ? "one column " : "two columns ") +
-                    Quoted(name));
+                    Quote(name));
       }
     }
     const int64_t ranks = run().machines.gpus;
@@ -195,14 +196,14 @@ class TextReader {
 
   Printed Number(std::string_view word, const std::string& what) {
     const std::optional<Printed> number = ParseNumber(word);
-    if (!number) Fail(what + " is " + Quoted(word) + "; expected a number from 0 to 1e15");
+    if (!number) Fail(what + " is " + Quote(word) + "; expected a number from 0 to 1e15");
     return number.value_or(Printed());
   }
 
   int64_t Integer(std::string_view word, const std::string& what, int64_t least = 0,
                   int64_t most = kMaxInteger) {
     const std::optional<int64_t> number = ParseInteger(word, least, most);
-    if (!number) Fail(what + " is " + Quoted(word) + "; expected a whole number in range");
+    if (!number) Fail(what + " is " + Quote(word) + "; expected a whole number in range");
     return number.value_or(least);
   }
 

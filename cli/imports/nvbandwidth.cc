@@ -6,7 +6,7 @@
 #include "cli/imports/checked_input.h"
 #include "cli/imports/imports.h"
 #include "cli/imports/records.h"
-#include "common/list_text.h"
+#include "common/text.h"
 
 namespace assay::imports {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/imports/checked_input.h"
+#include "common/text.h"
 #include "host/gpu_model.h"
 
 namespace assay::imports {
@@ -33,8 +34,8 @@ Result<std::string> GpuOf(const std::set<std::string>& named, const std::string&
                        return IsSameGpu(one, given);
                      });
   if (known) return given;
-  return InvalidArgument("--gpu " + Quoted(given) + " contradicts the file, which names " +
-                         Quoted(*named.begin()));
+  return InvalidArgument("--gpu " + Quote(given) + " contradicts the file, which names " +
+                         Quote(*named.begin()));
 }
 
 }  // namespace
@@ -43,8 +44,8 @@ Status Describe(const Machines& machines, const std::string& source, const Origi
                 Imported* imported) {
   ASSAY_ASSIGN_OR_RETURN(const std::string gpu, GpuOf(machines.gpu_names, origin.gpu));
   if (!origin.driver.empty() && !machines.driver.empty() && origin.driver != machines.driver) {
-    return InvalidArgument("--driver " + Quoted(origin.driver) +
-                           " contradicts the file, which names " + Quoted(machines.driver));
+    return InvalidArgument("--driver " + Quote(origin.driver) +
+                           " contradicts the file, which names " + Quote(machines.driver));
   }
   const GpuModel model = ParseGpuName(gpu);
   v1::Environment& environment = imported->environment;

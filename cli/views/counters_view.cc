@@ -4,7 +4,7 @@
 
 #include "cli/views/format.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -4,8 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/views/format.h"
 #include "cli/campaign_file/yaml_tree.h"
+#include "cli/views/format.h"
+#include "common/text.h"
 #include "model/parameter.h"
 
 namespace assay::cli {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -9,6 +9,7 @@
 #include "cli/views/output.h"
 #include "cli/views/topology_view.h"
 #include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

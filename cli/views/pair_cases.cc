@@ -6,11 +6,12 @@
 #include <string_view>
 #include <tuple>
 
-#include "cli/views/format.h"
 #include "analysis/pair_fit.h"
+#include "cli/views/format.h"
 #include "cli/views/pairs_view.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
+#include "common/text.h"
 #include "model/parameter.h"
 #include "wire/interval.h"
 

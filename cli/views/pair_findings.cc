@@ -6,7 +6,7 @@
 #include "cli/views/format.h"
 #include "cli/views/pair_text.h"
 #include "cli/views/pairs_view.h"
-#include "common/list_text.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

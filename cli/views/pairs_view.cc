@@ -6,6 +6,7 @@
 #include "cli/views/format.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/views/left_out_text.h"
 #include "cli/views/utf8.h"
 #include "cli/views/waiting_text.h"
-#include "common/list_text.h"
+#include "common/text.h"
 #include "common/units.h"
 
 namespace assay::cli {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/views/utf8.h"
+#include "common/text.h"
 #include "roofline/spec_sheet.h"
 #include "wire/interval.h"
 

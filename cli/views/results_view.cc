@@ -4,13 +4,14 @@
 #include <set>
 #include <utility>
 
-#include "cli/views/counters_view.h"
 #include "cli/campaign_file/field_reader.h"
+#include "cli/views/counters_view.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
 #include "cli/views/utf8.h"
+#include "common/text.h"
 #include "wire/interval.h"
 
 namespace assay::cli {

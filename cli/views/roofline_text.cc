@@ -5,6 +5,7 @@
 #include "cli/campaign_file/field_reader.h"
 #include "cli/views/format.h"
 #include "cli/views/utf8.h"
+#include "common/text.h"
 #include "roofline/prediction.h"
 #include "roofline/published.h"
 #include "roofline/spec_sheet.h"

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cli/views/format.h"
-#include "cli/views/utf8.h"
-#include "model/parameter.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "model/parameter.h"
 
 namespace assay::cli {
 namespace {

@@ -4,10 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "common/text.h"
+
 namespace assay::cli {
 namespace {
 
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
 
 using Range = std::pair<char32_t, char32_t>;
@@ -50,37 +51,14 @@ int Width(const Utf8Character& character) {
   return Contains(kWide, character.code_point) ? 2 : 1;
 }
 
-bool IsControl(char32_t point) {
-  // C0, DEL, C1, line separators, and the marks that reorder text.
-  return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 ||
-         (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
-}
-
 }  // namespace
-
-Utf8Character DecodeUtf8(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return {first, 1, true};
-  const int length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < static_cast<size_t>(length)) return {};
-  char32_t point = first & (0x7f >> length);
-  for (int i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[static_cast<size_t>(i)]);
-    if ((next & 0xc0) != 0x80) return {};
-    point = point << 6 | (next & 0x3f);
-  }
-  const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-  if (overlong || surrogate || point > 0x10ffff) return {};
-  return {point, length, true};
-}
 
 int DisplayWidth(std::string_view text) {
   int width = 0;
   while (!text.empty()) {
     const Utf8Character character = DecodeUtf8(text);
     width += Width(character);
-    text.remove_prefix(static_cast<size_t>(character.bytes));
+    text.remove_prefix(character.bytes);
   }
   return width;
 }
@@ -94,8 +72,8 @@ std::string Truncate(std::string_view text, int width) {
     const Utf8Character character = DecodeUtf8(text);
     used += Width(character);
     if (used > width - 1) break;
-    kept += text.substr(0, static_cast<size_t>(character.bytes));
-    text.remove_prefix(static_cast<size_t>(character.bytes));
+    kept += text.substr(0, character.bytes);
+    text.remove_prefix(character.bytes);
   }
   return kept.append(kEllipsis);
 }
@@ -121,17 +99,6 @@ std::string Wrap(std::string_view text, int width, int indent) {
     text.remove_prefix(end);
   }
   return wrapped;
-}
-
-std::string Sanitize(std::string_view text) {
-  std::string clean;
-  while (!text.empty()) {
-    const Utf8Character character = DecodeUtf8(text);
-    const std::string_view bytes = text.substr(0, static_cast<size_t>(character.bytes));
-    clean += character.valid && !IsControl(character.code_point) ? bytes : kReplacement;
-    text.remove_prefix(bytes.size());
-  }
-  return clean;
 }
 
 }  // namespace assay::cli

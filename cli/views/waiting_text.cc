@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "cli/views/format.h"
-#include "cli/views/utf8.h"
-#include "common/list_text.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {

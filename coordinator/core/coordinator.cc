@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "common/digest.h"
-#include "model/filter.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "coordinator/core/campaign/expand.h"
 #include "coordinator/core/imports.h"
 #include "coordinator/core/placement/node_fields.h"
-#include "coordinator/core/campaign/text.h"
+#include "model/filter.h"
 
 namespace assay::coordinator {
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "common/list_text.h"
+#include "common/text.h"
 #include "gang/peers.h"
 #include "host/platform.h"
 #include "kernels/benchmark.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "common/log.h"
-#include "coordinator/core/campaign/text.h"
+#include "common/text.h"
 
 namespace assay::coordinator {
 namespace {

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "common/text.h"
 #include "common/units.h"
-#include "coordinator/core/campaign/text.h"
 #include "wire/benchmark_schema.h"
 
 namespace assay::coordinator {

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "common/digest.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "common/violations.h"
 #include "coordinator/core/campaign/matrix.h"
 #include "coordinator/core/campaign/nccl_settings.h"
 #include "coordinator/core/campaign/spec_limits.h"
-#include "coordinator/core/campaign/text.h"
 #include "coordinator/core/placement/node_fields.h"
 #include "coordinator/core/placement/placement.h"
 #include "model/filter.h"

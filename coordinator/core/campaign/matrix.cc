@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
+#include "common/text.h"
 #include "common/units.h"
-#include "coordinator/core/campaign/text.h"
 #include "coordinator/core/campaign/value_range.h"
 #include "wire/benchmark_schema.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "common/text.h"
 #include "coordinator/core/campaign/spec_limits.h"
-#include "coordinator/core/campaign/text.h"
 #include "model/nccl_variables.h"
 
 namespace assay::coordinator {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "common/text.h"
 #include "model/limits.h"
 
 namespace assay::coordinator {
@@ -22,13 +23,6 @@ void CheckRange(const v1::CampaignSpec& spec, const std::string& field, int64_t 
   if (value >= low && value <= high) return;
   violations.Add(field, fmt::format("{} is not a whole number from {} to {}", value, low, high),
                  LineOf(spec, field));
-}
-
-bool IsPlainText(const std::string& text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-  }
-  return true;
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "common/text.h"
 #include "coordinator/core/campaign/accept_rule.h"
-#include "coordinator/core/campaign/text.h"
 #include "model/parameter.h"
 
 namespace assay::coordinator {

@@ -5,8 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "common/difference.h"
-#include "coordinator/core/campaign/text.h"
+#include "common/text.h"
 
 namespace assay::coordinator {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "common/text.h"
 #include "common/units.h"
-#include "coordinator/core/campaign/text.h"
 
 namespace assay::coordinator {
 namespace {

@@ -8,20 +8,14 @@
 #include <map>
 #include <set>
 
+#include "common/text.h"
 #include "model/parameter.h"
-#include "coordinator/core/campaign/text.h"
 
 namespace assay::coordinator {
 namespace {
 
 using Values = std::vector<std::string>;
 using Reader = std::function<Values(const v1::Node&)>;
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 Values IfAny(const std::string& text) { return text.empty() ? Values() : Values{text}; }
 

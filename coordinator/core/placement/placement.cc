@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "coordinator/core/campaign/text.h"
+#include "common/text.h"
 #include "coordinator/core/placement/gang_sets.h"
 #include "coordinator/core/placement/gang_versions.h"
 #include "coordinator/core/placement/node_groups.h"

@@ -8,8 +8,8 @@
 
 #include "common/digest.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "coordinator/core/durations.h"
-#include "coordinator/core/campaign/text.h"
 
 namespace assay::coordinator {
 namespace {

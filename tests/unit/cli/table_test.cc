@@ -29,14 +29,6 @@ TEST(Utf8Test, WrapsAtSpaces) {
   EXPECT_EQ(Wrap("one two", 0, 2), "one two");
 }
 
-TEST(Utf8Test, MalformedTextIsReplaced) {
-  EXPECT_EQ(Sanitize("a\x1b[2Jb\nc"), "a\ufffd[2Jb\ufffdc");
-  EXPECT_EQ(Sanitize("\xc0\xaf"), "\ufffd\ufffd");            // Overlong.
-  EXPECT_EQ(Sanitize("\xed\xa0\x80"), "\ufffd\ufffd\ufffd");  // A surrogate.
-  EXPECT_EQ(Sanitize("\xe2\x82"), "\ufffd\ufffd");            // Cut short.
-  EXPECT_EQ(Sanitize("x\u202ey"), "x\ufffdy");                // Reorders what follows.
-}
-
 Table Example() {
   Table table({{"NAME"}, {"N", Align::kRight}, {"EMPTY"}, {"NOTE", Align::kLeft, 1}});
   table.Add({"node-\u8282", "5", "", "a remark"});

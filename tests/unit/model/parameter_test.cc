@@ -158,11 +158,5 @@ TEST(CanonicalValue, BoundsAreInclusive) {
   EXPECT_FALSE(CanonicalValue(bytes, "8589934593").ok());
 }
 
-TEST(ClosestName, OffersOnlyNearNames) {
-  EXPECT_EQ(ClosestName("gem", {"gemm", "all_reduce"}), "gemm");
-  EXPECT_EQ(ClosestName("memory_bandwith", {"memory_bandwidth", "gemm"}), "memory_bandwidth");
-  EXPECT_EQ(ClosestName("softmax", {"gemm", "all_reduce"}), "");
-}
-
 }  // namespace
 }  // namespace assay
