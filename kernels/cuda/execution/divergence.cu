@@ -1,10 +1,10 @@
-// divergence: what it costs when the lanes of a warp take different branches. Each branch
-// is the same amount of work in instructions of its own; a warp goes through all that its
-// lanes take, one after the other.
+// The kernel of divergence. Each branch has the same amount of work in different instructions; a
+// warp executes all branches that its lanes take, one after the other.
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "kernels/cuda/execution/divergence.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"
@@ -13,9 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr int kMaxBranches = 32;
 constexpr int kThreads = 256;
-constexpr int64_t kSteps = 1024;
+constexpr int64_t kSteps = kDivergenceSteps;
 constexpr int kUnroll = 16;
 constexpr uint64_t kStreamIn = 1;
 
@@ -32,7 +31,7 @@ __host__ __device__ uint32_t InputOf(uint64_t seed, int64_t thread) {
   return static_cast<uint32_t>(RandomBits(seed, kStreamIn, static_cast<uint64_t>(thread)));
 }
 
-// The constants are part of the instruction, so that no two branches can share one.
+// The constants are part of the instructions, so that no two branches can share them.
 template <int branch>
 __device__ uint32_t TakeBranch(uint32_t x) {
   constexpr uint32_t kFactor = Factor(branch);
@@ -62,11 +61,6 @@ __global__ void __launch_bounds__(kThreads)
   const int branch = static_cast<int>(threadIdx.x % 32) % branches;
   out[thread] =
       TakeOne(branch, InputOf(seed, thread), std::make_integer_sequence<int, kMaxBranches>());
-}
-
-// Branches that warps go through, all warps together.
-int64_t BranchesTaken(int64_t threads, int64_t branches) {
-  return threads / 32 * branches + std::min(threads % 32, branches);
 }
 
 // All of a branch's steps at once: x -> first x + second.
@@ -122,60 +116,10 @@ class DivergenceCase : public GpuCase {
   const int64_t threads_;
 };
 
-class Divergence : public Benchmark {
- public:
-  Divergence() {
-    info_.name = "divergence";
-    info_.summary = "throughput of warps whose lanes take 1 to 32 different branches";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {
-        {"branches",
-         ParameterType::kInteger,
-         "different branches that the lanes of a warp take",
-         "1",
-         1,
-         kMaxBranches,
-         {}},
-        {"threads", ParameterType::kInteger, "threads in all", "1048576", 1, int64_t{1} << 30, {}},
-        LaunchParameter()};
-    info_.selftest_parameters = {{"branches", "5"}, {"threads", "1003"}};
-    info_.metrics = {
-        {"throughput", "Gop/s", Direction::kHigherIsBetter,
-         "integer multiply-adds of single lanes a second", Quantity::kOperations, 1e-9},
-        TimeMetric()};
-    info_.model = "operations = 1024 x threads; time grows in proportion to branches";
-    info_.prediction =
-        "predicted = 1024 x threads x branches multiply-adds of 32-bit integers, all 32 lanes of a "
-        "warp kept for each branch, / (64 a clock and multiprocessor x the clock that the sheet's "
-        "fp32 peak assumes) + 2.5 us (0.6 us in a graph). The 64 is the CUDA C++ Programming "
-        "Guide's for compute capability 8.0 to 9.0; none on newer GPUs. Efficiency: the first term "
-        "over the median time.";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    Work work;
-    const int64_t threads = Integer(parameters, "threads");
-    work.operations = static_cast<double>(kSteps * threads);
-    work.sm_amount = 32.0 * static_cast<double>(
-                                kSteps * BranchesTaken(threads, Integer(parameters, "branches")));
-    work.sm_rate = SmRate::kInt32Mad;
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<DivergenceCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewDivergence() { return std::make_unique<Divergence>(); }
+Result<std::unique_ptr<Case>> NewDivergenceCase(const RunContext& context) {
+  return PrepareGpuCase<DivergenceCase>(context);
+}
 
 }  // namespace assay

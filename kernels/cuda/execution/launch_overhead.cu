@@ -1,5 +1,4 @@
-// launch_overhead: what a kernel launch costs, from a chain of launches of a kernel that
-// only counts itself: on the GPU, on the host, and there and back.
+// The case of launch_overhead: a chain of launches of a kernel that only counts itself.
 #include <chrono>
 
 #include "kernels/cuda/frame/cuda_check.h"
@@ -8,21 +7,17 @@
 namespace assay {
 namespace {
 
-// Launches that the host times alone: fewer than a stream takes before it makes the host
-// wait.
+// Launches that the host times alone: fewer than a stream accepts before the host must wait.
 constexpr int kHostCalls = 64;
 
-// What a replay of a graph takes beside its launches, on an H200: 1.4 us with one launch.
-constexpr double kGraphSeconds = 0.8e-6;
-
-// One thread, and nothing that it waits for.
+// Runs in one thread and waits for nothing.
 __global__ void CountKernel(unsigned long long* counter) { atomicAdd(counter, 1ULL); }
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// An iteration is a chain of `launches` launches, or a replay of a graph of them.
+// An iteration is a chain of `launches` launches, or a replay of their graph.
 class LaunchCase : public Case {
  public:
   explicit LaunchCase(const RunContext& context)
@@ -36,7 +31,7 @@ class LaunchCase : public Case {
     ASSAY_ASSIGN_OR_RETURN(counter_,
                            DeviceBuffer::Allocate(sizeof(unsigned long long), "the counter"));
     ASSAY_CUDA(cudaMemsetAsync(counter_.data(), 0, sizeof(unsigned long long), stream_.get()));
-    // Loads the kernel, which a capture must not do.
+    // Loads the kernel, which must not happen during a capture.
     ASSAY_RETURN_IF_ERROR(LaunchMany(1));
     counted_ = 1;
     if (graph_mode_) {
@@ -152,63 +147,10 @@ class LaunchCase : public Case {
   std::vector<double> round_trip_microseconds_;
 };
 
-class LaunchOverhead : public Benchmark {
- public:
-  LaunchOverhead() {
-    info_.name = "launch_overhead";
-    info_.summary = "time of a kernel launch, from a stream or within a graph";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {{"launches",
-                         ParameterType::kInteger,
-                         "launches of one chain or graph",
-                         "1000",
-                         1,
-                         100000,
-                         {}},
-                        LaunchParameter()};
-    info_.selftest_parameters = {{"launches", "37"}, {"launch", "graph"}};
-    info_.metrics = {{"launch_time", "us", Direction::kLowerIsBetter,
-                      "from one kernel's begin to the next one's, in a chain of empty kernels",
-                      Quantity::kSecondsPerOperation, 1e6},
-                     {"host_time", "us", Direction::kLowerIsBetter,
-                      "what the host spends in a call that launches a kernel (for each sample the "
-                      "mean of 64 calls in a row), or the whole graph (one call)",
-                      Quantity::kObserved, 1},
-                     {"round_trip", "us", Direction::kLowerIsBetter,
-                      "from such a call until the host knows that all it launched is done",
-                      Quantity::kObserved, 1},
-                     TimeMetric()};
-    info_.model =
-        "from a stream, time = launches x the slower of host_time and the GPU's own 1.4 us; from a "
-        "graph, launches x 0.6 us + 0.8 us";
-    info_.prediction =
-        "predicted = launches x 2.5 us from a stream, as gpu-benches published for an H200 (the "
-        "host sets the pace); launches x 0.6 us + 0.8 us from a graph, measured on an H200. "
-        "There is no efficiency, for no peak bounds a launch.";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    Work work;
-    work.operations = static_cast<double>(Integer(parameters, "launches"));
-    work.fixed_seconds = work.operations * LaunchSeconds(parameters);
-    if (Word(parameters, "launch") == "graph") work.fixed_seconds += kGraphSeconds;
-    work.fixed_only = true;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<LaunchCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewLaunchOverhead() { return std::make_unique<LaunchOverhead>(); }
+Result<std::unique_ptr<Case>> NewLaunchOverheadCase(const RunContext& context) {
+  return PrepareGpuCase<LaunchCase>(context);
+}
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// occupancy: throughput of a kernel that only waits for memory, by how many warps a
-// multiprocessor holds at once: block size and registers decide that. Every warp walks
-// its own part of one random cycle through rows of 128 bytes, each load needing the last.
+// The kernels of occupancy. Every warp walks its own part of one random cycle through rows of 128
+// bytes; each load needs the result of the previous one.
+#include "kernels/cuda/execution/occupancy.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"
@@ -10,18 +10,18 @@ namespace assay {
 namespace {
 
 constexpr int64_t kRowWords = 32;
-constexpr int64_t kRowBytes = kRowWords * 4;
-// Rows that a warp visits.
-constexpr int64_t kSteps = 32;
+constexpr int64_t kRowBytes = kOccupancyRowBytes;
+static_assert(kRowBytes == kRowWords * 4);
+constexpr int64_t kSteps = kOccupancySteps;
 constexpr uint64_t kStreamHeld = 1;
 
-// What each lane of a warp holds in register `i` while the warp walks.
+// Returns the value that a lane holds in register `i` while its warp walks.
 __host__ __device__ uint32_t HeldValue(uint64_t seed, int64_t i, int lane) {
   return static_cast<uint32_t>(
       RandomBits(seed, kStreamHeld, static_cast<uint64_t>(i * kRowWords + lane)));
 }
 
-// Each word of a row is the number of the next row.
+// Sets each word of a row to the index of the next row.
 __global__ void FillRowsKernel(RandomCycle cycle, uint32_t* rows) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x / kRowWords;
   const int64_t lane = threadIdx.x % kRowWords;
@@ -37,7 +37,7 @@ __global__ void FillHeldKernel(uint64_t seed, int held, uint32_t* out) {
   }
 }
 
-// Volatile: it stays where it is written, before or after the walk.
+// Volatile, so that the compiler moves it neither before nor after the walk.
 __device__ uint32_t Load(const uint32_t* address) {
   uint32_t word;
   asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(word) : "l"(address) : "memory");
@@ -188,76 +188,10 @@ class OccupancyCase : public GpuCase {
   int64_t samples_ = 0;
 };
 
-class Occupancy : public Benchmark {
- public:
-  Occupancy() {
-    info_.name = "occupancy";
-    info_.summary = "throughput of dependent loads by block size and registers";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {{"block_size",
-                         ParameterType::kInteger,
-                         "threads of a block, whole warps",
-                         "256",
-                         32,
-                         1024,
-                         {},
-                         {},
-                         {32}},
-                        {"held_values",
-                         ParameterType::kWord,
-                         "registers that every thread holds beside those of the walk",
-                         "0",
-                         {},
-                         {},
-                         {"0", "32", "64", "96", "128", "192"}},
-                        {"bytes",
-                         ParameterType::kBytes,
-                         "rows that the warps walk through, 4096 bytes each warp",
-                         "536870912",
-                         kRowBytes * kSteps,
-                         int64_t{1} << 39,
-                         {},
-                         {},
-                         {kRowBytes * kSteps}},
-                        CacheParameter("one set of rows"),
-                        LaunchParameter()};
-    info_.selftest_parameters = {{"block_size", "96"}, {"held_values", "32"}, {"bytes", "1052672"}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes of the rows that are read, a second", Quantity::kBytes, 1e-9},
-                     {"theoretical_occupancy", "%", Direction::kHigherIsBetter,
-                      "threads that fit on a multiprocessor at once, of those that it can hold",
-                      Quantity::kObserved, 1},
-                     {"registers", "registers", Direction::kLowerIsBetter,
-                      "of a thread, as compiled", Quantity::kObserved, 1},
-                     TimeMetric()};
-    info_.model =
-        "bandwidth = warps at once x 128 bytes / latency of memory, until it meets that of memory; "
-        "warps at once = multiprocessors x 64 x occupancy on most GPUs";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const int64_t bytes = Integer(parameters, "bytes");
-    Work work;
-    work.bytes = static_cast<double>(bytes);
-    work.operations = static_cast<double>(bytes / kRowBytes);
-    work.traffic = Traffic::kRead;
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<OccupancyCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewOccupancy() { return std::make_unique<Occupancy>(); }
+Result<std::unique_ptr<Case>> NewOccupancyCase(const RunContext& context) {
+  return PrepareGpuCase<OccupancyCase>(context);
+}
 
 }  // namespace assay

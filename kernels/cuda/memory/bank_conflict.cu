@@ -1,21 +1,17 @@
-// bank_conflict: what a warp's load from shared memory costs when `ways` of its lanes want
-// different words of one bank. The 32 banks of 4 bytes serve one word each a cycle.
+// The kernel of bank_conflict.
 #include "kernels/cuda/frame/clocked_case.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/host_check.h"
 #include "kernels/cuda/frame/random.cuh"
+#include "kernels/cuda/memory/bank_conflict.h"
 
 namespace assay {
 namespace {
 
-constexpr int kBanks = 32;
-// Enough warps that the banks, not the latency of a load, are what limits.
-constexpr int kWarps = 8;
-constexpr int kThreads = kWarps * 32;
-// Of a warp: rounds over the same `kUnroll` rows.
-constexpr int kRounds = 256;
-constexpr int kUnroll = 16;
-// Lanes begin in up to 32 rows; each reads the next kUnroll of its bank.
+constexpr int kThreads = kBankConflictWarps * 32;
+constexpr int kRounds = kBankConflictRounds;
+constexpr int kUnroll = kBankConflictRows;
+// Lanes start in up to 32 rows; each reads the next kUnroll of its bank.
 constexpr int kRows = 32 + kUnroll;
 constexpr uint64_t kStreamWords = 1;
 
@@ -23,17 +19,17 @@ __host__ __device__ uint32_t WordAt(uint64_t seed, int index) {
   return static_cast<uint32_t>(RandomBits(seed, kStreamWords, static_cast<uint64_t>(index)));
 }
 
-// Where a lane begins, in words: lanes share a bank by `ways`, each in a row of its own.
+// Returns the first word of a lane. Groups of `ways` lanes share a bank, each lane in another row.
 __host__ __device__ int FirstWord(int lane, int ways) { return lane % ways * kBanks + lane / ways; }
 
-// Volatile, since every round loads the same words.
+// Volatile, because every round loads the same words.
 __device__ uint32_t LoadShared(unsigned address) {
   uint32_t word;
   asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
   return word;
 }
 
-// out[thread] = the sum of the words that it read, modulo 2^32.
+// Sets out[thread] to the sum of the words that the thread read, modulo 2^32.
 __global__ void __launch_bounds__(kThreads)
     BankConflictKernel(int ways, uint64_t seed, uint32_t* out, Ticks* ticks) {
   __shared__ uint32_t words[kRows * kBanks];
@@ -49,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int row = 0; row < kUnroll; ++row) sum += LoadShared(first + 4U * kBanks * row);
   }
   out[threadIdx.x] = sum;
-  // All warps have ended, their loads with them.
+  // All loads have completed.
   __syncthreads();
   if (threadIdx.x == 0) AddTicks(begin, ReadClocks(), ticks);
 }
@@ -61,7 +57,7 @@ class BankConflictCase : public ClockedCase {
 
   std::vector<double> Observed(const std::string&) const override {
     std::vector<double> values = cycles();
-    for (double& value : values) value /= kWarps * kRounds * kUnroll;
+    for (double& value : values) value /= kBankConflictWarps * kRounds * kUnroll;
     return values;
   }
 
@@ -96,57 +92,10 @@ class BankConflictCase : public ClockedCase {
   const int ways_;
 };
 
-class BankConflict : public Benchmark {
- public:
-  BankConflict() {
-    info_.name = "bank_conflict";
-    info_.summary = "cycles of a shared-memory load by how many lanes share a bank";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {{"ways",
-                         ParameterType::kInteger,
-                         "lanes of a warp that want different words of the same bank",
-                         "1",
-                         1,
-                         kBanks,
-                         {}}};
-    info_.selftest_parameters = {{"ways", "3"}};
-    info_.metrics = {{"cycles_per_access", "cycles", Direction::kLowerIsBetter,
-                      "clock cycles of the multiprocessor for one warp's load of 32 words, read in "
-                      "the kernel, 8 warps at once",
-                      Quantity::kObserved, 1},
-                     TimeMetric()};
-    info_.model = "a load takes `ways` cycles; 32768 of them an iteration, on one multiprocessor";
-    info_.prediction =
-        "predicted = ways x 32768 cycles at the clock that the sheet's fp32 peak assumes + 2.5 us: "
-        "the 32 banks serve a word each a clock (CUDA C++ Programming Guide). Efficiency: those "
-        "cycles over the median time.";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    constexpr double kBytesPerCycle = 4 * kBanks;
-    Work work;
-    work.operations = kWarps * kRounds * kUnroll;
-    work.sm_amount =
-        static_cast<double>(Integer(parameters, "ways")) * work.operations * kBytesPerCycle;
-    work.sm_rate = SmRate::kSharedBytes;
-    work.sm_count = 1;
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<BankConflictCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewBankConflict() { return std::make_unique<BankConflict>(); }
+Result<std::unique_ptr<Case>> NewBankConflictCase(const RunContext& context) {
+  return PrepareGpuCase<BankConflictCase>(context);
+}
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// cache_bandwidth: how fast all multiprocessors together read a working set again and
-// again: from their L1 caches, the L2 cache, memory, or shared memory.
+// The kernels of cache_bandwidth.
 #include <type_traits>
 
 #include "kernels/cuda/frame/cuda_check.h"
@@ -7,17 +6,18 @@
 #include "kernels/cuda/frame/host_check.h"
 #include "kernels/cuda/frame/mismatches.h"
 #include "kernels/cuda/frame/random.cuh"
+#include "kernels/cuda/memory/cache_bandwidth.h"
 #include "kernels/cuda/memory/cache_levels.h"
 
 namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// Blocks of a multiprocessor where all of them read one set: many, since those farther
-// from a part of the L2 take longer for as much. On an H200 8 GiB of 16 MiB were read by 32
-// blocks, 4 loads of 16 bytes in flight a thread, at 9.54 TB/s, by 4 blocks at 9.13.
+// Blocks per multiprocessor if all of them read one set. Many are needed, because blocks farther
+// from a part of the L2 take longer. On an H200, 32 blocks with 4 loads of 16 bytes in flight per
+// thread read 8 GiB of a 16 MiB set at 9.54 TB/s, 4 blocks at 9.13.
 constexpr int kCommonBlocks = 32;
-// Those of them that a multiprocessor of this architecture holds at a time.
+// How many of these a multiprocessor of this architecture holds at once.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kResidentBlocks = 1024 / kThreads;
 #elif defined(__CUDA_ARCH__) && \
@@ -28,31 +28,18 @@ constexpr int kResidentBlocks = 2048 / kThreads;
 #endif
 constexpr int64_t kVectorBytes = 16;
 constexpr uint64_t kStreamWords = 1;
-// Bytes of an iteration, at least: long enough that its launch is lost in it.
-constexpr int64_t kIterationBytes = int64_t{8} << 30;
-// Sums that the host makes again.
+// Number of sums that the host computes too.
 constexpr int64_t kHostSums = 64;
 
-// kL2 is also that of `level: none`: past the L1, and from wherever the set is.
-enum class Level { kL1, kL2, kMemory, kShared };
+using Level = CacheLevel;
 
-Level LevelOf(const ParameterMap& parameters) {
-  const std::string& word = Word(parameters, "level");
-  if (word == "l1") return Level::kL1;
-  if (word == "shared") return Level::kShared;
-  return word == "hbm" ? Level::kMemory : Level::kL2;
-}
-
-// Whether every multiprocessor reads for itself, as against all of them one set.
+// Returns true if every multiprocessor reads a set of its own.
 __host__ __device__ constexpr bool IsPrivate(Level level) {
   return level == Level::kL1 || level == Level::kShared;
 }
 
-// Times that an iteration reads the working set.
-int64_t PassesOf(int64_t bytes) { return (kIterationBytes + bytes - 1) / bytes; }
-
-// What one thread reads: `count` vectors, the first at `first`, each `step` further on,
-// around and around a set of `vectors` that begins `base` vectors into the array.
+// The vectors that one thread reads: `count` of them, from `first` in steps of `step`, cyclically
+// in a set of `vectors` that starts `base` vectors into the array.
 struct Share {
   int64_t base = 0;
   int64_t vectors = 1;
@@ -61,17 +48,17 @@ struct Share {
   int64_t count = 0;
 };
 
-// How an iteration's passes divide among `blocks` blocks.
+// The division of an iteration's passes among `blocks` blocks.
 struct Division {
-  bool separate = false;  // Sets of the blocks; else they share one.
-  int64_t vectors = 1;    // Of a set.
+  bool separate = false;  // Every block has its own set; else they share one.
+  int64_t vectors = 1;    // Per set.
   int64_t passes = 1;
   int64_t blocks = 1;
 
   __host__ __device__ Share Of(int64_t block, int64_t thread) const {
     Share share;
     share.vectors = vectors;
-    // Of the readers of one set: which this is, how many, what all of them read.
+    // Index of this reader among those of its set, their number, and the total that they read.
     int64_t reader = thread;
     int64_t readers = kThreads;
     int64_t total = 0;
@@ -98,7 +85,7 @@ __host__ __device__ uint32_t WordSum(uint64_t seed, int64_t vector) {
          static_cast<uint32_t>(high) + static_cast<uint32_t>(high >> 32);
 }
 
-// The sum, modulo 2^32, of all words of a share: what the thread should find.
+// Returns the expected sum, modulo 2^32, of all words of a share.
 __host__ __device__ uint32_t ExpectedSum(const Share& share, uint64_t seed) {
   uint32_t sum = 0;
   for (int64_t i = 0; i < share.count; ++i) {
@@ -133,7 +120,7 @@ __device__ uint4 Load(uint64_t address) {
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "r"(static_cast<uint32_t>(address)));
   } else {
-    // Past the L1.
+    // Bypasses the L1.
     asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "l"(address));
@@ -141,11 +128,11 @@ __device__ uint4 Load(uint64_t address) {
   return v;
 }
 
-// The sum of a share whose set begins at `address`.
+// Returns the sum of a share whose set starts at `address`.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // In bytes, so that a load needs no more than an addition; private sets are at most
-  // 256 KiB, others may be beyond 4 GiB.
+  // In bytes, so that a load needs only an addition. Private sets have at most 256 KiB; others may
+  // exceed 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -176,7 +163,7 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum;
 }
 
-// sums[thread of the grid] = the sum of its share. Private readers are alone on their
+// Sets sums[thread of the grid] to the sum of its share. A private reader is the only block on its
 // multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)
@@ -205,7 +192,7 @@ class CacheBandwidthCase : public GpuCase {
   explicit CacheBandwidthCase(const RunContext& context)
       : GpuCase(context),
         level_word_(Word(context.parameters, "level")),
-        level_(LevelOf(context.parameters)),
+        level_(CacheLevelOf(Word(context.parameters, "level"))),
         bytes_(Integer(context.parameters, "bytes")),
         kernel_(KernelOf(level_)) {}
 
@@ -231,7 +218,7 @@ class CacheBandwidthCase : public GpuCase {
         cudaFuncSetAttribute(kernel_, cudaFuncAttributePreferredSharedMemoryCarveout, carveout));
     division_.separate = IsPrivate(level_);
     division_.vectors = bytes_ / kVectorBytes;
-    division_.passes = PassesOf(bytes_);
+    division_.passes = CachePasses(bytes_);
     division_.blocks = device().sm_count * (division_.separate ? 1 : kCommonBlocks);
     const int64_t total = division_.separate ? bytes_ * division_.blocks : bytes_;
     AddArray(threads() * 4);
@@ -293,76 +280,10 @@ class CacheBandwidthCase : public GpuCase {
   Division division_;
 };
 
-class CacheBandwidth : public Benchmark {
- public:
-  CacheBandwidth() {
-    info_.name = "cache_bandwidth";
-    info_.summary = "read bandwidth of L1, L2, memory and shared memory, all multiprocessors";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {
-        {"level",
-         ParameterType::kWord,
-         "none: all multiprocessors read one working set, past their L1, from wherever it is; l2 "
-         "and hbm: the same, and refused if the working set is larger than the L2, or below 8 "
-         "times it; l1: each reads a working set of its own through its L1, at most as large; "
-         "shared: each from its shared memory",
-         "none",
-         {},
-         {},
-         {"none", "l2", "l1", "hbm", "shared"}},
-        {"bytes",
-         ParameterType::kBytes,
-         "working set: of all, or for l1 and shared of each multiprocessor, where the default is "
-         "too large; with level none, one larger than the L2 shows what lies behind it",
-         "16777216",
-         kVectorBytes,
-         int64_t{1} << 39,
-         {},
-         {},
-         {kVectorBytes},
-         {PrivateLimit("level", {"l1", "shared"})}},
-        LaunchParameter()};
-    info_.selftest_parameters = {{"bytes", "1000016"}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter, "bytes read a second",
-                      Quantity::kPayloadBytes, 1e-9},
-                     TimeMetric()};
-    info_.model = "an iteration reads the working set until 8 GiB are read";
-    info_.prediction =
-        "level hbm: predicted = bytes / the sheet's memory bandwidth + 2.5 us (0.6 us in a graph); "
-        "l1 and shared: bytes / (128 a clock and multiprocessor x the clock that the sheet's fp32 "
-        "peak assumes) + as much, for 32 banks serve 4 bytes each a clock (CUDA C++ Programming "
-        "Guide); l2 and none: none, for no spec sheet gives the L2's bandwidth. Efficiency: the "
-        "first term over the median time.";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const int64_t bytes = Integer(parameters, "bytes");
-    Work work;
-    work.payload_bytes = static_cast<double>(PassesOf(bytes)) * static_cast<double>(bytes);
-    const Level level = LevelOf(parameters);
-    if (level == Level::kMemory) work.bytes = work.payload_bytes;
-    if (IsPrivate(level)) {
-      work.sm_amount = work.payload_bytes;
-      work.sm_rate = SmRate::kSharedBytes;
-    }
-    work.traffic = Traffic::kRead;
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<CacheBandwidthCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewCacheBandwidth() { return std::make_unique<CacheBandwidth>(); }
+Result<std::unique_ptr<Case>> NewCacheBandwidthCase(const RunContext& context) {
+  return PrepareGpuCase<CacheBandwidthCase>(context);
+}
 
 }  // namespace assay

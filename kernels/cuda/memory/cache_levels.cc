@@ -6,7 +6,6 @@ namespace assay {
 namespace {
 
 constexpr int64_t kKiB = 1024;
-constexpr int64_t kLargestL1 = 256 * kKiB;
 // A working set of this many times the L2 is read almost entirely from memory.
 constexpr int64_t kMemoryMultiple = 8;
 
@@ -37,12 +36,6 @@ int64_t UnifiedL1Bytes(int major, int minor) {
     default:  // 9.0, 10.x, 11.0.
       return kLargestL1;
   }
-}
-
-Limit PrivateLimit(const std::string& parameter, std::vector<std::string> words) {
-  return {.when = {{parameter, std::move(words)}},
-          .why = "the most that a multiprocessor of any GPU has of L1 and shared memory",
-          .maximum = kLargestL1};
 }
 
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes) {

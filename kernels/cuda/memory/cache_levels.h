@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "common/status.h"
-#include "model/parameter.h"
 
 namespace assay {
+
+// The largest L1 and shared memory of a multiprocessor of any GPU, in bytes: an upper bound for
+// working sets of one multiprocessor, with its reason for users.
+inline constexpr int64_t kLargestL1 = 256 * 1024;
+inline constexpr const char* kLargestL1Reason =
+    "the largest L1 and shared memory of a multiprocessor of any GPU";
 
 // Sizes of a GPU's cache levels in bytes.
 struct CacheSizes {
@@ -21,10 +25,6 @@ struct CacheSizes {
 // Returns the combined size in bytes of L1 and shared memory per multiprocessor for compute
 // capability major.minor. For an unknown one, returns the largest of any known GPU.
 int64_t UnifiedL1Bytes(int major, int minor);
-
-// Of a working set's bytes, where `parameter` is one of `words`, which are of a multiprocessor's
-// own memory: what no GPU has there.
-Limit PrivateLimit(const std::string& parameter, std::vector<std::string> words);
 
 // Checks that a working set of `bytes` (l1, shared: per multiprocessor) belongs to `level` (none,
 // l1, shared, l2, hbm) on a GPU with `sizes`. INVALID_ARGUMENT says what would fit.

@@ -1,5 +1,5 @@
-// vector_add, elementwise_mul, relu: one operation an element, so the memory is all
-// that counts. Each input element is read once, each output element written once.
+// The kernels of vector_add, elementwise_mul and relu. Each input element is read once, each output
+// element is written once.
 #include <cmath>
 
 #include "kernels/cuda/frame/element.cuh"
@@ -14,13 +14,13 @@ enum class ElementwiseOp { kAdd, kMultiply, kRelu };
 
 constexpr uint64_t kStreamX = 1;
 constexpr uint64_t kStreamY = 2;
-// Threads of 16 bytes each; small blocks, many more than fit at once, kept an H200's
-// memory busier than fewer and larger ones.
+// Each thread moves 16 bytes. Small blocks, many more than fit at once, kept an H200's memory
+// busier than fewer and larger ones.
 constexpr int kThreads = 128;
 
 int InputsOf(ElementwiseOp op) { return op == ElementwiseOp::kRelu ? 1 : 2; }
 
-// In fp32, rounded once: what any right implementation gives, bit for bit.
+// Computes in fp32 and rounds once: every correct implementation gives the same bits.
 template <ElementwiseOp op, typename T>
 __host__ __device__ T Apply(T x, T y) {
   const auto a = static_cast<float>(x);
@@ -124,70 +124,18 @@ class ElementwiseCase : public GpuCase {
   const int64_t count_;
 };
 
-template <ElementwiseOp op>
-class Elementwise : public Benchmark {
- public:
-  Elementwise(const char* name, const char* summary) {
-    info_.name = name;
-    info_.summary = summary;
-    info_.resource = Resource::kGpu;
-    info_.parameters = {{"elements",
-                         ParameterType::kInteger,
-                         "length of each array",
-                         "268435456",
-                         1,
-                         int64_t{1} << 36,
-                         {}},
-                        DtypeParameter({"fp32", "bf16", "fp16"}),
-                        FillParameter(),
-                        CacheParameter("one set of arrays"),
-                        LaunchParameter()};
-    info_.selftest_parameters = {{"elements", "98433"}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes read and written a second", Quantity::kBytes, 1e-9},
-                     TimeMetric()};
-    info_.model =
-        "bytes = " + std::to_string(InputsOf(op) + 1) +
-        " x elements x element size; time = bytes / bandwidth + 2.5 us (0.6 us in a graph)";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const auto elements = static_cast<double>(Integer(parameters, "elements"));
-    Work work;
-    work.flops = elements;
-    work.peak = Peak::kFp32;
-    work.bytes = elements * (InputsOf(op) + 1) *
-                 static_cast<double>(ElementBytes(Word(parameters, "dtype")));
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<ElementwiseCase<op>>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewVectorAdd() {
-  return std::make_unique<Elementwise<ElementwiseOp::kAdd>>("vector_add",
-                                                            "z = x + y, element by element");
+Result<std::unique_ptr<Case>> NewVectorAddCase(const RunContext& context) {
+  return PrepareGpuCase<ElementwiseCase<ElementwiseOp::kAdd>>(context);
 }
 
-std::unique_ptr<Benchmark> NewElementwiseMul() {
-  return std::make_unique<Elementwise<ElementwiseOp::kMultiply>>("elementwise_mul",
-                                                                 "z = x y, element by element");
+Result<std::unique_ptr<Case>> NewElementwiseMulCase(const RunContext& context) {
+  return PrepareGpuCase<ElementwiseCase<ElementwiseOp::kMultiply>>(context);
 }
 
-std::unique_ptr<Benchmark> NewRelu() {
-  return std::make_unique<Elementwise<ElementwiseOp::kRelu>>("relu",
-                                                             "y = max(x, 0), element by element");
+Result<std::unique_ptr<Case>> NewReluCase(const RunContext& context) {
+  return PrepareGpuCase<ElementwiseCase<ElementwiseOp::kRelu>>(context);
 }
 
 }  // namespace assay

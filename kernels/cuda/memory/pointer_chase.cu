@@ -1,25 +1,23 @@
-// pointer_chase: the latency of one load, from a chain of loads each of which needs the
-// one before it. Its elements are visited in one random cycle, which no prefetcher
-// foresees; every line of the working set comes once before any comes again.
+// The kernels of pointer_chase. The elements are visited in one random cycle, which no prefetcher
+// predicts. Every line of the working set is visited once before any is visited again.
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/frame/clocked_case.h"
 #include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/pointer_chain.cuh"
+#include "kernels/cuda/memory/pointer_chase.h"
 #include "measure/plateau.h"
 
 namespace assay {
 namespace {
 
-// Of an iteration: the clock's own cost and the loop's are lost among so many.
-constexpr int64_t kLoads = 16384;
+constexpr int64_t kLoads = kChaseLoads;
 constexpr int kUnroll = 32;
 static_assert(kLoads % kUnroll == 0);
 constexpr int kThreads = 1024;
-// Up to so many elements, in so many bytes, the host walks the whole cycle as well: it
-// copies all of them.
+// Up to this many elements and bytes, the host copies all elements and walks the whole cycle too.
 constexpr int64_t kHostWalk = 65536;
 constexpr int64_t kHostWalkBytes = int64_t{64} << 20;
 
@@ -29,7 +27,7 @@ __device__ unsigned LoadShared(unsigned address) {
   return next;
 }
 
-// kLoads loads from `at` on; one thread.
+// Performs kLoads loads from `at` on, in one thread.
 template <typename Address, Address (*load)(Address)>
 __device__ Address Walk(Address at, Ticks* ticks) {
   const Ticks begin = ReadClocks();
@@ -42,9 +40,10 @@ __device__ Address Walk(Address at, Ticks* ticks) {
   return at;
 }
 
-// First the block reads the first `warm_bytes` of the working set: what fits into the L1,
-// which begins empty, is there when the walk begins, and the L2 partition next to this
-// multiprocessor has the rest. `*end` is where the walk ends, in bytes from the base.
+// First the block reads the first `warm_bytes` of the working set. When the walk starts, the L1,
+// which was empty, holds the part that fits, and the L2 partition next to this multiprocessor the
+// rest.
+// `*end` receives the end of the walk in bytes from the base.
 __global__ void __launch_bounds__(kThreads)
     GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
                       Ticks* ticks) {
@@ -53,7 +52,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t at = threadIdx.x * chain.stride; at < warm_bytes; at += kThreads * chain.stride) {
     all |= LoadGlobal(base + static_cast<uint64_t>(at));
   }
-  // Addresses are even: only to wait for the loads.
+  // Never true, because addresses are even; it only waits for the loads.
   if (all == 1) *end = 0;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -127,7 +126,7 @@ class PointerChaseCase : public ClockedCase {
       SharedChaseKernel<<<1, kThreads, static_cast<size_t>(chain_.bytes()), stream()>>>(
           chain_, start, end_.as<int64_t>(), ticks);
     } else {
-      // Beyond the L2 there is nothing to warm.
+      // A working set larger than the L2 cannot be warmed.
       const int64_t warm = chain_.bytes() <= device().l2_bytes ? chain_.bytes() : 0;
       GlobalChaseKernel<<<1, kThreads, 0, stream()>>>(chain_, warm, start, end_.as<int64_t>(),
                                                       ticks);
@@ -151,7 +150,7 @@ class PointerChaseCase : public ClockedCase {
   }
 
  private:
-  // A cycle through the first `bytes` of memory_.
+  // Builds a cycle through the first `bytes` of memory_.
   Status Build(int64_t bytes) {
     chain_.base = memory_.as<char>();
     chain_.cycle.elements = bytes / chain_.stride;
@@ -161,7 +160,7 @@ class PointerChaseCase : public ClockedCase {
     return BuildChain(chain_, stream());
   }
 
-  // Follows the addresses themselves, knowing nothing of how they were made.
+  // Follows the addresses without knowing how they were generated.
   Status WalkOnHost(Mismatches* mismatches) const {
     std::vector<char> copy(static_cast<size_t>(chain_.bytes()));
     ASSAY_CUDA(cudaMemcpy(copy.data(), chain_.base, copy.size(), cudaMemcpyDefault));
@@ -172,7 +171,7 @@ class PointerChaseCase : public ClockedCase {
       std::copy_n(copy.data() + at, kPointerBytes, reinterpret_cast<char*>(&next));
       const int64_t to = next - chain_.base;
       const bool inside = to >= 0 && to < chain_.bytes();
-      // Back at the first after all of them, and not before.
+      // The walk must return to the first element after all others, and not before.
       if (!inside || (to == first) != (i == chain_.cycle.elements)) {
         mismatches->count += 1;
         mismatches->first = std::min<unsigned long long>(
@@ -184,7 +183,7 @@ class PointerChaseCase : public ClockedCase {
     return Status::Ok();
   }
 
-  // Latency of one working set, in cycles; the first walk warms.
+  // Returns the latency of one working set in cycles; the first walk warms the caches.
   Result<double> QuickLatency() {
     Ticks* const ticks = TicksOfIteration();
     ASSAY_RETURN_IF_ERROR(Enqueue(0));
@@ -196,8 +195,8 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Sweeps working sets up to many times the L2 and takes the middle of the level's
-  // plateau; for DRAM the largest, of which the caches hold least.
+  // Sweeps working sets up to 16 times the L2 and chooses the middle of the level's plateau; for
+  // DRAM the largest, of which the caches hold the smallest part.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(
@@ -224,14 +223,14 @@ class PointerChaseCase : public ClockedCase {
     return std::max<int64_t>(static_cast<int64_t>(bytes) / chain_.stride, 1) * chain_.stride;
   }
 
-  static constexpr double kSweepStep = 1.2599210498948732;  // Three sizes an octave.
+  static constexpr double kSweepStep = 1.2599210498948732;  // Three sizes per octave.
   static constexpr double kPlateauTolerance = 0.06;
   static constexpr int64_t kPlateauPoints = 3;
 
   const std::string level_;
   const bool shared_;
   int64_t bytes_;
-  int64_t capacity_ = 0;  // Of level_, where the sweep found it.
+  int64_t capacity_ = 0;  // Of level_, if a sweep found it.
   const int64_t window_;
   PointerChain chain_;
   DeviceBuffer memory_;
@@ -239,99 +238,10 @@ class PointerChaseCase : public ClockedCase {
   int64_t position_ = 0;  // In the cycle: where the coming walk begins.
 };
 
-class PointerChase : public Benchmark {
- public:
-  PointerChase() {
-    info_.name = "pointer_chase";
-    info_.summary = "latency of a load from L1, L2, memory or shared memory";
-    info_.resource = Resource::kGpu;
-    const OldMultipleOf whole_strides = {1, "stride"};
-    info_.parameters = {
-        {"space",
-         ParameterType::kWord,
-         "global: through the caches; shared: shared memory",
-         "global",
-         {},
-         {},
-         {"global", "shared"}},
-        {"level",
-         ParameterType::kWord,
-         "none: the working set is `bytes`; else the middle of that level's plateau, which a sweep "
-         "of this GPU finds (dram: the largest of the sweep), and `bytes` is not used",
-         "none",
-         {},
-         {},
-         {"none", "l1", "l2", "dram"},
-         {},
-         {},
-         {{{{"space", {"shared"}}}, {"none"}, "shared memory is one level"}}},
-        {"bytes",
-         ParameterType::kBytes,
-         "working set",
-         "1073741824",
-         kPointerBytes,
-         int64_t{1} << 40,
-         {},
-         {},
-         whole_strides,
-         {PrivateLimit("space", {"shared"})}},
-        {"stride",
-         ParameterType::kBytes,
-         "distance of the elements, which are addresses; at least a line of 128 bytes touches "
-         "every line once a cycle",
-         "128",
-         kPointerBytes,
-         int64_t{1} << 21,
-         {},
-         {},
-         {kPointerBytes}},
-        {"window",
-         ParameterType::kBytes,
-         "the walk stays in so many bytes until it has seen all of them, which spares the TLB; 0: "
-         "the whole working set",
-         "0",
-         0,
-         int64_t{1} << 40,
-         {},
-         {},
-         whole_strides}};
-    info_.selftest_parameters = {{"bytes", "300040"}, {"stride", "104"}, {"window", "10400"}};
-    info_.metrics = {{"latency_cycles", "cycles", Direction::kLowerIsBetter,
-                      "clock cycles of the multiprocessor a dependent load, read in the kernel",
-                      Quantity::kObserved, 1},
-                     {"latency", "ns", Direction::kLowerIsBetter,
-                      "time of a dependent load, read in the kernel", Quantity::kObserved, 1},
-                     {"working_set", "B", Direction::kHigherIsBetter,
-                      "bytes that the walk goes through", Quantity::kObserved, 1},
-                     {"level_capacity", "B", Direction::kHigherIsBetter,
-                      "largest working set of the sweep that the level holds; 0 without a level",
-                      Quantity::kObserved, 1},
-                     TimeMetric()};
-    info_.model =
-        "16384 loads an iteration, from one thread, each from the address that the one before it "
-        "loaded: no arithmetic is between them; the time includes warming the caches";
-    info_.prediction = "none: no spec sheet gives the latency of a load";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap&, int) const override {
-    Work work;
-    work.operations = static_cast<double>(kLoads);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<PointerChaseCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewPointerChase() { return std::make_unique<PointerChase>(); }
+Result<std::unique_ptr<Case>> NewPointerChaseCase(const RunContext& context) {
+  return PrepareGpuCase<PointerChaseCase>(context);
+}
 
 }  // namespace assay

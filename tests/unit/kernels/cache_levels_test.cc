@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/registry.h"
-#include "model/parameter.h"
-
 namespace assay {
 namespace {
 
@@ -50,23 +47,6 @@ TEST(CacheLevels, TheL1IsThatOfTheArchitecture) {
   EXPECT_EQ(UnifiedL1Bytes(8, 6), 128 * kKiB);
   EXPECT_EQ(UnifiedL1Bytes(9, 0), 256 * kKiB);
   EXPECT_EQ(UnifiedL1Bytes(12, 0), 128 * kKiB);
-}
-
-// The default working set is of no L1, which needs no GPU to be known.
-TEST(CacheLevels, TheBenchmarkRefusesWhatIsOfTheLevelOnNoGpu) {
-  const auto benchmark = BuiltinBenchmarks().Find("cache_bandwidth");
-  if (!benchmark.ok()) GTEST_SKIP() << "this build has no benchmarks of GPUs";
-  const auto refusal = [&](const ParameterMap& given) {
-    const auto canonical = CheckParameters(**benchmark, given);
-    return canonical.ok() ? (*benchmark)->WorkOf(*canonical, 1).status() : canonical.status();
-  };
-  for (const char* level : {"l1", "shared"}) {
-    EXPECT_THAT(refusal({{"level", level}}).message(), HasSubstr("it must be at most "));
-    EXPECT_TRUE(refusal({{"level", level}, {"bytes", "64KiB"}}).ok());
-  }
-  EXPECT_TRUE(refusal({}).ok());
-  EXPECT_TRUE(refusal({{"bytes", "4GiB"}}).ok());
-  EXPECT_TRUE(refusal({{"level", "l2"}}).ok());
 }
 
 }  // namespace

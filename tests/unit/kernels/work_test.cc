@@ -173,82 +173,6 @@ std::vector<Row> AttentionRows() {
                      .fixed_microseconds = 3 * kLaunch})};
 }
 
-// 1000 elements of fp32 an array.
-std::vector<Row> StreamRows() {
-  const auto one_a_word = [](const char* name, const char* dtype, double bytes) {
-    return Row{name,
-               {{"elements", "1000"}, {"dtype", dtype}},
-               {.flops = 1000, .peak = Peak::kFp32, .bytes = bytes, .fixed_microseconds = kLaunch}};
-  };
-  return {one_a_word("vector_add", "fp32", 3 * 4000), one_a_word("relu", "fp32", 2 * 4000),
-          one_a_word("elementwise_mul", "bf16", 3 * 2000)};
-}
-
-std::vector<Row> AccessRows() {
-  // A warp keeps its 32 lanes for every branch that one of them takes.
-  const auto divergence = [](const char* threads, double operations, double warp_branches) {
-    return Row{"divergence",
-               {{"branches", "3"}, {"threads", threads}},
-               {.operations = operations,
-                .sm_amount = 1024 * 32 * warp_branches,
-                .sm_rate = SmRate::kInt32Mad,
-                .fixed_microseconds = kLaunch}};
-  };
-  return {
-      {"pointer_chase", {}, {.operations = 16384}},
-      // 8 warps, 256 rounds, 16 loads each, of 3 cycles in which 32 banks could serve 4 bytes.
-      {"bank_conflict",
-       {{"ways", "3"}},
-       {.operations = 8 * 256 * 16,
-        .sm_amount = 8 * 256 * 16 * 3 * 128,
-        .sm_rate = SmRate::kSharedBytes,
-        .sm_count = 1,
-        .fixed_microseconds = kLaunch}},
-      // 31 warps and 8 lanes of one; a warp and two lanes.
-      divergence("1000", 1024 * 1000, 31 * 3 + 3),
-      divergence("34", 1024 * 34, 3 + 2),
-      // Rows of 128 bytes.
-      {"occupancy",
-       {{"bytes", "1048576"}},
-       {.bytes = 1048576,
-        .traffic = Traffic::kRead,
-        .operations = 8192,
-        .fixed_microseconds = kLaunch}},
-      {"launch_overhead",
-       {{"launches", "10"}},
-       {.operations = 10, .fixed_microseconds = 10 * kLaunch}},
-      {"launch_overhead",
-       {{"launches", "10"}, {"launch", "graph"}},
-       {.operations = 10, .fixed_microseconds = 10 * kGraph + 0.8}},
-  };
-}
-
-// As often as 8 GiB need, the last time in full.
-std::vector<Row> CacheRows() {
-  const auto own = [](const char* level) {
-    return Row{"cache_bandwidth",
-               {{"level", level}, {"bytes", "65536"}},
-               {.traffic = Traffic::kRead,
-                .payload_bytes = 8 * kGiB,
-                .sm_amount = 8 * kGiB,
-                .sm_rate = SmRate::kSharedBytes,
-                .fixed_microseconds = kLaunch}};
-  };
-  return {own("l1"),
-          own("shared"),
-          {"cache_bandwidth",
-           {{"level", "l2"}, {"bytes", "1000016"}},
-           {.traffic = Traffic::kRead,
-            .payload_bytes = 8590 * 1000016.0,
-            .fixed_microseconds = kLaunch}},
-          {"cache_bandwidth",
-           {{"level", "hbm"}, {"bytes", "5GiB"}},
-           {.bytes = 10 * kGiB,
-            .traffic = Traffic::kRead,
-            .payload_bytes = 10 * kGiB,
-            .fixed_microseconds = kLaunch}}};
-}
-
 std::vector<Row> TransferRows() {
   return {{"host_transfer", {{"bytes", "1000"}}, {.link_bytes = 1000, .payload_bytes = 1000}},
           {"host_transfer",
@@ -293,8 +217,8 @@ std::vector<Row> CollectiveRows() {
 
 std::vector<Row> AllRows() {
   std::vector<Row> all;
-  for (const auto rows : {GemmRows, MatmulRows, GemvRows, AttentionRows, StreamRows, AccessRows,
-                          CacheRows, TransferRows, CollectiveRows}) {
+  for (const auto rows :
+       {GemmRows, MatmulRows, GemvRows, AttentionRows, TransferRows, CollectiveRows}) {
     for (Row& row : rows()) all.push_back(std::move(row));
   }
   return all;

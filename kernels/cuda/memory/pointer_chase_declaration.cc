@@ -1,0 +1,83 @@
+// pointer_chase: the latency of one load, measured by a chain of loads each of which needs the
+// result of the previous one.
+#include "kernels/cuda/frame/gpu_parameters.h"
+#include "kernels/cuda/memory/cache_levels.h"
+#include "kernels/cuda/memory/pointer_chase.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kPointerBytes = 8;  // An element is the address of the next one.
+
+Status ValidatePointerChase(const ParameterMap& parameters) {
+  const std::string& stride = Word(parameters, "stride");
+  for (const std::string name : {"bytes", "window"}) {
+    if (Integer(parameters, name) % Integer(parameters, "stride") != 0) {
+      return InvalidParameter(name, "is " + Word(parameters, name) +
+                                        "; it must be a multiple of stride, which is " + stride);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Declaration PointerChaseDeclaration() {
+  return Declaration("pointer_chase", Resource::kGpu)
+      .Summary("latency of a load from L1, L2, memory or shared memory")
+      .Parameters({
+          Parameter::Choice("space", {"global", "shared"})
+              .Describe("global: through the caches; shared: shared memory"),
+          Parameter::Choice("level", {"none", "l1", "l2", "dram"})
+              .Describe(
+                  "none: the working set is `bytes`; else the middle of that level's plateau, "
+                  "which a sweep of this GPU finds (dram: the largest of the sweep), and "
+                  "`bytes` is not used")
+              .With("space", {"shared"}, OneOf({"none"}), "shared memory is one level"),
+          Parameter::Bytes("bytes")
+              .Default("1GiB")
+              .AtLeast(kPointerBytes)
+              .AtMost(int64_t{1} << 40)
+              .Describe("working set, a multiple of stride")
+              .With("space", {"shared"}, AtMost(kLargestL1), kLargestL1Reason),
+          Parameter::Bytes("stride")
+              .Default(128)
+              .AtLeast(kPointerBytes)
+              .AtMost(int64_t{1} << 21)
+              .MultipleOf(kPointerBytes)
+              .Describe("distance between elements, which are addresses; a line of 128 bytes or "
+                        "more accesses every line once per cycle"),
+          Parameter::Bytes("window")
+              .Default(0)
+              .AtLeast(0)
+              .AtMost(int64_t{1} << 40)
+              .Describe("the walk visits this many bytes completely before it continues, which "
+                        "spares the TLB; a multiple of stride; 0: the whole working set"),
+      })
+      .Metrics({
+          Metric::Observed("latency_cycles", "cycles", Direction::kLowerIsBetter,
+                           "clock cycles of the multiprocessor per dependent load, read in the "
+                           "kernel"),
+          Metric::Observed("latency", "ns", Direction::kLowerIsBetter,
+                           "time of a dependent load, read in the kernel"),
+          Metric::Observed("working_set", "B", Direction::kHigherIsBetter,
+                           "bytes that the walk visits"),
+          Metric::Observed("level_capacity", "B", Direction::kHigherIsBetter,
+                           "largest working set of the sweep that the level holds; 0 without a "
+                           "level"),
+      })
+      .Model(
+          "an iteration has 16384 loads of one thread, each from the address that the previous one "
+          "loaded, without arithmetic between them; the time includes warming the caches")
+      .Prediction("none: no spec sheet gives the latency of a load")
+      .WorkOf([](const ParameterMap&, int) { return Work{.operations = kChaseLoads}; })
+      .Validate(ValidatePointerChase)
+      .SelfTest({{"bytes", "300040"}, {"stride", "104"}, {"window", "10400"}})
+      .Example({}, {.operations = 16384})
+      .Refuses({{"bytes", "1000"}}, "bytes")
+      .Refuses({{"window", "1000"}}, "window")
+      .Refuses({{"space", "shared"}, {"bytes", "1MiB"}}, "bytes")
+      .Refuses({{"space", "shared"}, {"level", "l2"}, {"bytes", "64KiB"}}, "level");
+}
+
+}  // namespace assay
