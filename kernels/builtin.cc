@@ -32,11 +32,6 @@ using NewCase = Result<std::unique_ptr<Case>>(const RunContext&);
 #else
 #define ASSAY_OLD_CUDA_BENCHMARK(name)
 #endif
-#if ASSAY_HAVE_NCCL
-#define ASSAY_OLD_NCCL_BENCHMARK ASSAY_OLD_BENCHMARK
-#else
-#define ASSAY_OLD_NCCL_BENCHMARK(name)
-#endif
 #include "kernels/benchmarks.inc"
 #undef ASSAY_BENCHMARK
 #undef ASSAY_CUDA_BENCHMARK

@@ -106,6 +106,9 @@ Declaration& Declaration::Parameters(std::vector<ParameterSpec> parameters) {
 
 Declaration& Declaration::Metrics(std::vector<Metric> metrics) {
   info_.metrics = std::move(metrics);
+  for (const Metric& metric : info_.metrics) {
+    if (metric.name == TimeMetric().name) return *this;
+  }
   info_.metrics.push_back(TimeMetric());
   return *this;
 }

@@ -71,7 +71,7 @@ class Declaration {
   Declaration& Collective();
   Declaration& Needs(Library library);
   Declaration& Parameters(std::vector<ParameterSpec> parameters);  // In the order of listings.
-  // The first is the primary one. TimeMetric() is added at the end.
+  // The first is the primary one. TimeMetric() is added at the end unless it is there.
   Declaration& Metrics(std::vector<Metric> metrics);
   // The formulas of FLOPs, bytes and predicted time, for users.
   Declaration& Model(std::string model);

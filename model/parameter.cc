@@ -44,7 +44,7 @@ std::string RuleText(const ParameterSpec& spec, const Constraint& constraint) {
   if (constraint.multiple > 1) {
     parts.push_back("a multiple of " + FormatNumber(spec.type, constraint.multiple));
   }
-  return Join(parts);
+  return JoinLast(parts, " and ");
 }
 
 bool Allows(const Constraint& constraint, const std::string& value) {

@@ -11,9 +11,6 @@ namespace {
 
 using Place = CollectivePlace;
 
-// A share begins on such a boundary: nccl-tests' rule, so that shares stay aligned.
-constexpr int64_t kShareAlignment = 16;
-
 double OneWay(int) { return 1; }
 double OthersShare(int ranks) { return static_cast<double>(ranks - 1) / ranks; }
 double OthersShareTwice(int ranks) { return 2 * OthersShare(ranks); }
@@ -260,10 +257,6 @@ const Collective& CollectiveOf(CollectiveKind kind) {
       std::find_if(all.begin(), all.end(), [&](const Collective& one) { return one.kind == kind; });
   assert(found != all.end());
   return *found;
-}
-
-Limit SharesLimit(std::map<std::string, std::vector<std::string>> when) {
-  return {.when = std::move(when), .minimum = kShareAlignment, .minimum_per = "ranks"};
 }
 
 int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes, int ranks) {

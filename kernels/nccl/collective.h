@@ -3,11 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
-
-#include "model/parameter.h"
 
 namespace assay {
 
@@ -82,9 +79,9 @@ struct Collective {
 const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 
-// Of the bytes of an array that is divided among "ranks", where the case is as `when` says: that no
-// rank's share is empty.
-Limit SharesLimit(std::map<std::string, std::vector<std::string>> when = {});
+// A rank's share of a divided array is a multiple of this many bytes: nccl-tests' rule, so that
+// shares stay aligned.
+inline constexpr int64_t kShareAlignment = 16;
 
 // `count` of a collective over `bytes` on `ranks` ranks. An undivided array is a whole number of
 // elements.

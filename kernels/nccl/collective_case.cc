@@ -452,4 +452,50 @@ Result<double> CollectiveCase::Probe(CollectiveKind kind, void* buffer) {
          *std::min_element(seconds.begin(), seconds.end());
 }
 
+namespace {
+
+Result<std::unique_ptr<Case>> NewCase(CollectiveKind kind, const RunContext& context) {
+  auto prepared = std::make_unique<CollectiveCase>(CollectiveOf(kind), context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Case>> NewAllReduceCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kAllReduce, context);
+}
+
+Result<std::unique_ptr<Case>> NewAllGatherCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kAllGather, context);
+}
+
+Result<std::unique_ptr<Case>> NewReduceScatterCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kReduceScatter, context);
+}
+
+Result<std::unique_ptr<Case>> NewBroadcastCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kBroadcast, context);
+}
+
+Result<std::unique_ptr<Case>> NewReduceCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kReduce, context);
+}
+
+Result<std::unique_ptr<Case>> NewAllToAllCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kAllToAll, context);
+}
+
+Result<std::unique_ptr<Case>> NewGatherCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kGather, context);
+}
+
+Result<std::unique_ptr<Case>> NewScatterCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kScatter, context);
+}
+
+Result<std::unique_ptr<Case>> NewSendRecvCase(const RunContext& context) {
+  return NewCase(CollectiveKind::kSendRecv, context);
+}
+
 }  // namespace assay

@@ -21,18 +21,18 @@ const auto& EntryOf(const Table& table, const std::string& name) {
 
 const std::vector<CollectiveType>& CollectiveTypes() {
   static const std::vector<CollectiveType> types = {
-      {"fp32", ReduceType::kFloat32, ncclFloat32, 4, 0},
-      {"fp16", ReduceType::kFloat16, ncclFloat16, 2, 0},
-      {"bf16", ReduceType::kBfloat16, ncclBfloat16, 2, 0},
-      {"fp64", ReduceType::kFloat64, ncclFloat64, 8, 0},
-      {"int8", ReduceType::kInt8, ncclInt8, 1, 0},
-      {"uint8", ReduceType::kUint8, ncclUint8, 1, 0},
-      {"int32", ReduceType::kInt32, ncclInt32, 4, 0},
-      {"uint32", ReduceType::kUint32, ncclUint32, 4, 0},
-      {"int64", ReduceType::kInt64, ncclInt64, 8, 0},
-      {"uint64", ReduceType::kUint64, ncclUint64, 8, 0},
-      {"fp8_e4m3", ReduceType::kFloat8E4m3, kNcclFloat8E4m3, 1, kFloat8Since},
-      {"fp8_e5m2", ReduceType::kFloat8E5m2, kNcclFloat8E5m2, 1, kFloat8Since},
+      {"fp32", ReduceType::kFloat32, ncclFloat32},
+      {"fp16", ReduceType::kFloat16, ncclFloat16},
+      {"bf16", ReduceType::kBfloat16, ncclBfloat16},
+      {"fp64", ReduceType::kFloat64, ncclFloat64},
+      {"int8", ReduceType::kInt8, ncclInt8},
+      {"uint8", ReduceType::kUint8, ncclUint8},
+      {"int32", ReduceType::kInt32, ncclInt32},
+      {"uint32", ReduceType::kUint32, ncclUint32},
+      {"int64", ReduceType::kInt64, ncclInt64},
+      {"uint64", ReduceType::kUint64, ncclUint64},
+      {"fp8_e4m3", ReduceType::kFloat8E4m3, kNcclFloat8E4m3, kFloat8Since},
+      {"fp8_e5m2", ReduceType::kFloat8E5m2, kNcclFloat8E5m2, kFloat8Since},
   };
   return types;
 }
@@ -51,13 +51,6 @@ const CollectiveType& CollectiveTypeOf(const std::string& name) {
 }
 const CollectiveOp& CollectiveOpOf(const std::string& name) {
   return EntryOf(CollectiveOps(), name);
-}
-
-OldMultipleOf WholeElements(const std::vector<std::string>& dtypes) {
-  OldMultipleOf of;
-  of.parameter = "dtype";
-  for (const std::string& dtype : dtypes) of.of_words[dtype] = CollectiveTypeOf(dtype).bytes;
-  return of;
 }
 
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,

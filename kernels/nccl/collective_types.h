@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/parameter.h"
 #include "common/status.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/nccl/nccl_library.h"
+#include "kernels/nccl/nccl_parameters.h"
 #include "kernels/nccl/reduce_pattern.h"
 
 namespace assay {
@@ -18,9 +18,9 @@ struct CollectiveType {
   const char* name;
   ReduceType type;
   int nccl;  // ncclDataType_t; its header may be older than the library.
-  int64_t bytes;
   // The first version of NCCL that has it, as NCCL_VERSION_CODE; 0: all have.
-  int since;
+  int since = 0;
+  int64_t bytes = CollectiveDtypeOf(name).bytes;
 };
 
 struct CollectiveOp {
@@ -36,9 +36,6 @@ const std::vector<CollectiveOp>& CollectiveOps();
 // By a name that the parameters have checked.
 const CollectiveType& CollectiveTypeOf(const std::string& name);
 const CollectiveOp& CollectiveOpOf(const std::string& name);
-
-// Of an array's bytes: the size of an element of the parameter "dtype", which is one of `dtypes`.
-OldMultipleOf WholeElements(const std::vector<std::string>& dtypes);
 
 // Unsupported() if this NCCL lacks the type, or the GPU the reduction of it.
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,

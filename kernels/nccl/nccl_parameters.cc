@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/nccl/collective.h"
+
 namespace assay {
 namespace {
 
@@ -39,6 +41,19 @@ Parameter WholeArrayParameter(const std::vector<std::string>& dtypes) {
     if (size > 1) bytes.With("dtype", names, MultipleOf(size));
   }
   return bytes;
+}
+
+Parameter DividedArrayParameter() {
+  return Parameter::Bytes("bytes").Default("1GiB").AtLeast(1).AtMost(kMaxBytes).Describe(
+      "size of the whole array, of which each rank has a share, rounded down to 16 bytes a rank");
+}
+
+Status ValidateShares(const ParameterMap& parameters) {
+  const int64_t ranks = Integer(parameters, "ranks");
+  if (Integer(parameters, "bytes") >= kShareAlignment * ranks) return Status::Ok();
+  return InvalidParameter("bytes", "is " + Word(parameters, "bytes") + "; it must be at least " +
+                                       std::to_string(kShareAlignment) + " per rank, which is " +
+                                       std::to_string(kShareAlignment * ranks));
 }
 
 }  // namespace assay

@@ -25,4 +25,10 @@ Parameter RanksParameter(int64_t maximum);
 // "bytes": the size of an array that each rank has, in whole elements of "dtype", one of `dtypes`.
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 
+// "bytes": the size of an array of which each of "ranks" has a share.
+Parameter DividedArrayParameter();
+
+// Checks that no rank's share of "bytes" is empty.
+Status ValidateShares(const ParameterMap& parameters);
+
 }  // namespace assay

@@ -33,16 +33,6 @@ int64_t Repeats(double wanted, double one) {
 
 }  // namespace
 
-GemmShape OverlapShapeOf(const ParameterMap& parameters) {
-  GemmShape shape;
-  shape.type = GemmTypeOf(Word(parameters, "dtype"));
-  shape.m = Integer(parameters, "m");
-  shape.n = Integer(parameters, "n");
-  shape.k = Integer(parameters, "k");
-  shape.b_transposed = true;
-  return shape;
-}
-
 const Collective& OverlapCollectiveOf(const ParameterMap& parameters) {
   return CollectiveOf(KindOf(Word(parameters, "collective")));
 }
@@ -334,6 +324,12 @@ Result<Diagnosis> OverlapCase::Diagnose(int64_t) {
     diagnosis.choice = {choice->algorithm, choice->protocol, choice->channels, "NCCL profiler", 0};
   }
   return diagnosis;
+}
+
+Result<std::unique_ptr<Case>> NewOverlapCase(const RunContext& context) {
+  auto prepared = std::make_unique<OverlapCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
 }
 
 }  // namespace assay

@@ -23,8 +23,6 @@
 
 namespace assay {
 
-// What overlap multiplies: D = A B', B stored as n x k, as layers keep their weights.
-GemmShape OverlapShapeOf(const ParameterMap& parameters);
 const Collective& OverlapCollectiveOf(const ParameterMap& parameters);
 // Elements are bf16, as gradients and activations are.
 inline constexpr int64_t kOverlapElementBytes = 2;

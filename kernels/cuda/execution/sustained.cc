@@ -1,5 +1,4 @@
-// sustained: one large GEMM for minutes, and what heat and the power limit make of it.
-// Without a warm-up: the first interval begins on a GPU that has rested.
+// The case of sustained. It has no warm-up: the first interval begins on a GPU that has rested.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -24,14 +23,6 @@ constexpr auto kRest = std::chrono::seconds(10);
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;
-
-GemmShape ShapeOf(const ParameterMap& parameters) {
-  GemmShape shape;
-  shape.type = GemmTypeOf(Word(parameters, "dtype"));
-  shape.m = shape.n = shape.k = Integer(parameters, "n");
-  shape.b_transposed = true;
-  return shape;
-}
 
 // One sample of Run.
 struct Interval {
@@ -63,7 +54,7 @@ double TimeToThrottle(const std::vector<Interval>& intervals) {
 class SustainedCase : public GemmCase {
  public:
   explicit SustainedCase(const RunContext& context)
-      : GemmCase(context, ShapeOf(context.parameters)),
+      : GemmCase(context, SustainedShapeOf(context.parameters)),
         gpu_(context.gpu),
         seconds_(static_cast<double>(Integer(context.parameters, "seconds"))) {}
 
@@ -158,74 +149,10 @@ class SustainedCase : public GemmCase {
   std::vector<Interval> intervals_;
 };
 
-class Sustained : public Benchmark {
- public:
-  Sustained() {
-    info_.name = "sustained";
-    info_.summary = "a GEMM for minutes: throughput, clock, power and temperature over time";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {
-        {"n",
-         ParameterType::kInteger,
-         "rows and columns of A, B (stored transposed) and D",
-         "8192",
-         1,
-         1 << 17,
-         {},
-         {},
-         GemmMultiple()},
-        GemmDtypeParameter(),
-        {"seconds", ParameterType::kInteger, "how long", "120", 5, 3600, {}},
-        FillParameter(),
-        CacheParameter("one set of matrices"),
-    };
-    info_.selftest_parameters = {{"n", "528"}, {"seconds", "5"}};
-    const auto observed = [this](const char* name, const char* unit, Direction direction,
-                                 const char* description) {
-      info_.metrics.push_back({name, unit, direction, description, Quantity::kObserved, 1});
-    };
-    constexpr Direction kHigh = Direction::kHigherIsBetter;
-    constexpr Direction kLow = Direction::kLowerIsBetter;
-    info_.metrics = {
-        {"tflops", "TFLOP/s", kHigh,
-         "throughput of each interval (0.1 s, or a 4000th of the run), in order of time",
-         Quantity::kFlops, 1e-12},
-        TimeMetric()};
-    observed("steady_tflops", "TFLOP/s", kHigh, "throughput in the second half of the run");
-    observed("first_minute_tflops", "TFLOP/s", kHigh,
-             "throughput in the first minute, or the first half of runs of less than two");
-    observed("time_to_throttle", "s", kHigh,
-             "until clock or throughput fell over 2% below the best of the first second, for two "
-             "intervals; the length of the run if they never did");
-    observed("flops_per_joule", "GFLOP/J", kHigh, "throughput over power, of each interval");
-    observed("sm_clock", "MHz", kHigh, "SM clock of each interval");
-    observed("lowest_sm_clock", "MHz", kHigh, "SM clock of the slowest interval");
-    observed("highest_sm_clock", "MHz", kHigh, "SM clock of the fastest interval");
-    observed("power", "W", kLow, "power of each interval, as NVML averages it");
-    observed("temperature", "C", kLow, "temperature of the GPU, of each interval");
-    info_.model = "FLOPs = 2 n^3; bytes = 3 n^2 x element size; time = FLOPs / peak + 2.5 us";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-
-  std::string UnsupportedReason() const override { return WhyNoCublasLt(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    return GemmWork(ShapeOf(parameters), parameters);
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<SustainedCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewSustained() { return std::make_unique<Sustained>(); }
+Result<std::unique_ptr<Case>> NewSustainedCase(const RunContext& context) {
+  return PrepareGpuCase<SustainedCase>(context);
+}
 
 }  // namespace assay

@@ -2,32 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/gemm/gemm_data.h"
+#include "kernels/cuda/gemm/gemm_parameters.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
 #include "kernels/cuda/gemm/lt_gemm.h"
 
 namespace assay {
-
-// Returns the parameter "dtype" with every type that cuBLASLt multiplies; the default is bf16.
-ParameterSpec GemmDtypeParameter();
-
-// Of n and k: what the 8-bit types of "dtype" ask for, whole 16 or 4 elements in a row.
-OldMultipleOf GemmMultiple();
-
-// The choices of "dtype" that are fp8 types, and all that multiply 8-bit numbers.
-std::vector<std::string> Fp8Words();
-std::vector<std::string> ByteWords();
-
-// Returns the type that a choice of GemmDtypeParameter names.
-GemmType GemmTypeOf(const std::string& dtype);
-
-// Returns FLOPs, bytes, the column of the peak, and the launch of one multiplication. `parameters`
-// say whether it is launched by a graph.
-Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 
 // A, B and D in each set of the rotation, multiplied by a tuned LtGemm.
 class GemmCase : public GpuCase {

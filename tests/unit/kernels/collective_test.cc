@@ -84,11 +84,6 @@ TEST(CollectiveTest, SharesRoundDownTo16BytesARank) {
   EXPECT_EQ(CountOf(gather, 1000, 4, 3), 332 / 16 * 16 / 4);
   EXPECT_EQ(PayloadBytes(gather, 80, 4, 3), 960);
   EXPECT_EQ(CountOf(gather, 48, 8, 3), 2);
-  ParameterSpec bytes = {"bytes", ParameterType::kBytes, "size", "48", 1, 1000, {}};
-  bytes.limits = {SharesLimit()};
-  EXPECT_EQ(BrokenTie(bytes, {{"bytes", "48"}, {"ranks", "3"}}), "");
-  EXPECT_EQ(BrokenTie(bytes, {{"bytes", "47"}, {"ranks", "3"}}),
-            "is 47; it must be at least 48 (16 times ranks)");
 }
 
 TEST(CollectiveTest, WholeArraysAreOfEveryRank) {

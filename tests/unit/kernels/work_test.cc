@@ -40,47 +40,6 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kLaunch = 2.5;
 constexpr double kGraph = 0.6;
 
-// A product of 16 x 48 and 48 x 32 elements, into 16 x 32: 768, 1536 and 512 of them.
-std::vector<Row> GemmRows() {
-  const auto gemm = [](const char* dtype, double bytes, Peak peak) {
-    return Row{
-        "gemm",
-        {{"m", "16"}, {"n", "32"}, {"k", "48"}, {"dtype", dtype}, {"layout", "nt"}},
-        {.flops = 2 * 16 * 32 * 48, .peak = peak, .bytes = bytes, .fixed_microseconds = kLaunch}};
-  };
-  return {
-      gemm("bf16", (768 + 1536 + 512) * 2, Peak::kBf16),
-      gemm("fp16", (768 + 1536 + 512) * 2, Peak::kBf16),
-      gemm("fp32", (768 + 1536 + 512) * 4, Peak::kFp32),
-      gemm("tf32", (768 + 1536 + 512) * 4, Peak::kTf32),
-      gemm("fp64", (768 + 1536 + 512) * 8, Peak::kFp64Tensor),
-      // Products of 8 bits are written in 16 (fp8) or 32 (int8).
-      gemm("fp8_e4m3", (768 + 1536) * 1 + 512 * 2, Peak::kFp8),
-      gemm("fp8_e5m2", (768 + 1536) * 1 + 512 * 2, Peak::kFp8),
-      gemm("int8", (768 + 1536) * 1 + 512 * 4, Peak::kInt8),
-      {"gemm",
-       {{"m", "16"}, {"n", "32"}, {"k", "48"}, {"batch", "3"}, {"launch", "graph"}},
-       {.flops = 3 * 2 * 16 * 32 * 48,
-        .peak = Peak::kBf16,
-        .bytes = 3 * (768 + 1536 + 512) * 2,
-        .fixed_microseconds = kGraph}},
-      // One row: the matrix is nearly all that is moved.
-      {"gemm",
-       {{"m", "1"}, {"n", "64"}, {"k", "64"}},
-       {.flops = 2 * 64 * 64,
-        .peak = Peak::kBf16,
-        .bytes = (64 + 64 * 64 + 64) * 2,
-        .traffic = Traffic::kRead,
-        .fixed_microseconds = kLaunch}},
-      {"sustained",
-       {{"n", "64"}},
-       {.flops = 2 * 64 * 64 * 64,
-        .peak = Peak::kBf16,
-        .bytes = 3 * 64 * 64 * 2,
-        .fixed_microseconds = kLaunch}},
-  };
-}
-
 std::vector<Row> MatmulRows() {
   const auto matmul = [](const char* name, double element_bytes, Peak peak) {
     return Row{name,
@@ -188,37 +147,10 @@ std::vector<Row> TransferRows() {
           {"peer_latency", {{"ranks", "2"}}, {.operations = 4096}}};
 }
 
-// 4 ranks, 4096 bytes: quarters of 1024. What the busiest link carries, and NCCL's 6.6 us with
-// 0.6 us for each message that waits for another.
-std::vector<Row> CollectiveRows() {
-  const auto collective = [](const char* name, double link_bytes, double microseconds) {
-    return Row{
-        name,
-        {{"ranks", "4"}, {"bytes", "4096"}},
-        {.link_bytes = link_bytes, .payload_bytes = 4096, .fixed_microseconds = microseconds}};
-  };
-  return {
-      collective("all_reduce", 2 * 3 * 1024, 6.6 + 6 * 0.6),
-      collective("all_gather", 3 * 1024, 6.6 + 3 * 0.6),
-      collective("reduce_scatter", 3 * 1024, 6.6 + 3 * 0.6),
-      collective("broadcast", 4096, 6.6 + 3 * 0.6),
-      collective("reduce", 4096, 6.6 + 3 * 0.6),
-      collective("all_to_all", 3 * 1024, 6.6 + 0.6),
-      collective("gather", 3 * 1024, 6.6 + 0.6),
-      collective("scatter", 3 * 1024, 6.6 + 0.6),
-      collective("send_recv", 4096, 6.6 + 0.6),
-      // Three at once; shares of 1000 / 4 bytes are cut to 240, so that 960 count.
-      {"all_gather",
-       {{"ranks", "4"}, {"bytes", "1000"}, {"aggregate", "3"}},
-       {.link_bytes = 3 * 3 * 240, .payload_bytes = 3 * 960, .fixed_microseconds = 6.6 + 3 * 0.6}},
-      // How much an iteration has is found out on the GPU.
-      {"overlap", {{"ranks", "4"}}, {}}};
-}
-
 std::vector<Row> AllRows() {
   std::vector<Row> all;
   for (const auto rows :
-       {GemmRows, MatmulRows, GemvRows, AttentionRows, TransferRows, CollectiveRows}) {
+       {MatmulRows, GemvRows, AttentionRows, TransferRows}) {
     for (Row& row : rows()) all.push_back(std::move(row));
   }
   return all;

@@ -1,0 +1,91 @@
+// gemm: D = op(A) op(B) by cuBLASLt, with the fastest algorithm of its heuristics. A product has
+// 2 m n k FLOPs and one pass over each of A, B and D.
+#include "kernels/cuda/gemm/gemm_parameters.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMaxBatch = 65535;  // Limit of the check's grid.
+
+// The worked examples multiply 16 x 48 by 48 x 32 elements into 16 x 32: 768, 1536 and 512
+// elements.
+constexpr double kFlops = 2 * 16 * 32 * 48;
+constexpr double kInputs = 768 + 1536;
+constexpr double kOutputs = 512;
+
+ParameterMap ExampleOf(const char* dtype) {
+  return {{"m", "16"}, {"n", "32"}, {"k", "48"}, {"dtype", dtype}, {"layout", "nt"}};
+}
+
+Work ExampleWork(Peak peak, double bytes) {
+  return {.flops = kFlops, .peak = peak, .bytes = bytes, .fixed_seconds = kStreamLaunchSeconds};
+}
+
+}  // namespace
+
+Declaration GemmDeclaration() {
+  return Declaration("gemm", Resource::kGpu)
+      .Summary("dense matrix multiplication by cuBLASLt, the best of its heuristics")
+      .Needs(Library::kCublasLt)
+      .Parameters({
+          GemmExtent("m", /*in_rows=*/false).Describe("rows of the output"),
+          GemmExtent("n", /*in_rows=*/true).Describe("columns of the output"),
+          GemmExtent("k", /*in_rows=*/true).Describe("length of the dot products"),
+          Parameter::Integer("batch").Default(1).AtLeast(1).AtMost(kMaxBatch).Describe(
+              "products of this size"),
+          GemmDtypeParameter().With("accumulate", {"fast"}, OneOf(Fp8Names())),
+          Parameter::Choice("layout", {"nn", "nt", "tn", "tt"})
+              .With("dtype", ByteNames(), OneOf({"nt"}), "tensor cores take 8-bit A and B along k")
+              .Describe("how A (m x k) and B (k x n) are stored, row-major: n as they are, t "
+                        "transposed; nn is torch.matmul(a, b), nt is "
+                        "torch.nn.functional.linear(a, b)"),
+          Parameter::Choice("accumulate", {"fp32", "fast"})
+              .Describe("where sums are kept: fp32, or, fast and with fewer bits, in the tensor "
+                        "cores (use_fast_accum of torch._scaled_mm)"),
+          FillParameter(),
+          CacheParameter("one set of matrices"),
+          LaunchParameter(),
+      })
+      .Metrics({Metric::Rate("tflops", "TFLOP/s", Quantity::kFlops,
+                             "multiplications and additions per second")})
+      .Model(
+          "FLOPs = 2 m n k x batch; bytes = (m k + k n + m n) x element sizes x batch; time = "
+          "max(FLOPs / peak, bytes / bandwidth) + 2.5 us (0.6 us in a graph)")
+      .WorkOf([](const ParameterMap& parameters, int) {
+        return GemmWork(GemmShapeOf(parameters), parameters);
+      })
+      .SelfTest({{"m", "520"}, {"n", "272"}, {"k", "1040"}, {"batch", "3"}, {"layout", "nt"}})
+      .SelfTestAlso({{"dtype", "fp16"}})
+      .SelfTestAlso({{"dtype", "tf32"}})
+      .SelfTestAlso({{"dtype", "fp32"}})
+      .SelfTestAlso({{"dtype", "fp64"}})
+      .SelfTestAlso({{"dtype", "fp8_e4m3"}})
+      .SelfTestAlso({{"dtype", "fp8_e5m2"}})
+      .SelfTestAlso({{"dtype", "int8"}})
+      .Example(ExampleOf("bf16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
+      .Example(ExampleOf("fp16"), ExampleWork(Peak::kBf16, (kInputs + kOutputs) * 2))
+      .Example(ExampleOf("fp32"), ExampleWork(Peak::kFp32, (kInputs + kOutputs) * 4))
+      .Example(ExampleOf("tf32"), ExampleWork(Peak::kTf32, (kInputs + kOutputs) * 4))
+      .Example(ExampleOf("fp64"), ExampleWork(Peak::kFp64Tensor, (kInputs + kOutputs) * 8))
+      // Products of 8-bit numbers are written in 16 bits (fp8) or 32 (int8).
+      .Example(ExampleOf("fp8_e4m3"), ExampleWork(Peak::kFp8, kInputs + kOutputs * 2))
+      .Example(ExampleOf("fp8_e5m2"), ExampleWork(Peak::kFp8, kInputs + kOutputs * 2))
+      .Example(ExampleOf("int8"), ExampleWork(Peak::kInt8, kInputs + kOutputs * 4))
+      .Example({{"m", "16"}, {"n", "32"}, {"k", "48"}, {"batch", "3"}, {"launch", "graph"}},
+               {.flops = 3 * kFlops,
+                .peak = Peak::kBf16,
+                .bytes = 3 * (kInputs + kOutputs) * 2,
+                .fixed_seconds = kGraphLaunchSeconds})
+      // One row: nearly all bytes are those of the matrix that is read.
+      .Example({{"m", "1"}, {"n", "64"}, {"k", "64"}}, {.flops = 2 * 64 * 64,
+                                                        .peak = Peak::kBf16,
+                                                        .bytes = (64 + 64 * 64 + 64) * 2,
+                                                        .traffic = Traffic::kRead,
+                                                        .fixed_seconds = kStreamLaunchSeconds})
+      .Refuses({{"m", "16"}, {"dtype", "fp8_e4m3"}, {"layout", "nn"}, {"k", "1040"}}, "layout")
+      .Refuses({{"dtype", "fp8_e5m2"}, {"layout", "nt"}, {"n", "24"}}, "n")
+      .Refuses({{"dtype", "int8"}, {"layout", "nt"}, {"k", "42"}}, "k")
+      .Refuses({{"dtype", "bf16"}, {"accumulate", "fast"}}, "dtype");
+}
+
+}  // namespace assay

@@ -1,0 +1,44 @@
+// Parameters and work of the benchmarks that multiply by cuBLASLt. Compiles without CUDA.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/frame/gpu_parameters.h"
+#include "kernels/cuda/gemm/gemm_shape.h"
+
+namespace assay {
+
+struct GemmDtype {
+  const char* name;
+  GemmType type;
+  Peak peak;
+  int major;  // Minimum compute capability.
+  int minor;
+};
+const GemmDtype& GemmDtypeOf(GemmType type);
+// By a name that the parameters have checked.
+const GemmDtype& GemmDtypeOf(const std::string& name);
+
+// "dtype": every type that cuBLASLt multiplies; the default is bf16.
+Parameter GemmDtypeParameter();
+
+// Names of the fp8 types, and of all types that multiply 8-bit numbers.
+std::vector<std::string> Fp8Names();
+std::vector<std::string> ByteNames();
+
+// An extent of the matrices, from 1. If `in_rows`, the 8-bit types of "dtype" need whole 16 or 4
+// elements, as they do for n and k.
+Parameter GemmExtent(const std::string& name, bool in_rows);
+
+// Returns the work of one multiplication. "launch" of `parameters` selects its fixed time.
+Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
+
+// Returns the shape of a case of gemm and of sustained.
+GemmShape GemmShapeOf(const ParameterMap& parameters);
+GemmShape SustainedShapeOf(const ParameterMap& parameters);
+// Returns the shape of a case of overlap: D = A B', B stored as n x k, as layers keep their
+// weights.
+GemmShape OverlapShapeOf(const ParameterMap& parameters);
+
+}  // namespace assay

@@ -1,0 +1,215 @@
+// The benchmarks of NCCL's collectives: all_reduce, all_gather and so on, one for each entry of
+// collective.h.
+#include <utility>
+
+#include "kernels/cuda/frame/gpu_parameters.h"
+#include "kernels/nccl/collective.h"
+#include "kernels/nccl/nccl_parameters.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kMaxRanks = 4096;
+constexpr int64_t kMaxNodes = 64;
+constexpr int64_t kMaxAggregate = 64;
+// On more ranks the mean of 8-bit integers, whose sum is at most 127, is nearly always 0 or 1.
+constexpr int64_t kMaxRanksOfByteMean = 63;
+// The smallest positive number of e4m3 is 2^-9.
+constexpr int64_t kMaxRanksOfFp8Mean = 512;
+
+// NCCL's own model of a ring with the LL protocol over NVLink (src/graph/tuning.cc): a start and
+// then each step.
+constexpr double kStartSeconds = 6.6e-6;
+constexpr double kStepSeconds = 0.6e-6;
+
+std::vector<std::string> DtypeNames() {
+  std::vector<std::string> names;
+  for (const CollectiveDtype& dtype : CollectiveDtypes()) names.emplace_back(dtype.name);
+  return names;
+}
+
+Parameter BytesParameter(const Collective& collective) {
+  if (!collective.divided) return WholeArrayParameter(DtypeNames());
+  return DividedArrayParameter();
+}
+
+// NCCL cannot work in place for every collective. The parameter exists for all, so that their
+// results have the same parameters.
+Parameter InPlaceParameter(const Collective& collective) {
+  if (collective.not_in_place == nullptr) {
+    return Parameter::Boolean("in_place").Describe("write over the input");
+  }
+  return Parameter::Choice("in_place", {"false"})
+      .Describe(std::string("never written over the input: ") + collective.not_in_place);
+}
+
+std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
+  std::vector<ParameterSpec> parameters = {
+      RanksParameter(kMaxRanks),
+      Parameter::Integer("nodes").Default(1).AtLeast(1).AtMost(kMaxNodes).Describe(
+          "nodes over which the ranks spread evenly"),
+      BytesParameter(collective),
+      Parameter::Choice("dtype", DtypeNames()).Describe("type of the elements"),
+  };
+  if (collective.reduces) {
+    parameters.push_back(Parameter::Choice("op", {"sum", "prod", "min", "max", "avg"})
+                             .Describe("how elements are reduced"));
+  }
+  if (collective.rooted) {
+    parameters.push_back(
+        Parameter::Integer("root").Default(0).AtLeast(0).AtMost(kMaxRanks - 1).Describe(
+            "the rank that sends to all or receives from all, below ranks"));
+  }
+  parameters.push_back(InPlaceParameter(collective));
+  parameters.push_back(LaunchParameter());
+  parameters.push_back(
+      Parameter::Integer("aggregate").Default(1).AtLeast(1).AtMost(kMaxAggregate).Describe(
+          "collectives per iteration, each on buffers of its own, in one group"));
+  parameters.push_back(
+      Parameter::Choice("policy", {"assay", "nccl_tests"})
+          .Describe("assay: GPU events, the slowest rank's time, cold caches; nccl_tests: the "
+                    "host's clock over loops of 20, the mean of ranks, buffers rotating through "
+                    "256 MiB"));
+  return parameters;
+}
+
+// Whether a mean on `ranks` ranks can be verified. In fp8 it is exact on powers of two as long as
+// e4m3 has 1 / n; on other numbers its roundings add up to what a wrong result may differ by.
+bool CanVerifyMean(const CollectiveDtype& dtype, int64_t ranks) {
+  if (dtype.bytes > 1) return true;
+  if (!dtype.floating) return ranks <= kMaxRanksOfByteMean;
+  return ranks <= kMaxRanksOfFp8Mean && (ranks & (ranks - 1)) == 0;
+}
+
+Status ValidateCollective(const Collective& collective, const ParameterMap& parameters) {
+  const int64_t ranks = Integer(parameters, "ranks");
+  const int64_t nodes = Integer(parameters, "nodes");
+  const std::string is_ranks = "is " + std::to_string(ranks) + "; it must be ";
+  if (ranks % nodes != 0) {
+    return InvalidParameter(
+        "ranks", is_ranks + "a multiple of nodes, which is " + std::to_string(nodes));
+  }
+  if (collective.rooted && Integer(parameters, "root") >= ranks) {
+    return InvalidParameter("root", "is " + Word(parameters, "root") +
+                                        "; it must be below ranks, which is " +
+                                        std::to_string(ranks));
+  }
+  if (collective.divided) ASSAY_RETURN_IF_ERROR(ValidateShares(parameters));
+  const CollectiveDtype& dtype = CollectiveDtypeOf(Word(parameters, "dtype"));
+  if (collective.reduces && Word(parameters, "op") == "avg" && !CanVerifyMean(dtype, ranks)) {
+    const std::string allowed = dtype.floating
+                                    ? "a power of two up to " + std::to_string(kMaxRanksOfFp8Mean)
+                                    : "at most " + std::to_string(kMaxRanksOfByteMean);
+    return InvalidParameter("ranks", is_ranks + allowed + " with op avg and dtype " + dtype.name +
+                                         ", else the mean cannot be verified; op sum can");
+  }
+  return Status::Ok();
+}
+
+Work CollectiveWork(const Collective& collective, const ParameterMap& parameters, int ranks) {
+  const int64_t element = CollectiveDtypeOf(Word(parameters, "dtype")).bytes;
+  const int64_t count = CountOf(collective, Integer(parameters, "bytes"), element, ranks);
+  Work work;
+  work.payload_bytes = Number(parameters, "aggregate") *
+                       static_cast<double>(PayloadBytes(collective, count, element, ranks));
+  work.link_bytes = collective.bus_factor(ranks) * work.payload_bytes;
+  if (Integer(parameters, "nodes") > 1) work.link = LinkKind::kNetwork;
+  work.fixed_seconds = kStartSeconds + collective.steps(ranks) * kStepSeconds;
+  return work;
+}
+
+// The worked example is of 4 ranks with an array of 4096 bytes, or a quarter of 1024 bytes each: the
+// busiest link carries `link_bytes`, and `steps` messages follow one another.
+Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
+  const Collective& collective = CollectiveOf(kind);
+  const std::string bus = collective.bus_formula;
+  std::string model = "link bytes = " + bus + "; time = link bytes / NVLink bandwidth + 6.6 us + " +
+                      collective.steps_formula +
+                      " x 0.6 us; over several nodes, whose network has no sheet, what was fitted "
+                      "before";
+  if (collective.divided) {
+    model += "; bytes count as nccl-tests does, rounded down to 16 a rank";
+  }
+  return Declaration(collective.name, Resource::kGpu)
+      .Summary(std::string("NCCL: ") + collective.summary + ", one process a rank")
+      .Collective()
+      .Needs(Library::kNccl)
+      .Parameters(ParametersOf(collective))
+      .Metrics({
+          Metric::Rate("bus_bandwidth", "GB/s", Quantity::kLinkBytes,
+                       bus + " per second: what the busiest link carries at least"),
+          Metric::Rate("algorithm_bandwidth", "GB/s", Quantity::kPayloadBytes, "bytes per second"),
+          Metric::Rate("wire_bandwidth", "GB/s", Quantity::kWireBytes,
+                       bus + " x what NCCL's protocol adds (Simple 1, LL128 128 / 120, LL 2) per "
+                             "second; only if NCCL reported its algorithm and the network does "
+                             "not reduce"),
+      })
+      .Model(std::move(model))
+      .WorkOf([&collective](const ParameterMap& parameters, int ranks) {
+        return CollectiveWork(collective, parameters, ranks);
+      })
+      .Validate([&collective](const ParameterMap& parameters) {
+        return ValidateCollective(collective, parameters);
+      })
+      .SelfTest({{"ranks", "2"}, {"bytes", "1048580"}})
+      .Example({{"ranks", "4"}, {"bytes", "4096"}},
+               {.link_bytes = link_bytes,
+                .payload_bytes = 4096,
+                .fixed_seconds = 6.6e-6 + steps * 0.6e-6})
+      .Refuses({{"ranks", "3"}, {"nodes", "2"}}, "ranks");
+}
+
+}  // namespace
+
+Declaration AllReduceDeclaration() {
+  return DeclarationOf(CollectiveKind::kAllReduce, 2 * 3 * 1024, 6)
+      .Refuses({{"bytes", "6"}}, "bytes")
+      .Refuses({{"ranks", "3"}, {"op", "avg"}, {"dtype", "fp8_e4m3"}}, "ranks")
+      .Refuses({{"ranks", "1024"}, {"op", "avg"}, {"dtype", "fp8_e5m2"}}, "ranks")
+      .Refuses({{"ranks", "64"}, {"op", "avg"}, {"dtype", "int8"}}, "ranks");
+}
+
+Declaration AllGatherDeclaration() {
+  return DeclarationOf(CollectiveKind::kAllGather, 3 * 1024, 3)
+      // Three at once. Shares of 1000 / 4 bytes are cut to 240 bytes, so that 960 bytes count.
+      .Example({{"ranks", "4"}, {"bytes", "1000"}, {"aggregate", "3"}},
+               {.link_bytes = 3 * 3 * 240,
+                .payload_bytes = 3 * 960,
+                .fixed_seconds = 6.6e-6 + 3 * 0.6e-6})
+      .Example({{"ranks", "4"}, {"nodes", "2"}, {"bytes", "4096"}},
+               {.link_bytes = 3 * 1024,
+                .link = LinkKind::kNetwork,
+                .payload_bytes = 4096,
+                .fixed_seconds = 6.6e-6 + 3 * 0.6e-6})
+      .Refuses({{"ranks", "3"}, {"bytes", "47"}}, "bytes");
+}
+
+Declaration ReduceScatterDeclaration() {
+  return DeclarationOf(CollectiveKind::kReduceScatter, 3 * 1024, 3);
+}
+
+Declaration BroadcastDeclaration() {
+  return DeclarationOf(CollectiveKind::kBroadcast, 4096, 3).Refuses({{"ranks", "4"}, {"root", "4"}}, "root");
+}
+
+Declaration ReduceDeclaration() {
+  return DeclarationOf(CollectiveKind::kReduce, 4096, 3);
+}
+
+Declaration AllToAllDeclaration() {
+  return DeclarationOf(CollectiveKind::kAllToAll, 3 * 1024, 1).Refuses({{"in_place", "true"}}, "in_place");
+}
+
+Declaration GatherDeclaration() {
+  return DeclarationOf(CollectiveKind::kGather, 3 * 1024, 1);
+}
+
+Declaration ScatterDeclaration() {
+  return DeclarationOf(CollectiveKind::kScatter, 3 * 1024, 1);
+}
+
+Declaration SendRecvDeclaration() {
+  return DeclarationOf(CollectiveKind::kSendRecv, 4096, 1);
+}
+
+}  // namespace assay
