@@ -1,85 +1,39 @@
 // The case of cpu_memory_bandwidth.
-#include <algorithm>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/number_text.h"
-#include "host/platform.h"
-#include "kernels/benchmark.h"
-#include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
-#include "kernels/cpu/host_timer.h"
-#include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
-#include "kernels/cpu/thread_team.h"
+#include "kernels/cpu/team_case.h"
 
 namespace assay {
 namespace {
 
-// Bytes of all arrays that the loop reads and writes.
-double TouchedBytes(CpuStreamOp op, double elements) {
-  const bool two_arrays = op == CpuStreamOp::kCopy || op == CpuStreamOp::kScale;
-  return elements * 8 * (two_arrays ? 2 : 3);
+int64_t ElementsOf(const ParameterMap& parameters) {
+  return StreamArrayBytes(Integer(parameters, "bytes")) / 8;
 }
 
-class CpuStreamCase : public Case {
+double TouchedBytes(const ParameterMap& parameters) {
+  const CpuStreamOp op = CpuStreamOpOf(Word(parameters, "op"));
+  const bool two_arrays = op == CpuStreamOp::kCopy || op == CpuStreamOp::kScale;
+  return static_cast<double>(ElementsOf(parameters)) * 8 * (two_arrays ? 2 : 3);
+}
+
+class CpuStreamCase : public TeamCase {
  public:
   explicit CpuStreamCase(const RunContext& context)
-      : op_(CpuStreamOpOf(Word(context.parameters, "op"))),
-        seed_(context.seed),
-        elements_(StreamArrayBytes(Integer(context.parameters, "bytes")) / 8),
-        threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
-
-  Status Allocate() {
-    ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
-    ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
-    ASSAY_RETURN_IF_ERROR(
-        CheckMemoryFor(static_cast<double>(elements_) * 8 * 3, [](double available) {
-          return "three arrays of " + ApproximateBytes(static_cast<int64_t>(available) / 3) +
-                 " would fit";
-        }));
-    for (HostBuffer<double>* array : {&out_, &b_, &c_}) {
-      ASSAY_ASSIGN_OR_RETURN(*array, HostBuffer<double>::Allocate(elements_));
-    }
-    // Every thread first touches what it will stream.
-    team_->Run([this](int worker) {
-      const auto [begin, end] = team_->Share(elements_, worker);
-      for (int64_t i = begin; i < end; ++i) {
-        b_[i] = StreamInputB(seed_, i);
-        c_[i] = StreamInputC(seed_, i);
-        out_[i] = kPoison;
-      }
-    });
-    return Status::Ok();
-  }
-
-  Timing HowTimed() const override {
-    const bool hot = StaysInCpuCaches(TouchedBytes(op_, static_cast<double>(elements_)));
-    return {hot ? "hot" : "cold", "random", "host_clock"};
-  }
-
-  double MinSampleSeconds() const override { return 1e-3; }
-
-  Result<Verdict> Verify() override {
-    std::fill(out_.data(), out_.data() + elements_, kPoison);
-    Iterate();
-    return VerifyLast();
-  }
-
-  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // One element a page, so that pages which the timed loops skip are found.
-    for (int64_t i = 0; i < elements_; i += 512) out_[i] = kPoison;
-    TimeByHostClock(
-        samples, batch, [this] { Iterate(); }, seconds);
-    return Status::Ok();
-  }
+      : TeamCase(context, TouchedBytes(context.parameters)),
+        op_(CpuStreamOpOf(Word(context.parameters, "op"))),
+        elements_(ElementsOf(context.parameters)) {}
 
   Result<Verdict> VerifyLast() override {
-    std::vector<StreamMismatches> found(static_cast<size_t>(team_->size()));
-    team_->Run([&](int worker) {
-      const auto [begin, end] = team_->Share(elements_, worker);
-      found[static_cast<size_t>(worker)] = FindMismatches(op_, seed_, out_.data(), begin, end);
+    std::vector<StreamMismatches> found(static_cast<size_t>(team().size()));
+    team().Run([&](int worker) {
+      const auto [begin, end] = team().Share(elements_, worker);
+      found[static_cast<size_t>(worker)] = FindMismatches(op_, seed(), out_.data(), begin, end);
     });
     Verdict verdict;
     verdict.reference = "exact pattern, every element";
@@ -90,34 +44,48 @@ class CpuStreamCase : public Case {
       if (part.count == 0 || !verdict.detail.empty()) continue;
       verdict.detail = "element " + std::to_string(part.first) + " is " +
                        std::to_string(out_[part.first]) + ", should be " +
-                       std::to_string(StreamResult(op_, seed_, part.first));
+                       std::to_string(StreamResult(op_, seed(), part.first));
     }
     verdict.passed = verdict.error == 0;
     return verdict;
   }
 
-  Result<Ceilings> MeasureCeilings() override {
-    Ceilings ceilings = ProbeCpu(threads_, true);
-    ceilings.fixed_seconds =
-        MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
-    return ceilings;
+ protected:
+  Status Allocate() override {
+    ASSAY_RETURN_IF_ERROR(
+        CheckMemoryFor(static_cast<double>(elements_) * 8 * 3, [](double available) {
+          return "three arrays of " + ApproximateBytes(static_cast<int64_t>(available) / 3) +
+                 " would fit";
+        }));
+    for (HostBuffer<double>* array : {&out_, &b_, &c_}) {
+      ASSAY_ASSIGN_OR_RETURN(*array, HostBuffer<double>::Allocate(elements_));
+    }
+    team().Run([this](int worker) {
+      const auto [begin, end] = team().Share(elements_, worker);
+      for (int64_t i = begin; i < end; ++i) {
+        b_[i] = StreamInputB(seed(), i);
+        c_[i] = StreamInputC(seed(), i);
+        out_[i] = 0;
+      }
+    });
+    return Status::Ok();
   }
 
- private:
-  static constexpr double kPoison = std::numeric_limits<double>::quiet_NaN();
+  void FillOutput(int64_t step) override {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    for (int64_t i = 0; i < elements_; i += step) out_[i] = kNan;
+  }
 
-  void Iterate() {
-    team_->Run([this](int worker) {
-      const auto [begin, end] = team_->Share(elements_, worker);
+  void Iterate() override {
+    team().Run([this](int worker) {
+      const auto [begin, end] = team().Share(elements_, worker);
       Stream(op_, out_.data(), b_.data(), c_.data(), begin, end);
     });
   }
 
+ private:
   const CpuStreamOp op_;
-  const uint64_t seed_;
   const int64_t elements_;
-  const int threads_;
-  std::unique_ptr<ThreadTeam> team_;
   HostBuffer<double> out_, b_, c_;
 };
 
@@ -125,7 +93,7 @@ class CpuStreamCase : public Case {
 
 Result<std::unique_ptr<Case>> NewCpuMemoryBandwidthCase(const RunContext& context) {
   auto prepared = std::make_unique<CpuStreamCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
   return std::unique_ptr<Case>(std::move(prepared));
 }
 

@@ -1,74 +1,34 @@
 // The case of cpu_vector_sum.
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "host/platform.h"
-#include "kernels/benchmark.h"
-#include "kernels/cpu/caches.h"
 #include "kernels/cpu/host_buffer.h"
-#include "kernels/cpu/host_timer.h"
-#include "kernels/cpu/probe.h"
 #include "kernels/cpu/stream.h"
-#include "kernels/cpu/thread_team.h"
+#include "kernels/cpu/team_case.h"
 #include "kernels/cpu/vector_sum.h"
 
 namespace assay {
 namespace {
 
-class CpuVectorSumCase : public Case {
+class CpuVectorSumCase : public TeamCase {
  public:
   explicit CpuVectorSumCase(const RunContext& context)
-      : variant_(SumVariantOf(Word(context.parameters, "variant"))),
-        seed_(context.seed),
-        elements_(Integer(context.parameters, "elements")),
-        threads_(ThreadCount(Integer(context.parameters, "threads"))) {}
-
-  Status Allocate() {
-    ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
-    ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
-    ASSAY_RETURN_IF_ERROR(
-        CheckMemoryFor(static_cast<double>(elements_) * sizeof(double), [](double available) {
-          const double most = available / sizeof(double);
-          return std::to_string(static_cast<int64_t>(most)) + " elements would fit";
-        }));
-    ASSAY_ASSIGN_OR_RETURN(x_, HostBuffer<double>::Allocate(elements_));
-    partial_.resize(static_cast<size_t>(threads_) * kPadding);
-    team_->Run([this](int worker) {
-      const auto [begin, end] = team_->Share(elements_, worker);
-      for (int64_t i = begin; i < end; ++i) x_[i] = StreamInputB(seed_, i);
-    });
-    return Status::Ok();
-  }
-
-  Timing HowTimed() const override {
-    const bool hot = StaysInCpuCaches(static_cast<double>(elements_) * sizeof(double));
-    return {hot ? "hot" : "cold", "random", "host_clock"};
-  }
-
-  double MinSampleSeconds() const override { return 1e-3; }
-
-  Result<Verdict> Verify() override {
-    Poison();
-    Iterate();
-    return VerifyLast();
-  }
-
-  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    Poison();
-    TimeByHostClock(
-        samples, batch, [this] { Iterate(); }, seconds);
-    return Status::Ok();
-  }
+      : TeamCase(context, Number(context.parameters, "elements") * sizeof(double)),
+        variant_(SumVariantOf(Word(context.parameters, "variant"))),
+        elements_(Integer(context.parameters, "elements")) {}
 
   // The inputs are whole numbers whose sum fp64 holds exactly, in any order.
   Result<Verdict> VerifyLast() override {
     int64_t expected = 0;
     for (int64_t i = 0; i < elements_; ++i) {
-      expected += static_cast<int64_t>(StreamInputB(seed_, i));
+      expected += static_cast<int64_t>(StreamInputB(seed(), i));
     }
     double sum = 0;
-    for (int worker = 0; worker < threads_; ++worker) sum += Partial(worker);
+    for (int worker = 0; worker < team().size(); ++worker) sum += Partial(worker);
     Verdict verdict;
     verdict.reference = "exact sum in 64-bit integers";
     verdict.norm = "max_abs";
@@ -82,33 +42,42 @@ class CpuVectorSumCase : public Case {
     return verdict;
   }
 
-  Result<Ceilings> MeasureCeilings() override {
-    Ceilings ceilings = ProbeCpu(threads_, true);
-    ceilings.fixed_seconds =
-        MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
-    return ceilings;
+ protected:
+  Status Allocate() override {
+    ASSAY_RETURN_IF_ERROR(
+        CheckMemoryFor(static_cast<double>(elements_) * sizeof(double), [](double available) {
+          const double most = available / sizeof(double);
+          return std::to_string(static_cast<int64_t>(most)) + " elements would fit";
+        }));
+    ASSAY_ASSIGN_OR_RETURN(x_, HostBuffer<double>::Allocate(elements_));
+    partial_.resize(static_cast<size_t>(team().size()) * kPadding);
+    team().Run([this](int worker) {
+      const auto [begin, end] = team().Share(elements_, worker);
+      for (int64_t i = begin; i < end; ++i) x_[i] = StreamInputB(seed(), i);
+    });
+    return Status::Ok();
   }
 
- private:
-  // Doubles from one worker's result to the next: a cache line of its own.
-  static constexpr size_t kPadding = 8;
+  // The output is one number per worker.
+  void FillOutput(int64_t /*step*/) override {
+    partial_.assign(partial_.size(), std::numeric_limits<double>::quiet_NaN());
+  }
 
-  double& Partial(int worker) { return partial_[static_cast<size_t>(worker) * kPadding]; }
-
-  void Poison() { partial_.assign(partial_.size(), std::numeric_limits<double>::quiet_NaN()); }
-
-  void Iterate() {
-    team_->Run([this](int worker) {
-      const auto [begin, end] = team_->Share(elements_, worker);
+  void Iterate() override {
+    team().Run([this](int worker) {
+      const auto [begin, end] = team().Share(elements_, worker);
       Partial(worker) = VectorSum(variant_, x_.data() + begin, end - begin);
     });
   }
 
+ private:
+  // Each worker's result has a cache line of its own, of this many doubles.
+  static constexpr size_t kPadding = 8;
+
+  double& Partial(int worker) { return partial_[static_cast<size_t>(worker) * kPadding]; }
+
   const SumVariant variant_;
-  const uint64_t seed_;
   const int64_t elements_;
-  const int threads_;
-  std::unique_ptr<ThreadTeam> team_;
   HostBuffer<double> x_;
   std::vector<double> partial_;
 };
@@ -122,7 +91,7 @@ Result<std::unique_ptr<Case>> NewCpuVectorSumCase(const RunContext& context) {
                        Cpu().model);
   }
   auto prepared = std::make_unique<CpuVectorSumCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Allocate());
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
   return std::unique_ptr<Case>(std::move(prepared));
 }
 

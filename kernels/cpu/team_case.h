@@ -1,0 +1,76 @@
+// The frame of CPU cases whose threads share arrays of fp64: threads, timing, verification and
+// ceilings. A case adds its arrays, one iteration and its check.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/benchmark.h"
+#include "kernels/cpu/caches.h"
+#include "kernels/cpu/host_timer.h"
+#include "kernels/cpu/probe.h"
+#include "kernels/cpu/thread_team.h"
+
+namespace assay {
+
+class TeamCase : public Case {
+ public:
+  // An iteration touches `touched_bytes`. Reads the parameter "threads".
+  TeamCase(const RunContext& context, double touched_bytes)
+      : seed_(context.seed),
+        threads_(ThreadCount(Integer(context.parameters, "threads"))),
+        touched_bytes_(touched_bytes) {}
+
+  // To be called once, before anything else.
+  Status Prepare() {
+    ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
+    ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));
+    return Allocate();
+  }
+
+  Timing HowTimed() const override {
+    return {StaysInCpuCaches(touched_bytes_) ? "hot" : "cold", "random", "host_clock"};
+  }
+
+  double MinSampleSeconds() const override { return 1e-3; }
+
+  Result<Verdict> Verify() override {
+    FillOutput(1);
+    Iterate();
+    return VerifyLast();
+  }
+
+  Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
+    // One element per page finds pages that the timed loops skip.
+    FillOutput(4096 / sizeof(double));
+    TimeByHostClock(
+        samples, batch, [this] { Iterate(); }, seconds);
+    return Status::Ok();
+  }
+
+  Result<Ceilings> MeasureCeilings() override {
+    Ceilings ceilings = ProbeCpu(threads_, true);
+    ceilings.fixed_seconds =
+        MedianSecondsOf([this] { team_->Run([](int) {}); }, MinSampleSeconds());
+    return ceilings;
+  }
+
+ protected:
+  // Checks that memory suffices, allocates the arrays and fills the inputs. Every thread must
+  // first touch what it will read.
+  virtual Status Allocate() = 0;
+  // Writes NaN to every `step`th element of the output.
+  virtual void FillOutput(int64_t step) = 0;
+  virtual void Iterate() = 0;
+
+  uint64_t seed() const { return seed_; }
+  ThreadTeam& team() { return *team_; }
+
+ private:
+  const uint64_t seed_;
+  const int threads_;
+  const double touched_bytes_;
+  std::unique_ptr<ThreadTeam> team_;
+};
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// How assay-runner refuses parameters. The cases of each benchmark are in its declaration.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/exit_codes.h"
+#include "tests/unit/runner/invoke_runner.h"
+#include "tests/wording.h"
+
+namespace assay {
+namespace {
+
+// Neither a GPU nor the other ranks are needed to refuse.
+TEST(RunnerParameters, InvalidCasesAreRefusedByRunAndCheck) {
+  const std::vector<std::pair<const char*, std::vector<std::string>>> cases = {
+      {"runner/multiple", {"tcp_all_reduce", "bytes=6"}},
+      {"runner/constraint", {"softmax", "variant=warp", "columns=33"}},
+      {"runner/validate", {"layernorm", "rows=68719476736", "columns=17"}}};
+  for (const auto& [key, arguments] : cases) {
+    for (const char* command : {"run", "check"}) {
+      std::vector<std::string> all = {command};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      const CommandOutput output = Invoke(all);
+      EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
+      EXPECT_WORDING(key, output.output);
+    }
+  }
+}
+
+TEST(RunnerParameters, AListDescribesConstraints) {
+  const std::string text = Invoke({"list", "softmax"}).output;
+  const size_t begin = text.find("parameters\n");
+  ASSERT_NE(begin, std::string::npos) << text;
+  EXPECT_WORDING("runner/list-parameters", text.substr(begin, text.find("\nmetrics") - begin));
+}
+
+}  // namespace
+}  // namespace assay
