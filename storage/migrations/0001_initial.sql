@@ -1,8 +1,15 @@
 -- Campaigns, jobs and leases; nodes; results and what makes them comparable.
--- States and kinds are the numbers of the enums in proto/assay/v1.
+-- The views for dashboards and people are in views.sql.
 
--- The order of two values as model/filter.h defines it: dotted versions part by
--- part, numbers as numbers, anything else as text. NULL if either is.
+CREATE TYPE campaign_state AS ENUM ('active', 'completed', 'cancelled');
+CREATE TYPE verdict AS ENUM ('passed', 'failed');
+CREATE TYPE job_state AS ENUM ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped');
+CREATE TYPE resource_kind AS ENUM ('cpu', 'gpu', 'network');
+CREATE TYPE case_outcome AS ENUM ('ok', 'failed', 'unsupported');
+CREATE TYPE direction AS ENUM ('higher', 'lower');
+
+-- Orders two values as CompareValues in model/filter.h does: dotted versions part by part, numbers
+-- as numbers, anything else as text. NULL if either value is.
 CREATE FUNCTION assay_compare(a text, b text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
@@ -20,7 +27,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     ELSE 0 END
 $$;
 
--- "580.95.05" as {580,95,5}, which orders as versions do; NULL if it is no version.
+-- "580.95.05" as {580,95,5}, which orders as versions do; NULL if it is not a version.
 CREATE FUNCTION assay_version(version text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN version ~ '^\d{1,18}(\.\d{1,18})*$'
@@ -36,7 +43,7 @@ CREATE TABLE node (
   first_seen_time timestamptz NOT NULL DEFAULT now()
 );
 
--- Apart from node, so that heartbeats never wait for a claim that locks the node.
+-- Separate from node, so that heartbeats never wait for a claim that locks the node.
 CREATE TABLE node_session (
   node_id text PRIMARY KEY REFERENCES node ON DELETE CASCADE,
   owner text,                           -- NULL: no session.
@@ -55,32 +62,43 @@ CREATE TABLE campaign (
   spec bytea NOT NULL,                  -- assay.v1.CampaignSpec
   priority int NOT NULL,
   retries int NOT NULL,
-  state smallint NOT NULL DEFAULT 1,
+  state campaign_state NOT NULL DEFAULT 'active',
   cancel_requested boolean NOT NULL DEFAULT false,
-  verdict smallint NOT NULL DEFAULT 0,
-  rules bytea,                          -- assay.v1.Campaign with rules alone.
+  verdict verdict,                      -- NULL until the campaign is judged.
+  rules bytea,                          -- assay.v1.Campaign with nothing but rules.
   create_time timestamptz NOT NULL DEFAULT now(),
   end_time timestamptz
 );
 CREATE INDEX campaign_by_name ON campaign (name, sequence DESC);
-CREATE INDEX campaign_unfinished ON campaign (state) WHERE state = 1 OR verdict = 0;
+CREATE INDEX campaign_unfinished ON campaign (state) WHERE state = 'active' OR verdict IS NULL;
+
+-- Nodes among which jobs may choose. Jobs share a set, because 10,000 jobs for any of 1,000 nodes
+-- would hold 10 million ids. The sets of a campaign are numbered from 0 and never change.
+CREATE TABLE candidate_set (
+  campaign_id text NOT NULL REFERENCES campaign,
+  candidate_set int NOT NULL,
+  node_ids text[] NOT NULL,
+  PRIMARY KEY (campaign_id, candidate_set)
+);
 
 CREATE TABLE job (
   job_id text PRIMARY KEY,
   campaign_id text NOT NULL REFERENCES campaign,
   sequence bigint GENERATED ALWAYS AS IDENTITY,
-  -- The transaction that changed the row last.
+  -- The transaction that last changed the row.
   revision bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
   benchmark text NOT NULL,
+  benchmark_index int,                  -- Entry of the campaign's spec. NULL for an import.
   benchmark_version int NOT NULL,
-  resource smallint NOT NULL,
-  cases bytea NOT NULL,                 -- assay.v1.JobSpec with cases alone.
+  resource resource_kind,
+  cases bytea NOT NULL,                 -- assay.v1.JobSpec with cases and settings.
   case_count int NOT NULL,
   cases_done int NOT NULL DEFAULT 0,
   world_size int NOT NULL,
   node_count int NOT NULL,
-  candidate_node_ids text[] NOT NULL,
-  -- The only candidate, if there is but one.
+  candidate_set int,                    -- For a job with a choice of nodes.
+  candidate_node_ids text[] NOT NULL,   -- For a job without a choice; else empty.
+  -- The only candidate, if there is exactly one.
   pinned_node_id text GENERATED ALWAYS AS (
     CASE WHEN cardinality(candidate_node_ids) = 1 THEN candidate_node_ids[1] END) STORED,
   gpu_indices int[] NOT NULL,
@@ -88,15 +106,16 @@ CREATE TABLE job (
   timeout_ns bigint NOT NULL,
   repetition int NOT NULL,
   seed bigint NOT NULL,                 -- Two's complement of the unsigned number.
-  state smallint NOT NULL DEFAULT 1,
+  state job_state NOT NULL DEFAULT 'queued',
   epoch bigint NOT NULL DEFAULT 0,
   attempts int NOT NULL DEFAULT 0,
   owner text,
   lease_until timestamptz,
   not_before timestamptz NOT NULL DEFAULT '-infinity',
-  node_ids text[] NOT NULL DEFAULT '{}',        -- Of the latest placement.
+  node_ids text[] NOT NULL DEFAULT '{}',        -- The latest placement.
   avoid_node_ids text[] NOT NULL DEFAULT '{}',
-  failures jsonb NOT NULL DEFAULT '[]',         -- [{"class", "reason", "nodes"}]
+  same_nodes boolean NOT NULL DEFAULT false,    -- The next attempt prefers node_ids.
+  failures jsonb NOT NULL DEFAULT '[]',         -- One object per failed attempt.
   failure bytea,                        -- assay.v1.Failure
   cancel_requested boolean NOT NULL DEFAULT false,
   create_time timestamptz NOT NULL DEFAULT now(),
@@ -106,16 +125,16 @@ CREATE TABLE job (
 CREATE INDEX job_of_campaign ON job (campaign_id, sequence);
 CREATE INDEX job_changes ON job (campaign_id, revision);
 CREATE INDEX job_queue_pinned ON job (campaign_id, pinned_node_id, sequence)
-  WHERE state = 1 AND pinned_node_id IS NOT NULL;
+  WHERE state = 'queued' AND pinned_node_id IS NOT NULL;
 CREATE INDEX job_queue_pinned_head ON job (campaign_id, sequence)
-  WHERE state = 1 AND pinned_node_id IS NOT NULL;
+  WHERE state = 'queued' AND pinned_node_id IS NOT NULL;
 CREATE INDEX job_queue_unpinned ON job (campaign_id, sequence)
-  WHERE state = 1 AND pinned_node_id IS NULL;
+  WHERE state = 'queued' AND pinned_node_id IS NULL;
 -- Without lease_until, so that renewals touch no index.
-CREATE INDEX job_running ON job (campaign_id) WHERE state = 2;
+CREATE INDEX job_running ON job (campaign_id) WHERE state = 'running';
 
--- What running jobs hold. gpu_index -1 is the whole node; a row of it excludes all
--- others of the node, which the claim checks with the node locked.
+-- The nodes and GPUs that running jobs hold. gpu_index -1 is the whole node and excludes all other
+-- rows of the node. The claim checks this with the node locked.
 CREATE TABLE allocation (
   node_id text NOT NULL,
   gpu_index int NOT NULL,
@@ -124,21 +143,23 @@ CREATE TABLE allocation (
 );
 CREATE INDEX allocation_of_job ON allocation (job_id);
 
+-- The columns of environment, series and result that are fields of a result have the names of
+-- wire/result_fields.cc, with _ for a dot. Absent values are NULL.
 CREATE TABLE environment (
   environment_id text PRIMARY KEY,
   content jsonb NOT NULL,
-  gpu_model text NOT NULL,
-  gpu_form_factor text NOT NULL,
-  gpu_mig_profile text NOT NULL,
+  gpu_model text,
+  gpu_form_factor text,
+  gpu_mig_profile text,
   gpu_count int NOT NULL,
-  topology text NOT NULL,
-  cpu_model text NOT NULL,
-  driver_version text,
-  driver_order bigint[] GENERATED ALWAYS AS (assay_version(driver_version)) STORED,
-  cuda_version text,
-  cublas_version text,
-  nccl_version text,
-  blas_version text
+  topology text,
+  cpu_model text,
+  driver text,
+  driver_order bigint[] GENERATED ALWAYS AS (assay_version(driver)) STORED,
+  cuda text,
+  cublas text,
+  nccl text,
+  blas text
 );
 
 CREATE TABLE series (
@@ -146,21 +167,21 @@ CREATE TABLE series (
   series_id text NOT NULL UNIQUE,
   lineage_id text NOT NULL,
   environment_id text NOT NULL REFERENCES environment,
-  benchmark text NOT NULL,
+  benchmark text,
   benchmark_version int NOT NULL,
   parameters jsonb NOT NULL,
-  metric text NOT NULL,
-  unit text NOT NULL,
-  direction smallint NOT NULL,
-  cache text NOT NULL,
-  fill text NOT NULL,
+  metric text,
+  unit text,
+  direction direction,
+  cache text,
+  fill text,
   simulated boolean NOT NULL
 );
 CREATE INDEX series_of_lineage ON series (lineage_id);
 CREATE INDEX series_of_benchmark ON series (benchmark, metric);
 
--- One row a case, for ever: what makes ingest exactly-once. `payload` is what the
--- agent sent, without measurements.
+-- One row per case. Never deleted: it makes ingest exactly-once. `payload` is what the agent sent,
+-- without measurements.
 CREATE TABLE case_result (
   job_id text NOT NULL,
   case_index int NOT NULL,
@@ -170,7 +191,7 @@ CREATE TABLE case_result (
   PRIMARY KEY (job_id, case_index)
 );
 
--- One row a metric of a case. `ts` is when it was stored, by the database's clock.
+-- One row per metric of a case. `ts` is when it was stored, by the database's clock.
 CREATE SEQUENCE result_sequence;
 CREATE TABLE result (
   sequence bigint NOT NULL DEFAULT nextval('result_sequence'),
@@ -180,11 +201,13 @@ CREATE TABLE result (
   campaign_id text NOT NULL,
   job_id text NOT NULL,
   case_index int NOT NULL,
-  is_primary boolean NOT NULL,
   repetition int NOT NULL,
-  outcome smallint NOT NULL,
-  gpu_id text,                          -- UUID of the first GPU.
   measurement bytea,                    -- assay.v1.Measurement without samples.
+  "time" timestamptz,
+  end_time timestamptz,
+  "primary" boolean NOT NULL,
+  outcome case_outcome,
+  failure_reason text,
   n int,
   median float8,
   mad float8,
@@ -192,18 +215,26 @@ CREATE TABLE result (
   p95 float8,
   ci_low float8,
   ci_high float8,
+  stop_reason text,
   efficiency_spec float8,
+  regime text,
+  model_seconds float8,
+  model_latency_seconds float8,
+  model_bandwidth float8,
+  model_knee_bytes float8,
+  model_error float8,
+  model_sizes int,
+  node text[],
+  node_id text[],
+  gpu_uuid text[],
+  gpu_id text GENERATED ALWAYS AS (gpu_uuid[1]) STORED,
+  provider text,
+  region text,
   price_per_hour float8,
-  start_time timestamptz,
-  end_time timestamptz,
-  node_ids text[] NOT NULL,
-  node_names text[] NOT NULL,
-  gpu_uuids text[] NOT NULL,
-  provider text NOT NULL,
-  region text NOT NULL,
-  kernel text NOT NULL,
-  agent_version text NOT NULL,
-  flags text[] NOT NULL,
+  kernel text,
+  agent_version text,
+  imported_from text,
+  flag text[],
   PRIMARY KEY (result_id, ts)
 ) PARTITION BY RANGE (ts);
 CREATE INDEX result_newest ON result (sequence DESC);
@@ -212,7 +243,7 @@ CREATE INDEX result_of_gpu ON result (gpu_id, ts DESC);
 CREATE INDEX result_of_campaign ON result (campaign_id, sequence);
 CREATE INDEX result_by_time ON result USING brin (ts);
 
--- Raw samples, with a retention of their own: float64, little-endian, zstd.
+-- Raw samples, which may be deleted earlier than results: float64, little-endian, zstd.
 CREATE TABLE sample (
   result_id uuid PRIMARY KEY,
   ts timestamptz NOT NULL DEFAULT now(),
@@ -239,55 +270,5 @@ BEGIN
                      (month + interval '1 month')::timestamp AT TIME ZONE 'UTC');
     END IF;
   END LOOP;
-END
-$$;
-
--- Stable names for dashboards and for people.
-CREATE VIEW result_view AS
-SELECT r.ts, r.result_id, r.start_time, r.end_time, s.benchmark, s.benchmark_version,
-       s.parameters, s.metric, s.unit,
-       CASE s.direction WHEN 1 THEN 'higher' WHEN 2 THEN 'lower' END AS better,
-       CASE r.outcome WHEN 1 THEN 'ok' WHEN 2 THEN 'failed' WHEN 3 THEN 'unsupported' END
-         AS outcome,
-       r.is_primary, r.n, r.median, r.mad, r.p05, r.p95, r.ci_low, r.ci_high, r.efficiency_spec,
-       e.gpu_model, e.gpu_form_factor, e.gpu_count, e.topology, e.cpu_model, e.driver_version,
-       e.driver_order, e.cuda_version, e.nccl_version,
-       r.node_names[1] AS node_name, r.node_names, r.gpu_id, r.provider, r.region,
-       r.price_per_hour, r.flags, r.repetition, r.job_id, r.case_index, r.campaign_id,
-       c.name AS campaign_name, s.series_id, s.lineage_id, s.simulated
-FROM result r
-JOIN series s USING (series_key)
-JOIN environment e USING (environment_id)
-JOIN campaign c USING (campaign_id);
-
-CREATE VIEW job_view AS
-SELECT j.job_id, j.campaign_id, c.name AS campaign_name, j.benchmark,
-       CASE j.state WHEN 1 THEN 'queued' WHEN 2 THEN 'running' WHEN 3 THEN 'succeeded'
-                    WHEN 4 THEN 'failed' WHEN 5 THEN 'cancelled' WHEN 6 THEN 'skipped' END
-         AS state,
-       j.attempts, j.repetition, j.case_count, j.cases_done, j.node_ids, j.failures,
-       j.create_time, j.start_time, j.end_time
-FROM job j JOIN campaign c USING (campaign_id);
-
-CREATE VIEW node_view AS
-SELECT n.node_id, n.name, s.owner IS NOT NULL AS in_session, s.last_heartbeat_time,
-       n.first_seen_time, n.description_json #>> '{inventory,driverVersion}' AS driver_version,
-       jsonb_array_length(coalesce(n.description_json #> '{inventory,gpus}', '[]')) AS gpu_count,
-       n.description_json #>> '{inventory,gpus,0,model}' AS gpu_model,
-       n.description_json ->> 'provider' AS provider, n.description_json ->> 'region' AS region,
-       (n.description_json ->> 'pricePerHour')::float8 AS price_per_hour,
-       coalesce((n.description_json #>> '{inventory,simulated}')::boolean, false) AS simulated
-FROM node n JOIN node_session s USING (node_id);
-
--- Grafana's role, which reads and does nothing else. Made where we may.
-DO $$
-BEGIN
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'assay_reader') THEN
-    CREATE ROLE assay_reader LOGIN;
-  END IF;
-  GRANT SELECT ON ALL TABLES IN SCHEMA public TO assay_reader;
-EXCEPTION
-  WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
-    RAISE NOTICE 'the role assay_reader was not made: %', SQLERRM;
 END
 $$;

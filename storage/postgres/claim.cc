@@ -44,8 +44,8 @@ struct Choice {
 
 constexpr const char* kActive =
     "active AS (SELECT c.campaign_id, c.priority,"
-    "  (SELECT count(*) FROM job r WHERE r.state = 2 AND r.campaign_id = c.campaign_id) AS running"
-    "  FROM campaign c WHERE c.state = 1 AND NOT c.cancel_requested) ";
+    "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS running"
+    "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested) ";
 
 constexpr const char* kColumns =
     "a.campaign_id, a.priority, a.running, q.sequence, q.job_id, q.node_count,"
@@ -66,11 +66,11 @@ const std::string& HeadsSql() {
       "SELECT " +
       kColumns +
       "FROM active a CROSS JOIN LATERAL ("
-      "  (SELECT * FROM job p WHERE p.state = 1 AND p.pinned_node_id IS NOT NULL"
+      "  (SELECT * FROM job p WHERE p.state = 'queued' AND p.pinned_node_id IS NOT NULL"
       "     AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
       "   ORDER BY p.sequence LIMIT $1)"
       "  UNION ALL"
-      "  (SELECT * FROM job u WHERE u.state = 1 AND u.pinned_node_id IS NULL"
+      "  (SELECT * FROM job u WHERE u.state = 'queued' AND u.pinned_node_id IS NULL"
       "     AND u.campaign_id = a.campaign_id AND u.not_before <= now()"
       "     AND CASE WHEN u.candidate_set IS NOT NULL"
       "              THEN (SELECT there FROM choice c WHERE c.campaign_id = u.campaign_id"
@@ -88,7 +88,7 @@ const std::string& PerNodeSql() {
   static const std::string sql =
       std::string("WITH ") + kActive + "SELECT " + kColumns +
       "FROM unnest($1::text[]) AS reach(node_id) CROSS JOIN active a CROSS JOIN LATERAL ("
-      "  SELECT * FROM job p WHERE p.state = 1 AND p.pinned_node_id = reach.node_id"
+      "  SELECT * FROM job p WHERE p.state = 'queued' AND p.pinned_node_id = reach.node_id"
       "    AND p.campaign_id = a.campaign_id AND p.not_before <= now()"
       "  ORDER BY p.sequence LIMIT $2) q "
       "ORDER BY q.sequence";
@@ -272,12 +272,12 @@ class Claim {
     }
     const pqxx::result rows = transaction_.exec_params(
         "WITH picked AS ("
-        "  SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 1"
+        "  SELECT job_id FROM job WHERE job_id = ANY($1::text[]) AND state = 'queued'"
         "  ORDER BY job_id FOR UPDATE SKIP LOCKED),"
         "wanted AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(job_id, nodes)"
         "           JOIN picked USING (job_id)),"
         "j AS ("
-        "  UPDATE job SET state = 2, epoch = epoch + 1, attempts = attempts + 1, owner = $3,"
+        "  UPDATE job SET state = 'running', epoch = epoch + 1, attempts = attempts + 1, owner = $3,"
         "    lease_until = now() + $4::interval, node_ids = w.nodes::text[], start_time = now(),"
         "    revision = pg_current_xact_id()::text::bigint"
         "  FROM wanted w WHERE job.job_id = w.job_id RETURNING job.*),"

@@ -1,6 +1,6 @@
-# cmake -DFOLDER=... -DOUTPUT=... -P embed_migrations.cmake: writes the migrations
-# as C++ string literals.
-file(GLOB files ${FOLDER}/*.sql)
+# cmake -DFOLDER=... -DOUTPUT=... -P embed_migrations.cmake: writes the migrations and the views as
+# C++ string literals.
+file(GLOB files ${FOLDER}/[0-9]*.sql)
 list(SORT files)
 set(code "#include \"storage/postgres/migrate.h\"\n\nnamespace assay::storage {\n\n")
 string(APPEND code "const std::vector<Migration>& Migrations() {\n")
@@ -12,5 +12,8 @@ foreach(file ${files})
   file(READ ${file} sql)
   string(APPEND code "    {${version}, \"${name}\", R\"assay_sql(${sql})assay_sql\"},\n")
 endforeach()
-string(APPEND code "  };\n  return migrations;\n}\n\n}  // namespace assay::storage\n")
+string(APPEND code "  };\n  return migrations;\n}\n\n")
+file(READ ${FOLDER}/views.sql sql)
+string(APPEND code "const char* ViewsScript() { return R\"assay_sql(${sql})assay_sql\"; }\n\n")
+string(APPEND code "}  // namespace assay::storage\n")
 file(WRITE ${OUTPUT} "${code}")

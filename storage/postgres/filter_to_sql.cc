@@ -1,6 +1,5 @@
 #include "storage/postgres/filter_to_sql.h"
 
-#include <map>
 #include <optional>
 
 #include "wire/result_filter.h"
@@ -8,80 +7,13 @@
 namespace assay::storage {
 namespace {
 
+using schema::FieldType;
+
+// An expression over result_view; NULL where the field has no value.
 struct Column {
-  enum class Kind { kText, kTexts, kNumber, kBoolean };
-  Kind kind = Kind::kText;
+  FieldType type = FieldType::kText;
   std::string expression;
 };
-
-// NULL where the field has no value.
-const std::map<std::string, Column, std::less<>>& Columns() {
-  using Kind = Column::Kind;
-  static const std::map<std::string, Column, std::less<>> columns = {
-      {"benchmark", {Kind::kText, "NULLIF(s.benchmark, '')"}},
-      {"metric", {Kind::kText, "NULLIF(s.metric, '')"}},
-      {"unit", {Kind::kText, "NULLIF(s.unit, '')"}},
-      {"median", {Kind::kNumber, "r.median"}},
-      {"mad", {Kind::kNumber, "r.mad"}},
-      {"uncertainty",
-       {Kind::kNumber,
-        "CASE WHEN r.n >= 6 AND r.median <> 0 THEN (r.ci_high - r.ci_low) / 2 / abs(r.median) "
-        "END"}},
-      {"stop_reason", {Kind::kText, "r.stop_reason"}},
-      {"outcome",
-       {Kind::kText,
-        "CASE r.outcome WHEN 1 THEN 'ok' WHEN 2 THEN 'failed' WHEN 3 THEN 'unsupported' END"}},
-      {"primary", {Kind::kBoolean, "r.is_primary"}},
-      {"simulated", {Kind::kBoolean, "s.simulated"}},
-      {"imported", {Kind::kBoolean, "(r.imported_from IS NOT NULL)"}},
-      {"imported_from", {Kind::kText, "r.imported_from"}},
-      {"campaign", {Kind::kText, "c.name"}},
-      {"campaign_id", {Kind::kText, "c.campaign_id"}},
-      {"job_id", {Kind::kText, "r.job_id"}},
-      {"repetition", {Kind::kNumber, "r.repetition"}},
-      {"series_id", {Kind::kText, "s.series_id"}},
-      {"lineage_id", {Kind::kText, "s.lineage_id"}},
-      {"cache", {Kind::kText, "NULLIF(s.cache, '')"}},
-      {"fill", {Kind::kText, "NULLIF(s.fill, '')"}},
-      {"gpu.model", {Kind::kText, "NULLIF(e.gpu_model, '')"}},
-      {"gpu.form_factor", {Kind::kText, "NULLIF(e.gpu_form_factor, '')"}},
-      {"gpu.mig_profile", {Kind::kText, "NULLIF(e.gpu_mig_profile, '')"}},
-      {"gpu.count", {Kind::kNumber, "e.gpu_count"}},
-      {"gpu.uuid", {Kind::kTexts, "r.gpu_uuids"}},
-      {"topology", {Kind::kText, "NULLIF(e.topology, '')"}},
-      {"cpu.model", {Kind::kText, "NULLIF(e.cpu_model, '')"}},
-      {"driver", {Kind::kText, "NULLIF(e.driver_version, '')"}},
-      {"cuda", {Kind::kText, "NULLIF(e.cuda_version, '')"}},
-      {"cublas", {Kind::kText, "NULLIF(e.cublas_version, '')"}},
-      {"nccl", {Kind::kText, "NULLIF(e.nccl_version, '')"}},
-      {"blas", {Kind::kText, "NULLIF(e.blas_version, '')"}},
-      {"node", {Kind::kTexts, "r.node_names"}},
-      {"node_id", {Kind::kTexts, "r.node_ids"}},
-      {"provider", {Kind::kText, "NULLIF(r.provider, '')"}},
-      {"region", {Kind::kText, "NULLIF(r.region, '')"}},
-      {"kernel", {Kind::kText, "NULLIF(r.kernel, '')"}},
-      {"agent_version", {Kind::kText, "NULLIF(r.agent_version, '')"}},
-      {"price_per_hour", {Kind::kNumber, "r.price_per_hour"}},
-      {"efficiency_spec", {Kind::kNumber, "r.efficiency_spec"}},
-      {"model_seconds", {Kind::kNumber, "r.link_model[1]"}},
-      {"model_latency_seconds", {Kind::kNumber, "r.link_model[2]"}},
-      {"model_bandwidth", {Kind::kNumber, "r.link_model[3]"}},
-      {"model_knee_bytes", {Kind::kNumber, "r.link_model[4]"}},
-      {"model_error", {Kind::kNumber, "r.link_model[5]"}},
-      {"model_sizes", {Kind::kNumber, "r.link_model[6]"}},
-      {"regime", {Kind::kText, "r.regime"}},
-      {"failure_reason", {Kind::kText, "r.failure_reason"}},
-      {"flag", {Kind::kTexts, "r.flags"}},
-      {"time", {Kind::kNumber, "extract(epoch FROM r.start_time)"}},
-      {"end_time", {Kind::kNumber, "extract(epoch FROM r.end_time)"}},
-      {"benchmark_version", {Kind::kNumber, "s.benchmark_version"}},
-      {"p05", {Kind::kNumber, "r.p05"}},
-      {"p95", {Kind::kNumber, "r.p95"}},
-      {"ci_low", {Kind::kNumber, "r.ci_low"}},
-      {"ci_high", {Kind::kNumber, "r.ci_high"}},
-  };
-  return columns;
-}
 
 const char* Sign(Comparator comparator) {
   switch (comparator) {
@@ -131,32 +63,28 @@ class Translator {
     return "($1::text[])[" + std::to_string(values_.size()) + "]";
   }
 
-  // Never NULL.
+  // True or false, never NULL.
   Result<std::string> Restriction(const Filter& filter) {
     ASSAY_ASSIGN_OR_RETURN(const Column column, ColumnOf(filter.field));
     std::string holds;
-    if (column.kind == Column::Kind::kTexts) {
-      holds = "EXISTS (SELECT FROM unnest(" + column.expression + ") AS v WHERE " +
-              Holds({Column::Kind::kText, "v"}, filter) + ")";
+    if (column.type == FieldType::kTexts) {
+      holds = "EXISTS (SELECT FROM unnest(" + column.expression + ") AS one WHERE " +
+              Holds({FieldType::kText, "one"}, filter) + ")";
     } else {
       holds = "coalesce(" + Holds(column, filter) + ", false)";
     }
     return filter.comparator == Comparator::kNotEqual ? "NOT " + holds : holds;
   }
 
-  Result<Column> ColumnOf(const std::string& field) {
-    const auto named = schema::FilterableField(field);
-    if (named && !named->key.empty()) {
-      const bool parameter = named->field->name == "parameters";
-      return Column{Column::Kind::kText,
-                    (parameter ? "(s.parameters ->> " : "(e.content -> 'nccl' ->> ") +
-                        Bind(named->key) + ")"};
+  Result<Column> ColumnOf(const std::string& name) {
+    const std::optional<schema::NamedField> named = schema::FilterableField(name);
+    if (!named) {
+      return InvalidArgument("filter: results have no field `" + name + "`", "UNKNOWN_FIELD");
     }
-    const auto it = Columns().find(field);
-    if (it == Columns().end()) {
-      return InvalidArgument("filter: results have no field `" + field + "`", "UNKNOWN_FIELD");
-    }
-    return it->second;
+    const FieldType type = named->field->type;
+    std::string expression = "v.\"" + schema::ColumnName(named->field->name) + "\"";
+    if (type != FieldType::kMap) return Column{type, std::move(expression)};
+    return Column{FieldType::kText, "(" + expression + " ->> " + Bind(named->key) + ")"};
   }
 
   std::string Holds(const Column& column, const Filter& filter) {
@@ -166,18 +94,22 @@ class Translator {
                                  : "strpos(" + expression + ", " + Bind(filter.value) + ") > 0";
     }
     const std::string sign = std::string(" ") + Sign(filter.comparator) + " ";
-    if (column.kind == Column::Kind::kNumber) {
-      return expression + sign + Bind(filter.value) + "::float8";
-    }
-    if (column.kind == Column::Kind::kBoolean) {
-      return expression + sign + Bind(filter.value) + "::boolean";
+    switch (column.type) {
+      case FieldType::kNumber:
+        return expression + sign + Bind(filter.value) + "::float8";
+      case FieldType::kTime:
+        return expression + sign + "to_timestamp(" + Bind(filter.value) + "::float8)";
+      case FieldType::kBoolean:
+        return expression + sign + Bind(filter.value) + "::boolean";
+      default:
+        break;
     }
     if (sign == " = ") return Equals(expression, filter.value);
     if (filter.numbers_only) return Ordered(expression, sign, Bind(filter.value));
     return "assay_compare(" + expression + ", " + Bind(filter.value) + ")" + sign + "0";
   }
 
-  // As CompareNumbers: what assay_compare would order as text has no order. NULL then.
+  // As CompareNumbers: NULL if assay_compare would compare the two as text.
   static std::string Ordered(const std::string& expression, const std::string& sign,
                              const std::string& value) {
     const auto both = [&](const std::string& pattern) {

@@ -1,4 +1,4 @@
-// Filters over results as conditions in SQL.
+// Translates filters over results to SQL.
 #pragma once
 
 #include <string>
@@ -9,16 +9,15 @@
 
 namespace assay::storage {
 
-// A condition over "result r JOIN series s JOIN environment e JOIN campaign c" that
-// is true exactly for the results that MatchesResult matches. Every text of the
-// user's is in `values`, which are bound as elements of the text array `$1`: the
-// condition itself holds none.
+// A condition over "result_view v" that is true exactly for the results that MatchesResult matches.
+// Every text that comes from the user is in `values`, which are bound as the elements of the text
+// array $1. The condition itself contains none.
 struct SqlCondition {
   std::string text;
   std::vector<std::string> values;
 };
 
-// `filter` as ParseResultFilter made it; INVALID_ARGUMENT for other fields.
+// Translates a filter that ParseResultFilter made. INVALID_ARGUMENT for unknown fields.
 Result<SqlCondition> FilterToSql(const Filter& filter);
 
 }  // namespace assay::storage

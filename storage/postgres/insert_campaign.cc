@@ -1,7 +1,7 @@
 #include "storage/postgres/insert_campaign.h"
 
-#include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "storage/payload.h"
 #include "storage/postgres/sql.h"
@@ -12,84 +12,75 @@ namespace {
 // Jobs are sent in batches of this many, so that no statement grows without bound.
 constexpr size_t kJobsPerInsert = 5000;
 
+using Json = nlohmann::json;
+
+const std::vector<std::string>& Texts(const NodeIds& ids) { return ids; }
+
 // The number of each distinct list of candidates of jobs with a choice.
 using SetNumbers = std::map<NodeIds, int64_t>;
 
 SetNumbers InsertCandidateSets(pqxx::transaction_base& transaction, const NewCampaign& campaign) {
   SetNumbers sets;
-  ArrayLiteral numbers, lists;
+  Json rows;
   for (const NewJob& job : campaign.jobs) {
     if (!HasChoice(job)) continue;
     const auto number = static_cast<int64_t>(sets.size());
     if (!sets.try_emplace(job.candidate_node_ids, number).second) continue;
-    numbers.Add(number);
-    lists.Add(ArrayOf(job.candidate_node_ids));
+    rows.push_back({{"campaign_id", campaign.campaign_id},
+                    {"candidate_set", number},
+                    {"node_ids", Texts(job.candidate_node_ids)}});
   }
   if (!sets.empty()) {
     transaction.exec_params(
-        "INSERT INTO candidate_set (campaign_id, candidate_set, node_ids) "
-        "SELECT $1, number, list::text[] FROM unnest($2::int[], $3::text[]) AS v(number, list)",
-        campaign.campaign_id, numbers.Finish(), lists.Finish());
+        "INSERT INTO candidate_set "
+        "SELECT * FROM json_populate_recordset(NULL::candidate_set, $1)",
+        rows.dump());
   }
   return sets;
 }
 
-void InsertJobs(pqxx::transaction_base& transaction, const NewCampaign& campaign,
-                const SetNumbers& candidate_sets, size_t begin, size_t end) {
-  ArrayLiteral ids, benchmarks, versions, resources, cases, counts, worlds, nodes, candidates, sets,
-      gpus, exclusive, timeouts, repetitions, seeds, entries;
-  for (size_t i = begin; i < end; ++i) {
-    const NewJob& job = campaign.jobs[i];
-    v1::JobSpec spec;
-    for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
-    // Beside the cases, so that no column is needed.
-    spec.set_counters(job.counters);
-    spec.set_mixed_gpus(job.mixed_gpus);
-    spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
-    ids.Add(job.job_id);
-    benchmarks.Add(job.benchmark);
-    versions.Add(static_cast<int64_t>(job.benchmark_version));
-    resources.Add(static_cast<int64_t>(job.resource));
-    cases.Add(HexLiteral(DeterministicBytes(spec)));
-    counts.Add(static_cast<int64_t>(job.cases.size()));
-    worlds.Add(static_cast<int64_t>(job.world_size));
-    nodes.Add(static_cast<int64_t>(job.node_count));
-    if (HasChoice(job)) {
-      candidates.Add("{}");
-      sets.Add(candidate_sets.at(job.candidate_node_ids));
-    } else {
-      candidates.Add(ArrayOf(job.candidate_node_ids));
-      sets.AddNull();
-    }
-    gpus.Add(ArrayOf(job.gpu_indices));
-    exclusive.Add(static_cast<int64_t>(job.exclusive_node ? 1 : 0));
-    timeouts.Add(static_cast<int64_t>(job.timeout.count()));
-    repetitions.Add(static_cast<int64_t>(job.repetition));
-    seeds.Add(static_cast<int64_t>(job.seed));
-    if (job.benchmark_index) {
-      entries.Add(static_cast<int64_t>(*job.benchmark_index));
-    } else {
-      entries.AddNull();
-    }
+Json JobRow(const NewCampaign& campaign, const NewJob& job, const SetNumbers& candidate_sets) {
+  v1::JobSpec spec;
+  for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
+  // Next to the cases, so that they need no columns.
+  spec.set_counters(job.counters);
+  spec.set_mixed_gpus(job.mixed_gpus);
+  spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());
+  Json row = {{"job_id", job.job_id},
+              {"campaign_id", campaign.campaign_id},
+              {"benchmark", job.benchmark},
+              {"benchmark_version", job.benchmark_version},
+              {"cases", HexLiteral(DeterministicBytes(spec))},
+              {"case_count", job.cases.size()},
+              {"world_size", job.world_size},
+              {"node_count", job.node_count},
+              {"candidate_node_ids", Json::array()},
+              {"gpu_indices", job.gpu_indices},
+              {"exclusive_node", job.exclusive_node},
+              {"timeout_ns", job.timeout.count()},
+              {"repetition", job.repetition},
+              {"seed", static_cast<int64_t>(job.seed)}};
+  if (job.resource != v1::RESOURCE_KIND_UNSPECIFIED) row["resource"] = WordOf(job.resource);
+  if (job.benchmark_index) row["benchmark_index"] = *job.benchmark_index;
+  if (HasChoice(job)) {
+    row["candidate_set"] = candidate_sets.at(job.candidate_node_ids);
+  } else {
+    row["candidate_node_ids"] = Texts(job.candidate_node_ids);
   }
-  transaction.exec_params(
-      "INSERT INTO job (job_id, campaign_id, benchmark, benchmark_version, resource, cases,"
-      "  case_count, world_size, node_count, candidate_node_ids, gpu_indices, exclusive_node,"
-      "  timeout_ns, repetition, seed, benchmark_index, candidate_set) "
-      "SELECT id, $15, benchmark, version, resource, cases, count, world, nodes,"
-      "  candidates::text[], gpus::int[], exclusive = 1, timeout, repetition, seed, entry,"
-      "  candidate_set "
-      "FROM unnest($1::text[], $2::text[], $3::int[], $4::smallint[], $5::bytea[], $6::int[],"
-      "  $7::int[], $8::int[], $9::text[], $10::text[], $11::int[], $12::bigint[], $13::int[],"
-      "  $14::bigint[], $16::int[], $17::int[]) WITH ORDINALITY AS v(id, benchmark, version, "
-      "resource, cases,"
-      "  count, world, nodes, candidates, gpus, exclusive, timeout, repetition, seed, entry,"
-      "  candidate_set, position) "
-      "ORDER BY position",
-      ids.Finish(), benchmarks.Finish(), versions.Finish(), resources.Finish(), cases.Finish(),
-      counts.Finish(), worlds.Finish(), nodes.Finish(), candidates.Finish(), gpus.Finish(),
-      exclusive.Finish(), timeouts.Finish(), repetitions.Finish(), seeds.Finish(),
-      campaign.campaign_id, entries.Finish(), sets.Finish());
+  return row;
+}
+
+Status InsertJobs(pqxx::transaction_base& transaction, const Json& jobs) {
+  static constexpr const char* kColumns =
+      "job_id, campaign_id, benchmark, benchmark_index, benchmark_version, resource, cases,"
+      " case_count, world_size, node_count, candidate_set, candidate_node_ids, gpu_indices,"
+      " exclusive_node, timeout_ns, repetition, seed";
+  ASSAY_ASSIGN_OR_RETURN(const std::string rows, StorableJson(jobs));
+  transaction.exec_params(std::string("INSERT INTO job (") + kColumns + ") SELECT " + kColumns +
+                              " FROM json_populate_recordset(NULL::job, $1) WITH ORDINALITY "
+                              "ORDER BY ordinality",
+                          rows);
+  return Status::Ok();
 }
 
 }  // namespace
@@ -110,9 +101,12 @@ Result<std::string> InsertCampaign(pqxx::transaction_base& transaction,
                   "campaign " + campaign.campaign_id + " exists already");
   }
   const SetNumbers candidate_sets = InsertCandidateSets(transaction, campaign);
-  for (size_t begin = 0; begin < campaign.jobs.size(); begin += kJobsPerInsert) {
-    InsertJobs(transaction, campaign, candidate_sets, begin,
-               std::min(begin + kJobsPerInsert, campaign.jobs.size()));
+  Json rows;
+  for (const NewJob& job : campaign.jobs) {
+    rows.push_back(JobRow(campaign, job, candidate_sets));
+    if (rows.size() < kJobsPerInsert && &job != &campaign.jobs.back()) continue;
+    ASSAY_RETURN_IF_ERROR(InsertJobs(transaction, rows));
+    rows.clear();
   }
   return campaign.campaign_id;
 }

@@ -26,7 +26,7 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   job.job_id = row["job_id"].as<std::string>();
   job.benchmark = row["benchmark"].as<std::string>();
   job.benchmark_version = row["benchmark_version"].as<int>();
-  job.resource = static_cast<v1::ResourceKind>(row["resource"].as<int>());
+  job.resource = EnumOf<v1::ResourceKind>(row["resource"]);
   v1::JobSpec spec;
   spec.ParseFromString(BytesOf(row["cases"]));
   job.cases.assign(spec.cases().begin(), spec.cases().end());
@@ -45,11 +45,9 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   leased.node_ids = TextsOf(row["node_ids"]);
   leased.done_cases = IntegersOf(row["done_cases"]);
   for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
-    leased.failures.push_back(
-        {static_cast<v1::FailureClass>(failure["class"].get<int>()),
-         failure["reason"].get<std::string>(), failure["nodes"].get<std::vector<std::string>>(),
-         // Not in what older versions stored.
-         failure.value("node", ""), failure.value("also", std::vector<std::string>())});
+    leased.failures.push_back({EnumOf<v1::FailureClass>(failure["class"].get<std::string>()),
+                               failure["reason"], failure["nodes"], failure["node"],
+                               failure["also"]});
   }
   leased.retries = row["retries"].as<int>();
   leased.cancel_requested = row["cancel_requested"].as<bool>();
@@ -69,8 +67,8 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   message.ParseFromString(BytesOf(row["rules"]));
   message.set_campaign_id(row["campaign_id"].as<std::string>());
   message.set_name(row["name"].as<std::string>());
-  message.set_state(static_cast<v1::CampaignState>(row["state"].as<int>()));
-  message.set_verdict(static_cast<v1::Verdict>(row["verdict"].as<int>()));
+  message.set_state(EnumOf<v1::CampaignState>(row["state"]));
+  message.set_verdict(EnumOf<v1::Verdict>(row["verdict"]));
   message.set_priority(row["priority"].as<int>());
   *message.mutable_create_time() = schema::ToTimestamp(TimeOf(row["create_time"]));
   if (!row["end_time"].is_null()) {
@@ -109,7 +107,7 @@ std::string JobsOfCampaign() {
          " AS start_time, " + Microseconds("j.end_time") +
          " AS end_time "
          "FROM job j LEFT JOIN choice ON choice.candidate_set = j.candidate_set "
-         "CROSS JOIN LATERAL (SELECT j.state <> 1 AND cardinality(j.node_ids) > 0 AS already) "
+         "CROSS JOIN LATERAL (SELECT j.state <> 'queued' AND cardinality(j.node_ids) > 0 AS already) "
          "placed "
          "WHERE j.campaign_id = $1";
 }
@@ -122,7 +120,7 @@ v1::Job JobOf(const pqxx::row& row) {
   if (!row["benchmark_index"].is_null()) {
     message.set_benchmark_index(row["benchmark_index"].as<int>());
   }
-  message.set_state(static_cast<v1::JobState>(row["state"].as<int>()));
+  message.set_state(EnumOf<v1::JobState>(row["state"]));
   message.set_epoch(row["epoch"].as<int64_t>());
   message.set_attempts(row["attempts"].as<int>());
   message.set_repetition(row["repetition"].as<int>());

@@ -1,5 +1,6 @@
 #include "storage/postgres/job_store.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "storage/no_such.h"
@@ -18,12 +19,12 @@ namespace {
 
 // Totals of a campaign's jobs, to be joined as "t".
 constexpr const char* kTotals =
-    " CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 1) AS queued,"
-    "  count(*) FILTER (WHERE state = 2) AS running,"
-    "  count(*) FILTER (WHERE state = 3) AS succeeded,"
-    "  count(*) FILTER (WHERE state = 4) AS failed,"
-    "  count(*) FILTER (WHERE state = 5) AS cancelled,"
-    "  count(*) FILTER (WHERE state = 6) AS skipped,"
+    " CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 'queued') AS queued,"
+    "  count(*) FILTER (WHERE state = 'running') AS running,"
+    "  count(*) FILTER (WHERE state = 'succeeded') AS succeeded,"
+    "  count(*) FILTER (WHERE state = 'failed') AS failed,"
+    "  count(*) FILTER (WHERE state = 'cancelled') AS cancelled,"
+    "  count(*) FILTER (WHERE state = 'skipped') AS skipped,"
     "  coalesce(sum(case_count), 0) AS case_count, coalesce(sum(cases_done), 0) AS cases_done"
     "  FROM job WHERE job.campaign_id = c.campaign_id) t ";
 
@@ -140,7 +141,7 @@ Result<std::vector<v1::WaitingJobs>> PostgresJobStore::ListWaiting(const std::st
             "WITH queued AS ("
             "  SELECT row_number() OVER () AS number, count(*) AS jobs, node_count, candidate_set,"
             "         candidate_node_ids"
-            "  FROM job WHERE campaign_id = $1 AND state = 1"
+            "  FROM job WHERE campaign_id = $1 AND state = 'queued'"
             "  GROUP BY node_count, candidate_set, candidate_node_ids),"
             " place AS ("
             "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
@@ -181,21 +182,21 @@ Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string
   ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](pqxx::transaction_base& transaction) {
     running.clear();
     const pqxx::result campaign = transaction.exec_params(
-        "UPDATE campaign SET cancel_requested = cancel_requested OR state = 1 "
+        "UPDATE campaign SET cancel_requested = cancel_requested OR state = 'active' "
         "WHERE campaign_id = $1 RETURNING state",
         campaign_id);
     if (campaign.empty()) return NoCampaign(campaign_id);
-    if (campaign[0][0].as<int>() != v1::CAMPAIGN_STATE_ACTIVE) return Status::Ok();
+    if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE) return Status::Ok();
     // One statement, so that a job that is claimed or requeued meanwhile is seen in
     // its new state.
     for (const auto& row : transaction.exec_params(
              "UPDATE job SET cancel_requested = true,"
-             "  state = CASE state WHEN 1 THEN 5 ELSE state END,"
-             "  end_time = CASE state WHEN 1 THEN now() END,"
+             "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
+             "  end_time = CASE state WHEN 'queued' THEN now() END,"
              "  revision = pg_current_xact_id()::text::bigint "
-             "WHERE campaign_id = $1 AND state IN (1, 2) RETURNING job_id, epoch, state",
+             "WHERE campaign_id = $1 AND state IN ('queued', 'running') RETURNING job_id, epoch, state",
              campaign_id)) {
-      if (row["state"].as<int>() == v1::JOB_STATE_RUNNING) {
+      if (EnumOf<v1::JobState>(row["state"]) == v1::JOB_STATE_RUNNING) {
         running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
       }
     }
@@ -229,7 +230,7 @@ Result<std::vector<LeasedJob>> PostgresJobStore::RenewLeases(const std::string& 
         const pqxx::result rows = transaction.exec_params(
             "WITH wanted AS ("
             "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
-            "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 2"
+            "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 'running'"
             "  ORDER BY job.job_id FOR UPDATE OF job),"
             "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
             "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
@@ -248,7 +249,7 @@ Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(Duration ago, int l
       pool_.RunStatement("list_expired", [&](pqxx::transaction_base& transaction) {
         const pqxx::result rows = transaction.exec_params(
             "SELECT " + LeasedColumns() +
-                " FROM job j WHERE j.state = 2 AND j.lease_until <= now() - $1::interval "
+                " FROM job j WHERE j.state = 'running' AND j.lease_until <= now() - $1::interval "
                 "ORDER BY j.lease_until, j.sequence LIMIT $2",
             Interval(ago), limit);
         expired = LeasedJobsOf(transaction, rows, candidates_);
@@ -260,34 +261,49 @@ Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(Duration ago, int l
 Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& attempt) {
   FinishOutcome outcome;
   bool requeued = false;
-  const v1::Failure failure = attempt.failure.value_or(v1::Failure());
-  const std::string bytes = attempt.failure ? HexLiteral(DeterministicBytes(failure)) : "";
+  nlohmann::json ended = {{"job_id", attempt.job.job_id},
+                          {"epoch", attempt.job.epoch},
+                          {"state", WordOf(StateAfter(attempt.disposition))},
+                          {"avoid_node_ids", attempt.avoid_node_ids},
+                          {"same_nodes", attempt.same_nodes},
+                          {"delay", Interval(attempt.delay)}};
+  if (attempt.failure) {
+    ended["failure"] = HexLiteral(DeterministicBytes(*attempt.failure));
+    ended["entry"] = {{"class", WordOf(attempt.failure->failure_class())},
+                      {"reason", attempt.failure->reason()},
+                      {"node", attempt.failure->node_id()},
+                      {"also", attempt.also_node_ids}};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const std::string record, StorableJson(ended));
   ASSAY_RETURN_IF_ERROR(pool_.RunStatement("finish_attempt", [&](pqxx::transaction_base&
                                                                      transaction) {
     const pqxx::result rows = transaction.exec_params(
-        "WITH updated AS ("
+        "WITH ended AS ("
+        "  SELECT * FROM json_to_record($1) AS e(job_id text, epoch bigint, state job_state,"
+        "    avoid_node_ids text[], same_nodes boolean, delay interval, failure bytea,"
+        "    entry jsonb)),"
+        "updated AS ("
         "  UPDATE job SET owner = NULL, lease_until = NULL,"
-        "    state = CASE WHEN $3 = 1 AND cancel_requested THEN 5 ELSE $3 END,"
-        "    end_time = CASE WHEN $3 <> 1 OR cancel_requested THEN now() END,"
-        "    avoid_node_ids = $4::text[], not_before = now() + $5::interval, same_nodes = $11,"
-        "    failure = CASE WHEN $3 = 3 THEN failure ELSE NULLIF($6, '')::bytea END,"
-        "    failures = CASE WHEN $6 = '' THEN failures ELSE failures || jsonb_build_array("
-        "      jsonb_build_object('class', $7::int, 'reason', $8::text,"
-        "                         'nodes', to_jsonb(node_ids), 'node', $10::text,"
-        "                         'also', to_jsonb($12::text[]))) END,"
+        "    state = CASE WHEN e.state = 'queued' AND cancel_requested THEN 'cancelled'"
+        "                 ELSE e.state END,"
+        "    end_time = CASE WHEN e.state <> 'queued' OR cancel_requested THEN now() END,"
+        "    avoid_node_ids = e.avoid_node_ids, not_before = now() + e.delay,"
+        "    same_nodes = e.same_nodes,"
+        "    failure = CASE WHEN e.state = 'succeeded' THEN job.failure ELSE e.failure END,"
+        "    failures = CASE WHEN e.entry IS NULL THEN failures ELSE failures ||"
+        "      jsonb_build_array(e.entry || jsonb_build_object('nodes', to_jsonb(node_ids))) END,"
         "    revision = pg_current_xact_id()::text::bigint"
-        "  WHERE job_id = $1 AND epoch = $2 AND state = 2 RETURNING job_id, campaign_id, state),"
+        "  FROM ended e WHERE job.job_id = e.job_id AND job.epoch = e.epoch"
+        "    AND job.state = 'running' RETURNING job.job_id, campaign_id, job.state),"
         "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
-        "SELECT campaign_id, state, CASE state WHEN 1 THEN pg_notify($9, '') END FROM updated",
-        attempt.job.job_id, attempt.job.epoch, static_cast<int>(StateAfter(attempt.disposition)),
-        ArrayOf(attempt.avoid_node_ids), Interval(attempt.delay), bytes,
-        static_cast<int>(failure.failure_class()), failure.reason(), kJobsQueuedChannel,
-        failure.node_id(), attempt.same_nodes, ArrayOf(attempt.also_node_ids));
+        "SELECT campaign_id, state, CASE state WHEN 'queued' THEN pg_notify($2, '') END "
+        "FROM updated",
+        record, kJobsQueuedChannel);
     outcome = {};
     if (rows.empty()) return Status::Ok();
     outcome.held = true;
     outcome.campaign_id = rows[0][0].as<std::string>();
-    requeued = rows[0][1].as<int>() == v1::JOB_STATE_QUEUED;
+    requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
     return Status::Ok();
   }));
   // After the commit, so that of two jobs that end at once the later one sees both.
@@ -303,13 +319,13 @@ Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
       pool_.RunStatement("end_campaign", [&](pqxx::transaction_base& transaction) {
         // Three conditions, each answered by a partial index.
         const pqxx::result rows = transaction.exec_params(
-            "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 3 ELSE 2 END,"
+            "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'completed' END::campaign_state,"
             "  end_time = now() "
-            "WHERE campaign_id = $1 AND state = 1"
-            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 2)"
-            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
+            "WHERE campaign_id = $1 AND state = 'active'"
+            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'running')"
+            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'queued'"
             "                  AND pinned_node_id IS NOT NULL)"
-            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 1"
+            "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'queued'"
             "                  AND pinned_node_id IS NULL) "
             "RETURNING 1",
             campaign_id);
@@ -329,10 +345,10 @@ Result<std::vector<std::string>> PostgresJobStore::ListUnjudged() {
     });
   };
   // A coordinator may have died between a last job's end and its campaign's.
-  ASSAY_RETURN_IF_ERROR(list("state = 1", &active));
+  ASSAY_RETURN_IF_ERROR(list("state = 'active'", &active));
   for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
   std::vector<std::string> unjudged;
-  ASSAY_RETURN_IF_ERROR(list("state <> 1 AND verdict = 0", &unjudged));
+  ASSAY_RETURN_IF_ERROR(list("state <> 'active' AND verdict IS NULL", &unjudged));
   return unjudged;
 }
 
@@ -342,10 +358,10 @@ Status PostgresJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict 
   for (const v1::RuleVerdict& rule : rules) *holder.add_rules() = rule;
   return pool_.RunStatement("set_verdict", [&](pqxx::transaction_base& transaction) {
     const pqxx::result rows = transaction.exec_params(
-        "UPDATE campaign SET verdict = CASE verdict WHEN 0 THEN $2 ELSE verdict END,"
-        "  rules = CASE verdict WHEN 0 THEN $3::bytea ELSE rules END "
+        "UPDATE campaign SET verdict = coalesce(verdict, $2),"
+        "  rules = CASE WHEN verdict IS NULL THEN $3::bytea ELSE rules END "
         "WHERE campaign_id = $1 RETURNING 1",
-        campaign_id, static_cast<int>(verdict), HexLiteral(DeterministicBytes(holder)));
+        campaign_id, WordOf(verdict), HexLiteral(DeterministicBytes(holder)));
     return rows.empty() ? NoCampaign(campaign_id) : Status::Ok();
   });
 }
@@ -358,7 +374,7 @@ Result<JobStore::QueueStats> PostgresJobStore::GetQueueStats() {
          transaction.exec("SELECT state, count(*), " + Microseconds("min(create_time)") +
                           " FROM job GROUP BY state")) {
       const int count = row[1].as<int>();
-      switch (row[0].as<int>()) {
+      switch (EnumOf<v1::JobState>(row[0])) {
         case v1::JOB_STATE_QUEUED:
           stats.counts.set_queued(count);
           stats.oldest_queued = TimeOf(row[2]);
@@ -377,6 +393,8 @@ Result<JobStore::QueueStats> PostgresJobStore::GetQueueStats() {
           break;
         case v1::JOB_STATE_SKIPPED:
           stats.counts.set_skipped(count);
+          break;
+        default:
           break;
       }
     }

@@ -1,14 +1,12 @@
 #include "storage/postgres/migrate.h"
 
-#include <map>
-
 #include "common/digest.h"
 #include "common/log.h"
 
 namespace assay::storage {
 namespace {
 
-// What the database says it is at.
+// Compares the migrations that the database has with those of this program.
 Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& migrations,
                     const std::string& target) {
   for (const auto& row : applied) {
@@ -31,6 +29,16 @@ Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& m
   return Status::Ok();
 }
 
+// Version 0 of schema_migration is the views.
+void ReplaceViews(pqxx::transaction_base& transaction) {
+  const pqxx::result changed = transaction.exec_params(
+      "INSERT INTO schema_migration (version, name, checksum) VALUES (0, 'views', $1) "
+      "ON CONFLICT (version) DO UPDATE SET checksum = $1, apply_time = now() "
+      "WHERE schema_migration.checksum <> $1 RETURNING 1",
+      Sha256Hex(ViewsScript()));
+  if (!changed.empty()) transaction.exec(ViewsScript());
+}
+
 }  // namespace
 
 Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
@@ -42,12 +50,15 @@ Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
       transaction.exec(
           "CREATE TABLE IF NOT EXISTS schema_migration (version int PRIMARY KEY, name text NOT "
           "NULL, checksum text NOT NULL, apply_time timestamptz NOT NULL DEFAULT now())");
-      const pqxx::result applied =
-          transaction.exec("SELECT version, checksum FROM schema_migration ORDER BY version");
+      const pqxx::result applied = transaction.exec(
+          "SELECT version, checksum FROM schema_migration WHERE version <> 0 ORDER BY version");
       ASSAY_RETURN_IF_ERROR(CheckApplied(applied, migrations, pool.target()));
       const auto next = static_cast<size_t>(applied.size());
       finished = next == migrations.size();
-      if (finished) return Status::Ok();
+      if (finished) {
+        ReplaceViews(transaction);
+        return Status::Ok();
+      }
       const Migration& migration = migrations[next];
       transaction.exec(migration.sql);
       transaction.exec_params(

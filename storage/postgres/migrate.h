@@ -19,10 +19,12 @@ struct Migration {
 // storage/migrations/*.sql in order, from version 1 without gaps.
 const std::vector<Migration>& Migrations();
 
-// Brings the database to the newest version, each migration in a transaction of
-// its own; programs that start together wait for each other. FAILED_PRECONDITION
-// if the database is newer than this program, or if a migration applied to it was
-// changed since.
+// storage/migrations/views.sql.
+const char* ViewsScript();
+
+// Brings the database to the newest version, one transaction per migration, and replaces the views
+// if their script has changed. Programs that start together wait for each other. FAILED_PRECONDITION
+// if the database is newer than this program, or if a migration was changed after it was applied.
 Status Migrate(Pool& pool, const std::vector<Migration>& migrations = Migrations());
 
 }  // namespace assay::storage

@@ -43,7 +43,7 @@ std::string JsonOf(const v1::NodeDescription& node) {
   shown.clear_benchmarks();  // Large, and of no use on a dashboard.
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(shown, &json).ok()) return "{}";
-  return StorableJson(std::move(json));
+  return WithoutNul(std::move(json));
 }
 
 Status NoNode(pqxx::transaction_base& transaction, const std::string& id_or_name) {

@@ -31,7 +31,7 @@ class PostgresResultStore : public ResultStore {
   // Makes the batch's series and environments known, and fills in their keys.
   Status ResolveSeries(Batch& batch);
   // Fences and stores, and fills in the batch's outcomes.
-  static void Insert(pqxx::transaction_base& transaction, Batch& batch);
+  static Status Insert(pqxx::transaction_base& transaction, Batch& batch);
   // Of this month and the next ones.
   Status CreatePartitions();
 

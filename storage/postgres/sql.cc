@@ -1,5 +1,8 @@
 #include "storage/postgres/sql.h"
 
+#include <google/protobuf/descriptor.h>
+
+#include <cctype>
 #include <cstdio>
 
 namespace assay::storage {
@@ -14,6 +17,13 @@ std::vector<std::string> Elements(const pqxx::field& array) {
     if (next.first == Juncture::string_value) elements.push_back(next.second);
   }
   return elements;
+}
+
+// "JOB_STATE_" for a type whose value 0 is JOB_STATE_UNSPECIFIED.
+std::string Prefix(const google::protobuf::EnumDescriptor& type) {
+  static constexpr std::string_view kUnspecified = "UNSPECIFIED";
+  const std::string& zero = type.FindValueByNumber(0)->name();
+  return zero.substr(0, zero.size() - kUnspecified.size());
 }
 
 int HexDigit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
@@ -102,11 +112,34 @@ std::string Interval(Duration duration) {
          " microseconds";
 }
 
-std::string StorableJson(std::string json) {
+std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number) {
+  const auto* const value = type.FindValueByNumber(number);
+  if (number == 0 || value == nullptr) return "";
+  std::string word = value->name().substr(Prefix(type).size());
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word;
+}
+
+int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word) {
+  for (int i = 0; i < type.value_count(); ++i) {
+    if (EnumWord(type, type.value(i)->number()) == word) return type.value(i)->number();
+  }
+  return 0;
+}
+
+Result<std::string> StorableJson(const nlohmann::json& json) {
+  try {
+    return WithoutNul(json.dump());
+  } catch (const nlohmann::json::type_error&) {
+    return InvalidArgument("a text is not UTF-8");
+  }
+}
+
+std::string WithoutNul(std::string json) {
   for (size_t i = 0; i + 1 < json.size(); ++i) {
     if (json[i] != '\\') continue;
     if (json.compare(i, 6, "\\u0000") == 0) json.replace(i, 6, "\\ufffd");
-    ++i;  // Whatever is escaped is no backslash of its own.
+    ++i;  // Skips the escaped character.
   }
   return json;
 }

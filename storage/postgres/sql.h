@@ -2,11 +2,15 @@
 // never part of a statement.
 #pragma once
 
+#include <google/protobuf/generated_enum_reflection.h>
+
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/status.h"
 #include "storage/postgres/pqxx.h"
 
 namespace assay::storage {
@@ -57,7 +61,30 @@ WallTime TimeOf(const pqxx::field& microseconds);
 // For "now() + $1::interval".
 std::string Interval(Duration duration);
 
-// JSON text that jsonb takes: the character NUL, which it refuses, replaced.
-std::string StorableJson(std::string json);
+std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number);
+int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word);
+
+// JSON text that PostgreSQL takes. Replaces the character NUL, which it refuses. INVALID_ARGUMENT
+// for texts that are not UTF-8.
+Result<std::string> StorableJson(const nlohmann::json& json);
+
+// The same for JSON that is text already.
+std::string WithoutNul(std::string json);
+
+// The word of an enum value in the database: "queued" for JOB_STATE_QUEUED. Empty for unspecified.
+template <typename Enum>
+std::string WordOf(Enum value) {
+  return EnumWord(*google::protobuf::GetEnumDescriptor<Enum>(), value);
+}
+
+// The value of such a word; unspecified for NULL and for unknown words.
+template <typename Enum>
+Enum EnumOf(std::string_view word) {
+  return static_cast<Enum>(EnumNumber(*google::protobuf::GetEnumDescriptor<Enum>(), word));
+}
+template <typename Enum>
+Enum EnumOf(const pqxx::field& word) {
+  return EnumOf<Enum>(word.is_null() ? "" : word.c_str());
+}
 
 }  // namespace assay::storage

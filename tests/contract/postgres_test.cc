@@ -76,7 +76,7 @@ class PostgresStores : public Stores {
   NodeStore& nodes() override { return database_->nodes(); }
   ResultStore& results() override { return database_->results(); }
   void ExpireLeases() override {
-    Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 2");
+    Execute("UPDATE job SET lease_until = now() - interval '1 s' WHERE state = 'running'");
   }
   // Time is the server's and cannot be moved, so what it is compared with is.
   void Pass(Duration time) override {
@@ -119,7 +119,7 @@ TEST(Migrate, IsIdempotentAndRefusesNewerAndChangedDatabases) {
   EXPECT_EQ(newer.reason(), "DATABASE_TOO_NEW");
   EXPECT_THAT(newer.message(), HasSubstr("9999"));
   stores.Execute("DELETE FROM schema_migration WHERE version = 9999");
-  stores.Execute("UPDATE schema_migration SET checksum = 'x'");
+  stores.Execute("UPDATE schema_migration SET checksum = 'x' WHERE version = 1");
   EXPECT_EQ(stores.database().Migrate().reason(), "MIGRATION_CHANGED");
 }
 
@@ -133,6 +133,17 @@ TEST(Migrate, ProgramsThatStartTogetherWaitForEachOther) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Migrate, ReplacesViewsWhoseScriptHasChanged) {
+  PostgresStores stores;
+  stores.Execute("DROP VIEW job_view");
+  ASSERT_TRUE(stores.database().Migrate().ok());
+  EXPECT_EQ(stores.Value("SELECT to_regclass('job_view') IS NULL"), "t");
+  stores.Execute("UPDATE schema_migration SET checksum = 'older' WHERE version = 0");
+  ASSERT_TRUE(stores.database().Migrate().ok());
+  EXPECT_EQ(stores.Value("SELECT to_regclass('job_view') IS NULL"), "f");
+  EXPECT_EQ(stores.Value("SELECT has_table_privilege('assay_reader', 'job_view', 'SELECT')"), "t");
 }
 
 TEST(Migrate, ReaderReadsAndChangesNothing) {
@@ -185,75 +196,6 @@ TEST(Database, StoresWhatJobsMayChooseFromOnce) {
   const std::string* list = &a.job.candidate_node_ids.front();
   EXPECT_EQ(&second->front().job.candidate_node_ids.front(), list) << "one copy in memory";
   EXPECT_EQ(&renewed->front().job.candidate_node_ids.front(), list);
-}
-
-TEST(Migrate, JobsThatHadListsOfTheirOwnShareThem) {
-  PostgresStores stores;
-  for (const char* node : {"a", "b", "c"}) {
-    ASSERT_TRUE(stores.nodes().Connect("o", MakeNode(node, node), "").ok());
-  }
-  const NewCampaign campaign = CampaignWithChoices();
-  ASSERT_TRUE(stores.jobs().CreateCampaign(campaign).ok());
-  // As it was before the migration.
-  stores.Execute(
-      "UPDATE job SET candidate_node_ids = s.node_ids FROM candidate_set s "
-      "WHERE s.campaign_id = job.campaign_id AND s.candidate_set = job.candidate_set");
-  stores.Execute("DROP TABLE candidate_set");
-  stores.Execute("ALTER TABLE job DROP COLUMN candidate_set");
-  stores.Execute("ALTER TABLE job DROP COLUMN same_nodes");
-  stores.Execute("ALTER TABLE result DROP COLUMN link_model CASCADE");
-  stores.Execute("DELETE FROM schema_migration WHERE name >= '0006'");
-  const Status migrated = stores.database().Migrate();
-  ASSERT_TRUE(migrated.ok()) << migrated;
-  EXPECT_EQ(stores.Value("SELECT sum(cardinality(node_ids)) FROM candidate_set"), "4");
-  EXPECT_EQ(stores.Value("SELECT sum(cardinality(candidate_node_ids)) FROM job"), "1");
-  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"a", "b", "c"}, 8});
-  ASSERT_TRUE(leased.ok()) << leased.status();
-  ASSERT_EQ(leased->size(), 3U);
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ((*leased)[i].job.candidate_node_ids, campaign.jobs[i].candidate_node_ids);
-  }
-}
-
-// A coordinator that has not been upgraded yet goes on storing them.
-TEST(Database, JobsWithListsOfTheirOwnAreClaimed) {
-  PostgresStores stores;
-  ASSERT_TRUE(stores.nodes().Connect("o", MakeNode("b", "b"), "").ok());
-  const NewCampaign campaign = CampaignWithChoices();
-  ASSERT_TRUE(stores.jobs().CreateCampaign(campaign).ok());
-  stores.Execute(
-      "UPDATE job SET candidate_node_ids = s.node_ids, candidate_set = NULL FROM candidate_set s "
-      "WHERE s.campaign_id = job.campaign_id AND s.candidate_set = job.candidate_set");
-  const auto waiting = stores.jobs().ListWaiting(campaign.campaign_id, {});
-  ASSERT_TRUE(waiting.ok()) << waiting.status();
-  EXPECT_EQ(waiting->front().jobs(), 3);
-  const auto leased = stores.jobs().ClaimJobs({"o", std::chrono::minutes(1), {"b"}, 8});
-  ASSERT_EQ(leased->size(), 1U);
-  EXPECT_EQ(leased->front().job.candidate_node_ids, campaign.jobs[0].candidate_node_ids);
-  const auto listed = stores.jobs().ListJobs(campaign.campaign_id, {});
-  ASSERT_TRUE(listed.ok()) << listed.status();
-  EXPECT_EQ(listed->items[1].node_names_size(), 2);
-}
-
-TEST(Database, FailuresThatOlderVersionsStoredAreRead) {
-  PostgresStores stores;
-  ASSERT_TRUE(stores.nodes().Connect("owner", MakeNode("a", "a"), "").ok());
-  ASSERT_TRUE(stores.jobs().CreateCampaign(MakeCampaign({MakeJob({"a"})})).ok());
-  const JobStore::ClaimRequest claim{"owner", std::chrono::minutes(1), {"a"}, 1};
-  const auto first = stores.jobs().ClaimJobs(claim);
-  ASSERT_EQ(first->size(), 1U);
-  FinishedAttempt attempt;
-  attempt.job = {first->front().job.job_id, first->front().epoch};
-  attempt.disposition = Disposition::kRequeue;
-  attempt.failure.emplace().set_node_id("a");
-  ASSERT_TRUE(stores.jobs().FinishAttempt(attempt).ok());
-  stores.Execute("UPDATE job SET failures = jsonb_build_array((failures -> 0) - 'node' - 'also')");
-  const auto again = stores.jobs().ClaimJobs(claim);
-  ASSERT_EQ(again->size(), 1U);
-  ASSERT_EQ(again->front().failures.size(), 1U);
-  EXPECT_EQ(again->front().failures[0].node_ids, std::vector<std::string>{"a"});
-  EXPECT_EQ(again->front().failures[0].node_id, "");
-  EXPECT_TRUE(again->front().failures[0].also_node_ids.empty());
 }
 
 TEST(Database, MissingPartitionIsMadeWhenItIsNeeded) {

@@ -29,7 +29,7 @@ class FleetTest(unittest.TestCase):
         """Neither lost nor twice: one primary row for each case of each job."""
         rows = fleet.postgres.rows(
             "SELECT job_id, case_index, count(*) FROM result "
-            f"WHERE campaign_id = '{campaign}' AND is_primary GROUP BY 1, 2")
+            f"WHERE campaign_id = '{campaign}' AND \"primary\" GROUP BY 1, 2")
         self.assertEqual(len(rows), cases)
         self.assertEqual({row[2] for row in rows}, {"1"})
 
@@ -114,7 +114,7 @@ class FleetTest(unittest.TestCase):
             failures = fleet.postgres.rows(
                 "SELECT f->>'class', f->>'reason', f->>'node' "
                 "FROM job, jsonb_array_elements(failures) f")
-            self.assertEqual(failures, [["3", "LEASE_LOST", ""]])
+            self.assertEqual(failures, [["infrastructure", "LEASE_LOST", ""]])
 
     def test_coordinator_started_again_after_a_lease(self):
         self.coordinator_away_for_longer_than_a_lease(

@@ -265,7 +265,7 @@ class Run:
 
     def _succeeded(self):
         state = self.fleet.postgres.value(f"SELECT state FROM job WHERE job_id = '{self.job}'")
-        return state == "3"
+        return state == "succeeded"
 
     def _tells_where(self, reason, message):
         """The node or the rank; of a job that took too long, what it was at; of a rank that is
@@ -323,7 +323,7 @@ class Run:
         jobs = ended["jobs"]
         results = self.fleet.postgres.rows(
             "SELECT case_index, count(*) FROM result "
-            f"WHERE campaign_id = '{self.campaign}' AND is_primary GROUP BY 1")
+            f"WHERE campaign_id = '{self.campaign}' AND \"primary\" GROUP BY 1")
         if jobs.get("succeeded"):
             assert len(results) == 1 and results[0][1] == "1", results
             self._expect_others()

@@ -39,21 +39,21 @@ benchmarks:
 
 # What no machine without a GPU can measure: one lineage on two drivers and two nodes.
 SEED = """
-INSERT INTO environment (environment_id, content, gpu_model, gpu_form_factor, gpu_mig_profile,
-                         gpu_count, topology, cpu_model, driver_version)
-SELECT 'seed-' || driver, '{}', 'H200', 'SXM', '', 1, 'single', 'Fake CPU', driver
+INSERT INTO environment (environment_id, content, gpu_model, gpu_form_factor, gpu_count,
+                         topology, cpu_model, driver)
+SELECT 'seed-' || driver, '{}', 'H200', 'SXM', 1, 'single', 'Fake CPU', driver
 FROM unnest(ARRAY['570.86.15', '580.95.05']) AS driver;
 INSERT INTO series (series_id, lineage_id, environment_id, benchmark, benchmark_version,
                     parameters, metric, unit, direction, cache, fill, simulated)
-SELECT environment_id, 'seed', environment_id, 'gemm', 1, '{"m": "8192"}', 'tflops', 'TFLOP/s', 1,
+SELECT environment_id, 'seed', environment_id, 'gemm', 1, '{"m": "8192"}', 'tflops', 'TFLOP/s', 'higher',
        'cold', 'random', false
 FROM environment WHERE environment_id LIKE 'seed-%';
-INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, is_primary, repetition,
-                    outcome, n, median, mad, p05, p95, ci_low, ci_high, efficiency_spec, node_ids,
-                    node_names, gpu_uuids, provider, region, kernel, agent_version, flags)
-SELECT gen_random_uuid(), series_key, (SELECT min(campaign_id) FROM campaign), 'seed', 0, true, run,
-       1, 30, 700 + run, 1, 690, 710, 699, 701, 0.71, ARRAY[node], ARRAY[node], '{}', '', '', '',
-       '', CASE run WHEN 1 THEN ARRAY['throttled'] ELSE '{}'::text[] END
+INSERT INTO result (result_id, series_key, campaign_id, job_id, case_index, repetition, "primary",
+                    outcome, n, median, mad, p05, p95, ci_low, ci_high, efficiency_spec, node_id,
+                    node, flag)
+SELECT gen_random_uuid(), series_key, (SELECT min(campaign_id) FROM campaign), 'seed', 0, run, true,
+       'ok', 30, 700 + run, 1, 690, 710, 699, 701, 0.71, ARRAY[node], ARRAY[node],
+       CASE run WHEN 1 THEN ARRAY['throttled'] END
 FROM series, generate_series(1, 3) AS run, unnest(ARRAY['seed-a', 'seed-b']) AS node
 WHERE lineage_id = 'seed';
 """

@@ -1,0 +1,113 @@
+#include "storage/postgres/result_rows.h"
+
+#include "storage/payload.h"
+#include "storage/postgres/samples.h"
+#include "storage/postgres/sql.h"
+#include "wire/result_fields.h"
+
+namespace assay::storage {
+namespace {
+
+using nlohmann::json;
+using schema::ResultField;
+using schema::StoredIn;
+
+// Adds the fields that `table` stores.
+void AddFields(json& row, StoredIn table, const v1::StoredResult& result) {
+  for (const ResultField& field : schema::ResultFields()) {
+    if (field.stored_in == table) row[schema::ColumnName(field.name)] = field.read(result);
+  }
+}
+
+}  // namespace
+
+std::string FieldColumns(StoredIn table, const std::string& prefix) {
+  std::string columns;
+  for (const ResultField& field : schema::ResultFields()) {
+    if (field.stored_in != table) continue;
+    columns += (columns.empty() ? "" : ", ") + prefix + "\"" + schema::ColumnName(field.name) + "\"";
+  }
+  return columns;
+}
+
+json CaseRow(const v1::CaseResult& result, size_t position) {
+  v1::CaseResult bare = result;
+  bare.clear_measurements();
+  return {{"position", position},
+          {"job_id", result.job_id()},
+          {"epoch", result.epoch()},
+          {"case_index", result.case_index()},
+          {"payload_hash", PayloadHash(result)},
+          {"payload", HexLiteral(DeterministicBytes(bare))}};
+}
+
+json ResultRow(const ResultToStore& row, const std::string& result_id) {
+  const v1::CaseResult& result = row.result.case_result();
+  json json = {{"result_id", result_id},
+               {"series_key", row.series_key},
+               {"job_id", result.job_id()},
+               {"case_index", result.case_index()}};
+  if (!result.measurements().empty()) {
+    v1::Measurement measurement = result.measurements(0);
+    measurement.clear_samples();
+    json["measurement"] = HexLiteral(DeterministicBytes(measurement));
+  }
+  AddFields(json, StoredIn::kResult, row.result);
+  return json;
+}
+
+json SeriesRow(const ResultToStore& row) {
+  json json = {{"series_id", row.identity.series_id},
+               {"lineage_id", row.identity.lineage_id},
+               {"environment_id", row.identity.environment_id},
+               {"parameters", nlohmann::json::object()}};
+  for (const auto& [name, value] : row.result.case_result().parameters()) {
+    json["parameters"][name] = value;
+  }
+  AddFields(json, StoredIn::kSeries, row.result);
+  return json;
+}
+
+json EnvironmentRow(const ResultToStore& row) {
+  json json = {{"environment_id", row.identity.environment_id},
+               {"content", nlohmann::json::parse(row.identity.environment_json)}};
+  AddFields(json, StoredIn::kEnvironment, row.result);
+  return json;
+}
+
+json SampleRow(const ResultToStore& row, const std::string& result_id) {
+  const auto& measurements = row.result.case_result().measurements();
+  if (measurements.empty() || measurements[0].samples().empty()) return {};
+  return {{"result_id", result_id},
+          {"n", measurements[0].samples_size()},
+          {"data", HexLiteral(CompressSamples(measurements[0].samples()))}};
+}
+
+std::string StoredColumns() {
+  return "v.result_id, v.sequence, v.campaign_id, v.campaign, v.job_id, v.repetition,"
+         " v.series_id, v.lineage_id, v.\"primary\", v.measurement, d.payload ";
+}
+
+std::string StoredTables() {
+  return "FROM result_view v JOIN case_result d USING (job_id, case_index) ";
+}
+
+v1::StoredResult StoredResultOf(const pqxx::row& row) {
+  v1::StoredResult stored;
+  stored.set_result_id(row["result_id"].as<std::string>());
+  stored.set_campaign_id(row["campaign_id"].as<std::string>());
+  stored.set_campaign_name(row["campaign"].as<std::string>());
+  stored.set_job_id(row["job_id"].as<std::string>());
+  stored.set_repetition(row["repetition"].as<int>());
+  stored.set_series_id(row["series_id"].as<std::string>());
+  stored.set_lineage_id(row["lineage_id"].as<std::string>());
+  stored.set_primary(row["primary"].as<bool>());
+  v1::CaseResult* result = stored.mutable_case_result();
+  result->ParseFromString(BytesOf(row["payload"]));
+  if (!row["measurement"].is_null()) {
+    result->add_measurements()->ParseFromString(BytesOf(row["measurement"]));
+  }
+  return stored;
+}
+
+}  // namespace assay::storage
