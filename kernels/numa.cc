@@ -70,17 +70,6 @@ NumaTopology ReadNumaTopology(const std::string& sys) {
   return topology;
 }
 
-ParameterSpec NumaParameter() {
-  return {"numa",
-          ParameterType::kWord,
-          "where the host's memory is. local: on the NUMA node next to the GPU, where the system "
-          "tells it; remote: on the node farthest from it; any: where the system puts it",
-          "local",
-          {},
-          {},
-          {"local", "remote", "any"}};
-}
-
 Result<std::optional<int>> ChooseNumaNode(const std::string& word, std::optional<int> near,
                                           const NumaTopology& topology) {
   if (word == "any") return std::optional<int>();

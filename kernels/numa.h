@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "model/parameter.h"
 #include "common/status.h"
 
 namespace assay {
@@ -26,9 +25,6 @@ NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 
 // CPUs of a list as Linux writes them: "0-3,8". What is no such list ends it.
 std::vector<int> ParseCpuList(const std::string& list);
-
-// A parameter "numa" with the words local, remote and any.
-ParameterSpec NumaParameter();
 
 // The node that "numa" means for memory that a device on node `near` uses: nothing where
 // the kernel may choose. Unsupported() if `remote` has no meaning here.

@@ -1,4 +1,4 @@
-// host_latency: how long the GPU waits for a word of the host's memory.
+// The case of host_latency.
 #include <utility>
 
 #include "kernels/cuda/frame/cuda_check.h"
@@ -6,7 +6,6 @@
 #include "kernels/cuda/frame/event_timer.h"
 #include "kernels/cuda/links/host_memory.h"
 #include "kernels/cuda/links/link_chase.h"
-#include "kernels/numa.h"
 
 namespace assay {
 namespace {
@@ -63,40 +62,12 @@ class HostLatencyCase : public Case {
   EventTimer timer_;
 };
 
-class HostLatency : public Benchmark {
- public:
-  HostLatency() {
-    info_.name = "host_latency";
-    info_.summary = "latency of a load by the GPU from the host's memory";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {NumaParameter(), ChaseBytesParameter("the host's pinned memory")};
-    info_.selftest_parameters = {{"bytes", "300032"}};
-    info_.metrics = ChaseMetrics();
-    info_.model =
-        "4096 dependent loads an iteration, from one thread: the link both ways, and the host's "
-        "cache or memory";
-    info_.prediction = "none: no spec sheet gives the latency of a load over the host's link";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap&, int) const override {
-    return ChaseWork(LinkKind::kPcie);
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<HostLatencyCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewHostLatency() { return std::make_unique<HostLatency>(); }
+Result<std::unique_ptr<Case>> NewHostLatencyCase(const RunContext& context) {
+  auto prepared = std::make_unique<HostLatencyCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// host_transfer: copies between host and GPU memory by the GPU's copy engines, in one direction or
-// in both at once.
+// The case of host_transfer.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,7 +11,6 @@
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/links/host_memory.h"
 #include "kernels/cuda/links/transfer_ends.h"
-#include "kernels/numa.h"
 
 namespace assay {
 namespace {
@@ -276,77 +274,12 @@ class HostTransferCase : public Case, public TransferEnds {
   std::vector<double> latencies_;             // In microseconds.
 };
 
-class HostTransfer : public Benchmark {
- public:
-  HostTransfer() {
-    info_.name = "host_transfer";
-    info_.summary = "copies between host and GPU memory, one way or both at once";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {
-        {"direction",
-         ParameterType::kWord,
-         "h2d: host to device; d2h: device to host; bidirectional: both at once",
-         "h2d",
-         {},
-         {},
-         {"h2d", "d2h", "bidirectional"}},
-        {"memory",
-         ParameterType::kWord,
-         "of the host. pinned: locked, reached by the GPU itself; pageable: through the driver's "
-         "buffers",
-         "pinned",
-         {},
-         {},
-         {"pinned", "pageable"}},
-        NumaParameter(),
-        {"bytes",
-         ParameterType::kBytes,
-         "of a copy, each way",
-         "268435456",
-         1,
-         int64_t{1} << 40,
-         {}}};
-    info_.selftest_parameters = {{"direction", "bidirectional"}, {"bytes", "1000003"}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes copied a second, both ways together", Quantity::kPayloadBytes, 1e-9},
-                     {"h2d_bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes copied to the device a second", Quantity::kObserved, 1},
-                     {"d2h_bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes copied to the host a second", Quantity::kObserved, 1},
-                     {"latency", "us", Direction::kLowerIsBetter,
-                      "one copy alone, from its call until the host knows that it is done; one "
-                      "way and up to 64 KiB",
-                      Quantity::kObserved, 1},
-                     TimeMetric()};
-    info_.model =
-        "an iteration copies bytes one way, or bytes each way; time = bytes / bandwidth of the "
-        "link, at most 63 GB/s each way on PCIe 5.0 x16";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
-    Work work;
-    work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
-    work.link_bytes = bytes;
-    work.link = LinkKind::kPcie;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<HostTransferCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewHostTransfer() { return std::make_unique<HostTransfer>(); }
+Result<std::unique_ptr<Case>> NewHostTransferCase(const RunContext& context) {
+  auto prepared = std::make_unique<HostTransferCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

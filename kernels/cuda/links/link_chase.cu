@@ -3,17 +3,16 @@
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/links/link_chase.h"
+#include "kernels/cuda/links/link_parameters.h"
 #include "kernels/cuda/memory/pointer_chain.cuh"
 
 namespace assay {
 namespace {
 
-// Loads per iteration: they take at least a millisecond, in which a launch is negligible.
-constexpr int64_t kLoads = 4096;
+constexpr int64_t kLoads = kLinkChaseLoads;
 constexpr int kUnroll = 16;
 static_assert(kLoads % kUnroll == 0);
-// Elements are further apart than the unit that a link or a cache transfers.
-constexpr int64_t kStride = 256;
+constexpr int64_t kStride = kChaseStride;
 
 // Coherent with the memory's owner: never served by this multiprocessor's L1.
 __device__ uint64_t LoadAcrossLink(uint64_t address) {
@@ -80,31 +79,6 @@ class RandomLinkChase : public LinkChase {
 };
 
 }  // namespace
-
-ParameterSpec ChaseBytesParameter(const std::string& memory) {
-  return {"bytes",
-          ParameterType::kBytes,
-          "of " + memory + " that the loads go through, 256 apart",
-          "2097152",
-          kStride,
-          int64_t{1} << 36,
-          {},
-          {},
-          {kStride}};
-}
-
-std::vector<Metric> ChaseMetrics() {
-  return {{"latency", "ns", Direction::kLowerIsBetter, "time of one load that the next one needs",
-           Quantity::kSecondsPerOperation, 1e9},
-          TimeMetric()};
-}
-
-Work ChaseWork(LinkKind link) {
-  Work work;
-  work.operations = static_cast<double>(kLoads);
-  work.link = link;
-  return work;
-}
 
 Result<std::unique_ptr<LinkChase>> LinkChase::Create(void* memory, int64_t bytes, uint64_t seed,
                                                      cudaStream_t stream) {

@@ -11,13 +11,6 @@
 
 namespace assay {
 
-// A parameter "bytes": the working set. `memory` completes "of ...".
-ParameterSpec ChaseBytesParameter(const std::string& memory);
-// Metrics "latency" (ns a load) and "time".
-std::vector<Metric> ChaseMetrics();
-// A walk's loads, over Work::link `link`.
-Work ChaseWork(LinkKind link);
-
 // A walk over memory that the current GPU can access. The memory outlives it.
 class LinkChase {
  public:

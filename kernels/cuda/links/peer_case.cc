@@ -15,7 +15,6 @@ namespace {
 constexpr int64_t kShareBytes = int64_t{2} << 20;
 // How long a rank that has finished waits for the others to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);
-constexpr int kMaxRanks = 4096;
 
 // Returns NVML's reason why a pair has no peer access; empty if it has access or NVML does not
 // know.
@@ -28,32 +27,6 @@ std::string WhyNoPeerAccess(const std::string& uuid_a, const std::string& uuid_b
 }
 
 }  // namespace
-
-std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to) {
-  return {{"ranks",
-           ParameterType::kInteger,
-           "GPUs to choose the pair from, each with a process of its own",
-           "2",
-           2,
-           kMaxRanks,
-           {}},
-          {"from",
-           ParameterType::kInteger,
-           "rank of the GPU " + from,
-           "0",
-           0,
-           kMaxRanks - 1,
-           {},
-           "ranks"},
-          {"to",
-           ParameterType::kInteger,
-           "rank of the GPU " + to + "; the pair of a rank with itself is unsupported",
-           "1",
-           0,
-           kMaxRanks - 1,
-           {},
-           "ranks"}};
-}
 
 Status CheckPair(const ParameterMap& parameters) {
   const int64_t from = Integer(parameters, "from");

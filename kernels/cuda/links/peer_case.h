@@ -13,10 +13,7 @@
 
 namespace assay {
 
-// Parameters "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
-std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
-
-// Unsupported() if `from` and `to` are the same: so a matrix of pairs has a diagonal.
+// Returns Unsupported() if `from` and `to` are equal, so that a matrix of pairs has a diagonal.
 Status CheckPair(const ParameterMap& parameters);
 
 // Memory of another process's GPU, as this process accesses it. Unmapped on destruction.

@@ -1,4 +1,4 @@
-// peer_latency: how long one GPU waits for a word of another GPU's memory.
+// The case of peer_latency.
 #include <utility>
 
 #include "kernels/cuda/frame/event_timer.h"
@@ -73,43 +73,13 @@ class PeerLatencyCase : public PeerCase {
   EventTimer timer_;
 };
 
-class PeerLatency : public Benchmark {
- public:
-  PeerLatency() {
-    info_.name = "peer_latency";
-    info_.summary = "latency of a load from another GPU's memory";
-    info_.resource = Resource::kGpu;
-    info_.collective = true;
-    info_.parameters = PairParameters("that loads", "whose memory it loads from");
-    info_.parameters.push_back(ChaseBytesParameter("the other GPU's memory"));
-    info_.selftest_parameters = {{"bytes", "300032"}};
-    info_.metrics = ChaseMetrics();
-    info_.model =
-        "4096 dependent loads an iteration, from one thread: the link both ways, and "
-        "the owner's L2 or, beyond it, its memory";
-    info_.prediction = "none: no spec sheet gives the latency of a load over NVLink";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
-    return ChaseWork(LinkKind::kNvlink);
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<PeerLatencyCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewPeerLatency() { return std::make_unique<PeerLatency>(); }
+Result<std::unique_ptr<Case>> NewPeerLatencyCase(const RunContext& context) {
+  ASSAY_RETURN_IF_ERROR(CheckPair(context.parameters));
+  auto prepared = std::make_unique<PeerLatencyCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

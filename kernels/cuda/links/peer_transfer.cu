@@ -1,5 +1,5 @@
-// peer_transfer: copies between two GPUs of a node, by the copy engines or by a kernel, written by
-// the sender or read by the receiver, in one direction or in both at once.
+// The case of peer_transfer: copies by the copy engines or by a kernel, written by the sender or
+// read by the receiver.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -243,87 +243,13 @@ class PeerTransferCase : public PeerCase {
   std::vector<double> latencies_;  // In microseconds.
 };
 
-class PeerTransfer : public Benchmark {
- public:
-  PeerTransfer() {
-    info_.name = "peer_transfer";
-    info_.summary = "copies between two GPUs of a node, one way or both at once";
-    info_.resource = Resource::kGpu;
-    info_.collective = true;
-    info_.parameters = PairParameters("that sends", "that receives");
-    const std::vector<ParameterSpec> more = {
-        {"mode",
-         ParameterType::kWord,
-         "write: the sending GPU drives the copy; read: the receiving one",
-         "write",
-         {},
-         {},
-         {"write", "read"}},
-        {"direction",
-         ParameterType::kWord,
-         "unidirectional: from, to; bidirectional: back as well, at the same time",
-         "unidirectional",
-         {},
-         {},
-         {"unidirectional", "bidirectional"}},
-        {"engine",
-         ParameterType::kWord,
-         "copy: the GPU's copy engines (cudaMemcpyAsync); sm: a kernel that loads and stores",
-         "copy",
-         {},
-         {},
-         {"copy", "sm"}},
-        {"bytes",
-         ParameterType::kBytes,
-         "of a copy, each way",
-         "1073741824",
-         1,
-         int64_t{1} << 38,
-         {}}};
-    info_.parameters.insert(info_.parameters.end(), more.begin(), more.end());
-    info_.selftest_parameters = {
-        {"ranks", "2"}, {"direction", "bidirectional"}, {"engine", "sm"}, {"bytes", "1000003"}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes copied a second, both ways together", Quantity::kPayloadBytes, 1e-9},
-                     {"forward_bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes copied a second to the GPU `to`", Quantity::kObserved, 1},
-                     {"backward_bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes copied a second back to the GPU `from`", Quantity::kObserved, 1},
-                     {"latency", "us", Direction::kLowerIsBetter,
-                      "one copy alone, from its call until the host knows that it is done; one "
-                      "way and up to 64 KiB",
-                      Quantity::kObserved, 1},
-                     TimeMetric()};
-    info_.model =
-        "an iteration copies bytes one way, or bytes each way; time = bytes / bandwidth of the "
-        "link one way + 2.5 us. Payload only: an NVLink carries headers as well";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    ASSAY_RETURN_IF_ERROR(CheckPair(parameters));
-    const auto bytes = static_cast<double>(Integer(parameters, "bytes"));
-    Work work;
-    work.payload_bytes = bytes * (Word(parameters, "direction") == "bidirectional" ? 2 : 1);
-    work.link_bytes = bytes;
-    work.fixed_seconds = 2.5e-6;
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    auto prepared = std::make_unique<PeerTransferCase>(context);
-    ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-    return std::unique_ptr<Case>(std::move(prepared));
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewPeerTransfer() { return std::make_unique<PeerTransfer>(); }
+Result<std::unique_ptr<Case>> NewPeerTransferCase(const RunContext& context) {
+  ASSAY_RETURN_IF_ERROR(CheckPair(context.parameters));
+  auto prepared = std::make_unique<PeerTransferCase>(context);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
 
 }  // namespace assay

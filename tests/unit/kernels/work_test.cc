@@ -132,25 +132,9 @@ std::vector<Row> AttentionRows() {
                      .fixed_microseconds = 3 * kLaunch})};
 }
 
-std::vector<Row> TransferRows() {
-  return {{"host_transfer", {{"bytes", "1000"}}, {.link_bytes = 1000, .payload_bytes = 1000}},
-          {"host_transfer",
-           {{"bytes", "1000"}, {"direction", "bidirectional"}},
-           {.link_bytes = 1000, .payload_bytes = 2000}},
-          {"host_latency", {}, {.operations = 4096}},
-          {"peer_transfer",
-           {{"ranks", "2"}, {"bytes", "1000"}},
-           {.link_bytes = 1000, .payload_bytes = 1000, .fixed_microseconds = kLaunch}},
-          {"peer_transfer",
-           {{"ranks", "2"}, {"bytes", "1000"}, {"direction", "bidirectional"}},
-           {.link_bytes = 1000, .payload_bytes = 2000, .fixed_microseconds = kLaunch}},
-          {"peer_latency", {{"ranks", "2"}}, {.operations = 4096}}};
-}
-
 std::vector<Row> AllRows() {
   std::vector<Row> all;
-  for (const auto rows :
-       {MatmulRows, GemvRows, AttentionRows, TransferRows}) {
+  for (const auto rows : {MatmulRows, GemvRows, AttentionRows}) {
     for (Row& row : rows()) all.push_back(std::move(row));
   }
   return all;

@@ -1,0 +1,86 @@
+#include "kernels/cuda/links/link_parameters.h"
+
+namespace assay {
+namespace {
+
+constexpr int kMaxRanks = 4096;
+
+}  // namespace
+
+Parameter NumaParameter() {
+  return Parameter::Choice("numa", {"local", "remote", "any"})
+      .Describe(
+          "place of the host's memory. local: on the NUMA node next to the GPU, if the system "
+          "reports it; remote: on the node farthest from it; any: the system decides");
+}
+
+std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to) {
+  return {
+      Parameter::Integer("ranks").Default(2).AtLeast(2).AtMost(kMaxRanks).Describe(
+          "GPUs to choose the pair from, each with its own process"),
+      Parameter::Integer("from")
+          .Default(0)
+          .AtLeast(0)
+          .AtMost(kMaxRanks - 1)
+          .Describe("rank of the GPU " + from + "; below ranks"),
+      Parameter::Integer("to")
+          .Default(1)
+          .AtLeast(0)
+          .AtMost(kMaxRanks - 1)
+          .Describe("rank of the GPU " + to +
+                    "; below ranks; a rank paired with itself is unsupported"),
+  };
+}
+
+Status ValidatePair(const ParameterMap& parameters) {
+  for (const std::string name : {"from", "to"}) {
+    if (Integer(parameters, name) >= Integer(parameters, "ranks")) {
+      return InvalidParameter(name, "is " + Word(parameters, name) +
+                                        "; it must be below ranks, which is " +
+                                        Word(parameters, "ranks"));
+    }
+  }
+  return Status::Ok();
+}
+
+Parameter ChaseBytesParameter(const std::string& memory) {
+  return Parameter::Bytes("bytes")
+      .Default("2MiB")
+      .AtLeast(kChaseStride)
+      .AtMost(int64_t{1} << 36)
+      .MultipleOf(kChaseStride)
+      .Describe("bytes of " + memory + " that the loads visit, 256 apart");
+}
+
+std::vector<Metric> ChaseMetrics() {
+  return {Metric::Time("latency", "ns", Quantity::kSecondsPerOperation,
+                       "time of a load whose result the next one needs")};
+}
+
+Work ChaseWork(LinkKind link) { return {.link = link, .operations = kLinkChaseLoads}; }
+
+Work TransferWork(const ParameterMap& parameters, LinkKind link) {
+  const double bytes = Number(parameters, "bytes");
+  const bool both = Word(parameters, "direction") == "bidirectional";
+  return {.link_bytes = bytes, .link = link, .payload_bytes = both ? 2 * bytes : bytes};
+}
+
+Parameter TransferBytesParameter(const std::string& size, int64_t most) {
+  return Parameter::Bytes("bytes").Default(size).AtLeast(1).AtMost(most).Describe(
+      "size of a copy, per direction");
+}
+
+std::vector<Metric> TransferMetrics(const std::string& first, const std::string& first_means,
+                                    const std::string& second, const std::string& second_means) {
+  return {
+      Metric::Rate("bandwidth", "GB/s", Quantity::kPayloadBytes,
+                   "bytes copied per second, both directions together"),
+      Metric::Observed(first, "GB/s", Direction::kHigherIsBetter, first_means),
+      Metric::Observed(second, "GB/s", Direction::kHigherIsBetter, second_means),
+      Metric::Observed("latency", "us", Direction::kLowerIsBetter,
+                       "a single copy, from its call until the host knows that it is done; in one "
+                       "direction and up to 64 KiB"),
+  };
+}
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// Parameters, metrics and work that the benchmarks of links share. Compiles without CUDA.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/declaration.h"
+
+namespace assay {
+
+// "numa": local (default), remote or any.
+Parameter NumaParameter();
+
+// "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
+std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
+// Checks that `from` and `to` are ranks.
+Status ValidatePair(const ParameterMap& parameters);
+
+// Distance of the elements of a chain of loads: no two share what a link or a cache transfers.
+inline constexpr int64_t kChaseStride = 256;
+// Loads per iteration: they take at least a millisecond, in which a launch is negligible.
+inline constexpr int64_t kLinkChaseLoads = 4096;
+
+// "bytes": the working set of a chain of loads. `memory` completes "of ...".
+Parameter ChaseBytesParameter(const std::string& memory);
+// "latency" (ns per load).
+std::vector<Metric> ChaseMetrics();
+// The loads of a chain over `link`.
+Work ChaseWork(LinkKind link);
+
+// A copy of "bytes" in one direction, or in both with direction = "bidirectional".
+Work TransferWork(const ParameterMap& parameters, LinkKind link);
+// "bytes" of a copy; the default is `size`.
+Parameter TransferBytesParameter(const std::string& size, int64_t most);
+// "bandwidth" of both directions together, one metric per direction, and "latency".
+std::vector<Metric> TransferMetrics(const std::string& first, const std::string& first_means,
+                                    const std::string& second, const std::string& second_means);
+
+}  // namespace assay
