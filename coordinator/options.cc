@@ -49,6 +49,9 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
       ->capture_default_str();
   app.add_option("--ready-fd", options.ready_fd,
                  "Write the addresses, as one line of JSON, to this descriptor when serving");
+  app.footer(
+      "Exit status: 0 ended by SIGTERM or SIGINT; 1 cannot start, as without its database; 2 a "
+      "flag, an address or a TLS file is wrong.");
 }
 
 Status Judge(const Flags& flags, CoordinatorOptions& options) {

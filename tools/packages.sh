@@ -10,7 +10,10 @@ packages_build=(
   libssl-dev libopenblas-dev libhwloc-dev libzstd-dev libcurl4-openssl-dev
 )
 packages_run=(postgresql postgresql-client curl jq openssl python3)
-packages_test=(libgtest-dev libgmock-dev libbenchmark-dev prometheus iproute2)
+packages_test=(
+  libgtest-dev libgmock-dev libbenchmark-dev prometheus iproute2
+  python3-grpcio python3-jsonschema python3-protobuf python3-yaml
+)
 packages_bench=(iperf3 iproute2)
 packages_lint=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev shellcheck)
 packages_bundle=(patchelf binutils)

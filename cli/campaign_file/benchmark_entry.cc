@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/campaign_file/campaign_fields.h"
 #include "cli/campaign_file/nccl_entry.h"
 #include "common/text.h"
 
@@ -198,7 +199,7 @@ void ReadEntry(const YamlNode& item, const std::string& field, FieldReader& read
 
 v1::Unplaceable ReadUnplaceable(const YamlNode& value, const std::string& field,
                                 FieldReader& reader) {
-  const int choice = reader.Choice(value, field, {"refuse", "skip"});
+  const int choice = reader.Choice(value, field, ChoicesOf("unplaceable"));
   return choice < 0    ? v1::UNPLACEABLE_UNSPECIFIED
          : choice == 0 ? v1::UNPLACEABLE_REFUSE
                        : v1::UNPLACEABLE_SKIP;

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 #include "cli/campaign_file/benchmark_entry.h"
+#include "cli/campaign_file/campaign_fields.h"
 #include "cli/campaign_file/field_reader.h"
 #include "cli/campaign_file/nccl_entry.h"
 #include "common/subprocess.h"
@@ -50,9 +50,9 @@ class CampaignReader {
 
  private:
   static std::vector<std::string> Fields() {
-    return {"name",        "nodes",   "exclusive",  "placement", "unplaceable",
-            "repetitions", "timeout", "retries",    "priority",  "counters",
-            "mixed_gpus",  "nccl",    "benchmarks", "accept"};
+    std::vector<std::string> names;
+    for (const CampaignField& field : CampaignFields()) names.emplace_back(field.name);
+    return names;
   }
 
   static bool Given(const YamlNode& root, std::string_view key) {
@@ -71,11 +71,11 @@ class CampaignReader {
       ReadText(entry, *spec_.mutable_node_filter(),
                "a filter in quotes, for example 'name = g1 OR name = g2'");
     } else if (key == "exclusive") {
-      const int choice = reader_.Choice(value, key, {"node", "gpu"});
+      const int choice = reader_.Choice(value, key, ChoicesOf(key));
       if (choice >= 0)
         spec_.set_exclusive(choice == 0 ? v1::EXCLUSIVITY_NODE : v1::EXCLUSIVITY_GPU);
     } else if (key == "placement") {
-      const int choice = reader_.Choice(value, key, {"each", "any", "pairs"});
+      const int choice = reader_.Choice(value, key, ChoicesOf(key));
       if (choice >= 0) {
         spec_.set_placement(choice == 0   ? v1::PLACEMENT_POLICY_EACH
                             : choice == 1 ? v1::PLACEMENT_POLICY_ANY
@@ -86,9 +86,9 @@ class CampaignReader {
     } else if (key == "repetitions") {
       spec_.set_repetitions(reader_.Integer(value, key, 1, kMaxRepetitions).value_or(1));
     } else if (key == "retries") {
-      spec_.set_retries(reader_.Integer(value, key, 0).value_or(0));
+      spec_.set_retries(reader_.Integer(value, key, 0, kMaxRetries).value_or(0));
     } else if (key == "priority") {
-      spec_.set_priority(reader_.Integer(value, key, std::numeric_limits<int>::min()).value_or(0));
+      spec_.set_priority(reader_.Integer(value, key, -kMaxPriority, kMaxPriority).value_or(0));
     } else if (key == "counters") {
       spec_.set_counters(reader_.Boolean(value, key).value_or(false));
     } else if (key == "mixed_gpus") {

@@ -292,10 +292,8 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   auto submit_options = std::make_shared<SubmitOptions>();
   submit->add_option("file", submit_options->file, "Campaign file (YAML)")->required();
   submit->add_flag("-w,--watch", submit_options->watch, "Watch it until it ends");
-  submit->add_flag(
-      "--dry-run", submit_options->dry_run,
-      "Only check it against the fleet and say what would run. Rules between parameters "
-      "(fp8 products need layout=nt) are the runner's, and found only when a case runs");
+  submit->add_flag("--dry-run", submit_options->dry_run,
+                   "Only check it against the fleet and say what would run");
   OnRun(*submit, context, submit_options, Submit);
 
   CLI::App* list = campaign->add_subcommand("list", "List campaigns, newest first");

@@ -11,8 +11,6 @@ namespace assay::coordinator {
 namespace {
 
 constexpr size_t kMaxNameBytes = 200;
-constexpr int kMaxRetries = 10;
-constexpr int kMaxPriority = 100;
 constexpr int64_t kMinTimeoutSeconds = 1;
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int kMaxBenchmarks = 1000;

@@ -1,0 +1,61 @@
+#include "cli/campaign_file/campaign_fields.h"
+
+#include <algorithm>
+
+#include "model/limits.h"
+
+namespace assay::cli {
+
+const std::vector<CampaignField>& CampaignFields() {
+  using Kind = CampaignField::Kind;
+  static const std::vector<CampaignField> fields = {
+      {"name", Kind::kText, "required",
+       "Name of the campaign. Names may repeat; commands then mean the newest."},
+      {"benchmarks", Kind::kBenchmarks, "required",
+       "What to run: a list of `NAME` or `NAME: {parameter: value}`."},
+      {"nodes", Kind::kText, "every connected node",
+       "Filter over nodes, in quotes: `'gpu.model = \"H200\"'`."},
+      {"placement", Kind::kChoice, "each",
+       "`each`: every matching node, and every GPU of it. `any`: once, wherever there is room first. "
+       "`pairs`: every pair of matching nodes.",
+       false,
+       {"each", "any", "pairs"}},
+      {"exclusive", Kind::kChoice, "node",
+       "Nothing else is measured at the same time on the same node, or on the same GPU.",
+       false,
+       {"node", "gpu"}},
+      {"repetitions", Kind::kInteger, "1", "Separate runs of every case.", false, {}, 1,
+       kMaxRepetitions},
+      {"timeout", Kind::kDuration, "20m", "Limit of one job on its node, from 1s to 24h."},
+      {"retries", Kind::kInteger, "0",
+       "Further attempts of a job after a failure that may be temporary.", false, {}, 0,
+       kMaxRetries},
+      {"priority", Kind::kInteger, "0", "Campaigns of higher priority run first.", false, {},
+       -kMaxPriority, kMaxPriority},
+      {"unplaceable", Kind::kChoice, "refuse",
+       "Cases for which no matching node has enough GPUs: refuse the campaign, or skip them and "
+       "run the rest.",
+       true,
+       {"refuse", "skip"}},
+      {"counters", Kind::kBoolean, "false",
+       "Read hardware counters of benchmarks on one GPU, in separate runs.", true},
+      {"mixed_gpus", Kind::kBoolean, "false", "A gang may have GPUs of different models."},
+      {"nccl", Kind::kNccl, "none",
+       "NCCL's environment variables: `{NCCL_ALGO: Ring}`. In an entry, each variable replaces the "
+       "campaign's.",
+       true},
+      {"accept", Kind::kRules, "none",
+       "Rules of the verdict: a list of `BENCHMARK[PARAMETER=VALUE].METRIC >= NUMBER UNIT` or "
+       "`>= NUMBER% of spec`."},
+  };
+  return fields;
+}
+
+const std::vector<std::string>& ChoicesOf(std::string_view field) {
+  const std::vector<CampaignField>& fields = CampaignFields();
+  return std::find_if(fields.begin(), fields.end(),
+                      [field](const CampaignField& one) { return one.name == field; })
+      ->choices;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,81 @@
+// docs/reference/cli.md: every command with its arguments and options, and the services' --help.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands/app.h"
+#include "tests/docs/page.h"
+
+namespace assay {
+namespace {
+
+using testing_support::CodeSpan;
+using testing_support::MarkdownTable;
+
+constexpr char kPage[] = "docs/reference/cli.md";
+
+std::string NamesOf(const CLI::Option& option) {
+  if (option.get_positional()) return CodeSpan(option.get_name());
+  std::string names;
+  for (const std::string& name : option.get_snames()) names += CodeSpan("-" + name) + " ";
+  for (const std::string& name : option.get_lnames()) names += CodeSpan("--" + name) + " ";
+  if (!names.empty()) names.pop_back();
+  return names;
+}
+
+std::string DescriptionOf(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (option.get_required()) text += " (required)";
+  if (!option.get_default_str().empty()) text += " (default " + option.get_default_str() + ")";
+  if (!option.get_envname().empty()) text += " (environment: " + option.get_envname() + ")";
+  return text;
+}
+
+// The arguments and options of one command, in the order of --help, or nothing.
+std::string OptionTable(const CLI::App& command) {
+  std::vector<std::vector<std::string>> rows;
+  for (const CLI::Option* option : command.get_options()) {
+    const bool help = option == command.get_help_ptr() || option == command.get_version_ptr();
+    if (!help) rows.push_back({NamesOf(*option), DescriptionOf(*option)});
+  }
+  return rows.empty() ? "" : "\n" + MarkdownTable({"argument", "meaning"}, rows);
+}
+
+void AppendCommand(const CLI::App& command, const std::string& path, std::string& page) {
+  if (!page.empty()) page += "\n";
+  page += "## " + path + "\n\n" + command.get_description() + "\n" + OptionTable(command);
+  if (!command.get_footer().empty()) page += "\n" + command.get_footer() + "\n";
+  for (const CLI::App* child : command.get_subcommands([](const CLI::App*) { return true; })) {
+    AppendCommand(*child, path + " " + child->get_name(), page);
+  }
+}
+
+// What `program --help` prints, with a fixed home folder, which defaults are made from.
+std::string HelpOf(const std::string& program) {
+  const std::string command = "env HOME=/home/USER XDG_STATE_HOME= " + program + " --help";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string text;
+  std::array<char, 4096> part{};
+  while (const size_t got = fread(part.data(), 1, part.size(), pipe.get())) {
+    text.append(part.data(), got);
+  }
+  return text;
+}
+
+TEST(CliPage, ListsEveryCommandWithItsOptions) {
+  cli::Context context;
+  std::string page;
+  AppendCommand(*MakeApp(context), "assay", page);
+  EXPECT_BLOCK(kPage, "assay", page);
+}
+
+TEST(CliPage, HasTheHelpOfEveryService) {
+  EXPECT_BLOCK(kPage, "assay-coordinator", "```\n" + HelpOf(ASSAY_COORDINATOR) + "```\n");
+  EXPECT_BLOCK(kPage, "assay-agent", "```\n" + HelpOf(ASSAY_AGENT) + "```\n");
+  EXPECT_BLOCK(kPage, "assay-runner", "```\n" + HelpOf(ASSAY_RUNNER) + "```\n");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,77 @@
+// docs/reference/metrics.md: every metric that coordinator and agent export.
+#include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "agent/metrics/agent_metrics.h"
+#include "coordinator/metrics/metrics.h"
+#include "tests/docs/page.h"
+#include "tests/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing_support::CodeSpan;
+using testing_support::MarkdownTable;
+
+constexpr char kPage[] = "docs/reference/metrics.md";
+
+std::string TypeName(prometheus::MetricType type) {
+  switch (type) {
+    case prometheus::MetricType::Counter:
+      return "counter";
+    case prometheus::MetricType::Gauge:
+      return "gauge";
+    default:
+      return "histogram";
+  }
+}
+
+std::string MetricTable(std::vector<prometheus::MetricFamily> families) {
+  std::sort(families.begin(), families.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::vector<std::vector<std::string>> rows;
+  for (const prometheus::MetricFamily& family : families) {
+    std::set<std::string> names;
+    for (const auto& metric : family.metric) {
+      for (const auto& label : metric.label) names.insert(label.name);
+    }
+    std::string labels;
+    for (const std::string& name : names) labels += (labels.empty() ? "" : " ") + CodeSpan(name);
+    rows.push_back({CodeSpan(family.name), TypeName(family.type), labels, family.help});
+  }
+  return MarkdownTable({"metric", "type", "labels", "meaning"}, rows);
+}
+
+TEST(MetricsPage, ListsTheCoordinatorsMetrics) {
+  coordinator::Metrics metrics;
+  // Families without any sample are not exported.
+  metrics.JobEnded("gemm", "succeeded", std::chrono::seconds(1));
+  metrics.QueryEnded("claim", std::chrono::milliseconds(1));
+  metrics.CallEnded("CreateCampaign", Code::kOk);
+  EXPECT_BLOCK(kPage, "coordinator", MetricTable(metrics.collectable()->Collect()));
+}
+
+TEST(MetricsPage, ListsTheAgentsMetrics) {
+  const TemporaryFolder folder;
+  Result<std::unique_ptr<agent::Spool>> spool = agent::Spool::Open(folder.path(), 1 << 20);
+  ASSERT_TRUE(spool.ok()) << spool.status();
+  Result<std::unique_ptr<Nvml>> nvml = Nvml::Open([](const std::string&) {}, ASSAY_FAKE_NVML);
+  ASSERT_TRUE(nvml.ok()) << nvml.status();
+  agent::AgentMetricsSources sources;
+  sources.node.mutable_inventory()->add_gpus();
+  sources.session = [] {
+    agent::SessionStats stats;
+    stats.last_heartbeat = WallTime();
+    return stats;
+  };
+  sources.spool = *std::move(spool);
+  sources.nvml = *std::move(nvml);
+  EXPECT_BLOCK(kPage, "agent", MetricTable(agent::AgentMetrics(sources).Collect()));
+}
+
+}  // namespace
+}  // namespace assay
