@@ -1,5 +1,6 @@
-"""Documents are short and wrapped: prose lines have at most 100 columns, and a page that is neither
-reference nor measured has at most 1,200 words. A room's README has at most 25 lines."""
+"""Documents are short and wrapped: prose lines have at most 100 columns, unless they are generated,
+and a page that is neither reference nor measured has at most 1,200 words. A room's README has at most
+25 lines."""
 
 import re
 
@@ -14,12 +15,14 @@ NOT_ROOMS = {"README.md", "docs/README.md", "examples/README.md"}
 
 
 def prose_lines(text):
-    """Numbered lines outside code, tables and lines that are one link or word without a break."""
-    fenced = False
+    """Numbered lines outside code, tables, headings and generated blocks."""
+    fenced = generated = False
     for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith("```"):
+        if line.startswith(("<!-- generated:", "<!-- end:")):
+            generated = line.startswith("<!-- generated:")
+        elif line.lstrip().startswith("```"):
             fenced = not fenced
-        elif not fenced and not line.startswith(("|", "    ", "#")):
+        elif not fenced and not generated and not line.startswith(("|", "    ", "#")):
             yield number, line
 
 

@@ -1,5 +1,4 @@
 #include "cli/campaign_file/campaign_file.h"
-#include "tests/wording.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "tests/temporary_folder.h"
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {

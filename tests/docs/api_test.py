@@ -1,0 +1,57 @@
+"""The client in docs/reference/api.md works as it is printed there: its shell commands and its Python
+program run against a real coordinator and agent."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+import harness  # noqa: E402
+
+PAGE = os.path.join(harness.ROOT, "docs", "reference", "api.md")
+
+
+def block(language):
+    """The one block of this language in the page."""
+    with open(PAGE, encoding="utf-8") as file:
+        found = re.findall(rf"^```{language}\n(.*?)^```$", file.read(), re.DOTALL | re.MULTILINE)
+    assert len(found) == 1, f"{len(found)} blocks of {language}"
+    return found[0]
+
+
+class ApiPage(unittest.TestCase):
+    def run_client(self, fleet, program):
+        """Its exit status, stdout and stderr."""
+        os.symlink(os.path.join(harness.ROOT, "proto"), fleet.path("proto"))
+        subprocess.run(["sh", "-e", "-c", block("sh")], cwd=fleet.folder, check=True)
+        run = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+            check=False, env={**os.environ, "PYTHONPATH": fleet.path("client"),
+                              "ASSAY_COORDINATOR": fleet.coordinator.addresses["grpc"]})
+        return run.returncode, run.stdout, run.stderr
+
+    def test_client_submits_watches_and_reads_results(self):
+        with harness.Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a", runner=harness.RUNNER)
+            status, out, errors = self.run_client(fleet, block("python"))
+            self.assertEqual(status, 0, out + errors)
+            self.assertIn("2 of 2 cases", out)
+            for size in ("128", "256"):
+                self.assertRegex(out, rf"(?m)^{size} gflops [0-9.e+]+ GFLOP/s$")
+
+    def test_client_explains_a_refusal_by_field(self):
+        with harness.Fleet() as fleet:
+            fleet.start()
+            fleet.agent("node-a", runner=harness.RUNNER)
+            wrong = block("python").replace('"128", "256"', '"128", "-1"')
+            status, _, errors = self.run_client(fleet, wrong)
+            self.assertEqual(status, 1)
+            self.assertIn("INVALID_ARGUMENT", errors)
+            self.assertIn("benchmarks[0].m", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
