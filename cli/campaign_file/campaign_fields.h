@@ -13,7 +13,7 @@ struct CampaignField {
 
   std::string_view name;
   Kind kind;
-  // What holds if the field is not given; "required" if it must be.
+  // The value if the field is not given; "required" if it must be given.
   std::string_view default_text;
   std::string_view description;
   // An entry of `benchmarks` may have the field too, which then overrides the campaign's.

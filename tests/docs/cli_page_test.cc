@@ -52,7 +52,7 @@ void AppendCommand(const CLI::App& command, const std::string& path, std::string
   }
 }
 
-// What `program --help` prints, with a fixed home folder, which defaults are made from.
+// Runs `program --help` with a fixed home folder, from which defaults are made.
 std::string HelpOf(const std::string& program) {
   const std::string command = "env HOME=/home/USER XDG_STATE_HOME= " + program + " --help";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
