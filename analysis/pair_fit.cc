@@ -5,143 +5,142 @@
 #include <limits>
 #include <utility>
 
-namespace assay::cli {
+#include "analysis/statistics.h"
+
+namespace assay::analysis {
 namespace {
 
-constexpr double kStill = 1e-9;
+constexpr double kConverged = 1e-9;
+// Normal standard deviation over median absolute deviation.
+constexpr double kDeviationToMedian = 1.4826;
 
 }  // namespace
 
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-PairFit::PairFit(size_t slots, size_t second_side, std::vector<PairTerm> terms)
-    : second_side_(second_side), effects_(slots, 0), terms_(std::move(terms)), of_(slots) {
-  for (size_t i = 0; i < terms_.size(); ++i) {
-    of_[terms_[i].first].push_back(i);
-    of_[terms_[i].second].push_back(i);
+PairFit::PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations)
+    : second_side_(second_side),
+      effects_(effects, 0),
+      equations_(std::move(equations)),
+      occurrences_(effects) {
+  for (size_t i = 0; i < equations_.size(); ++i) {
+    occurrences_[equations_[i].first].push_back(i);
+    occurrences_[equations_[i].second].push_back(i);
   }
-  Fit();
+  if (!equations_.empty()) Fit();
 }
 
-// Sweeps of medians end where no effect alone can be bettered, which need not be the best
-// fit: the best of several beginnings counts.
+// Sweeps of medians can end in a local minimum, so the best of three starting points counts.
 void PairFit::Fit() {
-  if (terms_.empty()) return;
   std::vector<double> scores;
-  for (const PairTerm& term : terms_) scores.push_back(term.score);
+  for (const PairEquation& equation : equations_) scores.push_back(equation.score);
   std::sort(scores.begin(), scores.end());
   double least = std::numeric_limits<double>::infinity();
   std::vector<double> best;
-  double best_mu = 0;
+  double best_mean = 0;
   for (const size_t quarter : {3, 2, 1}) {
     Sweep(scores[(scores.size() - 1) * quarter / 4]);
     const double cost = Cost();
-    if (cost >= least - kStill) continue;
+    if (cost >= least - kConverged) continue;
     least = cost;
     best = effects_;
-    best_mu = mu_;
+    best_mean = mean_;
   }
   effects_ = best;
-  mu_ = best_mu;
-  for (PairTerm& term : terms_) term.residual = term.score - Expected(term.first, term.second);
+  mean_ = best_mean;
+  for (PairEquation& equation : equations_) {
+    equation.residual = equation.score - Expected(equation.first, equation.second);
+  }
   Centre(0, second_side_);
   Centre(second_side_, effects_.size());
 }
 
 double PairFit::Noise() const {
-  if (terms_.empty()) return 0;
-  std::vector<double> left;
-  std::vector<double> own;
-  for (const PairTerm& term : terms_) {
-    left.push_back(std::abs(term.residual));
-    if (term.error) own.push_back(*term.error);
+  if (equations_.empty()) return 0;
+  std::vector<double> residuals;
+  std::vector<double> errors;
+  for (const PairEquation& equation : equations_) {
+    residuals.push_back(std::abs(equation.residual));
+    if (equation.error) errors.push_back(*equation.error);
   }
-  std::sort(left.begin(), left.end());
-  const auto measured = static_cast<size_t>(std::count_if(
-      of_.begin(), of_.end(), [](const std::vector<size_t>& terms) { return !terms.empty(); }));
+  std::sort(residuals.begin(), residuals.end());
+  const auto measured = static_cast<size_t>(
+      std::count_if(occurrences_.begin(), occurrences_.end(),
+                    [](const std::vector<size_t>& equations) { return !equations.empty(); }));
   const size_t sides = second_side_ < effects_.size() ? 2 : 1;
   const size_t fitted = measured - sides + 1;
-  // A fit by medians goes through about as many terms as it has effects; those tell
-  // nothing of the noise. Where next to no others are left, one bad link would be half of
-  // them, and a correction by their number has to do.
+  // A fit by medians passes exactly through about as many equations as it has effects. Their
+  // residuals of 0 say nothing about the noise and are left out. If fewer than kFew others would
+  // remain, one bad link could dominate them; then all count, corrected for degrees of freedom.
   constexpr size_t kFew = 4;
   double correction = 1;
-  if (left.size() >= fitted + kFew) {
-    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(fitted - 1));
+  if (residuals.size() >= fitted + kFew) {
+    residuals.erase(residuals.begin(), residuals.begin() + static_cast<std::ptrdiff_t>(fitted - 1));
   } else {
-    const size_t free = left.size() > fitted ? left.size() - fitted : 1;
-    correction = std::sqrt(static_cast<double>(left.size()) / static_cast<double>(free));
+    const size_t free = residuals.size() > fitted ? residuals.size() - fitted : 1;
+    correction = std::sqrt(static_cast<double>(residuals.size()) / static_cast<double>(free));
   }
-  return std::max(1.4826 * MedianOf(left) * correction, MedianOf(own));
+  return std::max(kDeviationToMedian * MedianOf(residuals) * correction, MedianOf(errors));
 }
 
-double PairFit::WholeEffect(size_t slot) const {
+double PairFit::UnbiasedEffect(size_t index) const {
   std::vector<double> residuals;
-  for (const size_t i : of_[slot]) residuals.push_back(terms_[i].residual);
-  return effects_[slot] + MedianOf(std::move(residuals));
+  for (const size_t i : occurrences_[index]) residuals.push_back(equations_[i].residual);
+  return effects_[index] + MedianOf(std::move(residuals));
 }
 
-// What the fit makes small: the sum of what links and nodes deviate by. So one bad node
-// explains more than all of its links, and one bad link more than two nodes.
 double PairFit::Cost() const {
   double cost = 0;
-  for (const PairTerm& term : terms_) cost += std::abs(term.residual);
+  for (const PairEquation& equation : equations_) cost += std::abs(equation.residual);
   for (const double effect : effects_) cost += std::abs(effect);
   return cost;
 }
 
-void PairFit::Sweep(double mu) {
-  mu_ = mu;
+void PairFit::Sweep(double mean) {
+  mean_ = mean;
   std::fill(effects_.begin(), effects_.end(), 0);
-  for (PairTerm& term : terms_) term.residual = term.score - mu;
-  constexpr int kSweeps = 100;
+  for (PairEquation& equation : equations_) equation.residual = equation.score - mean;
+  constexpr int kMaxSweeps = 100;
   double moved = std::numeric_limits<double>::infinity();
-  for (int sweep = 0; sweep < kSweeps && moved > kStill; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps && moved > kConverged; ++sweep) {
     moved = 0;
-    for (size_t slot = 0; slot < effects_.size(); ++slot) {
-      const double step = Step(slot);
-      effects_[slot] += step;
-      for (const size_t term : of_[slot]) terms_[term].residual -= step;
+    for (size_t index = 0; index < effects_.size(); ++index) {
+      const double step = Step(index);
+      effects_[index] += step;
+      for (const size_t i : occurrences_[index]) equations_[i].residual -= step;
       moved = std::max(moved, std::abs(step));
     }
     std::vector<double> residuals;
-    for (const PairTerm& term : terms_) residuals.push_back(term.residual);
+    for (const PairEquation& equation : equations_) residuals.push_back(equation.residual);
     const double step = MedianOf(std::move(residuals));
-    mu_ += step;
-    for (PairTerm& term : terms_) term.residual -= step;
+    mean_ += step;
+    for (PairEquation& equation : equations_) equation.residual -= step;
     moved = std::max(moved, std::abs(step));
   }
 }
 
-// What makes the cost least by this effect alone: a median of the residuals and of what
-// the effect itself costs; of several, the one that leaves the smallest effect.
-double PairFit::Step(size_t slot) const {
-  if (of_[slot].empty()) return 0;
-  std::vector<double> residuals = {-effects_[slot]};
-  for (const size_t i : of_[slot]) residuals.push_back(terms_[i].residual);
+// Returns the change of one effect that minimises the cost while all else is fixed: a median of
+// its residuals and of its own negative. If several changes are optimal, returns the one that
+// leaves the smallest effect.
+double PairFit::Step(size_t index) const {
+  if (occurrences_[index].empty()) return 0;
+  std::vector<double> residuals = {-effects_[index]};
+  for (const size_t i : occurrences_[index]) residuals.push_back(equations_[i].residual);
   std::sort(residuals.begin(), residuals.end());
   const size_t n = residuals.size();
-  return std::clamp(-effects_[slot], residuals[(n - 1) / 2], residuals[n / 2]);
+  return std::clamp(-effects_[index], residuals[(n - 1) / 2], residuals[n / 2]);
 }
 
-// Effects are relative to the median slot of their side.
+// Makes the effects of one side relative to their median.
 void PairFit::Centre(size_t begin, size_t end) {
   std::vector<double> measured;
-  for (size_t slot = begin; slot < end; ++slot) {
-    if (!of_[slot].empty()) measured.push_back(effects_[slot]);
+  for (size_t index = begin; index < end; ++index) {
+    if (!occurrences_[index].empty()) measured.push_back(effects_[index]);
   }
   const double middle = MedianOf(measured);
-  for (size_t slot = begin; slot < end; ++slot) {
-    if (!of_[slot].empty()) effects_[slot] -= middle;
+  for (size_t index = begin; index < end; ++index) {
+    if (!occurrences_[index].empty()) effects_[index] -= middle;
   }
-  // Of one side, each term has two of these effects.
-  mu_ += second_side_ < effects_.size() ? middle : 2 * middle;
+  // With one side, each equation has two of these effects.
+  mean_ += second_side_ < effects_.size() ? middle : 2 * middle;
 }
 
-}  // namespace assay::cli
+}  // namespace assay::analysis

@@ -1,64 +1,63 @@
-// The robust fit behind the analysis of pairs: an additive model of two-way effects. Pure.
+// Robust least-absolute-deviations fit of an additive two-way model.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <vector>
 
-namespace assay::cli {
+namespace assay::analysis {
 
-// One equation of the model: score = mu + effect of `first` + effect of `second` + residual.
-// A slot is a node, or one of its two sides.
-struct PairTerm {
+// One equation of the model: score = mean + effects[first] + effects[second] + residual.
+struct PairEquation {
   size_t first = 0;
   size_t second = 0;
-  double score = 0;  // Higher is better.
-  // Standard error of `score`; absent if unknown.
-  std::optional<double> error;
-  double residual = 0;
+  double score = 0;             // Higher is better.
+  std::optional<double> error;  // Standard error of `score`.
+  double residual = 0;          // Set by the fit.
 };
 
-// The median, of an even number the mean of the middle two; 0 of none.
-double MedianOf(std::vector<double> values);
-
-// Fitted by medians, as median polish (Tukey 1977): a minority of bad links does not move the
-// effects.
+// Fits the effects by medians, as median polish does (Tukey 1977), so that a minority of bad
+// equations does not move them. It minimises the sum of |residual| and |effect|: one bad node then
+// explains more than all of its links, and one bad link more than two nodes.
 class PairFit {
  public:
-  // Slots from `second_side` on are those of receiving; none if it is `slots`. Without terms
-  // every effect is 0.
-  PairFit(size_t slots, size_t second_side, std::vector<PairTerm> terms);
+  // Effects are numbered from 0 to `effects` - 1. Those from `second_side` on occur only as
+  // `second`, and those before it only as `first`; if both are equal there is one side, whose
+  // effects occur in both places. Without equations every effect is 0.
+  PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
-  // Standard deviation of a score around the model: by what the model leaves, in medians so
-  // that bad links do not count, or by the errors of the scores where those are larger. 0
-  // without terms.
+  // Returns the standard deviation of a score around the model: from the median residual, or from
+  // the median error of the scores if that is larger. Returns 0 without equations.
   double Noise() const;
 
-  // Relative to the median slot of its side.
-  double effect(size_t slot) const { return effects_[slot]; }
-  // Without what the fit took off for the sake of few and small effects.
-  double WholeEffect(size_t slot) const;
-  // The score of two slots without a deviation of their link.
+  // Returns an effect relative to the median effect of its side.
+  double effect(size_t index) const { return effects_[index]; }
+
+  // Returns the effect without the bias towards 0 that minimising |effect| causes.
+  double UnbiasedEffect(size_t index) const;
+
+  // Returns the score that two effects predict.
   double Expected(size_t first, size_t second) const {
-    return mu_ + effects_[first] + effects_[second];
+    return mean_ + effects_[first] + effects_[second];
   }
-  size_t count(size_t slot) const { return of_[slot].size(); }
-  const std::vector<PairTerm>& terms() const { return terms_; }
-  // Indices of the terms that the slot is in.
-  const std::vector<size_t>& of(size_t slot) const { return of_[slot]; }
+
+  const std::vector<PairEquation>& equations() const { return equations_; }
+
+  // Returns the indices of the equations in which an effect occurs.
+  const std::vector<size_t>& EquationsOf(size_t index) const { return occurrences_[index]; }
 
  private:
   void Fit();
-  void Sweep(double mu);
+  void Sweep(double mean);
   double Cost() const;
-  double Step(size_t slot) const;
+  double Step(size_t index) const;
   void Centre(size_t begin, size_t end);
 
   const size_t second_side_;
-  double mu_ = 0;
+  double mean_ = 0;
   std::vector<double> effects_;
-  std::vector<PairTerm> terms_;
-  std::vector<std::vector<size_t>> of_;
+  std::vector<PairEquation> equations_;
+  std::vector<std::vector<size_t>> occurrences_;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::analysis

@@ -4,372 +4,336 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "analysis/pair_fit.h"
+#include "analysis/statistics.h"
 
-namespace assay::cli {
+namespace assay::analysis {
 namespace {
 
-constexpr size_t kMinNodes = 4;
 constexpr size_t kMinLinks = 3;
-// How many standard errors an effect, or a link's deviation, must lie beyond zero. Both are
-// the worst of many, and the noise is itself estimated from few.
+// How many standard errors below zero an effect or a link's deviation must be. Both are the worst
+// of many, and the noise itself is estimated from few values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
-// The median's standard error is pi / 2 of the mean's, in squares.
-constexpr double kMedianError = 1.2533;
-// From this part of the other's deviation on, a side or direction is taken to be bad too:
-// half-way between fine and as bad, where both mistakes are as likely.
+// If one side of a node, or one direction of a link, is bad, the other counts as bad too from this
+// fraction of its deviation: half-way between fine and equally bad.
 constexpr double kAlike = 0.5;
 
 using Pair = std::pair<size_t, size_t>;
 
-// By the deficit, so that the worst comes first; those alike stay in order.
-template <typename Bad>
-void SortWorstFirst(std::vector<Bad>& bad) {
-  std::stable_sort(bad.begin(), bad.end(),
-                   [](const Bad& a, const Bad& b) { return a.deficit > b.deficit; });
-}
+Pair Reversed(const Pair& pair) { return {pair.second, pair.first}; }
 
-// Whether most pairs were measured in both directions.
+// Returns whether most pairs were measured in both directions.
 bool MostlyBothWays(const std::map<Pair, PairValue>& values) {
   size_t both = 0;
   size_t one = 0;
   for (const auto& [pair, value] : values) {
-    const bool back = values.count({pair.second, pair.first}) > 0;
+    const bool back = values.count(Reversed(pair)) > 0;
     if (!back) ++one;
     if (back && pair.first < pair.second) ++both;
   }
   return both > one;
 }
 
-class Analysis {
+// Converts values to scores, which are additive and higher for better values.
+class Scale {
  public:
-  Analysis(size_t nodes, const std::vector<PairValue>& values, const PairRule& rule)
-      : nodes_(nodes), rule_(rule), given_(values) {
-    for (const PairValue& value : values) values_[{value.from, value.to}] = value;
-    result_.both_ways = MostlyBothWays(values_);
+  Scale(const std::vector<PairValue>& values, const PairRule& rule)
+      : higher_is_better_(rule.higher_is_better) {
     double sum = 0;
     bool any_zero = false;
-    for (const auto& [pair, value] : values_) {
+    for (const PairValue& value : values) {
       sum += value.value;
       any_zero = any_zero || value.value == 0;
     }
-    result_.additive = !rule.higher_is_better && (any_zero || rule.counts);
-    if (result_.additive && sum > 0) scale_ = sum / static_cast<double>(values_.size());
-    bar_ = result_.additive        ? rule.threshold
-           : rule.higher_is_better ? -std::log1p(-rule.threshold)
-                                   : std::log1p(rule.threshold);
-    result_.threshold = Deficit(-bar_);
+    additive_ = !higher_is_better_ && (any_zero || rule.is_count);
+    if (additive_ && sum > 0) unit_ = sum / static_cast<double>(values.size());
+    threshold_ = additive_           ? rule.threshold
+                 : higher_is_better_ ? -std::log1p(-rule.threshold)
+                                     : std::log1p(rule.threshold);
   }
 
-  PairAnalysis Run() {
-    std::set<size_t> seen;
-    for (const auto& [pair, value] : values_) seen.insert({pair.first, pair.second});
-    if (seen.size() < kMinNodes) return result_;
-    result_.judged = true;
-    std::vector<PairTerm> terms = Terms();
-    const PairFit fit(result_.both_ways ? 2 * nodes_ : nodes_, nodes_, std::move(terms));
-    const double noise = fit.Noise();
-    SetLimits(fit, noise);
-    for (size_t node = 0; node < nodes_; ++node) JudgeNode(fit, noise, node);
-    JudgeLinks(fit, noise);
-    JudgeZeros(fit);
-    for (const PairValue& value : given_) {
-      result_.expected.push_back(
-          fit.terms().empty() ? 0 : ValueOf(fit.Expected(value.from, SecondSlot(value.to))));
-    }
-    SortWorstFirst(result_.nodes);
-    SortWorstFirst(result_.links);
-    SortWorstFirst(result_.doubtful_nodes);
-    SortWorstFirst(result_.doubtful_links);
-    return result_;
+  bool additive() const { return additive_; }
+  // PairRule::threshold as a difference of scores.
+  double threshold() const { return threshold_; }
+
+  double ScoreOf(double value) const {
+    if (additive_) return -value / unit_;
+    return (higher_is_better_ ? 1 : -1) * std::log(value);
+  }
+  std::optional<double> ErrorOf(const PairValue& value) const {
+    if (!value.error) return std::nullopt;
+    return *value.error / (additive_ ? unit_ : value.value);
+  }
+  double ValueOf(double score) const {
+    if (additive_) return std::max(0.0, -score * unit_);
+    return std::exp(higher_is_better_ ? score : -score);
+  }
+  // Converts a standard deviation of scores.
+  double NoiseOf(double noise) const { return additive_ ? noise * unit_ : noise; }
+  // Converts how far a score is below another.
+  double Deficit(double below) const {
+    if (additive_) return below * unit_;
+    return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
+  }
+  // Returns how far below its expectation a value is, in the unit of its ErrorOf: relative to the
+  // measured value, not to the expected one.
+  double Distance(double below) const {
+    if (additive_) return below;
+    return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
   }
 
  private:
-  // Higher is better; differences of scores are what the model is of.
-  double ScoreOf(double value) const {
-    if (result_.additive) return -value / scale_;
-    return (rule_.higher_is_better ? 1 : -1) * std::log(value);
-  }
-  double ValueOf(double score) const {
-    if (result_.additive) return std::max(0.0, -score * scale_);
-    return std::exp(rule_.higher_is_better ? score : -score);
-  }
-  std::optional<double> ScoreError(const PairValue& value) const {
-    if (!value.error) return std::nullopt;
-    return *value.error / (result_.additive ? scale_ : value.value);
+  const bool higher_is_better_;
+  bool additive_ = false;
+  double unit_ = 1;  // The value of one score in an additive model.
+  double threshold_ = 0;
+};
+
+class PairModel {
+ public:
+  PairModel(const std::vector<PairValue>& values, const PairRule& rule)
+      : given_(values), scale_(values, rule) {
+    for (const PairValue& value : values) {
+      values_[{value.from, value.to}] = value;
+      nodes_ = std::max({nodes_, value.from + 1, value.to + 1});
+    }
+    result_.directed = MostlyBothWays(values_);
+    result_.additive = scale_.additive();
   }
 
-  // How much worse a score below zero is.
-  double Deficit(double score) const {
-    if (result_.additive) return -score * scale_;
-    return rule_.higher_is_better ? -std::expm1(score) : std::expm1(-score);
+  PairAnalysis Judge() {
+    const PairFit fit(result_.directed ? 2 * nodes_ : nodes_, nodes_, Equations());
+    fit_ = &fit;
+    noise_ = fit.Noise();
+    SetLimits();
+    for (size_t node = 0; node < nodes_; ++node) JudgeNode(node);
+    JudgeLinks();
+    SortWorstFirst(result_.nodes);
+    SortWorstFirst(result_.links);
+    for (const PairValue& value : given_) result_.values.push_back(JudgeValue(value));
+    return std::move(result_);
   }
 
-  // What `residual` is in errors of the value itself, which are relative to the value that was
-  // measured and not to the one expected.
-  double Distance(double residual) const {
-    if (result_.additive) return -residual;
-    return rule_.higher_is_better ? std::expm1(-residual) : -std::expm1(residual);
+ private:
+  // The effect of a node as a receiver; the only one of the node if directions are not told apart.
+  size_t ReceivingSide(size_t node) const { return result_.directed ? nodes_ + node : node; }
+
+  std::vector<size_t> SidesOf(size_t node) const {
+    if (result_.directed) return {node, ReceivingSide(node)};
+    return {node};
   }
 
-  bool IsNothing(const PairValue& value) const {
-    return rule_.higher_is_better && value.value == 0;
-  }
-
-  size_t SecondSlot(size_t node) const { return result_.both_ways ? nodes_ + node : node; }
-
-  // Two directions where few have both become one.
-  std::vector<PairTerm> Terms() const {
-    std::vector<PairTerm> terms;
+  // If directions are not told apart, the two of one pair are averaged into one equation.
+  std::vector<PairEquation> Equations() const {
+    std::vector<PairEquation> equations;
     for (const auto& [pair, value] : values_) {
-      if (IsNothing(value)) continue;
-      const auto [a, b] = pair;
-      PairTerm term{a, SecondSlot(b), ScoreOf(value.value), ScoreError(value)};
-      const auto back = values_.find({b, a});
-      const bool merge = !result_.both_ways && back != values_.end() && !IsNothing(back->second);
-      if (merge) {
-        if (a > b) continue;
-        term.score = (term.score + ScoreOf(back->second.value)) / 2;
-        const auto error = ScoreError(back->second);
-        if (term.error && error) term.error = std::max(*term.error, *error);
-        if (!error) term.error.reset();
+      PairEquation equation{pair.first, ReceivingSide(pair.second), scale_.ScoreOf(value.value),
+                            scale_.ErrorOf(value)};
+      const auto back = values_.find(Reversed(pair));
+      if (!result_.directed && back != values_.end()) {
+        if (pair.first > pair.second) continue;
+        equation.score = (equation.score + scale_.ScoreOf(back->second.value)) / 2;
+        const auto error = scale_.ErrorOf(back->second);
+        if (equation.error && error) equation.error = std::max(*equation.error, *error);
+        if (!error) equation.error.reset();
       }
-      terms.push_back(term);
+      equations.push_back(equation);
     }
-    return terms;
+    return equations;
   }
 
-  void SetLimits(const PairFit& fit, double noise) {
-    const auto most = static_cast<double>(std::max<size_t>(nodes_ - 1, 1));
-    const double node = std::max(bar_, kNodeErrors * kMedianError * noise / std::sqrt(most));
-    const double link = std::max(bar_, kLinkErrors * noise);
-    result_.noise = result_.additive ? noise * scale_ : noise;
-    result_.node_limit = Deficit(-node);
-    result_.link_limit = Deficit(-link);
-    size_t known = 0;
-    for (const PairTerm& term : fit.terms()) known += term.error ? 1 : 0;
-    // Where errors are known of few, they are taken to be alike, and what the model leaves
-    // tells them.
-    errors_known_ = 2 * known > fit.terms().size();
+  size_t LinksOf(size_t side) const { return fit_->EquationsOf(side).size(); }
+
+  // Returns the smallest effect that is significant if one value has the standard error `error`.
+  static double NodeLimit(double error, size_t links) {
+    return kNodeErrors * kMedianToMeanError * error / std::sqrt(static_cast<double>(links));
   }
 
-  // Whether the slot's own values, apart from the noise of all, bear out its effect.
-  bool IsCertain(const PairFit& fit, size_t slot) const {
+  void SetLimits() {
+    size_t most = 1;
+    for (size_t node = 0; node < nodes_; ++node) {
+      for (const size_t side : SidesOf(node)) most = std::max(most, LinksOf(side));
+    }
+    result_.noise = scale_.NoiseOf(noise_);
+    result_.threshold = scale_.Deficit(scale_.threshold());
+    result_.node_limit = scale_.Deficit(std::max(scale_.threshold(), NodeLimit(noise_, most)));
+    result_.link_limit = scale_.Deficit(std::max(scale_.threshold(), kLinkErrors * noise_));
+  }
+
+  bool IsBad(size_t side) const {
+    return -fit_->effect(side) >= std::max(scale_.threshold(), NodeLimit(noise_, LinksOf(side)));
+  }
+
+  // Returns whether the errors of the side's own values are too small to explain its effect.
+  bool IsCertain(size_t side) const {
     std::vector<double> errors;
-    for (const size_t i : fit.of(slot)) {
-      if (fit.terms()[i].error) errors.push_back(*fit.terms()[i].error);
+    for (const size_t i : fit_->EquationsOf(side)) {
+      if (fit_->equations()[i].error) errors.push_back(*fit_->equations()[i].error);
     }
-    const size_t links = fit.count(slot);
-    if (errors_known_ && 2 * errors.size() <= links) return false;
-    const double error = kMedianError * MedianOf(errors) / std::sqrt(static_cast<double>(links));
-    return -fit.effect(slot) >= kNodeErrors * error;
+    return -fit_->effect(side) >= NodeLimit(MedianOf(errors), LinksOf(side));
   }
 
-  bool IsCertain(const PairTerm& term) const {
-    if (!term.error) return !errors_known_;
-    return Distance(term.residual) >= kLinkErrors * *term.error;
+  bool IsCertain(const PairEquation& equation) const {
+    return scale_.Distance(-equation.residual) >= kLinkErrors * equation.error.value_or(0);
   }
 
-  bool IsLow(const PairFit& fit, double noise, size_t slot) const {
-    const auto links = static_cast<double>(fit.count(slot));
-    if (links < kMinLinks) return false;
-    return -fit.effect(slot) >=
-           std::max(bar_, kNodeErrors * kMedianError * noise / std::sqrt(links));
+  bool IsJudged(const PairEquation& equation) const {
+    return LinksOf(equation.first) >= kMinLinks && LinksOf(equation.second) >= kMinLinks;
   }
 
-  BadNode Describe(const PairFit& fit, size_t node, const std::vector<size_t>& slots) const {
+  void JudgeNode(size_t node) {
+    std::vector<size_t> judged;
+    size_t measured = 0;
+    for (const size_t side : SidesOf(node)) {
+      measured += LinksOf(side);
+      if (LinksOf(side) >= kMinLinks) judged.push_back(side);
+    }
+    if (judged.empty()) {
+      if (measured > 0) result_.unjudged_nodes.push_back(node);
+      return;
+    }
+    std::vector<size_t> certain;
+    std::vector<size_t> uncertain;
+    for (const size_t side : judged) {
+      if (IsBad(side)) (IsCertain(side) ? certain : uncertain).push_back(side);
+    }
+    const std::vector<size_t>& bad = certain.empty() ? uncertain : certain;
+    if (bad.empty()) return;
+    const bool all = std::all_of(judged.begin(), judged.end(), [&](size_t side) {
+      return fit_->effect(side) <= kAlike * fit_->effect(bad[0]);
+    });
+    result_.nodes.push_back(Describe(node, all ? judged : bad, !certain.empty()));
+  }
+
+  BadNode Describe(size_t node, const std::vector<size_t>& sides, bool certain) const {
     BadNode found;
     found.node = node;
-    if (result_.both_ways && slots.size() == 1) {
-      found.side = slots[0] == node ? NodeSide::kSending : NodeSide::kReceiving;
+    found.certain = certain;
+    if (result_.directed && sides.size() == 1) {
+      found.side = sides[0] == node ? NodeSide::kSending : NodeSide::kReceiving;
     }
     double effect = 0;
     std::set<size_t> links;
     std::set<size_t> bad_links;
-    for (const size_t slot : slots) {
-      effect += fit.WholeEffect(slot) / static_cast<double>(slots.size());
-      for (const size_t i : fit.of(slot)) {
-        const PairTerm& term = fit.terms()[i];
-        const size_t other = (term.first == slot ? term.second : term.first) % nodes_;
+    for (const size_t side : sides) {
+      effect += fit_->UnbiasedEffect(side) / static_cast<double>(sides.size());
+      for (const size_t i : fit_->EquationsOf(side)) {
+        const PairEquation& equation = fit_->equations()[i];
+        const size_t other = (equation.first == side ? equation.second : equation.first) % nodes_;
         links.insert(other);
-        if (-(term.residual + fit.effect(slot)) >= bar_) bad_links.insert(other);
+        const double below = -(equation.residual + fit_->effect(side));
+        if (below >= scale_.threshold()) bad_links.insert(other);
       }
     }
-    found.deficit = Deficit(effect);
+    found.deficit = scale_.Deficit(-effect);
     found.links = links.size();
     found.bad_links = bad_links.size();
     return found;
   }
 
-  void JudgeNode(const PairFit& fit, double noise, size_t node) {
-    std::vector<size_t> slots;
-    size_t measured = 0;
-    for (const size_t slot : std::set<size_t>{node, SecondSlot(node)}) {
-      measured += fit.count(slot);
-      if (fit.count(slot) >= kMinLinks) slots.push_back(slot);
+  void JudgeLinks() {
+    std::map<Pair, double> residuals;
+    std::set<Pair> certain;
+    std::set<Pair> uncertain;
+    for (const PairEquation& equation : fit_->equations()) {
+      const Pair pair = {equation.first, equation.second % nodes_};
+      residuals[pair] = equation.residual;
+      if (!IsJudged(equation)) continue;
+      if (-equation.residual < std::max(scale_.threshold(), kLinkErrors * noise_)) continue;
+      (IsCertain(equation) ? certain : uncertain).insert(pair);
     }
-    if (slots.empty()) {
-      if (measured > 0) result_.unjudged_nodes.push_back(node);
-      return;
-    }
-    std::vector<size_t> bad;
-    std::vector<size_t> doubtful;
-    for (const size_t slot : slots) {
-      if (IsLow(fit, noise, slot)) (IsCertain(fit, slot) ? bad : doubtful).push_back(slot);
-      const BadNode described = Describe(fit, node, {slot});
-      if (!result_.last_node || described.deficit > result_.last_node->deficit) {
-        result_.last_node = described;
-      }
-    }
-    auto& named = bad.empty() ? result_.doubtful_nodes : result_.nodes;
-    const std::vector<size_t>& found = bad.empty() ? doubtful : bad;
-    if (found.empty()) return;
-    // A side that is as bad but for the noise is not fine.
-    const bool both = std::all_of(slots.begin(), slots.end(), [&](size_t slot) {
-      return fit.effect(slot) <= kAlike * fit.effect(found[0]);
-    });
-    named.push_back(Describe(fit, node, both ? slots : found));
+    for (const Pair& pair : certain) uncertain.erase(Reversed(pair));
+    AddLinks(certain, residuals, true);
+    AddLinks(uncertain, residuals, false);
   }
 
-  // Of nodes with few links, the link is all that is known.
-  void JudgeLinks(const PairFit& fit, double noise) {
-    std::map<Pair, double> all;
-    std::set<Pair> bad;
-    std::set<Pair> doubtful;
-    for (const PairTerm& term : fit.terms()) {
-      const Pair pair = {term.first, term.second % nodes_};
-      all[pair] = term.residual;
-      if (fit.count(term.first) < kMinLinks || fit.count(term.second) < kMinLinks) continue;
-      const double deficit = Deficit(term.residual);
-      if (!result_.last_link || deficit > result_.last_link->deficit) {
-        result_.last_link = BadLink{pair.first, pair.second, result_.both_ways, deficit};
-      }
-      if (-term.residual < std::max(bar_, kLinkErrors * noise)) continue;
-      (IsCertain(term) ? bad : doubtful).insert(pair);
-    }
-    for (const Pair& pair : bad) doubtful.erase({pair.second, pair.first});
-    result_.links = LinksOf(bad, all);
-    result_.doubtful_links = LinksOf(doubtful, all);
-  }
-
-  // Both directions of a link as one, if the other is as bad but for the noise.
-  std::vector<BadLink> LinksOf(const std::set<Pair>& pairs,
-                               const std::map<Pair, double>& residuals) const {
-    std::vector<BadLink> links;
+  // Adds a link for each of `pairs`; two directions of which one is bad and the other at least
+  // half as bad are one link.
+  void AddLinks(const std::set<Pair>& pairs, const std::map<Pair, double>& residuals,
+                bool certain) {
     for (const Pair& pair : pairs) {
-      const Pair turned = {pair.second, pair.first};
+      const Pair reversed = Reversed(pair);
       const double residual = residuals.at(pair);
-      const auto back = residuals.find(turned);
-      const bool both =
-          back != residuals.end() && (pairs.count(turned) > 0 || back->second <= kAlike * residual);
+      const auto back = residuals.find(reversed);
+      const bool both = back != residuals.end() &&
+                        (pairs.count(reversed) > 0 || back->second <= kAlike * residual);
       if (!both) {
-        links.push_back({pair.first, pair.second, result_.both_ways, Deficit(residual)});
-      } else if (pair < turned || pairs.count(turned) == 0) {
+        result_.links.push_back(
+            {pair.first, pair.second, result_.directed, scale_.Deficit(-residual), certain});
+      } else if (pair < reversed || pairs.count(reversed) == 0) {
         const auto [a, b] = std::minmax(pair.first, pair.second);
-        links.push_back({a, b, false, Deficit((residual + back->second) / 2)});
+        const double below = -(residual + back->second) / 2;
+        result_.links.push_back({a, b, false, scale_.Deficit(below), certain});
       }
     }
-    return links;
   }
 
-  // Whether nothing was expected but for the value's own error.
-  bool IsCertainlyNothing(const PairFit& fit, const PairValue& value) const {
-    if (!value.error) return !errors_known_;
-    if (fit.terms().empty()) return true;
-    return ValueOf(fit.Expected(value.from, SecondSlot(value.to))) >= kLinkErrors * *value.error;
+  template <typename Bad>
+  static void SortWorstFirst(std::vector<Bad>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const Bad& a, const Bad& b) {
+      return a.certain != b.certain ? a.certain : a.deficit > b.deficit;
+    });
   }
 
-  // Pairs that carry nothing: as bad as can be, whatever the noise.
-  void JudgeZeros(const PairFit& fit) {
-    std::vector<PairOutcome> outcomes;
-    std::vector<PairValue> zeros;
-    for (const auto& [pair, value] : values_) {
-      const auto back = values_.find({pair.second, pair.first});
-      const bool merge = !result_.both_ways && back != values_.end();
-      if (IsNothing(value)) zeros.push_back(value);
-      if (merge && pair.first > pair.second) continue;
-      const bool nothing = IsNothing(value) && (!merge || IsNothing(back->second));
-      outcomes.push_back({pair.first, SecondSlot(pair.second), nothing});
+  JudgedValue JudgeValue(const PairValue& value) const {
+    const PairEquation equation = {value.from, ReceivingSide(value.to), 0, {}};
+    if (!IsJudged(equation)) return {};
+    JudgedValue judged{PairVerdict::kOk,
+                       scale_.ValueOf(fit_->Expected(equation.first, equation.second))};
+    // The most specific certain verdict counts.
+    for (const BadNode& bad : result_.nodes) {
+      const bool concerned = (bad.node == value.from && bad.side != NodeSide::kReceiving) ||
+                             (bad.node == value.to && bad.side != NodeSide::kSending);
+      if (concerned) Set(judged, bad.certain ? PairVerdict::kBadNode : PairVerdict::kUncertain);
     }
-    std::map<size_t, DeadNode> dead;  // By slot.
-    for (const DeadNode& one : DeadNodes(outcomes)) dead[one.node] = one;
-    for (size_t node = 0; node < nodes_; ++node) JudgeDeadNode(dead, node);
-    for (const PairValue& value : zeros) {
-      if (dead.count(value.from) + dead.count(SecondSlot(value.to)) > 0) continue;
-      const auto back = values_.find({value.to, value.from});
-      const bool both = back != values_.end() && IsNothing(back->second);
-      if (both && value.from > value.to) continue;
-      const bool one_way = back != values_.end() && !both;
-      (IsCertainlyNothing(fit, value) ? result_.links : result_.doubtful_links)
-          .push_back({value.from, value.to, one_way, 1});
+    for (const BadLink& bad : result_.links) {
+      const bool concerned = (bad.from == value.from && bad.to == value.to) ||
+                             (!bad.one_way && bad.from == value.to && bad.to == value.from);
+      if (concerned) Set(judged, bad.certain ? PairVerdict::kBadLink : PairVerdict::kUncertain);
     }
+    return judged;
   }
 
-  void JudgeDeadNode(const std::map<size_t, DeadNode>& dead, size_t node) {
-    const auto sends = dead.find(node);
-    const auto gets = dead.find(SecondSlot(node));
-    if (sends == dead.end() && gets == dead.end()) return;
-    const DeadNode& one = sends != dead.end() ? sends->second : gets->second;
-    NodeSide side = NodeSide::kBoth;
-    if (gets == dead.end()) side = NodeSide::kSending;
-    if (sends == dead.end()) side = NodeSide::kReceiving;
-    // Nothing at all says more than little.
-    const auto is_it = [&](const BadNode& bad) { return bad.node == node; };
-    std::erase_if(result_.nodes, is_it);
-    std::erase_if(result_.doubtful_nodes, is_it);
-    std::erase(result_.unjudged_nodes, node);
-    result_.nodes.push_back({node, side, 1, one.dead, one.pairs});
+  static void Set(JudgedValue& judged, PairVerdict verdict) {
+    const bool overrides = verdict != PairVerdict::kUncertain || judged.verdict == PairVerdict::kOk;
+    if (overrides) judged.verdict = verdict;
   }
 
-  const size_t nodes_;
-  const PairRule rule_;
   const std::vector<PairValue>& given_;
-  double bar_ = 0;    // The threshold as a difference of scores.
-  double scale_ = 1;  // Of an additive model: the unit of scores.
-  bool errors_known_ = false;
+  const Scale scale_;
   std::map<Pair, PairValue> values_;
+  size_t nodes_ = 0;  // One more than the largest number of a node.
+  const PairFit* fit_ = nullptr;
+  double noise_ = 0;  // Of scores.
   PairAnalysis result_;
 };
 
 }  // namespace
 
-PairAnalysis AnalyzePairs(size_t nodes, const std::vector<PairValue>& values,
-                          const PairRule& rule) {
-  return Analysis(nodes, values, rule).Run();
+bool PairAnalysis::NoiseHidesThreshold() const {
+  constexpr double kNoticeable = 1.01;
+  return link_limit >= kNoticeable * threshold;
 }
 
-std::vector<DeadNode> DeadNodes(const std::vector<PairOutcome>& outcomes) {
-  std::vector<DeadNode> found;
-  if (std::all_of(outcomes.begin(), outcomes.end(), [](const auto& one) { return one.dead; })) {
-    return found;
-  }
-  std::set<size_t> named;
-  const auto count = [&](bool all) {
-    std::map<size_t, DeadNode> counts;
-    for (const PairOutcome& one : outcomes) {
-      if (!all && named.count(one.first) + named.count(one.second) > 0) continue;
-      for (const size_t node : {one.first, one.second}) {
-        counts[node].node = node;
-        counts[node].dead += one.dead ? 1 : 0;
-        ++counts[node].pairs;
-      }
-    }
-    return counts;
+Verdict PairAnalysis::verdict() const {
+  const auto any = [&](PairVerdict verdict) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](const JudgedValue& value) { return value.verdict == verdict; });
   };
-  std::map<size_t, DeadNode> whole = count(true);
-  while (true) {
-    std::optional<DeadNode> worst;
-    for (const auto& [node, left] : count(false)) {
-      const bool explains =
-          left.dead == left.pairs ? left.dead >= 2 : left.dead >= 3 && 2 * left.dead > left.pairs;
-      if (explains && (!worst || left.dead > worst->dead)) worst = left;
-    }
-    if (!worst) return found;
-    named.insert(worst->node);
-    found.push_back(whole[worst->node]);
+  // Certain ones are first.
+  if ((!nodes.empty() && nodes[0].certain) || (!links.empty() && links[0].certain)) {
+    return Verdict::kBad;
   }
+  const bool decided = !values.empty() && nodes.empty() && links.empty() &&
+                       !any(PairVerdict::kUnjudged) && !NoiseHidesThreshold();
+  return decided ? Verdict::kClear : Verdict::kUndecided;
 }
 
-}  // namespace assay::cli
+PairAnalysis AnalyzePairs(const std::vector<PairValue>& values, const PairRule& rule) {
+  return PairModel(values, rule).Judge();
+}
+
+}  // namespace assay::analysis

@@ -1,109 +1,117 @@
-// Which node or which link of a fleet is bad, from what was measured between every two
-// nodes. Pure.
+// Finds bad nodes and bad links in measurements between pairs of nodes.
 //
-// The model: log(value of i and j) = mu + a_i + a_j + e_ij. Each node has an effect on all
-// of its links, and what is left is the link's own (pair_fit.h). Where most pairs were measured
-// both ways, a node has two effects, as a sender and as a receiver.
+// The model: log(value between i and j) = mean + effect of i + effect of j + deviation of the link.
+// A node's effect applies to all of its links; what is left belongs to the link. If most pairs were
+// measured in both directions, a node has one effect as a sender and one as a receiver.
 //
-// Zero has no logarithm. Where higher is better, zero is a pair that carries nothing: it is
-// bad, and not part of the fit. Where lower is better (a count of errors), zero is as good as
-// can be: the model is then of the values themselves, and deficits are in their unit. So it is of
-// all counts, zeros among them or not.
+// Counts, and other values that can be 0 and are better when lower, have no useful logarithm. For
+// them the model is additive in the values themselves, and deficits are in their unit.
 #pragma once
 
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 
-namespace assay::cli {
+namespace assay::analysis {
 
-// One measured pair of nodes, numbered from 0.
+// One measured pair of nodes, each identified by a number of the caller's choice. Numbers should be
+// small: memory grows with the largest.
 struct PairValue {
   size_t from = 0;
   size_t to = 0;
-  double value = 0;  // 0 or more.
-  // Standard error of `value`, in its unit; absent if nothing tells it, as of one sample.
+  // Never negative; positive if higher is better.
+  double value = 0;
+  // Standard error in the unit of `value`, if known.
   std::optional<double> error;
 };
 
 struct PairRule {
   bool higher_is_better = true;
-  // By how much worse something must be to be called bad, beyond the noise.
+  // How much worse than the others something must be to be bad: 0.10 is 10%. For an additive
+  // model it is a fraction of the mean value.
   double threshold = 0.10;
-  bool counts = false;  // Segments, errors: they differ by so many.
+  // The values are counts, such as retransmitted segments.
+  bool is_count = false;
 };
 
 enum class NodeSide { kBoth, kSending, kReceiving };
 
+// A node whose links are worse than those of the other nodes.
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // Relative to the median node: 0.43 is 43% below (above, where lower is better). In the
-  // values' unit if PairAnalysis::additive.
+  // How much worse than the median node: 0.43 is 43% lower, or higher if lower is better. In the
+  // values' unit if the model is additive.
   double deficit = 0;
-  // Other nodes to which it is worse by the threshold, and those measured with it.
+  // Links that are worse by the threshold, and all measured links of the node.
   size_t bad_links = 0;
   size_t links = 0;
+  // False if the standard errors of the node's own values could explain the deficit.
+  bool certain = true;
 };
 
+// A link that is worse than both of its nodes are with others.
 struct BadLink {
   size_t from = 0;
   size_t to = 0;
-  bool one_way = false;  // The other direction is fine, or was not measured.
-  // Relative to what both nodes reach with others, as BadNode's.
+  // Only the direction from `from` to `to` is known to be bad.
+  bool one_way = false;
+  // As BadNode::deficit, relative to the value that the two nodes' effects predict.
   double deficit = 0;
+  // False if the standard error of the link's own value could explain the deficit.
+  bool certain = true;
+};
+
+enum class PairVerdict {
+  kOk,
+  kBadNode,    // One of its nodes is bad.
+  kBadLink,    // The link itself is bad.
+  kUncertain,  // Its node or link would be bad if its own values were more certain.
+  kUnjudged    // One of its nodes has too few measured links.
+};
+
+struct JudgedValue {
+  PairVerdict verdict = PairVerdict::kUnjudged;
+  // The value that the effects of both nodes predict; absent for kUnjudged.
+  std::optional<double> expected;
+};
+
+enum class Verdict {
+  kClear,      // Everything was judged, and nothing is worse by the threshold.
+  kUndecided,  // Nothing is bad, but something could not be judged or is uncertain.
+  kBad         // A node or link is bad.
 };
 
 struct PairAnalysis {
-  // Below four nodes, nodes and links cannot be told apart: nothing is judged.
-  bool judged = false;
-  bool both_ways = false;      // Effects of sending and receiving were told apart.
-  bool additive = false;       // Deficits and `noise` are in the values' unit.
-  std::vector<BadNode> nodes;  // Worst first.
-  std::vector<BadLink> links;  // Worst first.
-  // What would be in `nodes` and `links` but for the errors of its own values, or because
-  // nothing tells them while they are known of most others. Worst first.
-  std::vector<BadNode> doubtful_nodes;
-  std::vector<BadLink> doubtful_links;
-  // With fewer than three links measured, a node's effect cannot be told from its links'.
+  // Senders and receivers were told apart.
+  bool directed = false;
+  // Deficits, `noise` and the limits are in the values' unit instead of relative.
+  bool additive = false;
+  // Certain ones first, then the worst first.
+  std::vector<BadNode> nodes;
+  std::vector<BadLink> links;
+  // Nodes with fewer than three measured links, whose effect cannot be told from a bad link. With
+  // fewer than four nodes these are all nodes.
   std::vector<size_t> unjudged_nodes;
-  // Relative standard deviation of a pair around the model.
+  // One per value given, in order.
+  std::vector<JudgedValue> values;
+  // Standard deviation of a value around the model.
   double noise = 0;
-  // The rule's threshold as a deficit: of an additive model that part of the mean.
+  // PairRule::threshold as a deficit.
   double threshold = 0;
-  // The smallest deficits of a node (with the most links there are) and of a link that would be
-  // named: the threshold, or what the noise hides.
+  // The smallest deficits that make a node (with the most links) or a link bad: the threshold, or
+  // more if the noise hides it.
   double node_limit = 0;
   double link_limit = 0;
-  // Deficit of the node that comes last and of the link that does, named or not; absent if
-  // none was judged.
-  std::optional<BadNode> last_node;
-  std::optional<BadLink> last_link;
-  // What the model expects of each value given, in order; empty if nothing was judged.
-  std::vector<double> expected;
+
+  // Returns whether a node or link that is worse by the threshold could hide in the noise.
+  bool NoiseHidesThreshold() const;
+  // Returns the verdict on the values given. Pairs without a value are the caller's to judge.
+  Verdict verdict() const;
 };
 
-// `values` in any order; any may be missing, and of the same direction the last counts. No
-// number is NaN or negative.
-PairAnalysis AnalyzePairs(size_t nodes, const std::vector<PairValue>& values, const PairRule& rule);
+// Judges `values`, which may be in any order and incomplete. Each direction of a pair occurs at
+// most once.
+PairAnalysis AnalyzePairs(const std::vector<PairValue>& values, const PairRule& rule);
 
-// A pair of nodes, and whether nothing came of it.
-struct PairOutcome {
-  size_t first = 0;
-  size_t second = 0;
-  bool dead = false;
-};
-
-struct DeadNode {
-  size_t node = 0;
-  size_t dead = 0;   // Pairs of which nothing came,
-  size_t pairs = 0;  // of so many.
-};
-
-// The nodes that explain the dead pairs: those of whose pairs all are dead, two at least, or
-// more than half, three at least; of what other nodes explain nothing counts again. Empty if
-// all pairs are dead, for then nothing tells the nodes apart. The one with the most first.
-std::vector<DeadNode> DeadNodes(const std::vector<PairOutcome>& outcomes);
-
-}  // namespace assay::cli
+}  // namespace assay::analysis

@@ -26,7 +26,6 @@ enum ExitCode {
   kExitUsage = 2,
   kExitUnreachable = 3,
   kExitRefused = 4,
-  kExitUndecided = 5,  // What was asked cannot be told yet, or not in full.
 };
 
 // For an error of a call or of input.

@@ -1,9 +1,14 @@
 #include "cli/views/pairs_view.h"
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
+#include "analysis/statistics.h"
 #include "cli/views/format.h"
+#include "cli/views/output.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/utf8.h"
 #include "common/text.h"
@@ -11,225 +16,439 @@
 namespace assay::cli {
 namespace {
 
+using analysis::BadLink;
+using analysis::BadNode;
+using analysis::NodeSide;
+using analysis::PairVerdict;
+using analysis::Verdict;
+using Json = nlohmann::ordered_json;
+
 constexpr char kBadMark[] = "!";
-constexpr char kDoubtfulMark[] = "?";
+constexpr char kUncertainMark[] = "?";
 
-bool Concerns(const BadNode& bad, size_t from, size_t to) {
-  return (bad.node == from && bad.side != NodeSide::kReceiving) ||
-         (bad.node == to && bad.side != NodeSide::kSending);
+std::string PairName(const PairReport& report, size_t from, size_t to, const char* between) {
+  return report.nodes[from] + between + report.nodes[to];
 }
 
-bool Concerns(const BadLink& bad, size_t from, size_t to) {
-  return (bad.from == from && bad.to == to) || (!bad.one_way && bad.from == to && bad.to == from);
+std::string LinkName(const PairReport& report, size_t a, size_t b) {
+  return "link " + PairName(report, a, b, "-");
 }
 
-template <typename Bad>
-bool AnyConcerns(const std::vector<Bad>& named, size_t from, size_t to) {
-  return std::any_of(named.begin(), named.end(),
-                     [&](const Bad& bad) { return Concerns(bad, from, to); });
+// Returns a deficit in percent, or in the unit of an additive model: "43%", "1 segment".
+std::string Amount(const PairCase& one, double deficit, int decimals = 0) {
+  if (!one.analysis.additive) return FormatFixed(100 * deficit, decimals) + "%";
+  const std::string number = FormatNumber(deficit, one.unit, 3);
+  const bool singular = IsCount(one.unit) && number == "1";
+  return number + " " + one.unit.substr(0, one.unit.size() - (singular ? 1 : 0));
 }
 
-// The value from `row` to `column`, or the other way where directions are not told apart.
-const PairCell* CellAt(const PairCase& measured, size_t row, size_t column) {
-  const PairCell* back = nullptr;
-  for (const PairCell& cell : measured.cells) {
-    if (cell.value.from == row && cell.value.to == column) return &cell;
-    if (cell.value.from == column && cell.value.to == row) back = &cell;
-  }
-  return measured.analysis.both_ways ? nullptr : back;
-}
-
-const PairFailure* FailureAt(const PairCase& measured, size_t row, size_t column) {
-  const auto found = std::find_if(
-      measured.failures.begin(), measured.failures.end(), [&](const PairFailure& failure) {
-        return (failure.from == row && failure.to == column) ||
-               (!failure.one_way && failure.from == column && failure.to == row);
+const PairFailure* FailureOf(const PairReport& report, const PairCase& one, size_t a, size_t b) {
+  const auto found =
+      std::find_if(report.failures.begin(), report.failures.end(), [&](const auto& failure) {
+        return failure.benchmark == one.benchmark && failure.a == std::min(a, b) &&
+               failure.b == std::max(a, b);
       });
-  return found == measured.failures.end() ? nullptr : &*found;
+  return found == report.failures.end() ? nullptr : &*found;
 }
 
-// Flags that every value has: said once, they need no place in the matrix.
-std::set<std::string> CommonFlags(const PairCase& measured) {
-  if (measured.cells.size() < 2) return {};
-  std::set<std::string> common(measured.cells[0].flags.begin(), measured.cells[0].flags.end());
-  for (const PairCell& cell : measured.cells) {
+// Returns the flags that every value has. The heading shows them once.
+std::set<std::string> CommonFlags(const PairCase& one) {
+  if (one.cells.size() < 2) return {};
+  std::set<std::string> common(one.cells[0].flags.begin(), one.cells[0].flags.end());
+  for (const PairCell& cell : one.cells) {
     std::erase_if(common, [&](const std::string& flag) {
-      return std::find(cell.flags.begin(), cell.flags.end(), flag) == cell.flags.end();
+      return std::count(cell.flags.begin(), cell.flags.end(), flag) == 0;
     });
   }
   return common;
 }
 
-// Which of the view's own marks were used.
-struct Used {
+// Marks of all matrices, for the legend.
+struct Legend {
+  Marks flags;
   bool bad = false;
-  bool doubtful = false;
+  bool uncertain = false;
+
+  std::string Text(int width) const {
+    std::string text;
+    if (bad) text += std::string(kBadMark) + "  bad node or link\n";
+    if (uncertain) text += std::string(kUncertainMark) + "  perhaps bad, but too uncertain\n";
+    return text + flags.Legend(width);
+  }
 };
 
-struct MarkedCell {
-  std::string number;
-  std::string mark;
-  Tone tone = Tone::kPlain;
+struct MatrixCell {
+  std::string number = "-";
+  std::string marks;
+  Tone tone = Tone::kDim;
 };
 
-MarkedCell MarkedCellAt(const PairCase& measured, size_t row, size_t column,
-                        const std::set<std::string>& common, Marks& marks, Used& used) {
-  const PairCell* const cell = CellAt(measured, row, column);
-  if (cell == nullptr) {
-    const PairFailure* const failure = FailureAt(measured, row, column);
-    if (failure == nullptr) return {"-", "", Tone::kDim};
-    const bool unsupported = failure->kind == PairFailureKind::kUnsupported;
-    return {unsupported ? "unsupported" : "failed", "", unsupported ? Tone::kDim : Tone::kBad};
+MatrixCell MakeCell(const PairCase& one, size_t index, const std::set<std::string>& common,
+                    Legend& legend) {
+  const PairCell& cell = one.cells[index];
+  MatrixCell made{FormatNumber(cell.value.value, one.unit, 4), "", Tone::kPlain};
+  const PairVerdict verdict = one.analysis.values[index].verdict;
+  if (verdict == PairVerdict::kBadNode || verdict == PairVerdict::kBadLink) {
+    legend.bad = true;
+    made.marks = kBadMark;
+    made.tone = Tone::kBad;
+  } else if (verdict == PairVerdict::kUncertain) {
+    legend.uncertain = true;
+    made.marks = kUncertainMark;
+    made.tone = Tone::kDoubtful;
   }
-  MarkedCell marked{FormatNumber(cell->value.value, measured.unit, 4), "", Tone::kPlain};
-  const std::string verdict = PairVerdict(measured, cell->value.from, cell->value.to);
-  if (verdict.starts_with("bad")) {
-    used.bad = true;
-    marked.mark = kBadMark;
-    marked.tone = Tone::kBad;
-  } else if (verdict == "doubtful") {
-    used.doubtful = true;
-    marked.mark = kDoubtfulMark;
-    marked.tone = Tone::kDoubtful;
-  }
-  std::vector<std::string> flags = cell->flags;
+  std::vector<std::string> flags = cell.flags;
   std::erase_if(flags, [&](const std::string& flag) { return common.count(flag) > 0; });
-  marked.mark += marks.Letters(flags);
-  if (!flags.empty() && marked.tone == Tone::kPlain) marked.tone = Tone::kDoubtful;
-  return marked;
+  made.marks += legend.flags.Letters(flags);
+  if (!flags.empty() && made.tone == Tone::kPlain) made.tone = Tone::kDoubtful;
+  return made;
 }
 
-// Where the last column's marks are blank.
-std::string WithoutTrailingBlanks(const std::string& lines) {
+std::string Matrix(const PairReport& report, const PairCase& one, const Style& style,
+                   const std::set<std::string>& common, Legend& legend) {
+  std::map<std::pair<size_t, size_t>, MatrixCell> cells;
+  for (size_t i = 0; i < one.cells.size(); ++i) {
+    const auto& value = one.cells[i].value;
+    const MatrixCell cell = MakeCell(one, i, common, legend);
+    cells[{value.from, value.to}] = cell;
+    if (!one.analysis.directed) cells.try_emplace({value.to, value.from}, cell);
+  }
+  // The marks of one column have the same width, so that its numbers stay aligned.
+  std::map<size_t, size_t> widths;
+  for (const auto& [pair, cell] : cells) {
+    widths[pair.second] = std::max(widths[pair.second], cell.marks.size());
+  }
+  std::vector<Column> columns = {{"NODE"}};
+  for (const size_t node : one.nodes) {
+    columns.push_back(
+        {Sanitize(report.nodes[node]) + std::string(widths[node], ' '), Align::kRight, 1});
+  }
+  Table table(std::move(columns));
+  for (const size_t row : one.nodes) {
+    std::vector<Cell> line = {Sanitize(report.nodes[row])};
+    for (const size_t column : one.nodes) {
+      MatrixCell cell;
+      if (const auto found = cells.find({row, column}); found != cells.end()) {
+        cell = found->second;
+      } else if (FailureOf(report, one, row, column) != nullptr) {
+        cell = {"failed", "", Tone::kBad};
+      }
+      cell.marks.resize(widths[column], ' ');
+      line.emplace_back(cell.number + cell.marks, cell.tone);
+    }
+    table.Add(std::move(line));
+  }
   std::string text;
-  for (const char c : lines) {
+  for (const char c : table.Render(style)) {
     while (c == '\n' && text.ends_with(' ')) text.pop_back();
     text += c;
   }
   return text;
 }
 
-std::string Matrix(const PairCase& measured, const Style& style,
-                   const std::set<std::string>& common, Marks& marks, Used& used) {
-  const size_t nodes = measured.nodes.size();
-  std::vector<std::vector<MarkedCell>> cells(nodes);
-  // Marks stand in a column of their own, so that numbers stay aligned.
-  std::vector<size_t> widths(nodes, 0);
-  for (size_t row = 0; row < nodes; ++row) {
-    for (size_t column = 0; column < nodes; ++column) {
-      cells[row].push_back(MarkedCellAt(measured, row, column, common, marks, used));
-      widths[column] = std::max(widths[column], cells[row].back().mark.size());
-    }
-  }
-  std::vector<Column> columns = {{"NODE"}};
-  for (size_t i = 0; i < nodes; ++i) {
-    columns.push_back(
-        {Sanitize(measured.nodes[i]) + std::string(widths[i], ' '), Align::kRight, 1});
-  }
-  Table table(std::move(columns));
-  for (size_t row = 0; row < nodes; ++row) {
-    std::vector<Cell> line = {Sanitize(measured.nodes[row])};
-    for (size_t column = 0; column < nodes; ++column) {
-      const MarkedCell& cell = cells[row][column];
-      line.emplace_back(
-          cell.number + cell.mark + std::string(widths[column] - cell.mark.size(), ' '), cell.tone);
-    }
-    table.Add(std::move(line));
-  }
-  return WithoutTrailingBlanks(table.Render(style));
+std::string CaseName(const PairCase& one) {
+  return one.benchmark + (one.parameters.empty() ? "" : " " + one.parameters);
 }
 
-std::string CaseName(const PairCase& measured) {
-  return measured.benchmark + (measured.parameters.empty() ? "" : " " + measured.parameters);
+std::string NodeFinding(const PairReport& report, const PairCase& one, const BadNode& bad) {
+  static const std::map<NodeSide, std::string> sides = {
+      {NodeSide::kBoth, ""},
+      {NodeSide::kSending, " when it sends,"},
+      {NodeSide::kReceiving, " when it receives,"}};
+  return "node " + report.nodes[bad.node] + ": " + (bad.certain ? "" : "perhaps ") +
+         Amount(one, bad.deficit) + (one.higher_is_better ? " below" : " above") + " the others" +
+         sides.at(bad.side) + " on " +
+         (bad.bad_links == bad.links ? "all" : std::to_string(bad.bad_links)) + " of its " +
+         std::to_string(bad.links) + " links" +
+         (bad.certain ? "" : "; its values are too uncertain, measure it again");
 }
 
-std::string Heading(const PairCase& measured, const std::string& common) {
-  std::string text = CaseName(measured);
-  if (!measured.metric.empty()) {
-    text += ": " + measured.metric + " in " + measured.unit +
-            (measured.analysis.both_ways ? " from row to column" : " between row and column");
+std::string LinkFinding(const PairReport& report, const PairCase& one, const BadLink& bad) {
+  return LinkName(report, bad.from, bad.to) + ": " + (bad.certain ? "" : "perhaps ") +
+         Amount(one, bad.deficit) + (one.higher_is_better ? " below" : " above") +
+         " what both nodes reach elsewhere" +
+         (bad.one_way ? ", only from " + PairName(report, bad.from, bad.to, " to ") : "") +
+         (bad.certain ? "" : "; its value is too uncertain, measure it again");
+}
+
+// Returns what could not be judged, a sentence each.
+std::vector<std::string> Gaps(const PairReport& report, const PairCase& one) {
+  const analysis::PairAnalysis& found = one.analysis;
+  std::vector<std::string> gaps;
+  std::vector<std::string> missing;
+  for (const auto& [a, b] : one.missing) {
+    if (FailureOf(report, one, a, b) != nullptr) continue;
+    missing.push_back(PairName(report, a, b, found.directed ? " to " : "-"));
   }
-  return text + (common.empty() ? "" : ", all " + common);
+  if (!missing.empty()) gaps.push_back("Not measured: " + JoinSome(missing) + ".");
+  constexpr size_t kMinNodes = 4;
+  std::vector<std::string> unjudged;
+  for (const size_t node : found.unjudged_nodes) unjudged.push_back(report.nodes[node]);
+  if (one.nodes.size() < kMinNodes) {
+    gaps.emplace_back("With fewer than four nodes, a bad node cannot be told from a bad link.");
+  } else if (!unjudged.empty()) {
+    gaps.push_back("Not judged, for fewer than three measured links: " + JoinSome(unjudged) + ".");
+  } else if (found.NoiseHidesThreshold()) {
+    gaps.push_back("The values scatter by " + Amount(one, found.noise, 1) +
+                   ", so a node is named only from " + Amount(one, found.node_limit) +
+                   " and a link from " + Amount(one, found.link_limit) +
+                   ". More `repetitions` in the campaign lower these limits.");
+  }
+  return gaps;
 }
 
-std::string LookAtText(const std::vector<PairCase>& cases, const Style& style) {
-  const std::vector<PairSuspect> suspects = PairSuspects(cases);
-  if (suspects.empty()) return "";
-  std::string text = "\nTo look at, the likeliest first:\n";
-  for (const PairSuspect& suspect : suspects) {
-    std::string where;
-    if (cases.size() > 1 && suspect.cases.size() == cases.size()) {
-      where = ", in all " + std::to_string(cases.size()) + " cases";
-    } else if (cases.size() > 1) {
-      where = ", in " + std::to_string(suspect.cases.size()) + " of " +
-              std::to_string(cases.size()) + " cases (";
-      for (const size_t i : suspect.cases) {
-        where += (i == suspect.cases[0] ? "" : "; ") + CaseName(cases[i]);
-      }
-      where += ")";
+std::vector<std::string> Findings(const PairReport& report, const PairCase& one) {
+  std::vector<std::string> findings;
+  for (const BadNode& bad : one.analysis.nodes) findings.push_back(NodeFinding(report, one, bad));
+  for (const BadLink& bad : one.analysis.links) findings.push_back(LinkFinding(report, one, bad));
+  for (std::string& gap : Gaps(report, one)) findings.push_back(std::move(gap));
+  if (one.verdict() == Verdict::kClear) {
+    findings.push_back("Clear: no node or link is worse than the others by " +
+                       FormatFixed(100 * report.threshold, 0) + "%.");
+  } else if (one.verdict() == Verdict::kUndecided) {
+    findings.emplace_back("Undecided: nothing is certainly bad, but this is no all-clear.");
+  }
+  return findings;
+}
+
+std::string FailuresText(const PairReport& report, int width) {
+  std::string text;
+  const auto add = [&](const std::string& line) {
+    text += Wrap("  " + Sanitize(line), width, 4) + "\n";
+  };
+  std::set<size_t> explained;
+  const auto describe = [&](const PairFailure& failure) {
+    return failure.benchmark + " failed in " + Counted(static_cast<int64_t>(failure.jobs), "job") +
+           ": " + failure.reason;
+  };
+  for (const analysis::FailingNode& node : report.failing_nodes) {
+    explained.insert(node.node);
+    const auto example = std::find_if(
+        report.failures.begin(), report.failures.end(),
+        [&](const auto& failure) { return failure.a == node.node || failure.b == node.node; });
+    add("node " + report.nodes[node.node] + ": " +
+        (node.failed == node.pairs ? "all" : std::to_string(node.failed)) + " of its " +
+        std::to_string(node.pairs) + " pairs failed; on " +
+        PairName(report, example->a, example->b, "-") + ", " + describe(*example));
+  }
+  for (const PairFailure& failure : report.failures) {
+    if (explained.count(failure.a) + explained.count(failure.b) > 0) continue;
+    add(LinkName(report, failure.a, failure.b) + ": " + describe(failure));
+  }
+  return text.empty() ? "" : "\nFailures:\n" + text;
+}
+
+const char* AdviceOn(const analysis::Suspect& suspect) {
+  if (suspect.is_node()) {
+    return suspect.failed ? "whether its agent runs, and whether the other nodes can reach it"
+                          : "its cable, switch port and network card, and what else runs on it";
+  }
+  return suspect.failed
+             ? "the reason above, then what lies between these two nodes only"
+             : "what lies between these two nodes only: a cable, or a path between their switches";
+}
+
+std::string SuspectsText(const PairReport& report, int width) {
+  if (report.suspects.empty()) return "";
+  std::string text = "\nTo check, most likely first:\n";
+  for (const analysis::Suspect& suspect : report.suspects) {
+    std::string line = "  " + (suspect.is_node() ? "node " + report.nodes[suspect.a]
+                                                 : LinkName(report, suspect.a, suspect.b));
+    if (report.cases.size() > 1 && !suspect.analyses.empty()) {
+      line += ", in " + std::to_string(suspect.analyses.size()) + " of " +
+              std::to_string(report.cases.size()) + " cases";
     }
-    text +=
-        Wrap(Sanitize("  " + suspect.name + where + ": " + suspect.advice), style.width, 4) + "\n";
+    text += Wrap(Sanitize(line + ": " + AdviceOn(suspect)), width, 4) + "\n";
   }
   return text;
 }
 
+const char* VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kClear:
+      return "clear";
+    case Verdict::kBad:
+      return "bad";
+    case Verdict::kUndecided:
+      break;
+  }
+  return "undecided";
+}
+
+const char* VerdictName(PairVerdict verdict) {
+  switch (verdict) {
+    case PairVerdict::kOk:
+      return "ok";
+    case PairVerdict::kBadNode:
+      return "bad_node";
+    case PairVerdict::kBadLink:
+      return "bad_link";
+    case PairVerdict::kUncertain:
+      return "uncertain";
+    case PairVerdict::kUnjudged:
+      break;
+  }
+  return "unjudged";
+}
+
+// Returns the 95% confidence interval of a value whose error is known.
+std::optional<std::pair<double, double>> IntervalOf(const analysis::PairValue& value) {
+  if (!value.error) return std::nullopt;
+  const double half = analysis::kHalfInterval * *value.error;
+  return std::pair(std::max(0.0, value.value - half), value.value + half);
+}
+
+Json PairJson(const PairReport& report, const PairCase& one, size_t index) {
+  const PairCell& cell = one.cells[index];
+  const analysis::JudgedValue& judged = one.analysis.values[index];
+  Json json = {{"from", report.nodes[cell.value.from]},
+               {"to", report.nodes[cell.value.to]},
+               {"median", cell.value.value}};
+  if (const auto interval = IntervalOf(cell.value)) {
+    json["ci_low"] = interval->first;
+    json["ci_high"] = interval->second;
+  }
+  json["repetitions"] = cell.repetitions;
+  if (judged.expected) json["expected"] = *judged.expected;
+  json["verdict"] = VerdictName(judged.verdict);
+  json["flags"] = cell.flags;
+  return json;
+}
+
+// Adds "bad_nodes" and "bad_links" if `certain`, else the uncertain ones.
+void AddBad(const PairReport& report, const PairCase& one, bool certain, Json& json) {
+  static const std::map<NodeSide, const char*> sides = {{NodeSide::kBoth, "both"},
+                                                        {NodeSide::kSending, "sending"},
+                                                        {NodeSide::kReceiving, "receiving"}};
+  const std::string prefix = certain ? "bad_" : "uncertain_";
+  Json& nodes = json[prefix + "nodes"] = Json::array();
+  for (const BadNode& bad : one.analysis.nodes) {
+    if (bad.certain != certain) continue;
+    nodes.push_back({{"node", report.nodes[bad.node]},
+                     {"side", sides.at(bad.side)},
+                     {"deficit", bad.deficit},
+                     {"bad_links", bad.bad_links},
+                     {"links", bad.links}});
+  }
+  Json& links = json[prefix + "links"] = Json::array();
+  for (const BadLink& bad : one.analysis.links) {
+    if (bad.certain != certain) continue;
+    links.push_back({{"from", report.nodes[bad.from]},
+                     {"to", report.nodes[bad.to]},
+                     {"one_way", bad.one_way},
+                     {"deficit", bad.deficit}});
+  }
+}
+
+Json NamesJson(const PairReport& report, const std::vector<size_t>& nodes) {
+  Json json = Json::array();
+  for (const size_t node : nodes) json.push_back(report.nodes[node]);
+  return json;
+}
+
+Json CaseJson(const PairReport& report, const PairCase& one) {
+  const analysis::PairAnalysis& found = one.analysis;
+  Json json = {{"benchmark", one.benchmark},
+               {"parameters", one.parameters},
+               {"metric", one.metric},
+               {"unit", one.unit},
+               {"higher_is_better", one.higher_is_better},
+               {"verdict", VerdictName(one.verdict())},
+               {"directed", found.directed},
+               {"additive", found.additive},
+               {"noise", found.noise},
+               {"threshold", found.threshold},
+               {"node_limit", found.node_limit},
+               {"link_limit", found.link_limit},
+               {"nodes", NamesJson(report, one.nodes)},
+               {"pairs", Json::array()}};
+  for (size_t i = 0; i < one.cells.size(); ++i) json["pairs"].push_back(PairJson(report, one, i));
+  AddBad(report, one, true, json);
+  AddBad(report, one, false, json);
+  json["unjudged_nodes"] = NamesJson(report, found.unjudged_nodes);
+  json["missing"] = Json::array();
+  for (const auto& [a, b] : one.missing) {
+    json["missing"].push_back({{"from", report.nodes[a]}, {"to", report.nodes[b]}});
+  }
+  return json;
+}
+
 }  // namespace
 
-std::string PairVerdict(const PairCase& measured, size_t from, size_t to) {
-  const PairAnalysis& analysis = measured.analysis;
-  if (AnyConcerns(analysis.links, from, to)) return "bad_link";
-  if (AnyConcerns(analysis.nodes, from, to)) return "bad_node";
-  if (AnyConcerns(analysis.doubtful_links, from, to) ||
-      AnyConcerns(analysis.doubtful_nodes, from, to)) {
-    return "doubtful";
-  }
-  const auto& unjudged = analysis.unjudged_nodes;
-  const bool judged = analysis.judged && std::count(unjudged.begin(), unjudged.end(), from) +
-                                                 std::count(unjudged.begin(), unjudged.end(), to) ==
-                                             0;
-  return judged ? "ok" : "unjudged";
-}
-
-PairJudgement JudgementOf(const PairCase& measured) {
-  const auto unjudged =
-      std::count_if(measured.cells.begin(), measured.cells.end(), [&](const PairCell& cell) {
-        return PairVerdict(measured, cell.value.from, cell.value.to) == "unjudged";
-      });
-  if (static_cast<size_t>(unjudged) == measured.cells.size()) return PairJudgement::kNone;
-  return unjudged == 0 && measured.missing.empty() ? PairJudgement::kWhole
-                                                   : PairJudgement::kPartial;
-}
-
-bool IsClear(const PairCase& measured) {
-  const PairAnalysis& analysis = measured.analysis;
-  return JudgementOf(measured) == PairJudgement::kWhole && !AnyBad(measured) &&
-         !NoiseHides(measured) && analysis.doubtful_nodes.empty() &&
-         analysis.doubtful_links.empty();
-}
-
-std::string PairsText(const std::vector<PairCase>& cases, const Style& style) {
+std::string PairsText(const PairReport& report, const Style& style) {
   std::string text;
-  Marks marks;
-  Used used;
-  for (const PairCase& measured : cases) {
-    const std::set<std::string> common = CommonFlags(measured);
-    const std::string letters = marks.Letters({common.begin(), common.end()});
-    text += (text.empty() ? "" : "\n") + Sanitize(Heading(measured, letters)) + "\n" +
-            Matrix(measured, style, common, marks, used);
-    for (const std::string& finding : PairFindings(measured)) {
+  Legend legend;
+  for (const PairCase& one : report.cases) {
+    const std::set<std::string> common = CommonFlags(one);
+    const std::string letters = legend.flags.Letters({common.begin(), common.end()});
+    const std::string heading =
+        CaseName(one) + ": " + one.metric + " in " + one.unit +
+        (one.analysis.directed ? " from row to column" : " between row and column") +
+        (letters.empty() ? "" : ", all " + letters);
+    text += (text.empty() ? "" : "\n") + Wrap(Sanitize(heading), style.width, 2) + "\n" +
+            Matrix(report, one, style, common, legend);
+    for (const std::string& finding : Findings(report, one)) {
       text += Wrap(Sanitize(finding), style.width, 2) + "\n";
     }
   }
-  std::string legend;
-  if (used.bad) legend += std::string(kBadMark) + "  of a node or link that is named\n";
-  if (used.doubtful) {
-    legend += Wrap(std::string(kDoubtfulMark) + "  bad if it were certain: measure it again",
-                   style.width, 3) +
-              "\n";
+  const std::string marks = legend.Text(style.width);
+  return text + (marks.empty() ? "" : "\n" + marks) + FailuresText(report, style.width) +
+         SuspectsText(report, style.width);
+}
+
+std::string PairsCsv(const PairReport& report) {
+  std::string csv =
+      CsvRecord({"benchmark", "parameters", "metric", "unit", "from", "to", "median", "ci_low",
+                 "ci_high", "repetitions", "expected", "verdict", "flags", "failure"});
+  for (const PairCase& one : report.cases) {
+    const auto add = [&](size_t from, size_t to, const std::vector<std::string>& rest) {
+      std::vector<std::string> fields = {one.benchmark, one.parameters,     one.metric,
+                                         one.unit,      report.nodes[from], report.nodes[to]};
+      fields.insert(fields.end(), rest.begin(), rest.end());
+      csv += CsvRecord(fields);
+    };
+    for (size_t i = 0; i < one.cells.size(); ++i) {
+      const PairCell& cell = one.cells[i];
+      const analysis::JudgedValue& judged = one.analysis.values[i];
+      const auto interval = IntervalOf(cell.value);
+      add(cell.value.from, cell.value.to,
+          {FormatExact(cell.value.value), interval ? FormatExact(interval->first) : "",
+           interval ? FormatExact(interval->second) : "", std::to_string(cell.repetitions),
+           judged.expected ? FormatExact(*judged.expected) : "", VerdictName(judged.verdict), flags,
+           ""});
+    }
+    for (const auto& [a, b] : one.missing) {
+      const PairFailure* failure = FailureOf(report, one, a, b);
+      add(a, b,
+          {"", "", "", "", "", failure == nullptr ? "missing" : "failed", "",
+           failure == nullptr ? "" : failure->reason});
+    }
   }
-  legend += marks.Legend(style.width);
-  return text + (legend.empty() ? "" : "\n" + legend) + LookAtText(cases, style);
+  return csv;
+}
+
+std::string PairsJson(const PairReport& report) {
+  Json json = {{"verdict", VerdictName(report.verdict())},
+               {"waiting_jobs", report.waiting_jobs},
+               {"cases", Json::array()},
+               {"failures", Json::array()},
+               {"suspects", Json::array()}};
+  for (const PairCase& one : report.cases) json["cases"].push_back(CaseJson(report, one));
+  for (const PairFailure& failure : report.failures) {
+    json["failures"].push_back({{"nodes", NamesJson(report, {failure.a, failure.b})},
+                                {"benchmark", failure.benchmark},
+                                {"jobs", failure.jobs},
+                                {"reason", failure.reason}});
+  }
+  for (const analysis::Suspect& suspect : report.suspects) {
+    json["suspects"].push_back(
+        {{"kind", suspect.is_node() ? "node" : "link"},
+         {"nodes", suspect.is_node() ? NamesJson(report, {suspect.a})
+                                     : NamesJson(report, {suspect.a, suspect.b})},
+         {"failed", suspect.failed},
+         {"cases", suspect.analyses}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace assay::cli

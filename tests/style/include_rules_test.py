@@ -35,7 +35,7 @@ RULES = [
     ("wire/credentials", {"common", "model", "messages", "grpc"}),
     ("wire/status_conversion", {"common", "model", "messages", "grpc"}),
     ("wire/", {"common", "model", "messages"}),
-    ("analysis/", {"common", "model", "measure", "wire", "messages", "cli/views"}),
+    ("analysis/", {"common", "model", "measure"}),
     ("kernels/cpu/", BENCHMARK),
     ("kernels/net/", BENCHMARK | {"gang"}),
     ("kernels/nccl/", BENCHMARK | {"gang", "cuda", "nccl"}),

@@ -1,34 +1,42 @@
-// A simulated fleet whose pairs are measured with planted faults.
+// A simulated fleet with planted faults.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <vector>
 
 #include "analysis/pair_model.h"
 
-namespace assay::cli {
+namespace assay::analysis {
 
-// Each link carries the least of what sender, receiver and link can; 10 where nothing is
+// A pair reaches the least of what its sender, its receiver and its link can; 10 if nothing is
 // planted. The same seed gives the same measurements.
 struct PairFleet {
+  // `noise` is the standard deviation of a value's logarithm.
   explicit PairFleet(size_t nodes, uint64_t seed = 1, double noise = 0.02)
       : nodes(nodes), send(nodes, 10), receive(nodes, 10), random(seed), noise(noise) {}
 
   void SetNode(size_t node, double rate) { send[node] = receive[node] = rate; }
 
-  // Every pair once, or in both directions, in any order; `noise` is the standard deviation of
-  // a value's logarithm, and `error` what is reported of it, relative to the value.
+  void SetLink(size_t from, size_t to, double rate, bool only_one_way = false) {
+    link_from = from;
+    link_to = to;
+    link = rate;
+    one_way = only_one_way;
+  }
+
+  // Measures every pair once, or in both directions, in random order. `error` is the standard error
+  // that each value reports, relative to the value.
   std::vector<PairValue> Measure(bool both_ways = false, std::optional<double> error = {}) {
     std::vector<PairValue> values;
     for (size_t from = 0; from < nodes; ++from) {
       for (size_t to = 0; to < nodes; ++to) {
         if (from == to || (!both_ways && from > to)) continue;
         double rate = std::min(send[from], receive[to]);
-        if (from == link_from && to == link_to) rate = std::min(rate, link);
-        if (both_ways && !one_way && from == link_to && to == link_from)
-          rate = std::min(rate, link);
+        const bool back = both_ways && !one_way && from == link_to && to == link_from;
+        if (back || (from == link_from && to == link_to)) rate = std::min(rate, link);
         PairValue value{from, to, rate * std::exp(noise * normal(random)), {}};
         if (error) value.error = *error * value.value;
         values.push_back(value);
@@ -50,4 +58,4 @@ struct PairFleet {
   std::normal_distribution<double> normal;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::analysis

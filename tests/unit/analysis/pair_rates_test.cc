@@ -10,9 +10,10 @@
 #include <string>
 #include <tuple>
 
+#include "analysis/suspects.h"
 #include "tests/unit/analysis/pair_fleet.h"
 
-namespace assay::cli {
+namespace assay::analysis {
 namespace {
 
 constexpr int kRuns = 1000;
@@ -38,9 +39,11 @@ using Named = std::set<std::tuple<char, size_t, size_t, int>>;
 Named NamedBy(const PairAnalysis& found) {
   Named named;
   for (const BadNode& bad : found.nodes) {
+    if (!bad.certain) continue;
     named.emplace('n', bad.node, 0, static_cast<int>(bad.side));
   }
   for (const BadLink& bad : found.links) {
+    if (!bad.certain) continue;
     const auto [a, b] = std::minmax(bad.from, bad.to);
     named.emplace('l', bad.one_way ? bad.from : a, bad.one_way ? bad.to : b, bad.one_way);
   }
@@ -51,10 +54,7 @@ Named Plant(const Setting& setting, PairFleet& fleet) {
   const size_t last = fleet.nodes - 1;
   const double rate = 10 * setting.factor;
   const auto plant_link = [&](bool one_way) {
-    fleet.link_from = 0;
-    fleet.link_to = 2;
-    fleet.link = rate;
-    fleet.one_way = one_way;
+    fleet.SetLink(0, 2, rate, one_way);
     return std::make_tuple('l', size_t{0}, size_t{2}, static_cast<int>(one_way));
   };
   switch (setting.fault) {
@@ -103,7 +103,7 @@ Rates Simulate(const Setting& setting, size_t nodes, double noise) {
     std::vector<PairValue> values = fleet.Measure(
         setting.both_ways, setting.errors_known ? std::optional<double>(noise) : std::nullopt);
     Lose(setting, fleet, values);
-    const Named named = NamedBy(AnalyzePairs(nodes, values, {}));
+    const Named named = NamedBy(AnalyzePairs(values, {}));
     found += std::includes(named.begin(), named.end(), planted.begin(), planted.end()) ? 1 : 0;
     wrong += std::includes(planted.begin(), planted.end(), named.begin(), named.end()) ? 0 : 1;
   }
@@ -173,13 +173,13 @@ TEST(PairRates, AFailingNodeIsToldFromFailingLinks) {
     for (uint64_t seed = 0; seed < kRuns; ++seed) {
       std::mt19937_64 random(seed);
       std::bernoulli_distribution fails(0.05);
-      std::vector<PairOutcome> outcomes;
+      std::vector<TriedPair> tried;
       for (size_t a = 0; a < nodes; ++a) {
         for (size_t b = a + 1; b < nodes; ++b) {
-          outcomes.push_back({a, b, b == nodes - 1 || fails(random)});
+          tried.push_back({a, b, b == nodes - 1 || fails(random)});
         }
       }
-      const std::vector<DeadNode> found = DeadNodes(outcomes);
+      const std::vector<FailingNode> found = FailingNodes(tried);
       right += found.size() == 1 && found[0].node == nodes - 1 ? 1 : 0;
     }
     std::printf("| a node that fails | %zu nodes | %.1f |\n", nodes, 100.0 * right / kRuns);
@@ -189,4 +189,4 @@ TEST(PairRates, AFailingNodeIsToldFromFailingLinks) {
 }
 
 }  // namespace
-}  // namespace assay::cli
+}  // namespace assay::analysis

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/views/pairs_view.h"
+#include "cli/views/pair_report.h"
 
 namespace assay::cli {
 

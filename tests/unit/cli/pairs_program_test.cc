@@ -1,79 +1,81 @@
-// assay pairs, the program, of a campaign that has not ended.
+// assay pairs as a program.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/fake_coordinator.h"
 #include "tests/unit/cli/pair_results.h"
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
 
-TEST(PairsProgramTest, SaysWhatItsJobsWaitFor) {
-  FakeCoordinator fake;
-  fake.campaigns.emplace_back().set_name("nightly");
-  v1::Job& job = fake.jobs.emplace_back();
+class PairsProgram : public testing::Test {
+ protected:
+  PairsProgram() { fake_.campaigns.emplace_back().set_name("nightly"); }
+
+  ProgramRun Run(const std::vector<std::string>& options = {}) {
+    std::vector<std::string> arguments = {"pairs", "nightly"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return RunAssay(arguments, fake_.address());
+  }
+
+  FakeCoordinator fake_;
+};
+
+TEST_F(PairsProgram, WaitingJobs_AreNamedWithTheirNodes) {
+  v1::Job& job = fake_.jobs.emplace_back();
   job.set_benchmark("tcp_bandwidth");
   job.set_state(v1::JOB_STATE_QUEUED);
   job.add_node_names("a");
   job.add_node_names("b");
-  fake.Start();
-  const std::string none = "The campaign has no results on two nodes yet.\n";
-  EXPECT_EQ(RunAssay({"pairs", "nightly"}, fake.address()).err,
-            none + "1 job is still to be done.\n");
-
-  fake.jobs.push_back(fake.jobs.front());
-  v1::WaitingJobs& waiting = *fake.campaigns.front().add_waiting();
-  waiting.set_jobs(2);
+  v1::WaitingJobs& waiting = *fake_.campaigns.front().add_waiting();
+  waiting.set_jobs(1);
   waiting.set_needed(1);
   waiting.add_nodes()->set_name("b");
-  EXPECT_EQ(RunAssay({"pairs", "nightly"}, fake.address()).err,
-            none +
-                "2 jobs are still to be done.\n"
-                "  2 jobs wait for node b (removed from the fleet)\n"
-                "  Start the agents there, or end the campaign: assay campaign cancel nightly\n");
-  fake.jobs.clear();
-  EXPECT_EQ(RunAssay({"pairs", "nightly"}, fake.address()).err,
-            "The campaign has no results on two nodes; `placement: pairs` measures them.\n");
+  fake_.Start();
+  const ProgramRun run = Run();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_WORDING("views/pairs-waiting", run.err);
+  fake_.jobs.clear();
+  EXPECT_WORDING("views/pairs-none", Run().err);
 }
 
-// 0 is a promise: nothing is worse by the threshold.
-TEST(PairsProgramTest, ItsStatusSaysWhetherAnyBadLinkWouldHaveBeenNamed) {
-  const auto status = [](const auto& value, const std::vector<std::string>& options = {}) {
-    FakeCoordinator fake;
-    fake.campaigns.emplace_back().set_name("nightly");
-    fake.results = EveryPair("abcdef", value);
-    fake.Start();
-    std::vector<std::string> arguments = {"pairs", "nightly"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    return RunAssay(arguments, fake.address()).exit_code;
-  };
-  const auto quiet = [](const std::string&, const std::string&) { return 1.0; };
-  EXPECT_EQ(status(quiet), 0);
-  const auto bad = [](const std::string& a, const std::string& b) {
-    return a == "a" && b == "d" ? 0.5 : 1.0;
-  };
-  EXPECT_EQ(status(bad), 1);
-  // Of every node some links are 10% above the others, and some as far below.
-  const auto noisy = [](const std::string& a, const std::string& b) {
-    return (a[0] + 2 * b[0]) % 3 == 0 ? 1.1 : (a[0] + 2 * b[0]) % 3 == 1 ? 0.9 : 1.0;
-  };
-  EXPECT_EQ(status(noisy), 5);
-  EXPECT_EQ(status(noisy, {"--threshold", "80"}), 0);
+TEST_F(PairsProgram, ExitStatusIsZeroOnlyIfEveryPairIsMeasuredAndNoneIsBad) {
+  fake_.Start();
+  const auto equal = EveryPair("abcdef", [](const auto&, const auto&) { return 1.0; });
+  for (const v1::StoredResult& result : equal) {
+    for (const char* format : {"table", "csv", "json"}) {
+      EXPECT_EQ(Run({"-o", format}).exit_code, 1) << fake_.results.size() << " pairs " << format;
+      if (fake_.results.size() > 1) break;
+    }
+    fake_.results.push_back(result);
+  }
+  for (const char* format : {"table", "csv", "json"}) {
+    EXPECT_EQ(Run({"-o", format}).exit_code, 0) << format;
+  }
+  fake_.results[2].mutable_case_result()->mutable_measurements(0)->set_median(0.5);
+  EXPECT_EQ(Run().exit_code, 1);
+  EXPECT_EQ(Run({"--threshold", "80"}).exit_code, 0);
 }
 
-// What would be named were its own value certain leaves it open.
-TEST(PairsProgramTest, ItsStatusTellsOfWhatPerhapsIsBad) {
-  FakeCoordinator fake;
-  fake.campaigns.emplace_back().set_name("nightly");
-  fake.results = EveryPair("abcde", [](const std::string& a, const std::string& b) {
-    return a == "a" && b == "d" ? 0.5 : 1.0;
-  });
-  v1::Measurement& uncertain = *fake.results[2].mutable_case_result()->mutable_measurements(0);
-  uncertain.set_ci_low(0.2);
-  uncertain.set_ci_high(1.1);
-  fake.Start();
-  const ProgramRun run = RunAssay({"pairs", "nightly"}, fake.address());
-  EXPECT_NE(run.out.find("link a-d: perhaps 50% below"), std::string::npos) << run.out;
-  EXPECT_EQ(run.exit_code, 5);
+TEST_F(PairsProgram, UnknownMetric_IsRefusedWithTheKnownOnes) {
+  fake_.results = {ResultOf("a", "b", 1)};
+  fake_.Start();
+  EXPECT_EQ(Run({"--metric", "bandwidth"}).exit_code, 1);
+  const ProgramRun unknown = Run({"--metric", "bandwith"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_WORDING("views/pairs-unknown-metric", unknown.err);
+  EXPECT_EQ(Run({"--metric", ""}).exit_code, 2);
+}
+
+TEST_F(PairsProgram, ThresholdOutOfRange_IsRefused) {
+  fake_.Start();
+  for (const char* const threshold : {"nan", "-nan", "inf", "0.9", "90.1", "-5", "ten", ""}) {
+    EXPECT_EQ(Run({std::string("--threshold=") + threshold}).exit_code, 2) << threshold;
+  }
+  for (const char* const threshold : {"1", "90", "12.5"}) {
+    EXPECT_EQ(Run({"--threshold", threshold}).exit_code, 1) << threshold;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+// Results and failures of a campaign between pairs of nodes, sorted into one matrix per case and
+// judged. Pure.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/pair_model.h"
+#include "analysis/suspects.h"
+#include "assay/v1/campaign_service.pb.h"
+#include "assay/v1/result_service.pb.h"
+#include "common/status.h"
+
+namespace assay::cli {
+
+// The repetitions of one case on one pair of nodes.
+struct PairCell {
+  analysis::PairValue value;  // The median of the repetitions' medians.
+  int repetitions = 0;
+  std::vector<std::string> flags;  // DoubtsOf any repetition.
+};
+
+// One case and metric. Nodes are numbered as in PairReport::nodes.
+struct PairCase {
+  std::string benchmark;
+  std::string parameters;  // Without the direction.
+  std::string metric;
+  std::string unit;
+  bool higher_is_better = true;
+  // Nodes that the case was measured on, or is still to be.
+  std::vector<size_t> nodes;
+  std::vector<PairCell> cells;
+  analysis::PairAnalysis analysis;  // Its values are those of `cells`.
+  // Pairs of `nodes` without a value; each direction counts if the analysis is directed.
+  std::vector<std::pair<size_t, size_t>> missing;
+
+  // Returns kClear only if every pair of `nodes` has a value.
+  analysis::Verdict verdict() const;
+};
+
+// Jobs of one benchmark that failed on one pair of nodes, in any case.
+struct PairFailure {
+  size_t a = 0;
+  size_t b = 0;
+  std::string benchmark;
+  size_t jobs = 0;
+  std::string reason;  // Of one of the jobs.
+};
+
+struct PairReport {
+  std::vector<std::string> nodes;  // By name.
+  std::vector<PairCase> cases;     // By benchmark and size.
+  std::vector<PairFailure> failures;
+  std::vector<analysis::FailingNode> failing_nodes;
+  std::vector<analysis::Suspect> suspects;  // Their analyses are indices of `cases`.
+  size_t waiting_jobs = 0;                  // Queued or running.
+  double threshold = 0;
+
+  // Returns kBad if anything is bad or failed, kClear if every case is clear and no job waits.
+  analysis::Verdict verdict() const;
+};
+
+struct PairQuery {
+  std::string metric;  // Empty: the metrics of `results` as they are.
+  double threshold = 0.10;
+};
+
+// Makes the report from results and jobs of one campaign; those on other than two nodes are
+// ignored. Fails with UNKNOWN_METRIC, which lists the known metrics, if no result has the metric.
+Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
+                                  const std::vector<v1::Job>& jobs, const PairQuery& query);
+
+}  // namespace assay::cli
