@@ -414,8 +414,8 @@ std::string PairsCsv(const PairReport& report) {
       add(cell.value.from, cell.value.to,
           {FormatExact(cell.value.value), interval ? FormatExact(interval->first) : "",
            interval ? FormatExact(interval->second) : "", std::to_string(cell.repetitions),
-           judged.expected ? FormatExact(*judged.expected) : "", VerdictName(judged.verdict), flags,
-           ""});
+           judged.expected ? FormatExact(*judged.expected) : "", VerdictName(judged.verdict),
+           Join(cell.flags, ";"), ""});
     }
     for (const auto& [a, b] : one.missing) {
       const PairFailure* failure = FailureOf(report, one, a, b);
