@@ -31,6 +31,8 @@ int Main(int argc, char** argv) {
   auto agent = AgentProcess::Start(*parsed.options);
   if (!agent.ok()) {
     std::cerr << "assay-agent: " << agent.status() << "\n";
+    // Nobody may be left to read it; the text above is for people.
+    static_cast<void>(TellFailed(parsed.options->ready_fd, agent.status()));
     return agent.status().code() == Code::kInvalidArgument ? 2 : 1;
   }
   if (const Status told = TellReady(parsed.options->ready_fd, (*agent)->ReadyLine()); !told.ok()) {

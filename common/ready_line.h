@@ -1,27 +1,28 @@
-// How a service tells whoever started it that it serves, and where.
+// How a server tells the process that started it where it serves, or why it does not: one line of
+// JSON on the descriptor that --ready-fd names.
 #pragma once
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "common/status.h"
 
 namespace assay {
 
-// Writes `line` and a newline to descriptor `fd` and closes it: whoever waits sees
-// either the line or the end. No effect if `fd` is negative.
-inline Status TellReady(int fd, const std::string& line) {
-  if (fd < 0) return Status::Ok();
-  const std::string text = line + "\n";
-  const ssize_t written = ::write(fd, text.data(), text.size());
-  const std::string why = std::strerror(errno);
-  ::close(fd);
-  if (written == static_cast<ssize_t>(text.size())) return Status::Ok();
-  return FailedPrecondition("cannot write the addresses to --ready-fd " + std::to_string(fd) +
-                            (written < 0 ? ": " + why : ": the line was cut"));
-}
+// Writes `line` and a newline to descriptor `fd` and closes it, so that the reader sees either the
+// line or the end. No effect if `fd` is negative.
+Status TellReady(int fd, const std::string& line);
+
+// Does the same with the error that ended the start.
+Status TellFailed(int fd, const Status& error);
+
+// Where a server serves: HOST:PORT. `http` is empty if it does not serve HTTP.
+struct ServedAddresses {
+  std::string grpc;
+  std::string http;
+};
+
+// Parses a line of TellReady. The error is the one that TellFailed wrote, or INTERNAL for any
+// other line.
+Result<ServedAddresses> ParseReadyLine(const std::string& line);
 
 }  // namespace assay

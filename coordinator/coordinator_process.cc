@@ -33,7 +33,7 @@ Status MigrateWithPatience(storage::Database& database, CoordinatorProcess::Wait
     if (migrated.code() != Code::kUnavailable) return migrated;
     if (clock.Now() >= deadline) {
       return migrated.WithContext("gave up on the database after 30 s")
-          .WithHint("is PostgreSQL running, and is --database or ASSAY_DATABASE right?");
+          .WithHint("is PostgreSQL running, and is ASSAY_DATABASE right?");
     }
     if (!std::exchange(said, true)) {
       Log().warn("the database is away; trying for 30 s: {}", migrated.message());

@@ -46,6 +46,8 @@ int Main(int argc, char** argv) {
   auto process = CoordinatorProcess::Start(*parsed.options, WaitUnlessEnding);
   if (!process.ok()) {
     std::cerr << "assay-coordinator: " << process.status() << "\n";
+    // Nobody may be left to read it; the text above is for people.
+    static_cast<void>(TellFailed(parsed.options->ready_fd, process.status()));
     return process.status().code() == Code::kInvalidArgument ? 2 : 1;
   }
   if (const Status told = TellReady(parsed.options->ready_fd, (*process)->ReadyLine());

@@ -28,9 +28,6 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
   app.add_option("--http", flags.http,
                  "HOST:PORT for /metrics, /healthz and /sd; \"\" for none, port 0 for any")
       ->capture_default_str();
-  app.add_option("--database", options.database,
-                 "PostgreSQL, as libpq's key=value form or URL (default: $ASSAY_DATABASE, where "
-                 "other users of this machine cannot see it)");
   app.add_option("--tls-cert", options.tls.certificate, "PEM file: certificate chain");
   app.add_option("--tls-key", options.tls.key, "PEM file: private key");
   app.add_option("--tls-ca", options.tls.authorities,
@@ -45,6 +42,9 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
   app.add_option("--lease", flags.lease, "How long a job is held without word of its agent")
       ->capture_default_str();
   app.add_option("--heartbeat", flags.heartbeat, "How often agents report")->capture_default_str();
+  app.footer(
+      "The environment variable ASSAY_DATABASE must hold the connection string of PostgreSQL: "
+      "key=value pairs or a URL, as libpq takes them.");
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")
       ->capture_default_str();
   app.add_option("--ready-fd", options.ready_fd,
@@ -77,14 +77,14 @@ Status Judge(const Flags& flags, CoordinatorOptions& options) {
   }
   options.lease = *lease;
   options.heartbeat = *heartbeat;
-  if (options.database.empty()) {
-    if (const char* database = std::getenv("ASSAY_DATABASE")) options.database = database;
-  }
-  if (options.database.empty()) {
+  // No flag, because `ps` shows flags, and a connection string may hold a password.
+  const char* const database = std::getenv("ASSAY_DATABASE");
+  if (database == nullptr || *database == '\0') {
     return InvalidArgument(
-        "no database: give --database or set ASSAY_DATABASE, for example "
-        "\"host=/run/postgresql dbname=assay\"");
+        "no database: set the environment variable ASSAY_DATABASE to a connection string of "
+        "libpq, for example \"host=/run/postgresql dbname=assay\"");
   }
+  options.database = database;
   if (options.agent_tls.empty()) options.agent_tls = options.tls;
   return Status::Ok();
 }

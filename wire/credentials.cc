@@ -23,9 +23,6 @@ struct Pem {
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using Certificates = std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)>;
-using Store = std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)>;
-using StoreContext = std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
 // Never asks the terminal for the password of an encrypted key.
@@ -144,65 +141,6 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
   options.pem_key_cert_pairs.push_back({pem.key, pem.certificate});
   options.pem_root_certs = pem.authorities;
   return grpc::SslServerCredentials(options);
-}
-
-Status CheckCertificateNames(const TlsFiles& files, const std::string& host) {
-  const Result<std::string> text = ReadFile(files.certificate, kMaxPemBytes);
-  if (files.certificate.empty() || !text.ok()) return Status::Ok();
-  const Certificate certificate = FirstCertificate(*text);
-  if (!certificate) return Status::Ok();
-  const int as_address = X509_check_ip_asc(certificate.get(), host.c_str(), 0);
-  // gRPC looks for addresses among the alternative names alone, of whichever kind.
-  const bool is_address = as_address != -2;  // -2: malformed.
-  const int as_name =
-      X509_check_host(certificate.get(), host.c_str(), host.size(),
-                      is_address ? X509_CHECK_FLAG_NEVER_CHECK_SUBJECT : 0, nullptr);
-  ERR_clear_error();
-  if (as_address == 1 || as_name == 1) return Status::Ok();
-  return InvalidArgument(files.certificate + " is no certificate of " + host,
-                         "CERTIFICATE_OF_ANOTHER");
-}
-
-Status CheckBelievesItself(const TlsFiles& files) {
-  if (files.certificate.empty() || files.authorities.empty()) return Status::Ok();
-  const Result<std::string> chain = ReadFile(files.certificate, kMaxPemBytes);
-  const Result<std::string> trusted = ReadFile(files.authorities, kMaxPemBytes);
-  if (!chain.ok() || !trusted.ok()) return Status::Ok();
-  const Store store(X509_STORE_new(), X509_STORE_free);
-  const Bio authorities = Memory(*trusted);
-  while (const Certificate one = NextCertificate(authorities.get())) {
-    X509_STORE_add_cert(store.get(), one.get());
-  }
-  // Any of the authorities is believed, whoever signed it.
-  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
-  const Bio rest = Memory(*chain);
-  const Certificate own = NextCertificate(rest.get());
-  const Certificates between(sk_X509_new_null(),
-                             [](auto* all) { sk_X509_pop_free(all, X509_free); });
-  while (Certificate one = NextCertificate(rest.get())) {
-    sk_X509_push(between.get(), one.release());
-  }
-  std::string fault;
-  for (const char* const side : {"ssl_server", "ssl_client"}) {
-    const StoreContext context(X509_STORE_CTX_new(), X509_STORE_CTX_free);
-    const bool ready =
-        own && X509_STORE_CTX_init(context.get(), store.get(), own.get(), between.get()) == 1 &&
-        X509_STORE_CTX_set_default(context.get(), side) == 1;
-    if (!ready || X509_verify_cert(context.get()) == 1) continue;
-    const int why = X509_STORE_CTX_get_error(context.get());
-    fault = X509_verify_cert_error_string(why);
-    if (why == X509_V_ERR_INVALID_PURPOSE) fault += std::string(" (") + side + ")";
-    break;
-  }
-  ERR_clear_error();
-  if (fault.empty()) return Status::Ok();
-  return InvalidArgument("with the authorities in " + files.authorities + ", " + files.certificate +
-                             " is not believed: " + fault,
-                         "CERTIFICATE_NOT_BELIEVED")
-      .WithHint(
-          "server and client show this certificate here: it has to be signed by one of "
-          "--tls-ca, valid today, and for both uses, serverAuth and clientAuth, or without "
-          "an extendedKeyUsage");
 }
 
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,

@@ -33,15 +33,6 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
                                                                    const TlsFiles& files,
                                                                    bool insecure);
 
-// INVALID_ARGUMENT if clients that dial `host` would not take the server's certificate for its; OK
-// without one, or if it cannot be read, which ServerCredentials says.
-Status CheckCertificateNames(const TlsFiles& files, const std::string& host);
-
-// INVALID_ARGUMENT if a server with these files and a client with the same do not believe each
-// other: a certificate that the authorities did not sign, that is not valid today, or that is for
-// one of the two only. OK without authorities, and with files that ServerCredentials refuses.
-Status CheckBelievesItself(const TlsFiles& files);
-
 // Credentials of a client that dials `address`; the same rule for plaintext.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,

@@ -1,18 +1,226 @@
-// assay up
+// assay up: PostgreSQL, a coordinator and an agent on this machine.
+//
+//   DIR/postgres   the database       DIR/log/*.log   one log per program
+//   DIR/agent      the agent's state  DIR/up.lock     held while it runs
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include "cli/commands/context.h"
-#include "cli/up/up.h"
+#include "cli/commands/interrupt.h"
+#include "cli/up/child_program.h"
+#include "cli/up/private_postgres.h"
+#include "cli/up/supervisor.h"
+#include "cli/views/output.h"
+#include "common/units.h"
 
 namespace assay::cli {
 namespace {
 
-// The user's own data folder; for root the system's, because PostgreSQL then runs as
-// a user who cannot get into root's home.
+struct UpOptions {
+  std::string data;
+  std::string listen = "127.0.0.1:7900";
+  std::string http = "127.0.0.1:9900";
+  bool no_agent = false;
+  rpc::TlsFiles tls;
+  bool insecure = false;
+};
+
+// A data folder that no other process uses.
+struct DataFolder {
+  std::string path;
+  FileDescriptor lock;
+};
+
+Result<DataFolder> OpenDataFolder(const std::string& path) {
+  std::error_code error;
+  DataFolder folder;
+  folder.path = std::filesystem::absolute(path, error).lexically_normal().string();
+  if (!error) std::filesystem::create_directories(folder.path + "/log", error);
+  if (error) return InvalidArgument("cannot make the folder " + path + ": " + error.message());
+  const std::string lock_path = folder.path + "/up.lock";
+  folder.lock = FileDescriptor(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!folder.lock.valid()) {
+    return InvalidArgument("cannot write " + lock_path + ": " + std::strerror(errno));
+  }
+  if (flock(folder.lock.get(), LOCK_EX | LOCK_NB) == 0) return folder;
+  return FailedPrecondition("assay up runs on " + folder.path + " already", "ALREADY_RUNNING")
+      .WithHint(
+          "use that one, stop it, or give another folder with --data and other ports with "
+          "--listen and --http");
+}
+
+// The address to dial for a server that listens on all interfaces is loopback.
+std::string Dialable(const std::string& address) {
+  Result<HostPort> parsed = ParseHostPort(address);
+  if (!parsed.ok()) return address;
+  if (parsed->host == "0.0.0.0") parsed->host = "127.0.0.1";
+  if (parsed->host == "::") parsed->host = "::1";
+  return parsed->ToString();
+}
+
+// The agent's port is the one after the coordinator's; port 0 takes any free one.
+Result<std::string> NextAddress(const std::string& flag, const std::string& address) {
+  Result<HostPort> next = ParseHostPort(address);
+  if (!next.ok()) return next.status().WithContext(flag);
+  if (next->port != 0) ++next->port;
+  return next->ToString();
+}
+
+// The three programs. Members are destroyed last to first.
+class Stack {
+ public:
+  Stack(const UpOptions& options, std::string folder, int signals)
+      : options_(options), folder_(std::move(folder)), signals_(signals) {}
+
+  Status Start() {
+    ASSAY_ASSIGN_OR_RETURN(agent_listen_, NextAddress("--listen", options_.listen));
+    ASSAY_ASSIGN_OR_RETURN(agent_http_, NextAddress("--http", options_.http));
+    PrintError("Starting PostgreSQL in " + folder_ + "/postgres ...\n");
+    PrivatePostgresOptions postgres_options;
+    postgres_options.die_with_parent = true;
+    ASSAY_ASSIGN_OR_RETURN(postgres_,
+                           PrivatePostgres::Start(folder_ + "/postgres", postgres_options));
+    PrintError("Starting the coordinator ...\n");
+    ASSAY_RETURN_IF_ERROR(StartCoordinator(options_.listen, options_.http));
+    if (options_.no_agent) return Status::Ok();
+    PrintError("Starting the agent ...\n");
+    return StartAgent(agent_listen_, agent_http_);
+  }
+
+  // A program that is started again serves where it served before.
+  std::vector<Supervised> Programs() {
+    std::vector<Supervised> programs;
+    programs.push_back({"PostgreSQL", [this] { return postgres_->pidfd(); },
+                        [this] {
+                          const std::string log = folder_ + "/postgres/postgres.log";
+                          return "PostgreSQL ended; the end of " + log + ":\n" + LogTail(log);
+                        },
+                        [this] { return postgres_->Restart(); }});
+    programs.push_back({"assay-coordinator", [this] { return coordinator_->pidfd(); },
+                        [this] { return coordinator_->DescribeEnd(); },
+                        [this] {
+                          const ServedAddresses served = coordinator_->addresses();
+                          return StartCoordinator(served.grpc, served.http);
+                        }});
+    if (!agent_) return programs;
+    programs.push_back({"assay-agent", [this] { return agent_->pidfd(); },
+                        [this] { return agent_->DescribeEnd(); },
+                        [this] {
+                          const ServedAddresses served = agent_->addresses();
+                          return StartAgent(served.grpc, served.http);
+                        }});
+    return programs;
+  }
+
+  void PrintReady() const {
+    const auto line = [](const ServedAddresses& served) {
+      return served.grpc + "   metrics: http://" + served.http + "/metrics\n";
+    };
+    const std::string address = Dialable(coordinator_->addresses().grpc);
+    std::string text = "\nAssay is up.\n  Coordinator:  " + line(coordinator_->addresses());
+    if (agent_) text += "  Agent:        " + line(agent_->addresses());
+    text += "  Data, logs:   " + folder_ + "\n\nTry, in another terminal:\n";
+    if (address != ClientOptions().coordinator) {
+      text += "  export ASSAY_COORDINATOR=" + address + "\n";
+    }
+    text +=
+        "  assay node list\n  assay run cpu_gemm m=1024 n=1024 k=1024\n"
+        "  assay campaign submit examples/quickstart.yaml --watch\n  assay results\n\n"
+        "Stop it with Ctrl-C.\n";
+    Print(text);
+  }
+
+  void Stop() {
+    if (agent_) agent_->Stop();
+    if (coordinator_) coordinator_->Stop();
+    if (postgres_) postgres_->Stop();
+  }
+
+ private:
+  Status StartCoordinator(const std::string& listen, const std::string& http) {
+    ChildOptions child;
+    child.program = "assay-coordinator";
+    child.arguments = {"--listen", listen, "--http", http};
+    child.environment = {"ASSAY_DATABASE=" + postgres_->ConnectionString()};
+    return StartChild(child, "coordinator", coordinator_);
+  }
+
+  Status StartAgent(const std::string& listen, const std::string& http) {
+    ChildOptions child;
+    child.program = "assay-agent";
+    child.arguments = {"--data",        folder_ + "/agent",
+                       "--coordinator", Dialable(coordinator_->addresses().grpc),
+                       "--listen",      listen,
+                       "--http",        http};
+    return StartChild(child, "agent", agent_);
+  }
+
+  Status StartChild(ChildOptions& child, const std::string& log,
+                    std::optional<ChildProgram>& started) {
+    const auto add = [&](const char* flag, const std::string& value) {
+      if (!value.empty()) child.arguments.insert(child.arguments.end(), {flag, value});
+    };
+    add("--tls-cert", options_.tls.certificate);
+    add("--tls-key", options_.tls.key);
+    add("--tls-ca", options_.tls.authorities);
+    if (options_.insecure) child.arguments.emplace_back("--insecure");
+    child.log_path = folder_ + "/log/" + log + ".log";
+    ASSAY_ASSIGN_OR_RETURN(started, ChildProgram::Start(child, signals_));
+    return Status::Ok();
+  }
+
+  const UpOptions& options_;
+  const std::string folder_;
+  const int signals_;
+  std::string agent_listen_;
+  std::string agent_http_;
+  std::optional<PrivatePostgres> postgres_;
+  std::optional<ChildProgram> coordinator_;
+  std::optional<ChildProgram> agent_;
+};
+
+ExitCode ReportFailedStart(const Status& status) {
+  // The hint may be the end of a log.
+  const std::string& hint = status.hint();
+  const bool one_line = !hint.empty() && !hint.ends_with("\n");
+  PrintError("assay: " + status.message() + "\n" + (one_line ? "hint: " + hint + "\n" : hint));
+  return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
+}
+
+ExitCode Up(Context& context, UpOptions& options) {
+  options.tls = context.client.tls;
+  options.insecure = context.client.insecure;
+  // If the reader of our output goes away, the servers go on.
+  signal(SIGPIPE, SIG_IGN);
+  // Signals are read from this descriptor, so that no child outlives this process.
+  const FileDescriptor signals = BlockTerminationSignals();
+  const Result<DataFolder> folder = OpenDataFolder(options.data);
+  if (!folder.ok()) return Report(folder.status());
+  Stack stack(options, folder->path, signals.get());
+  const Status started = stack.Start();
+  if (started.ok()) {
+    stack.PrintReady();
+    Supervise(stack.Programs(), signals.get());
+    PrintError("Stopping ...\n");
+  }
+  stack.Stop();
+  return started.ok() || started.reason() == kInterrupted ? kExitDone : ReportFailedStart(started);
+}
+
+// The user's data folder. For root the system's, because PostgreSQL then runs as a user who
+// cannot enter root's home.
 std::string DefaultDataDirectory() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
     return std::string(data) + "/assay";
@@ -20,13 +228,6 @@ std::string DefaultDataDirectory() {
   if (geteuid() == 0) return "/var/lib/assay";
   const char* home = std::getenv("HOME");
   return std::string(home != nullptr && *home != '\0' ? home : "/var/tmp") + "/.local/share/assay";
-}
-
-ExitCode Up(Context& context, UpOptions& options) {
-  options.tls = context.client.tls;
-  options.insecure = context.client.insecure;
-  const Result<ExitCode> code = RunUp(options);
-  return code.ok() ? *code : Report(code.status());
 }
 
 }  // namespace
@@ -47,6 +248,9 @@ void AddUpCommand(CLI::App& app, Context& context) {
                    "Address of the coordinator's /metrics; the agent takes the next port")
       ->capture_default_str();
   command->add_flag("--no-agent", options->no_agent, "Only PostgreSQL and the coordinator");
+  command->footer(
+      "A program that ends is started again, after 1 s at first and 30 s at most. The exit status "
+      "is 0 after SIGINT or SIGTERM, 1 or 2 if a program cannot start.");
   OnRun(*command, context, options, Up);
 }
 

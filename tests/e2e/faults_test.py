@@ -76,8 +76,9 @@ class FaultsTest(unittest.TestCase):
     def test_coordinator_without_a_database(self):
         lonely = self.fleet.add("lonely", [
             f"{harness.BUILD}/bin/assay-coordinator", "--listen", "127.0.0.1:0",
-            "--http", "127.0.0.1:0", "--database",
-            f"host=127.0.0.1 port={free_port()} user=assay dbname=assay"], ready=True)
+            "--http", "127.0.0.1:0"], ready=True, env={
+                "ASSAY_DATABASE":
+                f"host=127.0.0.1 port={free_port()} user=assay dbname=assay"})
         with self.assertRaises(AssertionError):
             lonely.start(seconds=60)
         if lonely.running():

@@ -234,8 +234,8 @@ class Fleet:
     def new_coordinator(self, name, *options, grpc="127.0.0.1:0", http="127.0.0.1:0"):
         return self.add(name, [
             os.path.join(BUILD, "bin", "assay-coordinator"), "--listen", grpc, "--http", http,
-            "--database", self.postgres.conninfo, "--lease", "5s", "--heartbeat", "1s",
-            *options], ready=True)
+            "--lease", "5s", "--heartbeat", "1s", *options],
+            ready=True, env={"ASSAY_DATABASE": self.postgres.conninfo})
 
     def restart_coordinator(self, *options):
         """A new process on the addresses of the last one."""

@@ -13,8 +13,6 @@
 namespace assay::rpc {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 const HostPort kHere = {"127.0.0.1", 0};
 
@@ -96,44 +94,6 @@ TEST_F(CredentialsTest, ACertificateTooWeakForTlsIsNamed) {
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(status.message(),
             "OpenSSL does not take " + At("weak.pem") + " for TLS: ee key too small");
-}
-
-// assay up was up, and its agent never came.
-TEST_F(CredentialsTest, ServerAndClientOfOneCertificateBelieveEachOther) {
-  const std::string ca = At("ca.pem");
-  const auto why = [&](const std::string& name, const std::string& authorities) {
-    const Status status = CheckBelievesItself(Files(name, authorities));
-    const size_t colon = status.message().find(": ");
-    return colon == std::string::npos ? status.message() : status.message().substr(colon + 2);
-  };
-  EXPECT_EQ(why("server", ca), "");
-  EXPECT_EQ(why("server", ""), "");
-  EXPECT_EQ(why("ca", ca), "");
-  Make("other", "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 1");
-  EXPECT_EQ(CheckBelievesItself(Files("server", At("other.pem"))).message(),
-            "with the authorities in " + At("other.pem") + ", " + At("server.pem") +
-                " is not believed: unable to get local issuer certificate");
-  EXPECT_THAT(why("other", ca), HasSubstr("self-signed certificate"));
-  const std::string of_ca = kOfCa;
-  Make("one", of_ca + " -addext extendedKeyUsage=serverAuth");
-  EXPECT_THAT(why("one", ca), EndsWith("(ssl_client)"));
-  Make("both", of_ca + " -addext extendedKeyUsage=serverAuth,clientAuth");
-  EXPECT_EQ(why("both", ca), "");
-  // An authority between the two, in the chain or believed itself.
-  Make("between", of_ca);
-  Make("leaf",
-       "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 1 -CA between.pem -CAkey between.key");
-  EXPECT_EQ(why("leaf", At("between.pem")), "");
-  EXPECT_EQ(why("leaf", ca), "unable to get local issuer certificate");
-  Write("leaf.pem", *ReadFile(At("leaf.pem")) + *ReadFile(At("between.pem")));
-  EXPECT_EQ(why("leaf", ca), "");
-  const std::string expired =
-      "cd " + folder_.path() +
-      " && openssl req -new -key server.key -subj /CN=late -out late.csr >/dev/null 2>&1 && "
-      "openssl x509 -req -in late.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days -1 -out "
-      "late.pem >/dev/null 2>&1";
-  ASSERT_EQ(std::system(expired.c_str()), 0);
-  EXPECT_EQ(why("late", ca), "certificate has expired");
 }
 
 TEST_F(CredentialsTest, WhatIsNoFileOfThatKindIsNamed) {

@@ -1,4 +1,4 @@
-#include "cli/commands/child_program.h"
+#include "cli/up/child_program.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "common/text.h"
 
@@ -20,7 +19,7 @@ constexpr Duration kReadyTimeout = std::chrono::seconds(60);
 constexpr Duration kStopGrace = std::chrono::seconds(15);
 constexpr int kReadyFd = 3;
 constexpr size_t kMaxReadyBytes = 4096;
-// With which our servers refuse what they were given.
+// The exit status of our servers if they refuse their arguments.
 constexpr int kUsageError = 2;
 
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) {
@@ -33,17 +32,6 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) 
     environment.push_back(variable);
   }
   return environment;
-}
-
-// {"grpc":"HOST:PORT","http":"HOST:PORT"}
-std::optional<Addresses> ParseReady(const std::string& line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  const auto text = [&json](const char* name) {
-    const auto found = json.find(name);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  return Addresses{text("grpc"), text("http")};
 }
 
 }  // namespace
@@ -104,9 +92,8 @@ Status ChildProgram::AwaitReady(int ready_fd, int signals) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::Real().Now());
     if (left.count() <= 0) {
-      return Unavailable(name_ + " did not get ready in time; the end of " + log_path_ + ":\n" +
-                             LogTail(log_path_, log_begin_),
-                         "NOT_READY");
+      return Unavailable(name_ + " did not become ready within 60 s", "NOT_READY")
+          .WithHint("the end of " + log_path_ + ":\n" + LogTail(log_path_, log_begin_));
     }
     std::array<pollfd, 2> polled = {{{ready_fd, POLLIN, 0}, {signals, POLLIN, 0}}};
     if (poll(polled.data(), polled.size(), static_cast<int>(left.count())) <= 0) continue;
@@ -123,10 +110,9 @@ Status ChildProgram::AwaitReady(int ready_fd, int signals) {
     }
     line.append(chunk.data(), static_cast<size_t>(got));
   }
-  const std::optional<Addresses> addresses = ParseReady(line);
-  if (!addresses)
-    return Internal(name_ + " reported readiness with " + Sanitize(line.substr(0, 200)));
-  addresses_ = *addresses;
+  Result<ServedAddresses> addresses = ParseReadyLine(line);
+  if (!addresses.ok()) return addresses.status().WithContext(name_ + " could not start");
+  addresses_ = *std::move(addresses);
   return Status::Ok();
 }
 

@@ -1,0 +1,58 @@
+// One of our servers as a child process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/ready_line.h"
+#include "common/status.h"
+#include "common/subprocess.h"
+
+namespace assay::cli {
+
+struct ChildOptions {
+  std::string program;  // "assay-agent"; in the folder of this program.
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // NAME=VALUE, added to ours.
+  std::string log_path;                  // Stdout and stderr are appended here.
+};
+
+// The reason of the error if a signal ended the waiting.
+inline constexpr char kInterrupted[] = "INTERRUPTED";
+
+// A running server. Destruction kills it.
+class ChildProgram {
+ public:
+  // Starts the server and blocks until it serves. `signals` is a signalfd that ends the waiting.
+  // If the server cannot start, the error has the code, reason and hint that it reported, or the
+  // end of its log as the hint if it reported nothing.
+  static Result<ChildProgram> Start(const ChildOptions& options, int signals);
+
+  const ServedAddresses& addresses() const { return addresses_; }
+  // Becomes readable when the process has ended; for poll(2).
+  int pidfd() const { return process_->pidfd(); }
+
+  // Says how the process ended and quotes the end of its log. For a process that has ended.
+  std::string DescribeEnd();
+
+  // Sends SIGTERM, then SIGKILL after 15 s.
+  void Stop();
+
+ private:
+  ChildProgram() = default;
+  Status AwaitReady(int ready_fd, int signals);
+
+  std::string name_;
+  std::string log_path_;
+  int64_t log_begin_ = 0;  // Size of the log when this process started.
+  ServedAddresses addresses_;
+  std::optional<Subprocess> process_;
+};
+
+// Returns the last lines of a file from offset `begin` on, each indented by two spaces; empty if
+// the file cannot be read.
+std::string LogTail(const std::string& path, int64_t begin = 0);
+
+}  // namespace assay::cli
