@@ -25,6 +25,7 @@ struct SubmitOptions {
   std::string file;
   bool watch = false;
   bool dry_run = false;
+  OutputFormat format = OutputFormat::kTable;
 };
 
 struct ListOptions {
@@ -96,6 +97,13 @@ ExitCode Submit(Context& context, const SubmitOptions& options) {
   }
   PrintAbsentNodes(*client, options.file, request.spec());
   const v1::Campaign& campaign = response->campaign();
+  if (options.format == OutputFormat::kJson) {
+    if (interrupt) {
+      return WatchCampaign(*client, campaign.campaign_id(), true, *interrupt, Summary::kJson);
+    }
+    Print(ToJson(campaign) + "\n");
+    return kExitDone;
+  }
   const std::string size =
       Count(JobTotal(campaign.jobs()), "job") + " with " + Count(campaign.case_count(), "case");
   const int width = StyleOf(STDOUT_FILENO).width;
@@ -294,6 +302,18 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   submit->add_flag("-w,--watch", submit_options->watch, "Watch it until it ends");
   submit->add_flag("--dry-run", submit_options->dry_run,
                    "Only check it against the fleet and say what would run");
+  submit->add_option_function<std::string>(
+            "-o,--output",
+            [submit_options](const std::string& form) {
+              submit_options->format = form == "json" ? OutputFormat::kJson : OutputFormat::kTable;
+            },
+            "Form of the output: table or json (the campaign; with --watch as it ended)")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("FORMAT");
+  submit->footer(
+      "Exit status: 0 submitted, valid (--dry-run), or passed (--watch); 1 the campaign failed "
+      "(--watch); 2 the file or an option is wrong; 3 the coordinator is unreachable; 4 the "
+      "coordinator refused the campaign.");
   OnRun(*submit, context, submit_options, Submit);
 
   CLI::App* list = campaign->add_subcommand("list", "List campaigns, newest first");

@@ -104,18 +104,21 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
   const CampaignProgress progress = watcher.Finish();
   if (!status.ok()) return Report(status);
   const std::string id = Sanitize(campaign);
+  if (summary == Summary::kJson) Print(ToJson(progress.campaign()) + "\n");
   if (!progress.ended()) {
     PrintError("Stopped watching; the campaign goes on.\n  Watch it again:  assay campaign watch " +
                id + "\n  Cancel it:       assay campaign cancel " + id + "\n");
     return kExitDone;
   }
-  const bool on_stdout = summary == Summary::kOnStdout;
-  const auto print = on_stdout ? Print : PrintError;
-  print(progress.Summary(StyleOf(on_stdout ? STDOUT_FILENO : STDERR_FILENO)));
-  const std::string ended = Sanitize(progress.campaign().campaign_id());
-  print(progress.campaign().cases_done() > 0
-            ? "Its results: assay results --campaign " + ended + "\n"
-            : "It has no results. What became of its jobs: assay campaign show " + ended + "\n");
+  if (summary != Summary::kJson) {
+    const bool on_stdout = summary == Summary::kOnStdout;
+    const auto print = on_stdout ? Print : PrintError;
+    print(progress.Summary(StyleOf(on_stdout ? STDOUT_FILENO : STDERR_FILENO)));
+    const std::string ended = Sanitize(progress.campaign().campaign_id());
+    print(progress.campaign().cases_done() > 0
+              ? "Its results: assay results --campaign " + ended + "\n"
+              : "It has no results. To see its jobs: assay campaign show " + ended + "\n");
+  }
   return progress.campaign().verdict() == v1::VERDICT_PASSED ? kExitDone : kExitFailed;
 }
 

@@ -8,13 +8,14 @@
 
 namespace assay::cli {
 
-// Where the ended campaign's summary goes: stderr leaves stdout to data.
-enum class Summary { kOnStdout, kOnStderr };
+// How the end of the campaign is told: as text on stdout, as text on stderr (stdout is for other
+// data), or as the campaign's JSON on stdout.
+enum class Summary { kOnStdout, kOnStderr, kJson };
 
-// Shows progress on stderr until the campaign ends, then its summary.
-// Survives restarts of the coordinator: tries again for a minute. `created`: this
-// program just made the campaign, so the coordinator is known to exist. Returns
-// the exit code: 0 if it passed, 1 if not, 0 too if Ctrl-C ended the watching.
+// Shows progress on stderr until the campaign ends, then its summary. If the coordinator restarts,
+// reconnects for up to a minute. `created`: this program just created the campaign, so the
+// coordinator is known to exist. Returns the exit code: 0 if the campaign passed or Ctrl-C ended
+// the watching, 1 if it failed.
 ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created,
                        Interrupt& interrupt, Summary summary = Summary::kOnStdout);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/temporary_folder.h"
@@ -40,6 +41,52 @@ TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
   const ProgramRun run = RunAssay({"campaign", "submit", path}, refusing.address());
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.err, path + ":3: benchmarks[0].ranks: 2 ranks need 2 nodes\n" + absent);
+}
+
+// A campaign file for the fake coordinator, which creates a campaign whatever it says.
+std::string WriteFile(const TemporaryFolder& folder) {
+  std::string path = folder.path() + "/quick.yaml";
+  std::ofstream(path) << "name: quick\nbenchmarks: [cpu_gemm]\n";
+  return path;
+}
+
+TEST(SubmitTest, Json_PrintsTheCampaign) {
+  const TemporaryFolder folder;
+  FakeCoordinator fake;
+  v1::Campaign& campaign = fake.campaigns.emplace_back();
+  campaign.set_campaign_id("c1");
+  campaign.set_name("quick");
+  campaign.set_state(v1::CAMPAIGN_STATE_ACTIVE);
+  campaign.set_case_count(3);
+  campaign.mutable_jobs()->set_queued(2);
+  fake.Start();
+  const ProgramRun run =
+      RunAssay({"campaign", "submit", WriteFile(folder), "-o", "json"}, fake.address());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["campaign_id"], "c1");
+  EXPECT_EQ(json["name"], "quick");
+  EXPECT_EQ(json["state"], "CAMPAIGN_STATE_ACTIVE");
+  EXPECT_EQ(json["case_count"], 3);
+  EXPECT_EQ(json["jobs"]["queued"], 2);
+}
+
+TEST(SubmitTest, JsonWithWatch_PrintsTheFinalCampaign_ExitsWithTheVerdict) {
+  const TemporaryFolder folder;
+  for (const v1::Verdict verdict : {v1::VERDICT_PASSED, v1::VERDICT_FAILED}) {
+    FakeCoordinator fake;
+    fake.campaigns.emplace_back().set_campaign_id("c1");
+    v1::WatchCampaignResponse end;
+    end.mutable_campaign()->set_campaign_id("c1");
+    end.mutable_campaign()->set_state(v1::CAMPAIGN_STATE_COMPLETED);
+    end.mutable_campaign()->set_verdict(verdict);
+    fake.watches = {{end}};
+    fake.Start();
+    const ProgramRun run = RunAssay(
+        {"campaign", "submit", WriteFile(folder), "--watch", "-o", "json"}, fake.address());
+    EXPECT_EQ(run.exit_code, verdict == v1::VERDICT_PASSED ? 0 : 1);
+    EXPECT_EQ(nlohmann::json::parse(run.out)["verdict"], v1::Verdict_Name(verdict));
+  }
 }
 
 TEST(ShowTest, WhatFailedBeforeAJobSucceededIsTold) {

@@ -56,8 +56,7 @@ TEST(WatchTest, EventsAreLinesAndTheVerdictIsTheExitCode) {
   run = RunAssay({"campaign", "watch", "nightly"}, fake.address());
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, HasSubstr("FAILED"));
-  EXPECT_THAT(run.out, EndsWith("It has no results. What became of its jobs: assay campaign show "
-                                "c1\n"));
+  EXPECT_THAT(run.out, EndsWith("It has no results. To see its jobs: assay campaign show c1\n"));
 }
 
 TEST(WatchTest, SurvivesARestartOfTheCoordinator) {
