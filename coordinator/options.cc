@@ -42,15 +42,14 @@ void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
   app.add_option("--lease", flags.lease, "How long a job is held without word of its agent")
       ->capture_default_str();
   app.add_option("--heartbeat", flags.heartbeat, "How often agents report")->capture_default_str();
-  app.footer(
-      "The environment variable ASSAY_DATABASE must hold the connection string of PostgreSQL: "
-      "key=value pairs or a URL, as libpq takes them.");
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")
       ->capture_default_str();
   app.add_option("--ready-fd", options.ready_fd,
                  "Write the addresses, as one line of JSON, to this descriptor when serving");
   app.footer(
-      "Exit status: 0 ended by SIGTERM or SIGINT; 1 cannot start, as without its database; 2 a "
+      "ASSAY_DATABASE must hold the connection string of PostgreSQL: key=value pairs or a URL, as "
+      "libpq takes them.\n\nExit status: 0 ended by SIGTERM or SIGINT; 1 cannot start, as without "
+      "its database; 2 a "
       "flag, an address or a TLS file is wrong.");
 }
 

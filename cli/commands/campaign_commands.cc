@@ -302,12 +302,13 @@ void AddCampaignCommands(CLI::App& app, Context& context) {
   submit->add_flag("-w,--watch", submit_options->watch, "Watch it until it ends");
   submit->add_flag("--dry-run", submit_options->dry_run,
                    "Only check it against the fleet and say what would run");
-  submit->add_option_function<std::string>(
-            "-o,--output",
-            [submit_options](const std::string& form) {
-              submit_options->format = form == "json" ? OutputFormat::kJson : OutputFormat::kTable;
-            },
-            "Form of the output: table or json (the campaign; with --watch as it ended)")
+  submit
+      ->add_option_function<std::string>(
+          "-o,--output",
+          [submit_options](const std::string& form) {
+            submit_options->format = form == "json" ? OutputFormat::kJson : OutputFormat::kTable;
+          },
+          "Form of the output: table or json (the campaign; with --watch as it ended)")
       ->check(CLI::IsMember({"table", "json"}))
       ->type_name("FORMAT");
   submit->footer(

@@ -249,8 +249,8 @@ void AddUpCommand(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_flag("--no-agent", options->no_agent, "Only PostgreSQL and the coordinator");
   command->footer(
-      "A program that ends is started again, after 1 s at first and 30 s at most. The exit status "
-      "is 0 after SIGINT or SIGTERM, 1 or 2 if a program cannot start.");
+      "A program that ends is started again, after 1 s at first and 30 s at most. Exit status: 0 "
+      "after SIGINT or SIGTERM; 1 or 2 if a program cannot start.");
   OnRun(*command, context, options, Up);
 }
 
