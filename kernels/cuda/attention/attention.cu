@@ -1,8 +1,4 @@
-// attention: softmax(Q K' / sqrt(d)) V for b batches of h heads, with n queries and n keys each.
-//
-// The FLOP count is 4 b h n^2 d, half of that if causal, and the same for all variants, although
-// naive also computes the masked half. The byte count is one pass over Q, K, V and O. naive adds
-// the traffic of S, which the fused variants avoid.
+// The case of attention: selects the kernel, fills Q, K and V, and checks O.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -19,8 +15,6 @@ namespace {
 constexpr uint64_t kStreamQ = 1;
 constexpr uint64_t kStreamK = 2;
 constexpr uint64_t kStreamV = 3;
-// Limit that the fp64 check finishes within half a minute on an H200.
-constexpr int64_t kMaxFlops = 400000000000000;
 constexpr int kHostRows = 4;
 
 AttentionShape ShapeOf(const ParameterMap& parameters) {
@@ -47,12 +41,6 @@ ErrorLimits LimitsOf(const AttentionShape& shape) {
                            : shape.dtype == "fp16" ? 5e-4
                                                    : 2e-6 + 1e-7 * std::sqrt(shape.n);
   return {tolerance, 8 * tolerance, 1.0};
-}
-
-// Returns the bytes that naive moves in addition to Q, K, V and O: S in fp32 is written, read and
-// written again by the softmax, and read.
-double ScoreTraffic(const AttentionShape& shape) {
-  return 4.0 * sizeof(float) * static_cast<double>(shape.heads) * shape.n * shape.n;
 }
 
 // Computes one row on the host from newly generated inputs.
@@ -226,95 +214,10 @@ class AttentionCase : public GpuCase {
   std::vector<AttentionTensorMaps> maps_;  // flash_wgmma: one per set of arrays.
 };
 
-// Intensity as a function of n: FLOPs are 4 or 2 b h n^2 d.
-Limit FlopsLimit(const char* causal, int64_t each) {
-  Limit limit = {{{"causal", {causal}}}, {}, "more than 4e14 FLOPs are too many to verify"};
-  limit.maximum = kMaxFlops / each;
-  limit.times = {"b", "h", "n", "d"};
-  return limit;
-}
-
-class Attention : public Benchmark {
- public:
-  Attention() {
-    info_.name = "attention";
-    info_.summary = "softmax(Q K' / sqrt(d)) V: naive, and fused as flash attention";
-    info_.resource = Resource::kGpu;
-    ParameterSpec dtype = DtypeParameter({"bf16", "fp16", "fp32"});
-    dtype.limits = {{{{"variant", {"flash"}}}, {"fp32"}},
-                    {{{"variant", {"flash_mma", "flash_wgmma"}}}, {"bf16", "fp16"}}};
-    info_.parameters = {
-        {"variant",
-         ParameterType::kWord,
-         "naive: S in memory, three kernels; flash: online softmax in one kernel, fp32; flash_mma "
-         "and flash_wgmma: the same on tensor cores, by mma.sync and by Hopper's wgmma",
-         "flash_mma",
-         {},
-         {},
-         {"naive", "flash", "flash_mma", "flash_wgmma"}},
-        {"b", ParameterType::kInteger, "batches", "4", 1, 1 << 16, {}},
-        {"h", ParameterType::kInteger, "heads of a batch", "16", 1, 1 << 16, {}},
-        {"n",
-         ParameterType::kInteger,
-         "sequence length: queries and keys",
-         "4096",
-         1,
-         1 << 20,
-         {},
-         {},
-         {},
-         {FlopsLimit("false", 4), FlopsLimit("true", 2)}},
-        {"d", ParameterType::kInteger, "length of a head's vectors", "128", 64, 128, {}, {}, {64}},
-        {"causal",
-         ParameterType::kBoolean,
-         "query i attends to keys 0..i only",
-         "false",
-         {},
-         {},
-         {}},
-        dtype,
-        FillParameter(),
-        CacheParameter("one set of Q, K, V and O"),
-        LaunchParameter()};
-    info_.selftest_parameters = {{"b", "1"}, {"h", "3"}, {"n", "331"}, {"d", "64"}};
-    info_.selftest_variants = {{{"variant", "naive"}},
-                               {{"variant", "flash"}, {"dtype", "fp32"}},
-                               {{"variant", "flash_wgmma"}}};
-    info_.metrics = {{"tflops", "TFLOP/s", Direction::kHigherIsBetter,
-                      "multiplications and additions a second", Quantity::kFlops, 1e-12},
-                     TimeMetric()};
-    info_.model =
-        "FLOPs = 4 b h n^2 d, half if causal; bytes = 4 b h n d x element size; time = "
-        "max(FLOPs / peak, bytes / bandwidth) + 2.5 us a kernel (0.6 us in a graph). naive, whose "
-        "S is fp32, moves 16 b h n^2 bytes more (S written, read and written again by the softmax, "
-        "read), which count, and computes both halves if causal";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const AttentionShape shape = ShapeOf(parameters);
-    const std::string& variant = Word(parameters, "variant");
-    Work work;
-    work.flops = FlopsOf(shape);
-    work.bytes = 4.0 * static_cast<double>(shape.Elements() * ElementBytes(shape.dtype));
-    if (variant == "naive") work.bytes += ScoreTraffic(shape);
-    work.peak = variant == "naive" || variant == "flash" ? Peak::kFp32 : Peak::kBf16;
-    work.fixed_seconds = LaunchSeconds(parameters) * (variant == "naive" ? 3 : 1);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<AttentionCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewAttention() { return std::make_unique<Attention>(); }
+Result<std::unique_ptr<Case>> NewAttentionCase(const RunContext& context) {
+  return PrepareGpuCase<AttentionCase>(context);
+}
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// int4_gemm: y = x W with W in 4-bit integers. Groups of them share a scale and a zero point, as in
-// the serving of language models.
+// The case of int4_gemm.
 //
 // fused: W is unpacked in registers on its way to the tensor cores, so only a quarter of the bytes
 // are read. naive: one kernel dequantises all of W to memory, then cuBLASLt multiplies, which moves
@@ -21,9 +20,6 @@
 namespace assay {
 namespace {
 
-// Above this, checking every element in fp64 takes minutes.
-constexpr int64_t kMaxFlops = 400000000000000;
-constexpr int64_t kMaxSide = 1 << 20;
 // Shared memory that CUDA reserves per block, in bytes.
 constexpr int64_t kBlockReserve = 1024;
 
@@ -250,88 +246,10 @@ class Int4GemmCase : public GpuCase {
   std::unique_ptr<LtGemm> gemm_;  // Naive only.
 };
 
-class Int4Gemm : public Benchmark {
- public:
-  Int4Gemm() {
-    info_.name = "int4_gemm";
-    info_.version = 2;
-    info_.summary = "y = x W with 4-bit weights, unpacked on the way or dequantised beforehand";
-    info_.resource = Resource::kGpu;
-    ParameterSpec variant = DtypeParameter({"fused", "naive"});
-    variant.name = "variant";
-    variant.description =
-        "fused: unpacked in registers; naive: dequantised to memory, then cuBLASLt";
-    ParameterSpec group = DtypeParameter({"128", "64", "32"});
-    group.name = "group";
-    group.description = "neighbours along k that share a scale and a zero point";
-    Limit flops = {{}, {}, "more than 4e14 FLOPs, 2 m n k, are too many to verify"};
-    flops.maximum = kMaxFlops / 2;
-    flops.times = {"m", "n"};
-    info_.parameters = {
-        variant,
-        {"m", ParameterType::kInteger, "rows of x and y", "1", 1, 1 << 16, {}},
-        {"n", ParameterType::kInteger, "columns of W and y", "8192", 1, kMaxSide, {}},
-        {"k",
-         ParameterType::kInteger,
-         "columns of x, rows of W",
-         "8192",
-         64,
-         kMaxSide,
-         {},
-         {},
-         {64, "group", {{"128", 128}}},
-         {flops}},
-        group,
-        DtypeParameter({"bf16", "fp16"}),
-        CacheParameter("one set of x, W and y"),
-        LaunchParameter()};
-    info_.selftest_parameters = {{"m", "3"}, {"n", "333"}, {"k", "1088"}, {"group", "64"}};
-    // Few rows, as when a language model serves one user.
-    info_.selftest_variants = {{{"m", "1"}, {"k", "6272"}, {"group", "128"}}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes of packed weights, scales and zero points, a second",
-                      Quantity::kPayloadBytes, 1e-9},
-                     {"tflops", "TFLOP/s", Direction::kHigherIsBetter,
-                      "multiplications and additions a second", Quantity::kFlops, 1e-12},
-                     TimeMetric()};
-    info_.model =
-        "FLOPs = 2 m n k; weight bytes = n k / 2 + 4 n k / group; bytes = weight bytes + 2 (m k + "
-        "m n), naive also 4 n k; time = max(FLOPs / peak, bytes / read bandwidth) + 2.5 us (0.6 us "
-        "in a graph), naive twice that";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const Int4Problem problem = ProblemOf(parameters);
-    const auto m = static_cast<double>(problem.m);
-    const auto n = static_cast<double>(problem.n);
-    const auto k = static_cast<double>(problem.k);
-    const bool fused = Word(parameters, "variant") == "fused";
-    Work work;
-    work.flops = 2 * m * n * k;
-    work.peak = Peak::kBf16;
-    work.payload_bytes = static_cast<double>(problem.WeightBytes());
-    work.bytes = work.payload_bytes + 2 * (m * k + m * n);
-    // Dequantised weights are written and read again.
-    if (!fused) work.bytes += 4 * n * k;
-    work.traffic = Traffic::kRead;
-    work.fixed_seconds = LaunchSeconds(parameters) * (fused ? 1 : 2);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<Int4GemmCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewInt4Gemm() { return std::make_unique<Int4Gemm>(); }
+Result<std::unique_ptr<Case>> NewInt4GemmCase(const RunContext& context) {
+  return PrepareGpuCase<Int4GemmCase>(context);
+}
 
 }  // namespace assay

@@ -28,7 +28,6 @@
 namespace assay {
 namespace {
 
-constexpr int kMaxRows = 128;
 // For the multiply-add kernel: a block's threads share kStripRows rows of W and split k.
 constexpr int kThreads = 128;
 constexpr int kStripRows = 4;
@@ -287,56 +286,10 @@ class GemvCase : public GpuCase {
   Multiply multiply_;
 };
 
-class Gemv : public Benchmark {
- public:
-  Gemv() {
-    info_.name = "gemv";
-    info_.summary = "y = x W' for a few rows of x: reads every weight once";
-    info_.resource = Resource::kGpu;
-    info_.parameters = {
-        {"m", ParameterType::kInteger, "rows of x and y", "1", 1, kMaxRows, {}},
-        {"n", ParameterType::kInteger, "rows of W, columns of y", "8192", 1, 1 << 20, {}},
-        {"k", ParameterType::kInteger, "columns of x and of W", "8192", 1, 1 << 20, {}},
-        DtypeParameter({"bf16", "fp16", "fp32"}),
-        FillParameter(),
-        CacheParameter("one set of x, W and y"),
-        LaunchParameter()};
-    info_.selftest_parameters = {{"m", "5"}, {"n", "333"}, {"k", "1096"}};
-    info_.metrics = {{"bandwidth", "GB/s", Direction::kHigherIsBetter,
-                      "bytes of weights, n k elements, a second", Quantity::kPayloadBytes, 1e-9},
-                     {"tflops", "TFLOP/s", Direction::kHigherIsBetter,
-                      "multiplications and additions a second", Quantity::kFlops, 1e-12},
-                     TimeMetric()};
-    info_.model =
-        "FLOPs = 2 m n k; bytes = (n k + m k + m n) x element size; "
-        "time = max(FLOPs / peak, bytes / read bandwidth) + 2.5 us (0.6 us in a graph)";
-  }
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-
-  Result<Work> WorkOf(const ParameterMap& parameters, int) const override {
-    const GemmShape shape = ShapeOf(parameters);
-    Work work;
-    work.flops = shape.Flops();
-    work.peak = shape.type == GemmType::kFp32 ? Peak::kFp32 : Peak::kBf16;
-    work.bytes = static_cast<double>(shape.ABytes() + shape.BBytes() + shape.DBytes());
-    work.payload_bytes = static_cast<double>(shape.BBytes());
-    work.traffic = Traffic::kRead;
-    work.fixed_seconds = LaunchSeconds(parameters);
-    return work;
-  }
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<GemvCase>(context);
-  }
-
- private:
-  BenchmarkInfo info_;
-};
-
 }  // namespace
 
-std::unique_ptr<Benchmark> NewGemv() { return std::make_unique<Gemv>(); }
+Result<std::unique_ptr<Case>> NewGemvCase(const RunContext& context) {
+  return PrepareGpuCase<GemvCase>(context);
+}
 
 }  // namespace assay

@@ -1,7 +1,4 @@
-// The parts that the matmul benchmarks share: parameters, layout, fill, check and counts. Each
-// benchmark adds its kernel: a case derived from MatmulCase and a MatmulOf it.
-//
-// D = A B, row-major, without transposition: A is m x k, B is k x n, D is m x n.
+// The frame of the matmul benchmarks: layout, fill and check. Each of them adds its kernel.
 #pragma once
 
 #include <memory>
@@ -11,6 +8,7 @@
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/gemm/gemm_data.h"
+#include "kernels/cuda/matmul/matmul_shape.h"
 
 namespace assay {
 
@@ -51,42 +49,6 @@ class MatmulCase : public GpuCase {
  private:
   const GemmShape shape_;
   GemmInputs inputs_;
-};
-
-// The properties of one matmul benchmark.
-struct MatmulRung {
-  std::string name;
-  std::string summary;
-  std::string model;  // Bytes that its tiles read repeatedly; appended to the common model.
-  GemmType type = GemmType::kFp32;
-  // n and k must be multiples of this, so that rows are whole units of 16 bytes.
-  int64_t multiple = 1;
-  std::vector<ParameterSpec> parameters;  // In addition to the common parameters.
-  ParameterMap selftest_parameters;
-};
-
-class Matmul : public Benchmark {
- public:
-  explicit Matmul(const MatmulRung& rung);
-
-  const BenchmarkInfo& Info() const override { return info_; }
-  std::string UnsupportedReason() const override { return WhyNoGpu(); }
-  Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const override;
-
- private:
-  const GemmType type_;
-  BenchmarkInfo info_;
-};
-
-// A matmul benchmark whose cases are of type T.
-template <typename T>
-class MatmulOf : public Matmul {
- public:
-  using Matmul::Matmul;
-
-  Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const override {
-    return PrepareGpuCase<T>(context);
-  }
 };
 
 // Returns the number of blocks of `tile` that cover `size`.

@@ -234,18 +234,8 @@ class MmaCase : public MatmulCase {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewMatmulMma() {
-  MatmulRung rung;
-  rung.name = "matmul_mma";
-  rung.summary = "bf16 matrix multiplication on tensor cores with mma.sync";
-  rung.model =
-      "A block reads 2 (128 + 256) k bytes for 2 x 128 x 256 k FLOPs: 85 FLOPs a byte from the L2. "
-      "A warp's 64 x 64 take 2 (64 + 64) k bytes from shared memory: 32 FLOPs a byte. On Hopper "
-      "mma.sync reaches about 0.63 of the tensor cores' peak";
-  rung.type = GemmType::kBf16;
-  rung.multiple = kChunk;
-  rung.selftest_parameters = {{"m", "261"}, {"n", "264"}, {"k", "136"}};
-  return std::make_unique<MatmulOf<MmaCase>>(rung);
+Result<std::unique_ptr<Case>> NewMatmulMmaCase(const RunContext& context) {
+  return PrepareGpuCase<MmaCase>(context);
 }
 
 }  // namespace assay

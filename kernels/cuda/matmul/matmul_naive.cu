@@ -40,16 +40,8 @@ class NaiveCase : public MatmulCase {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewMatmulNaive() {
-  MatmulRung rung;
-  rung.name = "matmul_naive";
-  rung.summary = "fp32 matrix multiplication, one thread an element, from global memory";
-  rung.model =
-      "No tiles: the 32 multiply-adds of a warp ask the L1 cache twice, for one element of A and "
-      "for 32 neighbours in B; it answers one request a cycle, in which an SM could do 128 "
-      "multiply-adds: at most 1/8 of the fp32 peak";
-  rung.selftest_parameters = {{"m", "131"}, {"n", "67"}, {"k", "129"}};
-  return std::make_unique<MatmulOf<NaiveCase>>(rung);
+Result<std::unique_ptr<Case>> NewMatmulNaiveCase(const RunContext& context) {
+  return PrepareGpuCase<NaiveCase>(context);
 }
 
 }  // namespace assay

@@ -210,17 +210,8 @@ class RegisterCase : public MatmulCase {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewMatmulRegister() {
-  MatmulRung rung;
-  rung.name = "matmul_register";
-  rung.summary = "fp32 matrix multiplication, 8 x 8 elements a thread in registers";
-  rung.model =
-      "A block reads 8 x 128 k bytes for 2 x 128^2 k FLOPs: 32 FLOPs a byte from the L2. A "
-      "thread's "
-      "64 multiply-adds take 4 vector loads from shared memory: at most 64 of 68 issue slots, 0.94 "
-      "of the fp32 peak";
-  rung.selftest_parameters = {{"m", "257"}, {"n", "131"}, {"k", "67"}};
-  return std::make_unique<MatmulOf<RegisterCase>>(rung);
+Result<std::unique_ptr<Case>> NewMatmulRegisterCase(const RunContext& context) {
+  return PrepareGpuCase<RegisterCase>(context);
 }
 
 }  // namespace assay

@@ -56,24 +56,8 @@ class TiledCase : public MatmulCase {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewMatmulTiled() {
-  MatmulRung rung;
-  rung.name = "matmul_tiled";
-  rung.summary = "fp32 matrix multiplication from square tiles in shared memory";
-  rung.model =
-      "A block reads 8 tile k bytes for 2 tile^2 k FLOPs: tile / 4 FLOPs a byte from the caches. "
-      "The 32 multiply-adds of a warp still take a request to shared memory for B, and a quarter "
-      "of "
-      "one for A (4 elements at once); one request a cycle: at most 1/5 of the fp32 peak";
-  ParameterSpec tile;
-  tile.name = "tile";
-  tile.type = ParameterType::kWord;
-  tile.description = "side of a tile; a block is tile x tile threads";
-  tile.default_value = "32";
-  tile.choices = {"8", "16", "32"};
-  rung.parameters = {tile};
-  rung.selftest_parameters = {{"m", "131"}, {"n", "67"}, {"k", "129"}};
-  return std::make_unique<MatmulOf<TiledCase>>(rung);
+Result<std::unique_ptr<Case>> NewMatmulTiledCase(const RunContext& context) {
+  return PrepareGpuCase<TiledCase>(context);
 }
 
 }  // namespace assay

@@ -293,25 +293,8 @@ class WgmmaCase : public MatmulCase {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> NewMatmulWgmma() {
-  MatmulRung rung;
-  rung.name = "matmul_wgmma";
-  rung.summary = "bf16 matrix multiplication on Hopper's tensor cores with wgmma and TMA";
-  rung.model =
-      "With the tile of 128 x 256: a cluster of two blocks reads 2 (256 + 256) k bytes for "
-      "2 x 256 x 256 k FLOPs: 128 FLOPs a byte from the L2. A wgmma of 64 x 256 x 16 reads 10 KiB "
-      "of shared memory in the 128 cycles that it takes: 80 of 128 bytes a cycle";
-  rung.type = GemmType::kBf16;
-  rung.multiple = 8;
-  ParameterSpec tile;
-  tile.name = "tile";
-  tile.type = ParameterType::kWord;
-  tile.description = "rows x columns of a tile; smaller ones occupy more SMs where D is small";
-  tile.default_value = "128x256";
-  tile.choices = {"128x256", "128x128"};
-  rung.parameters = {tile};
-  rung.selftest_parameters = {{"m", "261"}, {"n", "264"}, {"k", "328"}};
-  return std::make_unique<MatmulOf<WgmmaCase>>(rung);
+Result<std::unique_ptr<Case>> NewMatmulWgmmaCase(const RunContext& context) {
+  return PrepareGpuCase<WgmmaCase>(context);
 }
 
 }  // namespace assay
