@@ -66,19 +66,19 @@ Violation ViolationOf(const v1::CampaignSpec& spec, const std::vector<v1::Node>&
   return expansion.status().violations()[0];
 }
 
-TEST(ExpandConstraintsTest, ACaseThatMeetsThemIsAccepted) {
+TEST(ExpandConstraintsTest, CaseThatMeetsConstraints_IsAccepted) {
   const v1::CampaignSpec spec = Spec("gemm", {{"dtype", {"bf16", "fp32"}}, {"layout", {"nt"}}});
   EXPECT_TRUE(ExpandCampaign(spec, Fleet()).ok());
 }
 
-TEST(ExpandConstraintsTest, AViolationHasTheFieldAndTheLine) {
+TEST(ExpandConstraintsTest, Violation_HasFieldAndLine) {
   const Violation violation = ViolationOf(Spec("gemm", {{"dtype", {"bf16"}}, {"layout", {"nn"}}}));
   EXPECT_EQ(violation.field, "benchmarks[0].layout");
   EXPECT_EQ(violation.line, 6);
   EXPECT_WORDING("coordinator/constraint", violation.description);
 }
 
-TEST(ExpandConstraintsTest, DefaultsAreCheckedToo) {
+TEST(ExpandConstraintsTest, Defaults_AreChecked) {
   Violation violation = ViolationOf(Spec("gemm", {{"dtype", {"bf16"}}}));
   EXPECT_EQ(violation.field, "benchmarks[0].layout");
   EXPECT_EQ(violation.line, 4);
@@ -86,14 +86,14 @@ TEST(ExpandConstraintsTest, DefaultsAreCheckedToo) {
   EXPECT_EQ(violation.field, "benchmarks[0].m");
 }
 
-TEST(ExpandConstraintsTest, CombinationsOfOneParameterAreOneViolation) {
+TEST(ExpandConstraintsTest, CombinationsOfOneParameter_AreOneViolation) {
   const Violation violation =
       ViolationOf(Spec("gemm", {{"dtype", {"fp32", "bf16"}}, {"layout", {"nn", "nt"}}}));
   EXPECT_EQ(violation.field, "benchmarks[0].layout");
   EXPECT_WORDING("coordinator/constraint-combinations", violation.description);
 }
 
-TEST(ExpandConstraintsTest, EveryEntryIsReportedAtOnce) {
+TEST(ExpandConstraintsTest, ErrorsOfAllEntries_AreReportedTogether) {
   v1::CampaignSpec spec = Spec("gemm", {{"dtype", {"bf16"}}});
   *spec.add_benchmarks() = Spec("gemm", {{"dtype", {"fp16"}}}).benchmarks(0);
   *spec.add_benchmarks() = Spec("gemm", {{"dtype", {"fp32"}}}).benchmarks(0);
@@ -104,7 +104,7 @@ TEST(ExpandConstraintsTest, EveryEntryIsReportedAtOnce) {
   EXPECT_THAT(expansion.status().violations(), SizeIs(2)) << expansion.status();
 }
 
-TEST(ExpandConstraintsTest, RanksSpreadEvenlyOverNodes) {
+TEST(ExpandConstraintsTest, Ranks_SpreadEvenlyOverNodes) {
   EXPECT_TRUE(
       ExpandCampaign(Spec("all_reduce", {{"ranks", {"4"}}, {"nodes", {"2"}}}), Fleet()).ok());
   Violation violation = ViolationOf(Spec("all_reduce", {{"ranks", {"3"}}, {"nodes", {"2"}}}));
@@ -117,7 +117,7 @@ TEST(ExpandConstraintsTest, RanksSpreadEvenlyOverNodes) {
   EXPECT_EQ(violation.line, 4);
 }
 
-TEST(ExpandConstraintsTest, AValueTakenFromAnotherIsWithinItsBounds) {
+TEST(ExpandConstraintsTest, ReferencedValue_MustBeWithinBounds) {
   v1::CampaignSpec same = Spec("all_reduce", {{"bytes", {"1MiB"}}, {"ranks", {}}});
   same.mutable_benchmarks(0)->mutable_axes(1)->set_same_as("bytes");
   const Violation violation = ViolationOf(same);
@@ -125,7 +125,7 @@ TEST(ExpandConstraintsTest, AValueTakenFromAnotherIsWithinItsBounds) {
   EXPECT_EQ(violation.line, 6);
 }
 
-TEST(ExpandConstraintsTest, NodesWhoseSchemaMakesNoSenseAreLeftOut) {
+TEST(ExpandConstraintsTest, MalformedSchema_IsIgnored) {
   const v1::CampaignSpec spec = Spec("gemm", {{"dtype", {"fp32"}}});
   std::vector<v1::Node> nodes = Fleet();
   Schema(nodes[0], "gemm").mutable_parameters(0)->set_multiple(0);

@@ -256,7 +256,7 @@ std::vector<Fault> Faults() {
 
 class ExpandFaults : public ::testing::TestWithParam<Fault> {};
 
-TEST_P(ExpandFaults, IsNamedWithFieldAndLine) {
+TEST_P(ExpandFaults, Error_HasFieldAndLine) {
   const Fault& fault = GetParam();
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   fault.spoil(spec);
@@ -276,7 +276,7 @@ TEST_P(ExpandFaults, IsNamedWithFieldAndLine) {
 INSTANTIATE_TEST_SUITE_P(All, ExpandFaults, ::testing::ValuesIn(Faults()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(ExpandFaultTest, EveryFaultIsReportedAtOnce) {
+TEST(ExpandFaultTest, AllErrors_AreReportedTogether) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.clear_name();
   spec.set_node_filter("name = z");
@@ -287,7 +287,7 @@ TEST(ExpandFaultTest, EveryFaultIsReportedAtOnce) {
   EXPECT_THAT(expansion.status().violations(), SizeIs(4)) << expansion.status();
 }
 
-TEST(ExpandFaultTest, WhichBenchmarksThereAreIsToldOnce) {
+TEST(ExpandFaultTest, UnknownBenchmarks_ListTheKnownOnesOnce) {
   v1::CampaignSpec spec = MakeSpec("all_to_none");
   spec.add_benchmarks()->set_benchmark("elsewhere");
   spec.add_benchmarks()->set_benchmark("cpu_gem");
@@ -299,7 +299,7 @@ TEST(ExpandFaultTest, WhichBenchmarksThereAreIsToldOnce) {
             "no connected node has a benchmark \"cpu_gem\"; did you mean cpu_gemm?");
 }
 
-TEST(ExpandFaultTest, OfMoreThanAHundredFaultsTheLastSaysThatThereAreMore) {
+TEST(ExpandFaultTest, MoreThanHundredErrors_LastSaysSo) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   for (int i = 0; i < 101; ++i) spec.add_benchmarks()->set_benchmark("elsewhere");
   const std::vector<Violation> faults = ExpandCampaign(spec, ThreeNodes()).status().violations();
@@ -307,7 +307,7 @@ TEST(ExpandFaultTest, OfMoreThanAHundredFaultsTheLastSaysThatThereAreMore) {
   EXPECT_EQ(faults.back().description, kMoreFaults);
 }
 
-TEST(ExpandFaultTest, AnExplodingMatrixIsCountedNotMade) {
+TEST(ExpandFaultTest, ExplodingMatrix_IsCountedButNotMade) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   for (int axis = 0; axis < 3; ++axis) {
     v1::ValueRange* range = First(spec).mutable_axes(axis)->mutable_range();
@@ -320,7 +320,7 @@ TEST(ExpandFaultTest, AnExplodingMatrixIsCountedNotMade) {
   EXPECT_THAT(expansion.status().ToString(), HasSubstr("281474976710656 cases"));
 }
 
-TEST(ExpandFaultTest, OnlyDisconnectedNodesMatching) {
+TEST(ExpandFaultTest, FilterMatchesOnlyDisconnectedNodes_IsRefused) {
   std::vector<v1::Node> fleet = ThreeNodes();
   fleet.push_back(MakeFleetNode("d", '4', 0));
   fleet.back().set_state(v1::NODE_STATE_DISCONNECTED);

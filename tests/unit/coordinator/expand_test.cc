@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 std::string IdOf(char digit) { return MakeFleetNode("", digit, 0).description().node_id(); }
 
-TEST(ExpandTest, OneJobAMatchingNodeForACpuBenchmark) {
+TEST(ExpandTest, CpuBenchmark_HasOneJobPerMatchingNode) {
   const auto expansion = ExpandCampaign(MakeSpec("cpu_gemm"), ThreeNodes());
   ASSERT_TRUE(expansion.ok()) << expansion.status();
   ASSERT_THAT(expansion->jobs, SizeIs(3));
@@ -28,7 +28,7 @@ TEST(ExpandTest, OneJobAMatchingNodeForACpuBenchmark) {
   EXPECT_EQ(expansion->jobs[0].cases[0].parameters().at("dtype"), "fp32");
 }
 
-TEST(ExpandTest, AnyPlacesOnceWithEveryCandidate) {
+TEST(ExpandTest, PlacementAny_HasOneJobWithAllCandidates) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   const auto expansion = ExpandCampaign(spec, ThreeNodes());
@@ -37,7 +37,7 @@ TEST(ExpandTest, AnyPlacesOnceWithEveryCandidate) {
   EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('1'), IdOf('2'), IdOf('3')));
 }
 
-TEST(ExpandTest, JobsForTheSameNodesShareTheListOfThem) {
+TEST(ExpandTest, JobsWithEqualCandidates_ShareTheList) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   spec.set_repetitions(2);
@@ -50,7 +50,7 @@ TEST(ExpandTest, JobsForTheSameNodesShareTheListOfThem) {
   }
 }
 
-TEST(ExpandTest, OneJobForEveryGpu) {
+TEST(ExpandTest, SingleRank_HasOneJobPerGpu) {
   const auto expansion = ExpandCampaign(MakeSpec("gemm"), ThreeNodes());
   ASSERT_TRUE(expansion.ok());
   ASSERT_THAT(expansion->jobs, SizeIs(10));  // Two of node a, eight of node b.
@@ -58,7 +58,7 @@ TEST(ExpandTest, OneJobForEveryGpu) {
   EXPECT_THAT(expansion->jobs[9].gpu_indices, ElementsAre(7));
 }
 
-TEST(ExpandTest, GpuIndicesSelectGpus) {
+TEST(ExpandTest, GpuIndices_SelectGpus) {
   v1::CampaignSpec spec = MakeSpec("gemm");
   spec.mutable_benchmarks(0)->add_gpu_indices(1);
   spec.mutable_benchmarks(0)->add_gpu_indices(5);
@@ -67,7 +67,7 @@ TEST(ExpandTest, GpuIndicesSelectGpus) {
   EXPECT_THAT(expansion->jobs, SizeIs(3));
 }
 
-TEST(ExpandTest, JobsKnowTheirEntry) {
+TEST(ExpandTest, Job_KnowsItsEntry) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   spec.set_repetitions(2);
@@ -81,7 +81,7 @@ TEST(ExpandTest, JobsKnowTheirEntry) {
   EXPECT_THAT(entries, ElementsAre(0, 1, 0, 1));
 }
 
-TEST(ExpandTest, CountersAreOfTheCampaignUnlessAnEntrySaysOtherwise) {
+TEST(ExpandTest, Counters_EntryOverridesCampaign) {
   v1::CampaignSpec spec = MakeSpec("gemm");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   *spec.add_benchmarks() = spec.benchmarks(0);
@@ -104,7 +104,7 @@ TEST(ExpandTest, CountersAreOfTheCampaignUnlessAnEntrySaysOtherwise) {
   EXPECT_THAT(counters(), ElementsAre(testing::_, true));
 }
 
-TEST(ExpandTest, CollectivesAreGroupedByRanks) {
+TEST(ExpandTest, Collectives_AreGroupedByRanks) {
   v1::CampaignSpec spec = MakeSpec("all_reduce");
   AddAxis(*spec.mutable_benchmarks(0), "bytes", {"1KiB", "1MiB"});
   AddAxis(*spec.mutable_benchmarks(0), "ranks", {"2", "4"});
@@ -133,7 +133,7 @@ v1::CampaignSpec OverNodes(const std::string& ranks, const std::string& nodes) {
   return spec;
 }
 
-TEST(ExpandTest, RanksSpreadEvenlyOverNodes) {
+TEST(ExpandTest, Ranks_SpreadEvenlyOverNodes) {
   const auto expansion = ExpandCampaign(OverNodes("4", "2"), FiveNodes());
   ASSERT_TRUE(expansion.ok()) << expansion.status();
   ASSERT_THAT(expansion->jobs, SizeIs(3));
@@ -144,7 +144,7 @@ TEST(ExpandTest, RanksSpreadEvenlyOverNodes) {
   EXPECT_THAT(expansion->jobs[2].candidate_node_ids, ElementsAre(IdOf('4'), IdOf('5')));
 }
 
-TEST(ExpandTest, CasesAreGroupedByRanksAndNodes) {
+TEST(ExpandTest, Cases_AreGroupedByRanksAndNodes) {
   v1::CampaignSpec spec = MakeSpec("all_reduce");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   AddAxis(*spec.mutable_benchmarks(0), "bytes", {"1KiB", "1MiB"});
@@ -158,7 +158,7 @@ TEST(ExpandTest, CasesAreGroupedByRanksAndNodes) {
   EXPECT_THAT(expansion->jobs[3].candidate_node_ids, SizeIs(5));
 }
 
-TEST(ExpandTest, PairsMeetEachOtherOnceInRoundsOfATournament) {
+TEST(ExpandTest, Pairs_MeetOnceInRoundsOfATournament) {
   for (size_t count = 2; count <= 9; ++count) {
     std::vector<v1::Node> nodes;
     for (size_t i = 0; i < count; ++i) {
@@ -187,7 +187,7 @@ TEST(ExpandTest, PairsMeetEachOtherOnceInRoundsOfATournament) {
   }
 }
 
-TEST(ExpandTest, PairsAreCountedBeforeTheyAreMade) {
+TEST(ExpandTest, Pairs_AreCountedBeforeTheyAreMade) {
   std::vector<v1::Node> nodes;
   for (int i = 0; i < 200; ++i) {
     nodes.push_back(MakeFleetNode("node-" + std::to_string(i), '1', 0));
@@ -200,7 +200,7 @@ TEST(ExpandTest, PairsAreCountedBeforeTheyAreMade) {
   EXPECT_THAT(expansion.status().ToString(), HasSubstr("19900 jobs; the limit is 10000"));
 }
 
-TEST(ExpandTest, AnyTakesNodesWithTheSameVersions) {
+TEST(ExpandTest, PlacementAny_TakesNodesWithEqualVersions) {
   std::vector<v1::Node> nodes = FiveNodes();
   for (int i : {0, 3}) {
     nodes[static_cast<size_t>(i)].mutable_description()->mutable_inventory()->set_driver_version(
@@ -213,7 +213,7 @@ TEST(ExpandTest, AnyTakesNodesWithTheSameVersions) {
   EXPECT_THAT(expansion->jobs[0].candidate_node_ids, ElementsAre(IdOf('2'), IdOf('3'), IdOf('5')));
 }
 
-TEST(ExpandTest, MixedVersionsAreAFaultOnlyIfNoPlacementIsUniform) {
+TEST(ExpandTest, MixedVersions_AreRefusedIfNoPlacementIsUniform) {
   std::vector<v1::Node> nodes = FiveNodes();
   nodes.resize(3);
   nodes[0].mutable_description()->mutable_inventory()->mutable_software()->set_nccl("2.27.3");
@@ -240,7 +240,7 @@ std::vector<v1::Node> WithModel(std::vector<v1::Node> nodes, const std::string& 
   return nodes;
 }
 
-TEST(ExpandTest, AnyTakesNodesWhoseGpusAreOfOneModel) {
+TEST(ExpandTest, PlacementAny_TakesNodesWithOneGpuModel) {
   v1::CampaignSpec spec = OverNodes("4", "2");
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
   const auto expansion = ExpandCampaign(spec, WithModel(FiveNodes(), "14", "H100"));
@@ -249,7 +249,7 @@ TEST(ExpandTest, AnyTakesNodesWhoseGpusAreOfOneModel) {
   EXPECT_FALSE(expansion->jobs[0].mixed_gpus);
 }
 
-TEST(ExpandTest, EachGroupsNodesOfEachModelApart) {
+TEST(ExpandTest, PlacementEach_GroupsNodesByGpuModel) {
   const auto expansion = ExpandCampaign(OverNodes("4", "2"), WithModel(FiveNodes(), "14", "H100"));
   ASSERT_TRUE(expansion.ok()) << expansion.status();
   std::vector<std::vector<std::string>> groups;
@@ -259,7 +259,7 @@ TEST(ExpandTest, EachGroupsNodesOfEachModelApart) {
                           ElementsAre(IdOf('3'), IdOf('5'))));
 }
 
-TEST(ExpandTest, GpusOfSeveralModelsAreAFaultUnlessTheCampaignAllowsThem) {
+TEST(ExpandTest, MixedGpus_AreRefusedUnlessAllowed) {
   const std::vector<v1::Node> nodes = WithModel(FiveNodes(), "5", "H100");
   v1::CampaignSpec each = OverNodes("4", "2");
   v1::CampaignSpec any = OverNodes("10", "5");
@@ -285,7 +285,7 @@ TEST(ExpandTest, GpusOfSeveralModelsAreAFaultUnlessTheCampaignAllowsThem) {
   EXPECT_THAT(ExpandCampaign(pairs, nodes)->jobs, SizeIs(10));
 }
 
-TEST(ExpandTest, TheGangOfOneNodeHasOneModelToo) {
+TEST(ExpandTest, SingleNodeGang_HasOneGpuModel) {
   v1::Node node = MakeFleetNode("a", '1', 4);
   node.mutable_description()->mutable_inventory()->mutable_gpus(1)->set_model("L40S");
   v1::CampaignSpec spec = MakeSpec("all_reduce");
@@ -304,12 +304,12 @@ TEST(ExpandTest, TheGangOfOneNodeHasOneModelToo) {
   EXPECT_TRUE(ExpandCampaign(spec, {node}).ok());
 }
 
-TEST(ExpandTest, NetworkJobsDoNotAskForGpus) {
+TEST(ExpandTest, NetworkJobs_NeedNoGpus) {
   const std::vector<v1::Node> nodes = WithModel(FiveNodes(), "2", "H100");
   EXPECT_TRUE(ExpandCampaign(MakeSpec("tcp_all_reduce"), nodes).ok());
 }
 
-TEST(ExpandTest, NcclSettingsOfTheEntryComeFirstAndReachCollectivesAlone) {
+TEST(ExpandTest, NcclSettings_EntryOverridesCampaignForCollectivesOnly) {
   v1::CampaignSpec spec = MakeSpec("all_reduce");
   *spec.add_benchmarks() = MakeSpec("gemm").benchmarks(0);
   spec.set_placement(v1::PLACEMENT_POLICY_ANY);
@@ -323,7 +323,7 @@ TEST(ExpandTest, NcclSettingsOfTheEntryComeFirstAndReachCollectivesAlone) {
   EXPECT_THAT(expansion->jobs[1].nccl, SizeIs(0));
 }
 
-TEST(ExpandTest, NetworkGroupsCoverEveryNode) {
+TEST(ExpandTest, NetworkGroups_CoverEveryNode) {
   const auto expansion = ExpandCampaign(MakeSpec("tcp_all_reduce"), ThreeNodes());
   ASSERT_TRUE(expansion.ok()) << expansion.status();
   ASSERT_THAT(expansion->jobs, SizeIs(2));
@@ -332,7 +332,7 @@ TEST(ExpandTest, NetworkGroupsCoverEveryNode) {
   EXPECT_EQ(expansion->jobs[0].node_count, 2);
 }
 
-TEST(ExpandTest, AxesVaryInTheOrderOfTheFileAndReferencesFollow) {
+TEST(ExpandTest, Axes_VaryInFileOrderAndReferencesFollow) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   v1::BenchmarkMatrix& matrix = *spec.mutable_benchmarks(0);
   matrix.clear_axes();
@@ -356,7 +356,7 @@ TEST(ExpandTest, AxesVaryInTheOrderOfTheFileAndReferencesFollow) {
                                 "64 64 4"));
 }
 
-TEST(ExpandTest, RepetitionOneOfEverythingComesFirst) {
+TEST(ExpandTest, Repetitions_FirstOfEverythingComesFirst) {
   v1::CampaignSpec spec = MakeSpec("cpu_gemm");
   spec.set_repetitions(2);
   const auto expansion = ExpandCampaign(spec, ThreeNodes());

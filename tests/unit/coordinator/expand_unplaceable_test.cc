@@ -32,7 +32,7 @@ v1::CampaignSpec Sweep(const std::string& nodes = "1") {
 
 void AddRule(v1::CampaignSpec& spec, const std::string& text) { spec.add_accept()->set_text(text); }
 
-TEST(ExpandUnplaceableTest, IsRefusedUnlessTheCampaignSaysOtherwise) {
+TEST(ExpandUnplaceableTest, Default_RefusesUnplaceableCases) {
   v1::CampaignSpec spec = Sweep();
   for (const v1::Unplaceable word : {v1::UNPLACEABLE_UNSPECIFIED, v1::UNPLACEABLE_REFUSE}) {
     spec.set_unplaceable(word);
@@ -44,7 +44,7 @@ TEST(ExpandUnplaceableTest, IsRefusedUnlessTheCampaignSaysOtherwise) {
   }
 }
 
-TEST(ExpandUnplaceableTest, LeavesOutTheGangsThatAreTooLarge) {
+TEST(ExpandUnplaceableTest, Skip_LeavesOutGangsThatAreTooLarge) {
   const auto expansion = ExpandCampaign(Sweep(), FourGpus());
   ASSERT_TRUE(expansion.ok()) << expansion.status();
   ASSERT_THAT(expansion->jobs, SizeIs(2));
@@ -62,7 +62,7 @@ TEST(ExpandUnplaceableTest, LeavesOutTheGangsThatAreTooLarge) {
             "8 ranks on GPUs of one node: the most that any matching node has is 4 GPUs");
 }
 
-TEST(ExpandUnplaceableTest, LeavesOutWhatNeedsMoreNodes) {
+TEST(ExpandUnplaceableTest, Skip_LeavesOutCasesThatNeedMoreNodes) {
   v1::CampaignSpec spec = Sweep("2");
   *spec.add_benchmarks() = MakeSpec("tcp_all_reduce").benchmarks(0);
   *spec.add_benchmarks() = MakeSpec("cpu_gemm").benchmarks(0);
@@ -81,7 +81,7 @@ TEST(ExpandUnplaceableTest, LeavesOutWhatNeedsMoreNodes) {
   EXPECT_THAT(two->left_out[0].reason(), HasSubstr("need 2 nodes with 4 GPUs each; 0 of 2"));
 }
 
-TEST(ExpandUnplaceableTest, TheEntrysOwnWordComesFirst) {
+TEST(ExpandUnplaceableTest, Skip_EntryOverridesCampaign) {
   v1::CampaignSpec spec = Sweep();
   spec.mutable_benchmarks(0)->set_unplaceable(v1::UNPLACEABLE_REFUSE);
   EXPECT_FALSE(ExpandCampaign(spec, FourGpus()).ok());
@@ -90,7 +90,7 @@ TEST(ExpandUnplaceableTest, TheEntrysOwnWordComesFirst) {
   EXPECT_TRUE(ExpandCampaign(spec, FourGpus()).ok());
 }
 
-TEST(ExpandUnplaceableTest, ACampaignOfWhichNothingIsLeftIsRefused) {
+TEST(ExpandUnplaceableTest, Skip_EmptyCampaignIsRefused) {
   const auto expansion = ExpandCampaign(Sweep("2"), FourGpus());
   ASSERT_FALSE(expansion.ok());
   ASSERT_THAT(expansion.status().violations(), SizeIs(3));
@@ -98,7 +98,7 @@ TEST(ExpandUnplaceableTest, ACampaignOfWhichNothingIsLeftIsRefused) {
   EXPECT_EQ(expansion.status().violations()[2].line, 4);
 }
 
-TEST(ExpandUnplaceableTest, WhatANodeThatIsAwayCouldTakeIsNotLeftOut) {
+TEST(ExpandUnplaceableTest, Skip_KeepsCasesForDisconnectedNodes) {
   std::vector<v1::Node> fleet = FourGpus();
   fleet.push_back(Disconnected(MakeFleetNode("b", '2', 8)));
   const auto expansion = ExpandCampaign(Sweep(), fleet);
@@ -113,7 +113,7 @@ TEST(ExpandUnplaceableTest, WhatANodeThatIsAwayCouldTakeIsNotLeftOut) {
   EXPECT_TRUE(ExpandCampaign(one, fleet).ok());
 }
 
-TEST(ExpandUnplaceableTest, WrongParametersAreRefusedAllTheSame) {
+TEST(ExpandUnplaceableTest, Skip_StillRefusesWrongParameters) {
   v1::CampaignSpec uneven = Sweep("2");
   AddAxis(*uneven.add_benchmarks(), "ranks", {"3"});
   uneven.mutable_benchmarks(1)->set_benchmark("all_reduce");
@@ -137,7 +137,7 @@ TEST(ExpandUnplaceableTest, WrongParametersAreRefusedAllTheSame) {
   }
 }
 
-TEST(ExpandUnplaceableTest, ARuleAboutNothingButWhatIsLeftOutIsRefused) {
+TEST(ExpandUnplaceableTest, Skip_RefusesRuleThatCoversOnlyLeftOutCases) {
   v1::CampaignSpec spec = Sweep();
   AddRule(spec, "all_reduce[bytes=8].bus_bandwidth >= 1 GB/s");
   EXPECT_TRUE(ExpandCampaign(spec, FourGpus()).ok());
@@ -150,7 +150,7 @@ TEST(ExpandUnplaceableTest, ARuleAboutNothingButWhatIsLeftOutIsRefused) {
   EXPECT_TRUE(ExpandCampaign(spec, {MakeFleetNode("a", '1', 8)}).ok());
 }
 
-TEST(ExpandUnplaceableTest, NothingIsLeftOutWhereAllFits) {
+TEST(ExpandUnplaceableTest, Skip_LeavesOutNothingIfAllFits) {
   const auto expansion = ExpandCampaign(Sweep(), ThreeNodes());
   ASSERT_TRUE(expansion.ok()) << expansion.status();
   EXPECT_THAT(expansion->left_out, IsEmpty());

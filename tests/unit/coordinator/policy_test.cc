@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/core/campaign/accept_rule.h"
 #include "coordinator/core/attempts/retry_policy.h"
+#include "coordinator/core/campaign/accept_rule.h"
 #include "coordinator/core/campaign/verdict.h"
 
 namespace assay::coordinator {
@@ -32,7 +32,7 @@ v1::StoredResult Stored(double median, double efficiency, const std::string& dty
 
 std::string GpuName(const std::string& uuid) { return uuid == "GPU-x" ? "GPU 3" : uuid; }
 
-TEST(AcceptRuleTest, ParsesEveryPart) {
+TEST(AcceptRuleTest, Rule_ParsesEveryPart) {
   const auto rule = ParseAcceptRule(" gemm[dtype=bf16, m=8192].tflops >= 65% of spec ");
   ASSERT_TRUE(rule.ok()) << rule.status();
   EXPECT_EQ(rule->benchmark, "gemm");
@@ -43,14 +43,14 @@ TEST(AcceptRuleTest, ParsesEveryPart) {
   EXPECT_EQ(rule->threshold, 65);
 }
 
-TEST(AcceptRuleTest, UnitsDifferByPrefixesOnly) {
+TEST(AcceptRuleTest, Units_ConvertBetweenPrefixesOnly) {
   EXPECT_DOUBLE_EQ(*UnitFactor("GFLOP/s", "TFLOP/s"), 1e-3);
   EXPECT_DOUBLE_EQ(*UnitFactor("us", "s"), 1e-6);
   EXPECT_DOUBLE_EQ(*UnitFactor("GiB/s", "B/s"), 1073741824.0);
   EXPECT_FALSE(UnitFactor("GB/s", "s").has_value());
 }
 
-TEST(AcceptRuleTest, OnlyRatesOfGpusHaveASheet) {
+TEST(AcceptRuleTest, PercentOfSpec_NeedsRateOfGpu) {
   v1::BenchmarkSchema schema;
   schema.set_name("one");
   schema.set_resource(v1::RESOURCE_KIND_GPU);
@@ -71,7 +71,7 @@ TEST(AcceptRuleTest, OnlyRatesOfGpusHaveASheet) {
   EXPECT_TRUE(check("one.tflops >= 1 s").ok());
 }
 
-TEST(AcceptRuleTest, TheWorstRunDecides) {
+TEST(AcceptRuleTest, Verdict_WorstRunDecides) {
   const std::vector<v1::StoredResult> results = {Stored(800, 0.81), Stored(712.3, 0.72)};
   const auto passed = JudgeRule("gemm.tflops >= 0.7 PFLOP/s", results, GpuName);
   EXPECT_EQ(passed.verdict(), v1::VERDICT_PASSED);
@@ -86,13 +86,13 @@ TEST(AcceptRuleTest, TheWorstRunDecides) {
               HasSubstr("worst 800"));
 }
 
-TEST(AcceptRuleTest, NothingToJudgeFails) {
+TEST(AcceptRuleTest, Verdict_FailsWithoutResults) {
   const auto verdict = JudgeRule("gemm[dtype=fp16].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_FAILED);
   EXPECT_EQ(verdict.explanation(), "no result matches");
 }
 
-TEST(AcceptRuleTest, WithoutASheetAPercentageFailsAndANumberIsSuggested) {
+TEST(AcceptRuleTest, PercentOfSpec_WithoutSheetSuggestsNumber) {
   v1::StoredResult unknown = Stored(512, 0);
   unknown.mutable_case_result()->mutable_environment()->set_gpu_model("H20");
   // Not left out beside results that can be judged.
@@ -109,12 +109,12 @@ TEST(AcceptRuleTest, WithoutASheetAPercentageFailsAndANumberIsSuggested) {
       v1::VERDICT_PASSED);
 }
 
-TEST(AcceptRuleTest, SizesMatchInAnyNotation) {
+TEST(AcceptRuleTest, Sizes_MatchInAnyNotation) {
   const auto verdict = JudgeRule("gemm[bytes=1GiB].tflops >= 1 TFLOP/s", {Stored(1, 1)}, GpuName);
   EXPECT_EQ(verdict.verdict(), v1::VERDICT_PASSED);
 }
 
-TEST(AcceptRuleTest, ACampaignPassesOnlyWithoutFailedJobs) {
+TEST(AcceptRuleTest, Campaign_PassesOnlyWithoutFailedJobs) {
   v1::Campaign campaign;
   campaign.set_state(v1::CAMPAIGN_STATE_COMPLETED);
   campaign.mutable_jobs()->set_succeeded(2);

@@ -9,11 +9,11 @@
 
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "coordinator/rpc/outbound_queue.h"
-#include "wire/status_conversion.h"
 #include "storage/fakes/fake_job_store.h"
 #include "storage/fakes/fake_node_store.h"
 #include "storage/fakes/fake_result_store.h"
 #include "tests/unit/coordinator/fleet_records.h"
+#include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
 namespace {
@@ -77,7 +77,7 @@ class ServerTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-TEST_F(ServerTest, ACampaignOverTheWire) {
+TEST_F(ServerTest, Campaign_RunsOverTheWire) {
   Serve();
   grpc::ClientContext attach_context;
   SetDeadline(attach_context);
@@ -119,7 +119,7 @@ TEST_F(ServerTest, ACampaignOverTheWire) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-TEST_F(ServerTest, AWatchTellsWhichNodeItWaitsFor) {
+TEST_F(ServerTest, Watch_SaysWhichNodeJobsWaitFor) {
   storage::NewCampaign campaign;
   campaign.campaign_id = campaign.request_id = "11111111-2222-4333-8444-555555555555";
   campaign.jobs.emplace_back().job_id = "job";
@@ -135,7 +135,7 @@ TEST_F(ServerTest, AWatchTellsWhichNodeItWaitsFor) {
   context.TryCancel();
 }
 
-TEST_F(ServerTest, AWatchTellsOfMoreThanFitsIntoAMessage) {
+TEST_F(ServerTest, Watch_SplitsWhatExceedsAMessage) {
   constexpr int kJobs = 40;
   const v1::NodeDescription node = MakeFleetNode("a", '1', 0).description();
   ASSERT_TRUE(nodes_.Connect("c", node, "").ok());
@@ -172,7 +172,7 @@ TEST_F(ServerTest, AWatchTellsOfMoreThanFitsIntoAMessage) {
   EXPECT_EQ(told.size(), kJobs);
 }
 
-TEST_F(ServerTest, ListsOfMoreThanFitsIntoAMessageComeInPages) {
+TEST_F(ServerTest, Lists_ArePagedByMessageSize) {
   constexpr int kNodes = 60;
   for (int i = 0; i < kNodes; ++i) {
     v1::NodeDescription node = MakeFleetNode("n" + std::to_string(i), '1', 0).description();
@@ -196,7 +196,7 @@ TEST_F(ServerTest, ListsOfMoreThanFitsIntoAMessageComeInPages) {
   EXPECT_EQ(listed.size(), kNodes);
 }
 
-TEST_F(ServerTest, FaultsTravelWithTheirLines) {
+TEST_F(ServerTest, Violations_KeepTheirLines) {
   Serve();
   v1::CreateCampaignRequest request;
   *request.mutable_spec() = MakeSpec("nonsense");
@@ -211,7 +211,7 @@ TEST_F(ServerTest, FaultsTravelWithTheirLines) {
 }
 
 // gRPC ends a call with RESOURCE_EXHAUSTED of its own if what the trailer says exceeds 8 KiB.
-TEST_F(ServerTest, MoreFaultsThanFitIntoATrailerAreToldInPart) {
+TEST_F(ServerTest, Violations_AreTruncatedToTheTrailer) {
   Serve();
   for (const std::string& text : {std::string(50, 'x'), std::string(30'000, '%')}) {
     v1::CreateCampaignRequest request;
@@ -235,7 +235,7 @@ TEST_F(ServerTest, MoreFaultsThanFitIntoATrailerAreToldInPart) {
   }
 }
 
-TEST_F(ServerTest, AMalformedClientIsTurnedAway) {
+TEST_F(ServerTest, MalformedClient_IsRefused) {
   Serve();
   for (const bool empty_hello : {false, true}) {
     grpc::ClientContext context;
@@ -254,7 +254,7 @@ TEST_F(ServerTest, AMalformedClientIsTurnedAway) {
   }
 }
 
-TEST_F(ServerTest, RequestsAreValidated) {
+TEST_F(ServerTest, Requests_AreValidated) {
   Serve();
   const auto nodes = v1::NodeService::NewStub(channel_);
   v1::ListNodesResponse listed;
@@ -278,7 +278,7 @@ TEST_F(ServerTest, RequestsAreValidated) {
   EXPECT_EQ(nodes->AddNode(&third, add, &added).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ServerTest, ATakenPortIsNamed) {
+TEST_F(ServerTest, PortInUse_IsNamed) {
   Serve();
   ServerOptions options;
   options.listen = server_->address();
@@ -304,7 +304,7 @@ class DialledAgent : public v1::AgentService::Service {
   }
 };
 
-TEST_F(ServerTest, AnAddedNodeIsDialledAndARemovedOneForgotten) {
+TEST_F(ServerTest, AddedNode_IsDialledUntilRemoved) {
   Serve();
   DialledAgent agent;
   grpc::ServerBuilder builder;
@@ -337,7 +337,7 @@ TEST_F(ServerTest, AnAddedNodeIsDialledAndARemovedOneForgotten) {
   agent_server->Shutdown();
 }
 
-TEST(OutboundQueueTest, OnlyTheLatestRenewalIsSentAndNoResultIsDropped) {
+TEST(OutboundQueueTest, Renewals_AreMergedAndResultsKept) {
   OutboundQueue queue;
   v1::CoordinatorMessage renewal;
   for (const uint64_t sequence : {1, 2, 3}) {
