@@ -88,6 +88,7 @@ void IdentifyHardware(const LocalCase& one, v1::CaseResult* result) {
   const GpuModel gpu = ParseGpuName(environment->gpu_model());
   environment->set_gpu_model(gpu.model);
   environment->set_gpu_form_factor(gpu.form_factor);
+  environment->set_node_count(1);
   const Resource resource = one.benchmark->Info().resource;
   if (resource == Resource::kNetwork) return environment->set_topology("network");
   if (resource == Resource::kCpu) return environment->set_topology(TopologyClass({}, {}));

@@ -28,8 +28,8 @@ Status CheckCounters(const LocalCase& one);
 // Runs the case, with as many ranks as it asks for. The error is that of its gang, which is over.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
-// Sets GPU model, form factor and topology in the result of RunHere, which has the GPU's name as
-// CUDA gives it, by the rules that agents apply. NVML, if there is one, tells the links.
+// Completes the environment of a result of RunHere by the rules that agents apply: GPU model and
+// form factor from the GPU's name, and the topology from the links that NVML lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
 // What a runner ends with that has run this case.

@@ -1,7 +1,5 @@
 #include "runner/output.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <cstdarg>
 #include <cstdio>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "common/units.h"
 #include "roofline/prediction.h"
 #include "wire/interval.h"
+#include "wire/result_fields.h"
 
 namespace assay {
 namespace {
@@ -212,21 +211,10 @@ const char* ResourceName(Resource resource) {
 
 }  // namespace
 
-std::string OutcomeText(v1::CaseOutcome outcome) {
-  switch (outcome) {
-    case v1::CASE_OUTCOME_OK:
-      return "ok";
-    case v1::CASE_OUTCOME_UNSUPPORTED:
-      return "unsupported";
-    default:
-      return "failed";
-  }
-}
-
 std::string ResultAsTable(const v1::CaseResult& result) {
   const ParameterMap parameters(result.parameters().begin(), result.parameters().end());
   std::string text = result.benchmark() + ParametersLine(parameters) + "\n";
-  text += Line("outcome", OutcomeText(result.outcome()));
+  text += Line("outcome", schema::OutcomeName(result.outcome()));
   if (result.has_failure()) {
     text += "  " + result.failure().reason() + ": " + result.failure().message() + "\n";
   }
@@ -246,12 +234,11 @@ std::string ResultAsTable(const v1::CaseResult& result) {
 }
 
 std::string ResultAsJson(const v1::CaseResult& result) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
   std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(result, &json, options);
-  return status.ok() ? json + "\n" : R"({"error":"the result cannot be written as JSON"})";
+  for (const v1::StoredResult& row : schema::SplitByMetric(result)) {
+    json += (json.empty() ? "[\n" : ",\n") + schema::ResultJson(row);
+  }
+  return json + "\n]\n";
 }
 
 std::string ListBenchmarks(const Registry& registry) {

@@ -8,12 +8,10 @@
 
 namespace assay {
 
-std::string OutcomeText(v1::CaseOutcome outcome);  // "ok", "failed", "unsupported"
-
 // Aligned lines: outcome, metrics with their spread, prediction, conditions.
 std::string ResultAsTable(const v1::CaseResult& result);
 
-// One JSON object on one line; fields as in CaseResult, samples included.
+// A JSON array with one object per metric, as all programs print results (wire/result_fields.h).
 std::string ResultAsJson(const v1::CaseResult& result);
 
 // One line a benchmark, with why it cannot run here.

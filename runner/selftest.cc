@@ -30,6 +30,7 @@
 #include "runner/required_gpus.h"
 #include "runner/selftest_selection.h"
 #include "runner/stoppable_output.h"
+#include "wire/result_fields.h"
 
 namespace assay {
 namespace {
@@ -316,7 +317,7 @@ class SelftestRun {
   void Tell(Worker* worker, const v1::CaseResult& result) {
     const Selftest& test = worker->Test();
     const std::string& why = result.failure().message();
-    lines_.Print(Head(test) + OutcomeText(result.outcome()) + Where(*worker) +
+    lines_.Print(Head(test) + schema::OutcomeName(result.outcome()) + Where(*worker) +
                  (why.empty() ? "" : ": " + why));
     if (result.outcome() == v1::CASE_OUTCOME_OK) {
       ++ok_;

@@ -47,7 +47,7 @@ def iperf3(server_prefix, client_prefix, address, streams):
 def on_loopback(streams):
     run = subprocess.run([harness.RUNNER, "run", "tcp_bandwidth", f"streams={streams}",
                           "-o", "json"], capture_output=True, text=True, timeout=120, check=True)
-    return json.loads(run.stdout)["measurements"][0]["median"]
+    return json.loads(run.stdout)[0]["median"]
 
 
 def between_nodes(fleet, streams):

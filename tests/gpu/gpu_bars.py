@@ -74,24 +74,23 @@ def table(values):
     return "\n".join(lines), missed
 
 
-def run_json(command):
-    """The last line of the command's output, parsed."""
+def run_text(command):
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
     if done.returncode != 0:
         sys.exit(f"gpu_bars: exit code {done.returncode} from {' '.join(command)}\n{done.stdout}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return done.stdout
+
+
+def run_json(command):
+    """The last line of the command's output, parsed."""
+    return json.loads(run_text(command).strip().splitlines()[-1])
 
 
 def run_assay(runner, arguments):
-    result = run_json([runner, "run", *arguments, "-o", "json"])
-    primary = result["measurements"][0]
-    conditions = result["conditions"]
-    return primary["median"], {
-        "n": primary["n"], "stop": result["method"]["stop_reason"],
-        "error": result["verification"]["error"],
-        **{name: conditions.get(name) for name in
-           ("sm_clock_mhz", "power_watts", "temperature_celsius", "throttle_reasons", "flags")},
-        **result["environment"]["software"]}
+    primary = json.loads(run_text([runner, "run", *arguments, "-o", "json"]))[0]
+    return primary["median"], {name: primary.get(name) for name in (
+        "n", "stop_reason", "error", "sm_clock_mhz", "power_watts", "temperature_celsius",
+        "throttle_reason", "flag", "cuda", "cublas", "nccl")}
 
 
 def main():

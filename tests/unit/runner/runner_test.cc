@@ -202,10 +202,9 @@ TEST(RunnerCommandLine, RunsACaseAsJson) {
   const CommandOutput output =
       Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB", "threads=1", "-o", "json"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
-  // Only the end of the output is kept: what follows the samples, of which a busy machine
-  // takes thousands.
-  EXPECT_THAT(output.output, HasSubstr("\"passed\":true"));
-  EXPECT_THAT(output.output, HasSubstr("\"elements_checked\":\"8192\""));
+  // Only the end of the output is kept: a busy machine takes thousands of samples.
+  EXPECT_THAT(output.output, HasSubstr("\"verified\":true"));
+  EXPECT_THAT(output.output, HasSubstr("\"elements_checked\":8192"));
   EXPECT_THAT(output.output, HasSubstr("\"topology\":\"none\""));
 }
 
@@ -213,9 +212,9 @@ TEST(RunnerCommandLine, ACollectiveStartsItsOwnRanks) {
   const CommandOutput output =
       Invoke({"run", "tcp_all_reduce", "ranks=3", "bytes=1000", "-o", "json"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
-  // Only the end of the output is kept: what follows the samples.
+  // Only the end of the output is kept.
   EXPECT_NE(output.output.find("\"metric\":\"algorithm_bandwidth\""), std::string::npos);
-  EXPECT_NE(output.output.find("\"elements_checked\":\"750\""), std::string::npos);
+  EXPECT_NE(output.output.find("\"elements_checked\":750"), std::string::npos);
 }
 
 TEST(RunnerCommandLine, RanksThatSpinNeedACpuEach) {
