@@ -42,7 +42,7 @@ struct Prediction {
   // else that of the sheet. Empty if it cannot be told.
   std::string regime;
   // Fitted to this machine's times of other sizes, and what it says of this one's. Not
-  // Predict's to fill: runner/link_model_store.h.
+  // Predict's to fill: runner/link_models.h.
   std::optional<AlphaBeta> link_model;
   double link_model_seconds = 0;
 };

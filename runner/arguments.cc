@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/text.h"
 #include "common/units.h"
 
 namespace assay {
@@ -13,7 +14,7 @@ constexpr int64_t kMaxGpu = 4096;
 std::vector<std::string> OptionsOf(const std::string& command) {
   if (command == "run") return {"-o", "--seed", "--gpu", "--counters", "--help"};
   if (command == "selftest") return {"--gpu", "--require-gpu", "--help"};
-  if (command == "assay-runner") return {"--help", "--version"};
+  if (command.empty()) return {"--help", "--version"};
   return {"--help"};
 }
 
@@ -24,11 +25,10 @@ bool LooksLikeOption(const std::string& argument) {
 }
 
 Status UnknownOption(const std::string& argument, const std::string& command) {
+  const std::string name = argument.substr(0, argument.find('='));
   const std::vector<std::string> options = OptionsOf(command);
-  std::string list;
-  for (const std::string& option : options) list += (list.empty() ? "" : ", ") + option;
-  return InvalidArgument("\"" + argument + "\" is no option of `" + command + "`; " +
-                         (options.size() == 1 ? "its only one is " : "there are ") + list);
+  return InvalidArgument((command.empty() ? "" : command + ": ") + "unknown option " +
+                         Quote(argument) + "; " + Suggest(name, options));
 }
 
 bool HasOption(const std::string& command, const std::string& option) {
@@ -39,7 +39,7 @@ bool HasOption(const std::string& command, const std::string& option) {
 Result<int64_t> OptionNumber(const std::string& option, const std::string& value, int64_t most) {
   const auto number = ParseInteger(value);
   if (number.ok() && *number >= 0 && *number <= most) return *number;
-  return InvalidArgument(option + ": \"" + value + "\" is not a whole number from 0 to " +
+  return InvalidArgument(option + ": " + Quote(value) + " is not a whole number from 0 to " +
                          std::to_string(most));
 }
 
@@ -52,12 +52,12 @@ Status AddParameter(const std::string& argument, const std::string& command, Par
   if (LooksLikeOption(argument)) return UnknownOption(argument, command);
   const size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
-    return InvalidArgument("\"" + argument + "\" is neither NAME=VALUE nor an option of `" +
-                           command + "`");
+    return InvalidArgument(command + ": unexpected argument " + Quote(argument) +
+                           "; parameters have the form NAME=VALUE");
   }
   const std::string name = argument.substr(0, equals);
   if (given->emplace(name, argument.substr(equals + 1)).second) return Status::Ok();
-  return InvalidArgument("the parameter \"" + name + "\" is given twice");
+  return InvalidArgument(command + ": parameter " + Quote(name) + " is given twice");
 }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Words of assay-runner's command line.
+// Parsing of assay-runner's command line. Every error is INVALID_ARGUMENT.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,21 @@
 
 namespace assay {
 
-// Whether an argument is meant as an option: "-o", "--seed=3".
+// Whether an argument looks like an option: "-o", "--seed=3".
 bool LooksLikeOption(const std::string& argument);
 
-// INVALID_ARGUMENT: `command` ("run", "list"; "assay-runner" for none) has no option `argument`;
-// names those that it has.
+// An error that names the options of `command`: "run", "selftest", ...; "" for the program itself.
 Status UnknownOption(const std::string& argument, const std::string& command);
 
-// Whether `command` has the option.
 bool HasOption(const std::string& command, const std::string& option);
 
-// What `option` says: 0 to `most`.
+// The value of an option that takes a whole number from 0 to `most`.
 Result<int64_t> OptionNumber(const std::string& option, const std::string& value, int64_t most);
 
-// The same of --gpu.
+// The value of --gpu.
 Result<int> GpuNumber(const std::string& value);
 
-// Takes NAME=VALUE of `command` in.
+// Adds an argument of the form NAME=VALUE to `given`.
 Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given);
 
 }  // namespace assay

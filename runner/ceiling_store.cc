@@ -1,34 +1,14 @@
 #include "runner/ceiling_store.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
-#include <cstdlib>
+#include <limits>
 #include <utility>
 
-#include "runner/cache_file.h"
-
 namespace assay {
-namespace {
-
-std::string Printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](unsigned char c) { return c < 0x20 || c >= 0x7f || c == '"' || c == '\\'; }, '?');
-  return text;
-}
-
-// Of a UUID as CUDA gives it: no path leads out of the folder.
-bool IsFileName(const std::string& uuid) {
-  return !uuid.empty() && std::all_of(uuid.begin(), uuid.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-';
-  });
-}
-
-}  // namespace
 
 CeilingStore::CeilingStore(GpuPlatform* platform, std::string folder, Clock* clock)
-    : platform_(platform), folder_(std::move(folder)), clock_(clock) {}
+    : platform_(platform),
+      cache_(std::move(folder), kMaxAge, std::numeric_limits<size_t>::max(), clock) {}
 
 Ceilings CeilingStore::For(const LocalGpu& gpu, const Work& work) {
   Ceilings ceilings;
@@ -39,62 +19,28 @@ Ceilings CeilingStore::For(const LocalGpu& gpu, const Work& work) {
   return ceilings;
 }
 
-CeilingOwner CeilingStore::OwnerOf(const LocalGpu& gpu) const {
+std::string CeilingStore::OwnerOf(const LocalGpu& gpu) const {
   LinkedSoftware software;
   platform_->FillVersions(&software);
-  CeilingOwner owner;
-  owner.uuid = gpu.uuid.empty() ? "ordinal " + std::to_string(gpu.ordinal) : Printable(gpu.uuid);
-  owner.driver = Printable(gpu.driver_version);
-  if (gpu.power_limit_watts) owner.power_limit_watts = std::to_string(*gpu.power_limit_watts);
-  owner.software =
-      Printable(std::string(ASSAY_VERSION) + " cuda " + software.cuda_runtime.value_or("") +
-                " cublas " + software.cublas.value_or(""));
-  return owner;
-}
-
-std::string CeilingStore::PathOf(const LocalGpu& gpu) const {
-  if (folder_.empty() || !IsFileName(gpu.uuid)) return "";
-  return folder_ + "/ceilings-" + gpu.uuid + ".json";
-}
-
-CeilingMap& CeilingStore::Fresh(const LocalGpu& gpu) {
-  CeilingMap& ceilings = known_[CeilingFileText(OwnerOf(gpu), {})];
-  const WallTime now = clock_->WallNow();
-  for (auto entry = ceilings.begin(); entry != ceilings.end();) {
-    const Duration age = now - entry->second.measured_at;
-    // A clock that was set back leaves entries of the future.
-    const bool fresh = age >= -std::chrono::seconds(1) && age <= kMaxAge;
-    entry = fresh ? std::next(entry) : ceilings.erase(entry);
-  }
-  return ceilings;
+  return "ceilings of " + (gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid) + " driver " +
+         gpu.driver_version + " power limit " + std::to_string(gpu.power_limit_watts.value_or(0)) +
+         " runner " ASSAY_VERSION " cuda " + software.cuda_runtime.value_or("") + " cublas " +
+         software.cublas.value_or("");
 }
 
 std::optional<double> CeilingStore::Find(const LocalGpu& gpu, const std::string& kind) {
-  const CeilingOwner owner = OwnerOf(gpu);
-  if (absent_[CeilingFileText(owner, {})].count(kind) > 0) return std::nullopt;
-  const std::string path = PathOf(gpu);
-  if (!path.empty() && Fresh(gpu).count(kind) == 0) {
-    Fresh(gpu).merge(ParseCeilingFile(owner, ReadCacheFile(path)));
-  }
-  CeilingMap& ceilings = Fresh(gpu);
-  if (const auto found = ceilings.find(kind); found != ceilings.end()) {
-    return found->second.per_second;
-  }
-  const std::optional<double> measured = Measure(gpu, kind);
-  if (!measured) return std::nullopt;
-  ceilings[kind] = {*measured, clock_->WallNow()};
-  if (path.empty()) return measured;
-  if (const Status status = WriteCacheFile(path, CeilingFileText(owner, ceilings)); !status.ok()) {
-    std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
-  }
-  return measured;
-}
-
-std::optional<double> CeilingStore::Measure(const LocalGpu& gpu, const std::string& kind) {
+  const std::string owner = OwnerOf(gpu);
+  const MeasurementCache::Key key = {kind, 0};
+  if (absent_.count(owner + "\n" + kind) > 0) return std::nullopt;
+  const auto known = cache_.Find(owner);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
   const Result<double> measured = platform_->MeasureCeiling(gpu.ordinal, kind);
-  if (measured.ok()) return *measured;
+  if (measured.ok()) {
+    cache_.Add(owner, key, *measured);
+    return *measured;
+  }
   if (IsUnsupported(measured.status())) {
-    absent_[CeilingFileText(OwnerOf(gpu), {})].insert(kind);
+    absent_.insert(owner + "\n" + kind);
   } else {
     std::fprintf(stderr, "assay-runner: the measured ceiling \"%s\": %s\n", kind.c_str(),
                  measured.status().ToString().c_str());
@@ -104,8 +50,7 @@ std::optional<double> CeilingStore::Measure(const LocalGpu& gpu, const std::stri
 
 CeilingStore* ProcessCeilings() {
   if (Gpu() == nullptr) return nullptr;
-  const char* const folder = std::getenv("ASSAY_CACHE_DIR");
-  static CeilingStore store(Gpu(), folder == nullptr ? "" : folder);
+  static CeilingStore store(Gpu(), CacheFolder());
   return &store;
 }
 

@@ -1,8 +1,6 @@
-// Measured ceilings of GPUs, found once and reused: in the process, and between
-// processes in a folder.
+// Measured ceilings of GPUs, probed once per day and reused.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,43 +8,35 @@
 #include "common/clock.h"
 #include "host/platform.h"
 #include "kernels/benchmark.h"
-#include "runner/ceiling_file.h"
+#include "runner/measurement_cache.h"
 
 namespace assay {
 
 // Used by one thread.
 class CeilingStore {
  public:
-  // What was measured longer ago than this is measured again.
+  // A ceiling older than this is measured again.
   static constexpr Duration kMaxAge = std::chrono::hours(24);
 
-  // `folder`: where ceilings outlive the process, one file a GPU; empty for nowhere.
-  // All pointers outlive the store.
+  // `platform` and `clock` outlive the store. `folder`: see MeasurementCache.
   CeilingStore(GpuPlatform* platform, std::string folder, Clock* clock = &Clock::Real());
 
-  // The ceilings that bound `work` on `gpu`: its memory's for Work::traffic, its
-  // arithmetic's for Work::peak, each if the work has any of it. Measures what is not
-  // known of this GPU under its present driver and power limit, which needs up to 2 GiB
-  // of its memory and takes up to a second each. Absent what cannot be measured.
+  // The ceilings that bound `work` on `gpu`: that of its memory for Work::traffic, that of its
+  // arithmetic for Work::peak, each if the work has any of it. Probes those that are not known
+  // for this GPU with its present driver, power limit and libraries. A probe needs up to 2 GiB of
+  // GPU memory and up to a second. Ceilings that cannot be measured are absent.
   Ceilings For(const LocalGpu& gpu, const Work& work);
 
  private:
   std::optional<double> Find(const LocalGpu& gpu, const std::string& kind);
-  std::optional<double> Measure(const LocalGpu& gpu, const std::string& kind);
-  CeilingOwner OwnerOf(const LocalGpu& gpu) const;
-  std::string PathOf(const LocalGpu& gpu) const;  // Empty: not kept on disk.
-  // Of those that `gpu` has in memory, the ones that are not too old.
-  CeilingMap& Fresh(const LocalGpu& gpu);
+  std::string OwnerOf(const LocalGpu& gpu) const;
 
   GpuPlatform* const platform_;
-  const std::string folder_;
-  Clock* const clock_;
-  std::map<std::string, CeilingMap> known_;              // By CeilingFileText(owner, {}).
-  std::map<std::string, std::set<std::string>> absent_;  // Kinds without a probe, likewise.
+  MeasurementCache cache_;
+  std::set<std::string> absent_;  // Owner and kind of ceilings that have no probe.
 };
 
-// The store of this process, over the GPUs of this build and the folder that
-// ASSAY_CACHE_DIR names; null if built without CUDA.
+// The store of this process, over the GPUs of this build; null if built without CUDA.
 CeilingStore* ProcessCeilings();
 
 }  // namespace assay

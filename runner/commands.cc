@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "common/text.h"
 #include "gang/peer_watch.h"
 #include "gang/peers.h"
 #include "runner/arguments.h"
@@ -14,7 +15,7 @@
 #include "runner/local_case.h"
 #include "runner/local_gang.h"
 #include "runner/output.h"
-#include "runner/own_stdout.h"
+#include "runner/stdout_to_stderr.h"
 
 namespace assay {
 namespace {
@@ -25,7 +26,7 @@ struct RunOptions {
   bool counters = false;
 };
 
-// Stores what an option says; `value` is its argument.
+// Stores the value of an option.
 Status ApplyOption(const std::string& option, const std::string& value, RunOptions* options) {
   if (option == "--gpu") {
     ASSAY_ASSIGN_OR_RETURN(options->what.gpu, GpuNumber(value));
@@ -38,7 +39,7 @@ Status ApplyOption(const std::string& option, const std::string& value, RunOptio
     return Status::Ok();
   }
   if (value != "table" && value != "json") {
-    return InvalidArgument("-o: \"" + value + "\" is not one of table, json");
+    return InvalidArgument("-o: " + Quote(value) + " is not one of table, json");
   }
   options->json = value == "json";
   return Status::Ok();
@@ -47,10 +48,10 @@ Status ApplyOption(const std::string& option, const std::string& value, RunOptio
 Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::string>& arguments) {
   RunOptions options;
   ParameterMap given;
-  if (arguments.empty()) return InvalidArgument("run: the benchmark's name is missing");
+  if (arguments.empty()) return InvalidArgument("run: missing name of a benchmark");
   if (LooksLikeOption(arguments[0])) {
     return HasOption("run", arguments[0])
-               ? InvalidArgument("run: the benchmark's name comes before " + arguments[0])
+               ? InvalidArgument("run: the name of the benchmark must come before " + arguments[0])
                : UnknownOption(arguments[0], "run");
   }
   ASSAY_ASSIGN_OR_RETURN(options.what.benchmark, registry.Find(arguments[0]));
@@ -71,16 +72,15 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
   return options;
 }
 
-// A collective over several nodes has a runner on each of them.
+// A collective over several nodes needs a runner on each of them.
 Status CheckOneNode(const LocalCase& one) {
   const auto nodes = one.parameters.find("nodes");
   const BenchmarkInfo& info = one.benchmark->Info();
   if (!info.collective || nodes == one.parameters.end() || nodes->second == "1") {
     return Status::Ok();
   }
-  return InvalidArgument(info.name + " over " + nodes->second +
-                             " nodes is no job for one runner: it needs agents on them, and a "
-                             "campaign on their coordinator",
+  return InvalidArgument(info.name + " with nodes=" + nodes->second +
+                             " needs an agent on each node; submit it as a campaign",
                          "SEVERAL_NODES");
 }
 
@@ -107,7 +107,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
     };
   }
   auto executed = [&] {
-    const OwnStdout own;
+    const StdoutToStderr redirected;
     return RunHere(options->what, execute);
   }();
   if (!executed.ok()) {
@@ -118,7 +118,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   const std::string text =
       options->json ? ResultAsJson(executed->result) : ResultAsTable(executed->result);
   std::fputs(text.c_str(), stdout);
-  // The table says it; JSON may go where nobody reads it at once.
+  // The table says why; a program that reads JSON may not show it.
   if (options->json && executed->result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
     std::fprintf(stderr, "assay-runner: unsupported here: %s\n", executed->error.message().c_str());
   }
@@ -126,7 +126,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
 }
 
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return Refuse(InvalidArgument("check: the benchmark's name is missing"));
+  if (arguments.empty()) return Refuse(InvalidArgument("check: missing name of a benchmark"));
   const auto benchmark = registry.Find(arguments[0]);
   if (!benchmark.ok()) return Refuse(benchmark.status());
   ParameterMap given;
@@ -153,7 +153,7 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   const auto order = RankOrder::Parse(line);
   if (!order.ok()) return Refuse(order.status());
   StopWithStdin();
-  // What libraries print is passed on, also of a rank that is killed.
+  // So that output of libraries reaches rank 0 even if this rank is killed.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto peers =
       JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
@@ -168,7 +168,7 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   Status status = peers.status();
   if (peers.ok()) {
     context.peers = peers->get();
-    // It only tells rank 0 that this one lives: rank 0 may be stopped at its terminal.
+    // Only sends heartbeats. It does not watch rank 0, which the user may suspend.
     HeartbeatRule rule;
     rule.patience = rule.first_patience = std::numeric_limits<int>::max();
     const PeerWatch watch(context.peers->Heartbeats(), {}, rule);

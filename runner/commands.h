@@ -1,5 +1,5 @@
-// What assay-runner does without an agent. Each returns the exit code; messages go
-// to stderr, results to stdout.
+// Commands of assay-runner that need no agent. Each returns the exit code. Messages go to stderr,
+// results to stdout.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace assay {
 
-// Prints why the arguments are refused; returns kExitUsage.
+// Prints an error of the command line; returns kExitUsage.
 int Refuse(const Status& status);
 
-// NAME k=v... [-o table|json] [--seed N] [--gpu N]: one case, with its own ranks on
-// this machine if the benchmark is collective.
+// NAME k=v... [-o table|json] [--seed N] [--gpu N] [--counters]: runs one case. The ranks of a
+// collective are processes on this machine.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// NAME k=v...: says on stdout what in the parameters contradicts each other, and then returns
-// kExitUsage. The same on every machine: for agents on those that lack what the case needs.
+// NAME k=v...: prints to stdout which parameters contradict each other; returns kExitUsage then.
+// Needs no GPU, so agents can check a case on a machine that cannot run it.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// NAME k=v...: one rank of a gang that RunCaseCommand started; see local_gang.h.
+// NAME k=v...: runs one rank of a gang that RunCaseCommand started (local_gang.h).
 int RankCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 }  // namespace assay

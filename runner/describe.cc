@@ -50,7 +50,8 @@ void Fill(const ParameterSpec& spec, v1::ParameterSchema* message) {
   if (spec.maximum) message->set_maximum(*spec.maximum);
   message->mutable_choices()->Add(spec.choices.begin(), spec.choices.end());
   if (spec.multiple > 1) message->set_multiple(spec.multiple);
-  for (const Constraint& constraint : spec.constraints) Fill(constraint, message->add_constraints());
+  for (const Constraint& constraint : spec.constraints)
+    Fill(constraint, message->add_constraints());
 }
 
 }  // namespace

@@ -10,8 +10,7 @@
 #include "kernels/cpu/caches.h"
 #include "runner/ceiling_store.h"
 #include "runner/gang.h"
-#include "runner/link_model_store.h"
-#include "runner/link_series.h"
+#include "runner/link_models.h"
 #include "runner/profile.h"
 
 namespace assay {

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// Why this machine has no place for `world_size` ranks; empty if it has.
+// Why this machine cannot run `world_size` ranks; empty if it can.
 std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
   if (std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
   if (benchmark.Info().resource != Resource::kGpu || world_size == 1) return "";
@@ -35,14 +35,13 @@ Status CheckGpu(const LocalCase& one) {
   if (!one.gpu) return Status::Ok();
   const BenchmarkInfo& info = one.benchmark->Info();
   if (info.resource != Resource::kGpu) {
-    return InvalidArgument(info.name + " does not run on GPUs; name none");
+    return InvalidArgument("--gpu: " + info.name + " does not run on a GPU");
   }
   const int ranks = WorldSizeOf(one);
   if (ranks == 1 || *one.gpu == 0) return Status::Ok();
-  return InvalidArgument("--gpu " + std::to_string(*one.gpu) + ": " + info.name + " with " +
-                         std::to_string(ranks) + " ranks takes GPUs 0 to " +
-                         std::to_string(ranks - 1) + ", each rank its own; name none")
-      .WithHint("CUDA_VISIBLE_DEVICES chooses and orders the GPUs that are numbered from 0");
+  return InvalidArgument("--gpu: " + info.name + " with ranks=" + std::to_string(ranks) +
+                         " uses GPUs 0 to " + std::to_string(ranks - 1) + ", one per rank")
+      .WithHint("CUDA_VISIBLE_DEVICES selects and orders the GPUs");
 }
 
 Status CheckCounters(const LocalCase& one) {
@@ -51,7 +50,7 @@ Status CheckCounters(const LocalCase& one) {
   if (gpu && WorldSizeOf(one) == 1) return Status::Ok();
   return InvalidArgument("--counters: " + info.name +
                          (gpu ? " runs on several GPUs" : " does not run on a GPU") +
-                         ", and hardware counters are read of benchmarks on one GPU; leave it out");
+                         "; hardware counters need a benchmark on one GPU");
 }
 
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute) {
@@ -62,7 +61,7 @@ Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute
   context.seed = one.seed;
   context.world_size = world_size;
   context.gpu = one.gpu.value_or(0);
-  // Parameters that contradict each other do so on every machine, and need no other ranks.
+  // Contradicting parameters are reported on every machine, without starting other ranks.
   if (!benchmark.WorkOf(one.parameters, world_size).ok()) {
     return ExecuteCase(benchmark, context, execute);
   }

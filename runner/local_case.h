@@ -1,4 +1,4 @@
-// One case on this machine without an agent.
+// Runs one case on this machine without an agent.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,26 @@ struct LocalCase {
   const Benchmark* benchmark = nullptr;
   ParameterMap parameters;  // Canonical.
   uint64_t seed = 1;
-  std::optional<int> gpu;  // Absent: 0, and in a gang each rank's own.
+  std::optional<int> gpu;  // Absent: GPU 0, or in a gang GPU r for rank r.
 };
 
-// How many ranks the case has.
+// The number of ranks.
 int WorldSizeOf(const LocalCase& one);
 
-// OK if the GPU that is named, if any, is one that the case can be on.
+// INVALID_ARGUMENT if the case cannot run on the GPU that it names.
 Status CheckGpu(const LocalCase& one);
 
-// OK if hardware counters are read of the case.
+// INVALID_ARGUMENT if the case has no hardware counters.
 Status CheckCounters(const LocalCase& one);
 
-// Runs the case, with as many ranks as it asks for. The error is that of its gang, which is over.
+// Runs the case with all of its ranks. An error instead of a case means that the gang broke.
 Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute);
 
 // Completes the environment of a result of RunHere by the rules that agents apply: GPU model and
 // form factor from the GPU's name, and the topology from the links that NVML lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
-// What a runner ends with that has run this case.
+// The exit code of a runner that has run this case.
 int ExitCodeOf(const ExecutedCase& executed);
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/text.h"
 #include "kernels/registry.h"
 #include "runner/arguments.h"
 #include "runner/commands.h"
@@ -26,27 +27,29 @@ namespace {
 
 constexpr char kUsage[] =
     "assay-runner " ASSAY_VERSION
-    ": measures what this machine delivers\n"
+    ": runs and verifies benchmarks on this machine\n"
     "\n"
-    "  assay-runner list [NAME]       benchmarks of this build; of one, its parameters\n"
+    "  assay-runner list [NAME]       lists the benchmarks of this build, or one benchmark's\n"
+    "                                 parameters and metrics\n"
     "  assay-runner run NAME [k=v...] [-o table|json] [--seed N] [--gpu N] [--counters]\n"
-    "                                 one case; ranks=N starts its own ranks; --counters\n"
-    "                                 adds hardware counters, from runs of their own\n"
+    "                                 runs one case; a collective starts its own ranks.\n"
+    "                                 --counters adds hardware counters, from separate runs\n"
     "  assay-runner check NAME [k=v...]\n"
-    "                                 whether parameters go together; needs no GPU\n"
+    "                                 checks whether parameters contradict each other;\n"
+    "                                 needs no GPU\n"
     "  assay-runner selftest [NAME [k=v...]]... [--gpu N] [--require-gpu]\n"
-    "                                 verifies every benchmark, or these, at a small size\n"
-    "                                 or with other parameters, on every GPU or on one.\n"
-    "                                 Exit code 3 without the one that is asked for, and\n"
-    "                                 with --require-gpu without any or where NVML lists one\n"
-    "                                 that CUDA does not offer. After Ctrl-C or SIGTERM it names\n"
-    "                                 the tests that were still running\n"
-    "  assay-runner describe          the benchmarks as a message on fd 3, or as text\n"
-    "  assay-runner serve             takes a job from an agent: stdin and fd 3\n"
+    "                                 verifies all benchmarks, or the named ones, on every\n"
+    "                                 GPU or on one. --require-gpu fails without a GPU, or\n"
+    "                                 if CUDA does not offer all GPUs that NVML lists.\n"
+    "                                 After Ctrl-C or SIGTERM it names the tests that were\n"
+    "                                 still running\n"
+    "  assay-runner describe          writes the benchmarks as a message to fd 3, or as text\n"
+    "  assay-runner serve             runs a job of an agent: stdin and fd 3\n"
     "\n"
-    "Exit codes: 0 done, 1 a case failed, 2 usage, 3 unsupported here, 4 a rank was\n"
-    "lost, 5 stopped by the end of stdin, 130 and 143 selftest by SIGINT and SIGTERM.\n";
+    "Exit codes: 0 done, 1 a case failed, 2 usage, 3 unsupported on this machine, 4 a rank\n"
+    "was lost, 5 stdin was closed, 130 or 143 the self-test was ended by SIGINT or SIGTERM.\n";
 
+// Prints the message and how to use the program.
 int Usage(const std::string& message) {
   std::fprintf(stderr, "assay-runner: %s\n\n%s", message.c_str(), kUsage);
   return kExitUsage;
@@ -55,7 +58,7 @@ int Usage(const std::string& message) {
 int List(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
     std::fputs(ListBenchmarks(BuiltinBenchmarks()).c_str(), stdout);
-    // Benchmarks on GPUs are supported then, and each run of one ends with this.
+    // The list calls GPU benchmarks supported, but each of them would fail with this error.
     if (const Status usable = CheckGpusUsable(Gpu()); !usable.ok()) {
       std::fprintf(stderr, "assay-runner: %s\n", usable.message().c_str());
     }
@@ -74,12 +77,12 @@ int DescribeOrList() {
 }
 
 int ServeJob() {
-  if (!EventsAreOpen()) return Usage("serve: fd 3 is not open; an agent starts this command");
+  if (!EventsAreOpen()) return Usage("serve: fd 3 is not open; only an agent starts this command");
   return Serve(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
 
-// Whether stdout took all. A full disk must not look like a result that was kept; a reader
-// that has left, as `head` does, has what it wanted.
+// Whether all output was written. A full disk is an error; a reader that closed its pipe, as `head`
+// does, is not.
 bool OutputIsWritten() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, 0, 0};
@@ -91,7 +94,7 @@ bool HasNoOptions(const std::string& command) {
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return Usage("a command is missing");
+  if (arguments.empty()) return Usage("missing command");
   const std::string& command = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   const auto asks = [](const std::string& word) { return word == "--help" || word == "-h"; };
@@ -103,7 +106,7 @@ int Main(const std::vector<std::string>& arguments) {
     std::puts("assay-runner " ASSAY_VERSION);
     return kExitDone;
   }
-  if (LooksLikeOption(command)) return Refuse(UnknownOption(command, "assay-runner"));
+  if (LooksLikeOption(command)) return Refuse(UnknownOption(command, ""));
   if (command == "run") return RunCaseCommand(BuiltinBenchmarks(), rest);
   if (command == "selftest") return SelftestCommand(BuiltinBenchmarks(), rest);
   const auto option = std::find_if(rest.begin(), rest.end(), LooksLikeOption);
@@ -116,7 +119,7 @@ int Main(const std::vector<std::string>& arguments) {
     return SelftestGpuCommand(BuiltinBenchmarks(), rest, kEventsFd);
   }
   if (command == "rank") return RankCommand(BuiltinBenchmarks(), rest);
-  return Usage("\"" + command + "\" with these arguments is no command");
+  return Usage("unknown command or unexpected argument: " + Join(arguments, " "));
 }
 
 }  // namespace
@@ -135,6 +138,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "assay-runner: cannot write the output\n");
     if (code == assay::kExitDone) code = assay::kExitFailed;
   }
-  // Threads that watch stdin are still running: leave without destroying what they use.
+  // Threads that watch stdin still run and use objects that exit() would destroy.
   _exit(code);
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "common/text.h"
 #include "common/units.h"
 #include "roofline/prediction.h"
 #include "wire/interval.h"
@@ -18,12 +19,6 @@ namespace {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return text;
-}
-
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
 }
 
@@ -114,14 +109,14 @@ std::string ConditionsLine(const v1::Conditions& conditions) {
     parts.push_back("throttle: " + reason);
   }
   for (const std::string& flag : conditions.flags()) parts.push_back("flag: " + flag);
-  return Line("conditions", Joined(parts));
+  return Line("conditions", Join(parts));
 }
 
 std::string KernelsLine(const v1::CaseResult& result) {
   if (!result.kernels_reason().empty()) {
     return Line("kernels", "unknown (" + result.kernels_reason() + ")");
   }
-  return Line("kernels", Joined({result.kernels().begin(), result.kernels().end()}));
+  return Line("kernels", Join(result.kernels()));
 }
 
 std::string CounterLines(const v1::Counters& counters) {
@@ -180,7 +175,7 @@ std::string GangLines(const v1::CaseResult& result) {
     std::vector<std::string> parts = {chosen.algorithm()};
     if (!chosen.protocol().empty()) parts.push_back(chosen.protocol());
     if (chosen.channels() > 0) parts.push_back(std::to_string(chosen.channels()) + " channels");
-    text += Line("collective", Joined(parts) + " (" + chosen.source() + ")");
+    text += Line("collective", Join(parts) + " (" + chosen.source() + ")");
   }
   for (const v1::RankTimes& times : result.rank_times()) {
     text += Line(times.rank() == 0 ? "inside, by rank" : "",

@@ -172,6 +172,7 @@ class SelftestRun {
     for (const Worker& worker : workers_) TellUnanswered(worker);
     lines_.Print(Summary());
     EndProcesses();
+    if (lines_.failed()) errors_.Print("assay-runner: cannot write the output");
     return ExitCode();
   }
 

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUsage{{"run", "gemm", "--gpus", "a"}, "--gpus"},
         BadUsage{{"run", "gemm", "--local", "-o", "csv"}, "--local writes no csv"},
         BadUsage{{"run", "cpu_gemm", "--local", "--gpus", "0"},
-                 "assay-runner: cpu_gemm does not run on GPUs; name none"},
+                 "assay-runner: --gpu: cpu_gemm does not run on a GPU"},
         BadUsage{{"--coordinator", "nowhere", "node", "list"}, "\"nowhere\" is not HOST:PORT"},
         BadUsage{{"--coordinator", "localhost:0", "node", "list"}, "port 0"},
         BadUsage{{"--tls-cert", "/nonexistent", "node", "list"}, "without its key"},

@@ -1,16 +1,10 @@
 #include "runner/ceiling_store.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "runner/cache_file.h"
 #include "tests/temporary_folder.h"
 
 namespace assay {
@@ -73,10 +67,6 @@ class CeilingStoreTest : public testing::Test {
     return platform_.measured.size();
   }
 
-  std::string File() const { return folder_.path() + "/ceilings-" + H200().uuid + ".json"; }
-
-  void Write(const std::string& text) { std::ofstream(File()) << text; }
-
   TemporaryFolder folder_;
   VirtualClock clock_;
   FakePlatform platform_;
@@ -122,14 +112,8 @@ TEST_F(CeilingStoreTest, OtherProcessesReadWhatOneMeasured) {
   EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 2u);
   EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 0u);
   EXPECT_EQ(FromNewStore(Gemm(Peak::kBf16)).flops, kBf16);
-  // What one adds does not lose what another wrote.
   EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kFp8)), 1u);
   EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 0u);
-  struct stat facts;
-  ASSERT_EQ(::stat(File().c_str(), &facts), 0);
-  // Nothing is left of how it was written.
-  const auto entries = std::filesystem::directory_iterator(folder_.path());
-  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
 TEST_F(CeilingStoreTest, HoldsForADayAndForOneGpuDriverLimitAndLibrary) {
@@ -149,62 +133,6 @@ TEST_F(CeilingStoreTest, HoldsForADayAndForOneGpuDriverLimitAndLibrary) {
   changed.uuid.back() = '0';
   EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 1u);
   EXPECT_EQ(ProbesOfNewStore(Copy(), changed), 0u);
-}
-
-TEST_F(CeilingStoreTest, AClockSetBackTrustsNothing) {
-  clock_.Advance(std::chrono::hours(48));
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
-  VirtualClock earlier;
-  CeilingStore store(&platform_, folder_.path(), &earlier);
-  platform_.measured.clear();
-  store.For(H200(), Copy());
-  EXPECT_EQ(platform_.measured.size(), 1u);
-}
-
-TEST_F(CeilingStoreTest, DamagedFilesAreMeasuredAnew) {
-  ASSERT_EQ(ProbesOfNewStore(Copy()), 1u);
-  const std::string good = ReadCacheFile(File());
-  ASSERT_FALSE(good.empty());
-  for (size_t size = 0; size < good.size(); ++size) {
-    Write(good.substr(0, size));
-    ASSERT_EQ(ProbesOfNewStore(Copy()), 1u) << good.substr(0, size);
-  }
-  for (const char* number : {"nan", "inf", "-4e12", "0", "1e300", "\"4e12\"", "4e12x", ""}) {
-    std::string text = good;
-    text.replace(text.find("4.25e+12"), 8, number);
-    Write(text);
-    EXPECT_EQ(ProbesOfNewStore(Copy()), 1u) << number;
-  }
-  Write(good + good);
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
-  Write(std::string(1 << 20, ' '));
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
-  Write(good);
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 0u);
-}
-
-TEST_F(CeilingStoreTest, OnlyRegularFilesAreReadAndReplaced) {
-  ASSERT_EQ(::mkfifo(File().c_str(), 0600), 0);
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);  // Would hang.
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 0u);
-  const std::string elsewhere = folder_.path() + "/elsewhere";
-  std::filesystem::rename(File(), elsewhere);
-  ASSERT_EQ(::symlink(elsewhere.c_str(), File().c_str()), 0);
-  EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
-  EXPECT_FALSE(std::filesystem::is_symlink(File()));
-}
-
-TEST_F(CeilingStoreTest, AFolderThatIsNotThereCostsOnlyTheReuse) {
-  CeilingStore store(&platform_, folder_.path() + "/missing", &clock_);
-  EXPECT_EQ(store.For(H200(), Copy()).bytes, kCopy);
-  EXPECT_EQ(store.For(H200(), Copy()).bytes, kCopy);
-  EXPECT_EQ(platform_.measured.size(), 1u);
-  // A UUID that would lead elsewhere is kept in the process alone.
-  LocalGpu odd = H200();
-  odd.uuid = "../../etc/passwd";
-  CeilingStore other(&platform_, folder_.path(), &clock_);
-  EXPECT_EQ(other.For(odd, Copy()).bytes, kCopy);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 }  // namespace

@@ -2,11 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "roofline/alpha_beta.h"
-#include "runner/link_model_store.h"
+#include "runner/link_models.h"
 #include "tests/temporary_folder.h"
 
 namespace assay {
@@ -103,25 +101,18 @@ class LinkModelStoreTest : public ::testing::Test {
       store.Add("machine", series, Time(bytes, alpha, 1e9));
     }
   }
-  std::string OnlyFile() const {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      return entry.path();
-    }
-    return "";
-  }
-
   TemporaryFolder folder_;
 };
 
-TEST_F(LinkModelStoreTest, OutlivesTheProcessAndKeepsSeriesApart) {
+TEST_F(LinkModelStoreTest, KeepsMachinesAndSeriesApartBetweenProcesses) {
   {
     LinkModelStore store(folder_.path());
     AddLine(store, "all_reduce ranks=2", 1e-6);
-    AddLine(store, "all_reduce\tranks=4\n", 3e-6);
+    AddLine(store, "all_reduce ranks=4", 3e-6);
   }
   LinkModelStore store(folder_.path());
   const auto two = store.Fit("machine", "all_reduce ranks=2", kOtherBytes);
-  const auto four = store.Fit("machine", "all_reduce\tranks=4\n", kOtherBytes);
+  const auto four = store.Fit("machine", "all_reduce ranks=4", kOtherBytes);
   ASSERT_TRUE(two && four);
   EXPECT_NEAR(two->latency_seconds, 1e-6, 1e-9);
   EXPECT_NEAR(four->latency_seconds, 3e-6, 1e-9);
@@ -130,57 +121,12 @@ TEST_F(LinkModelStoreTest, OutlivesTheProcessAndKeepsSeriesApart) {
   EXPECT_FALSE(store.Fit("machine", "all_reduce ranks=8", kOtherBytes));
 }
 
-TEST_F(LinkModelStoreTest, TheNewestTimeOfASizeCounts) {
-  LinkModelStore store(folder_.path());
-  AddLine(store, "s", 1e-6);
-  AddLine(store, "s", 2e-6);
-  const auto model = store.Fit("machine", "s", kOtherBytes);
-  ASSERT_TRUE(model);
-  EXPECT_EQ(model->points, 4);
-  EXPECT_NEAR(model->latency_seconds, 2e-6, 1e-9);
-}
-
-TEST_F(LinkModelStoreTest, ASizeDoesNotPredictItself) {
-  LinkModelStore store(folder_.path());
+TEST_F(LinkModelStoreTest, SizeIsNotPredictedFromItself) {
+  LinkModelStore store("");
   AddLine(store, "s", 1e-6);
   const auto model = store.Fit("machine", "s", 8);
   ASSERT_TRUE(model);
   EXPECT_EQ(model->points, 3);
-}
-
-TEST_F(LinkModelStoreTest, OldTimesAndTooManyGo) {
-  VirtualClock clock;
-  LinkModelStore store(folder_.path(), &clock);
-  AddLine(store, "old", 1e-6);
-  clock.Advance(LinkModelStore::kMaxAge + std::chrono::seconds(1));
-  EXPECT_FALSE(store.Fit("machine", "old", kOtherBytes));
-  AddLine(store, "first", 1e-6);
-  clock.Advance(std::chrono::seconds(1));
-  for (size_t i = 1; i <= LinkModelStore::kMaxPoints; ++i) {
-    store.Add("machine", "s", {static_cast<double>(i), 1e-6});
-  }
-  EXPECT_FALSE(store.Fit("machine", "first", kOtherBytes));
-}
-
-TEST_F(LinkModelStoreTest, AFileThatIsNotOursIsNone) {
-  {
-    LinkModelStore store(folder_.path());
-    AddLine(store, "s", 1e-6);
-  }
-  std::ifstream in(OnlyFile());
-  const std::string good((std::istreambuf_iterator<char>(in)), {});
-  const auto fits = [&](const std::string& text) {
-    std::ofstream(OnlyFile()) << text;
-    return LinkModelStore(folder_.path()).Fit("machine", "s", kOtherBytes).has_value();
-  };
-  EXPECT_TRUE(fits(good));
-  EXPECT_FALSE(fits(good.substr(0, good.size() - 1)));
-  EXPECT_FALSE(fits("x" + good));
-  EXPECT_FALSE(fits(good + "8\t-1\t0\ts\n"));
-  EXPECT_FALSE(fits(good + "8\tnan\t0\ts\n"));
-  EXPECT_FALSE(fits(good + "8\t1\ts\n"));
-  EXPECT_FALSE(fits(std::string(1 << 20, 'x')));
-  EXPECT_FALSE(fits(""));
 }
 
 }  // namespace

@@ -9,10 +9,12 @@
 
 #include "assay/v1/runner.pb.h"
 #include "common/subprocess.h"
+#include "common/text.h"
 #include "runner/exit_codes.h"
 #include "runner/frame_io.h"
 #include "tests/unit/runner/invoke_runner.h"
 #include "tests/unit/runner/served_rank.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
@@ -25,25 +27,30 @@ const std::map<std::string, std::string> kSmallStream = {
 
 TEST(RunnerCommandLine, ExitCodesTellWhatHappened) {
   EXPECT_EQ(Invoke({"list"}).exit.code, kExitDone);
-  EXPECT_THAT(Invoke({"list", "cpu_gemm"}).output, HasSubstr("gflops"));
+  EXPECT_EQ(Invoke({"list", "cpu_gemm"}).exit.code, kExitDone);
   EXPECT_EQ(Invoke({"selftest"}).exit.code, kExitDone);
   EXPECT_EQ(Invoke({}).exit.code, kExitUsage);
   EXPECT_EQ(Invoke({"frobnicate"}).exit.code, kExitUsage);
   EXPECT_EQ(Invoke({"run"}).exit.code, kExitUsage);
   EXPECT_EQ(Invoke({"serve"}).exit.code, kExitUsage);
+  EXPECT_EQ(Invoke({"list", "nothing"}).exit.code, kExitUsage);
+  EXPECT_EQ(Invoke({"rank", "tcp_all_reduce"}).exit.code, kExitUsage);
 }
 
 TEST(RunnerCommandLine, OutputThatCannotBeWrittenIsAnError) {
-  SubprocessOptions options;
-  options.argv = {"/bin/sh", "-c", ASSAY_RUNNER " list >/dev/full"};
-  const auto output = RunCommand(std::move(options), 60s);
-  ASSERT_TRUE(output.ok()) << output.status();
-  EXPECT_EQ(output->exit.code, kExitFailed);
-  EXPECT_EQ(output->output, "assay-runner: cannot write the output\n");
+  for (const char* command : {"list", "selftest cpu_vector_sum"}) {
+    SubprocessOptions options;
+    options.argv = {"/bin/sh", "-c", std::string(ASSAY_RUNNER " ") + command + " >/dev/full"};
+    const auto output = RunCommand(std::move(options), 60s);
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(output->exit.code, kExitFailed);
+    EXPECT_EQ(output->output, "assay-runner: cannot write the output\n");
+  }
 }
 
-// OpenBLAS's threads ask for their buffers without end there, and a fork waits for them.
-TEST(RunnerCommandLine, AGangEndsWhereTheAddressSpaceIsLimited) {
+// With too little memory OpenBLAS's threads retry their allocations forever, and fork(2) would wait
+// for them.
+TEST(RunnerCommandLine, GangRunsInALimitedAddressSpace) {
 #ifdef ASSAY_SANITIZED
   GTEST_SKIP() << "a sanitizer maps more than any limit";
 #endif
@@ -55,7 +62,7 @@ TEST(RunnerCommandLine, AGangEndsWhereTheAddressSpaceIsLimited) {
   EXPECT_EQ(output->exit.code, kExitDone) << output->output;
 }
 
-TEST(RunnerCommandLine, AThreadThatTheSystemRefusesIsAnError) {
+TEST(RunnerCommandLine, ThreadThatTheSystemRefusesIsAnError) {
 #ifdef ASSAY_SANITIZED
   GTEST_SKIP() << "a sanitizer maps more than any limit";
 #endif
@@ -69,60 +76,52 @@ TEST(RunnerCommandLine, AThreadThatTheSystemRefusesIsAnError) {
   EXPECT_THAT(output->output, HasSubstr("assay-runner: the system refused memory or threads"));
 }
 
-TEST(RunnerCommandLine, BadArgumentsSayWhatIsAllowed) {
-  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"run", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
-      {{"run", "cpu_gemm", "dtype=bf17"}, "one of fp32, fp64"},
-      {{"run", "cpu_gemm", "m=0"}, "from 1 to 65536"},
-      {{"run", "cpu_gemm", "mm=4"}, "did you mean"},
-      {{"run", "cpu_gemm", "m=4", "m=5"}, "given twice"},
-      {{"run", "cpu_gemm", "m"}, "neither NAME=VALUE nor an option"},
-      {{"run", "cpu_gemm", "-o"}, "needs a value"},
-      {{"run", "cpu_gemm", "-o", "yaml"}, "one of table, json"},
-      {{"run", "cpu_gemm", "--seed", "x"}, "whole number"},
-      {{"run", "cpu_gemm", "--seed", "18446744073709551615"}, "from 0 to 9223372036854775807"},
-      {{"run", "cpu_gemm", "--gpu", "5000"}, "from 0 to 4096"},
-      {{"run", "cpu_gemm", "--gpu", "0"}, "cpu_gemm does not run on GPUs; name none"},
-      {{"run", "tcp_all_reduce", "--gpu", "1"}, "does not run on GPUs"},
-      {{"run", "cpu_gemm", "--counters"},
-       "--counters: cpu_gemm does not run on a GPU, and hardware counters are read of benchmarks "
-       "on one GPU; leave it out"},
-      {{"rank", "tcp_all_reduce"}, "assay-runner's own use"},
-      {{"list", "nothing"}, "no benchmark is called"},
-      {{"list", "--foo"}, "\"--foo\" is no option of `list`; its only one is --help"},
-      {{"list", "cpu_gemm", "--foo"}, "\"--foo\" is no option of `list`"},
-      {{"--foo"}, "\"--foo\" is no option of `assay-runner`; there are --help, --version"},
-      {{"run", "cpu_gemm", "--foo=3"},
-       "\"--foo=3\" is no option of `run`; there are -o, --seed, --gpu, --counters, --help"},
-      {{"run", "--foo"}, "\"--foo\" is no option of `run`"},
-      {{"run", "-o", "json", "cpu_gemm"}, "the benchmark's name comes before -o"},
-      {{"check"}, "check: the benchmark's name is missing"},
-      {{"check", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
-      {{"check", "cpu_gemm", "m"}, "neither NAME=VALUE nor an option of `check`"},
-      {{"check", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `check`"},
-      {{"selftest", "-o"}, "`selftest`; there are --gpu, --require-gpu, --help"},
-      {{"selftest", "cpu_gemm", "--gpu", "0"}, "cpu_gemm does not run on GPUs; name none"},
-      {{"selftest", "cpu_gemm", "--seed=3"}, "\"--seed=3\" is no option of `selftest`"},
-      {{"selftest", "cpu_gem"}, "did you mean \"cpu_gemm\"?"},
-      {{"selftest", "cpu_gemm", "dtype=bf17"}, "one of fp32, fp64"},
-      {{"selftest", "cpu_gemm", "m=4", "m=5"}, "given twice"},
-  };
-  for (const auto& [arguments, message] : cases) {
+TEST(RunnerCommandLine, BadArgumentsAreUsageErrors) {
+  std::string wording;
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--foo"},
+           {"list", "--foo"},
+           {"run", "-o", "json", "cpu_gemm"},
+           {"run", "cpu_gem"},
+           {"run", "cpu_gemm", "dtype=bf17", "m=0"},
+           {"run", "cpu_gemm", "mm=4"},
+           {"run", "cpu_gemm", "m=4", "m=5"},
+           {"run", "cpu_gemm", "m"},
+           {"run", "cpu_gemm", "-o"},
+           {"run", "cpu_gemm", "-o", "yaml"},
+           {"run", "cpu_gemm", "--sed=3"},
+           {"run", "cpu_gemm", "--seed", "18446744073709551615"},
+           {"run", "cpu_gemm", "--gpu", "5000"},
+           {"run", "cpu_gemm", "--gpu", "0"},
+           {"run", "tcp_all_reduce", "--gpu", "1"},
+           {"run", "cpu_gemm", "--counters"},
+           {"check"},
+           {"check", "cpu_gem"},
+           {"check", "cpu_gemm", "m"},
+           {"check", "cpu_gemm", "--seed=3"},
+           {"selftest", "-o"},
+           {"selftest", "cpu_gemm", "--gpu", "0"},
+           {"selftest", "cpu_gem"},
+           {"selftest", "cpu_gemm", "m=4", "m=5"},
+       }) {
     const CommandOutput output = Invoke(arguments);
     EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
-    EXPECT_THAT(output.output, HasSubstr(message));
+    wording += "$ assay-runner " + Join(arguments, " ") + "\n" + output.output;
   }
+  EXPECT_WORDING("runner/bad-arguments", wording);
 }
 
 TEST(RunnerCommandLine, EveryCommandExplainsItself) {
+  const std::string help = Invoke({"--help"}).output;
+  EXPECT_WORDING("runner/help", help.substr(help.find('\n') + 1));  // Without the version.
   for (const char* command : {"list", "run", "selftest"}) {
     const CommandOutput output = Invoke({command, "--help"});
     EXPECT_EQ(output.exit.code, kExitDone) << command;
-    EXPECT_THAT(output.output, HasSubstr("assay-runner selftest [NAME [k=v...]]... [--gpu N]"));
+    EXPECT_EQ(output.output, help);
   }
 }
 
-TEST(RunnerCommandLine, ASelftestTakesOtherParametersThanItsOwn) {
+TEST(RunnerCommandLine, SelftestTakesGivenParameters) {
   const CommandOutput output = Invoke({"selftest", "cpu_vector_sum", "variant=scalar", "elements=7",
                                        "cpu_gemm", "cpu_gemm", "dtype=fp64"});
   EXPECT_EQ(output.exit.code, kExitDone);
@@ -131,71 +130,28 @@ TEST(RunnerCommandLine, ASelftestTakesOtherParametersThanItsOwn) {
             "cpu_gemm                 ok\n"
             "cpu_gemm dtype=fp64      ok\n"
             "3 ok, 0 unsupported, 0 failed\n");
-  const CommandOutput odd = Invoke({"selftest", "cpu_memory_bandwidth", "bytes=12"});
-  EXPECT_EQ(odd.exit.code, kExitUsage);
-  EXPECT_THAT(odd.output, HasSubstr("must be a multiple of 8"));
+  EXPECT_EQ(Invoke({"selftest", "cpu_memory_bandwidth", "bytes=12"}).exit.code, kExitUsage);
 }
 
-TEST(RunnerCommandLine, DescriptionsNameNoParameterOfOtherBenchmarks) {
-  for (const std::string benchmark : {"gemm", "sustained", "overlap"}) {
-    const CommandOutput output = Invoke({"list", benchmark});
-    if (output.exit.code == kExitUsage) continue;  // Not of this build.
-    EXPECT_THAT(output.output,
-                HasSubstr("\n  n            a multiple of 16 with dtype fp8_e4m3 or fp8_e5m2\n"));
-    EXPECT_EQ(output.output.find("layout") != std::string::npos, benchmark == "gemm");
-  }
-}
-
-TEST(RunnerCommandLine, CheckTellsWhatContradictsEachOtherAndRunsNothing) {
-  const CommandOutput odd = Invoke({"check", "cpu_memory_bandwidth", "bytes=12"});
-  EXPECT_EQ(odd.exit.code, kExitUsage);
-  EXPECT_EQ(odd.output,
-            "assay-runner: invalid parameters: bytes: is 12; it must be a multiple of 8\n");
+TEST(RunnerCommandLine, CheckFindsContradictionsAndRunsNothing) {
+  EXPECT_EQ(Invoke({"check", "cpu_memory_bandwidth", "bytes=12"}).exit.code, kExitUsage);
   const CommandOutput sound = Invoke({"check", "cpu_memory_bandwidth", "bytes=16"});
   EXPECT_EQ(sound.exit.code, kExitDone);
   EXPECT_EQ(sound.output, "");
 }
 
-// Nor does a node without a GPU hide that the user has to mend something.
-TEST(RunnerCommandLine, AContradictionNeedsNoGpuToBeFound) {
-  if (Invoke({"list"}).output.find("softmax ") == std::string::npos) {
-    GTEST_SKIP() << "no benchmark of this build runs on GPUs";
-  }
-  const std::string rule = "columns: is 33; it must be at most 32 with variant warp: a lane each";
-  for (const char* command : {"run", "selftest", "check"}) {
-    const CommandOutput output = Invoke({command, "softmax", "variant=warp", "columns=33"});
-    EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
-    EXPECT_THAT(output.output, HasSubstr(rule));
-  }
-}
-
-TEST(RunnerCommandLine, SeveralNodesAreNoJobForOneRunner) {
-  if (Invoke({"list"}).output.find("all_gather ") == std::string::npos) {
-    GTEST_SKIP() << "no benchmark of this build has the parameter `nodes`";
-  }
-  const CommandOutput output = Invoke({"run", "all_gather", "ranks=4", "nodes=2"});
-  EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
-  EXPECT_THAT(output.output, HasSubstr("needs agents on them, and a campaign"));
-}
-
-TEST(RunnerCommandLine, RanksTakeAGpuEach) {
-  if (Invoke({"list"}).output.find("all_gather ") == std::string::npos) {
-    GTEST_SKIP() << "no benchmark of this build takes several GPUs";
-  }
-  const CommandOutput output = Invoke({"run", "all_gather", "ranks=2", "--gpu", "1"});
-  EXPECT_EQ(output.exit.code, kExitUsage) << output.output;
-  EXPECT_THAT(output.output, HasSubstr("with 2 ranks takes GPUs 0 to 1, each rank its own"));
-}
-
-TEST(RunnerCommandLine, SaysEachThingOnceAndSizesAsPeopleWriteThem) {
-  EXPECT_EQ(Invoke({"run", "cpu_gemm", "dtype=bf17"}).output,
-            "assay-runner: invalid parameters: dtype: \"bf17\" is not one of fp32, fp64\n");
-  EXPECT_EQ(Invoke({"run", "cpu_gemm", "dtype=bf17", "m=0"}).output,
-            "assay-runner: invalid parameters: m: \"0\" is not a whole number from 1 to 65536\n"
-            "  dtype: \"bf17\" is not one of fp32, fp64\n");
+TEST(RunnerCommandLine, SizesArePrintedWithUnits) {
   EXPECT_THAT(Invoke({"list", "tcp_all_reduce"}).output, HasSubstr("; default 16MiB\n"));
   EXPECT_THAT(Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=65536", "threads=1"}).output,
-              HasSubstr("cpu_memory_bandwidth bytes=64KiB op=copy threads=1\n"));
+              HasSubstr("bytes=64KiB "));
+}
+
+TEST(RunnerCommandLine, CollectivesThatOneRunnerCannotRunAreRefused) {
+  if (Invoke({"list"}).output.find("all_gather ") == std::string::npos) {
+    GTEST_SKIP() << "this build has no collectives of GPUs";
+  }
+  EXPECT_EQ(Invoke({"run", "all_gather", "ranks=4", "nodes=2"}).exit.code, kExitUsage);
+  EXPECT_EQ(Invoke({"run", "all_gather", "ranks=2", "--gpu", "1"}).exit.code, kExitUsage);
 }
 
 TEST(RunnerCommandLine, RunsACaseAsJson) {
@@ -208,7 +164,7 @@ TEST(RunnerCommandLine, RunsACaseAsJson) {
   EXPECT_THAT(output.output, HasSubstr("\"topology\":\"none\""));
 }
 
-TEST(RunnerCommandLine, ACollectiveStartsItsOwnRanks) {
+TEST(RunnerCommandLine, CollectiveStartsItsOwnRanks) {
   const CommandOutput output =
       Invoke({"run", "tcp_all_reduce", "ranks=3", "bytes=1000", "-o", "json"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
@@ -217,7 +173,7 @@ TEST(RunnerCommandLine, ACollectiveStartsItsOwnRanks) {
   EXPECT_NE(output.output.find("\"elements_checked\":750"), std::string::npos);
 }
 
-TEST(RunnerCommandLine, RanksThatSpinNeedACpuEach) {
+TEST(RunnerCommandLine, SpinningRanksNeedOneCpuEach) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   cpu_set_t one;
@@ -228,7 +184,6 @@ TEST(RunnerCommandLine, RanksThatSpinNeedACpuEach) {
   const CommandOutput sleeps = Invoke({"run", "tcp_latency"});
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   EXPECT_EQ(spins.exit.code, kExitUnsupported) << spins.output;
-  EXPECT_THAT(spins.output, HasSubstr("ranks 0, 1 share a host and may use 1"));
   EXPECT_EQ(sleeps.exit.code, kExitDone) << sleeps.output;
 }
 
@@ -272,7 +227,7 @@ TEST(RunnerProtocol, ServesCasesInOrder) {
   EXPECT_EQ(runner.Wait().code, kExitDone);
 }
 
-TEST(RunnerProtocol, WhatDoesNotFitIsToldWithWhatWould) {
+TEST(RunnerProtocol, OutOfMemoryNamesTheSizeThatFits) {
   Rank runner("serve");
   runner.Send(Start("cpu_memory_bandwidth", {{{"bytes", "1TiB"}}}));
   EXPECT_TRUE(runner.Next().has_ready());
@@ -283,9 +238,8 @@ TEST(RunnerProtocol, WhatDoesNotFitIsToldWithWhatWould) {
   EXPECT_THAT(result.failure().message(), testing::EndsWith(" would fit"));
 }
 
-// The agent closes stdin as soon as it has read Finished: no interruption, however
-// late the runner leaves.
-TEST(RunnerProtocol, TheEndOfStdinAfterFinishedIsNoStop) {
+// The agent closes stdin as soon as it has read Finished, while the runner is still exiting.
+TEST(RunnerProtocol, EndOfStdinAfterFinishedIsNotAnError) {
   for (int i = 0; i < 50; ++i) {
     Rank runner("serve");
     runner.Send(Start("cpu_memory_bandwidth", {{{"op", "swap"}}}));
@@ -314,7 +268,7 @@ TEST(RunnerProtocol, WrongStartsEndAtOnce) {
   }
 }
 
-TEST(RunnerProtocol, StopsWhenItsAgentIsGone) {
+TEST(RunnerProtocol, StopsWhenItsAgentEnds) {
   {
     Rank waiting("serve");
     waiting.CloseCommands();

@@ -1,17 +1,19 @@
-#include "runner/link_series.h"
+#include "runner/link_models.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "common/text.h"
 #include "gang/peers.h"
 
 namespace assay {
 namespace {
 
-// NCCL's settings, without where it logs to.
+// NCCL's settings except those of its log.
 std::string NcclSettings() {
   std::vector<std::string> settings;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -21,9 +23,7 @@ std::string NcclSettings() {
     }
   }
   std::sort(settings.begin(), settings.end());
-  std::string joined;
-  for (const std::string& setting : settings) joined += " " + setting;
-  return joined;
+  return Join(settings, " ");
 }
 
 std::string RankName(const LocalGpu* gpu, const RunContext& context) {
@@ -34,6 +34,28 @@ std::string RankName(const LocalGpu* gpu, const RunContext& context) {
 }
 
 }  // namespace
+
+LinkModelStore::LinkModelStore(std::string folder, Clock* clock)
+    : cache_(std::move(folder), kMaxAge, kMaxPoints, clock) {}
+
+std::optional<AlphaBeta> LinkModelStore::Fit(const std::string& machine, const std::string& series,
+                                             double bytes) {
+  std::vector<SizedTime> times;
+  for (const auto& [key, seconds] : cache_.Find(machine)) {
+    if (key.first == series && key.second != bytes) times.push_back({key.second, seconds});
+  }
+  return FitAlphaBeta(times);
+}
+
+void LinkModelStore::Add(const std::string& machine, const std::string& series,
+                         const SizedTime& measured) {
+  cache_.Add(machine, {series, measured.bytes}, measured.seconds);
+}
+
+LinkModelStore& ProcessLinkModels() {
+  static LinkModelStore store(CacheFolder());
+  return store;
+}
 
 double LinkBytes(const Work& work) {
   if (work.link_bytes <= 0) return 0;
@@ -55,7 +77,7 @@ Result<std::string> LinkMachine(Peers* peers, const LocalGpu* gpu, const RunCont
     machine.clear();
     for (const std::string& rank : all) machine += rank + "; ";
   }
-  return machine + " NCCL " + Software().nccl.value_or("none") + NcclSettings();
+  return machine + " NCCL " + Software().nccl.value_or("none") + " " + NcclSettings();
 }
 
 }  // namespace assay

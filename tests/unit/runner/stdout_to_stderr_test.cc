@@ -1,4 +1,4 @@
-#include "runner/own_stdout.h"
+#include "runner/stdout_to_stderr.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// A descriptor of this process that leads to a file of its own for as long as this lives.
+// Redirects a descriptor of this process to a temporary file during its lifetime.
 class InFile {
  public:
   InFile(std::FILE* stream, int fd) : stream_(stream), fd_(fd), before_(dup(fd)) {
@@ -38,14 +38,14 @@ class InFile {
   const int before_;
 };
 
-TEST(OwnStdout, WhatLibrariesPrintGoesToStderr) {
+TEST(StdoutToStderr, OutputOfLibrariesGoesToStderr) {
   InFile out(stdout, STDOUT_FILENO);
   InFile err(stderr, STDERR_FILENO);
   std::fputs("before\n", stdout);
   {
-    const OwnStdout own;
+    const StdoutToStderr redirected;
     std::fputs("NCCL version 2.28.3\n", stdout);
-    // As a process does that was started meanwhile.
+    // Child processes inherit the redirection.
     EXPECT_EQ(std::system("echo of another process"), 0);
   }
   std::fputs("{}\n", stdout);
@@ -53,12 +53,12 @@ TEST(OwnStdout, WhatLibrariesPrintGoesToStderr) {
   EXPECT_EQ(err.Text(), "of another process\nNCCL version 2.28.3\n");
 }
 
-TEST(OwnStdout, WithoutStderrStdoutStays) {
+TEST(StdoutToStderr, WithoutStderrNothingIsRedirected) {
   InFile out(stdout, STDOUT_FILENO);
   const int before = dup(STDERR_FILENO);
   close(STDERR_FILENO);
   {
-    const OwnStdout own;
+    const StdoutToStderr redirected;
     std::fputs("a log\n", stdout);
   }
   dup2(before, STDERR_FILENO);

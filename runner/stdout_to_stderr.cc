@@ -1,4 +1,4 @@
-#include "runner/own_stdout.h"
+#include "runner/stdout_to_stderr.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-OwnStdout::OwnStdout() {
+StdoutToStderr::StdoutToStderr() {
   std::fflush(stdout);
-  // Not one of the descriptors that this program knows by number.
+  // Above the descriptors that this program uses by number.
   constexpr int kFirstFree = 10;
   kept_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kFirstFree);
   if (kept_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return;
@@ -17,7 +17,7 @@ OwnStdout::OwnStdout() {
   kept_ = -1;
 }
 
-OwnStdout::~OwnStdout() {
+StdoutToStderr::~StdoutToStderr() {
   if (kept_ < 0) return;
   std::fflush(stdout);
   dup2(kept_, STDOUT_FILENO);
