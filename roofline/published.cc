@@ -37,18 +37,10 @@ PublishedFigure FigureOf(const CsvRow& row) {
   return figure;
 }
 
-// Results of earlier versions spell types out.
-std::string ShortWord(const std::string& value) {
-  static const std::map<std::string, std::string> words = {
-      {"float64", "fp64"}, {"float32", "fp32"}, {"float16", "fp16"}, {"bfloat16", "bf16"}};
-  const auto found = words.find(value);
-  return found == words.end() ? value : found->second;
-}
-
 bool Selects(const ParameterMap& selector, const ParameterMap& parameters) {
   return std::all_of(selector.begin(), selector.end(), [&](const auto& entry) {
     const auto given = parameters.find(entry.first);
-    return given != parameters.end() && ShortWord(given->second) == ShortWord(entry.second);
+    return given != parameters.end() && given->second == entry.second;
   });
 }
 

@@ -13,7 +13,7 @@ std::string Canonical(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Optional fields that are absent have no key: absent differs from zero.
+// Absent optional fields have no key, because absent differs from zero.
 Json HardwareOf(const v1::Environment& environment) {
   Json json = {{"gpu_model", environment.gpu_model()},
                {"gpu_form_factor", environment.gpu_form_factor()},
@@ -27,8 +27,7 @@ Json HardwareOf(const v1::Environment& environment) {
   }
   if (environment.has_ecc_enabled()) json["ecc_enabled"] = environment.ecc_enabled();
   if (environment.has_clocks_locked()) json["clocks_locked"] = environment.clocks_locked();
-  // How NCCL was told to work is no version of it: results with and without a setting are
-  // not of one lineage. Without any there is no key, as before there were settings.
+  // Part of the lineage, because a setting is not a version.
   for (const auto& [name, value] : environment.nccl()) json["nccl"][name] = value;
   return json;
 }
@@ -63,7 +62,7 @@ Identity IdentityOf(const v1::CaseResult& result) {
                  {"cache", measurement.method().cache()},
                  {"fill", measurement.method().fill()},
                  {"simulated", result.provenance().simulated()}};
-  // Absent, not empty, so that Assay's own results keep their series.
+  // No key for results that Assay measured.
   if (const std::string& from = result.provenance().imported_from(); !from.empty()) {
     series["imported_from"] = from.substr(0, from.find_first_of(" ,"));
   }

@@ -1,5 +1,4 @@
-// What makes two results comparable: the canonical identity of a result's series
-// and of its lineage.
+// The identity of a series: results of one series are comparable.
 #pragma once
 
 #include <string>
@@ -8,12 +7,12 @@
 
 namespace assay::storage {
 
-// SHA-256, hex, over the canonical JSON (sorted keys, no spaces) of benchmark,
-// version, parameters, metric, unit, direction, measurement lane (cache, fill,
-// simulated, and for imported results the program that measured, without its version)
-// and environment.
-// lineage_id leaves out driver and library versions, so that comparing drivers
-// is one GROUP BY; environment_id covers the environment alone.
+// Ids are SHA-256, in hex, over canonical JSON (sorted keys, no spaces).
+//
+// series_id covers benchmark, version, parameters, metric, unit, direction, cache, fill, simulated,
+// the environment and, for imported results, the program that measured, without its version.
+// lineage_id is the same without driver and library versions, so that comparing drivers is one
+// GROUP BY. environment_id covers the environment alone.
 struct Identity {
   std::string series_json;
   std::string series_id;
@@ -22,6 +21,7 @@ struct Identity {
   std::string environment_id;
 };
 
+// Returns the identity of the first measurement.
 Identity IdentityOf(const v1::CaseResult& result);
 
 }  // namespace assay::storage

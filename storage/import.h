@@ -1,4 +1,4 @@
-// What every ResultStore makes of an imported campaign. Pure.
+// Checks an imported campaign. Shared by every ResultStore. Pure.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace assay::storage {
 
-// OK if every case of every job has exactly one result, and every result is of such a case
-// and of epoch 1. INVALID_ARGUMENT.
+// INVALID_ARGUMENT unless every case of every job has exactly one result, of epoch 1, and there are
+// no other results.
 Status CheckImport(const ImportedCampaign& imported);
 
-// Why an imported job has failed: some of its cases have. None if all are well.
+// Returns the failure of an imported job that has failed cases, else nullopt.
 std::optional<v1::Failure> FailureOf(const ImportedCampaign& imported, const NewJob& job);
 
 }  // namespace assay::storage

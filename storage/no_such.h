@@ -1,4 +1,4 @@
-// What is said of a name that nothing has.
+// Errors for unknown names.
 #pragma once
 
 #include <string>
@@ -8,12 +8,11 @@
 
 namespace assay::storage {
 
-// Of so many campaigns, the newest, names are offered instead of one that none has: a
-// database that has grown for years is not searched for what was mistyped.
+// How many campaigns, newest first, are searched for a similar name. Bounds the query on a database
+// that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
-// NOT_FOUND: `no node "g31"`. The hint offers the nearest of `names`, of several that are as
-// near the first; there is none if nothing is near.
+// Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.
 Status NoSuch(const std::string& what, const std::string& name,
               const std::vector<std::string>& names);
 

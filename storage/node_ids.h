@@ -1,4 +1,4 @@
-// A list of nodes that many jobs share.
+// A list of node ids that many jobs share.
 #pragma once
 
 #include <initializer_list>
@@ -9,9 +9,8 @@
 
 namespace assay::storage {
 
-// Ids of nodes in an order that means something. Never changes; copies share one list, so
-// that thousands of jobs for any of thousands of nodes hold each name once. Thread-safe as
-// any const object.
+// An immutable, ordered list of node ids. Copies share one list, so that thousands of jobs for any
+// of thousands of nodes hold each id once. Thread-safe like any const object.
 class NodeIds {
  public:
   using List = std::vector<std::string>;
@@ -33,10 +32,10 @@ class NodeIds {
   const std::string& operator[](size_type index) const { return (*ids_)[index]; }
   operator const List&() const { return *ids_; }
 
-  // How many copies share the list, this one included.
+  // Number of copies that share the list, including this one.
   long sharers() const { return ids_.use_count(); }
 
-  // By content; at once for copies.
+  // Compare contents; copies compare in constant time.
   friend bool operator==(const NodeIds& a, const NodeIds& b) {
     return a.ids_ == b.ids_ || *a.ids_ == *b.ids_;
   }

@@ -1,4 +1,4 @@
-// The fleet as last known. Contract: tests/contract/node_store_contract.h.
+// The nodes of the fleet. Contract: tests/contract/node_store_contract.h.
 #pragma once
 
 #include <string>
@@ -14,31 +14,29 @@ class NodeStore {
  public:
   virtual ~NodeStore() = default;
 
-  // A node said Hello to `owner`: stores its description and marks it connected.
-  // ALREADY_EXISTS if another node has the same name and is connected; a
-  // disconnected namesake is renamed aside ("name (old)").
+  // Stores the description of a node and marks it connected to `owner`. ALREADY_EXISTS if another
+  // connected node has the same name. A disconnected one is renamed to "name (old)".
   virtual Status Connect(const std::string& owner, const v1::NodeDescription& node,
                          const std::string& dial_address) = 0;
-  // Heartbeats of many nodes at once.
+  // Stores a heartbeat of each of these nodes that is connected to `owner`.
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
-  // Its session with `owner` ended; no effect if another coordinator has it now.
+  // Marks the node disconnected. Does nothing if another coordinator has its session.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
-  // True if another coordinator than `owner` has the node's session, and has heard of the node
-  // within `stale_after`.
+  // True if a coordinator other than `owner` has the node's session and its last heartbeat is at most
+  // `stale_after` old.
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
-  // By name. `node_ids` of jobs running now are filled in. Nodes whose heartbeat is
-  // older than `stale_after` count as disconnected.
+  // Returns nodes sorted by name, with the ids of their running jobs. A node whose last heartbeat is
+  // older than `stale_after` is reported as disconnected.
   virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
-  // By id or name. NOT_FOUND offers the nearest name, if one is near.
+  // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;
 
-  // Addresses that coordinators dial, kept over restarts.
+  // Addresses of agents that coordinators connect to.
   virtual Status AddDialAddress(const std::string& address) = 0;
   virtual Result<std::vector<std::string>> ListDialAddresses() = 0;
-  // Forgets the node and its dial address. FAILED_PRECONDITION while it runs a
-  // job; NOT_FOUND.
+  // Removes the node and its dial address. FAILED_PRECONDITION while it runs a job; NOT_FOUND.
   virtual Status RemoveNode(const std::string& id_or_name) = 0;
 };
 

@@ -1,4 +1,4 @@
-// A case's result as bytes: what makes a replay the same, and what is kept.
+// Serialises results, so that a replay can be recognised.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace assay::storage {
 
-// The same bytes for equal messages.
+// Returns the same bytes for equal messages.
 std::string DeterministicBytes(const google::protobuf::MessageLite& message);
 
-// SHA-256, hex, of the whole result: two with one hash are replays of each other.
+// Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
 std::string PayloadHash(const v1::CaseResult& result);
 
 }  // namespace assay::storage

@@ -1,4 +1,4 @@
-// Which nodes a job takes, given which are free. Shared by every JobStore.
+// Chooses the nodes of a job. Shared by every JobStore.
 #pragma once
 
 #include <functional>
@@ -10,25 +10,25 @@
 
 namespace assay::storage {
 
-// True if the job needs whole nodes: it says so, or it has no GPUs to hold.
+// True if the job holds whole nodes: it asks for them, or it has no GPUs.
 bool HoldsWholeNodes(const NewJob& job);
 
-// Which candidates a job that was tried before goes to if enough of them are reachable, free
-// or not.
+// Which candidates the next attempt of a job prefers. Ignored if fewer of them are reachable than
+// the job needs; whether they are free does not matter.
 struct Preference {
-  std::vector<std::string> avoid;  // Not these,
-  std::vector<std::string> only;   // and unless it is empty, no others than these.
+  std::vector<std::string> avoid;
+  std::vector<std::string> only;  // Empty: all but `avoid`.
 };
 
-// `job.node_count` of the job's candidates that are `reachable` and `is_free`, in
-// the candidates' order; nullopt if there are too few.
+// Returns `job.node_count` candidates that are reachable and free, in the order of the candidates.
+// Nullopt if there are too few.
 std::optional<std::vector<std::string>> ChooseNodes(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,
     const std::function<bool(const std::string&)>& is_free);
 
-// The nodes to set aside for a job that ChooseNodes cannot place: as it, but free ones first
-// and then those that others hold; nullopt if too few are reachable.
+// Returns the nodes to reserve for a job that ChooseNodes cannot place: reachable candidates, free
+// ones first. Nullopt if too few are reachable.
 std::optional<std::vector<std::string>> NodesToReserve(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,

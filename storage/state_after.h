@@ -1,4 +1,4 @@
-// The state that a job has once an attempt is over.
+// The state of a job after an attempt.
 #pragma once
 
 #include "storage/types.h"

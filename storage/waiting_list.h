@@ -1,4 +1,4 @@
-// What queued jobs wait for, merged. Shared by every JobStore.
+// Groups queued jobs by the nodes that they wait for. Shared by every JobStore.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@ namespace assay::storage {
 
 class WaitingList {
  public:
-  // `jobs` queued jobs have `absent` among their candidates and need `needed` of them.
+  // Adds `jobs` queued jobs that need `needed` of the absent candidates `absent`.
   void Add(int jobs, int needed, std::vector<v1::AbsentNode> absent);
 
-  // One message for each set of nodes: most jobs first, then by name.
+  // Returns one message per set of nodes: most jobs first, then by name.
   std::vector<v1::WaitingJobs> Take() &&;
 
  private:

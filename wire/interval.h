@@ -1,5 +1,4 @@
-// The confidence interval of a measured median, as every part that shows, stores or filters
-// results reads it.
+// The confidence interval of a measured median.
 #pragma once
 
 #include <cmath>
@@ -9,17 +8,17 @@
 
 namespace assay::schema {
 
-// Fewest samples whose median has a 95% interval of order statistics: of five, even the
-// extremes enclose it with a probability of 1 - 2 / 2^5 = 93.75% only.
+// The smallest sample whose order statistics give a 95% interval of the median. With five samples
+// even the extremes enclose the median with a probability of only 1 - 2 / 2^5 = 93.75%.
 inline constexpr int kLeastSamplesOfInterval = 6;
 
-// False too for what another program measured: its single numbers have none.
+// Also false for the single numbers that another program measured.
 inline bool HasInterval(const v1::Measurement& measurement) {
   return measurement.n() >= kLeastSamplesOfInterval;
 }
 
-// Half of the interval's width over the median. Absent without an interval, or if the
-// median is 0.
+// Returns half of the interval's width over the median. Nullopt without an interval, and for a
+// median of 0.
 inline std::optional<double> Uncertainty(const v1::Measurement& measurement) {
   if (!HasInterval(measurement) || measurement.median() == 0) return std::nullopt;
   return (measurement.ci_high() - measurement.ci_low()) / 2 / std::fabs(measurement.median());

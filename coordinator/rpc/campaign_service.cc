@@ -31,9 +31,9 @@ grpc::ServerUnaryReactor* CampaignServiceImpl::ListCampaigns(
     grpc::CallbackServerContext* context, const v1::ListCampaignsRequest* request,
     v1::ListCampaignsResponse* response) {
   return calls_.Answer(context, "ListCampaigns", [=, this]() -> Status {
-    ASSAY_ASSIGN_OR_RETURN(const storage::PageRequest page,
+    ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 100));
-    ASSAY_ASSIGN_OR_RETURN(storage::Page<v1::Campaign> found,
+    ASSAY_ASSIGN_OR_RETURN(Page<v1::Campaign> found,
                            coordinator_.environment().jobs.ListCampaigns(page));
     for (v1::Campaign& campaign : found.items) *response->add_campaigns() = std::move(campaign);
     response->set_next_page_token(found.next_token);
@@ -57,11 +57,11 @@ grpc::ServerUnaryReactor* CampaignServiceImpl::ListJobs(grpc::CallbackServerCont
                                                         v1::ListJobsResponse* response) {
   return calls_.Answer(context, "ListJobs", [=, this]() -> Status {
     ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
-    ASSAY_ASSIGN_OR_RETURN(const storage::PageRequest page,
+    ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 1000));
     storage::JobStore& jobs = coordinator_.environment().jobs;
     ASSAY_ASSIGN_OR_RETURN(const v1::Campaign campaign, jobs.GetCampaign(request->campaign()));
-    ASSAY_ASSIGN_OR_RETURN(storage::Page<v1::Job> found,
+    ASSAY_ASSIGN_OR_RETURN(Page<v1::Job> found,
                            jobs.ListJobs(campaign.campaign_id(), page));
     for (v1::Job& job : found.items) *response->add_jobs() = std::move(job);
     response->set_next_page_token(found.next_token);

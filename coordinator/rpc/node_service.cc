@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "coordinator/rpc/paging.h"
-#include "storage/page_token.h"
+#include "model/page.h"
 
 namespace assay::coordinator::rpc {
 namespace {
@@ -18,16 +18,16 @@ grpc::ServerUnaryReactor* NodeServiceImpl::ListNodes(grpc::CallbackServerContext
                                                      const v1::ListNodesRequest* request,
                                                      v1::ListNodesResponse* response) {
   return calls_.Answer(context, "ListNodes", [=, this]() -> Status {
-    ASSAY_ASSIGN_OR_RETURN(const storage::PageRequest page,
+    ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 1000));
     ASSAY_ASSIGN_OR_RETURN(const int64_t first,
-                           storage::ParsePageToken(kNodeTokens, page.token, 0));
+                           ParsePageToken(kNodeTokens, page.token, 0));
     ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, coordinator_.ListNodes(request->filter()));
-    storage::PageFiller<v1::Node> filler(kNodeTokens, page);
+    PageFiller<v1::Node> filler(kNodeTokens, page);
     for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
       if (!filler.Add(std::move(nodes[next]), static_cast<int64_t>(next + 1))) break;
     }
-    storage::Page<v1::Node> found = std::move(filler).Take();
+    Page<v1::Node> found = std::move(filler).Take();
     for (v1::Node& node : found.items) *response->add_nodes() = std::move(node);
     response->set_next_page_token(found.next_token);
     return Status::Ok();

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "common/status.h"
-#include "storage/types.h"
+#include "model/page.h"
 
 namespace assay::coordinator::rpc {
 
 // Returns the page request. `page_size` 0 means `normal`; values above the limit of 10,000 mean the
 // limit; negative values are an error. The reader of the pages validates the token.
-inline Result<storage::PageRequest> ToPageRequest(int page_size, const std::string& token,
+inline Result<PageRequest> ToPageRequest(int page_size, const std::string& token,
                                                   int normal) {
   constexpr int kMost = 10'000;
   constexpr size_t kMaxTokenBytes = 4096;
@@ -20,7 +20,7 @@ inline Result<storage::PageRequest> ToPageRequest(int page_size, const std::stri
                            "; it is 0 or from 1 to 10000");
   }
   if (token.size() > kMaxTokenBytes) return InvalidArgument("page_token is none of ours");
-  return storage::PageRequest{page_size == 0 ? normal : std::min(page_size, kMost), token};
+  return PageRequest{page_size == 0 ? normal : std::min(page_size, kMost), token};
 }
 
 // Returns the id or name in a request. Empty or very long ones are an error.

@@ -10,9 +10,9 @@ grpc::ServerUnaryReactor* ResultServiceImpl::ListResults(grpc::CallbackServerCon
                                                          const v1::ListResultsRequest* request,
                                                          v1::ListResultsResponse* response) {
   return calls_.Answer(context, "ListResults", [=, this]() -> Status {
-    ASSAY_ASSIGN_OR_RETURN(const storage::PageRequest page,
+    ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 1000));
-    ASSAY_ASSIGN_OR_RETURN(storage::Page<v1::StoredResult> found,
+    ASSAY_ASSIGN_OR_RETURN(Page<v1::StoredResult> found,
                            coordinator_.environment().results.List(request->filter(), page));
     for (v1::StoredResult& result : found.items) *response->add_results() = std::move(result);
     response->set_next_page_token(found.next_token);

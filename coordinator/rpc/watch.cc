@@ -8,7 +8,7 @@
 
 #include "common/mutex.h"
 #include "coordinator/rpc/guard.h"
-#include "storage/page_token.h"
+#include "model/page.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
@@ -118,7 +118,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
       unsent_.assign(std::make_move_iterator(changes.jobs.begin()),
                      std::make_move_iterator(changes.jobs.end()));
     }
-    for (size_t bytes = 0; !unsent_.empty() && bytes < storage::kEnoughPageBytes;
+    for (size_t bytes = 0; !unsent_.empty() && bytes < kMaxPageBytes;
          unsent_.pop_front()) {
       bytes += unsent_.front().ByteSizeLong();
       *response.add_jobs() = std::move(unsent_.front());

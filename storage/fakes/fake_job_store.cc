@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "storage/no_such.h"
-#include "storage/page_token.h"
+#include "model/page.h"
 #include "storage/state_after.h"
 #include "wire/timestamps.h"
 #include "storage/waiting_list.h"

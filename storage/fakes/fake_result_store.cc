@@ -5,7 +5,7 @@
 #include "common/digest.h"
 #include "storage/identity.h"
 #include "storage/import.h"
-#include "storage/page_token.h"
+#include "model/page.h"
 #include "storage/payload.h"
 #include "wire/result_filter.h"
 

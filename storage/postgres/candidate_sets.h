@@ -1,4 +1,4 @@
-// The lists of nodes that jobs with a choice share.
+// The lists of nodes that jobs with a choice of nodes share.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace assay::storage {
 
-// Rows of candidate_set never change, so that each is read once and kept for as long as a
-// job in memory refers to it. Thread-safe.
+// Caches rows of candidate_set, which never change, while a job in memory refers to them.
+// Thread-safe.
 class CandidateSets {
  public:
-  // The candidates of each of `rows`, which have the columns campaign_id, candidate_set and
-  // candidate_node_ids of jobs. Throws as pqxx does.
+  // Returns the candidates of each of `rows`, which need the columns campaign_id, candidate_set and
+  // candidate_node_ids of table job. Throws exceptions of pqxx.
   std::vector<NodeIds> Of(pqxx::transaction_base& transaction, const pqxx::result& rows);
 
  private:

@@ -16,17 +16,16 @@
 namespace assay::storage {
 namespace {
 
-// Of one campaign, jobs that may go to many nodes are looked at no further than
-// this from the head of its queue.
+// How many jobs with a choice of nodes are read from the head of a campaign's queue.
 constexpr int kUnpinnedDepth = 32;
-// Lists of candidates up to this size lie in the row of their job.
+// Larger lists of candidates are stored outside the row of their job.
 constexpr int kShortListBytes = 2000;
 constexpr int kWholeNode = -1;
 
 struct Candidate {
   std::string campaign_id;
   int64_t sequence = 0;
-  NewJob job;  // What placing needs, no more.
+  NewJob job;  // Only the members that placement needs.
   Preference preference;
   bool aged = false;  // Has waited for the request's patience.
 };
@@ -53,9 +52,9 @@ constexpr const char* kColumns =
     " CASE WHEN q.same_nodes THEN q.node_ids ELSE '{}' END AS last_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// The heads of all queues. Jobs that lack nodes among $4 would fill the head for as long as
-// these are gone, so they are passed over where asking is cheap: a set is counted once for all
-// its jobs, and a list of a job's own only if it is short.
+// Selects the heads of all queues. Leaves out jobs with too few candidates among $4, which would
+// otherwise fill the head while their nodes are absent. This is done only where it is cheap: a shared
+// set is counted once, and a job's own list only if it is short.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive +
@@ -83,7 +82,7 @@ const std::string& HeadsSql() {
   return sql;
 }
 
-// The oldest jobs of each node among $1 that a whole-node hold does not close.
+// Selects the oldest pinned jobs of each node in $1.
 const std::string& PerNodeSql() {
   static const std::string sql =
       std::string("WITH ") + kActive + "SELECT " + kColumns +
@@ -95,7 +94,7 @@ const std::string& PerNodeSql() {
   return sql;
 }
 
-// Which GPUs of which nodes are taken.
+// The GPUs and nodes that are held.
 class Holdings {
  public:
   void Load(const pqxx::result& rows) {
@@ -144,7 +143,7 @@ class Claim {
     AddToQueues(transaction_.exec_params(HeadsSql(), depth, kUnpinnedDepth,
                                          Interval(request_.patience), ArrayOf(request_.node_ids),
                                          kShortListBytes));
-    bool more = false;  // Pinned jobs beyond the heads.
+    bool more = false;  // There may be pinned jobs beyond the heads.
     for (const auto& [id, queue] : queues_) {
       more = more || static_cast<int>(queue.jobs.size()) >= depth;
     }
@@ -183,7 +182,8 @@ class Claim {
     }
   }
 
-  // The heads of the queues may all be for busy nodes: asks for each open node.
+  // Reads the queue of each node that has something free, because all jobs at the heads may be pinned
+  // to busy nodes.
   void LookBehindHeads() {
     std::vector<std::string> open;
     for (const std::string& node : request_.node_ids) {
@@ -196,8 +196,8 @@ class Claim {
     }
   }
 
-  // The next job of the campaign that is first by priority, then by fewest running, then by
-  // age; nullopt at the end of all queues.
+  // Takes the next job of the campaign that comes first by priority, fewest running jobs and age.
+  // Nullopt if all queues are empty.
   std::optional<Candidate> Next() {
     Queue* first = nullptr;
     const auto rank = [](const Queue& queue) {
@@ -213,8 +213,8 @@ class Claim {
     return candidate;
   }
 
-  // Jobs that cannot be placed now are passed over; those that have waited long keep what
-  // they need from the jobs behind them.
+  // Skips jobs that cannot be placed. Those that have waited for the request's patience reserve nodes
+  // from the jobs behind them.
   void Choose() {
     while (Wanted() > 0) {
       std::optional<Candidate> next = Next();
@@ -234,7 +234,7 @@ class Claim {
     }
   }
 
-  // Locks the nodes; drops choices whose nodes others hold or took meanwhile.
+  // Locks the nodes. Drops choices whose nodes are locked by others or not free any more.
   void LockNodes() {
     std::set<std::string> wanted;
     for (const Choice& choice : choices_) wanted.insert(choice.nodes.begin(), choice.nodes.end());

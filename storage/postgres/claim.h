@@ -1,4 +1,4 @@
-// Claiming: which queued jobs, on which nodes, all in one transaction.
+// Claims queued jobs.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace assay::storage {
 
-// Leases jobs as JobStore::ClaimJobs says. Reads candidates without locks, chooses,
-// locks the chosen nodes in id order, and takes what is still free then: claimers
-// skip nodes that others hold locked, so none waits for another.
+// Leases jobs, see JobStore::ClaimJobs. Reads candidates without locks, chooses jobs and nodes, locks
+// these nodes in id order and leases the jobs whose nodes are still free. Skips nodes that another
+// claimer has locked, so that claimers do not wait for each other.
 std::vector<LeasedJob> ClaimJobs(pqxx::transaction_base& transaction,
                                  const JobStore::ClaimRequest& request, CandidateSets& sets);
 

@@ -9,14 +9,14 @@
 namespace assay::storage {
 namespace {
 
-// Jobs are sent in batches of this many, so that no statement grows without bound.
+// Jobs per statement, which bounds its size.
 constexpr size_t kJobsPerInsert = 5000;
 
 using Json = nlohmann::json;
 
 const std::vector<std::string>& Texts(const NodeIds& ids) { return ids; }
 
-// The number of each distinct list of candidates of jobs with a choice.
+// Numbers the distinct lists of candidates of jobs with a choice.
 using SetNumbers = std::map<NodeIds, int64_t>;
 
 SetNumbers InsertCandidateSets(pqxx::transaction_base& transaction, const NewCampaign& campaign) {

@@ -1,4 +1,4 @@
-// Campaigns and their jobs on their way into the database.
+// Stores campaigns and their jobs.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace assay::storage {
 
-// Stores the campaign and its jobs, and returns its id; or, if its request_id was seen
-// before, stores nothing and returns the id of the campaign made then. ALREADY_EXISTS if
-// campaign_id is taken.
+// Stores the campaign and its jobs, and returns its id. If the request_id is known, stores nothing
+// and returns the id of its campaign. ALREADY_EXISTS if campaign_id is taken.
 Result<std::string> InsertCampaign(pqxx::transaction_base& transaction,
                                    const NewCampaign& campaign);
 

@@ -10,7 +10,7 @@
 namespace assay::storage {
 namespace {
 
-// The names of the nodes in `ids`, an expression.
+// Selects the names of the nodes in `ids`, an SQL expression.
 std::string NamesOf(const std::string& ids) {
   return "ARRAY(SELECT coalesce(n.name, place.id)"
          "      FROM unnest(" +
@@ -88,7 +88,7 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   return message;
 }
 
-// The names of a set are looked up once, not for each of its jobs.
+// Looks up the names of a candidate set once, not for each of its jobs.
 std::string JobsOfCampaign() {
   const std::string most = std::to_string(kNamedCandidates);
   return "WITH choice AS MATERIALIZED ("

@@ -1,4 +1,4 @@
-// Rows of campaign and job as messages and records.
+// Converts rows of campaign and job to messages and records.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace assay::storage {
 
-// "SELECT " + CampaignColumns() + " FROM campaign c ..." for CampaignOf.
+// "SELECT " + CampaignColumns() + " FROM campaign c ..." selects rows for CampaignOf.
 std::string CampaignColumns();
 v1::Campaign CampaignOf(const pqxx::row& row);
 
-// The jobs "j" of campaign $1 for JobOf; to be continued with " AND ...".
+// Selects jobs "j" of campaign $1 for JobOf. Append " AND ..." to narrow it.
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// "SELECT " + LeasedColumns() + " FROM job j ..." for LeasedJobsOf.
+// "SELECT " + LeasedColumns() + " FROM job j ..." selects rows for LeasedJobsOf.
 std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(pqxx::transaction_base& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "storage/no_such.h"
-#include "storage/page_token.h"
+#include "model/page.h"
 #include "storage/payload.h"
 #include "storage/postgres/claim.h"
 #include "storage/postgres/insert_campaign.h"
@@ -17,7 +17,7 @@
 namespace assay::storage {
 namespace {
 
-// Totals of a campaign's jobs, to be joined as "t".
+// Joins the totals of a campaign's jobs as "t".
 constexpr const char* kTotals =
     " CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE state = 'queued') AS queued,"
     "  count(*) FILTER (WHERE state = 'running') AS running,"
@@ -30,7 +30,7 @@ constexpr const char* kTotals =
 
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
 
-// Of a name that users give, with the nearest there is.
+// NOT_FOUND for a name that a user gave, with the closest name as hint.
 Status NoCampaignNamed(pqxx::transaction_base& transaction, const std::string& id_or_name) {
   const pqxx::result newest = transaction.exec_params(
       "SELECT name FROM campaign ORDER BY sequence DESC LIMIT $1", kOfferedCampaigns);
@@ -108,8 +108,8 @@ Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
   return page;
 }
 
-// The revision is the oldest transaction still open: whatever commits later has
-// that number or a higher one.
+// The returned revision is the oldest open transaction. Whatever commits later has this number or a
+// higher one.
 Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string& campaign_id,
                                                               int64_t revision) {
   JobChanges changes;
@@ -187,8 +187,7 @@ Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string
         campaign_id);
     if (campaign.empty()) return NoCampaign(campaign_id);
     if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE) return Status::Ok();
-    // One statement, so that a job that is claimed or requeued meanwhile is seen in
-    // its new state.
+    // One statement, so that it sees the new state of a job that is claimed or requeued meanwhile.
     for (const auto& row : transaction.exec_params(
              "UPDATE job SET cancel_requested = true,"
              "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
@@ -306,7 +305,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
     requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
     return Status::Ok();
   }));
-  // After the commit, so that of two jobs that end at once the later one sees both.
+  // After the commit, so that the later of two jobs that end at once sees both.
   if (outcome.held && !requeued) {
     ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
   }
@@ -317,7 +316,7 @@ Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
   bool ended = false;
   ASSAY_RETURN_IF_ERROR(
       pool_.RunStatement("end_campaign", [&](pqxx::transaction_base& transaction) {
-        // Three conditions, each answered by a partial index.
+        // One condition per partial index.
         const pqxx::result rows = transaction.exec_params(
             "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'completed' END::campaign_state,"
             "  end_time = now() "
@@ -344,7 +343,7 @@ Result<std::vector<std::string>> PostgresJobStore::ListUnjudged() {
       return Status::Ok();
     });
   };
-  // A coordinator may have died between a last job's end and its campaign's.
+  // A coordinator may have died between the end of the last job and that of the campaign.
   ASSAY_RETURN_IF_ERROR(list("state = 'active'", &active));
   for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
   std::vector<std::string> unjudged;

@@ -1,4 +1,4 @@
-// LISTEN on a connection and a thread of its own.
+// Listens to notifications of PostgreSQL.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace assay::storage {
 
-// Calls back for each batch of notifications, and once after each connection is
-// made, since some may have been missed before. Reconnects for ever, after 0.1 s
-// at first and 5 s at most. Destruction ends the thread at once.
+// Has its own connection and thread. Calls `callback` for each batch of notifications, and after each
+// connection, because some may have been missed. Reconnects until destroyed, with delays from 0.1 s
+// to 5 s. The destructor does not wait for the delay.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);
@@ -22,16 +22,16 @@ class Listener {
 
  private:
   void Loop();
-  // Until the connection fails or destruction begins; true if it ever listened.
+  // Runs until the connection fails or destruction begins. True if it connected.
   bool ListenOnce();
-  // True if destruction began before `timeout_ms` passed (-1: waits for ever) or
-  // `fd` (-1: none) became readable.
+  // Waits for `timeout_ms` (-1: no limit) or until `fd` (-1: none) is readable. True if destruction
+  // began first.
   bool StopsBefore(int fd, int timeout_ms);
 
   const std::string conninfo_;
   const std::string channel_;
   const std::function<void()> callback_;
-  FileDescriptor stop_;  // An eventfd, readable once destruction began.
+  FileDescriptor stop_;  // An eventfd that destruction makes readable.
   std::thread thread_;
 };
 

@@ -1,5 +1,4 @@
-// The schema's versions, built into the program, and how a database gets to the
-// newest.
+// Upgrades the schema of a database. The scripts are built into the program.
 #pragma once
 
 #include <string>
@@ -16,7 +15,7 @@ struct Migration {
   const char* sql = "";
 };
 
-// storage/migrations/*.sql in order, from version 1 without gaps.
+// storage/migrations/[0-9]*.sql in order, from version 1 without gaps.
 const std::vector<Migration>& Migrations();
 
 // storage/migrations/views.sql.

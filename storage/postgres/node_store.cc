@@ -12,7 +12,7 @@
 namespace assay::storage {
 namespace {
 
-// Longer than any heartbeat, and short enough for an interval.
+// The longest interval that is sent to PostgreSQL.
 constexpr Duration kForever = std::chrono::hours(24 * 365 * 50);
 
 std::string NodeQuery() {
@@ -40,7 +40,7 @@ v1::Node NodeOf(const pqxx::row& row) {
 
 std::string JsonOf(const v1::NodeDescription& node) {
   v1::NodeDescription shown = node;
-  shown.clear_benchmarks();  // Large, and of no use on a dashboard.
+  shown.clear_benchmarks();  // Large, and dashboards do not use them.
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(shown, &json).ok()) return "{}";
   return WithoutNul(std::move(json));
@@ -51,7 +51,7 @@ Status NoNode(pqxx::transaction_base& transaction, const std::string& id_or_name
                 FirstTexts(transaction.exec("SELECT name FROM node ORDER BY name COLLATE \"C\"")));
 }
 
-// Makes way for `node` if a disconnected node has its name.
+// Renames a disconnected node with the name of `node`.
 Status RenameNamesake(pqxx::transaction_base& transaction, const v1::NodeDescription& node) {
   const pqxx::result namesake = transaction.exec_params(
       "SELECT n.node_id, s.owner IS NOT NULL FROM node n JOIN node_session s USING (node_id) "
@@ -78,7 +78,7 @@ Status RenameNamesake(pqxx::transaction_base& transaction, const v1::NodeDescrip
 Status PostgresNodeStore::Connect(const std::string& owner, const v1::NodeDescription& node,
                                   const std::string& dial_address) {
   return pool_.Run("connect_node", [&](pqxx::transaction_base& transaction) {
-    // Nodes that take one name at once come one after the other.
+    // Serialises nodes that connect with the same name.
     transaction.exec_params("SELECT pg_advisory_xact_lock(7901, hashtext($1))", node.name());
     ASSAY_RETURN_IF_ERROR(RenameNamesake(transaction, node));
     transaction.exec_params(
@@ -179,7 +179,7 @@ Result<std::vector<std::string>> PostgresNodeStore::ListDialAddresses() {
   return addresses;
 }
 
-// The node's row is locked first, so that no claim places a job on it meanwhile.
+// Locks the node's row first, so that no claim places a job on it.
 Status PostgresNodeStore::RemoveNode(const std::string& id_or_name) {
   return pool_.Run("remove_node", [&](pqxx::transaction_base& transaction) {
     const pqxx::result rows = transaction.exec_params(

@@ -1,4 +1,4 @@
-// A bounded pool of connections to one database. pqxx's exceptions end here.
+// A bounded pool of connections to one database. Converts pqxx's exceptions to Status.
 #pragma once
 
 #include <functional>
@@ -13,47 +13,44 @@
 
 namespace assay::storage {
 
-// Told how long each query took, from before a connection is sought until the
-// outcome is known, on the thread that made it. `name` is one of a small fixed
-// set, such as "claim_jobs".
+// Called after each query with its duration, including the wait for a connection, on the thread that
+// made the query. `name` is one of a small fixed set, such as "claim_jobs".
 using QueryObserver = std::function<void(const char* name, Duration took, bool ok)>;
 
 struct PoolStats {
   int in_use = 0;
   int idle = 0;
-  int waiting = 0;  // Callers that wait for a connection.
+  int waiting = 0;  // Callers waiting for a connection.
 };
 
-// Thread-safe. Connections are made when first needed and again after one breaks.
+// Thread-safe. Connects when a connection is first needed, and again after one broke.
 class Pool {
  public:
-  // Called again from the start if the transaction is.
+  // May be called more than once, see Run.
   using Body = std::function<Status(pqxx::transaction_base&)>;
 
   struct Options {
     int connections = 8;
     // How long a caller waits for a free connection.
     Duration acquire_timeout = std::chrono::seconds(10);
-    // The server ends a statement that takes longer.
+    // The server cancels longer statements.
     Duration statement_timeout = std::chrono::seconds(30);
     QueryObserver observer;
   };
 
-  // INVALID_ARGUMENT if `conninfo` cannot be read; does not connect yet.
+  // Does not connect. INVALID_ARGUMENT if `conninfo` cannot be read.
   static Result<std::unique_ptr<Pool>> Create(const std::string& conninfo, Options options);
 
-  // Runs `body` in a transaction and commits; again from the start, up to five
-  // times, if the server says that transactions got in each other's way. The error
-  // of `body` rolls back. Else: UNAVAILABLE if the database cannot be reached or
-  // all connections stay busy; INVALID_ARGUMENT for data that it refuses; INTERNAL
-  // for anything else that it reports.
+  // Runs `body` in a transaction and commits. Repeats it up to five times after a deadlock or a
+  // serialisation failure. An error of `body` rolls back and is returned. Other errors: UNAVAILABLE
+  // if the database cannot be reached or all connections stay busy; INVALID_ARGUMENT for data that
+  // the database refuses; INTERNAL for everything else.
   Status Run(const char* name, const Body& body) { return RunTimed(name, body, true); }
 
-  // The same without a transaction around it: each statement of `body` commits by
-  // itself, which saves two round trips.
+  // As Run, but each statement of `body` commits by itself, which saves two round trips.
   Status RunStatement(const char* name, const Body& body) { return RunTimed(name, body, false); }
 
-  // "database assay on /run/assay port 5432"; no credentials.
+  // "database assay on /run/assay port 5432", without credentials.
   const std::string& target() const { return target_; }
   const std::string& conninfo() const { return conninfo_; }
   PoolStats Stats();
@@ -66,7 +63,7 @@ class Pool {
   Status RunTimed(const char* name, const Body& body, bool in_transaction);
   Status RunOn(const Body& body, bool in_transaction);
   Result<Connection> Acquire();
-  // Null: the connection broke.
+  // `connection` is null if it broke.
   void Release(Connection connection);
   Result<Connection> Connect() const;
 

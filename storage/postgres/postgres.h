@@ -15,33 +15,33 @@
 namespace assay::storage {
 
 struct DatabaseOptions {
-  // Connections that stores share; Listen has one of its own.
+  // The stores share these connections. Listen uses another one.
   Pool::Options pool;
 };
 
-// One database and its stores. Thread-safe. The stores end with it.
+// One database. Owns its stores. Thread-safe.
 class Database {
  public:
   virtual ~Database() = default;
 
-  // Brings the schema to this program's version and makes the partitions of the
-  // next months. Call before the stores are used, and now and then afterwards.
+  // Upgrades the schema to this program's version and makes the partitions of the next months. Call
+  // before using the stores, and at least monthly.
   virtual Status Migrate() = 0;
 
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
 
-  // Calls `on_queued` on a thread of its own when jobs became claimable, wherever
-  // that happened, and once whenever its connection was made anew, since some may
-  // have been missed meanwhile. Until destruction; call at most once.
+  // Calls `on_queued` from a separate thread when any coordinator made jobs claimable, and after each
+  // reconnection, because notifications may have been missed. Ends on destruction. Call at most
+  // once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
   virtual PoolStats Stats() = 0;
 };
 
-// Does not connect yet; INVALID_ARGUMENT if `conninfo` (libpq's key=value form or
-// postgresql:// URL) cannot be read.
+// Does not connect. INVALID_ARGUMENT if `conninfo` is neither key=value pairs of libpq nor a
+// postgresql:// URL.
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
                                                const DatabaseOptions& options = {});
 

@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "storage/identity.h"
 #include "storage/import.h"
-#include "storage/page_token.h"
+#include "model/page.h"
 #include "storage/payload.h"
 #include "storage/postgres/filter_to_sql.h"
 #include "storage/postgres/insert_campaign.h"
@@ -128,7 +128,7 @@ Status ResolveKeys(pqxx::transaction_base& transaction, const std::vector<Result
   return Status::Ok();
 }
 
-// Ends the jobs and the campaign of an import, which its transaction has begun.
+// Ends the jobs and the campaign that the transaction of an import has created.
 void EndImported(pqxx::transaction_base& transaction, const ImportedCampaign& imported) {
   bool passed = true;
   for (const NewJob& job : imported.campaign.jobs) {
@@ -166,7 +166,7 @@ struct PostgresResultStore::Batch {
 
 Result<std::vector<CommitOutcome>> PostgresResultStore::Commit(
     const std::vector<v1::CaseResult>& results) {
-  // Of several results for one case, each waits for the one before it.
+  // Several results for one case go into consecutive batches.
   std::vector<CommitOutcome> outcomes(results.size());
   std::vector<size_t> left(results.size());
   for (size_t i = 0; i < left.size(); ++i) left[i] = i;
@@ -287,8 +287,8 @@ Result<ImportOutcome> PostgresResultStore::Import(const ImportedCampaign& import
     ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
     outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
     if (!outcome.fresh) return Status::Ok();
-    // As if under lease, so that results come in as all others do; nobody sees the jobs
-    // before they have ended.
+    // Marks the jobs as running, so that Insert accepts their results. Other transactions see them
+    // only once they have ended.
     transaction.exec_params(
         "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
         "WHERE campaign_id = $1",

@@ -15,8 +15,8 @@ class PostgresResultStore : public ResultStore {
  public:
   explicit PostgresResultStore(Pool& pool) : pool_(pool) {}
 
-  // A result that the database refuses (a text that is not UTF-8, say) is kConflict,
-  // and those beside it are stored all the same.
+  // A result that the database refuses, such as a text that is not UTF-8, is a kConflict. The other
+  // results are stored.
   Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) override;
   Result<ImportOutcome> Import(const ImportedCampaign& imported) override;
   Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override;
@@ -26,18 +26,18 @@ class PostgresResultStore : public ResultStore {
  private:
   struct Batch;
 
-  // One result a case.
+  // At most one result per case.
   Result<std::vector<CommitOutcome>> CommitBatch(const std::vector<const v1::CaseResult*>& results);
-  // Makes the batch's series and environments known, and fills in their keys.
+  // Stores the batch's new series and environments and sets the keys of its rows.
   Status ResolveSeries(Batch& batch);
-  // Fences and stores, and fills in the batch's outcomes.
+  // Stores the batch and sets its outcomes.
   static Status Insert(pqxx::transaction_base& transaction, Batch& batch);
-  // Of this month and the next ones.
+  // Creates the partitions of this month and the next ones.
   Status CreatePartitions();
 
   Pool& pool_;
   Mutex mutex_;
-  // Keys of series by id; emptied when it grows large.
+  // Keys of series by id. Cleared when it grows large.
   std::unordered_map<std::string, int64_t> series_keys_ ASSAY_GUARDED_BY(mutex_);
 };
 

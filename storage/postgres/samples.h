@@ -1,4 +1,4 @@
-// Raw samples as stored bytes: float64, little-endian, compressed with zstd.
+// Converts samples to the bytes that are stored: float64, little-endian, compressed with zstd.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>

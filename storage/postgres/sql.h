@@ -1,5 +1,4 @@
-// Values on their way to PostgreSQL and back, as text that is always bound and
-// never part of a statement.
+// Converts values to text that is bound to statements, and back.
 #pragma once
 
 #include <google/protobuf/generated_enum_reflection.h>
@@ -15,8 +14,7 @@
 
 namespace assay::storage {
 
-// Builds the literal of a one-dimensional array, to be bound and cast. An element
-// may itself be such a literal.
+// Builds the literal of a one-dimensional array, to be bound and cast.
 class ArrayLiteral {
  public:
   void Add(std::string_view text);
@@ -47,14 +45,14 @@ std::string ArrayOf(const Range& range) {
 std::vector<std::string> TextsOf(const pqxx::field& array);
 std::vector<int> IntegersOf(const pqxx::field& array);
 
-// The first column of every row.
+// Returns the first column of every row.
 std::vector<std::string> FirstTexts(const pqxx::result& rows);
 
 // bytea as text: "\x00ff".
 std::string HexLiteral(std::string_view bytes);
 std::string BytesOf(const pqxx::field& bytea);
 
-// A column of type timestamptz comes as Microseconds(column).
+// Select a column of type timestamptz as Microseconds(column) and read it with TimeOf.
 std::string Microseconds(std::string_view column);
 WallTime TimeOf(const pqxx::field& microseconds);
 

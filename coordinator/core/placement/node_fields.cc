@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <functional>
-#include <map>
 #include <set>
 
 #include "common/text.h"
@@ -14,101 +11,165 @@
 namespace assay::coordinator {
 namespace {
 
-using Values = std::vector<std::string>;
-using Reader = std::function<Values(const v1::Node&)>;
+using schema::FieldType;
+using schema::FieldValue;
+using schema::NumberOrNull;
+using schema::TextOrNull;
+using Rows = std::vector<NodeFieldRow>;
+using N = const v1::Node&;
 
-Values IfAny(const std::string& text) { return text.empty() ? Values() : Values{text}; }
+constexpr FieldType kText = FieldType::kText;
+constexpr FieldType kTexts = FieldType::kTexts;
+constexpr FieldType kVersion = FieldType::kVersion;
+constexpr FieldType kNumber = FieldType::kNumber;
+constexpr auto kNowhere = schema::StoredIn::kNowhere;
 
-const v1::NodeInventory& Inventory(const v1::Node& node) { return node.description().inventory(); }
+const v1::NodeInventory& Inventory(N node) { return node.description().inventory(); }
+const v1::CpuInventory& Cpu(N node) { return Inventory(node).cpu(); }
 
-// Reads one value off each GPU of the node.
-Reader EachGpu(std::function<std::string(const v1::GpuInventory&)> read) {
-  return [read = std::move(read)](const v1::Node& node) {
-    Values values;
-    for (const v1::GpuInventory& gpu : Inventory(node).gpus()) {
-      if (std::string value = read(gpu); !value.empty()) values.push_back(std::move(value));
-    }
-    return values;
-  };
+// Reads one text of every GPU that has it.
+template <const std::string& (v1::GpuInventory::*Get)() const>
+FieldValue EachGpu(N node) {
+  FieldValue values;
+  for (const v1::GpuInventory& gpu : Inventory(node).gpus()) {
+    if (!(gpu.*Get)().empty()) values.push_back((gpu.*Get)());
+  }
+  return values;
 }
 
-Values SupportedBenchmarks(const v1::Node& node) {
-  Values values;
+FieldValue GpuMemories(N node) {
+  FieldValue values;
+  for (const v1::GpuInventory& gpu : Inventory(node).gpus()) {
+    if (gpu.has_memory_bytes()) values.push_back(gpu.memory_bytes());
+  }
+  return values;
+}
+
+FieldValue SupportedBenchmarks(N node) {
+  FieldValue values;
   for (const v1::BenchmarkSchema& schema : node.description().benchmarks()) {
     if (schema.unsupported_reason().empty()) values.push_back(schema.name());
   }
   return values;
 }
 
-std::map<std::string, Reader> GpuReaders() {
+FieldValue Labels(N node) {
+  FieldValue values;
+  for (const auto& [name, value] : node.description().labels()) values[name] = value;
+  return values;
+}
+
+Rows NodeRows() {
   return {
-      {"gpu.count",
-       [](const v1::Node& n) { return Values{std::to_string(Inventory(n).gpus_size())}; }},
-      {"gpu.model", EachGpu([](const auto& gpu) { return gpu.model(); })},
-      {"gpu.name", EachGpu([](const auto& gpu) { return gpu.name(); })},
-      {"gpu.uuid", EachGpu([](const auto& gpu) { return gpu.uuid(); })},
-      {"gpu.form_factor", EachGpu([](const auto& gpu) { return gpu.form_factor(); })},
-      {"gpu.mig_profile", EachGpu([](const auto& gpu) { return gpu.mig_profile(); })},
-      {"gpu.compute_capability", EachGpu([](const auto& gpu) { return gpu.compute_capability(); })},
-      {"gpu.memory_bytes", EachGpu([](const auto& gpu) {
-         return gpu.has_memory_bytes() ? std::to_string(gpu.memory_bytes()) : "";
-       })},
+      {"id", kText, "", "id of the node", [](N n) { return TextOrNull(n.description().node_id()); },
+       kNowhere, ": *"},
+      {"name", kText, "", "name of the node",
+       [](N n) { return TextOrNull(n.description().name()); }, kNowhere, "= g3"},
+      {"state", kText, "", "connected or disconnected",
+       [](N n) {
+         return FieldValue(n.state() == v1::NODE_STATE_CONNECTED ? "connected" : "disconnected");
+       },
+       kNowhere, "= connected"},
+      {"agent_version", kVersion, "", "version of the agent",
+       [](N n) { return TextOrNull(n.description().agent_version()); }, kNowhere, ">= 0.1"},
+      {"benchmark", kTexts, "", "benchmarks that the node supports", SupportedBenchmarks, kNowhere,
+       "= gemm"},
+      {"provider", kText, "", "who rents out the node",
+       [](N n) { return TextOrNull(n.description().provider()); }, kNowhere, "= runpod"},
+      {"region", kText, "", "where the node is",
+       [](N n) { return TextOrNull(n.description().region()); }, kNowhere, "= eu"},
+      {"price_per_hour", kNumber, "", "price of the node, in the fleet's currency",
+       [](N n) {
+         return n.description().has_price_per_hour()
+                    ? NumberOrNull(n.description().price_per_hour())
+                    : FieldValue();
+       },
+       kNowhere, "< 2.5"},
+      {"label", FieldType::kMap, "", "labels of the agent's configuration", Labels, kNowhere,
+       "label.rack = 7"},
+      {"hostname", kText, "", "name of the host",
+       [](N n) { return TextOrNull(Inventory(n).hostname()); }, kNowhere, ": rack7"},
+      {"kernel", FieldType::kNameWithVersion, "", "version of the operating system's kernel",
+       [](N n) { return TextOrNull(Inventory(n).kernel()); }, kNowhere, "= 6.8*"},
+      {"os", kText, "", "name of the operating system",
+       [](N n) { return TextOrNull(Inventory(n).os()); }, kNowhere, ": Debian"},
+      {"simulated", FieldType::kBoolean, "", "whether the node is simulated",
+       [](N n) { return FieldValue(Inventory(n).simulated()); }, kNowhere, "= false"},
   };
 }
 
-std::map<std::string, Reader> HostReaders() {
+Rows HardwareRows() {
   return {
-      {"cpu.model", [](const v1::Node& n) { return IfAny(Inventory(n).cpu().model()); }},
-      {"cpu.cores",
-       [](const v1::Node& n) { return Values{std::to_string(Inventory(n).cpu().cores())}; }},
-      {"cpu.threads",
-       [](const v1::Node& n) { return Values{std::to_string(Inventory(n).cpu().threads())}; }},
-      {"cpu.sockets",
-       [](const v1::Node& n) { return Values{std::to_string(Inventory(n).cpu().sockets())}; }},
-      {"cpu.vector_isa", [](const v1::Node& n) { return IfAny(Inventory(n).cpu().vector_isa()); }},
-      {"memory_bytes",
-       [](const v1::Node& n) {
-         return Inventory(n).has_memory_bytes()
-                    ? Values{std::to_string(Inventory(n).memory_bytes())}
-                    : Values();
-       }},
-      {"hostname", [](const v1::Node& n) { return IfAny(Inventory(n).hostname()); }},
-      {"kernel", [](const v1::Node& n) { return IfAny(Inventory(n).kernel()); }},
-      {"os", [](const v1::Node& n) { return IfAny(Inventory(n).os()); }},
-      {"driver", [](const v1::Node& n) { return IfAny(Inventory(n).driver_version()); }},
-      {"cuda", [](const v1::Node& n) { return IfAny(Inventory(n).driver_cuda_version()); }},
-      {"nccl", [](const v1::Node& n) { return IfAny(Inventory(n).software().nccl()); }},
-      {"cublas", [](const v1::Node& n) { return IfAny(Inventory(n).software().cublas()); }},
-      {"simulated",
-       [](const v1::Node& n) { return Values{Inventory(n).simulated() ? "true" : "false"}; }},
+      {"gpu.count", kNumber, "", "number of GPUs",
+       [](N n) { return FieldValue(Inventory(n).gpus_size()); }, kNowhere, ">= 8"},
+      {"gpu.model", kTexts, "", "models of the GPUs", EachGpu<&v1::GpuInventory::model>, kNowhere,
+       "= H200"},
+      {"gpu.name", kTexts, "", "names of the GPUs as NVML reports them",
+       EachGpu<&v1::GpuInventory::name>, kNowhere, ": \"H200\""},
+      {"gpu.uuid", kTexts, "", "UUIDs of the GPUs", EachGpu<&v1::GpuInventory::uuid>, kNowhere,
+       ": *"},
+      {"gpu.form_factor", kTexts, "", "SXM or PCIe", EachGpu<&v1::GpuInventory::form_factor>,
+       kNowhere, "= SXM"},
+      {"gpu.mig_profile", kTexts, "", "profiles of MIG instances",
+       EachGpu<&v1::GpuInventory::mig_profile>, kNowhere, ": *"},
+      {"gpu.compute_capability", kTexts, "", "compute capabilities of the GPUs",
+       EachGpu<&v1::GpuInventory::compute_capability>, kNowhere, ">= 9.0"},
+      {"gpu.memory_bytes", kTexts, "B", "memory of the GPUs", GpuMemories, kNowhere,
+       ">= 80000000000"},
+      {"cpu.model", kText, "", "model of the CPU", [](N n) { return TextOrNull(Cpu(n).model()); },
+       kNowhere, ": EPYC"},
+      {"cpu.cores", kNumber, "", "physical cores that the agent may use",
+       [](N n) { return FieldValue(Cpu(n).cores()); }, kNowhere, ">= 64"},
+      {"cpu.threads", kNumber, "", "hardware threads that the agent may use",
+       [](N n) { return FieldValue(Cpu(n).threads()); }, kNowhere, ">= 128"},
+      {"cpu.sockets", kNumber, "", "number of sockets",
+       [](N n) { return FieldValue(Cpu(n).sockets()); }, kNowhere, "= 2"},
+      {"cpu.vector_isa", kText, "", "best vector extension: avx512f, avx2, sse2",
+       [](N n) { return TextOrNull(Cpu(n).vector_isa()); }, kNowhere, "= avx512f"},
+      {"memory_bytes", kNumber, "B", "memory of the host",
+       [](N n) {
+         return Inventory(n).has_memory_bytes() ? FieldValue(Inventory(n).memory_bytes())
+                                                : FieldValue();
+       },
+       kNowhere, ">= 256000000000"},
+      {"driver", kVersion, "", "version of the NVIDIA driver",
+       [](N n) { return TextOrNull(Inventory(n).driver_version()); }, kNowhere, ">= 580.95"},
+      {"cuda", kVersion, "", "newest CUDA version that the driver supports",
+       [](N n) { return TextOrNull(Inventory(n).driver_cuda_version()); }, kNowhere, ">= 13"},
+      {"nccl", kVersion, "", "version of NCCL",
+       [](N n) { return TextOrNull(Inventory(n).software().nccl()); }, kNowhere, ">= 2.28"},
+      {"cublas", kVersion, "", "version of cuBLAS",
+       [](N n) { return TextOrNull(Inventory(n).software().cublas()); }, kNowhere, ">= 13.1"},
   };
 }
 
-const std::map<std::string, Reader>& Readers() {
-  static const std::map<std::string, Reader> readers = [] {
-    std::map<std::string, Reader> all = {
-        {"id", [](const v1::Node& n) { return IfAny(n.description().node_id()); }},
-        {"name", [](const v1::Node& n) { return IfAny(n.description().name()); }},
-        {"state",
-         [](const v1::Node& n) {
-           return Values{n.state() == v1::NODE_STATE_CONNECTED ? "connected" : "disconnected"};
-         }},
-        {"agent_version", [](const v1::Node& n) { return IfAny(n.description().agent_version()); }},
-        {"benchmark", SupportedBenchmarks},
-        {"provider", [](const v1::Node& n) { return IfAny(n.description().provider()); }},
-        {"region", [](const v1::Node& n) { return IfAny(n.description().region()); }},
-        {"price_per_hour",
-         [](const v1::Node& n) {
-           return n.description().has_price_per_hour()
-                      ? Values{fmt::format("{}", n.description().price_per_hour())}
-                      : Values();
-         }},
-    };
-    all.merge(GpuReaders());
-    all.merge(HostReaders());
-    return all;
-  }();
-  return readers;
+constexpr std::string_view kLabel = "label.";
+
+Status UnknownField(const std::string& field) {
+  std::vector<std::string> names;
+  for (const NodeFieldRow& row : NodeFields()) {
+    names.push_back(std::string(row.name) + (row.type == FieldType::kMap ? ".NAME" : ""));
+  }
+  const std::string closest = ClosestName(field, names);
+  return InvalidArgument(fmt::format("nodes have no field \"{}\"{}", Cut(field),
+                                     closest.empty() ? "" : "; did you mean " + closest + "?"),
+                         "UNKNOWN_FIELD")
+      .WithHint("fields of a node: " + Join(names));
+}
+
+Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
+  if (field.starts_with(kLabel) && field.size() > kLabel.size()) {
+    FieldValue values;
+    for (const auto& [name, value] : node.description().labels()) {
+      // A filter's fields are in lower case.
+      if (Lower(name) == field.substr(kLabel.size())) values.push_back(value);
+    }
+    return values;
+  }
+  for (const NodeFieldRow& row : NodeFields()) {
+    if (row.name == field && row.type != FieldType::kMap) return row.read(node);
+  }
+  return UnknownField(field);
 }
 
 std::string_view Symbol(Comparator comparator) {
@@ -139,8 +200,10 @@ std::string ExplainRestriction(const Filter& restriction, const std::vector<v1::
     const auto lookup = [&](const std::string& field) { return NodeField(node, field); };
     const Result<bool> matches = Matches(restriction, lookup);
     if (matches.ok() && *matches) ++matching;
-    if (const auto found = NodeField(node, restriction.field); found.ok()) {
-      values.insert(found->begin(), found->end());
+    const auto found = ValueOf(node, restriction.field);
+    if (!found.ok() || found->is_null()) continue;
+    for (const FieldValue& value : found->is_array() ? *found : FieldValue::array({*found})) {
+      values.insert(schema::FieldText(value));
     }
   }
   std::string text =
@@ -158,26 +221,18 @@ void CollectRestrictions(const Filter& filter, std::vector<const Filter*>& found
 
 }  // namespace
 
-Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field) {
-  static constexpr std::string_view kLabel = "label.";
-  if (field.size() > kLabel.size() && field.compare(0, kLabel.size(), kLabel) == 0) {
-    Values values;
-    for (const auto& [key, value] : node.description().labels()) {
-      // The filter language folds field names to lower case.
-      if (Lower(key) == field.substr(kLabel.size())) values.push_back(value);
-    }
-    return values;
-  }
-  const auto reader = Readers().find(field);
-  if (reader != Readers().end()) return reader->second(node);
+const std::vector<NodeFieldRow>& NodeFields() {
+  static const std::vector<NodeFieldRow> fields = [] {
+    Rows rows = NodeRows();
+    for (NodeFieldRow& row : HardwareRows()) rows.push_back(std::move(row));
+    return rows;
+  }();
+  return fields;
+}
 
-  std::vector<std::string> names;
-  for (const auto& [name, unused] : Readers()) names.push_back(name);
-  const std::string closest = ClosestName(field, names);
-  return InvalidArgument(fmt::format("nodes have no field \"{}\"{}", Cut(field),
-                                     closest.empty() ? "" : "; did you mean " + closest + "?"),
-                         "UNKNOWN_FIELD")
-      .WithHint("fields of a node: " + Join(names) + ", label.NAME");
+Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field) {
+  ASSAY_ASSIGN_OR_RETURN(const FieldValue value, ValueOf(node, field));
+  return schema::FilterValues(value);
 }
 
 Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,

@@ -5,12 +5,18 @@
 #include <vector>
 
 #include "assay/v1/node_service.pb.h"
-#include "model/filter.h"
 #include "common/status.h"
+#include "model/filter.h"
+#include "wire/field.h"
 
 namespace assay::coordinator {
 
-// The node's values for a field of a filter ("gpu.model", "driver", "label.rack").
+using NodeFieldRow = schema::Field<v1::Node>;
+
+// The table of the fields that filters over nodes can use.
+const std::vector<NodeFieldRow>& NodeFields();
+
+// Returns the node's values for a field of a filter ("gpu.model", "driver", "label.rack").
 // INVALID_ARGUMENT names an unknown field, the closest known one, and all of them.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 

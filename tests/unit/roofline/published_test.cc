@@ -69,10 +69,6 @@ TEST(Published, SeveralFiguresOfOneCase) {
   EXPECT_EQ(FindPublished(query).size(), 2u);
 }
 
-TEST(Published, EarlierSpellingsOfTypes) {
-  EXPECT_EQ(FindPublished(Gemm("4096", "bfloat16")).size(), 1u);
-}
-
 TEST(Published, TheSheetTellsPartsOfAModelApart) {
   PublishedQuery query;
   query.gpu_model = "A100";

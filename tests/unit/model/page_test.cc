@@ -1,11 +1,11 @@
-#include "storage/page_token.h"
+#include "model/page.h"
 
 #include <gtest/gtest.h>
 
-namespace assay::storage {
+namespace assay {
 namespace {
 
-TEST(PageToken, RefusesWhatItDidNotMake) {
+TEST(PageToken, IsRefusedUnlessMadeForTheSameList) {
   EXPECT_EQ(*ParsePageToken('r', "", 9), 9);
   EXPECT_EQ(*ParsePageToken('r', MakePageToken('r', 42), 9), 42);
   for (const char* bad : {"42", "r", "r-1", "c42", "r4x", "r99999999999999999999"}) {
@@ -14,4 +14,4 @@ TEST(PageToken, RefusesWhatItDidNotMake) {
 }
 
 }  // namespace
-}  // namespace assay::storage
+}  // namespace assay

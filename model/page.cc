@@ -1,10 +1,10 @@
-#include "storage/page_token.h"
+#include "model/page.h"
 
 #include <algorithm>
 
 #include "common/units.h"
 
-namespace assay::storage {
+namespace assay {
 
 std::string MakePageToken(char kind, int64_t position) { return kind + std::to_string(position); }
 
@@ -21,4 +21,4 @@ int PageSize(const PageRequest& request) {
   return request.size < 1 ? 100 : std::min(request.size, 10'000);
 }
 
-}  // namespace assay::storage
+}  // namespace assay
