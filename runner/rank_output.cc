@@ -1,42 +1,61 @@
 #include "runner/rank_output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <string>
 #include <utility>
 
 #include "runner/frame_io.h"
-#include "runner/line_streams.h"
 
 namespace assay {
 namespace {
 
-// What a rank started itself may outlive it with the pipe in hand: it is heard for this long.
-constexpr Duration kLastWords = std::chrono::milliseconds(100);
+// After the ranks have ended, processes that they started may still hold the pipes open. Their
+// output is awaited for this long.
+constexpr int kMillisecondsAfterEnd = 100;
 
-// The sources are the ranks from 1 on, and behind them one that ends when they have.
-void PassOn(LineStreams lines, size_t ranks) {
-  bool ended = false;
-  for (size_t open = ranks; open > 0 || !ended;) {
-    const LineStreams::Event event = lines.Next(ended ? kLastWords : Duration::max());
-    switch (event.kind) {
-      case LineStreams::Kind::kLine:
-        // Whoever reads stderr may have left.
-        static_cast<void>(WriteAll(
-            STDERR_FILENO, "rank " + std::to_string(event.source + 1) + ": " + event.line + "\n"));
-        break;
-      case LineStreams::Kind::kEnd:
-        if (event.source == ranks) {
-          ended = true;
-        } else {
-          --open;
-        }
-        break;
-      case LineStreams::Kind::kSilence:
-        if (ended) return;
-        break;
-      case LineStreams::Kind::kStop:
-        break;
+// Prints and removes the complete lines of `text`.
+void PrintLines(size_t rank, std::string* text) {
+  size_t begin = 0;
+  for (size_t end = 0; (end = text->find('\n', begin)) != std::string::npos; begin = end + 1) {
+    // An error means that the reader of stderr is gone, which is no reason to stop.
+    static_cast<void>(WriteAll(STDERR_FILENO, "rank " + std::to_string(rank) + ": " +
+                                                  text->substr(begin, end + 1 - begin)));
+  }
+  text->erase(0, begin);
+}
+
+// Appends what the pipe holds. At its end closes it and completes the last line.
+void ReadSome(FileDescriptor* pipe, std::string* text) {
+  std::array<char, 4096> chunk;
+  const ssize_t size = read(pipe->get(), chunk.data(), chunk.size());
+  if (size > 0) {
+    text->append(chunk.data(), static_cast<size_t>(size));
+  } else if (size == 0 || errno != EINTR) {
+    pipe->Close();
+    if (!text->empty()) *text += '\n';
+  }
+}
+
+// pipes[i] is the output of rank i + 1.
+void CopyLines(std::vector<FileDescriptor> pipes, FileDescriptor ended) {
+  std::vector<std::string> texts(pipes.size());
+  for (size_t open = pipes.size(); open > 0;) {
+    std::vector<pollfd> polled = {{ended.get(), POLLIN, 0}};
+    for (const FileDescriptor& pipe : pipes) polled.push_back({pipe.get(), POLLIN, 0});
+    const int ready =
+        poll(polled.data(), polled.size(), ended.valid() ? -1 : kMillisecondsAfterEnd);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return;
+    if (polled[0].revents != 0) ended.Close();
+    for (size_t i = 0; i < pipes.size(); ++i) {
+      if (polled[i + 1].revents == 0) continue;
+      ReadSome(&pipes[i], &texts[i]);
+      if (!pipes[i].valid()) --open;
+      PrintLines(i + 1, &texts[i]);
     }
   }
 }
@@ -45,12 +64,9 @@ void PassOn(LineStreams lines, size_t ranks) {
 
 RankOutput::RankOutput(std::vector<FileDescriptor> outputs) {
   Result<Pipe> ended = MakePipe();
-  if (!ended.ok()) return;  // The ranks write to closed pipes then, and go on.
+  if (!ended.ok()) return;  // The ranks then write to closed pipes and continue.
   ended_ = std::move(ended->write);
-  LineStreams lines(-1);
-  for (FileDescriptor& output : outputs) lines.Add(std::move(output));
-  lines.Add(std::move(ended->read));
-  thread_ = std::thread(PassOn, std::move(lines), outputs.size());
+  thread_ = std::thread(CopyLines, std::move(outputs), std::move(ended->read));
 }
 
 RankOutput::~RankOutput() {

@@ -1,4 +1,4 @@
-// What the other ranks of a local gang say.
+// The output of the other ranks of a local gang.
 #pragma once
 
 #include <thread>
@@ -8,18 +8,18 @@
 
 namespace assay {
 
-// Passes on to stderr, from a thread of its own, what ranks 1 and above write to these pipes, line
-// by line with the rank before it: "rank 2: ...".
+// Copies what ranks 1 and above write to these pipes to stderr, each line with its rank in front:
+// "rank 2: ...". Works on a thread of its own.
 class RankOutput {
  public:
   explicit RankOutput(std::vector<FileDescriptor> outputs);
-  // Returns when all that the ranks said is told. They have ended by then.
+  // Call after the ranks have ended. Returns when all of their output is copied.
   ~RankOutput();
   RankOutput(const RankOutput&) = delete;
   RankOutput& operator=(const RankOutput&) = delete;
 
  private:
-  FileDescriptor ended_;  // Closed once the ranks have ended.
+  FileDescriptor ended_;  // Closing it tells the thread that the ranks have ended.
   std::thread thread_;
 };
 
