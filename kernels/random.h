@@ -1,12 +1,12 @@
-// Reproducible inputs: numbers that depend on a seed and an index alone, so that
-// any element can be made anywhere, in any order.
+// Reproducible inputs: numbers that depend on a seed and an index alone, so that any element can be
+// computed anywhere and in any order.
 #pragma once
 
 #include <cstdint>
 
 namespace assay {
 
-// SplitMix64 (Steele, Lea & Flood 2014): the `index`-th number of stream `seed`.
+// Returns number `index` of stream `seed` by SplitMix64 (Steele, Lea & Flood 2014).
 inline uint64_t RandomAt(uint64_t seed, uint64_t index) {
   uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

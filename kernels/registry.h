@@ -14,10 +14,10 @@ namespace assay {
 // Filled once, then only read.
 class Registry {
  public:
-  // Names are unique: a second one of the same name asserts.
+  // Asserts that no other benchmark has the same name.
   void Add(std::unique_ptr<Benchmark> benchmark);
 
-  // NOT_FOUND (UNKNOWN_BENCHMARK) says what was probably meant.
+  // NOT_FOUND (UNKNOWN_BENCHMARK) suggests a name.
   Result<const Benchmark*> Find(std::string_view name) const;
 
   // In order of registration.

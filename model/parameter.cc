@@ -72,6 +72,7 @@ std::string AllowedValues(const ParameterSpec& spec) {
   const bool one = spec.minimum && spec.maximum && *spec.minimum == *spec.maximum;
   if (one) return FormatNumber(spec.type, *spec.minimum);
   std::string text = spec.type == ParameterType::kBytes ? "a size" : "a whole number";
+  if (spec.multiple > 1) text = "a multiple of " + FormatNumber(spec.type, spec.multiple);
   if (spec.minimum && spec.maximum) {
     text += " from " + FormatNumber(spec.type, *spec.minimum) + " to " +
             FormatNumber(spec.type, *spec.maximum);
@@ -80,7 +81,6 @@ std::string AllowedValues(const ParameterSpec& spec) {
   } else if (spec.maximum) {
     text += " of at most " + FormatNumber(spec.type, *spec.maximum);
   }
-  if (spec.multiple > 1) text += ", a multiple of " + FormatNumber(spec.type, spec.multiple);
   return text;
 }
 

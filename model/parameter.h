@@ -96,7 +96,7 @@ Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs
 Status InvalidParameter(const std::string& name, const std::string& error);
 
 // Describes the values that `spec` accepts: "one of bf16, fp16", "a whole number from 0 to 4095",
-// "a size from 8B to 8GiB, a multiple of 4B"; "2" if that is the only number.
+// "a multiple of 4B from 8B to 8GiB"; "2" if that is the only number.
 std::string AllowedValues(const ParameterSpec& spec);
 
 // Describes each constraint of `spec`: "with variant warp: at most 32 (one lane per column)".

@@ -1,6 +1,6 @@
-// The BLAS library, OpenBLAS. It is loaded by the first of these calls, not with the
-// program: as it is loaded it starts a thread for every CPU, each of which asks for a
-// buffer without end where the address space is limited, and fork() waits for them.
+// The BLAS library, OpenBLAS. The first of these calls loads it. It is not linked, because loading
+// it starts a thread per CPU: if the address space is limited, these threads retry their allocation
+// for ever, and fork() waits for them.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,24 @@
 
 namespace assay {
 
-// Why there is no BLAS here, as Benchmark::UnsupportedReason tells it; empty if there is.
+// Returns why there is no BLAS, for Benchmark::UnsupportedReason; empty if there is one.
 std::string WhyNoBlas();
 
-// "OpenBLAS 0.3.21 Cooperlake", the last the core whose kernels it takes; absent without one.
+// Returns "OpenBLAS 0.3.21 Cooperlake", where Cooperlake is the core whose kernels it runs. Absent
+// if there is no BLAS.
 std::optional<std::string> BlasVersion();
 
-// OpenBLAS knows CPUs by their model, and takes kernels without AVX for one newer than itself:
-// with `core` taken, the core to take instead, `by_instructions`; empty if `core` is right.
+// Returns the core that OpenBLAS should use instead of `core`; empty if `core` is right. OpenBLAS
+// identifies CPUs by their model and falls back to kernels without AVX for one newer than itself.
+// Then `by_instructions` is better, the core chosen by this CPU's instructions.
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
-  // What OpenBLAS falls back to: CPUs of 2004 to 2008.
+  // The cores that OpenBLAS falls back to, CPUs of 2004 to 2008.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";
   return fallen_back ? by_instructions : "";
 }
 
-// Uses this many threads from now on, process-wide; one until then. This and BlasGemm only
-// if BlasVersion().
+// Sets the number of threads of the process; it is one at first. This and BlasGemm() need
+// BlasVersion().
 void SetBlasThreads(int threads);
 
 // C = A B, row-major: A is m x k, B is k x n, C is m x n.

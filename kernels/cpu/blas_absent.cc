@@ -1,4 +1,4 @@
-// Stands in where the build found no BLAS.
+// The functions of blas.h for a build without BLAS.
 #include "kernels/cpu/blas.h"
 
 namespace assay {

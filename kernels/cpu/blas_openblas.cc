@@ -18,7 +18,7 @@ struct OpenBlas {
   decltype(cblas_dgemm)* dgemm = nullptr;
 };
 
-// Sets a variable of the environment, and back at its end.
+// Sets an environment variable during its lifetime.
 class EnvironmentVariable {
  public:
   EnvironmentVariable(const char* name, const char* value) : name_(name) {
@@ -54,7 +54,7 @@ Result<OpenBlas> FunctionsOf(const DynamicLibrary& library) {
   return blas;
 }
 
-// The newest core of OpenBLAS's list whose instructions this CPU has; empty if it has no AVX2.
+// Returns the newest core of OpenBLAS's list whose instructions this CPU has; empty without AVX2.
 std::string CoreByInstructions() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -66,9 +66,9 @@ std::string CoreByInstructions() {
   return "";
 }
 
-// OpenBLAS reads these variables once, as it is loaded.
+// OpenBLAS reads these variables when it is loaded.
 Result<OpenBlas> Load() {
-  // No threads before SetBlasThreads.
+  // Starts no threads before SetBlasThreads().
   const EnvironmentVariable one_thread("OPENBLAS_NUM_THREADS", "1");
   ASSAY_ASSIGN_OR_RETURN(DynamicLibrary library, Open());
   ASSAY_ASSIGN_OR_RETURN(OpenBlas blas, FunctionsOf(library));

@@ -88,10 +88,10 @@ class CpuGemmCase : public Case {
 
  private:
   static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
-  // What OpenBLAS maps for each thread, and asks for again without end where it may not.
+  // Bytes that OpenBLAS maps per thread. It retries for ever if the system refuses them.
   static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
-  // Elements from one set's matrix to the next: whole cache lines.
+  // Returns the elements from one set's matrix to the next set's: whole cache lines.
   static int64_t Stride(int64_t rows, int64_t columns) {
     constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
     return (rows * columns + kLine - 1) / kLine * kLine;
@@ -109,8 +109,7 @@ class CpuGemmCase : public Case {
 
   void Multiply() { BlasGemm(shape_.m, shape_.n, shape_.k, A(), B(), C(last_)); }
 
-  // One element of every row, so that rows which the timed iterations leave alone
-  // are found afterwards.
+  // Writes NaN to one element of every row, to find rows that the timed iterations skip.
   void PoisonSome() {
     for (int64_t set = 0; set < sets_; ++set) {
       for (int64_t row = 0; row < shape_.m; ++row) {
@@ -125,7 +124,7 @@ class CpuGemmCase : public Case {
   const bool cold_;
   const int64_t sets_;
   HostBuffer<T> a_, b_, c_;
-  int64_t last_ = 0;  // The set that was multiplied last.
+  int64_t last_ = 0;  // The set of the latest iteration.
 };
 
 template <typename T>

@@ -30,7 +30,7 @@ class CpuStreamCase : public TeamCase {
         elements_(ElementsOf(context.parameters)) {}
 
   Result<Verdict> VerifyLast() override {
-    std::vector<StreamMismatches> found(static_cast<size_t>(team().size()));
+    std::vector<ElementMismatches> found(static_cast<size_t>(team().size()));
     team().Run([&](int worker) {
       const auto [begin, end] = team().Share(elements_, worker);
       found[static_cast<size_t>(worker)] = FindMismatches(op_, seed(), out_.data(), begin, end);
@@ -39,7 +39,7 @@ class CpuStreamCase : public TeamCase {
     verdict.reference = "exact pattern, every element";
     verdict.norm = "mismatches";
     verdict.elements_checked = elements_;
-    for (const StreamMismatches& part : found) {
+    for (const ElementMismatches& part : found) {
       verdict.error += static_cast<double>(part.count);
       if (part.count == 0 || !verdict.detail.empty()) continue;
       verdict.detail = "element " + std::to_string(part.first) + " is " +

@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Page-aligned memory of `size()` elements, zero, and not yet touched: pages go to
-// the NUMA node of the thread that first writes them. No two buffers in use together
-// begin at the same place of a large page.
+// Page-aligned memory of `size()` elements, zero and not yet touched: a page goes to the NUMA node
+// of the thread that first writes to it. Buffers in use together begin at different offsets within
+// a large page.
 template <typename T>
 class HostBuffer {
  public:
@@ -44,15 +44,14 @@ class HostBuffer {
   int64_t size_ = 0;
 };
 
-// OUT_OF_MEMORY if `bytes` are more than the machine or its control group has left, or
-// than the process may map beside `mapped_by_libraries` bytes: asking first is how a
-// benchmark fails instead of being killed. `what_fits` makes the hint from the bytes that
-// are available.
+// Returns OUT_OF_MEMORY if the machine, its control group or the process's address space has less
+// than `bytes` left; libraries map `mapped_by_libraries` bytes more of that space. A benchmark that
+// asks first fails instead of being killed. `what_fits` makes the hint from the available bytes.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);
 
-// Uniform in [-1, 1), the same for the same seed everywhere.
+// Fills an array with uniform numbers in [-1, 1) that depend on the seed alone.
 template <typename T>
 void FillUniform(T* data, int64_t elements, uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Times iterations by the host's steady clock: the one loop of all CPU benchmarks.
+// Timing of iterations by the host's steady clock, for all CPU benchmarks.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// As Case::Run, without an untimed iteration.
+// Does what Case::Run does, without an untimed iteration.
 template <typename Iterate>
 void TimeByHostClock(int64_t samples, int64_t batch, const Iterate& iterate,
                      std::vector<double>* seconds) {

@@ -24,7 +24,7 @@ template <typename T, int Bytes>
 [[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {
   typedef T Vector __attribute__((vector_size(Bytes)));
   Vector chains[kChains];
-  // From values that no compiler knows: a chain that begins with 1 keeps it and would be left out.
+  // The start values are unknown to the compiler, else it could remove a chain that stays at 1.
   for (int i = 0; i < kChains; ++i) chains[i] = Vector{} + static_cast<T>(rounds + i);
   const Vector factor = Vector{} + static_cast<T>(0.999);
   const Vector term = Vector{} + static_cast<T>(0.001);
@@ -75,8 +75,8 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The sum over threads of each one's best try, all running at once: a thread that
-// something else interrupts loses tries, not the result.
+// Returns the sum of every thread's best try, with all threads running at once. An interruption of a
+// thread then spoils single tries only.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();
@@ -140,9 +140,9 @@ double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_s
       for (int64_t i = 0; i < batch; ++i) iterate();
     });
   };
-  // The least of three: a batch that was interrupted is not a long one.
+  // The shortest of three, in case a batch was interrupted.
   const auto least_of_three = [&] { return std::min({time_batch(), time_batch(), time_batch()}); };
-  time_batch();  // What only the first call takes.
+  time_batch();  // The first call is slower.
   while (least_of_three() < min_sample_seconds && batch < kMostCalls) batch *= 2;
   std::vector<double> seconds;
   TimeByHostClock(101, batch, iterate, &seconds);

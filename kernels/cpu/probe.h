@@ -1,4 +1,4 @@
-// Quick ceilings of this machine's CPUs, measured by code that does nothing else.
+// Quick measurement of the best rates of this machine's CPUs.
 #pragma once
 
 #include <functional>
@@ -7,15 +7,15 @@
 
 namespace assay {
 
-// Arithmetic: independent fused multiply-adds in registers, in the widest vectors
-// that the CPU has. Memory: reading, every thread its own part, past the caches.
-// Best of a few tries, about 0.2 s. `fp64`: else fp32. What cannot be measured (too
-// little memory, too few threads) is absent.
+// Returns the rates of fused multiply-adds in registers, in the CPU's widest vectors, and of
+// reading from memory, each thread its own part of an array larger than the caches. Takes the best
+// of a few tries, about 0.2 s. Arithmetic is in fp64 if `fp64`, else in fp32. A rate is absent if
+// it cannot be measured (too little memory, too few threads).
 Ceilings ProbeCpu(int threads, bool fp64);
 
-// What `iterate` takes, in seconds, as a case is timed: in batches that last about
-// `min_sample_seconds`, so that reading the clock is no part of it; the median of a hundred
-// batches. Of an iteration that does nothing it is Ceilings::fixed_seconds.
+// Returns the seconds that `iterate` takes, the median of a hundred batches of calls. A batch lasts
+// about `min_sample_seconds`, so that reading the clock does not count. For an iteration that does
+// nothing, the result is Ceilings::fixed_seconds.
 double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds);
 
 }  // namespace assay

@@ -56,9 +56,9 @@ double StreamResult(CpuStreamOp op, uint64_t seed, int64_t i) {
   return b + kScalar * StreamInputC(seed, i);
 }
 
-StreamMismatches FindMismatches(CpuStreamOp op, uint64_t seed, const double* out, int64_t begin,
-                                int64_t end) {
-  StreamMismatches found;
+ElementMismatches FindMismatches(CpuStreamOp op, uint64_t seed, const double* out, int64_t begin,
+                                 int64_t end) {
+  ElementMismatches found;
   for (int64_t i = begin; i < end; ++i) {
     if (out[i] == StreamResult(op, seed, i)) continue;
     if (found.count++ == 0) found.first = i;

@@ -21,11 +21,11 @@ double StreamInputC(uint64_t seed, int64_t i);
 double StreamResult(CpuStreamOp op, uint64_t seed, int64_t i);
 
 // Elements of [begin, end) that are not StreamResult (NaN never is).
-struct StreamMismatches {
+struct ElementMismatches {
   int64_t count = 0;
   int64_t first = -1;  // -1: none.
 };
-StreamMismatches FindMismatches(CpuStreamOp op, uint64_t seed, const double* out, int64_t begin,
-                                int64_t end);
+ElementMismatches FindMismatches(CpuStreamOp op, uint64_t seed, const double* out, int64_t begin,
+                                 int64_t end);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Threads that run one function together, again and again, with little delay.
+// Threads that run one function together, repeatedly, with little delay.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace assay {
 
 // Where workers run.
 enum class Pinning {
-  kOneCpuEach,  // As far as the process may use as many.
-  kNone         // Where the system puts them: other processes' workers want the same CPUs.
+  kOneCpuEach,  // As long as the process may use enough CPUs.
+  kNone         // The system decides. For workers that share CPUs with those of other processes.
 };
 
-// `threads` workers. Used by one thread, which waits while they work.
+// A team of workers. Used by one thread, which waits while they work.
 class ThreadTeam {
  public:
   // RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system refuses that many.
@@ -31,10 +31,10 @@ class ThreadTeam {
 
   int size() const { return static_cast<int>(threads_.size()); }
 
-  // Calls body(worker) on every worker, 0 to size() - 1, and returns when all have.
+  // Calls body(worker) on every worker, 0 to size() - 1, and returns when all have returned.
   void Run(const std::function<void(int)>& body);
 
-  // The part of `elements` that `worker` handles: [first, second).
+  // Returns the part of `elements` that `worker` handles: [first, second).
   std::pair<int64_t, int64_t> Share(int64_t elements, int worker) const;
 
  private:
@@ -43,18 +43,18 @@ class ThreadTeam {
 
   const Pinning pinning_;
 
-  // Written by the owner before round_ moves, read by workers after.
+  // The owner writes it before it increments round_; workers read it afterwards.
   const std::function<void(int)>* body_ = nullptr;
   std::atomic<uint32_t> round_{0};
   std::atomic<int> working_{0};
   std::vector<std::thread> threads_;
 };
 
-// `requested`, or all CPUs that this process may use if it is 0.
+// Returns `requested`, or if that is 0 the number of CPUs that this process may use.
 int ThreadCount(int64_t requested);
 
-// INVALID_ARGUMENT for more than four threads for each that the hardware runs at once: what
-// is measured then is how they take turns, and the host is busy with nothing else.
+// Returns INVALID_ARGUMENT for more than four threads per hardware thread: the result would measure
+// how the system switches between them, and the host could do nothing else.
 Status CheckThreadCount(int threads);
 
 }  // namespace assay

@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Additions take about four cycles and two can begin in each, so eight chains keep the
-// units busy.
+// An addition takes about four cycles and two can start per cycle, so eight chains keep the units
+// busy.
 constexpr int64_t kChains = 8;
 
 double ScalarSum(const double* x, int64_t n) {

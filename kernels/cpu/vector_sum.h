@@ -1,4 +1,4 @@
-// A sum of doubles, four ways: what vector instructions are worth on this CPU.
+// A sum of doubles, computed in four ways, which shows the gain by vector instructions.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@ namespace assay {
 
 enum class SumVariant { kScalar, kAuto, kAvx2, kAvx512 };
 
-// `word` is one of scalar, auto, avx2, avx512.
+// `word` must be scalar, auto, avx2 or avx512.
 SumVariant SumVariantOf(const std::string& word);
 
-// Whether this CPU has the variant's instructions.
+// Returns true if this CPU has the variant's instructions.
 bool HasInstructionsFor(SumVariant variant);
 
-// x[0] + ... + x[n - 1], in the variant's own order. HasInstructionsFor(variant) holds.
+// Returns x[0] + ... + x[n - 1], added in the variant's own order. HasInstructionsFor(variant) must
+// be true.
 //   scalar  one chain of additions, as the language defines the loop;
-//   auto    the compiler's vectors, given leave to reorder;
+//   auto    the compiler's vectors, with additions reordered;
 //   avx2, avx512  intrinsics, eight independent accumulators.
 double VectorSum(SumVariant variant, const double* x, int64_t n);
 

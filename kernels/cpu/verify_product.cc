@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// matrix (rows x columns) times vector.
+// Returns matrix (rows x columns) times vector.
 template <typename T>
 std::vector<double> Times(int64_t rows, int64_t columns, const T* matrix,
                           const std::vector<double>& vector) {

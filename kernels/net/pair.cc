@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// Connections greet with their number, as ranks do with theirs.
+// A connection sends its number in the greeting, in the place of a rank.
 Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& nonce,
                                    int connections, MonotonicTime deadline) {
   std::set<int> numbers;

@@ -6,13 +6,13 @@
 
 #include "common/clock.h"
 #include "common/status.h"
-#include "gang/socket.h"
 #include "gang/peers.h"
+#include "gang/socket.h"
 
 namespace assay {
 
-// Called by both ranks at about the same time: rank 0 listens on `address`, rank 1 connects.
-// The connections have the same order at both ranks.
+// Connects the two ranks, which both call it at about the same time: rank 0 listens on `address`
+// and rank 1 connects. Both ranks get the connections in the same order.
 Result<std::vector<Socket>> ConnectPair(Peers& peers, const std::string& address, int connections,
                                         Duration timeout);
 

@@ -47,7 +47,7 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                          MeetingPoint::Parse(points[static_cast<size_t>(next)]));
   const MonotonicTime deadline = Clock::Real().Now() + std::min(timeout, kConnectTimeout);
   const Caller me = {peers.rank(), Purpose::kMessages};
-  // Everybody connects while accepting: one after the other would wait in a circle.
+  // Each rank connects while it accepts. One after the other would deadlock around the ring.
   auto connected =
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
@@ -56,8 +56,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
       to_next.ok() ? Status::Ok()
                    : to_next.status().WithContext("connection to rank " + std::to_string(next));
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
-  // The receiver hears of a host that falls silent, and its rank is named. What is sent may wait
-  // for a neighbour that is still busy.
+  // Only the receiving direction has a timeout: it names the silent rank. A send may wait for
+  // a neighbour that is still busy.
   NoticeSilentHost(*to_next);
   NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));
@@ -74,7 +74,7 @@ Status Ring::AllReduce(const float* in, float* out, int64_t elements) {
 }
 
 Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
-  // Reduce-scatter: chunk c travels from rank c on, each rank adding its own.
+  // Reduce-scatter: chunk c starts at rank c, and each rank adds its own part.
   for (int step = 0; step < world_size_ - 1; ++step) {
     const Span sent = Chunk(elements, rank_ - step);
     const Span got = Chunk(elements, rank_ - step - 1);

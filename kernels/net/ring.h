@@ -6,25 +6,23 @@
 
 #include "common/clock.h"
 #include "common/status.h"
-#include "gang/socket.h"
 #include "gang/peers.h"
+#include "gang/socket.h"
 
 namespace assay {
 
-// One rank's two connections: it sends to rank + 1 and receives from rank - 1.
-// Used by one thread.
+// One rank's two connections: it sends to rank + 1 and receives from rank - 1. Used by one thread.
 class Ring {
  public:
-  // Called by all ranks at about the same time: listens on `address`, exchanges
-  // where over `peers`, connects.
+  // Listens on `address`, exchanges the addresses over `peers` and connects. All ranks call it at
+  // about the same time.
   static Result<Ring> Connect(Peers& peers, const std::string& address, Duration timeout);
 
-  // out = sum over ranks of `in`, by reduce-scatter and all-gather: 2 (n - 1) steps
-  // in each of which every rank sends 1/n of the elements (Patarasuk & Yuan 2009).
-  // Any number of elements. Sending and receiving go on together, so no size
-  // deadlocks. A neighbour that is gone (PEER_LOST), or from which nothing came for
-  // `stall_timeout` (PEER_TIMEOUT), is named; the ring is then closed, so that the
-  // ranks beyond learn of it at once.
+  // Computes out = sum over ranks of `in` by a reduce-scatter and an all-gather: 2 (n - 1) steps in
+  // each of which every rank sends 1/n of the elements (Patarasuk & Yuan 2009). Any number of
+  // elements is allowed. Sending and receiving overlap, so no size deadlocks. An error names the
+  // neighbour that is lost (PEER_LOST) or that sent nothing for `stall_timeout` (PEER_TIMEOUT). The
+  // ring is then closed, so that the other ranks notice at once.
   Status AllReduce(const float* in, float* out, int64_t elements);
 
   void set_stall_timeout(Duration timeout) { stall_timeout_ = timeout; }
@@ -36,11 +34,11 @@ class Ring {
 
   Ring(int rank, int world_size, Socket next, Socket previous);
   Status AllReduceSteps(const float* in, float* out, int64_t elements);
-  // Sends `size` bytes of `data` while receiving into `into`, adding `addend` to
-  // what arrives if it is not null.
+  // Sends `data` while receiving into `into`. Adds `addend` to the received elements unless it is
+  // null.
   Status Exchange(const float* data, int64_t send_elements, float* into, int64_t receive_elements,
                   const float* addend);
-  // The part of `elements` that chunk `index` covers; `index` may be negative.
+  // Returns the part of `elements` that chunk `index` covers; `index` may be negative.
   Span Chunk(int64_t elements, int index) const;
   Status Name(int offset, const Status& error) const;
 

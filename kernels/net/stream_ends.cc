@@ -56,7 +56,8 @@ SendingEnd::SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sock
 
 Status SendingEnd::Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough) {
   const auto block = static_cast<int64_t>(kStreamBlockBytes);
-  const int64_t blocks = (bytes + block - 1) / block;  // Of a message; the last may be shorter.
+  const int64_t blocks =
+      (bytes + block - 1) / block;  // The last block of a message may be shorter.
   std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};
   StreamThreads threads;
@@ -238,7 +239,7 @@ Status ReceivingEnd::Wait(const Stream& stream, bool announced) {
   const MonotonicTime deadline = Clock::Real().Now() + kStreamStall;
   pollfd entries[2] = {{stream.socket.fd(), POLLIN, 0}, {announced ? -1 : wake_, POLLIN, 0}};
   if (poll(entries, 2, PollMillis(deadline)) != 0) return Status::Ok();
-  // A stream alone may have nothing to do: the others take the blocks.
+  // A stream may be idle while the others take all blocks, so only a stall of all counts.
   const bool all_silent = std::chrono::steady_clock::now() - arrivals_->last() >= kStreamStall;
   return announced || all_silent ? PeerTimeout("nothing came for 30 s") : Status::Ok();
 }
@@ -250,13 +251,13 @@ void ReceivingEnd::Announce(bool aborted) {
   }
   announced_.store(true, std::memory_order_release);
   const uint64_t one = 1;
-  // An eventfd that was never read from takes it.
+  // Cannot block: nothing reads the eventfd, and one is added at most once.
   if (write(wake_, &one, sizeof one) < 0) Shutdown();
 }
 
 Status ReceivingEnd::Finish(const std::vector<int64_t>& sent) {
   if (sent.size() != streams_.size()) {
-    static_cast<void>(Abort());  // The message is what is wrong.
+    static_cast<void>(Abort());  // The message is the error to report.
     return Internal("the other rank told of " + std::to_string(sent.size()) +
                         " streams instead of " + std::to_string(streams_.size()),
                     "BAD_MESSAGE");
@@ -281,7 +282,7 @@ StreamMismatches ReceivingEnd::Check() {
   StreamMismatches all;
   for (Stream& stream : streams_) {
     all.Add(stream.mismatches);
-    // The buffer: the beginning of this block, and behind it the end of the one before.
+    // The buffer has the beginning of this block, then the end of the block before.
     all.Add(stream.pattern.Compare(stream.buffer.data(), 0, stream.offset, stream.block));
     if (stream.block == stream.first_block) continue;
     all.Add(stream.pattern.Compare(stream.buffer.data(), stream.offset, kStreamBlockBytes,

@@ -1,9 +1,9 @@
 // The two ends of a bulk transfer over several TCP connections at once.
 //
-// A transfer is `iterations` messages, one after another without a pause. The streams take
-// a message's blocks as they are free to, so that a slow connection carries less instead of
-// holding up the others. What was sent on which stream is told to the receiving end by
-// other means, after the last byte.
+// A transfer is a number of messages without a pause between them. Each stream takes the next block
+// of a message when it is free, so that a slow connection carries less and does not delay the
+// others. After the last byte, the caller tells the receiving end how many bytes each stream
+// carried.
 #pragma once
 
 #include <atomic>
@@ -23,16 +23,16 @@
 
 namespace assay {
 
-// After so long without a byte a connection counts as stalled.
+// A connection without a byte for this long is stalled.
 inline constexpr Duration kStreamStall = std::chrono::seconds(30);
 
-// A thread for every stream. Joined before it is destroyed.
+// One thread per stream. Must be joined before it is destroyed.
 class StreamThreads {
  public:
-  // Runs body(stream) on a thread each. RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system
-  // refuses one; those that it did not refuse run.
+  // Runs body(stream) on one thread per stream. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the
+  // system refuses a thread; the threads started before it run.
   Status Start(size_t streams, const std::function<Status(size_t)>& body);
-  // The first error of any body, once all have returned.
+  // Waits for all threads and returns the first error of any body.
   Status Join();
 
  private:
@@ -42,19 +42,19 @@ class StreamThreads {
 
 class SendingEnd {
  public:
-  // Streams are numbered from `first_stream` on; each has its own bytes.
+  // Streams are numbered from `first_stream`; each has its own bytes.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
-  // Sends `iterations` messages of `bytes` bytes each, and then more until `enough` is true
-  // if it is not null. Returns when everything is with the system. After an error the
-  // connections are shut down, so that the other end does not wait.
+  // Sends `iterations` messages of `bytes` bytes each, then more messages until `enough` is true
+  // unless it is null. Returns when the system has accepted every byte. Shuts the connections down
+  // after an error, so that the other end does not wait.
   Status Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough);
 
-  // Bytes that the last Send sent, by stream.
+  // Returns the bytes that the last Send sent, by stream.
   std::vector<int64_t> Sent() const;
 
-  // Segments that had to be sent again since the connections were made; nothing if the
-  // system does not tell.
+  // Returns the segments that were sent again since the connections were made; nothing if the
+  // system does not report them.
   std::optional<int64_t> Retransmits() const;
 
   void Shutdown();
@@ -63,9 +63,9 @@ class SendingEnd {
   struct Stream {
     Socket socket;
     StreamPattern pattern;
-    int64_t block = 0;  // The next to begin.
-    size_t offset = 0;  // Sent of the one before, if not 0.
-    int64_t sent = 0;   // By the last Send.
+    int64_t block = 0;  // The next block to begin.
+    size_t offset = 0;  // Bytes sent of the block before it, if not 0.
+    int64_t sent = 0;   // Bytes sent by the last Send.
   };
 
   Status SendOn(Stream& stream, size_t bytes);
@@ -73,21 +73,21 @@ class SendingEnd {
   std::vector<Stream> streams_;
 };
 
-// When samples were complete, by bytes received on all streams together.
+// The times at which samples were complete, by the bytes received on all streams together.
 class Arrivals {
  public:
-  // `samples` samples of `sample_bytes` after `lead_bytes` that are not timed.
+  // Expects `lead_bytes` that are not timed, then `samples` samples of `sample_bytes`.
   Arrivals(int64_t lead_bytes, int64_t sample_bytes, int64_t samples);
 
-  // Counts `bytes` as arriving evenly since the last call. Any thread.
+  // Adds `bytes`, which count as having arrived evenly since the last call. Thread-safe.
   void Add(size_t bytes);
 
-  // Whether all samples are complete. Any thread.
+  // True once all samples are complete. Thread-safe.
   const std::atomic<bool>& complete() const { return complete_; }
 
   std::chrono::steady_clock::time_point last() const;
 
-  // Of each sample. Call when complete.
+  // Returns the seconds of each sample. All must be complete.
   std::vector<double> Seconds() const;
 
  private:
@@ -104,28 +104,28 @@ class Arrivals {
 
 class ReceivingEnd {
  public:
-  // As the SendingEnd that it faces.
+  // Takes the arguments of the SendingEnd at the other end.
   ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
   ~ReceivingEnd();
 
-  // Begins to receive, on threads of its own; compares every byte if `every_byte`, else a
-  // sample of each block. Finish or Abort follows.
+  // Starts to receive on its own threads. Compares every byte if `every_byte`, else some bytes of
+  // each block. Finish() or Abort() must follow.
   Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
 
-  // True once everything that counts has come, or cannot come any more.
+  // True once all timed bytes have arrived or can no longer arrive.
   const std::atomic<bool>& enough() const { return enough_; }
 
   // Waits for `sent` bytes on each stream. After an error the connections are shut down.
   Status Finish(const std::vector<int64_t>& sent);
-  // Gives up: what comes after that is an error at either end. Returns what had gone wrong on
-  // a stream before.
+  // Stops the transfer, which is then an error at both ends. Returns the error of a stream before
+  // that, if there was one.
   Status Abort();
 
-  // Of the last Start that was finished.
+  // Returns the seconds of each sample of the last finished transfer.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // What is wrong with what the last Start received: all that was compared as it came,
-  // and what is left of it in the buffers, byte by byte.
+  // Returns the wrong bytes of the last transfer: those found while receiving, and those in the
+  // blocks that are still in the buffers, of which every byte is compared.
   StreamMismatches Check();
 
  private:
@@ -133,24 +133,24 @@ class ReceivingEnd {
     Socket socket;
     StreamPattern pattern;
     std::vector<char> buffer;
-    int64_t first_block = 0;  // Of the last Start.
-    int64_t block = 0;        // Being received.
-    size_t offset = 0;        // Received of it.
-    int64_t received = 0;     // By the last Start.
+    int64_t first_block = 0;  // The first block since Start.
+    int64_t block = 0;        // The block being received.
+    size_t offset = 0;        // Bytes received of it.
+    int64_t received = 0;     // Bytes received since Start.
     StreamMismatches mismatches;
   };
 
   Status ReceiveOn(Stream& stream, size_t index);
-  // Until there may be something to read, or an announcement has come.
+  // Waits until there may be something to read or the sent bytes were announced.
   Status Wait(const Stream& stream, bool announced);
   void Announce(bool aborted);
   void Shutdown();
 
   std::vector<Stream> streams_;
-  int wake_ = -1;  // An eventfd: readable once announced_.
+  int wake_ = -1;  // An eventfd that is readable once announced_ is true.
   bool every_byte_ = false;
   std::unique_ptr<Arrivals> arrivals_;
-  std::vector<int64_t> sent_;  // Written before announced_.
+  std::vector<int64_t> sent_;  // Written before announced_ is set.
   std::atomic<bool> announced_{false};
   std::atomic<bool> aborted_{false};
   std::atomic<bool> enough_{false};

@@ -1,4 +1,4 @@
-// What tcp_bandwidth sends: a stream of blocks of which either end knows every byte.
+// The bytes that tcp_bandwidth sends: blocks that both ends can compute.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace assay {
 
-// Bytes of a block, and of the buffers that a stream is sent from and received into: as
-// little as fits the CPU's cache beside the kernel's own, as much as makes calls rare.
+// Bytes of a block and of a stream's buffers: small enough for the CPU's cache, large enough that
+// calls are rare.
 inline constexpr size_t kStreamBlockBytes = size_t{128} << 10;
 
-// What comparing received bytes found.
+// The result of comparing received bytes.
 struct StreamMismatches {
   int64_t checked = 0;  // Bytes.
   int64_t wrong = 0;
@@ -21,21 +21,21 @@ struct StreamMismatches {
   void Add(const StreamMismatches& other);
 };
 
-// The blocks of one stream. All have the same pseudorandom bytes but for their first eight,
-// which tell one block from another. Used by one thread.
+// The blocks of one stream. They have the same pseudorandom bytes except for the first eight, which
+// identify the block. Used by one thread.
 class StreamPattern {
  public:
-  // `stream` tells streams of one case apart.
+  // `stream` is the number of the stream in its case.
   StreamPattern(uint64_t seed, int stream);
 
-  // The bytes of block `index`, valid until the next call.
+  // Returns the bytes of block `index`, valid until the next call.
   const char* Block(int64_t index);
 
   // Compares bytes `begin` to `end` of `data`, which should be block `index`.
   StreamMismatches Compare(const char* data, size_t begin, size_t end, int64_t index);
 
-  // Compares what tells the block from others, and eight bytes elsewhere in it, at another
-  // place in every block: little enough for what is being timed.
+  // Compares the bytes that identify the block and eight others, at a different place in every
+  // block. This is cheap enough for timed blocks.
   StreamMismatches Sample(const char* data, int64_t index);
 
  private:

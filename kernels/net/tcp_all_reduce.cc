@@ -42,9 +42,9 @@ class TcpAllReduceCase : public Case {
   }
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    // One element a page, so that what the timed iterations skip is found.
+    // One element per page, to find pages that the timed iterations skip.
     for (size_t i = 0; i < out_.size(); i += 1024) out_[i] = kPoison;
-    // A few elements untimed: after it all ranks are there.
+    // An untimed all-reduce of a few elements waits for all ranks.
     const size_t few = static_cast<size_t>(world_size_) * rings_.size();
     ASSAY_RETURN_IF_ERROR(Iterate(std::min(in_.size(), few)));
     for (int64_t sample = 0; sample < samples; ++sample) {
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Case>> NewTcpAllReduceCase(const RunContext& context) {
   Status mine = CheckMemoryFor(2.0 * sizeof(float) * static_cast<double>(elements));
   std::unique_ptr<ThreadTeam> team;
   if (streams > 1 && mine.ok()) {
-    // Ranks may share a host, and would pin their first workers to the same CPU.
+    // Ranks that share a host would pin their first workers to the same CPU.
     auto started = ThreadTeam::Start(static_cast<int>(streams), Pinning::kNone);
     mine = started.status();
     if (started.ok()) team = *std::move(started);

@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// How long a rank that only receives waits for the other to have sent everything. Streams
-// that stall end the transfer long before, and so does a rank whose heartbeats stop.
+// Time that a rank which only receives waits for the end of sending. A stalled stream or a rank
+// without heartbeats ends the transfer much earlier.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
 
@@ -33,8 +33,8 @@ std::vector<Number> Unpack(const std::string& bytes) {
   return numbers;
 }
 
-// What a rank tells the other after a transfer: one number for the segments that it sent
-// again (negative if unknown), then its times as a receiver.
+// The report of a rank to the other after a transfer: the segments that it sent again (negative if
+// unknown) and its times as a receiver.
 struct Account {
   double retransmits = -1;
   std::vector<double> seconds;
@@ -84,15 +84,15 @@ class TcpBandwidthCase : public Case {
 
   // The same memory every time, in the CPU's cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
-  // Far above what one call takes, and what gathers in a network card, or in a socket while
-  // other threads have the receiver's CPU: some milliseconds a turn, and then all at once.
+  // Much longer than one call, and than the bursts of some milliseconds in which bytes arrive after
+  // they waited in a network card, or in a socket while the receiver's CPU ran other threads.
   double MinSampleSeconds() const override { return 20e-3; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
     return kLeadIterations;
   }
 
   void AdjustRule(MeasureRule* rule) const override {
-    // A connection finds its rate within round trips, and loses it again.
+    // The rate of a connection rises within some round trips and may fall again.
     rule->min_warmup_seconds = 0.5;
     rule->settle_window_seconds = 0.25;
     rule->min_seconds = 2;
@@ -164,15 +164,15 @@ class TcpBandwidthCase : public Case {
     bool every_byte = false;
   };
 
-  // On both ranks. Each way goes on until the other is through with what counts, so that
-  // both are loaded all the time.
+  // Called on both ranks. Each direction continues until the timed part of the other has ended, so
+  // that both are loaded all the time.
   Status Transfer(const Order& order) {
     Status mine;
     if (receiver_) {
       mine = receiver_->Start(order.lead * bytes_, order.batch * bytes_, order.samples,
                               order.every_byte);
     }
-    // From here on both send, so that nobody waits for a rank that cannot.
+    // Both ranks are ready: neither waits for one that cannot send.
     const Status agreed = Agree(peers_, mine, kPeerTimeout);
     if (!agreed.ok()) return GiveUp(agreed);
     std::vector<int64_t> sent;
@@ -194,7 +194,7 @@ class TcpBandwidthCase : public Case {
   Status GiveUp(const Status& why) {
     if (sender_) sender_->Shutdown();
     const Status stream = receiver_ ? receiver_->Abort() : Status::Ok();
-    // A stall comes before all that follows from it.
+    // A stall is the cause of the errors that follow it.
     const Status& first = stream.reason() == "PEER_TIMEOUT" ? stream : why;
     if (first.reason() != "PEER_TIMEOUT") return first;
     return first.WithContext("transfer with rank " + std::to_string(1 - rank_));
@@ -207,7 +207,7 @@ class TcpBandwidthCase : public Case {
   Peers& peers_;
   std::optional<SendingEnd> sender_;
   std::unique_ptr<ReceivingEnd> receiver_;
-  std::vector<double> forward_seconds_;  // Of an iteration, by sample.
+  std::vector<double> forward_seconds_;  // Per iteration, by sample.
   std::vector<double> backward_seconds_;
   std::vector<double> retransmits_;
 };

@@ -21,7 +21,7 @@ namespace assay {
 namespace {
 
 constexpr int kStallSeconds = 30;
-// What a round trip poisons of its buffer: little enough not to be seen in its time.
+// Bytes of the buffer that a round trip overwrites first, few enough not to affect its time.
 constexpr size_t kPoisonedBytes = 64;
 
 class TcpLatencyCase : public Case {
@@ -37,7 +37,7 @@ class TcpLatencyCase : public Case {
       message_[i] = static_cast<char>(RandomAt(seed_, i));
   }
 
-  // A receive that sleeps is one call, as programs make it, and no poll() before it.
+  // Makes a receive that sleeps one blocking call, as in most programs, without poll().
   Status Prepare() {
     const int flags = fcntl(socket_.fd(), F_GETFL);
     const timeval stall = {kStallSeconds, 0};
@@ -51,7 +51,7 @@ class TcpLatencyCase : public Case {
 
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
   double MinSampleSeconds() const override { return 1e-6; }
-  // Round trips are timed one by one, where they take 10 us, for the sake of the slowest.
+  // Round trips of 10 us are timed one by one, so that the slowest are seen.
   void AdjustRule(MeasureRule* rule) const override {
     rule->min_seconds = 0.1;
     rule->max_samples = 10'000;
@@ -63,10 +63,10 @@ class TcpLatencyCase : public Case {
     return VerifyLast();
   }
 
-  // Rank 0's clock counts; the times of rank 1, which answers, say nothing.
+  // Rank 0 times the round trips. Rank 1 only answers, and its times are 0.
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     Poison(received_.size());
-    // After the first all ranks are there.
+    // An untimed round trip waits for the other rank.
     ASSAY_RETURN_IF_ERROR(RoundTrip());
     for (int64_t sample = 0; sample < samples; ++sample) {
       const auto begin = std::chrono::steady_clock::now();
@@ -95,7 +95,7 @@ class TcpLatencyCase : public Case {
   }
 
  private:
-  // Not what comes, whatever comes first.
+  // Overwrites `bytes` bytes with values that differ from the expected ones.
   void Poison(size_t bytes) {
     std::memset(received_.data(), ~message_[0], std::min(received_.size(), bytes));
   }
@@ -138,14 +138,14 @@ class TcpLatencyCase : public Case {
     return Status::Ok();
   }
 
-  // Of a call that returned -1: OK if a signal came in between.
+  // Returns the error of a call that returned -1; OK if a signal interrupted it.
   static Status Failed() {
     if (errno == EINTR) return Status::Ok();
     if (errno == EAGAIN || errno == EWOULDBLOCK) return PeerTimeout("nothing moved for 30 s");
     return PeerLost(std::strerror(errno));
   }
 
-  // The 99th percentile of these times, once for each of them.
+  // Adds the 99th percentile of these times once for each of them.
   void AddTail(std::vector<double> seconds) {
     const size_t rank = (seconds.size() * 99 + 99) / 100 - 1;
     std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(rank),
@@ -159,7 +159,7 @@ class TcpLatencyCase : public Case {
   std::vector<char> message_;
   std::vector<char> received_;
   Socket socket_;
-  std::vector<double> tails_;  // Microseconds, one a sample.
+  std::vector<double> tails_;  // Microseconds, one per sample.
 };
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "common/text.h"
-#include "common/units.h"
 #include "coordinator/core/campaign/value_range.h"
 #include "wire/benchmark_schema.h"
 
@@ -206,19 +205,6 @@ std::vector<ParameterMap> Matrix::Cases(Violations& violations) const {
   return cases;
 }
 
-// Ranks spread evenly over nodes.
-std::string Matrix::ErrorOf(const ParameterSpec& spec, const ParameterMap& parameters) {
-  const auto nodes = parameters.find("nodes");
-  if (spec.name == "ranks" && nodes != parameters.end()) {
-    const Result<int64_t> ranks = ParseInteger(parameters.at("ranks"));
-    const Result<int64_t> over = ParseInteger(nodes->second);
-    if (ranks.ok() && over.ok() && *over > 0 && *ranks % *over != 0) {
-      return fmt::format("is {}; it must be a multiple of nodes, which is {}", *ranks, *over);
-    }
-  }
-  return ConstraintError(spec, parameters);
-}
-
 void Matrix::CheckConstraints(const std::vector<ParameterMap>& cases,
                               Violations& violations) const {
   for (const ParameterSpec& spec : specs_) {
@@ -227,7 +213,7 @@ void Matrix::CheckConstraints(const std::vector<ParameterMap>& cases,
     size_t wrong = 0;
     std::set<std::string> right;  // Values that are valid in some case.
     for (const ParameterMap& parameters : cases) {
-      std::string fault = ErrorOf(spec, parameters);
+      std::string fault = ConstraintError(spec, parameters);
       if (fault.empty()) {
         right.insert(parameters.at(spec.name));
       } else if (++wrong == 1) {

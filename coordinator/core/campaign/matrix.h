@@ -44,8 +44,6 @@ class Matrix {
     std::string source;
   };
 
-  // Returns what is wrong with the value of `spec` in a case; empty if nothing is.
-  static std::string ErrorOf(const ParameterSpec& spec, const ParameterMap& parameters);
   void CheckConstraints(const std::vector<ParameterMap>& cases, Violations& violations) const;
   void AddFault(const std::string& name, std::string fault, Violations& violations) const;
 

@@ -104,19 +104,6 @@ TEST(ExpandConstraintsTest, ErrorsOfAllEntries_AreReportedTogether) {
   EXPECT_THAT(expansion.status().violations(), SizeIs(2)) << expansion.status();
 }
 
-TEST(ExpandConstraintsTest, Ranks_SpreadEvenlyOverNodes) {
-  EXPECT_TRUE(
-      ExpandCampaign(Spec("all_reduce", {{"ranks", {"4"}}, {"nodes", {"2"}}}), Fleet()).ok());
-  Violation violation = ViolationOf(Spec("all_reduce", {{"ranks", {"3"}}, {"nodes", {"2"}}}));
-  EXPECT_EQ(violation.field, "benchmarks[0].ranks");
-  EXPECT_EQ(violation.line, 5);
-  EXPECT_WORDING("coordinator/uneven-ranks", violation.description);
-  // The default of `ranks` is 2.
-  violation = ViolationOf(Spec("all_reduce", {{"nodes", {"3"}}}));
-  EXPECT_EQ(violation.field, "benchmarks[0].ranks");
-  EXPECT_EQ(violation.line, 4);
-}
-
 TEST(ExpandConstraintsTest, ReferencedValue_MustBeWithinBounds) {
   v1::CampaignSpec same = Spec("all_reduce", {{"bytes", {"1MiB"}}, {"ranks", {}}});
   same.mutable_benchmarks(0)->mutable_axes(1)->set_same_as("bytes");

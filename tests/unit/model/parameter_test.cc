@@ -144,7 +144,7 @@ TEST(CanonicalValue, ASpelledOutTypeIsRefusedWithItsShortName) {
 
 TEST(AllowedValues, DescribeNumbers) {
   EXPECT_EQ(AllowedValues(GemmLike()[0]), "a whole number from 1 to 65536");
-  EXPECT_EQ(AllowedValues(GemmLike()[1]), "a size from 8B to 8GiB, a multiple of 4B");
+  EXPECT_EQ(AllowedValues(GemmLike()[1]), "a multiple of 4B from 8B to 8GiB");
   EXPECT_EQ(AllowedValues(Number("ranks", ParameterType::kInteger, 2, 2)), "2");
   EXPECT_EQ(AllowedValues(Number("bytes", ParameterType::kBytes, 1 << 20, 1 << 20)), "1MiB");
 }

@@ -13,13 +13,13 @@ namespace assay {
 namespace {
 
 // Neither a GPU nor the other ranks are needed to refuse.
-TEST(RunnerParameters, InvalidCasesAreRefusedByRunAndCheck) {
+TEST(RunnerParameters, EveryCommandRefusesInvalidCases) {
   const std::vector<std::pair<const char*, std::vector<std::string>>> cases = {
       {"runner/multiple", {"tcp_all_reduce", "bytes=6"}},
       {"runner/constraint", {"softmax", "variant=warp", "columns=33"}},
       {"runner/validate", {"layernorm", "rows=68719476736", "columns=17"}}};
   for (const auto& [key, arguments] : cases) {
-    for (const char* command : {"run", "check"}) {
+    for (const char* command : {"run", "selftest", "check"}) {
       std::vector<std::string> all = {command};
       all.insert(all.end(), arguments.begin(), arguments.end());
       const CommandOutput output = Invoke(all);
