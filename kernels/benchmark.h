@@ -1,7 +1,6 @@
-// What a benchmark declares, and what one of its cases does. Plain C++ without
-// CUDA or protobuf, and C++17, so that nvcc reads it too.
+// A benchmark and one of its cases. C++17 without CUDA or protobuf, so that nvcc can compile it.
 //
-// The runner takes a case through these steps, on every rank:
+// The runner calls for each case, on every rank:
 //   Benchmark::Prepare -> Case::Verify -> Case::Run... (warm-up, then the timed
 //   window) -> Case::VerifyLast
 #pragma once
@@ -32,7 +31,7 @@ enum class Library {
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// What a metric is computed from: the time of one iteration, an amount in Work divided by that
+// The source of a metric: the time of one iteration, an amount in Work divided by that
 // time, or something that the case itself observes.
 enum class Quantity {
   kSeconds,
@@ -109,7 +108,7 @@ struct BenchmarkInfo {
   bool Needs(Library library) const;
 };
 
-// How a comparison with the reference ended.
+// The result of comparing an output with the reference.
 struct Verdict {
   bool passed = false;
   std::string reference;  // "fp64 on host, 64 rows".
@@ -117,156 +116,155 @@ struct Verdict {
   double tolerance = 0;
   std::string norm = "relative_l2";  // Or "worst_row", "max_abs", "mismatches".
   int64_t elements_checked = 0;
-  // Where it first went wrong: "element 17 is 3, should be 2". Empty if it passed.
+  // The first wrong value: "element 17 is 3, should be 2". Empty if the output passed.
   std::string detail;
 };
 
-// How a case takes its times.
+// The conditions under which a case is timed.
 struct Timing {
-  std::string cache = "cold";        // "hot", or "none" where caches are the subject.
+  std::string cache = "cold";        // "hot", or "none" if caches are what is measured.
   std::string fill = "random";       // Or "zeros".
   std::string timer = "host_clock";  // Or "events", "graph", "nccl_tests".
 };
 
-// What the library behind a collective chose for it.
+// The algorithm that a library chose for a collective.
 struct CollectiveChoice {
   std::string algorithm;  // As the library names it: "RING", "TREE", "NVLS", "P2P".
-  std::string protocol;   // "SIMPLE", "LL", "LL128"; empty where there is none.
+  std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
-  std::string source;     // Who told: "NCCL profiler".
-  // What links carry for one iteration, a mean over ranks, the protocol's flags included;
-  // 0 if the algorithm does not tell.
+  std::string source;     // Where this comes from: "NCCL profiler".
+  // Bytes that links carry per iteration, the mean over ranks, including the protocol's flags; 0 if
+  // they do not follow from the algorithm.
   double wire_bytes = 0;
 };
 
-// How a gang's iterations went on one rank, found out after the timed window.
+// A closer look at a gang's iterations on one rank, taken after the timed window.
 struct Diagnosis {
-  // Seconds inside each iteration, by the GPU's clock from just before to just after: those
-  // of a rank that comes late are short, for it waits for nobody.
+  // Seconds that each iteration took on this rank's GPU, from its own start to its own end. They
+  // are short on a rank that starts late, since it does not wait for the others.
   std::vector<double> inside;
-  // Whether no rank can be done before all have begun; else `inside` tells nothing of who
-  // came last.
+  // True if no rank can finish before all have started. Otherwise `inside` does not show which rank
+  // started last.
   bool mutual = false;
   std::optional<CollectiveChoice> choice;
 };
 
-// One prepared case on one rank: buffers allocated and filled, code loaded. Used
-// by one thread. Destruction releases everything and never throws.
+// One prepared case on one rank: buffers are allocated and filled, code is loaded. Used by one
+// thread. The destructor releases everything and never throws.
 class Case {
  public:
   virtual ~Case() = default;
 
   virtual Timing HowTimed() const = 0;
 
-  // The shortest sample that the timer resolves, in seconds. Shorter iterations
-  // are timed in batches that last at least as long.
+  // Returns the shortest sample that the timer resolves, in seconds. Shorter iterations are timed
+  // in batches that last at least this long.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
-  // Iterations that such a call of Run takes beside those it times.
+  // Returns the number of untimed iterations that Run(samples, batch) adds.
   virtual int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const { return 0; }
 
-  // Run's `batch` is a multiple of this: the iterations of a captured graph.
+  // Returns the number of iterations of a captured graph. Run's `batch` is a multiple of it.
   virtual int64_t BatchGranularity() const { return 1; }
 
-  // Changes the warm-up bounds or stopping rule where the defaults of its
-  // resource do not fit.
+  // Changes the warm-up or the stopping rule if the defaults of the resource do not fit.
   virtual void AdjustRule(MeasureRule*) const {}
 
-  // Poisons the output, runs one iteration and compares with the reference. A
-  // wrong output is a verdict; an error means that it could not be found out.
+  // Fills the output with NaN, runs one iteration and compares the output with the reference. A
+  // wrong output is a verdict; an error means that the comparison could not be made.
   virtual Result<Verdict> Verify() = 0;
 
-  // Times `samples` samples of `batch` back-to-back iterations and appends each
-  // sample's seconds an iteration (sample time / batch). The engine discards the
-  // first call after `batch` changed. In a gang
-  // all ranks are called with the same numbers at about the same time: begin with
-  // one untimed iteration if a late rank would show in the first sample.
+  // Times `samples` samples of `batch` back-to-back iterations each. Appends the seconds per
+  // iteration of each sample (sample time / batch). The engine discards the first call after a
+  // change of `batch`. In a gang all ranks are called with the same numbers at about the same time:
+  // begin with one untimed iteration if a late rank would change the first sample.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
-  // Runs `iterations` iterations, a multiple of BatchGranularity(), back to back and
-  // waits for them, for a profiler to watch: nothing else of the case's, if it can.
-  // The default is a sample of Run, with what Run adds to it.
+  // Runs `iterations` iterations, a multiple of BatchGranularity(), back to back and waits for
+  // them. A profiler watches, so a case should run nothing else. The default calls Run for one
+  // sample.
   virtual Status RunUntimed(int64_t iterations);
 
-  // Compares what the last iteration of Run left behind with the reference.
+  // Compares the output of the last iteration of Run with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
 
-  // Samples of the metric `name`, whose quantity is kObserved, in its unit: one for
-  // every sample of Run since the case was prepared, in order. The report takes the
-  // last ones, those of the timed window; without any it leaves the metric out.
+  // Returns the values of the metric `name`, whose quantity is kObserved, in its unit: one for
+  // every sample of Run since Prepare, in order. The report uses the last ones, those of the timed
+  // window, and omits the metric if there are none.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
-  // In a gang, after VerifyLast, on all ranks at about the same time: `iterations` more
-  // iterations, of which none counts. Default: nothing to tell.
+  // Runs `iterations` more iterations that are not timed, to look at them closely. Called in a gang
+  // after VerifyLast, on all ranks at about the same time. The default runs none.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
-  // Probes the device for a short time (well under a second). Default: nothing.
+  // Measures the device's best rates in well under a second. The default measures none.
   virtual Result<Ceilings> MeasureCeilings() { return Ceilings(); }
 };
 
-// What a case is prepared with. Pointers outlive the case.
+// The input of Benchmark::Prepare. Pointers outlive the case.
 struct RunContext {
-  // Canonical and complete: read with Integer() and Word() below.
+  // Checked by CheckParameters(). Read them with Integer(), Number() and Word() below.
   ParameterMap parameters;
   // The same on every rank; inputs derive from it (and from the rank).
   uint64_t seed = 0;
   int rank = 0;
   int world_size = 1;
-  // CUDA ordinal, within what this process sees, of the rank's GPU.
+  // CUDA ordinal of the rank's GPU among the GPUs that this process sees.
   int gpu = 0;
   // Control plane of the gang; null if world_size is 1.
   Peers* peers = nullptr;
-  // Numeric address on which other ranks reach this one.
+  // Numeric address at which other ranks reach this one.
   std::string advertise_address = "127.0.0.1";
   Clock* clock = &Clock::Real();
 };
 
-// A parameter of a checked map. The name must be declared: a missing one asserts.
+// Returns a parameter of a checked map. Asserts that it is there.
 int64_t Integer(const ParameterMap& parameters, const std::string& name);
 double Number(const ParameterMap& parameters, const std::string& name);  // As a double.
 const std::string& Word(const ParameterMap& parameters, const std::string& name);
 
+class Benchmark;
+
 // Returns the canonical, complete and valid parameters of a case of `benchmark`. The error has one
 // violation for each mistake; its `field` is the parameter's name.
-class Benchmark;
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
 // Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
-// What Prepare returns if this hardware or software cannot run the case: becomes
-// the outcome UNSUPPORTED, not a failure.
+// The error of Prepare if this hardware or software cannot run the case. The outcome is then
+// UNSUPPORTED instead of a failure.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
-// Memory that could not be had; `what` names the device and the bytes asked for.
+// The error of an allocation that failed. `what` names the device and the requested bytes.
 Status OutOfMemory(std::string what);
 
-// One benchmark: immutable, shared by threads.
+// One benchmark. Immutable, so threads may share it.
 class Benchmark {
  public:
   virtual ~Benchmark() = default;
 
   virtual const BenchmarkInfo& Info() const = 0;
 
-  // Empty if this machine can run it, else why not: "needs a CUDA GPU; this node
-  // has none".
+  // Returns why this machine cannot run the benchmark, for example "needs a CUDA GPU; this node has
+  // none". Empty if it can.
   virtual std::string UnsupportedReason() const { return ""; }
 
   // Checks what the constraints of Info().parameters cannot express. `parameters` are canonical.
   // An error is an InvalidParameter().
   virtual Status Validate(const ParameterMap& parameters) const;
 
-  // The work of one iteration, from canonical and valid parameters alone.
+  // Returns the work of one iteration. `parameters` have passed CheckParameters().
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
-  // Metric `index` of Info().metrics for one iteration of `seconds`. The default
-  // follows Metric::quantity.
+  // Returns metric `index` of Info().metrics for one iteration of `seconds`. The default follows
+  // Metric::quantity.
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
-  // Everything before the first iteration. Unsupported() if this hardware cannot run
-  // these parameters. In a gang: first what may fail on this rank alone, then
-  // Agree() on it, and only then what needs the other ranks. Whatever fails, all
-  // ranks must make the same calls on context.peers in the same order.
+  // Does everything that precedes the first iteration. Returns Unsupported() if this hardware
+  // cannot run these parameters. In a gang, do first what can fail on this rank alone, then Agree()
+  // on its result, then what needs the other ranks. All ranks must make the same calls on
+  // context.peers in the same order, even after a failure.
   virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
 };
 

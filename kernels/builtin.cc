@@ -1,4 +1,4 @@
-// What this build has: the benchmarks of benchmarks.inc, the GPU platform, NCCL's log.
+// The parts that depend on the build: the benchmarks, the GPU platform, NCCL's log.
 #include <memory>
 #include <utility>
 

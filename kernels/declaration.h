@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// What a constraint asks for; see Parameter::With.
+// The narrower values of a constraint; see Parameter::With.
 struct Rule {
   std::vector<std::string> choices = {};
   std::optional<int64_t> maximum = {};

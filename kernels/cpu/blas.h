@@ -1,6 +1,6 @@
 // The BLAS library, OpenBLAS. The first of these calls loads it. It is not linked, because loading
 // it starts a thread per CPU: if the address space is limited, these threads retry their allocation
-// for ever, and fork() waits for them.
+// indefinitely, and fork() waits for them.
 #pragma once
 
 #include <cstdint>

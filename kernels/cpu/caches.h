@@ -1,4 +1,4 @@
-// Whether the host's caches keep data from one iteration to the next. The same rule decides the
+// The rule whether the host's caches keep data from one iteration to the next. It decides the
 // "cache" of a result, the ceiling that its time is compared with, and the rotation of buffers.
 #pragma once
 

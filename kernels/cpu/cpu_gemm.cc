@@ -88,7 +88,7 @@ class CpuGemmCase : public Case {
 
  private:
   static constexpr T kPoison = std::numeric_limits<T>::quiet_NaN();
-  // Bytes that OpenBLAS maps per thread. It retries for ever if the system refuses them.
+  // Bytes that OpenBLAS maps per thread. It retries forever if the system refuses them.
   static constexpr double kBlasBytes = 128.0 * 1024 * 1024;
 
   // Returns the elements from one set's matrix to the next set's: whole cache lines.
