@@ -14,12 +14,12 @@
 namespace assay {
 namespace {
 
-// Nodes that a mask of memory policies can name here; more than any machine has.
+// Nodes of a mask for memory policies; more than any machine has.
 constexpr int kMaxNodes = 1024;
 constexpr int kMaskBits = 8 * sizeof(unsigned long);
 using NodeMask = std::array<unsigned long, kMaxNodes / kMaskBits>;
 
-// The first line of a file; empty if there is none.
+// Returns the first line of a file; empty if there is none.
 std::string LineOf(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -61,7 +61,7 @@ std::vector<int> ParseCpuList(const std::string& list) {
 NumaTopology ReadNumaTopology(const std::string& sys) {
   const std::string folder = sys + "/devices/system/node/";
   NumaTopology topology;
-  // Written as lists of CPUs are.
+  // Lists of nodes have the format of lists of CPUs.
   for (const int node : ParseCpuList(LineOf(folder + "has_memory"))) {
     const std::string own = folder + "node" + std::to_string(node) + "/";
     topology.distances[node] = NumbersIn(LineOf(own + "distance"));
@@ -82,7 +82,7 @@ Result<std::optional<int>> ChooseNumaNode(const std::string& word, std::optional
     return Unsupported("numa is remote: the system does not tell on which of its " +
                        std::to_string(topology.distances.size()) + " NUMA nodes the GPU is");
   }
-  // In the order of the node's distances, which is that of all nodes.
+  // Distances are in the order of the nodes.
   const std::vector<int>& distances = topology.distances.at(*near);
   int farthest = -1;
   int best = 0;
@@ -127,7 +127,7 @@ std::optional<int> NumaNodeOfPage(const void* address) {
   const uintptr_t page = reinterpret_cast<uintptr_t>(address) / page_bytes * page_bytes;
   void* pages[1] = {reinterpret_cast<void*>(page)};
   int status = -1;
-  // Without target nodes it moves nothing: it tells where the pages are.
+  // Without target nodes the call moves nothing and reports where the pages are.
   if (syscall(SYS_move_pages, 0, 1UL, pages, nullptr, &status, 0) != 0 || status < 0) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// The NUMA nodes of this machine, and memory on a chosen one. Linux alone.
+// The NUMA nodes of this machine, and memory on a chosen node. Only for Linux.
 #pragma once
 
 #include <sched.h>
@@ -12,36 +12,36 @@
 
 namespace assay {
 
-// Nodes that have memory, as the kernel tells them.
+// The nodes that have memory, as the kernel reports them.
 struct NumaTopology {
-  // Node to node, as ACPI gives it: 10 within a node. By node, then in the order of nodes.
+  // ACPI's distances from each node to all nodes, in the order of nodes; 10 within a node.
   std::map<int, std::vector<int>> distances;
   // CPUs of each node; empty for memory without CPUs.
   std::map<int, std::vector<int>> cpus;
 };
 
-// From `sys`/devices/system/node; empty if the kernel does not tell.
+// Reads `sys`/devices/system/node. Empty if the kernel does not report nodes.
 NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 
-// CPUs of a list as Linux writes them: "0-3,8". What is no such list ends it.
+// Parses a list of CPUs as Linux writes it, "0-3,8", up to the first error.
 std::vector<int> ParseCpuList(const std::string& list);
 
-// The node that "numa" means for memory that a device on node `near` uses: nothing where
-// the kernel may choose. Unsupported() if `remote` has no meaning here.
+// Returns the node that the parameter "numa" selects for memory of a device on node `near`; nothing
+// if the kernel may choose. Unsupported() if there is no remote node.
 Result<std::optional<int>> ChooseNumaNode(const std::string& word, std::optional<int> near,
                                           const NumaTopology& topology);
 
-// While it lives, the calling thread runs on a node, and new pages of it come from there,
-// as far as the container lets it.
+// Binds the calling thread and its new pages to a node during its lifetime, as far as the container
+// allows it.
 class OnNumaNode {
  public:
-  // Without a node it changes nothing.
+  // Binds nothing if there is no node.
   OnNumaNode(std::optional<int> node, const NumaTopology& topology);
   ~OnNumaNode();
   OnNumaNode(const OnNumaNode&) = delete;
   OnNumaNode& operator=(const OnNumaNode&) = delete;
 
-  // Whether anything bound it.
+  // Returns true if the thread or its memory is bound.
   bool bound() const { return moved_ || policy_; }
 
  private:
@@ -50,8 +50,8 @@ class OnNumaNode {
   bool policy_ = false;
 };
 
-// The node of the page at `address`, which has been touched; nothing if the kernel does
-// not tell: containers often forbid the question.
+// Returns the node of the page at `address`, which must have been touched. Nothing if the kernel
+// does not report it: containers often forbid the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 
 }  // namespace assay

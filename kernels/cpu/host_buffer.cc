@@ -7,17 +7,17 @@
 #include <limits>
 #include <optional>
 
-#include "host/available_memory.h"
 #include "common/number_text.h"
+#include "host/available_memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/random.h"
 
 namespace assay {
 namespace {
 
-// Arrays that begin at the same offset within a 2 MiB page compete for the same cache sets: STREAM's
-// triad took 1.8 times as long on an EPYC. So each buffer begins some pages into its mapping, one
-// page further than the buffer before.
+// Arrays that begin at the same offset within a 2 MiB page compete for the same cache sets:
+// STREAM's triad took 1.8 times as long on an EPYC. So each buffer begins some pages into its
+// mapping, one page further than the buffer before.
 constexpr size_t kPageBytes = 4096;
 constexpr size_t kPlaces = 16;
 std::atomic<size_t> next_place{0};

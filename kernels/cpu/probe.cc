@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "host/platform.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/thread_team.h"
-#include "host/platform.h"
 
 namespace assay {
 namespace {
@@ -75,8 +75,8 @@ double SecondsOf(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Returns the sum of every thread's best try, with all threads running at once. An interruption of a
-// thread then spoils single tries only.
+// Returns the sum of every thread's best try, with all threads running at once. An interruption of
+// a thread then spoils single tries only.
 template <typename T>
 double ProbeFlops(ThreadTeam* team) {
   const Kernel<T> kernel = BestKernel<T>();

@@ -42,7 +42,7 @@ std::vector<OutputBlock> OfPrevious(const Place& place) {
   return {{(place.rank + place.ranks - 1) % place.ranks, 0, 0, place.count}};
 }
 
-// A block of every rank, from `source_first` of its input.
+// Returns a block of every rank, from element `source_first` of its input.
 std::vector<OutputBlock> OfEach(const Place& place, int64_t source_first) {
   std::vector<OutputBlock> blocks;
   for (int source = 0; source < place.ranks; ++source) {
@@ -271,13 +271,13 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // A ring passes each byte on as often as the bus factor says. The two trees of an
-  // all-reduce take each half of it up and down their n - 1 edges: by rank as much. PAT
-  // sends each rank's share to every other once, as a ring does.
+  // In a ring, links carry as many bytes as the bus factor. The two trees of an all-reduce carry
+  // half of the array each, up and down their n - 1 edges, which is as much per rank. PAT sends
+  // each rank's share to every other rank once, as a ring does.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }
-  // LL sends 4 bytes of flag with every 4 of data, LL128 8 with every 120 (NCCL,
+  // LL sends 4 bytes of flags per 4 bytes of data, LL128 8 per 120 (NCCL,
   // src/include/device.h).
   double overhead = 1;
   if (protocol == "LL") overhead = 2;

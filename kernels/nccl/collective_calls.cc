@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// A call with what all functions of NCCL take.
+// The arguments that all functions of NCCL have.
 class Caller {
  public:
   Caller(const Communicator& communicator, const CollectiveCall& call, cudaStream_t stream)
@@ -98,7 +98,7 @@ class Caller {
   }
 
  private:
-  // Share number `share` of the buffer, which begins with share 0.
+  // Returns share number `share` of the buffer, which begins with share 0.
   int64_t Offset(int share) const { return share * call_.place.count * call_.element_bytes; }
 
   Status Send(int peer, int share) const {

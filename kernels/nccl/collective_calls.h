@@ -1,4 +1,4 @@
-// The calls of NCCL that make up one collective.
+// The NCCL calls of one collective.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// One collective on buffers of one rank. A rank without an input or output passes any
+// One collective on buffers of one rank. A rank without input or output must still pass some
 // pointer to GPU memory.
 struct CollectiveCall {
   CollectivePlace place;
@@ -20,7 +20,7 @@ struct CollectiveCall {
   ncclRedOp_t op = ncclSum;
 };
 
-// Enqueues the collective on `stream`; may be captured and grouped.
+// Enqueues the collective on `stream`. May be captured and grouped.
 Status EnqueueCollective(const Communicator& communicator, CollectiveKind kind,
                          const CollectiveCall& call, cudaStream_t stream);
 

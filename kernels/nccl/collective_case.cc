@@ -17,33 +17,34 @@
 namespace assay {
 namespace {
 
-// A whole L2 line, so that no line belongs to two buffers.
+// An L2 line, so that no line belongs to two buffers.
 constexpr int64_t kAlignment = 128;
-// What the ceiling is probed with: on an H200, bandwidth grows until about 2 GiB.
+// Size of the probe for the ceiling: on an H200, bandwidth rises up to about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
-// A sample lasts at least this long. An event between two collectives keeps an H200 waiting for
-// about 1.5 us, 2% of what 16 MiB take; and in short samples the slowest rank is another one each
-// time, which at 256 MiB in samples of 1 ms adds 1% to what all of them need in the long run.
+// The shortest sample. An event between two collectives delays an H200 by about 1.5 us, 2% of the
+// time of 16 MiB. In short samples the slowest rank also changes, which adds 1% at 256 MiB with
+// samples of 1 ms.
 constexpr double kMinSampleSeconds = 10e-3;
-// And at least as long as so many take at the pace of two H200. One reduce_scatter of 8 GiB takes
-// 14 ms, and of one to the next 8% more or less.
+// A sample also has at least this many collectives, at the rate of two H200: a reduce_scatter of 8
+// GiB takes 14 ms and varies by 8% from one to the next.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// A graph replays at least this long, so that launching it costs nothing beside it, unless
-// that takes more than kMaxReplays iterations.
+// The shortest replay of a graph, long enough that its launch does not count, unless that takes
+// more than kMaxReplays iterations.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// Of one graph, for it takes host and device memory; smaller buffers than this rotates
-// through stay in the L2 cache, and the result says so.
+// The most launches of one graph, which takes host and device memory. Buffers too small to fill the
+// L2 cache with this many sets stay in it, and the result says so.
 constexpr int64_t kMaxGraphIterations = 1024;
-// Of a loop of nccl-tests (-n), and what its buffers rotate through (-e 256M).
+// The iterations of a loop of nccl-tests (-n), and the bytes through which its buffers rotate
+// (-e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// Iterations ahead of those whose ranks are compared, until all ranks are in step.
+// Iterations before those whose ranks are compared, until all ranks are in step.
 constexpr int64_t kDiagnosisLead = 8;
 
-// Loops of nccl-tests in a sample.
+// The loops of nccl-tests in a sample.
 int64_t LoopsOf(int64_t batch) { return std::max<int64_t>(batch / kNcclTestsIterations, 1); }
 
 }  // namespace
@@ -69,7 +70,7 @@ CollectiveCase::CollectiveCase(const Collective& collective, const RunContext& c
 }
 
 CollectiveCase::~CollectiveCase() {
-  // Destroying it would call into the communicator, which is gone.
+  // Destroying the graph would call into the aborted communicator.
   if (communicator_ == nullptr || !communicator_->aborted()) return;
   captured_.release();
   verified_.release();
@@ -79,7 +80,7 @@ Status CollectiveCase::Prepare() {
   ASSAY_RETURN_IF_ERROR(Agree(peers_, CheckHardware(), kPeerTimeout));
   const Result<Rotation> plan = PlanOnThisRank();
   ASSAY_RETURN_IF_ERROR(Agree(peers_, plan.status(), kPeerTimeout));
-  // The set is part of the pattern, so all ranks rotate alike.
+  // The pattern depends on the set, so all ranks must rotate through as many.
   ASSAY_ASSIGN_OR_RETURN(const int64_t sets, LeastOfRanks(peers_, plan->sets()));
   rotation_ = Rotation(sets);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateAndFill(), kPeerTimeout));
@@ -111,7 +112,7 @@ Result<Rotation> CollectiveCase::PlanOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(const Rotation plan, PlanRotation(!as_nccl_tests_, set_bytes,
                                                            device_.l2_bytes, available, what));
   if (!as_nccl_tests_) return plan;
-  // nccl-tests shifts by the larger of input and output, and begins anew with each loop.
+  // nccl-tests shifts by the larger of input and output, and starts again with each loop.
   const int64_t shift = aggregate_ * std::max(input_stride_, output_stride_);
   const int64_t sets = std::clamp<int64_t>(kNcclTestsBytes / shift, 1, kNcclTestsIterations);
   return Rotation(std::clamp<int64_t>(available / set_bytes, 1, sets));
@@ -142,7 +143,7 @@ CollectiveCase::Buffers CollectiveCase::BuffersOf(int64_t set, int64_t piece) co
     buffers.input = input + BytesOfElements(collective_.input_at(place_));
     buffers.output = input + BytesOfElements(collective_.output_at(place_));
   } else {
-    // NCCL wants no pointer to nothing.
+    // NCCL does not accept null pointers.
     buffers.input = input_stride_ > 0 ? input : output;
     buffers.output = output_stride_ > 0 ? output : input;
   }
@@ -186,7 +187,7 @@ Status CollectiveCase::Enqueue(int64_t set) {
 }
 
 Status CollectiveCase::MakeRoom() {
-  // nccl-tests' loops are short and end with an empty stream. They have no time for events.
+  // The loops of nccl-tests are short and end with an empty stream; events would disturb them.
   if (as_nccl_tests_) return Status::Ok();
   return queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout);
 }
@@ -244,10 +245,10 @@ Status CollectiveCase::CaptureGraph() {
                                                kMaxReplays)));
   const int64_t sets = rotation_.sets();
   launches_ = sets >= kMaxGraphIterations ? kMaxGraphIterations : (least + sets - 1) / sets * sets;
-  // Each set once, so that what was replayed can be checked.
+  // Each set occurs once, so that the result of a replay can be checked.
   if (!Repeatable()) launches_ = std::min(sets, kMaxGraphIterations);
   if (as_nccl_tests_) launches_ = kNcclTestsIterations;
-  // A replay that meets a set twice reduces its own results, which no pattern foretells.
+  // A replay that uses a set twice reduces its own results, which the pattern cannot predict.
   if (!Repeatable() && launches_ > sets) {
     ASSAY_ASSIGN_OR_RETURN(verified_, Capture(1));
     verified_set_ = rotation_.last();
@@ -292,7 +293,7 @@ Status CollectiveCase::Run(int64_t samples, int64_t batch, std::vector<double>* 
   if (as_nccl_tests_) {
     return TimeAsNcclTests(samples, LoopsOf(batch), seconds);
   }
-  // The timer adds an untimed launch, in which ranks also wait for the latest.
+  // The timer adds an untimed launch, in which all ranks wait for the last one.
   if (Repeatable()) {
     ASSAY_RETURN_IF_ERROR(Poison(LastSetAfter((samples * launches + 1) * launches_)));
   }
@@ -420,8 +421,8 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// What the links give, whatever the collective: the larger bus bandwidth of an all-reduce and a
-// broadcast. Between two H200 what nobody reduces is 8% faster.
+// The best rate of the links: the larger bus bandwidth of an all-reduce and a broadcast. Between
+// two H200 a collective that does not reduce is 8% faster.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

@@ -1,9 +1,9 @@
-// The frame of every NCCL collective: one process a rank, every element of every rank's
-// output verified before and after it was timed.
+// The case of every NCCL collective: one process per rank. Every element of every rank's output is
+// verified before and after timing.
 //
-// An iteration is `aggregate` collectives, each on buffers of its own, in one group; the
-// next one works on the next set of buffers. Times are either Assay's (GPU events, the
-// slowest rank's) or nccl-tests' (the host's clock over 20 iterations, the mean of ranks).
+// An iteration is `aggregate` collectives in one group, each on its own buffers. The next iteration
+// works on the next set of buffers. Times are either Assay's (GPU events, the slowest rank) or
+// those of nccl-tests (the host's clock over 20 iterations, the mean of the ranks).
 #pragma once
 
 #include <memory>
@@ -27,11 +27,11 @@ namespace assay {
 
 class CollectiveCase : public Case {
  public:
-  // The context's parameters have passed CanonicalParameters; it has peers.
+  // The context's parameters have passed CheckParameters(). It has peers.
   CollectiveCase(const Collective& collective, const RunContext& context);
   ~CollectiveCase() override;
 
-  // To be called once, before anything else, by all ranks.
+  // Must be called once, before anything else, by all ranks.
   Status Prepare();
 
   Timing HowTimed() const override;
@@ -44,17 +44,17 @@ class CollectiveCase : public Case {
   Result<Diagnosis> Diagnose(int64_t iterations) override;
   Result<Ceilings> MeasureCeilings() override;
 
-  // The output of the latest iteration's first collective: what a test spoils to see
+  // Returns the output of the latest iteration's first collective. Tests change it to make
   // VerifyLast fail.
   OutputRange LastOutput();
 
  protected:
-  // Enqueued on `stream` ahead of every iteration, timed with it; may be captured. For
-  // tests, which delay a rank here.
+  // Enqueues work on `stream` before every iteration and is timed with it. May be captured. Tests
+  // use it to delay a rank.
   virtual Status BeforeIteration(cudaStream_t /*stream*/) { return Status::Ok(); }
 
  private:
-  // Where one collective's buffers are.
+  // The buffers of one collective.
   struct Buffers {
     void* input = nullptr;
     void* output = nullptr;
@@ -65,36 +65,36 @@ class CollectiveCase : public Case {
   Result<Rotation> PlanOnThisRank();
   Status AllocateAndFill();
   Status CaptureGraph();
-  // Of the next `iterations`, on all ranks.
+  // Captures the next `iterations`, on all ranks.
   Result<std::unique_ptr<CudaGraph>> Capture(int64_t iterations);
   int64_t BytesOfElements(int64_t count) const { return count * type_.bytes; }
-  // The size S of all collectives of an iteration.
+  // Returns the size S of all collectives of an iteration.
   int64_t IterationBytes() const;
   Buffers BuffersOf(int64_t set, int64_t piece) const;
-  // The inputs of all collectives of `set`.
+  // Fills the inputs of all collectives of `set`.
   Status Fill(int64_t set);
-  // Fills the outputs of `set` with 0xff bytes, which no right output has; inputs stay.
+  // Fills the outputs of `set` with 0xff bytes, which no correct output has. Inputs stay.
   Status Poison(int64_t set);
-  // Whether iterations can be checked after any number of them: reducing its own results
-  // over and over, a sum leaves every type's range.
+  // True if the output can be checked after any number of iterations. It cannot if a collective
+  // reduces its own results, since a sum then overflows every type.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
-  // One iteration, launched as it is.
+  // Launches one iteration without a graph.
   Status Iterate();
-  // One launch: an iteration, or a replay of launches_ of them.
+  // Launches one iteration, or a replay of launches_ of them.
   Status Launch();
   Status Enqueue(int64_t set);
-  // Waits until another launch fits in the stream.
+  // Waits until another launch fits into the stream.
   Status MakeRoom();
-  // The set that `iterations` more iterations, in launches, will end with.
+  // Returns the set that `iterations` more iterations will end with.
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
-  // Ends on all ranks within microseconds, once all have ended what they launched before: a rank
-  // that only sends is ahead of the one that receives.
+  // Waits until all ranks have finished their earlier launches, and returns on all ranks within
+  // microseconds. Without it, a rank that only sends is ahead of the one that receives.
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
-  // The best bus bandwidth, in bytes a second, of a collective in place over the kProbeBytes of
-  // `buffer`.
+  // Returns the best bus bandwidth, in bytes per second, of an in-place collective over the
+  // kProbeBytes of `buffer`.
   Result<double> Probe(CollectiveKind kind, void* buffer);
   Result<Verdict> Check(int64_t set);
   Result<Verdict> CheckBlock(const OutputBlock& block, const Buffers& buffers);
@@ -113,22 +113,23 @@ class CollectiveCase : public Case {
   MovePattern moved_;
   CollectivePlace place_;
   GpuDevice device_;
-  int64_t input_stride_ = 0;   // Bytes from one input to the next; in place, of both.
+  int64_t input_stride_ =
+      0;  // Bytes from one input to the next; in place, also to the next output.
   int64_t output_stride_ = 0;  // 0 in place.
   CudaStream stream_;
-  DeviceBuffer memory_;   // Sets, one after the other: inputs, then outputs.
-  DeviceBuffer barrier_;  // Of nccl_tests, one element.
+  DeviceBuffer memory_;   // The sets: inputs, then outputs.
+  DeviceBuffer barrier_;  // One element, for policy nccl_tests.
   Rotation rotation_;
   EventTimer timer_;
   std::unique_ptr<Communicator> communicator_;
   LaunchQueue queue_;
-  int64_t launches_ = 1;       // Iterations of a launch.
-  int64_t last_set_ = 0;       // Of the latest launch.
-  int64_t captured_last_ = 0;  // Of a replay.
+  int64_t launches_ = 1;       // Iterations per launch.
+  int64_t last_set_ = 0;       // The last set of the latest launch.
+  int64_t captured_last_ = 0;  // The last set of a replay.
   int64_t verified_set_ = 0;
-  // Graphs go before the communicator that they captured, or stay for ever if that was aborted.
+  // Graphs are destroyed before the communicator that they captured, or leaked if it was aborted.
   std::unique_ptr<CudaGraph> captured_;
-  // One iteration to verify where a replay cannot be, else null.
+  // One iteration to verify if a replay cannot be verified, else null.
   std::unique_ptr<CudaGraph> verified_;
 };
 

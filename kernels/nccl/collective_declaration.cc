@@ -57,14 +57,20 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   }
   if (collective.rooted) {
     parameters.push_back(
-        Parameter::Integer("root").Default(0).AtLeast(0).AtMost(kMaxRanks - 1).Describe(
-            "the rank that sends to all or receives from all, below ranks"));
+        Parameter::Integer("root")
+            .Default(0)
+            .AtLeast(0)
+            .AtMost(kMaxRanks - 1)
+            .Describe("the rank that sends to all or receives from all, below ranks"));
   }
   parameters.push_back(InPlaceParameter(collective));
   parameters.push_back(LaunchParameter());
   parameters.push_back(
-      Parameter::Integer("aggregate").Default(1).AtLeast(1).AtMost(kMaxAggregate).Describe(
-          "collectives per iteration, each on buffers of its own, in one group"));
+      Parameter::Integer("aggregate")
+          .Default(1)
+          .AtLeast(1)
+          .AtMost(kMaxAggregate)
+          .Describe("collectives per iteration, each on buffers of its own, in one group"));
   parameters.push_back(
       Parameter::Choice("policy", {"assay", "nccl_tests"})
           .Describe("assay: GPU events, the slowest rank's time, cold caches; nccl_tests: the "
@@ -73,8 +79,8 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   return parameters;
 }
 
-// Whether a mean on `ranks` ranks can be verified. In fp8 it is exact on powers of two as long as
-// e4m3 has 1 / n; on other numbers its roundings add up to what a wrong result may differ by.
+// Returns true if a mean on `ranks` ranks can be verified. In fp8 it is exact on powers of two
+// while e4m3 has 1 / n; on other numbers its roundings add up to what a wrong result may differ by.
 bool CanVerifyMean(const CollectiveDtype& dtype, int64_t ranks) {
   if (dtype.bytes > 1) return true;
   if (!dtype.floating) return ranks <= kMaxRanksOfByteMean;
@@ -86,8 +92,8 @@ Status ValidateCollective(const Collective& collective, const ParameterMap& para
   const int64_t nodes = Integer(parameters, "nodes");
   const std::string is_ranks = "is " + std::to_string(ranks) + "; it must be ";
   if (ranks % nodes != 0) {
-    return InvalidParameter(
-        "ranks", is_ranks + "a multiple of nodes, which is " + std::to_string(nodes));
+    return InvalidParameter("ranks",
+                            is_ranks + "a multiple of nodes, which is " + std::to_string(nodes));
   }
   if (collective.rooted && Integer(parameters, "root") >= ranks) {
     return InvalidParameter("root", "is " + Word(parameters, "root") +
@@ -118,8 +124,8 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// The worked example is of 4 ranks with an array of 4096 bytes, or a quarter of 1024 bytes each: the
-// busiest link carries `link_bytes`, and `steps` messages follow one another.
+// The worked example is of 4 ranks with an array of 4096 bytes, or a quarter of 1024 bytes each:
+// the busiest link carries `link_bytes`, and `steps` messages follow one another.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;
@@ -152,10 +158,9 @@ Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
         return ValidateCollective(collective, parameters);
       })
       .SelfTest({{"ranks", "2"}, {"bytes", "1048580"}})
-      .Example({{"ranks", "4"}, {"bytes", "4096"}},
-               {.link_bytes = link_bytes,
-                .payload_bytes = 4096,
-                .fixed_seconds = 6.6e-6 + steps * 0.6e-6})
+      .Example({{"ranks", "4"}, {"bytes", "4096"}}, {.link_bytes = link_bytes,
+                                                     .payload_bytes = 4096,
+                                                     .fixed_seconds = 6.6e-6 + steps * 0.6e-6})
       .Refuses({{"ranks", "3"}, {"nodes", "2"}}, "ranks");
 }
 
@@ -189,27 +194,21 @@ Declaration ReduceScatterDeclaration() {
 }
 
 Declaration BroadcastDeclaration() {
-  return DeclarationOf(CollectiveKind::kBroadcast, 4096, 3).Refuses({{"ranks", "4"}, {"root", "4"}}, "root");
+  return DeclarationOf(CollectiveKind::kBroadcast, 4096, 3)
+      .Refuses({{"ranks", "4"}, {"root", "4"}}, "root");
 }
 
-Declaration ReduceDeclaration() {
-  return DeclarationOf(CollectiveKind::kReduce, 4096, 3);
-}
+Declaration ReduceDeclaration() { return DeclarationOf(CollectiveKind::kReduce, 4096, 3); }
 
 Declaration AllToAllDeclaration() {
-  return DeclarationOf(CollectiveKind::kAllToAll, 3 * 1024, 1).Refuses({{"in_place", "true"}}, "in_place");
+  return DeclarationOf(CollectiveKind::kAllToAll, 3 * 1024, 1)
+      .Refuses({{"in_place", "true"}}, "in_place");
 }
 
-Declaration GatherDeclaration() {
-  return DeclarationOf(CollectiveKind::kGather, 3 * 1024, 1);
-}
+Declaration GatherDeclaration() { return DeclarationOf(CollectiveKind::kGather, 3 * 1024, 1); }
 
-Declaration ScatterDeclaration() {
-  return DeclarationOf(CollectiveKind::kScatter, 3 * 1024, 1);
-}
+Declaration ScatterDeclaration() { return DeclarationOf(CollectiveKind::kScatter, 3 * 1024, 1); }
 
-Declaration SendRecvDeclaration() {
-  return DeclarationOf(CollectiveKind::kSendRecv, 4096, 1);
-}
+Declaration SendRecvDeclaration() { return DeclarationOf(CollectiveKind::kSendRecv, 4096, 1); }
 
 }  // namespace assay

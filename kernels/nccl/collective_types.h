@@ -18,7 +18,7 @@ struct CollectiveType {
   const char* name;
   ReduceType type;
   int nccl;  // ncclDataType_t; its header may be older than the library.
-  // The first version of NCCL that has it, as NCCL_VERSION_CODE; 0: all have.
+  // The first version of NCCL that has it, as NCCL_VERSION_CODE; 0 means all.
   int since = 0;
   int64_t bytes = CollectiveDtypeOf(name).bytes;
 };
@@ -33,11 +33,11 @@ struct CollectiveOp {
 const std::vector<CollectiveType>& CollectiveTypes();
 const std::vector<CollectiveOp>& CollectiveOps();
 
-// By a name that the parameters have checked.
+// Return the entry of a name that the parameters have checked.
 const CollectiveType& CollectiveTypeOf(const std::string& name);
 const CollectiveOp& CollectiveOpOf(const std::string& name);
 
-// Unsupported() if this NCCL lacks the type, or the GPU the reduction of it.
+// Returns Unsupported() if this NCCL has no such type or the GPU cannot reduce it.
 Status CheckType(const CollectiveType& type, bool reduces, const NcclLibrary& nccl,
                  const GpuDevice& device);
 

@@ -14,9 +14,8 @@
 namespace assay {
 namespace {
 
-// ncclCommInitRank blocks for as long as a rank is missing. NCCL's own non-blocking
-// mode would return, but then starts a thread for every collective, in the middle of
-// what is timed. So the call has a thread of its own, which outlives a lost rank.
+// Runs ncclCommInitRank on a thread of its own, since it blocks while a rank is missing. NCCL's own
+// non-blocking mode would return, but then starts a thread for every collective while it is timed.
 struct Initialization {
   Mutex mutex;
   CondVar changed;
@@ -39,7 +38,7 @@ Status Initialize(const NcclLibrary& nccl, const ncclUniqueId& id, int rank, int
   return Status::Ok();
 }
 
-// How often a wait looks whether all ranks are still there.
+// Interval at which a wait checks that all ranks are still there.
 constexpr std::chrono::milliseconds kLookInterval(50);
 
 Status TimedOut(const std::string& what, Duration timeout) {
@@ -50,7 +49,7 @@ Status TimedOut(const std::string& what, Duration timeout) {
           " s: another rank is missing or stuck");
 }
 
-// The id of rank 0, at every rank.
+// Returns rank 0's unique id on every rank.
 Result<ncclUniqueId> ShareUniqueId(const NcclLibrary& nccl, Peers& peers, Duration timeout) {
   ncclUniqueId id{};
   Status made;
@@ -102,7 +101,7 @@ Result<std::unique_ptr<Communicator>> Communicator::Connect(Peers& peers, int gp
 }
 
 Communicator::~Communicator() {
-  // Without waiting for other ranks, which may be gone.
+  // Does not wait for other ranks, which may be lost.
   if (comm_ != nullptr) nccl_.comm_destroy(comm_);
 }
 
@@ -132,7 +131,7 @@ Status Communicator::WaitFor(cudaEvent_t event, Duration timeout) {
 Status Communicator::Trouble(Duration waited, Duration timeout) const {
   ncclResult_t failure = ncclSuccess;
   const ncclResult_t asked = nccl_.comm_get_async_error(comm_, &failure);
-  // A lost rank first: NCCL's own words of it name no rank.
+  // A lost rank comes first, since NCCL's own error does not name it.
   ASSAY_RETURN_IF_ERROR(peers_.Check());
   ASSAY_RETURN_IF_ERROR(NcclStatus(nccl_, asked != ncclSuccess ? asked : failure,
                                    "comm_get_async_error(comm_, &failure)", __FILE__, __LINE__));
@@ -156,7 +155,7 @@ Status Communicator::WaitUntilReady(const std::function<cudaError_t()>& query, c
         return trouble;
       }
     }
-    // Where the samples' times come from the GPU, a coarse look costs them nothing.
+    // Sleeping does not change samples whose times come from the GPU.
     if (polling == Polling::kSleep) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }

@@ -1,4 +1,4 @@
-// A NCCL communicator over the ranks of a gang.
+// An NCCL communicator over the ranks of a gang.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,32 +8,32 @@
 
 #include "common/clock.h"
 #include "common/status.h"
-#include "kernels/nccl/nccl_library.h"
 #include "gang/peers.h"
+#include "kernels/nccl/nccl_library.h"
 
 namespace assay {
 
-// One rank's end. Used by one thread. Whatever waits for other ranks ends with UNAVAILABLE
-// (PEER_LOST) as soon as one is gone, with DEADLINE_EXCEEDED (NCCL_TIMEOUT) if one does not
-// come; after an error the communicator is aborted and the gang is over.
+// One rank's end of the communicator. Used by one thread. A wait for other ranks ends with
+// UNAVAILABLE (PEER_LOST) when one is lost and with DEADLINE_EXCEEDED (NCCL_TIMEOUT) when one does
+// not arrive. After an error the communicator is aborted and the gang has failed.
 //
-// Calls of NCCL go through nccl() and get(), on any stream of the GPU:
+// Call NCCL through nccl() and get(), on any stream of the GPU:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), s));
-// Keep what is enqueued below about a thousand kernels a stream: a launch waits for room in
-// the queue, and there nothing notices that another rank is gone.
+// Keep fewer than about a thousand kernels in a stream's queue: a launch blocks while it is full,
+// and would not notice that another rank is lost.
 class Communicator {
  public:
-  // How Wait looks after the stream: asleep in between, or without a pause where the host's
-  // clock is what is read.
+  // The way Wait polls the stream: with sleeps, or without a pause if the host's clock measures the
+  // time.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  // Called by all ranks at once, each with its GPU current: rank 0's unique id goes to the
-  // others through `peers`, which outlives the communicator, then NCCL connects them. Its
-  // kernels take `ctas` thread blocks, each on a multiprocessor; 0: as many as NCCL likes.
+  // Sends rank 0's unique id to the others through `peers`, which must outlive the communicator,
+  // and connects them. All ranks call it at once, each with its GPU current. NCCL's kernels take
+  // `ctas` thread blocks, each on a multiprocessor; 0 leaves the number to NCCL.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
                                                        int ctas = 0);
 
@@ -41,29 +41,28 @@ class Communicator {
   const NcclLibrary& nccl() const { return nccl_; }
   int rank() const { return peers_.rank(); }
   int ranks() const { return peers_.world_size(); }
-  // After an error of Wait: nothing of NCCL's is to be called any more, and graphs that
-  // captured its calls are not to be destroyed.
+  // True after an error of Wait. Then NCCL must not be called any more, and graphs that captured
+  // its calls must not be destroyed.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends its kernels on this GPU, whatever they wait for: for a gang with several
+  // Ends its kernels on this GPU even if they wait for others. For gangs with several
   // communicators, when another one was aborted.
   void Abort();
 
-  // Makes `calls` of NCCL between ncclGroupStart and ncclGroupEnd, which is called whatever
-  // they return.
+  // Runs `calls` between ncclGroupStart and ncclGroupEnd, which is called even after an error.
   Status Group(const std::function<Status()>& calls) const;
 
-  // Returns when `stream` is empty, NCCL reports a failure, a rank is gone or time is up.
+  // Returns when `stream` is empty, NCCL reports a failure, a rank is lost or the time is up.
   Status Wait(cudaStream_t stream, Duration timeout, Polling polling = Polling::kSleep);
-  // The same for what was enqueued before `event`.
+  // Waits for the work before `event` in the same way.
   Status WaitFor(cudaEvent_t event, Duration timeout);
 
  private:
   Communicator(const NcclLibrary& nccl, Peers& peers, ncclComm_t comm)
       : nccl_(nccl), peers_(peers), comm_(comm) {}
-  // Until `query` no longer says cudaErrorNotReady.
+  // Waits until `query` no longer returns cudaErrorNotReady.
   Status WaitUntilReady(const std::function<cudaError_t()>& query, const char* what,
                         Duration timeout, Polling polling);
-  // What speaks against waiting any longer.
+  // Returns the error that ends a wait, if there is one.
   Status Trouble(Duration waited, Duration timeout) const;
 
   const NcclLibrary& nccl_;

@@ -1,4 +1,4 @@
-// Events around each of several pieces of work, for the time inside each.
+// Events around each of several pieces of work, which give the time inside each.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ class EventPairs {
     for (cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
-  // To be called before and after each piece.
+  // Must be called before and after each piece.
   Status Record(cudaStream_t stream) {
     cudaEvent_t event = nullptr;
     ASSAY_CUDA(cudaEventCreate(&event));
@@ -28,7 +28,7 @@ class EventPairs {
     return Status::Ok();
   }
 
-  // Appends the seconds inside each piece, once all are done.
+  // Appends the seconds inside each piece. All must have ended.
   Status Read(std::vector<double>* seconds) const {
     for (size_t i = 0; i + 1 < events_.size(); i += 2) {
       float milliseconds = 0;

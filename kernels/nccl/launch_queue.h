@@ -1,5 +1,5 @@
-// Keeps the queue of a stream short, so that no launch waits for room in it: while a rank
-// is gone, the kernels of the others never end, and such a launch would never return.
+// Keeps the queue of a stream short, so that no launch waits for room in it. When a rank is lost,
+// the kernels of the others never end, and such a launch would never return.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,11 +17,11 @@ class LaunchQueue {
   LaunchQueue& operator=(const LaunchQueue&) = delete;
   ~LaunchQueue();
 
-  // To be called ahead of every launch: waits until few enough are in `stream`.
+  // Waits until few enough launches are in `stream`. Must be called before every launch.
   Status MakeRoom(Communicator& communicator, cudaStream_t stream, Duration timeout);
 
  private:
-  // An event every kStep launches; CUDA holds about a thousand.
+  // One event per kStep launches. CUDA queues about a thousand launches.
   static constexpr int64_t kStep = 64;
   static constexpr size_t kSteps = 4;
 

@@ -1,4 +1,4 @@
-// Inputs of collectives that only move data, and the check of every element.
+// Inputs of collectives that only move data, and the check of their outputs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,18 +9,18 @@
 
 namespace assay {
 
-// Element i of rank r is a random bit pattern of its width, a function of seed, r and i;
-// never all ones, which is what outputs are poisoned with.
+// Element i of rank r is a random bit pattern that depends on seed, r and i. It is never all ones,
+// with which outputs are filled before a collective.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.
 };
 
-// Writes rank `rank`'s elements from `first` on to `data`, `count` of them.
+// Writes `count` elements of rank `rank` from `first` on to `data`.
 Status FillMoveInput(const MovePattern& pattern, int rank, int64_t first, int64_t count, void* data,
                      cudaStream_t stream);
 
-// Compares `count` elements at `data` with rank `rank`'s from `first` on, bit for bit. Waits
+// Compares `count` elements at `data` with those of rank `rank` from `first` on, bit by bit. Waits
 // for `stream`.
 Result<Verdict> CheckMoved(const MovePattern& pattern, int rank, int64_t first, int64_t count,
                            const void* data, cudaStream_t stream);

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-// Functions that older libraries lack.
+// Functions that older libraries do not have.
 void LoadOptional(const DynamicLibrary& library, NcclLibrary* nccl) {
   const bool all = library.Load("ncclAlltoAll", &nccl->all_to_all).ok() &&
                    library.Load("ncclGather", &nccl->gather).ok() &&
@@ -87,7 +87,7 @@ Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expr
   if (result == ncclSuccess) return Status::Ok();
   std::string message = std::string("NCCL: ") + nccl.get_error_string(result) + " from nccl " +
                         CallSite(expression, file, line);
-  // NCCL ignores the communicator that it is asked with: the last error is global.
+  // NCCL ignores this communicator: the last error is global.
   const char* detail = nccl.get_last_error(nullptr);
   if (detail != nullptr && *detail != '\0') message += std::string("; last error: ") + detail;
   return Status(CodeOf(result), "NCCL_ERROR", std::move(message));

@@ -1,4 +1,4 @@
-// NCCL, loaded on first use, and its errors as Status.
+// NCCL, loaded on first use. Its errors become Status.
 #pragma once
 
 #include <nccl.h>
@@ -10,8 +10,7 @@
 
 namespace assay {
 
-// The functions that Assay calls, typed by the library's own header where that of every
-// NCCL has them.
+// The functions that Assay calls, with the types of nccl.h if every version of it declares them.
 struct NcclLibrary {
   using Exchange = ncclResult_t (*)(const void* input, void* output, size_t count,
                                     ncclDataType_t type, ncclComm_t comm, cudaStream_t stream);
@@ -37,30 +36,30 @@ struct NcclLibrary {
   decltype(&ncclReduce) reduce = nullptr;
   decltype(&ncclSend) send = nullptr;
   decltype(&ncclRecv) recv = nullptr;
-  // Since 2.28; null in older ones.
+  // Null before NCCL 2.28.
   Exchange all_to_all = nullptr;
   RootedExchange gather = nullptr;
   RootedExchange scatter = nullptr;
   int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
 };
 
-// The library, loaded by the first caller, who also sets NCCL's log and profiler up; lives as
-// long as the program. Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
+// Returns the library. The first call loads it and sets up NCCL's log and profiler. It is never
+// unloaded. Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
 Result<const NcclLibrary*> LoadNccl();
 
-// Empty if LoadNccl works, else why not: a benchmark's UnsupportedReason.
+// Returns why LoadNccl() fails, for Benchmark::UnsupportedReason; empty if it works.
 std::string WhyNoNccl();
 
-// "2.28.9"; loads the library. Absent if there is none.
+// Loads the library and returns its version, "2.28.9". Absent if there is none.
 std::optional<std::string> NcclVersion();
 
-// OK for ncclSuccess; else NCCL's error string and its last error, with the
-// expression, file and line. INVALID_ARGUMENT and UNAVAILABLE (a rank or the network
-// failed) where NCCL says so, else INTERNAL; reason NCCL_ERROR.
+// Returns OK for ncclSuccess, else NCCL's error string and its last error with the expression, file
+// and line. The code is INVALID_ARGUMENT or UNAVAILABLE (a rank or the network failed) if NCCL
+// reports that, else INTERNAL; the reason is NCCL_ERROR.
 Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
                   const char* file, int line);
 
-// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...), returns on an error.
+// ASSAY_NCCL(nccl, all_reduce(...)) calls nccl.all_reduce(...) and returns its error.
 #define ASSAY_NCCL(nccl, call) \
   ASSAY_RETURN_IF_ERROR(::assay::NcclStatus((nccl), (nccl).call, #call, __FILE__, __LINE__))
 

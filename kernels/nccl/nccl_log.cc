@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// A file without a name: nothing remains of it, however the process ends.
+// A file without a name, which disappears with the process.
 std::atomic<int> log_fd{-1};
 std::atomic<off_t> log_begin{0};
 
@@ -21,7 +21,7 @@ constexpr const char* kLevel = "INFO";
 constexpr const char* kSubsystems = "INIT,ENV,NET";
 constexpr const char* kDescriptors = "/proc/self/fd/";
 
-// Of this much at the end, warnings are looked for.
+// The bytes at the end of the log in which warnings are searched.
 constexpr off_t kMaxRead = 4 << 20;
 
 std::string ReadFrom(int fd, off_t begin) {
@@ -30,12 +30,12 @@ std::string ReadFrom(int fd, off_t begin) {
   std::string text(static_cast<size_t>(std::max<off_t>(end - begin, 0)), '\0');
   const ssize_t got = pread(fd, text.data(), text.size(), begin);
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  // For people, and for messages that carry nothing but UTF-8.
+  // Messages carry only UTF-8.
   for (char& c : text) c = (c >= ' ' && c <= '~') || c == '\n' ? c : '?';
   return text;
 }
 
-// The last `max_bytes` of `text`, in whole lines.
+// Returns the last `max_bytes` of `text`, in whole lines.
 std::string Tail(const std::string& text, size_t max_bytes) {
   if (text.size() <= max_bytes) return text;
   const size_t line = text.find('\n', text.size() - max_bytes);
@@ -47,7 +47,7 @@ std::string Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Set by the process that started this one, for itself: the descriptor is not ours.
+// The parent process set this variable for itself; its descriptor is not open here.
 bool Inherited() {
   return Variable("NCCL_DEBUG") == kLevel && Variable("NCCL_DEBUG_SUBSYS") == kSubsystems &&
          Variable("NCCL_DEBUG_FILE").rfind(kDescriptors, 0) == 0;
@@ -58,7 +58,7 @@ bool Inherited() {
 void KeepNcclLog() {
   if (log_fd >= 0 || (std::getenv("NCCL_DEBUG") != nullptr && !Inherited())) return;
   const int fd = memfd_create("nccl.log", MFD_CLOEXEC);
-  if (fd < 0) return;  // A run without a log is still a run.
+  if (fd < 0) return;  // Runs without a log.
   const std::string path = kDescriptors + std::to_string(fd);
   setenv("NCCL_DEBUG", kLevel, 1);
   setenv("NCCL_DEBUG_SUBSYS", kSubsystems, 1);
@@ -70,7 +70,7 @@ void BeginNcclLog() {
   const int fd = log_fd;
   if (fd < 0) return;
   const off_t end = lseek(fd, 0, SEEK_END);
-  // NCCL goes on writing where it is; what came before gives its memory back.
+  // NCCL keeps its position in the file. The memory of earlier lines is released.
   if (end > 0) fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
   log_begin = end;
 }
@@ -85,7 +85,7 @@ std::string NcclLogTail(size_t max_bytes) {
   for (std::string line; std::getline(lines, line);) {
     (line.find(" WARN ") != std::string::npos ? warnings : rest) += line + "\n";
   }
-  // What failed first is what matters, so of too many warnings the first ones stay.
+  // The first failure is the most informative, so the first warnings are kept.
   if (warnings.size() > max_bytes) warnings.resize(max_bytes);
   return warnings + Tail(rest, max_bytes - warnings.size());
 }

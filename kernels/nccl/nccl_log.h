@@ -1,5 +1,4 @@
-// What NCCL wrote about itself: kept in memory as long as the process lives, for the
-// evidence of a failure.
+// NCCL's log, kept in memory during the process as evidence of failures.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +6,15 @@
 
 namespace assay {
 
-// Lets NCCL write its warnings and what it says of start-up, environment and network into
-// the log, unless the user has set NCCL_DEBUG. Before NCCL is loaded. A process that this one
-// starts may do so too: it has a log of its own.
+// Directs NCCL's warnings and its messages about start-up, environment and network into the log,
+// unless the user has set NCCL_DEBUG. Must be called before NCCL is loaded. A child process that
+// calls it has its own log.
 void KeepNcclLog();
 
-// From now on NcclLogTail() tells only what is written later.
+// Removes all lines written so far from NcclLogTail().
 void BeginNcclLog();
 
-// At most `max_bytes` of the log: its warnings first, then its end. Empty without one.
+// Returns at most `max_bytes` of the log: its warnings, then its end. Empty without a log.
 std::string NcclLogTail(size_t max_bytes);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// NCCL's profiler plugin interface, version 4: laid out as NCCL 2.26 and later read it
-// (src/include/plugin/profiler/profiler_v4.h in NVIDIA/nccl). Only what comes before the
-// members that are used must agree with it, and the plugin's own table of functions.
+// NCCL's profiler plugin interface, version 4, in the layout of NCCL 2.26 and later
+// (src/include/plugin/profiler/profiler_v4.h in NVIDIA/nccl). The layout must agree up to the last
+// member that is used, and in the plugin's table of functions.
 #include "kernels/nccl/nccl_profiler.h"
 
 #include <nccl.h>
@@ -51,7 +51,7 @@ struct Event {
   };
 };
 
-// What NCCL calls for every event while the mask allows: nothing here blocks for long.
+// NCCL calls this for every event that the mask enables, so it must not block for long.
 class Listener {
  public:
   void Attach(int* mask) { mask_ = mask; }
@@ -91,7 +91,7 @@ class Listener {
  private:
   static std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-  std::atomic<int*> mask_{nullptr};  // NCCL's; one for all communicators.
+  std::atomic<int*> mask_{nullptr};  // Owned by NCCL; one for all communicators.
   Mutex mutex_;
   std::optional<NcclChoice> choice_ ASSAY_GUARDED_BY(mutex_);
 };
@@ -109,7 +109,7 @@ ncclResult_t Init(void** context, int* mask, const char*, uint64_t, int, int, in
 }
 
 ncclResult_t StartEvent(void*, void** handle, void* event) {
-  *handle = nullptr;  // Nothing is to be told of how it goes on.
+  *handle = nullptr;  // Requests no later events of this call.
   TheListener().Note(*static_cast<const Event*>(event));
   return ncclSuccess;
 }
@@ -130,7 +130,7 @@ struct NcclProfilerPlugin {
   ncclResult_t (*finalize)(void*);
 };
 
-// NCCL looks the program's own symbols up by this name.
+// NCCL finds the plugin among the program's own symbols by this name.
 extern "C" {
 extern NcclProfilerPlugin ncclProfiler_v4;
 __attribute__((visibility("default"), used)) NcclProfilerPlugin ncclProfiler_v4 = {

@@ -1,5 +1,6 @@
-// Which algorithm, protocol and channels NCCL chose, as it tells profilers: this program
-// is the plugin, which listens only while it is asked to.
+// The algorithm, protocol and channels that NCCL chose, as it reports them to profilers. This
+// program is the profiler plugin. It listens only between StartNcclProfiler() and
+// StopNcclProfiler().
 #pragma once
 
 #include <optional>
@@ -7,23 +8,23 @@
 
 namespace assay {
 
-// What NCCL did with one call.
+// NCCL's choice for one call.
 struct NcclChoice {
   std::string function;   // "AllReduce".
   std::string algorithm;  // "RING", "TREE", "NVLS", ...; "P2P" for send and receive.
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty for send and receive.
-  int channels = 0;       // 0 if NCCL does not tell.
+  int channels = 0;       // 0 if NCCL does not report it.
 };
 
-// Names this program as NCCL's profiler plugin, unless the user has named another. Before
+// Makes this program NCCL's profiler plugin unless the user has set another. Must be called before
 // NCCL is loaded.
 void OfferNcclProfiler();
 
-// From here on NCCL's calls are noted, until StopNcclProfiler(). Not for what is timed.
+// Starts to record NCCL's calls. Slows them down, so not for timed calls.
 void StartNcclProfiler();
 
-// The last call noted since StartNcclProfiler(); absent if this NCCL tells nothing (before
-// 2.26) or another profiler was named.
+// Returns the last call since StartNcclProfiler(). Absent if this NCCL reports none (before 2.26)
+// or the user has set another profiler.
 std::optional<NcclChoice> StopNcclProfiler();
 
 }  // namespace assay

@@ -15,8 +15,8 @@
 namespace assay {
 namespace {
 
-// Each side lasts at least this long, beside which a late start of some microseconds is
-// nothing, unless it takes more repetitions than are kept in a stream.
+// The shortest time of each side, compared with which a late start of some microseconds does not
+// count, unless that takes more repetitions than fit into a stream.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
@@ -67,7 +67,7 @@ Status OverlapCase::Prepare() {
   ASSAY_ASSIGN_OR_RETURN(communicator_, Communicator::Connect(peers_, gpu_, kPeerTimeout, ctas_));
   const Result<std::vector<double>> timed = TimeOneOfEach();
   ASSAY_RETURN_IF_ERROR(Agree(peers_, timed.status(), kPeerTimeout));
-  // All ranks must repeat alike.
+  // All ranks must repeat equally often.
   ASSAY_ASSIGN_OR_RETURN(const std::vector<double> slowest, LargestOfRanks(peers_, *timed));
   Balance(slowest[0], slowest[1]);
   return Status::Ok();
@@ -119,7 +119,7 @@ void OverlapCase::Balance(double gemm, double collective) {
   gemms_ = Repeats(collective * static_cast<double>(collectives_), gemm);
 }
 
-// The mean of some runs, after one that warms up.
+// Returns the mean of some runs after a warm-up run.
 Result<double> OverlapCase::TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue) {
   ASSAY_RETURN_IF_ERROR(enqueue());
   ASSAY_CUDA(cudaEventRecord(events_[kBegin], stream));
@@ -186,8 +186,8 @@ Status OverlapCase::EnqueueAlone(Marks marks) {
   return Status::Ok();
 }
 
-// The collective is enqueued first: it finds multiprocessors free, and the multiplications
-// share the others, as between two layers of a training step.
+// The collective is enqueued first and finds free multiprocessors; the multiplications share the
+// others, as between two layers of a training step.
 Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_RETURN_IF_ERROR(Meet());
   ASSAY_CUDA(cudaEventRecord(marks[kBothBegin], stream_.get()));
@@ -196,14 +196,14 @@ Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_CUDA(cudaEventRecord(marks[kBothEnd], stream_.get()));
   ASSAY_RETURN_IF_ERROR(EnqueueGemms(gemms_));
   ASSAY_CUDA(cudaEventRecord(marks[kBothGemmEnd], gemm_stream_.get()));
-  // The next phase begins when both are done.
+  // The next phase starts when both have ended.
   ASSAY_RETURN_IF_ERROR(order_.Order(gemm_stream_.get(), stream_.get()));
   return order_.Order(stream_.get(), gemm_stream_.get());
 }
 
 Status OverlapCase::EnqueueIterations(int64_t iterations) {
   ASSAY_RETURN_IF_ERROR(MakeEvents(iterations + 1));
-  // The first one brings the ranks together and is not read.
+  // The first iteration waits for all ranks and is not read.
   for (int64_t i = 0; i <= iterations; ++i) {
     const Marks marks = &events_[static_cast<size_t>(i * kMarks)];
     ASSAY_RETURN_IF_ERROR(EnqueueAlone(marks));
@@ -274,7 +274,7 @@ Result<Verdict> OverlapCase::Verify() {
   return Check();
 }
 
-// Of what both wrote while they ran together.
+// Checks the outputs that both wrote while they ran together.
 Result<Verdict> OverlapCase::Check() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   ASSAY_ASSIGN_OR_RETURN(Verdict gemm,

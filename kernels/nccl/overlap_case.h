@@ -24,47 +24,47 @@
 namespace assay {
 
 const Collective& OverlapCollectiveOf(const ParameterMap& parameters);
-// Elements are bf16, as gradients and activations are.
+// Bytes of an element: bf16, as gradients and activations.
 inline constexpr int64_t kOverlapElementBytes = 2;
 
-// One iteration's times in seconds, each the slowest rank's.
+// One iteration's times in seconds, each of the slowest rank.
 struct OverlapTimes {
   double gemm_alone = 0;
   double collective_alone = 0;
-  // From the common start to each one's own end.
+  // From the common start to the end of each side.
   double gemm_beside = 0;
   double collective_beside = 0;
 
   double together() const;  // Until both have ended.
-  // (gemm_alone + collective_alone - together) / the shorter of the two: 1 if the shorter is
-  // hidden altogether, 0 if one might as well follow the other, below 0 if that were faster.
+  // Returns (gemm_alone + collective_alone - together) / the shorter of the two: 1 if the shorter
+  // is hidden completely, 0 if running one after the other is as fast, below 0 if that is faster.
   double overlap_fraction() const;
 };
 
-// An iteration is three phases: the multiplications alone, the collective alone, both on two
-// streams. The shorter one is repeated, so that both last about as long alone. All ranks meet,
-// untimed, before the collective begins.
+// An iteration has three phases: the multiplications alone, the collective alone, and both at once
+// on two streams. The shorter side is repeated until both last about as long alone. Before the
+// collective all ranks meet, which is not timed.
 class OverlapCase : public Case {
  public:
-  // The context's parameters have passed CanonicalParameters; it has peers.
+  // The context's parameters have passed CheckParameters(). It has peers.
   explicit OverlapCase(const RunContext& context);
   ~OverlapCase() override;
 
-  // To be called once, before anything else, by all ranks.
+  // Must be called once, before anything else, by all ranks.
   Status Prepare();
 
   Timing HowTimed() const override;
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override { return 1; }
   void AdjustRule(MeasureRule* rule) const override;
   Result<Verdict> Verify() override;
-  // Seconds are those of both together.
+  // Times both together.
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
   Result<Verdict> VerifyLast() override { return Check(); }
   std::vector<double> Observed(const std::string& name) const override;
-  // What NCCL chose for the collective: its channels are the multiprocessors that it takes.
+  // Reports NCCL's choice for the collective. Its channels are the multiprocessors that it takes.
   Result<Diagnosis> Diagnose(int64_t iterations) override;
 
-  // What each side writes: what a test spoils to see VerifyLast fail.
+  // The output of each side. Tests change it to make VerifyLast fail.
   OutputRange GemmOutput() const { return {d_.data(), d_.bytes()}; }
   OutputRange CollectiveOutput() const { return {output_.data(), OutputBytes()}; }
 
@@ -77,14 +77,14 @@ class OverlapCase : public Case {
   // In the order of OverlapTimes.
   static constexpr std::array<Span, 4> kSpans = {
       {{kGemmBegin, kGemmEnd}, {kBegin, kEnd}, {kBothBegin, kBothGemmEnd}, {kBothBegin, kBothEnd}}};
-  // Events of one iteration by Mark. Not owned.
+  // Events of one iteration, indexed by Mark. Not owned.
   using Marks = const cudaEvent_t*;
 
   Status AllocateOnThisRank();
   Status FillInputs();
-  // Seconds of one multiplication and of one collective on this rank.
+  // Returns the seconds of one multiplication and of one collective on this rank.
   Result<std::vector<double>> TimeOneOfEach();
-  // Decides how often each is repeated, given these times.
+  // Decides how often each side is repeated, from these times.
   void Balance(double gemm, double collective);
   Result<double> TimeOne(cudaStream_t stream, const std::function<Status()>& enqueue);
   Status MakeEvents(int64_t iterations);
@@ -94,12 +94,12 @@ class OverlapCase : public Case {
 
   Status EnqueueGemms(int64_t count);
   Status EnqueueCollectives(int64_t count);
-  // All ranks wait for one another on the collective's stream.
+  // Makes all ranks wait for each other on the collective's stream.
   Status Meet();
   Status EnqueueAlone(Marks marks);
   Status EnqueueTogether(Marks marks);
   Status EnqueueIterations(int64_t iterations);
-  // For each sample the seconds of each of kSpans on this rank.
+  // Returns the seconds of each of kSpans on this rank, for each sample.
   Result<std::vector<double>> TimeIterations(int64_t samples, int64_t batch);
   Status Poison();
   Status Wait();
@@ -117,7 +117,7 @@ class OverlapCase : public Case {
   MovePattern moved_;
   GpuDevice device_;
   CudaStream gemm_stream_;
-  UrgentStream stream_;  // The collective's: its kernels wait for no whole wave of the GEMM's.
+  UrgentStream stream_;  // For the collective, so that it does not wait for a wave of the GEMM.
   OrderEvent order_;
   DeviceBuffer a_;
   DeviceBuffer b_;
@@ -131,8 +131,8 @@ class OverlapCase : public Case {
   LaunchQueue queue_;
   int64_t gemms_ = 1;
   int64_t collectives_ = 1;
-  std::vector<cudaEvent_t> events_;  // kMarks an iteration.
-  std::vector<OverlapTimes> times_;  // One for each sample.
+  std::vector<cudaEvent_t> events_;  // kMarks per iteration.
+  std::vector<OverlapTimes> times_;  // One per sample.
 };
 
 }  // namespace assay

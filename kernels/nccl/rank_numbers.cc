@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// Everyone's numbers, by rank; each has as many as `mine`.
+// Returns the numbers of all ranks. Each rank must give as many.
 template <typename T>
 Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vector<T>& mine) {
   std::string bytes(mine.size() * sizeof(T), '\0');

@@ -1,4 +1,4 @@
-// Numbers that all ranks of a gang make one of.
+// Numbers combined over all ranks of a gang. All ranks must call these functions together.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace assay {
 
-// The least of all ranks' numbers, at every rank.
+// Returns the smallest number of all ranks.
 Result<int64_t> LeastOfRanks(Peers& peers, int64_t mine);
 
-// Number by number the mean of all ranks', at every rank; all give as many.
+// Returns the mean over all ranks of each number. All ranks must give as many.
 Result<std::vector<double>> MeanOfRanks(Peers& peers, const std::vector<double>& mine);
 
-// Number by number the largest of all ranks', at every rank; all give as many.
+// Returns the largest over all ranks of each number. All ranks must give as many.
 Result<std::vector<double>> LargestOfRanks(Peers& peers, const std::vector<double>& mine);
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-// Inputs of a reduction whose every result is exact in every type, and the check of
-// every element.
+// Inputs of reductions whose results are exact in every type, and the check of every element.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -30,17 +29,17 @@ enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 int64_t BytesOf(ReduceType type);
 bool IsFloating(ReduceType type);
 
-// What a case reduces: whole numbers, a function of seed, rank and element, whose reduction
-// is the same in any order (reduce_values.cuh has them; limit is 2^20, or what the type holds
-// exactly).
+// The inputs of a case: whole numbers that depend on seed, rank and element. Their reduction is the
+// same in any order. reduce_values.cuh computes them. The limit is 2^20, or the largest number that
+// the type represents exactly if that is smaller.
 //
 // - sum: 0 to limit / world_size; with more ranks than limit 0 on all but at most 8 ranks.
 // - prod: 1, or 2 on at most two ranks.
-// - min, max: 0 to limit, one rank's the least or largest.
-// - avg: 0, but on at most two ranks limit / 4 to limit / 2. Of floating-point numbers it is
-//   exact where world_size is a power of two; else NCCL rounds 1 / n, each product with it and
-//   the sum, and 4 roundings are allowed for. Of integers it is the sum's quotient without the
-//   remainder.
+// - min, max: 0 to limit. One rank has the smallest or largest.
+// - avg: 0, except limit / 4 to limit / 2 on at most two ranks. For floating-point types it is
+// exact
+//   if world_size is a power of two. Otherwise NCCL rounds 1 / n, each product with it and the sum,
+//   and 4 roundings are allowed. For integers it is the quotient of the sum without the remainder.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
@@ -48,12 +47,12 @@ struct ReducePattern {
   int world_size = 1;
 };
 
-// Writes rank `rank`'s elements from `first` on to `data`, `count` of them.
+// Writes `count` elements of rank `rank` from `first` on to `data`.
 Status FillReduceInput(const ReducePattern& pattern, int rank, int64_t first, int64_t count,
                        void* data, cudaStream_t stream);
 
 // Compares `count` elements at `data` with the reduction of all ranks' elements from
-// `first` on. Waits for `stream`. The verdict's reference says what was allowed.
+// `first` on. Waits for `stream`. The verdict's reference says which errors were allowed.
 Result<Verdict> CheckReduction(const ReducePattern& pattern, int64_t first, int64_t count,
                                const void* data, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// What each rank puts into a reduction and what has to come out, element by element: for
-// the kernels that fill and check, and for host code that checks these.
+// The input of each rank of a reduction and the expected result, element by element, for the
+// kernels that fill and check and for the host code that tests them.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,8 +14,8 @@
 
 namespace assay {
 
-// Sums stay at or below it: T holds every whole number up to it, and 32 bits do. No 8-bit
-// integer reaches 255, which is what outputs are poisoned with.
+// The largest sum. T and 32 bits represent every whole number up to it, and no 8-bit integer
+// reaches 255, with which outputs are filled before a collective.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
   if (std::is_same<T, __nv_fp8_e4m3>::value) return 16;
@@ -25,7 +25,7 @@ __host__ __device__ constexpr int LargestWhole() {
   return sizeof(T) == 1 ? 127 : 1 << 20;
 }
 
-// Of one rounding, relative; 0 for integers.
+// Returns the relative size of one rounding; 0 for integers.
 template <typename T>
 __host__ __device__ constexpr double UnitRoundoff() {
   if (std::is_same<T, float>::value) return 1.0 / (1 << 24);
@@ -37,16 +37,16 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// Ranks that may have a one where there are too many for all to have it: no sum exceeds it.
+// The number of ranks that may have a one if there are too many for all: no sum exceeds it.
 constexpr int kFewRanks = 8;
 
-// Roundings of a mean: 1 / n, each rank's product with it and the sum of both; one to spare.
+// Roundings of a mean: 1 / n, each rank's product with it and the sum of both, and one in reserve.
 constexpr int kMeanRoundings = 4;
 
-// Whether the mean of so many floating-point numbers cannot be exact.
+// Returns true if the mean of this many floating-point numbers cannot be exact.
 __host__ __device__ inline bool MeanRounds(int ranks) { return (ranks & (ranks - 1)) != 0; }
 
-// The random number that an element's ranks share, and what one of them draws itself.
+// The random number that all ranks share at an element, and the one of a single rank.
 struct ElementDraws {
   uint64_t seed;
   int64_t index;
@@ -58,7 +58,7 @@ struct ElementDraws {
     return static_cast<uint32_t>(
         RandomBits(seed, static_cast<uint64_t>(rank) + 1, static_cast<uint64_t>(index)));
   }
-  // True for two of `among` ranks, or one that was drawn twice.
+  // True for two of `among` ranks, or for one rank that was drawn twice.
   __host__ __device__ bool IsOneOfTwo(int rank, int among) const {
     const uint64_t bits = Shared();
     const auto n = static_cast<uint32_t>(among);
@@ -67,13 +67,13 @@ struct ElementDraws {
   }
 };
 
-// Whole numbers whose sum over all ranks is at most `largest`.
+// Returns whole numbers whose sum over all ranks is at most `largest`.
 __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, int ranks,
                                          int largest) {
   if (ranks <= largest) {
     return static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest / ranks + 1));
   }
-  // Who has a one is drawn from twice as many, so that sums differ.
+  // Ranks with a one are drawn from twice as many, so that sums differ.
   int value = 0;
   for (int slot = 0; slot < kFewRanks; ++slot) {
     const uint32_t drawn = draws.Of(slot) % (2 * static_cast<uint32_t>(ranks));
@@ -82,8 +82,8 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   return value;
 }
 
-// 0 to `largest`. One rank has the least; which one, and how little, differs from element
-// to element, so that with any number of ranks each is missed where it is left out.
+// Returns 0 to `largest`. The rank with the smallest number, and that number, differ from element
+// to element, so that a missing rank is noticed whatever the number of ranks.
 __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   const uint64_t bits = draws.Shared();
@@ -94,20 +94,20 @@ __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, i
   return least + 1 + static_cast<int>(draws.Of(rank) % static_cast<uint32_t>(largest - least));
 }
 
-// 2 with two ranks, one or none, else 1.
+// Returns 2 on at most two ranks, else 1.
 __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int ranks) {
   return draws.IsOneOfTwo(rank, ranks + 1) ? 2 : 1;
 }
 
-// Parts of a mean. Two ranks have one, so that few roundings add up, and one part more or
-// less, or another, is no rounding; their sum is at most `largest`.
+// Returns parts of a mean. Two ranks have one, so that few roundings add up, and a missing,
+// additional or wrong part differs by more than a rounding. Their sum is at most `largest`.
 __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   if (!draws.IsOneOfTwo(rank, ranks)) return 0;
   return largest / 8 * (2 + static_cast<int>(draws.Of(rank) % 3));
 }
 
-// Rank `rank`'s element; `index` counts through all rotation sets. T holds it exactly.
+// Returns rank `rank`'s element, which T represents exactly. `index` counts through all sets.
 template <typename T>
 __host__ __device__ int ReduceInput(const ReducePattern& pattern, int rank, int64_t index) {
   const ElementDraws draws{pattern.seed, index};
@@ -128,7 +128,7 @@ __host__ __device__ int ReduceInput(const ReducePattern& pattern, int rank, int6
   return SummandOf(draws, rank, ranks, largest);
 }
 
-// The reduction of all ranks' elements; of a mean, their sum.
+// Returns the reduction of all ranks' elements; for a mean, their sum.
 template <typename T>
 __host__ __device__ int ReduceOutput(const ReducePattern& pattern, int64_t index) {
   int result = ReduceInput<T>(pattern, 0, index);
@@ -153,7 +153,7 @@ __host__ __device__ int ReduceOutput(const ReducePattern& pattern, int64_t index
   return result;
 }
 
-// The half types convert from float alone.
+// The 16-bit types convert from float only.
 template <typename T>
 __host__ __device__ inline T FromInt(int value) {
   return static_cast<T>(static_cast<float>(value));
@@ -172,7 +172,7 @@ __host__ __device__ inline double ToDouble(double element) {
   return element;
 }
 
-// True if the element is what ReduceOutput stands for; NaN never is.
+// Returns true if the element is the expected result. NaN never is.
 template <typename T>
 __host__ __device__ bool IsReduced(const ReducePattern& pattern, T element, int output) {
   const int ranks = pattern.world_size;

@@ -14,19 +14,19 @@
 namespace assay {
 namespace {
 
-// A whole L2 line, so that no line belongs to two buffers.
+// An L2 line, so that no line belongs to two buffers.
 constexpr int64_t kAlignment = 128;
-// Of a sum: it keeps up with the links, and leaves most multiprocessors to NCCL.
+// Thread blocks of a sum: enough for the links' rate, few enough for NCCL's kernels.
 constexpr int kSumBlocks = 64;
 constexpr int64_t kReferenceSamples = 9;
-// A message takes about 20 us beside its bytes: on an H200 smaller ones than this lose more
-// by that than they win by being added while others arrive, and two of a step suffice.
+// The smallest message that pays off on an H200. Each message costs about 20 us besides its bytes,
+// for which smaller ones lose more than they gain by being added while others arrive.
 constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
 
-// NCCL spreads its channels over all ranks before it gives a message more than one, and two
-// messages under way leave most of the links idle: with as many channels as it can have,
-// a message between four ranks gets 16 instead of 8.
+// Returns as many channels as NCCL can have. NCCL divides its channels among all ranks first, so
+// two messages leave most of the links idle. With all channels, a message between four ranks gets
+// 16 instead of 8.
 int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
 }  // namespace
@@ -64,7 +64,7 @@ RingCase::~RingCase() {
     return lane.communicator != nullptr && lane.communicator->aborted();
   };
   if (!std::any_of(lanes_.begin(), lanes_.end(), aborted)) return;
-  // Kernels of the other communicators wait for ever, too.
+  // The kernels of the other communicators would wait indefinitely, too.
   for (Lane& lane : lanes_) {
     if (lane.communicator != nullptr) lane.communicator->Abort();
   }
@@ -73,7 +73,7 @@ RingCase::~RingCase() {
 Status RingCase::Prepare() {
   int64_t sets = 0;
   ASSAY_RETURN_IF_ERROR(Agree(peers_, PlanOnThisRank(&sets), kPeerTimeout));
-  // The set is part of the pattern, so all ranks rotate alike.
+  // The pattern depends on the set, so all ranks must rotate through as many.
   ASSAY_ASSIGN_OR_RETURN(sets, LeastOfRanks(peers_, sets));
   rotation_ = Rotation(sets);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateOnThisRank(), kPeerTimeout));
@@ -98,7 +98,7 @@ Status RingCase::PlanOnThisRank(int64_t* sets) {
   }
   chunk_bytes_ = AlignUp(chunk_bytes_, kAlignment);
   set_bytes_ = AlignUp(bytes_, kAlignment) * (in_place_ ? 1 : 2);
-  // The reference and what is received come first.
+  // The reference and the received chunks come first.
   const int64_t beside = AlignUp(bytes_, kAlignment) + kRings * chunk_bytes_;
   ASSAY_ASSIGN_OR_RETURN(const int64_t available, AvailableDeviceBytes());
   ASSAY_ASSIGN_OR_RETURN(
@@ -175,9 +175,8 @@ Status RingCase::Enqueue(int64_t set) {
   return Status::Ok();
 }
 
-// While a message is under way, the one before it is added: sums take a stream of their own.
-// The next step sends a sum on as soon as it is made, which is also when its message's place
-// is free for the next one.
+// While a message is transferred, the one before it is added on a stream of its own. The next step
+// sends a sum when it is complete; then the place of its message is free for the next one.
 Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
   const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
   const OrderEvent& arrived = lane->arrived[static_cast<size_t>(message)];
@@ -200,7 +199,7 @@ Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set)
   return added.Record(lane->sums.get());
 }
 
-// Sender and receiver cut alike, so both leave an empty message out.
+// Sender and receiver cut at the same places, so both skip an empty message.
 Status RingCase::SendAndReceive(const Lane& lane, const Ring& ring, int step, int message,
                                 int64_t set) {
   const RingStep now = RingStepOf(ring.place, step);
@@ -245,7 +244,7 @@ Status RingCase::Wait() { return lanes_.front().communicator->Wait(stream_.get()
 
 Status RingCase::Run(int64_t samples, int64_t batch, std::vector<double>* seconds) {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
-  // The timer adds an untimed iteration, in which ranks also wait for the latest.
+  // The timer adds an untimed iteration, in which all ranks wait for the last one.
   ASSAY_RETURN_IF_ERROR(Poison(rotation_.After(samples * batch + 1)));
   return timer_.Time(
       stream_.get(), samples, batch, [this] { return Iterate(); }, [this] { return Wait(); },
@@ -263,14 +262,14 @@ Result<Verdict> RingCase::Verify() {
   ASSAY_RETURN_IF_ERROR(Enqueue(set));
   last_set_ = set;
   ASSAY_ASSIGN_OR_RETURN(Verdict random, CheckRandom(set));
-  // Both were found out: in a gang another rank may fail only one of them.
+  // Both checks run first: in a gang another rank may fail only one of them.
   if (!pattern.passed) return pattern;
   random.reference += "; and before, of whole numbers, every element exactly";
   random.elements_checked += pattern.elements_checked;
   return random;
 }
 
-// Sums of small whole numbers are exact in any order, and known without NCCL.
+// Checks sums of small whole numbers, which are exact in any order and known without NCCL.
 Result<Verdict> RingCase::CheckPattern(int64_t set) {
   const ReducePattern pattern = {type_.type, ReduceOp::kSum, seed_, peers_.world_size()};
   const int64_t first = set * count_;
@@ -282,7 +281,7 @@ Result<Verdict> RingCase::CheckPattern(int64_t set) {
   return CheckReduction(pattern, first, count_, OutputOf(set), stream_.get());
 }
 
-// In place the input is gone, and NCCL's result must have been made before.
+// In place the input is overwritten, so NCCL's result must have been computed before.
 Result<Verdict> RingCase::CheckRandom(int64_t set) {
   if (!in_place_) {
     ASSAY_RETURN_IF_ERROR(SetBytes(reference_.data(), 0xff, bytes_, stream_.get()));
@@ -296,7 +295,7 @@ Result<Verdict> RingCase::CheckRandom(int64_t set) {
 Result<Verdict> RingCase::VerifyLast() {
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
   if (!in_place_) return CheckRandom(last_set_);
-  // Reducing its own results over and over, it leaves every type's range.
+  // Reducing its own results repeatedly would overflow every type.
   ASSAY_ASSIGN_OR_RETURN(Verdict verdict, Verify());
   verdict.reference += ", after filling the buffer again";
   return verdict;
@@ -310,7 +309,7 @@ Result<Ceilings> RingCase::MeasureCeilings() {
       [this] { return Wait(); }, &seconds));
   const double ranks = peers_.world_size();
   Ceilings ceilings;
-  // No peak but NCCL's usual time, as ours is the ring's.
+  // The reference is NCCL's median time, since this case reports its median, too.
   ceilings.link_bytes =
       2 * (ranks - 1) / ranks * static_cast<double>(bytes_) / Summarize(seconds).median;
   return ceilings;

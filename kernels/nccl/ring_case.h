@@ -1,5 +1,5 @@
-// An all-reduce written out: messages of ncclSend and ncclRecv around a ring, the sums by a
-// kernel of Assay's, as a case.
+// The case of ring_all_reduce: messages around a ring by ncclSend and ncclRecv, and sums by a
+// kernel of Assay's.
 #pragma once
 
 #include <array>
@@ -22,22 +22,23 @@
 
 namespace assay {
 
-// Rings that share the array evenly: each of kLanes communicators has one in either direction.
-// NCCL carries both directions' messages at once, and lets those of the next step follow:
-// while one communicator's next messages are being started, the other's are on the links.
+// The number of rings among which the array is divided evenly. Each of kLanes communicators has one
+// ring in each direction, whose messages NCCL transfers at once. While one communicator starts its
+// next messages, those of the other are on the links.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
-// Messages of a step that ring_all_reduce chooses for arrays of `bytes` on `ranks` ranks.
+// Returns the messages per step that ring_all_reduce chooses for arrays of `bytes` on `ranks`
+// ranks.
 int MessagesPerStep(int64_t bytes, int ranks);
 
 class RingCase : public Case {
  public:
-  // The context's parameters have passed CanonicalParameters; it has peers.
+  // The context's parameters have passed CheckParameters(). It has peers.
   explicit RingCase(const RunContext& context);
   ~RingCase() override;
 
-  // To be called once, before anything else, by all ranks.
+  // Must be called once, before anything else, by all ranks.
   Status Prepare();
 
   Timing HowTimed() const override;
@@ -45,18 +46,18 @@ class RingCase : public Case {
   Result<Verdict> Verify() override;
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override;
   Result<Verdict> VerifyLast() override;
-  // The bus bandwidth of NCCL's own all-reduce of the same array.
+  // Measures the bus bandwidth of NCCL's own all-reduce of the same array.
   Result<Ceilings> MeasureCeilings() override;
 
-  // The output of the latest iteration: what a test spoils to see VerifyLast fail.
+  // Returns the output of the latest iteration. Tests change it to make VerifyLast fail.
   OutputRange LastOutput() const { return {OutputOf(last_set_), bytes_}; }
 
  private:
-  // One ring's part.
+  // One ring.
   struct Ring {
     RingPlace place;
-    Piece piece;               // Of the array.
-    void* received = nullptr;  // A chunk: where messages wait to be added.
+    Piece piece;               // Its part of the array.
+    void* received = nullptr;  // A chunk, where messages wait to be added.
   };
   // Two rings in step.
   struct Lane {
@@ -64,7 +65,7 @@ class RingCase : public Case {
     std::unique_ptr<Communicator> communicator;
     UrgentStream messages;
     CudaStream sums;
-    std::vector<OrderEvent> arrived;  // One for each message of a step.
+    std::vector<OrderEvent> arrived;  // One per message of a step.
     std::vector<OrderEvent> added;
     OrderEvent done;
     LaunchQueue queue;
@@ -79,7 +80,7 @@ class RingCase : public Case {
   void* ElementAt(void* base, int64_t element) const {
     return static_cast<char*>(base) + element * type_.bytes;
   }
-  // Elements of a 16-byte vector, at whose multiples all pieces begin.
+  // Returns the elements of a 16-byte vector. All pieces begin at multiples of it.
   int64_t Granule() const { return 16 / type_.bytes; }
   Piece ChunkOf(const Ring& ring, int chunk) const {
     return PartOf(ring.piece, chunk, ring.place.ranks, Granule());
@@ -87,23 +88,23 @@ class RingCase : public Case {
   Piece MessageOf(const Ring& ring, int chunk, int message) const {
     return PartOf(ChunkOf(ring, chunk), message, messages_, Granule());
   }
-  // Where `piece` of `chunk`, once received, waits to be added.
+  // Returns where `piece` of `chunk` waits to be added after it was received.
   void* PlaceOf(const Ring& ring, int chunk, const Piece& piece) const {
     return ElementAt(ring.received, piece.first - ChunkOf(ring, chunk).first);
   }
 
   Status FillRandomInput(int64_t set);
-  // 0xff bytes, which no right output has, where results and messages will be.
+  // Fills the places of results and messages with 0xff bytes, which no correct output has.
   Status Poison(int64_t set);
-  // One all-reduce, of the next set.
+  // Enqueues one all-reduce of the next set.
   Status Iterate();
   Status Enqueue(int64_t set);
-  // Message `message` of `step` in both directions, and the sums that they are for.
+  // Enqueues message `message` of `step` in both directions, and their sums.
   Status EnqueueMessages(Lane* lane, int step, int message, int64_t set);
-  // Both of one ring's, to be grouped with the other's.
+  // Enqueues the send and the receive of one ring, in a group with those of the other.
   Status SendAndReceive(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
   Status EnqueueSum(const Lane& lane, const Ring& ring, int step, int message, int64_t set);
-  // NCCL's result of the same input into reference_.
+  // Computes NCCL's result of the same input in reference_.
   Status EnqueueReference(int64_t set);
   Result<Verdict> CheckPattern(int64_t set);
   Result<Verdict> CheckRandom(int64_t set);
@@ -113,17 +114,17 @@ class RingCase : public Case {
   const CollectiveType& type_;
   const int64_t bytes_;
   const int64_t count_;
-  const int messages_;  // Of each ring in a step.
+  const int messages_;  // Per ring and step.
   const bool in_place_;
   const uint64_t seed_;
   const int gpu_;
   Peers& peers_;
   GpuDevice device_;
-  int64_t set_bytes_ = 0;    // From one set to the next.
-  int64_t chunk_bytes_ = 0;  // Of the largest chunk.
-  CudaStream stream_;        // Iterations begin and end here.
+  int64_t set_bytes_ = 0;    // Bytes from one set to the next.
+  int64_t chunk_bytes_ = 0;  // Bytes of the largest chunk.
+  CudaStream stream_;        // Iterations start and end in this stream.
   OrderEvent begin_;
-  DeviceBuffer memory_;  // Sets: input, then output unless in place.
+  DeviceBuffer memory_;  // The sets: input, then output unless in place.
   DeviceBuffer received_;
   DeviceBuffer reference_;
   Rotation rotation_;

@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// Vectors of each input that a thread has under way: with few blocks it takes that many to
-// keep the memory busy.
+// Vectors of each input that a thread loads at once, enough to keep the memory busy with few
+// blocks.
 constexpr int kUnroll = 4;
 
 template <typename T>
@@ -25,7 +25,7 @@ struct Type {
   using Element = T;
 };
 
-// Calls `body` with the Type that `dtype` names.
+// Calls `body` with the element type that `dtype` names.
 template <typename Body>
 auto WithSumType(const std::string& dtype, const Body& body) {
   if (dtype == "bf16") return body(Type<__nv_bfloat16>());
@@ -53,8 +53,8 @@ __device__ void Store(float value, double* to) { *to = static_cast<double>(value
 __device__ void Store(float value, __half* to) { *to = __float2half_rn(value); }
 __device__ void Store(float value, __nv_bfloat16* to) { *to = __float2bfloat16_rn(value); }
 
-// The pointers are not __restrict__: `out` may be one of the inputs. Every thread reads all
-// its vectors before it writes one, and writes only where it has read.
+// The pointers are not __restrict__, since `out` may be one of the inputs. Every thread reads all
+// its vectors before it writes, and writes only to elements that it has read.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     AddKernel(const T* a, const T* b, T* out, int64_t count) {
@@ -95,9 +95,10 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   }
 }
 
-// In device memory while CompareKernel adds to it.
+// The sums of CompareKernel, in device memory.
 struct Differences {
-  unsigned long long largest = 0;  // Bits of a double, which order as positive doubles do.
+  unsigned long long largest =
+      0;  // Bits of a positive double, which have the order of the doubles.
   unsigned long long wrong = 0;
   unsigned long long first = ~0ULL;
 };
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     const double expected = Wide(reference[i]);
     double difference = fabs(Wide(sums[i]) - expected) / fmax(fabs(expected), typical);
-    // NaN, also from a reference that is none of the sums' range.
+    // NaN, also if the reference is out of range.
     if (!(difference < INFINITY)) difference = INFINITY;
     largest = fmax(largest, difference);
     if (difference <= tolerance) continue;

@@ -3,7 +3,7 @@
 namespace assay {
 namespace {
 
-// Whole granules in the parts before `part`.
+// Returns the whole granules in the parts before `part`.
 int64_t Begin(int64_t count, int part, int parts, int64_t granule) {
   if (part == parts) return count;
   const int64_t granules = count / granule;
@@ -16,8 +16,8 @@ RingStep RingStepOf(const RingPlace& place, int step) {
   const int rounds = place.ranks - 1;
   RingStep result;
   result.reduces = step < rounds;
-  // The first chunk that a rank sends is its own number; what it ends the reduce-scatter
-  // with, and begins the all-gather with, is the next one's.
+  // A rank first sends the chunk of its own number. It ends the reduce-scatter and starts the
+  // all-gather with the next chunk.
   const int first = result.reduces ? place.rank : place.rank + place.direction;
   const int back = result.reduces ? step : step - rounds;
   result.send = place.Around(first - place.direction * back);

@@ -1,10 +1,10 @@
-// The order in which an all-reduce goes around a ring, as plain numbers: no CUDA, no NCCL.
+// The steps of an all-reduce around a ring, as plain numbers without CUDA and NCCL.
 //
-// The array is cut into as many chunks as there are ranks. In step k of the first n - 1 (the
-// reduce-scatter) every rank sends to its next one a chunk that it has summed up so far, and
-// adds what its previous one sends to the same chunk of its own input: after them each rank
-// has the whole sum of one chunk. In the other n - 1 (the all-gather) these go around once
-// more. Every rank sends 2 (n - 1) / n of the array, and no rank can send less.
+// The array is cut into one chunk per rank. In each of the first n - 1 steps (the reduce-scatter)
+// every rank sends a partial sum of one chunk to the next rank, and adds the chunk that it receives
+// from the previous rank to its own input. After these steps each rank has the complete sum of one
+// chunk. In the other n - 1 steps (the all-gather) the sums go around once more. Every rank sends 2
+// (n - 1) / n of the array, which is the minimum.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct RingPlace {
   int next() const { return Around(rank + direction); }
   int previous() const { return Around(rank - direction); }
   int steps() const { return 2 * (ranks - 1); }
-  // The rank, or chunk, of this number, counted around the ring.
+  // Returns the rank or chunk of this number, counted around the ring.
   int Around(int number) const { return (number % ranks + ranks) % ranks; }
 };
 
-// What a rank does in one step. Chunks by number.
+// The chunks that a rank sends and receives in one step, by number.
 struct RingStep {
   int send = 0;
   int receive = 0;
-  // True in the reduce-scatter: what is received is added to this rank's input.
+  // True in the reduce-scatter: the received chunk is added to this rank's input.
   bool reduces = false;
 };
 
@@ -40,8 +40,8 @@ struct Piece {
   int64_t count = 0;
 };
 
-// Part `part` of `parts` nearly equal ones of `whole`, in order and without a gap. Each but
-// the first begins a multiple of `granule` elements after the first; some may be empty.
+// Returns part `part` of `parts` nearly equal parts of `whole`, in order and without gaps. Each
+// begins a multiple of `granule` elements after the first. Some may be empty.
 Piece PartOf(const Piece& whole, int part, int parts, int64_t granule);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Streams and events by which work on several streams of one GPU follows one another.
+// Streams and events that order work on several streams of one GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// A stream whose kernels get free multiprocessors before those of other streams: for kernels
-// that move data and need few. Does not wait for the default stream. Owned.
+// A stream whose kernels get free multiprocessors before those of other streams, for kernels that
+// move data and need few. Does not wait for the default stream. Owned.
 class UrgentStream {
  public:
   UrgentStream() = default;
@@ -24,7 +24,7 @@ class UrgentStream {
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
-  // On the current GPU.
+  // Creates it on the current GPU.
   static Result<UrgentStream> Create() {
     int least = 0;
     int greatest = 0;
@@ -40,7 +40,7 @@ class UrgentStream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A point in one stream for others to wait for. Owned.
+// A point in one stream that other streams can wait for. Owned.
 class OrderEvent {
  public:
   OrderEvent() = default;
@@ -60,7 +60,7 @@ class OrderEvent {
     return made;
   }
 
-  // What is enqueued on `later` from now on begins once what is now on `earlier` is done.
+  // Makes later work on `later` wait for the work that is on `earlier` now.
   Status Order(cudaStream_t earlier, cudaStream_t later) const {
     ASSAY_RETURN_IF_ERROR(Record(earlier));
     return Await(later);
