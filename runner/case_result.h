@@ -1,4 +1,4 @@
-// A case that ran, as the message that leaves the runner.
+// A case that ran, and how its result message is filled.
 #pragma once
 
 #include <vector>
@@ -45,8 +45,8 @@ void Fill(const CounterReport& counters, v1::Counters* message);
 void Fill(const WindowConditions& conditions, v1::Conditions* message);
 void Fill(const GangReport& gang, v1::CaseResult* result);
 
-// The GPUs of a gang's ranks, by rank, as the result's provenance: their UUIDs if each is
-// known, and their models if each is known and they are not all the same.
+// Adds the GPUs of a gang's ranks to the provenance: their UUIDs if all are known, and their models
+// if all are known and differ. `gpus` has one entry per rank.
 void AddGpus(const std::vector<RankGpu>& gpus, v1::CaseResult* result);
 
 }  // namespace assay

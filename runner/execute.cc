@@ -53,7 +53,7 @@ Status VerificationFailed(const Verdict& verdict, const char* when) {
                     ", reference: " + verdict.reference);
 }
 
-// One execution: fills `executed_` as it goes.
+// Runs one case and fills `executed_` step by step.
 class Execution {
  public:
   Execution(const Benchmark& benchmark, const RunContext& context, const ExecuteOptions& options)
@@ -96,7 +96,7 @@ class Execution {
     return Status::Ok();
   }
 
-  // What goes wrong on one rank is known to all: they go on together or not at all.
+  // Errors of one rank reach all ranks, so they continue together or not at all.
   Status DiagnoseGang() {
     const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
     const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
@@ -124,7 +124,7 @@ class Execution {
     }
   }
 
-  // Nothing here fails the case: it has been timed and verified.
+  // Errors of this step do not fail the case, which has been timed and verified.
   void Profile() {
     if (benchmark_.Info().resource == Resource::kGpu && context_.world_size == 1 &&
         Gpu() != nullptr) {
@@ -155,11 +155,11 @@ class Execution {
       mine = work.status();
       if (work.ok()) work_ = std::move(work).value();
     }
-    // Last: parameters that contradict each other are the user's error on every machine.
+    // Last, so that contradicting parameters are reported on machines without a GPU too.
     if (const std::string reason = benchmark_.UnsupportedReason(); mine.ok() && !reason.empty()) {
       mine = Unsupported(reason);
     }
-    // Nobody prepares, and so waits for the others, unless all can begin.
+    // No rank prepares, and waits for the others inside, unless all can begin.
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine));
     auto prepared = PrepareOrOutOfMemory();
     const Status ready = prepared.status();
@@ -175,7 +175,7 @@ class Execution {
                            std::to_string(context_.world_size));
   }
 
-  // Standard containers report exhausted memory by an exception.
+  // Standard containers throw if memory runs out.
   Result<std::unique_ptr<Case>> PrepareOrOutOfMemory() {
     try {
       return benchmark_.Prepare(context_);
@@ -213,7 +213,7 @@ class Execution {
     ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
     Fill(conditions, result_.mutable_conditions());
-    // A host that others use never settles; its load has a flag of its own.
+    // A busy host never settles, so only GPUs get this flag; "busy_host" marks hosts.
     if ((on_gpu && !times.settled) || times.short_samples)
       result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
@@ -232,7 +232,7 @@ class Execution {
     return values;
   }
 
-  // The last `samples` of what the case observed.
+  // The last `samples` values that the case observed: without the warm-up.
   std::vector<double> ObservedInWindow(const std::string& metric, size_t samples) const {
     std::vector<double> values = case_->Observed(metric);
     const size_t before = values.size() - std::min(values.size(), samples);
@@ -250,8 +250,8 @@ class Execution {
           metrics[i].quantity == Quantity::kObserved
               ? ObservedInWindow(metrics[i].name, times.seconds.size())
               : ValuesOf(i, times.seconds);
-      if (metrics[i].quantity == Quantity::kWireBytes) continue;  // Known later, if at all.
-      if (values.empty()) continue;  // Nothing was observed: absent, not zero.
+      if (metrics[i].quantity == Quantity::kWireBytes) continue;  // See AddWireMetrics.
+      if (values.empty()) continue;                               // Not observed: absent, not zero.
       const Summary summary = Summarize(values);
       v1::Measurement* const measurement = result_.add_measurements();
       Fill(metrics[i], summary, measurement);
@@ -263,7 +263,7 @@ class Execution {
     median_seconds_ = Summarize(times.seconds).median;
   }
 
-  // The last step: it ends the case, whose memory the probes of ceilings may need.
+  // The last step, because it destroys the case: probes of ceilings may need its memory.
   void MakePrediction() {
     const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
     const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
@@ -305,17 +305,17 @@ class Execution {
     store.Add(machine_, series, {bytes, median_seconds_});
   }
 
-  // As benchmarks on CPUs say "hot"; they may also be told to rotate past the caches.
+  // Whether a CPU benchmark finds its data in the caches from one iteration to the next.
   bool StaysInCache() const { return cache_ == "hot" && StaysInCpuCaches(work_.bytes); }
 
-  // All are of random data, and zeros run faster: they draw less power.
+  // Measured ceilings hold for random data. Zeros draw less power and run faster.
   void LeaveOutCeilings() {
     const auto fixed_seconds = ceilings_.fixed_seconds;
     ceilings_ = {};
     ceilings_.fixed_seconds = fixed_seconds;
   }
 
-  // Those that the case measured itself come first. A broken context measures none.
+  // Ceilings that the case measured itself take precedence. A broken context can measure none.
   void UseMeasuredCeilings(const LocalGpu& gpu) {
     if (!executed_.context_lost.ok()) return;
     if (ceilings_.flops || ceilings_.bytes || ceilings_.link_bytes) return;
@@ -342,12 +342,12 @@ class Execution {
 MeasureRule RuleFor(Resource resource) {
   MeasureRule rule;
   if (resource == Resource::kGpu) {
-    // The power that NVML reads is a mean over up to a second.
+    // NVML reports power as a mean over up to one second.
     rule.min_warmup_seconds = 0.5;
     rule.settle_window_seconds = 0.1;
     rule.max_warmup_seconds = 3.0;
   } else {
-    // A host that is busy with other work does not get quieter for waiting.
+    // Waiting does not make a host quiet that is busy with other work.
     rule.max_seconds = 5.0;
   }
   return rule;

@@ -1,4 +1,4 @@
-// One case from parameters to report.
+// Runs one case, from its parameters to its result.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,18 @@ namespace assay {
 struct ExecuteOptions {
   // False: verify only, for the self-test.
   bool measure = true;
-  // Hardware counters, in runs apart from the timed ones.
+  // Read hardware counters, in separate runs after the timed ones.
   bool counters = false;
-  // Told "verify", "warm_up", "measure", "profile" as they begin. May be empty.
+  // Called when a phase begins: "verify", "warm_up", "measure" or "profile". May be empty.
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// The stopping rule that fits the resource: GPUs need longer until clocks and
-// power settle.
+// The stopping rule for a resource. GPUs get a longer warm-up, until clocks and power settle.
 MeasureRule RuleFor(Resource resource);
 
-// Runs the case on this rank: all ranks of a gang call it at about the same time.
-// What goes wrong is in the result, which is complete at rank 0 only. An error
-// instead of a result means that the gang is over (PEER_LOST, PEER_TIMEOUT).
+// Runs the case on this rank. All ranks of a gang call it at about the same time. A failure of the
+// case is in the result, which is complete at rank 0 only. An error instead of a result means that
+// the gang broke (PEER_LOST, PEER_TIMEOUT).
 Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
                                  const ExecuteOptions& options);
 

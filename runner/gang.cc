@@ -1,15 +1,43 @@
 #include "runner/gang.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "gang/peers.h"
 
 namespace assay {
 namespace {
+
+// One order of rank 0: to run `samples` samples of `batch` iterations, or to stop.
+struct Order {
+  int64_t samples = 0;  // 0: stop.
+  int64_t batch = 0;
+  int64_t in_window = 0;  // 1 in the timed window.
+};
+
+// The numbers of a Verdict. Its detail follows as text.
+struct VerdictNumbers {
+  double error = 0;
+  int64_t elements_checked = 0;
+  int64_t passed = 0;
+};
+
+// All ranks run the same program, so numbers travel as their bytes.
+template <typename T>
+std::string PackNumbers(const T& numbers) {
+  std::string bytes(sizeof numbers, '\0');
+  std::memcpy(bytes.data(), &numbers, sizeof numbers);
+  return bytes;
+}
+
+// False if `bytes` is too short.
+template <typename T>
+bool UnpackNumbers(const std::string& bytes, T* numbers) {
+  if (bytes.size() < sizeof *numbers) return false;
+  std::memcpy(numbers, bytes.data(), sizeof *numbers);
+  return true;
+}
 
 std::string Pack(const std::vector<double>& values) {
   std::string bytes(values.size() * sizeof(double), '\0');
@@ -28,10 +56,10 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   return values;
 }
 
-// NaN if either is, so that no rank's NaN is lost behind another's number.
+// The larger one; NaN if either is NaN, so that no rank's NaN is hidden by another's number.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-// Runs on this rank, then makes the samples those of the slowest rank (at rank 0).
+// Runs samples on all ranks. At rank 0, each sample is then that of its slowest rank.
 Status RunTogether(Case& prepared, Peers& peers, int64_t samples, int64_t batch,
                    std::vector<double>* seconds) {
   std::vector<double> mine;
@@ -63,14 +91,13 @@ class SingleDevice : public TimedDevice {
   Case& case_;
 };
 
-// Rank 0's view of the whole gang.
+// The whole gang as one device, at rank 0.
 class GangDevice : public TimedDevice {
  public:
   GangDevice(Case& prepared, Peers& peers) : case_(prepared), peers_(peers) {}
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
-    std::string order =
-        std::to_string(samples) + " " + std::to_string(batch) + (in_window_ ? " 1" : " 0");
+    std::string order = PackNumbers(Order{samples, batch, in_window_ ? 1 : 0});
     ASSAY_RETURN_IF_ERROR(peers_.Broadcast(&order, kPeerTimeout));
     return RunTogether(case_, peers_, samples, batch, seconds);
   }
@@ -80,12 +107,12 @@ class GangDevice : public TimedDevice {
   }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
-  // From now on orders are of the timed window.
+  // All further orders belong to the timed window.
   void BeginWindow() { in_window_ = true; }
 
-  // Lets the others go on.
+  // Ends the measurement on the other ranks.
   Status Stop() {
-    std::string order = "stop";
+    std::string order = PackNumbers(Order());
     return peers_.Broadcast(&order, kPeerTimeout);
   }
 
@@ -95,37 +122,33 @@ class GangDevice : public TimedDevice {
   bool in_window_ = false;
 };
 
-// What the other ranks do meanwhile.
+// Runs what rank 0 orders, until it orders to stop.
 Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
   if (hooks.warmup_begins) hooks.warmup_begins();
   bool in_window = false;
   for (;;) {
-    std::string order;
-    ASSAY_RETURN_IF_ERROR(peers.Broadcast(&order, kPeerTimeout));
-    if (order == "stop") return Status::Ok();
-    int64_t samples = 0;
-    int64_t batch = 0;
-    int window = 0;
-    if (std::sscanf(order.c_str(), "%" SCNd64 " %" SCNd64 " %d", &samples, &batch, &window) != 3 ||
-        samples < 1 || batch < 1) {
+    std::string bytes;
+    ASSAY_RETURN_IF_ERROR(peers.Broadcast(&bytes, kPeerTimeout));
+    Order order;
+    if (!UnpackNumbers(bytes, &order) || order.samples < 0 || order.batch < 0) {
       return Internal("rank 0 sent an unreadable order", "BAD_MESSAGE");
     }
-    if (window != 0 && !in_window) {
+    if (order.samples == 0) return Status::Ok();
+    if (order.in_window != 0 && !in_window) {
       in_window = true;
       if (hooks.window_begins) hooks.window_begins();
     }
     std::vector<double> seconds;
-    // A failed run is known to all ranks; rank 0 says "stop" next.
-    Status ran = RunTogether(prepared, peers, samples, batch, &seconds);
+    // All ranks know of a failed run; rank 0 orders to stop next.
+    Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
     if (ran.reason() == "PEER_LOST" || ran.reason() == "PEER_TIMEOUT") return ran;
   }
 }
 
 std::string PackVerdict(const Verdict& verdict) {
-  char numbers[96];
-  std::snprintf(numbers, sizeof numbers, "%d %.17g %" PRId64 "\n", verdict.passed ? 1 : 0,
-                verdict.error, verdict.elements_checked);
-  return numbers + verdict.detail;
+  return PackNumbers(
+             VerdictNumbers{verdict.error, verdict.elements_checked, verdict.passed ? 1 : 0}) +
+         verdict.detail;
 }
 
 }  // namespace
@@ -143,20 +166,17 @@ Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine) {
   merged.elements_checked = 0;
   merged.detail.clear();
   for (size_t rank = 0; rank < all.size(); ++rank) {
-    int passed = 0;
-    double error = 0;
-    int64_t elements = 0;
-    if (std::sscanf(all[rank].c_str(), "%d %lg %" SCNd64, &passed, &error, &elements) != 3) {
+    VerdictNumbers numbers;
+    if (!UnpackNumbers(all[rank], &numbers)) {
       return Internal("rank " + std::to_string(rank) + " sent an unreadable verdict",
                       "BAD_MESSAGE");
     }
-    merged.error = LargerOrNan(merged.error, error);
-    merged.elements_checked += elements;
-    if (passed == 1) continue;
+    merged.error = LargerOrNan(merged.error, numbers.error);
+    merged.elements_checked += numbers.elements_checked;
+    if (numbers.passed == 1) continue;
     merged.passed = false;
     if (merged.detail.empty()) {
-      merged.detail =
-          "rank " + std::to_string(rank) + ": " + all[rank].substr(all[rank].find('\n') + 1);
+      merged.detail = "rank " + std::to_string(rank) + ": " + all[rank].substr(sizeof numbers);
     }
   }
   return merged;

@@ -1,22 +1,23 @@
-// One case on all ranks of a gang: rank 0 decides, the others follow. With one
-// rank everything here is a plain call.
+// Runs one case on all ranks of a gang: rank 0 decides, the others follow. Without a gang, each
+// function is a plain call on this process.
 #pragma once
 
 #include "kernels/benchmark.h"
 
 namespace assay {
 
-// As Agree, where there may be no gang.
+// As Agree; without a gang (null) returns `mine`.
 Status AgreeIfGang(Peers* peers, const Status& mine);
 
-// One verdict for all ranks, the same on each: passed if all passed, the largest
-// error (NaN is larger than any), elements summed, details naming the rank.
+// Merges the ranks' verdicts into one, which all ranks get. It has passed if all passed, has the
+// largest error (NaN counts as the largest) and the sum of elements. Its detail is that of the
+// first rank that failed, with the rank in front.
 Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
-// Measures the case: at rank 0 the engine decides how many samples follow and
-// tells the others. A sample is the longest of all ranks' samples, since a
-// collective is done when its last rank is. Times are whole at rank 0 only, and the other
-// ranks call no hooks but warmup_begins and window_begins.
+// Measures the case on all ranks. The engine runs at rank 0 and decides how many samples follow. A
+// sample is the longest of all ranks' samples, because a collective is done when its last rank is.
+// Only rank 0 gets complete times; the other ranks call only the hooks warmup_begins and
+// window_begins.
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,
                                         const RunContext& context, const MeasureHooks& hooks);
 

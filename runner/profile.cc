@@ -8,11 +8,10 @@
 namespace assay {
 namespace {
 
-// Of iterations that one pass over the counters watches: what begins and ends it shows
-// in rates by less than 1%.
+// Length of a pass over the counters: its begin and end then change rates by less than 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostIterations = 2000;
-// Monitors average over hundreds of milliseconds.
+// NVML's monitors average over hundreds of milliseconds.
 constexpr double kMonitoredSeconds = 1.0;
 
 int64_t IterationsOfPass(const ProfiledCase& profiled) {
@@ -23,7 +22,7 @@ int64_t IterationsOfPass(const ProfiledCase& profiled) {
   return (iterations + granularity - 1) / granularity * granularity;
 }
 
-// Iterations for a second.
+// Runs iterations for kMonitoredSeconds.
 Status KeepBusy(const ProfiledCase& profiled, int64_t iterations) {
   const MonotonicTime begin = profiled.clock.Now();
   do {

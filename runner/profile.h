@@ -1,5 +1,4 @@
-// What the hardware tells of a case beside its times, in runs apart from the timed
-// ones: the kernels that it launched, and counters.
+// Kernel names and hardware counters of a case, from separate runs after the timed ones.
 #pragma once
 
 #include <functional>
@@ -16,34 +15,34 @@ struct ProfiledCase {
   Case& prepared;
   GpuPlatform& platform;
   int gpu = 0;                   // CUDA's ordinal.
-  double iteration_seconds = 0;  // As timed.
+  double iteration_seconds = 0;  // The measured median.
   Clock& clock;
 };
 
-// As CaseReport::kernels and kernels_reason.
+// The kernels of one iteration in order of their first launch, or the reason why they are unknown.
 struct KernelNames {
   std::vector<std::string> names;
   std::string reason;
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// One way to counters, told apart by CounterReport::source.
+// One way to read counters. `name` is CounterReport::source.
 struct CounterSource {
   std::string name;
   std::function<Result<CounterReport>()> read;
 };
 
-// The hardware's own counters, then averages of its monitors.
+// CUPTI's hardware counters first, then averages of NVML's monitors. CUPTI has more counters, but
+// many machines allow it to administrators only.
 std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled);
 
-// The report of the first of `sources` that gives one; its reason says why those
-// before it did not. If none does: "analytic", with nothing read, and the bytes that
-// the benchmark declares (`work`) named in its reason.
+// Reads counters from the first of `sources` that has any. The report's reason says why the earlier
+// ones had none. If no source works, the report's source is "analytic" and its reason names the
+// bytes that the benchmark declares (`work`).
 CounterReport ReadCounters(const std::vector<CounterSource>& sources, const Work& work);
 
-// OK if CUDA still takes work after `step` ("reading counters") of a profiled case; else
-// UNAVAILABLE (GPU_CONTEXT_LOST) that blames the step: neither the case, which has been
-// verified, nor the one after it did that.
+// UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses work after a step of profiling, such as "reading
+// counters". The error blames the step, because the case itself has been verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 
 }  // namespace assay
