@@ -53,6 +53,11 @@ TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
     const auto own = Accepted(*benchmark, {});
     ASSERT_TRUE(own.ok()) << info.name << ": " << own.status();
     runs[info.name].push_back(*own);
+    for (const ParameterMap& changes : info.selftest_variants) {
+      const auto also = Accepted(*benchmark, changes);
+      ASSERT_TRUE(also.ok()) << info.name << ": " << also.status();
+      runs[info.name].push_back(*also);
+    }
     for (const ParameterSpec& spec : info.parameters) {
       if (not_choosing.count(spec.name) != 0) continue;
       for (const std::string& word : spec.choices) {
