@@ -172,4 +172,33 @@ Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
   return node;
 }
 
+Result<Page<v1::Campaign>> Coordinator::ListCampaigns(const PageRequest& page) {
+  return environment_.jobs.ListCampaigns(page);
+}
+
+Result<Page<v1::Job>> Coordinator::ListJobs(const std::string& campaign_id_or_name,
+                                            const PageRequest& page) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::Campaign campaign,
+                         environment_.jobs.GetCampaign(campaign_id_or_name));
+  return environment_.jobs.ListJobs(campaign.campaign_id(), page);
+}
+
+Result<storage::JobStore::JobChanges> Coordinator::ListJobChanges(const std::string& campaign_id,
+                                                                  int64_t revision) {
+  return environment_.jobs.ListJobChanges(campaign_id, revision);
+}
+
+Result<Page<v1::StoredResult>> Coordinator::ListResults(const std::string& filter,
+                                                        const PageRequest& page) {
+  return environment_.results.List(filter, page);
+}
+
+Result<v1::StoredResult> Coordinator::GetResult(const std::string& result_id) {
+  return environment_.results.Get(result_id);
+}
+
+Status Coordinator::AddDialAddress(const std::string& address) {
+  return environment_.nodes.AddDialAddress(address);
+}
+
 }  // namespace assay::coordinator

@@ -41,7 +41,8 @@ class Coordinator {
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
   Watchers& watchers() { return watchers_; }
-  const Environment& environment() const { return environment_; }
+  Clock& clock() const { return environment_.clock; }
+  Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
   // Handles a notification of the database: another coordinator queued jobs, freed nodes or
@@ -56,6 +57,13 @@ class Coordinator {
   // Includes the reasons why queued jobs wait.
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
   Result<v1::Campaign> CancelCampaign(const std::string& id_or_name);
+  Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page);
+  Result<Page<v1::Job>> ListJobs(const std::string& campaign_id_or_name, const PageRequest& page);
+  // Returns the jobs of a campaign that changed since `revision`; see JobStore.
+  Result<storage::JobStore::JobChanges> ListJobChanges(const std::string& campaign_id,
+                                                       int64_t revision);
+  Result<Page<v1::StoredResult>> ListResults(const std::string& filter, const PageRequest& page);
+  Result<v1::StoredResult> GetResult(const std::string& result_id);
   // Stores all results or none.
   Result<v1::ImportResultsResponse> ImportResults(const v1::ImportResultsRequest& request);
   // Returns the benchmarks of the connected nodes, merged by name.
@@ -63,6 +71,8 @@ class Coordinator {
   // Returns the nodes sorted by name. A node whose agent was silent for a lease is disconnected.
   Result<std::vector<v1::Node>> ListNodes(const std::string& filter);
   Result<v1::Node> GetNode(const std::string& id_or_name);
+  // Stores an address to dial, for this and later coordinators.
+  Status AddDialAddress(const std::string& address);
   // Deletes the node and ends its session. The answer contains its dial address.
   Result<v1::Node> RemoveNode(const std::string& id_or_name);
 

@@ -33,8 +33,7 @@ grpc::ServerUnaryReactor* CampaignServiceImpl::ListCampaigns(
   return calls_.Answer(context, "ListCampaigns", [=, this]() -> Status {
     ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 100));
-    ASSAY_ASSIGN_OR_RETURN(Page<v1::Campaign> found,
-                           coordinator_.environment().jobs.ListCampaigns(page));
+    ASSAY_ASSIGN_OR_RETURN(Page<v1::Campaign> found, coordinator_.ListCampaigns(page));
     for (v1::Campaign& campaign : found.items) *response->add_campaigns() = std::move(campaign);
     response->set_next_page_token(found.next_token);
     return Status::Ok();
@@ -59,10 +58,7 @@ grpc::ServerUnaryReactor* CampaignServiceImpl::ListJobs(grpc::CallbackServerCont
     ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
     ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 1000));
-    storage::JobStore& jobs = coordinator_.environment().jobs;
-    ASSAY_ASSIGN_OR_RETURN(const v1::Campaign campaign, jobs.GetCampaign(request->campaign()));
-    ASSAY_ASSIGN_OR_RETURN(Page<v1::Job> found,
-                           jobs.ListJobs(campaign.campaign_id(), page));
+    ASSAY_ASSIGN_OR_RETURN(Page<v1::Job> found, coordinator_.ListJobs(request->campaign(), page));
     for (v1::Job& job : found.items) *response->add_jobs() = std::move(job);
     response->set_next_page_token(found.next_token);
     return Status::Ok();

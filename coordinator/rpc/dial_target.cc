@@ -78,7 +78,7 @@ void DialTarget::Open() {
     }
     link_ = link;
     open_ = true;
-    opened_ = coordinator_.environment().clock.Now();
+    opened_ = coordinator_.clock().Now();
   }
   reactor->Begin(coordinator_.OpenSession(link, address_));
 }
@@ -132,12 +132,11 @@ void DialTarget::OnStreamEnded(const Status& status) {
     if (forgotten_) return;
     delay = NextDelay();
   }
-  coordinator_.environment().executor.PostAfter(delay,
-                                                [self = shared_from_this()] { self->Open(); });
+  coordinator_.executor().PostAfter(delay, [self = shared_from_this()] { self->Open(); });
 }
 
 Duration DialTarget::NextDelay() {
-  if (coordinator_.environment().clock.Now() - opened_ >= kStable) failures_ = 0;
+  if (coordinator_.clock().Now() - opened_ >= kStable) failures_ = 0;
   const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
   ++failures_;
   // Full jitter with a minimum of half the first delay, so that a retry never follows at once.

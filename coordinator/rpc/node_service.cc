@@ -20,8 +20,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::ListNodes(grpc::CallbackServerContext
   return calls_.Answer(context, "ListNodes", [=, this]() -> Status {
     ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 1000));
-    ASSAY_ASSIGN_OR_RETURN(const int64_t first,
-                           ParsePageToken(kNodeTokens, page.token, 0));
+    ASSAY_ASSIGN_OR_RETURN(const int64_t first, ParsePageToken(kNodeTokens, page.token, 0));
     ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes, coordinator_.ListNodes(request->filter()));
     PageFiller<v1::Node> filler(kNodeTokens, page);
     for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
@@ -67,7 +66,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::AddNode(grpc::CallbackServerContext* 
 
 Status NodeServiceImpl::StoreAdded(const std::string& address, const Agent& agent,
                                    v1::AddNodeResponse* response) {
-  ASSAY_RETURN_IF_ERROR(coordinator_.environment().nodes.AddDialAddress(address));
+  ASSAY_RETURN_IF_ERROR(coordinator_.AddDialAddress(address));
   ASSAY_ASSIGN_OR_RETURN(*response->mutable_node(), coordinator_.GetNode(agent.node_id));
   return Status::Ok();
 }

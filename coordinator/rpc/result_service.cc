@@ -13,7 +13,7 @@ grpc::ServerUnaryReactor* ResultServiceImpl::ListResults(grpc::CallbackServerCon
     ASSAY_ASSIGN_OR_RETURN(const PageRequest page,
                            ToPageRequest(request->page_size(), request->page_token(), 1000));
     ASSAY_ASSIGN_OR_RETURN(Page<v1::StoredResult> found,
-                           coordinator_.environment().results.List(request->filter(), page));
+                           coordinator_.ListResults(request->filter(), page));
     for (v1::StoredResult& result : found.items) *response->add_results() = std::move(result);
     response->set_next_page_token(found.next_token);
     return Status::Ok();
@@ -26,7 +26,7 @@ grpc::ServerUnaryReactor* ResultServiceImpl::GetResult(grpc::CallbackServerConte
   return calls_.Answer(context, "GetResult", [=, this]() -> Status {
     ASSAY_RETURN_IF_ERROR(CheckReference("result_id", request->result_id()));
     ASSAY_ASSIGN_OR_RETURN(*response->mutable_result(),
-                           coordinator_.environment().results.Get(request->result_id()));
+                           coordinator_.GetResult(request->result_id()));
     return Status::Ok();
   });
 }

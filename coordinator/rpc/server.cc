@@ -26,7 +26,7 @@ void ApplyThreadLimits(grpc::ServerBuilder& builder) {
 Server::Server(Coordinator& coordinator, ServerOptions options)
     : coordinator_(coordinator),
       address_(options.listen),
-      calls_(coordinator.environment().executor, std::move(options.counter)),
+      calls_(coordinator.executor(), std::move(options.counter)),
       dialer_(coordinator, calls_, std::move(options.agent_tls), options.insecure),
       fleet_(coordinator, calls_),
       campaigns_(coordinator, calls_),

@@ -103,7 +103,6 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   // Only one Load runs at a time, so revision_ needs no lock.
   Status Fill(Response& response) {
-    storage::JobStore& jobs = coordinator_.environment().jobs;
     ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(), coordinator_.GetCampaign(campaign_));
     if (revision_ < 0) {
       // Use the id from now on, because a newer campaign may take the name.
@@ -113,13 +112,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
     }
     if (unsent_.empty()) {
       ASSAY_ASSIGN_OR_RETURN(storage::JobStore::JobChanges changes,
-                             jobs.ListJobChanges(campaign_, revision_));
+                             coordinator_.ListJobChanges(campaign_, revision_));
       revision_ = changes.revision;
       unsent_.assign(std::make_move_iterator(changes.jobs.begin()),
                      std::make_move_iterator(changes.jobs.end()));
     }
-    for (size_t bytes = 0; !unsent_.empty() && bytes < kMaxPageBytes;
-         unsent_.pop_front()) {
+    for (size_t bytes = 0; !unsent_.empty() && bytes < kMaxPageBytes; unsent_.pop_front()) {
       bytes += unsent_.front().ByteSizeLong();
       *response.add_jobs() = std::move(unsent_.front());
     }

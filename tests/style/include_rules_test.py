@@ -51,7 +51,7 @@ RULES = [
     ("storage/postgres/", CORE | {"storage", "pqxx"}),
     ("storage/", CORE),
     ("coordinator/core/", CORE | {"storage", "analysis"}),
-    ("coordinator/rpc/", CORE | {"coordinator/core", "storage", "grpc"}),
+    ("coordinator/rpc/", CORE | {"coordinator/core", "grpc"}),
     ("coordinator/metrics/", CORE | {"coordinator/core", "http", "storage", "prometheus"}),
     ("coordinator/", COORDINATOR_MAIN),
     ("cli/imports/", CORE | {"host", "cli", "grpc"}),
