@@ -19,13 +19,7 @@ constexpr size_t kMostNotes = 20;
 // From this uncertainty on, two such results tell nothing of a difference of 5%.
 constexpr double kNoisy = 0.025;
 
-struct KnownFlag {
-  std::string_view flag;
-  char letter;
-  std::string_view meaning;
-};
-
-constexpr std::array<KnownFlag, 21> kKnown = {{
+constexpr std::array<Mark, 21> kKnown = {{
     {"above_ceiling", 'E',
      "faster than its measured ceiling: that was disturbed, or caches helped"},
     {"below_model", 'K',
@@ -51,9 +45,9 @@ constexpr std::array<KnownFlag, 21> kKnown = {{
     {"zeros", 'Z', "all inputs were zero, which takes less power than data"},
 }};
 
-const KnownFlag* Find(const std::string& flag) {
+const Mark* Find(const std::string& flag) {
   const auto* const found = std::find_if(
-      kKnown.begin(), kKnown.end(), [&](const KnownFlag& known) { return known.flag == flag; });
+      kKnown.begin(), kKnown.end(), [&](const Mark& known) { return known.flag == flag; });
   return found == kKnown.end() ? nullptr : found;
 }
 
@@ -69,6 +63,8 @@ bool IsNoisy(const v1::Measurement& measurement) {
 }
 
 }  // namespace
+
+std::span<const Mark> AllMarks() { return kKnown; }
 
 std::string SpecCertainty(const std::string& spec) {
   const GpuSpec* const sheet = SheetNamed(spec);
@@ -99,7 +95,7 @@ std::string Marks::Letters(const std::vector<std::string>& flags) {
 std::string Marks::Flag(const std::string& flag) {
   const auto [known, added] = flags_.try_emplace(flag, "");
   if (added) {
-    const KnownFlag* const meant = Find(flag);
+    const Mark* const meant = Find(flag);
     known->second = meant != nullptr ? std::string(1, meant->letter) : FreeLetter(flag);
   }
   return known->second;
@@ -112,7 +108,7 @@ std::string Marks::FreeLetter(const std::string& flag) {
     if (c < 'a' || c > 'z') continue;
     const char letter = static_cast<char>(c - 'a' + 'A');
     const bool taken = std::any_of(kKnown.begin(), kKnown.end(),
-                                   [&](const KnownFlag& known) { return known.letter == letter; });
+                                   [&](const Mark& known) { return known.letter == letter; });
     if (!taken && used_.insert(letter).second) return std::string(1, letter);
   }
   return "?";
@@ -129,7 +125,7 @@ std::string Marks::Note(const std::string& text) {
 std::string Marks::Legend(int width) const {
   std::string text;
   for (const auto& [flag, letter] : flags_) {
-    const KnownFlag* const known = Find(flag);
+    const Mark* const known = Find(flag);
     std::string line = letter;
     line.append("  ").append(flag);
     if (known != nullptr) line.append(": ").append(known->meaning);

@@ -3,12 +3,24 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/v1/result_service.pb.h"
 
 namespace assay::cli {
+
+// A doubt that tables show as a letter.
+struct Mark {
+  std::string_view flag;
+  char letter;
+  std::string_view meaning;
+};
+
+// Sorted by flag.
+std::span<const Mark> AllMarks();
 
 // "sheet", "recalled" (nobody has checked it against the vendor's) or, without such a
 // sheet, empty.

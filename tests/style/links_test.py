@@ -1,4 +1,4 @@
-"""Every relative link and every `path` named in the documents exists.
+"""Every relative link, and every file named in a code span, exists.
 
 A link may name a line by its text: [text](../common/units.h#ParseBytes) asks that
 the file contains "ParseBytes".
@@ -10,6 +10,7 @@ import re
 import tree
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+SPAN = re.compile(r"`([\w./-]+\.(?:h|cc|cu|cuh|inc|py|sh|proto|md|yaml|sql|csv))`")
 HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
 
 
@@ -36,10 +37,20 @@ def check(path, target):
     return None
 
 
+def missing_paths(path, text, known):
+    """Files named in code spans that the tree does not have; NAME stands for any name."""
+    for match in SPAN.finditer(text):
+        name = match.group(1)
+        if "NAME" not in name and not any(file == name or file.endswith("/" + name) for file in known):
+            yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: there is no {name}"
+
+
 def main():
     faults = []
+    known = tree.files()
     for path in tree.files(".md"):
         text = tree.read(path)
+        faults += missing_paths(path, text, known)
         for match in LINK.finditer(text):
             target = match.group(1)
             if re.match(r"[a-z]+:", target):
