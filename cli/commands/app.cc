@@ -182,9 +182,8 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddCompletionCommand(*app);
   // Commands that are added later would inherit it.
   app->footer(
-      "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad node or link); 2 the "
-      "command line or a file is wrong; 3 the coordinator or agent cannot be reached; 4 it refused; "
-      "5 \"assay pairs\" cannot judge all that was asked.");
+      "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link); 2 the "
+      "command line or a file is wrong; 3 the coordinator or agent cannot be reached; 4 it refused.");
   return app;
 }
 
