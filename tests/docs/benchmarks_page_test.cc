@@ -1,6 +1,7 @@
 // docs/reference/benchmarks.md: what the runner declares of every benchmark.
 #include <gtest/gtest.h>
 
+#include "common/units.h"
 #include "tests/contract/described_runner.h"
 #include "tests/docs/page.h"
 #include "wire/benchmark_schema.h"
@@ -33,6 +34,14 @@ std::string Catalogue(const v1::RunnerDescription& runner) {
   return MarkdownTable({"benchmark", "runs on", "measures", "primary metric"}, rows);
 }
 
+// As people write it: 4GiB, 16, cold.
+std::string DefaultOf(const ParameterSpec& spec) {
+  if (!spec.default_value) return "required";
+  const Result<int64_t> bytes = ParseInteger(*spec.default_value);
+  const bool size = spec.type == ParameterType::kBytes && bytes.ok();
+  return CodeSpan(size ? FormatBytes(*bytes) : *spec.default_value);
+}
+
 std::string ParameterTable(const v1::BenchmarkSchema& schema) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   EXPECT_TRUE(specs.ok()) << specs.status();
@@ -40,9 +49,7 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema) {
   for (const ParameterSpec& spec : *specs) {
     std::string values = AllowedValues(spec);
     for (const std::string& constraint : ConstraintTexts(spec)) values += "; " + constraint;
-    rows.push_back({CodeSpan(spec.name), values,
-                    spec.default_value ? CodeSpan(*spec.default_value) : "required",
-                    spec.description});
+    rows.push_back({CodeSpan(spec.name), values, DefaultOf(spec), spec.description});
   }
   return MarkdownTable({"parameter", "values", "default", "meaning"}, rows);
 }
