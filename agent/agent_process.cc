@@ -186,7 +186,7 @@ Status AgentProcess::Serve() {
   if (server_ == nullptr || address.port == 0) {
     return InvalidArgument("cannot serve gRPC on " + wanted +
                                ": the port is taken, or the address is not this machine's",
-                           "LISTEN_FAILED")
+                           Reason::kListenFailed)
         .WithHint("give another --listen, or port 0 for any free one");
   }
   grpc_address_ = address.ToString();

@@ -15,7 +15,7 @@ namespace assay::agent {
 namespace {
 
 Status FileError(const std::string& what, const std::string& path) {
-  return Internal("cannot " + what + " " + path + ": " + std::strerror(errno), "DATA_FOLDER");
+  return Internal("cannot " + what + " " + path + ": " + std::strerror(errno), Reason::kDataFolder);
 }
 
 // Written under another name first: a half-written id would be a new node.
@@ -43,13 +43,15 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
-    return Internal("cannot make the data folder " + path + ": " + error.message(), "DATA_FOLDER");
+    return Internal("cannot make the data folder " + path + ": " + error.message(),
+                    Reason::kDataFolder);
   }
   const std::string lock_path = path + "/lock";
   FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.valid()) return FileError("open", lock_path);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return FailedPrecondition("another agent runs on the data folder " + path, "DATA_FOLDER_IN_USE")
+    return FailedPrecondition("another agent runs on the data folder " + path,
+                              Reason::kDataFolderInUse)
         .WithHint("stop it, or give this one a folder of its own with --data");
   }
   const std::string id_path = path + "/node_id";
@@ -60,7 +62,7 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
   ASSAY_ASSIGN_OR_RETURN(std::string id, ReadFile(id_path));
   while (!id.empty() && (id.back() == '\n' || id.back() == ' ')) id.pop_back();
   if (!IsUuid(id)) {
-    return FailedPrecondition(id_path + " holds no node id (a UUID)", "DATA_FOLDER")
+    return FailedPrecondition(id_path + " holds no node id (a UUID)", Reason::kDataFolder)
         .WithHint("restore it, or remove the file to make this a new node");
   }
   return DataFolder(path, std::move(lock), std::move(id));

@@ -55,7 +55,7 @@ bool IsUuid(std::string_view text) {
 
 Result<std::string> ReadFile(const std::string& path, size_t most) {
   const auto cannot = [&](const std::string& why) {
-    return NotFound("cannot read " + path + ": " + why, "FILE_UNREADABLE");
+    return NotFound("cannot read " + path + ": " + why, Reason::kFileUnreadable);
   };
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "rbe"),
                                                                 std::fclose);

@@ -26,7 +26,7 @@ Result<std::optional<std::string>> FrameDecoder::Next() {
       return std::optional<std::string>();
     }
     if (header == kMaxVarintBytes) {
-      return Status(Code::kDataLoss, "BAD_FRAME", "not a stream of length-prefixed messages");
+      return Status(Code::kDataLoss, Reason::kBadFrame, "not a stream of length-prefixed messages");
     }
     const auto byte = static_cast<unsigned char>(buffer_[consumed_ + header]);
     length |= static_cast<uint64_t>(byte & 0x7f) << (7 * header);
@@ -34,7 +34,7 @@ Result<std::optional<std::string>> FrameDecoder::Next() {
   }
   ++header;
   if (length > kMaxFrameBytes) {
-    return Status(Code::kDataLoss, "BAD_FRAME",
+    return Status(Code::kDataLoss, Reason::kBadFrame,
                   "a message claims " + std::to_string(length) + " bytes; the limit is " +
                       std::to_string(kMaxFrameBytes));
   }

@@ -22,7 +22,7 @@ Status TellReady(int fd, const std::string& line) {
 Status TellFailed(int fd, const Status& error) {
   const nlohmann::json line = {{"error",
                                 {{"code", static_cast<int>(error.code())},
-                                 {"reason", error.reason()},
+                                 {"reason", std::string(ReasonWord(error.reason()))},
                                  {"message", error.message()},
                                  {"hint", error.hint()}}}};
   return TellReady(fd, line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -42,7 +42,7 @@ Result<ServedAddresses> ParseReadyLine(const std::string& line) {
     const auto code = error.find("code");
     const bool known = code != error.end() && code->is_number_integer() && *code > 0 && *code <= 16;
     return Status(known ? static_cast<Code>(code->get<int>()) : Code::kUnknown,
-                  text(error, "reason"), text(error, "message"))
+                  ReasonOfWord(text(error, "reason")), text(error, "message"))
         .WithHint(text(error, "hint"));
   }
   return Internal("neither addresses nor an error: " + line.substr(0, 200));

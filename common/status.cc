@@ -32,39 +32,50 @@ std::string_view CodeName(Code code) {
   return index < std::size(kNames) ? kNames[index] : "UNKNOWN";
 }
 
-Status::Status(Code code, std::string reason, std::string message) {
+Status::Status(Code code, Reason reason, std::string message) {
   if (code == Code::kOk) return;
-  rep_ = std::make_shared<const Rep>(Rep{code, std::move(reason), std::move(message), {}, {}});
+  Rep rep;
+  rep.code = code;
+  rep.reason = reason;
+  rep.message = std::move(message);
+  rep_ = std::make_shared<const Rep>(std::move(rep));
 }
 
 Status Status::WithHint(std::string hint) const {
   if (ok()) return *this;
-  auto rep = std::make_shared<Rep>(*rep_);
-  rep->hint = std::move(hint);
-  Status status;
-  status.rep_ = std::move(rep);
-  return status;
+  Rep rep = *rep_;
+  rep.hint = std::move(hint);
+  return Status(std::move(rep));
 }
 
 Status Status::WithViolations(std::vector<Violation> violations) const {
   if (ok()) return *this;
-  auto rep = std::make_shared<Rep>(*rep_);
-  rep->violations = std::move(violations);
-  Status status;
-  status.rep_ = std::move(rep);
-  return status;
+  Rep rep = *rep_;
+  rep.violations = std::move(violations);
+  return Status(std::move(rep));
 }
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  auto rep = std::make_shared<Rep>(*rep_);
-  rep->message = std::string(context) + ": " + rep->message;
-  Status status;
-  status.rep_ = std::move(rep);
-  return status;
+  Rep rep = *rep_;
+  rep.message = std::string(context) + ": " + rep.message;
+  return Status(std::move(rep));
 }
 
-const std::string& Status::reason() const { return rep_ ? rep_->reason : EmptyString(); }
+Status Status::WithRank(int rank) const {
+  if (ok()) return *this;
+  Rep rep = *rep_;
+  rep.rank = rank;
+  return Status(std::move(rep));
+}
+
+Status Status::WithPeer(PeerOfError peer) const {
+  if (ok()) return *this;
+  Rep rep = *rep_;
+  rep.peer = peer;
+  return Status(std::move(rep));
+}
+
 const std::string& Status::message() const { return rep_ ? rep_->message : EmptyString(); }
 const std::string& Status::hint() const { return rep_ ? rep_->hint : EmptyString(); }
 
@@ -73,11 +84,16 @@ const std::vector<Violation>& Status::violations() const {
   return rep_ ? rep_->violations : none;
 }
 
+std::string Status::Text() const {
+  return rank() < 0 ? message() : "rank " + std::to_string(rank()) + ": " + message();
+}
+
 std::string Status::ToString() const {
   if (ok()) return "OK";
   std::string text(CodeName(code()));
-  text += ": " + message();
-  if (!reason().empty() && reason() != CodeName(code())) text += " (" + reason() + ")";
+  text += ": " + Text();
+  const std::string word(ReasonWord(reason()));
+  if (!word.empty() && word != CodeName(code())) text += " (" + word + ")";
   for (const Violation& violation : violations()) {
     text += "\n  ";
     if (violation.line > 0) text += "line " + std::to_string(violation.line) + ", ";

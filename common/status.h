@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "common/reason.h"
 
 namespace assay {
 
@@ -43,14 +46,19 @@ struct Violation {
   int line = 0;             // In the user's file, 1-based; 0 if there is none.
 };
 
+// The other rank of a gang that an error is about.
+struct PeerOfError {
+  int rank = -1;                         // -1: none.
+  std::chrono::milliseconds silence{0};  // How long nothing had come from it; 0: not known.
+};
+
 // The outcome of an operation. Cheap to copy; immutable once made, so safe to
 // share between threads.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // `reason` is machine-readable UPPER_SNAKE_CASE, or empty; `message` says what
-  // was wrong and where, for people.
-  Status(Code code, std::string reason, std::string message);
+  // `reason` is for programs; `message` says what was wrong and where, for people.
+  Status(Code code, Reason reason, std::string message);
 
   static Status Ok() { return Status(); }
 
@@ -59,44 +67,57 @@ class [[nodiscard]] Status {
   Status WithViolations(std::vector<Violation> violations) const;
   // Prepends "context: " to the message.
   Status WithContext(std::string_view context) const;
+  // Names the rank of a gang in which the error arose. Errors are of this process otherwise.
+  Status WithRank(int rank) const;
+  // Names another rank: the one that was lost, or waited for in vain.
+  Status WithPeer(PeerOfError peer) const;
 
   bool ok() const { return rep_ == nullptr; }
   Code code() const { return rep_ ? rep_->code : Code::kOk; }
-  const std::string& reason() const;
+  Reason reason() const { return rep_ ? rep_->reason : Reason::kNone; }
   const std::string& message() const;
+  // The rank in which the error arose; -1 if none was named.
+  int rank() const { return rep_ ? rep_->rank : -1; }
+  PeerOfError peer() const { return rep_ ? rep_->peer : PeerOfError(); }
   const std::string& hint() const;
   const std::vector<Violation>& violations() const;
 
-  // "INVALID_ARGUMENT: message (REASON)", then a line a violation and the hint.
+  // The message, after "rank 2: " if a rank is named.
+  std::string Text() const;
+  // "INVALID_ARGUMENT: text (REASON)", then one line per violation, and the hint.
   std::string ToString() const;
 
  private:
   struct Rep {
-    Code code;
-    std::string reason;
+    Code code = Code::kUnknown;
+    Reason reason = Reason::kNone;
     std::string message;
     std::string hint;
     std::vector<Violation> violations;
+    int rank = -1;
+    PeerOfError peer;
   };
+  explicit Status(Rep rep) : rep_(std::make_shared<const Rep>(std::move(rep))) {}
+
   std::shared_ptr<const Rep> rep_;
 };
 
 std::ostream& operator<<(std::ostream& out, const Status& status);
 
-inline Status InvalidArgument(std::string message, std::string reason = "INVALID_ARGUMENT") {
-  return Status(Code::kInvalidArgument, std::move(reason), std::move(message));
+inline Status InvalidArgument(std::string message, Reason reason = Reason::kInvalidArgument) {
+  return Status(Code::kInvalidArgument, reason, std::move(message));
 }
-inline Status NotFound(std::string message, std::string reason = "NOT_FOUND") {
-  return Status(Code::kNotFound, std::move(reason), std::move(message));
+inline Status NotFound(std::string message, Reason reason = Reason::kNotFound) {
+  return Status(Code::kNotFound, reason, std::move(message));
 }
-inline Status FailedPrecondition(std::string message, std::string reason = "FAILED_PRECONDITION") {
-  return Status(Code::kFailedPrecondition, std::move(reason), std::move(message));
+inline Status FailedPrecondition(std::string message, Reason reason = Reason::kFailedPrecondition) {
+  return Status(Code::kFailedPrecondition, reason, std::move(message));
 }
-inline Status Unavailable(std::string message, std::string reason = "UNAVAILABLE") {
-  return Status(Code::kUnavailable, std::move(reason), std::move(message));
+inline Status Unavailable(std::string message, Reason reason = Reason::kUnavailable) {
+  return Status(Code::kUnavailable, reason, std::move(message));
 }
-inline Status Internal(std::string message, std::string reason = "INTERNAL") {
-  return Status(Code::kInternal, std::move(reason), std::move(message));
+inline Status Internal(std::string message, Reason reason = Reason::kInternal) {
+  return Status(Code::kInternal, reason, std::move(message));
 }
 
 // A value, or the error that stands in for it. Reading the value of an error is

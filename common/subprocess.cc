@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxOutputBytes = 64 << 10;
 
 Status SystemError(const std::string& what, int error) {
-  return Internal(what + ": " + std::strerror(error), "SYSTEM_ERROR");
+  return Internal(what + ": " + std::strerror(error), Reason::kSystemError);
 }
 
 // Milliseconds for poll(2), rounded up; -1 would mean for ever, so it is capped.
@@ -36,7 +36,7 @@ int PollTimeout(Duration timeout) {
 Result<std::string> FindProgram(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (::access(name.c_str(), X_OK) == 0) return name;
-    return NotFound("cannot run " + name + ": " + std::strerror(errno), "PROGRAM_NOT_FOUND");
+    return NotFound("cannot run " + name + ": " + std::strerror(errno), Reason::kProgramNotFound);
   }
   const char* path = std::getenv("PATH");
   std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
@@ -46,7 +46,7 @@ Result<std::string> FindProgram(const std::string& name) {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
-  return NotFound("cannot run " + name + ": it is not on the PATH", "PROGRAM_NOT_FOUND");
+  return NotFound("cannot run " + name + ": it is not on the PATH", Reason::kProgramNotFound);
 }
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
@@ -305,7 +305,7 @@ Result<CommandOutput> RunCommand(SubprocessOptions options, Duration timeout) {
   const auto status = process.Wait(deadline - std::chrono::steady_clock::now());
   if (!status) {
     process.Stop(Duration(0));
-    return Status(Code::kDeadlineExceeded, "COMMAND_TIMEOUT",
+    return Status(Code::kDeadlineExceeded, Reason::kCommandTimeout,
                   options.argv[0] + " did not end within the time it had");
   }
   result.exit = *status;

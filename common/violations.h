@@ -27,7 +27,7 @@ class Violations {
 
   // OK if there are none; else INVALID_ARGUMENT: "`subject` has 2 faults", with the
   // first one in the message.
-  Status ToStatus(const std::string& subject, const std::string& reason) const {
+  Status ToStatus(const std::string& subject, Reason reason) const {
     if (empty()) return Status::Ok();
     const Violation& first = kept_.front();
     std::string message = subject + " has " +

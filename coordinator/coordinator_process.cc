@@ -38,7 +38,8 @@ Status MigrateWithPatience(storage::Database& database, CoordinatorProcess::Wait
     if (!std::exchange(said, true)) {
       Log().warn("the database is away; trying for 30 s: {}", migrated.message());
     }
-    if (!wait(kDatabaseRetry)) return Status(Code::kCancelled, "INTERRUPTED", "ended by a signal");
+    if (!wait(kDatabaseRetry))
+      return Status(Code::kCancelled, Reason::kInterrupted, "ended by a signal");
   }
 }
 

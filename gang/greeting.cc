@@ -84,7 +84,7 @@ Result<std::optional<Caller>> CallerOf(std::string said, const std::string& nonc
     return FailedPrecondition("rank " + std::to_string(*rank) + " greets in version " + version +
                                   " of the ranks' protocol, this rank in version " + kVersion +
                                   ": install the same assay-runner on all nodes",
-                              "VERSION_MISMATCH");
+                              Reason::kVersionMismatch);
   }
   return std::optional<Caller>();
 }
@@ -175,7 +175,7 @@ std::string MeetingPoint::ToString() const { return HostPort{host, port}.ToStrin
 
 Result<MeetingPoint> MeetingPoint::Parse(const std::string& text) {
   const size_t slash = text.rfind('/');
-  const Status bad = InvalidArgument("a rendezvous token is HOST:PORT/NONCE", "BAD_TOKEN");
+  const Status bad = InvalidArgument("a rendezvous token is HOST:PORT/NONCE", Reason::kBadToken);
   if (slash == std::string::npos || text.size() - slash - 1 != kNonceSize) return bad;
   const auto address = ParseHostPort(std::string_view(text).substr(0, slash));
   if (!address.ok() || address->port == 0) return bad;
@@ -250,13 +250,13 @@ Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
       if (last.ok() && answer == kWelcome) return std::move(socket).value();
       if (host_answers != nullptr) {
         const std::optional<Duration> silence = SilenceOf(socket->fd());
-        dropped = dropped || last.reason() != "PEER_TIMEOUT";
+        dropped = dropped || last.reason() != Reason::kPeerTimeout;
         *host_answers = !dropped && silence && *silence < kSilentAfter;
       }
     }
     if (!last.ok()) why = ": " + last.message();
     // As by a rank 0 before version 2, which knows no other version.
-    if (last.reason() == "PEER_LOST") why += "; is its assay-runner of another version?";
+    if (last.reason() == Reason::kPeerLost) why += "; is its assay-runner of another version?";
     if (Clock::Real().Now() + pause >= deadline) break;
     std::this_thread::sleep_for(pause);
   }

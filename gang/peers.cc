@@ -182,8 +182,8 @@ class TcpRendezvous : public Rendezvous {
 
 // A Status as text: code, reason and message, a line each.
 std::string EncodeStatus(const Status& status) {
-  return std::to_string(static_cast<int>(status.code())) + "\n" + status.reason() + "\n" +
-         status.message();
+  return std::to_string(static_cast<int>(status.code())) + "\n" +
+         std::string(ReasonWord(status.reason())) + "\n" + status.message();
 }
 
 Status DecodeStatus(const std::string& text) {
@@ -193,9 +193,10 @@ Status DecodeStatus(const std::string& text) {
   const size_t reason = text.find('\n');
   const size_t message = reason == std::string::npos ? reason : text.find('\n', reason + 1);
   if (message == std::string::npos || code < 0 || code > 16) {
-    return Internal("an unreadable status", "BAD_MESSAGE");
+    return Internal("an unreadable status", Reason::kBadMessage);
   }
-  return Status(static_cast<Code>(code), text.substr(reason + 1, message - reason - 1),
+  return Status(static_cast<Code>(code),
+                ReasonOfWord(text.substr(reason + 1, message - reason - 1)),
                 text.substr(message + 1));
 }
 
@@ -211,7 +212,7 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
   std::vector<std::string> all;
   for (int rank = 0; rank < peers.world_size(); ++rank) {
     ASSAY_ASSIGN_OR_RETURN(auto frame, decoder.Next());
-    if (!frame) return Internal("rank 0 sent fewer messages than ranks", "BAD_MESSAGE");
+    if (!frame) return Internal("rank 0 sent fewer messages than ranks", Reason::kBadMessage);
     all.push_back(std::move(*frame));
   }
   return all;
@@ -220,15 +221,15 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
   // A rank that waited in vain knows more than that the others cannot be reached.
-  if (!all.ok()) return mine.reason() == "PEER_TIMEOUT" ? mine : all.status();
+  if (!all.ok()) return mine.reason() == Reason::kPeerTimeout ? mine : all.status();
   Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {
     const Status status = DecodeStatus((*all)[rank]);
     // Ranks are lost by the one that tells why.
-    if (status.ok() || (!agreed.ok() && status.reason() == "PEER_LOST")) continue;
+    if (status.ok() || (!agreed.ok() && status.reason() == Reason::kPeerLost)) continue;
     // An agreed error that a rank brings again is that of the rank which it names.
     agreed = ErringRankOf(status.message()) ? status : NameRank(static_cast<int>(rank), status);
-    if (agreed.reason() != "PEER_LOST") break;
+    if (agreed.reason() != Reason::kPeerLost) break;
   }
   return agreed;
 }

@@ -18,7 +18,7 @@ namespace {
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 Status SystemError(const std::string& what) {
-  return Unavailable(what + ": " + std::strerror(errno), "NETWORK");
+  return Unavailable(what + ": " + std::strerror(errno), Reason::kNetwork);
 }
 
 Result<AddressList> Resolve(const std::string& host, int port, int flags) {
@@ -28,7 +28,7 @@ Result<AddressList> Resolve(const std::string& host, int port, int flags) {
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
-    return Unavailable("cannot resolve \"" + host + "\": " + gai_strerror(error), "NETWORK");
+    return Unavailable("cannot resolve \"" + host + "\": " + gai_strerror(error), Reason::kNetwork);
   }
   return AddressList(found, &freeaddrinfo);
 }
@@ -63,11 +63,11 @@ Socket::~Socket() {
 }
 
 Status PeerLost(std::string message) {
-  return Status(Code::kUnavailable, "PEER_LOST", std::move(message));
+  return Status(Code::kUnavailable, Reason::kPeerLost, std::move(message));
 }
 
 Status PeerTimeout(std::string message) {
-  return Status(Code::kDeadlineExceeded, "PEER_TIMEOUT", std::move(message));
+  return Status(Code::kDeadlineExceeded, Reason::kPeerTimeout, std::move(message));
 }
 
 void NoticeSilence(const Socket& socket) {

@@ -31,7 +31,7 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
     const char* error = dlerror();
     if (first_error.empty()) first_error = error != nullptr ? error : "dlopen failed";
   }
-  return NotFound("cannot load " + soname + ": " + first_error, "LIBRARY_MISSING")
+  return NotFound("cannot load " + soname + ": " + first_error, Reason::kLibraryMissing)
       .WithHint("install " + to_install + ", or name the library's folder in LD_LIBRARY_PATH");
 }
 
@@ -42,7 +42,7 @@ Status DynamicLibrary::Find(const char* symbol, void** address) const {
   *address = handle_ == nullptr ? nullptr : dlsym(handle_, symbol);
   if (*address != nullptr) return Status::Ok();
   return NotFound(soname_ + " has no symbol " + symbol + ": it is of another version",
-                  "LIBRARY_MISSING");
+                  Reason::kLibraryMissing);
 }
 
 }  // namespace assay

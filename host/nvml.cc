@@ -86,7 +86,7 @@ Status Nvml::Select(const std::vector<std::string>& gpus) {
     if (index < 0 || index >= GpuCount()) {
       return NotFound("there is no GPU \"" + gpu + "\": this node has " +
                           std::to_string(GpuCount()) + ", numbered from 0",
-                      "NO_SUCH_GPU");
+                      Reason::kNoSuchGpu);
     }
     const auto number = *library_->NativeIndex(index);
     if (std::find(native.begin(), native.end(), number) != native.end()) {

@@ -21,7 +21,7 @@ constexpr std::array<Metric, 4> kMetrics = {{
 }};
 
 Status NoGpm(const std::string& why) {
-  return FailedPrecondition("NVML has no performance monitors here: " + why, "NO_GPM");
+  return FailedPrecondition("NVML has no performance monitors here: " + why, Reason::kNoGpm);
 }
 
 }  // namespace

@@ -41,21 +41,21 @@ Status Nvml::Library::Load(const std::string& path) {
   if (handle_ == nullptr) {
     const char* why = ::dlerror();
     return NotFound("cannot load " + path + ": " + (why == nullptr ? "unknown error" : why),
-                    "NO_NVIDIA_DRIVER");
+                    Reason::kNoNvidiaDriver);
   }
 #define ASSAY_NVML_LOAD(member, symbol, parameters) \
   functions_.member = reinterpret_cast<decltype(functions_.member)>(::dlsym(handle_, symbol));
   ASSAY_NVML_FUNCTIONS(ASSAY_NVML_LOAD)
 #undef ASSAY_NVML_LOAD
   if (functions_.init == nullptr) {
-    return Unavailable(path + " is not NVML: it has no nvmlInit_v2", "NVML_UNUSABLE");
+    return Unavailable(path + " is not NVML: it has no nvmlInit_v2", Reason::kNvmlUnusable);
   }
   const Return code = functions_.init();
   if (code != nvml_abi::kSuccess) {
     const std::string message = "nvmlInit_v2 of " + path + " failed: " + InitText(code);
     // Libraries alone make no node of GPUs.
-    if (code == nvml_abi::kDriverNotLoaded) return NotFound(message, "NO_NVIDIA_DRIVER");
-    return Unavailable(message, "NVML_UNUSABLE");
+    if (code == nvml_abi::kDriverNotLoaded) return NotFound(message, Reason::kNoNvidiaDriver);
+    return Unavailable(message, Reason::kNvmlUnusable);
   }
   started_ = true;
   return Status::Ok();

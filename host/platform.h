@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/cgroup_cpu.h"
 #include "common/status.h"
+#include "host/cgroup_cpu.h"
 
 namespace assay {
 
@@ -113,18 +113,18 @@ class GpuPlatform {
   // `ordinal`: each once, in order of first launch, named for people. Runs it once.
   virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
                                                        const std::function<Status()>& /*iterate*/) {
-    return NotFound("this platform records no kernels", "NO_PROFILER");
+    return NotFound("this platform records no kernels", Reason::kNoProfiler);
   }
   // Hardware counters of `iterate`, which runs `iterations` iterations and waits for
   // them, as means of an iteration. Runs it once for each pass that the counters need.
   virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
                                                  const std::function<Status()>& /*iterate*/) {
-    return NotFound("this platform has no hardware counters", "NO_PROFILER");
+    return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
   }
   // What the GPU's monitors say of the time that `work` takes: a second or so.
   virtual Result<CounterReport> MonitorDuring(int /*ordinal*/,
                                               const std::function<Status()>& /*work*/) {
-    return NotFound("this platform has no monitors", "NO_PROFILER");
+    return NotFound("this platform has no monitors", Reason::kNoProfiler);
   }
 };
 

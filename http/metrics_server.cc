@@ -63,7 +63,7 @@ Status CheckAddress(const HostPort& address) {
   return InvalidArgument("cannot serve HTTP on " + address.ToString() + ": " +
                              (is_ipv6 ? "this system's civetweb is built without IPv6"
                                       : host + " is no IP address"),
-                         "HTTP_ADDRESS_UNUSABLE")
+                         Reason::kHttpAddressUnusable)
       .WithHint("give an address of IPv4: 127.0.0.1 for this machine alone, 0.0.0.0 for all");
 }
 
@@ -110,7 +110,7 @@ class MetricsServer::Impl {
       const std::string why = FirstMessage();
       return InvalidArgument("cannot serve HTTP on " + options_.address.ToString() + ": " +
                                  (why.empty() ? text.data() : why),
-                             "HTTP_LISTEN_FAILED")
+                             Reason::kHttpListenFailed)
           .WithHint("give another port, or port 0 for any free one");
     }
     mg_server_port bound{};

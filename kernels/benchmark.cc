@@ -88,15 +88,15 @@ int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters) {
 }
 
 Status Unsupported(std::string why) {
-  return Status(Code::kUnimplemented, "UNSUPPORTED", std::move(why));
+  return Status(Code::kUnimplemented, Reason::kUnsupported, std::move(why));
 }
 
 bool IsUnsupported(const Status& status) {
-  return status.code() == Code::kUnimplemented && status.reason() == "UNSUPPORTED";
+  return status.code() == Code::kUnimplemented && status.reason() == Reason::kUnsupported;
 }
 
 Status OutOfMemory(std::string what) {
-  return Status(Code::kResourceExhausted, "OUT_OF_MEMORY", std::move(what));
+  return Status(Code::kResourceExhausted, Reason::kOutOfMemory, std::move(what));
 }
 
 Status Benchmark::Validate(const ParameterMap& parameters) const {

@@ -22,7 +22,7 @@ Result<const Benchmark*> Registry::Find(std::string_view name) const {
   std::string known;
   for (const std::string& other : names) known += (known.empty() ? "" : ", ") + other;
   return NotFound("no benchmark is called \"" + std::string(name.substr(0, 64)) + "\"",
-                  "UNKNOWN_BENCHMARK")
+                  Reason::kUnknownBenchmark)
       .WithHint(closest.empty() ? "there are " + known : "did you mean \"" + closest + "\"?");
 }
 

@@ -126,14 +126,14 @@ class Engine {
     if (seconds->size() != before + static_cast<size_t>(samples)) {
       return Internal("the benchmark was asked for " + std::to_string(samples) +
                           " samples and gave " + std::to_string(seconds->size() - before),
-                      "BAD_SAMPLE");
+                      Reason::kBadSample);
     }
     for (size_t i = before; i < seconds->size(); ++i) {
       const double sample = (*seconds)[i];
       if (std::isfinite(sample) && sample > 0) continue;
       return Internal("sample " + std::to_string(i) + " is " + std::to_string(sample) +
                           " s, not a positive time",
-                      "BAD_SAMPLE");
+                      Reason::kBadSample);
     }
     // A chunk's length is a sum, so the mean tells it and not the median.
     const double sum =

@@ -81,7 +81,7 @@ std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, doubl
 Result<Plateau> PlateauOf(const std::string& level, const std::vector<Plateau>& plateaus) {
   const size_t needed = level == "l2" ? 3 : 2;
   if (plateaus.size() < needed) {
-    return Status(Code::kNotFound, "NO_PLATEAU",
+    return Status(Code::kNotFound, Reason::kNoPlateau,
                   "a sweep of working sets found no plateau for " + level + "; it needs at least " +
                       std::to_string(needed) + " and found: " + Describe(plateaus));
   }

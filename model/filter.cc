@@ -59,7 +59,7 @@ class Parser {
       if ((static_cast<unsigned char>(text_[i]) & 0xc0) != 0x80) ++character;
     }
     return InvalidArgument("filter, character " + std::to_string(character) + ": " + what,
-                           "BAD_FILTER");
+                           Reason::kBadFilter);
   }
 
   Status Unexpected(const std::string& expected) const {
@@ -77,7 +77,7 @@ class Parser {
     if (text_.size() > kMaxFilterBytes) {
       return InvalidArgument("the filter has " + std::to_string(text_.size()) + " bytes; at most " +
                                  std::to_string(kMaxFilterBytes) + " are allowed",
-                             "BAD_FILTER");
+                             Reason::kBadFilter);
     }
     for (size_t i = 0; i < text_.size();) {
       const size_t bytes = CharacterBytes(text_.substr(i));

@@ -14,7 +14,8 @@ Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t firs
     const auto position = ParseInteger(token.substr(1));
     if (position.ok() && *position >= 0) return *position;
   }
-  return InvalidArgument("the page token is not one that this list returned", "BAD_PAGE_TOKEN");
+  return InvalidArgument("the page token is not one that this list returned",
+                         Reason::kBadPageToken);
 }
 
 int PageSize(const PageRequest& request) {

@@ -59,7 +59,7 @@ Status NotAllowed(const ParameterSpec& spec, std::string_view text) {
   std::string message = "\"" + std::string(text.substr(0, 64)) + "\" is not " + AllowedValues(spec);
   const std::string meant = ShortTypeName(text);
   if (Contains(spec.choices, meant)) message += "; did you mean \"" + meant + "\"?";
-  return InvalidArgument(std::move(message), "INVALID_PARAMETER");
+  return InvalidArgument(std::move(message), Reason::kInvalidParameter);
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ std::vector<std::string> ConstraintTexts(const ParameterSpec& spec) {
 }
 
 Status InvalidParameter(const std::string& name, const std::string& error) {
-  return InvalidArgument("invalid parameters: " + name + ": " + error, "INVALID_PARAMETER")
+  return InvalidArgument("invalid parameters: " + name + ": " + error, Reason::kInvalidParameter)
       .WithViolations({{name, error, 0}});
 }
 
@@ -172,7 +172,7 @@ Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs
   }
   if (!violations.empty()) {
     const std::string first = violations.front().field + ": " + violations.front().description;
-    return InvalidArgument("invalid parameters: " + first, "INVALID_PARAMETER")
+    return InvalidArgument("invalid parameters: " + first, Reason::kInvalidParameter)
         .WithViolations(std::move(violations));
   }
   return canonical;

@@ -5,6 +5,7 @@
 
 #include "host/platform.h"
 #include "roofline/spec_sheet.h"
+#include "wire/reasons.h"
 
 namespace assay {
 
@@ -30,8 +31,8 @@ void SetError(const Status& error, ExecutedCase* executed) {
   v1::Failure* const failure = result.mutable_failure();
   const bool user = unsupported || error.code() == Code::kInvalidArgument;
   failure->set_failure_class(user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_JOB);
-  failure->set_reason(error.reason().empty() ? std::string(CodeName(error.code()))
-                                             : error.reason());
+  failure->set_reason(error.reason() == Reason::kNone ? v1::REASON_INTERNAL
+                                                      : ToWire(error.reason()));
   // A failure has no field for hints. The hint says what would work, so it belongs to the message.
   failure->set_message(error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
   failure->set_evidence(error.ToString());

@@ -81,7 +81,7 @@ Status CheckOneNode(const LocalCase& one) {
   }
   return InvalidArgument(info.name + " with nodes=" + nodes->second +
                              " needs an agent on each node; submit it as a campaign",
-                         "SEVERAL_NODES");
+                         Reason::kSeveralNodes);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ void FillEnvironment(const BenchmarkInfo& info, const RunContext& context,
 }
 
 Status VerificationFailed(const Verdict& verdict, const char* when) {
-  return Status(Code::kDataLoss, "VERIFICATION_FAILED",
+  return Status(Code::kDataLoss, Reason::kVerificationFailed,
                 std::string(when) + ": " + verdict.detail + "; error " + NumberText(verdict.error) +
                     " (" + verdict.norm + "), tolerance " + NumberText(verdict.tolerance) +
                     ", reference: " + verdict.reference);
@@ -357,7 +357,7 @@ Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& c
                                  const ExecuteOptions& options) {
   Execution execution(benchmark, context, options);
   const Status status = execution.Run();
-  if (status.reason() == "PEER_LOST" || status.reason() == "PEER_TIMEOUT") return status;
+  if (IsPeerLoss(status.reason())) return status;
   return execution.TakeCase();
 }
 

@@ -19,7 +19,7 @@ Result<std::optional<std::string>> FrameReader::Read() {
     }
     if (got == 0) {
       if (!decoder_.HasPartialFrame()) return std::optional<std::string>();
-      return Status(Code::kDataLoss, "BAD_FRAME",
+      return Status(Code::kDataLoss, Reason::kBadFrame,
                     "fd " + std::to_string(fd_) + " ended within a message");
     }
     decoder_.Append(std::string_view(chunk, static_cast<size_t>(got)));

@@ -49,7 +49,7 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   if (bytes.size() != count * sizeof(double)) {
     return Internal("a rank sent " + std::to_string(bytes.size()) + " bytes instead of " +
                         std::to_string(count) + " samples",
-                    "BAD_MESSAGE");
+                    Reason::kBadMessage);
   }
   std::vector<double> values(count);
   if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -131,7 +131,7 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
     ASSAY_RETURN_IF_ERROR(peers.Broadcast(&bytes, kPeerTimeout));
     Order order;
     if (!UnpackNumbers(bytes, &order) || order.samples < 0 || order.batch < 0) {
-      return Internal("rank 0 sent an unreadable order", "BAD_MESSAGE");
+      return Internal("rank 0 sent an unreadable order", Reason::kBadMessage);
     }
     if (order.samples == 0) return Status::Ok();
     if (order.in_window != 0 && !in_window) {
@@ -141,7 +141,7 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
     std::vector<double> seconds;
     // All ranks know of a failed run; rank 0 orders to stop next.
     Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
-    if (ran.reason() == "PEER_LOST" || ran.reason() == "PEER_TIMEOUT") return ran;
+    if (IsPeerLoss(ran.reason())) return ran;
   }
 }
 
@@ -169,7 +169,7 @@ Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine) {
     VerdictNumbers numbers;
     if (!UnpackNumbers(all[rank], &numbers)) {
       return Internal("rank " + std::to_string(rank) + " sent an unreadable verdict",
-                      "BAD_MESSAGE");
+                      Reason::kBadMessage);
     }
     merged.error = LargerOrNan(merged.error, numbers.error);
     merged.elements_checked += numbers.elements_checked;

@@ -8,6 +8,7 @@
 #include "common/units.h"
 #include "roofline/prediction.h"
 #include "wire/interval.h"
+#include "wire/reasons.h"
 #include "wire/result_fields.h"
 
 namespace assay {
@@ -211,7 +212,7 @@ std::string ResultAsTable(const v1::CaseResult& result) {
   std::string text = result.benchmark() + ParametersLine(parameters) + "\n";
   text += Line("outcome", schema::OutcomeName(result.outcome()));
   if (result.has_failure()) {
-    text += "  " + result.failure().reason() + ": " + result.failure().message() + "\n";
+    text += "  " + ReasonWord(result.failure().reason()) + ": " + result.failure().message() + "\n";
   }
   text += MeasurementLines(result);
   if (result.has_verification()) {

@@ -69,7 +69,7 @@ Status ContextAfter(const std::string& step, const ProfiledCase& profiled) {
   if (!trouble.context_broken) return Status::Ok();
   return Unavailable(step + ", after the case had been timed and verified, broke the CUDA context" +
                          (trouble.evidence.empty() ? "" : " (" + trouble.evidence + ")"),
-                     "GPU_CONTEXT_LOST");
+                     Reason::kGpuContextLost);
 }
 
 CounterReport ReadCounters(const std::vector<CounterSource>& sources, const Work& work) {

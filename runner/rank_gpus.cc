@@ -24,7 +24,8 @@ Result<std::vector<RankGpu>> GatherGpus(Peers& peers, const RankGpu& mine) {
   for (size_t rank = 0; rank < all.size(); ++rank) {
     const size_t end = all[rank].find('\n');
     if (end == std::string::npos) {
-      return Internal("rank " + std::to_string(rank) + " did not tell its GPU", "BAD_MESSAGE");
+      return Internal("rank " + std::to_string(rank) + " did not tell its GPU",
+                      Reason::kBadMessage);
     }
     gpus.push_back({all[rank].substr(0, end), all[rank].substr(end + 1)});
   }
@@ -36,7 +37,8 @@ Status CheckOneModel(const std::vector<RankGpu>& gpus) {
   for (const RankGpu& gpu : gpus) models.push_back(gpu.model.empty() ? "unknown" : gpu.model);
   const std::string difference = DifferenceOfRanks("the GPU", models);
   if (difference.empty()) return Status::Ok();
-  return FailedPrecondition("the ranks have GPUs of several models: " + difference, "MIXED_GPUS");
+  return FailedPrecondition("the ranks have GPUs of several models: " + difference,
+                            Reason::kMixedGpus);
 }
 
 }  // namespace assay

@@ -30,7 +30,7 @@ Status Unpack(const std::string& bytes, RankPlace* place, std::vector<double>* s
   const size_t line = bytes.find('\n');
   if (space == std::string::npos || line == std::string::npos || line < space ||
       (bytes.size() - line - 1) % sizeof(double) != 0) {
-    return Internal("a rank sent unreadable times", "BAD_MESSAGE");
+    return Internal("a rank sent unreadable times", Reason::kBadMessage);
   }
   std::from_chars(bytes.data(), bytes.data() + space, place->gpu_index);
   place->host = bytes.substr(space + 1, line - space - 1);
@@ -48,7 +48,7 @@ Result<int64_t> ShareIterations(Peers& peers, double iteration_seconds) {
   int64_t iterations = 0;
   std::from_chars(text.data(), text.data() + text.size(), iterations);
   if (iterations >= kLeastIterations && iterations <= kMostIterations) return iterations;
-  return Internal("rank 0 sent an unreadable number of iterations", "BAD_MESSAGE");
+  return Internal("rank 0 sent an unreadable number of iterations", Reason::kBadMessage);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "runner/node_fault.h"
 #include "runner/rank_gpus.h"
 #include "runner/version_check.h"
+#include "wire/reasons.h"
 
 namespace assay {
 namespace {
@@ -140,7 +141,7 @@ class Session {
     if (const Status usable = CheckGpus(); !usable.ok()) return GiveUp(usable);
     if (const Status met = Meet(); !met.ok()) {
       // Of a lost rank the agent tells the phase, and the message begins with the rank.
-      return GiveUp(IsLostPeer(met.reason()) ? met : met.WithContext("meeting the other ranks"));
+      return GiveUp(IsPeerLoss(met.reason()) ? met : met.WithContext("meeting the other ranks"));
     }
     for (const v1::BenchmarkCase& one : start_.cases()) {
       if (const Status status = RunCase(one); !status.ok()) {
@@ -208,7 +209,7 @@ class Session {
         return Unavailable(listens.status().message() +
                                "; ranks listen on the agent's --advertise-address: is it still an "
                                "address of this node?",
-                           "ADDRESS_UNUSABLE");
+                           Reason::kAddressUnusable);
       }
       if (start_.rank() == 0) rendezvous = *std::move(listens);
     }
@@ -301,29 +302,24 @@ class Session {
     return FaultInGang(peers_.get(), NodeFault(executed.error, trouble, start_.rank()));
   }
 
-  static bool IsLostPeer(const std::string& reason) {
-    return reason == "PEER_LOST" || reason == "PEER_TIMEOUT";
+  static bool IsOfGpu(Reason reason) {
+    return reason == Reason::kGpuLost || reason == Reason::kGpuBusy ||
+           reason == Reason::kGpuUnusable || reason == Reason::kGpuContextLost;
   }
 
-  // Who has to act; unspecified if the agent has to find out by the exit code.
-  static v1::FailureClass ClassOf(const std::string& reason) {
-    if (reason == "GPU_CONTEXT_LOST") return v1::FAILURE_CLASS_JOB;
-    const bool node = reason.rfind("GPU_", 0) == 0 || reason == "ADDRESS_UNUSABLE";
-    if (node) return v1::FAILURE_CLASS_NODE;
-    if (IsLostPeer(reason)) return v1::FAILURE_CLASS_INFRASTRUCTURE;
-    const bool user = reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS";
-    return user ? v1::FAILURE_CLASS_USER : v1::FAILURE_CLASS_UNSPECIFIED;
+  // False if the agent has to find out by the exit code.
+  static bool MayTell(Reason reason) {
+    return IsOfGpu(reason) || IsPeerLoss(reason) || reason == Reason::kAddressUnusable ||
+           reason == Reason::kVersionMismatch || reason == Reason::kMixedGpus;
   }
 
   v1::RunnerEvent AbortedBy(const Status& why) const {
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-    failure->set_failure_class(ClassOf(why.reason()));
-    failure->set_reason(why.reason());
-    failure->set_message(why.message());
+    *failure = MakeFailure(ToWire(why.reason()), why.message());
     // Of a lost rank the evidence is NCCL's log on stderr, which the agent has.
-    if (why.reason().rfind("GPU_", 0) == 0) failure->set_evidence(why.ToString());
-    if (!IsLostPeer(why.reason())) return event;
+    if (IsOfGpu(why.reason())) failure->set_evidence(why.ToString());
+    if (!IsPeerLoss(why.reason())) return event;
     const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());
     for (const int rank : contacts.heard) event.mutable_aborted()->add_heard_ranks(rank);
     for (const int rank : contacts.silent) event.mutable_aborted()->add_silent_ranks(rank);
@@ -335,11 +331,10 @@ class Session {
   int GiveUp(const Status& why) {
     watch_.reset();
     LogGangError(why);
-    const v1::FailureClass failure_class = ClassOf(why.reason());
-    if (failure_class == v1::FAILURE_CLASS_UNSPECIFIED) return kExitGangLost;
+    if (!MayTell(why.reason())) return kExitGangLost;
     commands_.NoMoreNeeded();
     Send(AbortedBy(why));
-    return failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE ? kExitGangLost : kExitFailed;
+    return IsPeerLoss(why.reason()) ? kExitGangLost : kExitFailed;
   }
 
   // From the watching thread: the others may be waiting on a GPU for ever.

@@ -88,7 +88,7 @@ Status CheckVersions(Peers& peers, const Versions& mine) {
   }
   if (differences.empty()) return Status::Ok();
   return FailedPrecondition("the ranks have different software: " + differences,
-                            "VERSION_MISMATCH");
+                            Reason::kVersionMismatch);
 }
 
 }  // namespace assay

@@ -30,7 +30,7 @@ std::optional<v1::Failure> FailureOf(const ImportedCampaign& imported, const New
   if (failed == 0) return std::nullopt;
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_JOB);
-  failure.set_reason("CASES_FAILED");
+  failure.set_reason(v1::REASON_CASE_FAILED);
   failure.set_message(std::to_string(failed) + " of " + std::to_string(job.cases.size()) +
                       " cases failed");
   return failure;

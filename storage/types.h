@@ -72,7 +72,7 @@ struct ImportedCampaign {
 // One failed attempt. The job keeps it, so that the next attempt can avoid its nodes.
 struct AttemptFailure {
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
-  std::string reason;
+  v1::Reason reason = v1::REASON_UNSPECIFIED;
   std::vector<std::string> node_ids;       // The placement.
   std::string node_id;                     // Where the failure happened; empty if unknown.
   std::vector<std::string> also_node_ids;  // Other nodes at fault.
@@ -107,8 +107,8 @@ struct FinishedAttempt {
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
   std::vector<std::string> also_node_ids;  // Nodes at fault besides failure->node_id.
-  // For kRequeue: the nodes that the next attempt avoids if there are others, how long it waits, and
-  // whether it prefers the nodes of this attempt.
+  // For kRequeue: the nodes that the next attempt avoids if there are others, how long it waits,
+  // and whether it prefers the nodes of this attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;

@@ -12,7 +12,7 @@ namespace {
 
 Status Broken(const v1::BenchmarkSchema& schema, const std::string& fault) {
   return InvalidArgument("the schema of benchmark \"" + schema.name() + "\" is broken: " + fault,
-                         "INVALID_SCHEMA");
+                         Reason::kInvalidSchema);
 }
 
 // A schema comes from a peer. These limits keep the time to check it and its cases short.

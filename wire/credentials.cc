@@ -96,7 +96,7 @@ Result<Pem> ReadPem(const TlsFiles& files) {
                        std::string& into) -> Status {
     if (path.empty()) return Status::Ok();
     const Result<std::string> text = ReadFile(path, kMaxPemBytes);
-    if (!text.ok()) return InvalidArgument(text.status().message(), "FILE_UNREADABLE");
+    if (!text.ok()) return InvalidArgument(text.status().message(), Reason::kFileUnreadable);
     into = *text;
     if (into.find(marker) == std::string::npos) {
       return InvalidArgument(path + " is not a PEM file: it has no line with \"" +
@@ -117,7 +117,7 @@ Result<Pem> ReadPem(const TlsFiles& files) {
 Status PlaintextRefused(const HostPort& address, const char* verb) {
   return FailedPrecondition("will not " + std::string(verb) + " " + address.ToString() +
                                 " without TLS: it is not a loopback address",
-                            "TLS_REQUIRED")
+                            Reason::kTlsRequired)
       .WithHint("give --tls-cert, --tls-key and --tls-ca, or --insecure on a network you trust");
 }
 

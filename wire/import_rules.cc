@@ -9,6 +9,7 @@
 #include "common/digest.h"
 #include "common/text.h"
 #include "common/violations.h"
+#include "wire/reasons.h"
 
 namespace assay::schema {
 namespace {
@@ -53,7 +54,7 @@ class Checker {
     for (int i = 0; i < count && violations_.empty(); ++i) {
       CheckResult("results[" + std::to_string(i) + "].", request.results(i));
     }
-    return violations_.ToStatus("the import", "BAD_IMPORT");
+    return violations_.ToStatus("the import", Reason::kBadImport);
   }
 
  private:
@@ -117,7 +118,7 @@ class Checker {
     if (result.outcome() == v1::CASE_OUTCOME_FAILED) {
       Require(result.measurements().empty(), at + "measurements",
               "must be empty for a failed result");
-      Require(!result.failure().reason().empty(), at + "failure.reason", "is missing");
+      Require(!ReasonWord(result.failure().reason()).empty(), at + "failure.reason", "is missing");
       return;
     }
     Require(result.outcome() == v1::CASE_OUTCOME_OK, at + "outcome", "must be OK or FAILED");

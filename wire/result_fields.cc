@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "wire/interval.h"
+#include "wire/reasons.h"
 #include "wire/result_flags.h"
 #include "wire/timestamps.h"
 
@@ -197,7 +198,8 @@ Rows IdentityFields() {
        Words("ok failed unsupported")},
       {"failure_class", kText, "", "who has to act on the failure", FailureClassWord},
       {"failure_reason", kText, "", "why the case failed, see failure-reasons.md",
-       Get<Failed, &v1::Failure::reason>, kResult, "= TIMEOUT"},
+       [](R r) { return TextOrNull(ReasonWord(Case(r).failure().reason())); }, kResult,
+       "= TIMEOUT"},
       {"failure_message", kText, "", "the failure for people", Get<Failed, &v1::Failure::message>},
       {"failure_evidence", kText, "", "output of the runner that failed",
        Get<Failed, &v1::Failure::evidence>},

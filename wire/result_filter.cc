@@ -46,7 +46,7 @@ std::string Parameter(std::string_view name) {
 Status BadValue(const Filter& restriction, const std::string& expected) {
   return InvalidArgument("filter: `" + restriction.field + "` takes " + expected + ", not \"" +
                              restriction.value.substr(0, kShownBytes) + "\"",
-                         "BAD_FILTER");
+                         Reason::kBadFilter);
 }
 
 // All names that filters may use, by the forms in which users type them. NCCL's variables are also
@@ -57,9 +57,9 @@ std::map<std::string, std::string> TypedNames() {
     const std::string lower = Lower(variable);
     const std::string bare = lower.substr(kNcclPrefix.size());
     const std::string name = std::string(kNcclVariables).append(variable);
-    for (const std::string& typed : {lower, "nccl." + lower, "nccl." + bare,
-                                     std::string(kNcclVariables) + lower,
-                                     std::string(kNcclVariables) + bare}) {
+    for (const std::string& typed :
+         {lower, "nccl." + lower, "nccl." + bare, std::string(kNcclVariables) + lower,
+          std::string(kNcclVariables) + bare}) {
       names[typed] = name;
     }
   };
@@ -81,13 +81,12 @@ std::string ClosestField(const std::string& typed, bool number) {
   for (const auto& [name, meant] : names) known.push_back(name);
   const std::string closest = ClosestName(typed, known);
   const ResultField* const field = FindResultField(closest);
-  const bool of_text = field != nullptr && (field->type == FieldType::kText ||
-                                            field->type == FieldType::kTexts);
+  const bool of_text =
+      field != nullptr && (field->type == FieldType::kText || field->type == FieldType::kTexts);
   if (!closest.empty() && !(number && of_text)) return names.at(closest);
   const size_t dot = typed.find('.');
   if (dot == std::string::npos) return Parameter(typed);
-  const bool parameter =
-      !ClosestName(typed.substr(0, dot + 1), {std::string(kParameters)}).empty();
+  const bool parameter = !ClosestName(typed.substr(0, dot + 1), {std::string(kParameters)}).empty();
   if (parameter) return Parameter(std::string_view(typed).substr(dot + 1));
   return closest.empty() ? "" : names.at(closest);
 }
@@ -95,15 +94,15 @@ std::string ClosestField(const std::string& typed, bool number) {
 Status UnknownField(const std::string& typed, bool number) {
   const std::string shown = typed.substr(0, kShownBytes);
   const auto error = [](const std::string& what) {
-    return InvalidArgument("filter: " + what, "UNKNOWN_FIELD");
+    return InvalidArgument("filter: " + what, Reason::kUnknownField);
   };
   if (const ResultField* const field = FindResultField(typed)) {
     const Status unusable = error("filters cannot use the result field `" + shown + "`");
     if (field->type == FieldType::kMap) {
       return unusable.WithHint("name one of its members: `" + std::string(field->example) + "`");
     }
-    const bool parameter = std::find(kAlsoParameters.begin(), kAlsoParameters.end(), typed) !=
-                           kAlsoParameters.end();
+    const bool parameter =
+        std::find(kAlsoParameters.begin(), kAlsoParameters.end(), typed) != kAlsoParameters.end();
     return parameter ? unusable.WithHint("did you mean `" + Parameter(typed) + "`?") : unusable;
   }
   std::string known;
@@ -216,7 +215,7 @@ Status CheckUnordered(const Filter& restriction, const ResultField& field) {
   if (!IsOrder(restriction)) return Status::Ok();
   return InvalidArgument(
              "filter: `" + restriction.field + "` is more than a version, so it has no order",
-             "BAD_FILTER")
+             Reason::kBadFilter)
       .WithHint("write = with a * at the end, for example `" + restriction.field + " " +
                 std::string(field.example) + "`");
 }
@@ -260,7 +259,8 @@ Status CheckTyped(Filter& restriction, const ResultField& field) {
   }
   if (has) {
     return InvalidArgument(
-        "filter: `" + restriction.field + "` is not text; after `:` it takes only *", "BAD_FILTER");
+        "filter: `" + restriction.field + "` is not text; after `:` it takes only *",
+        Reason::kBadFilter);
   }
   if (field.type == FieldType::kTime) return CheckTime(restriction);
   return field.type == FieldType::kNumber ? CheckNumber(restriction) : CheckBoolean(restriction);

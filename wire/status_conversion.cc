@@ -40,7 +40,7 @@ std::string Cut(std::string_view text) {
 grpc::Status ToGrpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
   v1::ErrorDetail detail;
-  detail.set_reason(status.reason());
+  detail.set_reason(static_cast<v1::Reason>(status.reason()));
   detail.set_hint(Cut(status.hint()));
   for (const Violation& violation : status.violations()) {
     v1::FieldViolation* const added = detail.add_violations();
@@ -64,7 +64,8 @@ Status FromGrpc(const grpc::Status& status) {
   for (const v1::FieldViolation& violation : detail.violations()) {
     violations.push_back({violation.field(), violation.description(), violation.line()});
   }
-  return Status(static_cast<Code>(status.error_code()), detail.reason(), status.error_message())
+  return Status(static_cast<Code>(status.error_code()), static_cast<Reason>(detail.reason()),
+                status.error_message())
       .WithHint(detail.hint())
       .WithViolations(std::move(violations));
 }

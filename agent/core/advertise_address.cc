@@ -67,7 +67,7 @@ std::string AdvertiseAddress(const std::string& coordinator, const std::string& 
 
 Status CheckAdvertiseAddress(const std::string& address) {
   const auto fault = [&](const std::string& what) {
-    return InvalidArgument("--advertise-address " + address + ": " + what, "LISTEN_FAILED")
+    return InvalidArgument("--advertise-address " + address + ": " + what, Reason::kListenFailed)
         .WithHint(
             "ranks of gangs listen there: give an address of one of this machine's "
             "interfaces that the other nodes reach");

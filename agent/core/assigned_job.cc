@@ -14,7 +14,7 @@ constexpr int kMaxCases = 100'000;
 constexpr int kMaxRanks = 4096;
 
 std::optional<v1::Failure> BadAssignment(std::string message) {
-  return MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "BAD_ASSIGNMENT",
+  return MakeFailure(v1::REASON_BAD_ASSIGNMENT,
                      "the coordinator's assignment makes no sense: " + std::move(message));
 }
 
@@ -65,7 +65,7 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
                            " is out of range or given twice");
     }
     if (rank.gpu_index() >= node.inventory().gpus_size()) {
-      return MakeFailure(v1::FAILURE_CLASS_NODE, "GPU_MISSING",
+      return MakeFailure(v1::REASON_GPU_MISSING,
                          "the job needs GPU " + std::to_string(rank.gpu_index()) +
                              "; this node has " + std::to_string(node.inventory().gpus_size()));
     }
@@ -84,7 +84,7 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
       std::any_of(node.benchmarks().begin(), node.benchmarks().end(),
                   [&](const v1::BenchmarkSchema& one) { return one.name() == spec.benchmark(); });
   if (known) return std::nullopt;
-  return MakeFailure(v1::FAILURE_CLASS_NODE, "UNKNOWN_BENCHMARK",
+  return MakeFailure(v1::REASON_UNKNOWN_BENCHMARK,
                      "this node's runner has no benchmark \"" + spec.benchmark() + "\"");
 }
 

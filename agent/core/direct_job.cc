@@ -29,7 +29,7 @@ Result<const v1::BenchmarkSchema*> FindSchema(const v1::NodeDescription& node,
   }
   Status error = NotFound(
       "this node has no benchmark \"" + name + "\"; it has " + (list.empty() ? "none" : list),
-      "UNKNOWN_BENCHMARK");
+      Reason::kUnknownBenchmark);
   const std::string closest = ClosestName(name, names);
   return closest.empty() ? error : error.WithHint("did you mean " + closest + "?");
 }
@@ -53,7 +53,7 @@ Result<std::vector<int>> ChooseGpus(const v1::NodeDescription& node,
   if (count > present) {
     return FailedPrecondition("the benchmark needs " + std::to_string(count) +
                                   " GPUs; this node has " + std::to_string(present),
-                              "TOO_FEW_GPUS");
+                              Reason::kTooFewGpus);
   }
   std::vector<int> gpus(request.gpu_indices().begin(), request.gpu_indices().end());
   if (gpus.empty()) {
@@ -87,13 +87,13 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
                              *schema, {request.parameters().begin(), request.parameters().end()}));
   if (!schema->unsupported_reason().empty()) {
     return FailedPrecondition(schema->name() + " cannot run here: " + schema->unsupported_reason(),
-                              "UNSUPPORTED");
+                              Reason::kUnsupported);
   }
   const auto nodes = parameters.find("nodes");
   if (schema->collective() && nodes != parameters.end() && nodes->second != "1") {
     return FailedPrecondition(
                schema->name() + " over " + nodes->second + " nodes is no job for one agent",
-               "SEVERAL_NODES")
+               Reason::kSeveralNodes)
         .WithHint("submit a campaign to a coordinator that these nodes are attached to");
   }
   if (const Status read = schema::CheckCounters(*schema); request.counters() && !read.ok()) {

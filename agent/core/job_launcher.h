@@ -13,6 +13,7 @@
 #include "assay/v1/job.pb.h"
 #include "assay/v1/result.pb.h"
 #include "common/clock.h"
+#include "wire/reasons.h"
 
 namespace assay::agent {
 
@@ -57,8 +58,5 @@ class JobLauncher {
   // Never fails itself: what goes wrong is the outcome's failure.
   virtual std::unique_ptr<LaunchedJob> Launch(v1::JobSpec spec, JobEvents events) = 0;
 };
-
-v1::Failure MakeFailure(v1::FailureClass failure_class, std::string reason, std::string message,
-                        std::string evidence = "");
 
 }  // namespace assay::agent

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "agent/core/inventory.h"
-#include "host/available_memory.h"
 #include "common/units.h"
+#include "host/available_memory.h"
 
 namespace assay::agent {
 namespace {
@@ -131,7 +131,7 @@ std::vector<Finding> JudgePreflight(const PreflightFacts& facts) {
 }
 
 std::optional<Finding> JudgeNvml(const Status& opened) {
-  if (opened.ok() || opened.reason() == "NO_NVIDIA_DRIVER") return std::nullopt;
+  if (opened.ok() || opened.reason() == Reason::kNoNvidiaDriver) return std::nullopt;
   Findings findings;
   findings.Error("gpu_driver", "the GPUs of this node are not known: " + opened.message() +
                                    "; then start the agent again");

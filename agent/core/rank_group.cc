@@ -29,7 +29,7 @@ constexpr size_t kMaxResultBytes = 8 << 20;
 constexpr size_t kMaxEventsPerCase = 32;
 
 Status ProtocolError(std::string message) {
-  return Status(Code::kDataLoss, "RUNNER_PROTOCOL", std::move(message));
+  return Status(Code::kDataLoss, Reason::kRunnerProtocol, std::move(message));
 }
 
 int PollTimeout(MonotonicTime deadline) {
@@ -93,7 +93,7 @@ bool RankGroup::SpawnAll() {
          RunnerEnvironment(rank.gpu_uuid, options_.cache_folder, options_.nccl)});
     if (!process.ok()) {
       Fail(MakeFailure(
-          v1::FAILURE_CLASS_NODE, "RUNNER_SPAWN_FAILED",
+          v1::REASON_RUNNER_SPAWN_FAILED,
           "rank " + std::to_string(rank.rank) + " did not start: " + process.status().message()));
       return !ranks_.empty();
     }
@@ -151,7 +151,7 @@ void RankGroup::Serve(RankState* state) {
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });
-  if (!status.ok()) FailRank(*state, "RUNNER_PROTOCOL", status.message());
+  if (!status.ok()) FailRank(*state, v1::REASON_RUNNER_PROTOCOL, status.message());
   if (!state->process.HasPartialEvent()) {
     state->partial_since.reset();
   } else if (!state->partial_since) {
@@ -176,7 +176,8 @@ void RankGroup::OnExit(RankState* state, const ExitStatus& exit) {
   const Telling telling = exit.signal != 0               ? Telling::kSignal
                           : exit.code == kRunnerLostPeer ? Telling::kLostPeer
                                                          : Telling::kExit;
-  Suspect(telling, FailureOf(*state, "RUNNER_CRASHED", "the runner " + message + Where(*state)));
+  Suspect(telling,
+          FailureOf(*state, v1::REASON_RUNNER_CRASHED, "the runner " + message + Where(*state)));
 }
 
 void RankGroup::Suspect(Telling telling, v1::Failure failure) {
@@ -279,7 +280,7 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
   }
   const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
   v1::Failure mine =
-      MakeFailure(failure.failure_class(), failure.reason(),
+      MakeFailure(failure.reason(),
                   Who(*state) + ": " +
                       (lost_peer ? NamePeersNodes(failure.message(), options_.spec) + Where(*state)
                                  : failure.message()),
@@ -296,13 +297,13 @@ void RankGroup::OnLostPeer(const RankState& state, const v1::RunnerAborted& abor
                            v1::Failure mine) {
   // Those that have been waited for in vain are named once; the ranks that lose this one
   // by its leaving wait longer.
-  const bool late = mine.reason() == "PEER_TIMEOUT";
+  const bool late = mine.reason() == v1::REASON_PEER_TIMEOUT;
   Telling telling = late ? Telling::kLatePeer : Telling::kLostPeer;
   std::optional<int> culprit;
   if (const std::optional<CutOff> cut = FindCutOff(aborted, state.rank, options_.spec)) {
     culprit = cut->node;
     telling = culprit ? Telling::kLatePeer : Telling::kUnreached;
-    mine.set_reason("PEER_TIMEOUT");
+    mine.set_reason(v1::REASON_PEER_TIMEOUT);
     mine.set_message(cut->message + "; " + mine.message());
   } else if (late) {
     culprit = SilentNode(aborted.failure().message(), options_.spec);
@@ -388,14 +389,14 @@ MonotonicTime RankGroup::PrepareDeadline() const {
 void RankGroup::CheckPrepared(MonotonicTime now) {
   if (now < PrepareDeadline()) return;
   if (phase_ == Phase::kWaiting) {
-    return Fail(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "GANG_NOT_STARTED",
-                            "the coordinator did not start the gang within " +
-                                FormatDuration(2 * options_.prepare) +
-                                ", while the ranks of this node were ready"));
+    return Fail(
+        MakeFailure(v1::REASON_GANG_NOT_STARTED, "the coordinator did not start the gang within " +
+                                                     FormatDuration(2 * options_.prepare) +
+                                                     ", while the ranks of this node were ready"));
   }
   for (const RankState& state : ranks_) {
     if (state.ready) continue;
-    return Fail(MakeFailure(v1::FAILURE_CLASS_NODE, "RUNNER_NOT_READY",
+    return Fail(MakeFailure(v1::REASON_RUNNER_NOT_READY,
                             WhoOf([](const RankState& one) { return !one.ready; }) +
                                 ": not ready within " + FormatDuration(options_.prepare),
                             state.process.OutputTail()));
@@ -405,7 +406,7 @@ void RankGroup::CheckPrepared(MonotonicTime now) {
 void RankGroup::CheckStalled(MonotonicTime now) {
   for (const RankState& state : ranks_) {
     if (!state.partial_since || now < *state.partial_since + options_.event_patience) continue;
-    FailRank(state, "RUNNER_PROTOCOL",
+    FailRank(state, v1::REASON_RUNNER_PROTOCOL,
              "the runner began an event and did not end it within " +
                  FormatDuration(options_.event_patience));
   }
@@ -435,7 +436,7 @@ void RankGroup::OnTimeout() {
     message += "; not finished: " + WhoOf(late);
   }
   const auto first = std::find_if(ranks_.begin(), ranks_.end(), late);
-  Fail(MakeFailure(v1::FAILURE_CLASS_JOB, "TIMEOUT", message,
+  Fail(MakeFailure(v1::REASON_TIMEOUT, message,
                    first == ranks_.end() ? "" : first->process.OutputTail()));
 }
 
@@ -458,10 +459,9 @@ void RankGroup::End() {
   }
 }
 
-v1::Failure RankGroup::FailureOf(const RankState& state, const std::string& reason,
+v1::Failure RankGroup::FailureOf(const RankState& state, v1::Reason reason,
                                  const std::string& message) const {
-  return MakeFailure(v1::FAILURE_CLASS_JOB, reason, Who(state) + ": " + message,
-                     state.process.OutputTail());
+  return MakeFailure(reason, Who(state) + ": " + message, state.process.OutputTail());
 }
 
 bool RankGroup::AllGone() const {

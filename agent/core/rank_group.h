@@ -96,10 +96,10 @@ class RankGroup {
   // When the ranks have to be ready, or to begin; max() once they have.
   MonotonicTime PrepareDeadline() const;
   void Fail(v1::Failure failure, Telling telling = Telling::kEverything);
-  void FailRank(const RankState& state, const std::string& reason, const std::string& message) {
+  void FailRank(const RankState& state, v1::Reason reason, const std::string& message) {
     Fail(FailureOf(state, reason, message));
   }
-  v1::Failure FailureOf(const RankState& state, const std::string& reason,
+  v1::Failure FailureOf(const RankState& state, v1::Reason reason,
                         const std::string& message) const;
   void Suspect(Telling telling, v1::Failure failure);
   void End();

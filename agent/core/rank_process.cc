@@ -155,7 +155,7 @@ Status RankProcess::ReadEvents(const OnEvent& on_event) {
       if (status.ok() && !frame->has_value()) break;
       v1::RunnerEvent event;
       if (status.ok() && !event.ParseFromString(**frame)) {
-        status = Status(Code::kDataLoss, "BAD_EVENT", "a message on fd 3 is no RunnerEvent");
+        status = Status(Code::kDataLoss, Reason::kBadEvent, "a message on fd 3 is no RunnerEvent");
       }
       if (status.ok()) status = on_event(event);
       if (!status.ok()) {

@@ -1,12 +1,12 @@
 #include "agent/core/runner_abort.h"
 
 #include <cstddef>
-#include <string>
+
+#include "wire/reasons.h"
 
 namespace assay::agent {
 namespace {
 
-constexpr size_t kMaxReasonBytes = 64;
 constexpr size_t kMaxMessageBytes = 16 << 10;
 // As long as a runner's output that is kept.
 constexpr size_t kMaxEvidenceBytes = 64 << 10;
@@ -14,22 +14,22 @@ constexpr size_t kMaxEvidenceBytes = 64 << 10;
 }  // namespace
 
 bool MayAbortWith(const v1::Failure& failure, bool gang) {
-  const std::string& reason = failure.reason();
-  if (reason.size() > kMaxReasonBytes || failure.message().size() > kMaxMessageBytes ||
+  if (failure.message().size() > kMaxMessageBytes ||
       failure.evidence().size() > kMaxEvidenceBytes) {
     return false;
   }
-  switch (failure.failure_class()) {
-    case v1::FAILURE_CLASS_NODE:
-      return reason.rfind("GPU_", 0) == 0 || (gang && reason == "ADDRESS_UNUSABLE");
-    case v1::FAILURE_CLASS_JOB:
-      return reason.rfind("GPU_", 0) == 0;
-    case v1::FAILURE_CLASS_INFRASTRUCTURE:
-      return gang && (reason == "PEER_LOST" || reason == "PEER_TIMEOUT");
-    case v1::FAILURE_CLASS_USER:
-      return gang && (reason == "VERSION_MISMATCH" || reason == "MIXED_GPUS");
+  switch (failure.reason()) {
+    case v1::REASON_GPU_LOST:
+    case v1::REASON_GPU_BUSY:
+    case v1::REASON_GPU_UNUSABLE:
+    case v1::REASON_GPU_CONTEXT_LOST:
+      return true;
+    case v1::REASON_ADDRESS_UNUSABLE:
+    case v1::REASON_VERSION_MISMATCH:
+    case v1::REASON_MIXED_GPUS:
+      return gang;
     default:
-      return false;
+      return gang && IsPeerLoss(failure.reason());
   }
 }
 

@@ -32,7 +32,7 @@ Status CheckParameters(const std::string& runner, const std::string& benchmark,
     return Status::Ok();
   }
   if (told->output.ends_with('\n')) told->output.pop_back();
-  return InvalidArgument(benchmark + ": " + told->output, "INVALID_PARAMETER");
+  return InvalidArgument(benchmark + ": " + told->output, Reason::kInvalidParameter);
 }
 
 }  // namespace assay::agent

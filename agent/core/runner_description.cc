@@ -25,7 +25,7 @@ Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration
         deadline - MonotonicTime(std::chrono::steady_clock::now()));
     if (left.count() <= 0) {
       return Unavailable(what + " gave no answer within " + FormatDuration(timeout),
-                         "RUNNER_UNUSABLE");
+                         Reason::kRunnerUnusable);
     }
     std::vector<pollfd> fds;
     process.AddPollFds(&fds);
@@ -43,7 +43,7 @@ Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration
   if (!exit->ok() || !description) {
     return Unavailable(what + (exit->ok() ? " said nothing" : " " + exit->ToString()) +
                            "; output: " + process.OutputTail(),
-                       "RUNNER_UNUSABLE");
+                       Reason::kRunnerUnusable);
   }
   return *std::move(description);
 }

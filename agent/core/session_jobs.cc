@@ -40,8 +40,7 @@ void Session::OnAssign(const v1::Assign& assign) {
     if (id.second > spec.epoch()) return;
     job.replaced = true;
     if (job.launched != nullptr) {
-      job.Stop(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "REPLACED",
-                           "the coordinator assigned the job anew"));
+      job.Stop(MakeFailure(v1::REASON_JOB_REPLACED, "the coordinator assigned the job anew"));
     }
   }
   std::erase_if(jobs_, [](const auto& entry) {
@@ -54,11 +53,11 @@ void Session::OnAssign(const v1::Assign& assign) {
   AssignedJob& added = jobs_.emplace(job.id(), std::move(job)).first->second;
   std::optional<v1::Failure> refusal = RefusalOf(spec, options_.node->description());
   if (!refusal && jobs_.size() > kMaxJobs) {
-    refusal = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "TOO_MANY_JOBS",
+    refusal = MakeFailure(v1::REASON_TOO_MANY_JOBS,
                           "the agent has " + std::to_string(jobs_.size()) + " jobs");
   }
   if (!refusal && options_.spool->Full()) {
-    refusal = MakeFailure(v1::FAILURE_CLASS_NODE, "SPOOL_FULL",
+    refusal = MakeFailure(v1::REASON_SPOOL_FULL,
                           "the node's result spool is full of unacknowledged results");
   }
   if (refusal) {
@@ -140,7 +139,7 @@ void Session::OnGangGo(const v1::GangGo& go) {
 
 void Session::OnCancel(const v1::CancelJob& cancel) {
   const std::string reason = cancel.reason().empty() ? "cancelled" : cancel.reason();
-  const v1::Failure failure = MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", reason);
+  const v1::Failure failure = MakeFailure(v1::REASON_CANCELLED, reason);
   bool ended = false;
   for (auto& [id, job] : jobs_) {
     if (id.first != cancel.job_id() || id.second > cancel.epoch()) continue;
@@ -160,7 +159,7 @@ void Session::OnResult(const JobId& id, const v1::CaseResult& result) {
   if (const Status kept = options_.spool->Append(result); !kept.ok()) {
     Log().error("job {}: cannot keep a result: {}", id.first, kept.message());
     if (job->launched != nullptr) {
-      job->Stop(MakeFailure(v1::FAILURE_CLASS_NODE, kept.reason(), kept.message()));
+      job->Stop(MakeFailure(ToWire(kept.reason()), kept.message()));
     }
     return;
   }
@@ -198,7 +197,7 @@ void Session::End(AssignedJob* job, const JobOutcome& outcome) {
       finished.mutable_failure()->set_node_id(options_.node->description().node_id());
     }
     Log().warn("job {} epoch {} failed: {} ({})", job->spec.job_id(), job->spec.epoch(),
-               outcome.failure->message(), outcome.failure->reason());
+               outcome.failure->message(), ReasonWord(outcome.failure->reason()));
   }
   *finished.mutable_start_delay() = ToProto(job->start_wait + outcome.start_delay);
   *finished.mutable_runner_time() = ToProto(outcome.runner_time);
@@ -261,8 +260,8 @@ void Session::OnLeaseRenewal(const v1::LeaseRenewal& renewal) {
 }
 
 void Session::CheckLeases(MonotonicTime now) {
-  const v1::Failure lost = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST",
-                                       "the coordinator did not renew the job's lease in time");
+  const v1::Failure lost =
+      MakeFailure(v1::REASON_LEASE_LOST, "the coordinator did not renew the job's lease in time");
   for (auto& [id, job] : jobs_) {
     if (job.state == State::kReporting || now < job.StopTime()) continue;
     if (job.launched == nullptr) {

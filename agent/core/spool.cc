@@ -51,7 +51,9 @@ std::string Encode(const v1::CaseResult& result) {
   return file + payload;
 }
 
-Status Damaged(const std::string& what) { return Status(Code::kDataLoss, "SPOOL_CORRUPT", what); }
+Status Damaged(const std::string& what) {
+  return Status(Code::kDataLoss, Reason::kSpoolCorrupt, what);
+}
 
 Result<v1::CaseResult> Decode(std::string_view file) {
   if (file.size() < kHeaderBytes || file.substr(0, kMagic.size()) != kMagic) {
@@ -68,7 +70,8 @@ Result<v1::CaseResult> Decode(std::string_view file) {
 }
 
 Status FileError(const std::string& what, const std::string& path) {
-  return Internal("cannot " + what + " " + path + ": " + std::strerror(errno), "SPOOL_FAILED");
+  return Internal("cannot " + what + " " + path + ": " + std::strerror(errno),
+                  Reason::kSpoolFailed);
 }
 
 // Writes and syncs the whole of a new file.
@@ -124,7 +127,7 @@ Status Spool::Load() {
   fs::create_directories(folder_, error);
   if (error) {
     return Internal("cannot make the spool folder " + folder_ + ": " + error.message(),
-                    "SPOOL_FAILED");
+                    Reason::kSpoolFailed);
   }
   std::vector<std::string> names;
   for (auto entry = fs::directory_iterator(folder_, error);
@@ -138,7 +141,7 @@ Status Spool::Load() {
   }
   if (error) {
     return Internal("cannot list the spool folder " + folder_ + ": " + error.message(),
-                    "SPOOL_FAILED");
+                    Reason::kSpoolFailed);
   }
   std::sort(names.begin(), names.end());
   MutexLock lock(mutex_);
@@ -172,7 +175,7 @@ Status Spool::Append(const v1::CaseResult& result) {
   if (entries_.count(key) != 0) return Status::Ok();
   const auto bytes = static_cast<int64_t>(file.size());
   if (bytes_ + bytes > limit_bytes_) {
-    return Status(Code::kResourceExhausted, "SPOOL_FULL",
+    return Status(Code::kResourceExhausted, Reason::kSpoolFull,
                   "the result spool " + folder_ + " holds " + FormatBytes(bytes_) +
                       " without acknowledgement; its limit is " + FormatBytes(limit_bytes_));
   }

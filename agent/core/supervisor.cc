@@ -52,7 +52,7 @@ class SupervisedJob : public LaunchedJob {
         thread_([this] { Run(); }) {}
 
   ~SupervisedJob() override {
-    Stop(MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "AGENT_STOPPED", "the agent stopped"));
+    Stop(MakeFailure(v1::REASON_AGENT_STOPPED, "the agent stopped"));
     thread_.join();
   }
 
@@ -82,8 +82,8 @@ class SupervisedJob : public LaunchedJob {
       outcome = RunToTheEnd();
     } catch (const std::exception& error) {
       Log().error("job {} broke its supervisor: {}", spec_.job_id(), error.what());
-      outcome.failure = MakeFailure(v1::FAILURE_CLASS_INFRASTRUCTURE, "AGENT_ERROR",
-                                    std::string("the agent failed: ") + error.what());
+      outcome.failure =
+          MakeFailure(v1::REASON_AGENT_ERROR, std::string("the agent failed: ") + error.what());
     }
     if (outcome.failure && outcome.failure->node_id().empty()) {
       outcome.failure->set_node_id(node_->description().node_id());
@@ -96,8 +96,8 @@ class SupervisedJob : public LaunchedJob {
     PreflightReport report = preflight_->Run(GpuIndices(spec_), kPreflightBudget);
     node_->SetHealth(report.findings);
     if (const v1::HealthFinding* error = report.FirstError()) {
-      outcome.failure = MakeFailure(v1::FAILURE_CLASS_NODE, "PREFLIGHT_FAILED", error->message(),
-                                    "check: " + error->check());
+      outcome.failure =
+          MakeFailure(v1::REASON_PREFLIGHT_FAILED, error->message(), "check: " + error->check());
       return outcome;
     }
     const v1::NodeDescription node = node_->description();
@@ -177,16 +177,6 @@ class SupervisedJob : public LaunchedJob {
 };
 
 }  // namespace
-
-v1::Failure MakeFailure(v1::FailureClass failure_class, std::string reason, std::string message,
-                        std::string evidence) {
-  v1::Failure failure;
-  failure.set_failure_class(failure_class);
-  failure.set_reason(std::move(reason));
-  failure.set_message(std::move(message));
-  failure.set_evidence(std::move(evidence));
-  return failure;
-}
 
 Supervisor::Supervisor(SupervisorOptions options, std::shared_ptr<Node> node,
                        std::shared_ptr<const Preflight> preflight)

@@ -57,7 +57,7 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     }
     if (!spec.ok()) return FinishWith(spec.status());
     if (!host_.occupancy->TryEnterDirect()) {
-      return FinishWith(FailedPrecondition("this node is measuring already", "NODE_BUSY")
+      return FinishWith(FailedPrecondition("this node is measuring already", Reason::kNodeBusy)
                             .WithHint("try again when its jobs have ended"));
     }
     progress_.set_job_id(spec->job_id());
@@ -95,7 +95,7 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
   void StopJob() {
     stop_asked_ = true;
     if (job_ == nullptr) return;
-    job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "the caller went away"));
+    job_->Stop(MakeFailure(v1::REASON_CANCELLED, "the caller went away"));
   }
 
   void OnPhase(const std::string& phase) {

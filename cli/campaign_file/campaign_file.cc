@@ -155,7 +155,8 @@ bool Before(const FileFault& a, const FileFault& b) {
 }
 
 Status CannotRead(const std::string& path, int error) {
-  return InvalidArgument("cannot read " + path + ": " + std::strerror(error), "FILE_UNREADABLE");
+  return InvalidArgument("cannot read " + path + ": " + std::strerror(error),
+                         Reason::kFileUnreadable);
 }
 
 }  // namespace
@@ -180,7 +181,7 @@ Result<CampaignFile> ReadCampaignFile(const std::string& path) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return CannotRead(path, errno);
   if (!S_ISREG(info.st_mode)) {
-    return InvalidArgument(path + " is not a regular file", "FILE_UNREADABLE");
+    return InvalidArgument(path + " is not a regular file", Reason::kFileUnreadable);
   }
   // One byte beyond the limit is enough for ParseYaml to refuse the rest.
   std::string text(std::min<size_t>(static_cast<size_t>(info.st_size), kMaxYamlBytes + 1), '\0');

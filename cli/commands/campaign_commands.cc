@@ -17,6 +17,7 @@
 #include "cli/views/utf8.h"
 #include "common/digest.h"
 #include "common/text.h"
+#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
@@ -196,7 +197,7 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
     table.Add({job.benchmark(), PlacementOf(job), std::to_string(job.repetition()),
                Cell(JobStateName(job.state()), tone),
                std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()),
-               std::to_string(job.attempts()), job.failure().reason()});
+               std::to_string(job.attempts()), ReasonWord(job.failure().reason())});
   }
   return table;
 }

@@ -105,16 +105,16 @@ Status Client::Explain(const grpc::Status& status) const {
   const Status error = rpc::FromGrpc(status);
   // A reason comes from a server of ours: it answered, and says itself what it
   // lacks (its database, for example).
-  const bool answered = !error.reason().empty();
+  const bool answered = error.reason() != Reason::kNone;
   if (answered) return error;
   if (error.code() == Code::kUnimplemented) {
-    return Status(error.code(), "WRONG_PEER",
+    return Status(error.code(), Reason::kWrongPeer,
                   "what answers at " + address_ + " is not " + peer_ + ", or of another version")
         .WithHint("unless told otherwise, a coordinator listens on port 7900 and an agent on 7901");
   }
   if (ExitCodeOf(error) != kExitUnreachable) {
     if (!error.message().empty()) return error;
-    return Status(error.code(), "NO_MESSAGE",
+    return Status(error.code(), Reason::kNoMessage,
                   peer_ + " at " + address_ + " answered " + std::string(CodeName(error.code())) +
                       " and did not say why");
   }
@@ -122,7 +122,7 @@ Status Client::Explain(const grpc::Status& status) const {
   std::string why = error.message();
   if (const size_t cause = why.rfind(": "); cause != std::string::npos) why = why.substr(cause + 2);
   if (error.code() == Code::kDeadlineExceeded) why = "no answer in time";
-  const Status unreachable(error.code(), "UNREACHABLE",
+  const Status unreachable(error.code(), Reason::kUnreachable,
                            "cannot reach " + peer_ + " at " + address_ + ": " + why);
   return unreachable.WithHint(UnreachableHint(why, peer_ == "the coordinator"));
 }

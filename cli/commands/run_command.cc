@@ -19,6 +19,7 @@
 #include "common/digest.h"
 #include "common/subprocess.h"
 #include "common/text.h"
+#include "wire/reasons.h"
 #include "wire/result_fields.h"
 
 namespace assay::cli {
@@ -74,7 +75,7 @@ ExitCode RunLocally(const RunOptions& options) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   execv(runner.c_str(), argv.data());
-  return Report(NotFound("cannot start " + runner + ": " + std::strerror(errno), "NO_RUNNER")
+  return Report(NotFound("cannot start " + runner + ": " + std::strerror(errno), Reason::kNoRunner)
                     .WithHint("build it (ninja assay-runner), or use --agent HOST:PORT"));
 }
 
@@ -103,7 +104,7 @@ Status ReadJob(Client& client, const v1::RunJobRequest& request, Interrupt& inte
       }
     } else if (message.has_failure()) {
       all_ok = false;
-      PrintError("assay: the job failed: " + Sanitize(message.failure().reason()) + ": " +
+      PrintError("assay: the job failed: " + ReasonWord(message.failure().reason()) + ": " +
                  Sanitize(message.failure().message()) + "\n");
     }
   }

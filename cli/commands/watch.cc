@@ -50,8 +50,9 @@ class Watcher {
       }
       if (Clock::Real().Now() - last_contact > kGiveUpAfter) {
         display_.Close();
-        return status.ok() ? Unavailable("the coordinator keeps closing the watch", "WATCH_CLOSED")
-                           : status;
+        return status.ok()
+                   ? Unavailable("the coordinator keeps closing the watch", Reason::kWatchClosed)
+                   : status;
       }
       if (!display_.progress().awaits_verdict() && (received || backoff == kFirstBackoff)) {
         reconnecting_ = true;

@@ -34,7 +34,7 @@ std::string LineAt(std::string_view text, size_t byte) {
 }  // namespace
 
 Status BadFile(const std::string& where, const std::string& what) {
-  return InvalidArgument(where + ": " + what, "BAD_FILE");
+  return InvalidArgument(where + ": " + what, Reason::kBadFile);
 }
 
 Result<std::vector<std::string_view>> LinesOf(std::string_view text) {

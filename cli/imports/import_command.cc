@@ -49,7 +49,8 @@ Result<std::string> ReadInput(const std::string& path) {
   std::string text(imports::kMaxFileBytes + 1, '\0');
   if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file));
   if (file != nullptr && std::ferror(file) == 0) return text;
-  return InvalidArgument("cannot read " + path + ": " + std::strerror(errno), "FILE_UNREADABLE");
+  return InvalidArgument("cannot read " + path + ": " + std::strerror(errno),
+                         Reason::kFileUnreadable);
 }
 
 std::string FileText(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -184,7 +185,7 @@ ExitCode Store(Context& context, const ImportOptions& options,
     const std::vector<std::string> differences =
         Differences(request, stored->front().case_result());
     if (!differences.empty()) {
-      return Report(Status(Code::kAlreadyExists, "IMPORTED_OTHERWISE",
+      return Report(Status(Code::kAlreadyExists, Reason::kImportedOtherwise,
                            "already imported as " + where +
                                " with other options: " + Join(differences) + "; nothing was stored")
                         .WithHint("to import the file again, give another --name"));

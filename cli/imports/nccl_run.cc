@@ -193,7 +193,7 @@ class RunConverter {
     if (timing.wrong.value_or(0) > 0) {
       result.set_outcome(v1::CASE_OUTCOME_FAILED);
       result.mutable_failure()->set_failure_class(v1::FAILURE_CLASS_JOB);
-      result.mutable_failure()->set_reason("VERIFICATION_FAILED");
+      result.mutable_failure()->set_reason(v1::REASON_VERIFICATION_FAILED);
       result.mutable_failure()->set_message(
           "nccl-tests found " + std::to_string(std::llround(*timing.wrong)) + " wrong elements");
       return;

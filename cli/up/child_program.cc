@@ -92,20 +92,21 @@ Status ChildProgram::AwaitReady(int ready_fd, int signals) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::Real().Now());
     if (left.count() <= 0) {
-      return Unavailable(name_ + " did not become ready within 60 s", "NOT_READY")
+      return Unavailable(name_ + " did not become ready within 60 s", Reason::kNotReady)
           .WithHint("the end of " + log_path_ + ":\n" + LogTail(log_path_, log_begin_));
     }
     std::array<pollfd, 2> polled = {{{ready_fd, POLLIN, 0}, {signals, POLLIN, 0}}};
     if (poll(polled.data(), polled.size(), static_cast<int>(left.count())) <= 0) continue;
-    if (polled[1].revents != 0) return Status(Code::kCancelled, kInterrupted, "interrupted");
+    if (polled[1].revents != 0)
+      return Status(Code::kCancelled, Reason::kInterrupted, "interrupted");
     std::array<char, 512> chunk{};
     const ssize_t got = read(ready_fd, chunk.data(), chunk.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) {
       const std::optional<ExitStatus> exit = process_->Wait(kStopGrace);
       const bool usage = exit && exit->signal == 0 && exit->code == kUsageError;
-      return Status(usage ? Code::kInvalidArgument : Code::kFailedPrecondition, "CHILD_FAILED",
-                    name_ + " could not start")
+      return Status(usage ? Code::kInvalidArgument : Code::kFailedPrecondition,
+                    Reason::kChildFailed, name_ + " could not start")
           .WithHint(DescribeEnd());
     }
     line.append(chunk.data(), static_cast<size_t>(got));

@@ -19,9 +19,6 @@ struct ChildOptions {
   std::string log_path;                  // Stdout and stderr are appended here.
 };
 
-// The reason of the error if a signal ended the waiting.
-inline constexpr char kInterrupted[] = "INTERRUPTED";
-
 // A running server. Destruction kills it.
 class ChildProgram {
  public:

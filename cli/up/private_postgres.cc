@@ -58,7 +58,7 @@ Result<std::string> FindPrograms() {
     if (HasPrograms(given)) return std::string(given);
     return NotFound("ASSAY_POSTGRES_BIN is " + std::string(given) +
                         ", but that folder has no runnable postgres and initdb",
-                    "POSTGRES_NOT_FOUND");
+                    Reason::kPostgresNotFound);
   }
   const fs::path own = fs::path(ExecutableDirectory()).parent_path() / "lib/postgresql";
   if (const auto bundled = HighestVersion(own)) return *bundled;
@@ -69,7 +69,7 @@ Result<std::string> FindPrograms() {
   }
   if (const auto installed = HighestVersion("/usr/lib/postgresql")) return *installed;
   return NotFound("PostgreSQL's server programs (postgres, initdb) were not found",
-                  "POSTGRES_NOT_FOUND")
+                  Reason::kPostgresNotFound)
       .WithHint("install the package postgresql, or set ASSAY_POSTGRES_BIN to their folder");
 }
 
@@ -104,7 +104,7 @@ Status CheckReachable(const std::string& folder, const User& user) {
     const std::string name = entry != nullptr ? entry->pw_name : std::to_string(user->first);
     return FailedPrecondition("PostgreSQL runs as user " + name + ", which may not enter " +
                                   walked.string() + " on the way to " + folder,
-                              "FOLDER_UNREACHABLE")
+                              Reason::kFolderUnreachable)
         .WithHint(
             "choose a folder elsewhere, for example under /var/lib, or allow it with: "
             "chmod o+x " +
@@ -173,7 +173,7 @@ Status CheckNotRunning(const std::string& data) {
   if (!error && fs::equivalent(home, data, error)) {
     return FailedPrecondition(
                "a PostgreSQL (process " + lines[0] + ") runs on " + data + " already",
-               "ALREADY_RUNNING")
+               Reason::kAlreadyRunning)
         .WithHint("stop the other program that uses this folder, or choose another folder");
   }
   fs::remove(lock, error);
@@ -198,7 +198,7 @@ Status AwaitReady(const std::string& data, Subprocess& server, int watch, Durati
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
-      return Status(Code::kDeadlineExceeded, "POSTGRES_START",
+      return Status(Code::kDeadlineExceeded, Reason::kPostgresStart,
                     "PostgreSQL did not become ready in time; its log ends:" + EndOfLog(log));
     }
     pollfd watched[] = {{watch, POLLIN, 0}, {server.pidfd(), POLLIN, 0}};
@@ -207,7 +207,7 @@ Status AwaitReady(const std::string& data, Subprocess& server, int watch, Durati
       const auto exit = server.Wait(std::chrono::seconds(1));
       return Internal("PostgreSQL " + (exit ? exit->ToString() : "ended") +
                           " while starting; its log ends:" + EndOfLog(log),
-                      "POSTGRES_START");
+                      Reason::kPostgresStart);
     }
     std::array<char, 4096> events{};
     if (watched[0].revents != 0) {
@@ -253,7 +253,7 @@ Status PrivatePostgres::InitCluster(const Setup& setup) {
   if (!output.exit.ok()) {
     return Internal(
         "initdb " + output.exit.ToString() + " for " + setup.directory + ":\n" + output.output,
-        "POSTGRES_INIT");
+        Reason::kPostgresInit);
   }
   std::ofstream rules(made + "/pg_hba.conf", std::ios::trunc);
   rules << "local all all trust\n"

@@ -33,7 +33,7 @@ class Watched {
 
   void Restart() {
     const Status status = program_.restart();
-    if (status.reason() == kInterrupted) return;
+    if (status.reason() == Reason::kInterrupted) return;
     if (!status.ok()) return Postpone(status.message() + "\n" + status.hint());
     restart_at_.reset();
     started_ = Clock::Real().Now();

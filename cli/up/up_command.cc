@@ -55,7 +55,7 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
     return InvalidArgument("cannot write " + lock_path + ": " + std::strerror(errno));
   }
   if (flock(folder.lock.get(), LOCK_EX | LOCK_NB) == 0) return folder;
-  return FailedPrecondition("assay up runs on " + folder.path + " already", "ALREADY_RUNNING")
+  return FailedPrecondition("assay up runs on " + folder.path + " already", Reason::kAlreadyRunning)
       .WithHint(
           "use that one, stop it, or give another folder with --data and other ports with "
           "--listen and --http");
@@ -216,7 +216,8 @@ ExitCode Up(Context& context, UpOptions& options) {
     PrintError("Stopping ...\n");
   }
   stack.Stop();
-  return started.ok() || started.reason() == kInterrupted ? kExitDone : ReportFailedStart(started);
+  return started.ok() || started.reason() == Reason::kInterrupted ? kExitDone
+                                                                  : ReportFailedStart(started);
 }
 
 // The user's data folder. For root the system's, because PostgreSQL then runs as a user who

@@ -13,6 +13,7 @@
 #include "cli/views/result_text.h"
 #include "common/text.h"
 #include "wire/interval.h"
+#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
@@ -76,8 +77,9 @@ bool IsWaiting(const v1::Job& job) {
 }
 
 std::string ReasonOf(const v1::Failure& failure) {
-  if (failure.reason().empty() && failure.message().empty()) return "no reason given";
-  return failure.reason() + (failure.message().empty() ? "" : ": " + failure.message());
+  const std::string reason = ReasonWord(failure.reason());
+  if (reason.empty() && failure.message().empty()) return "no reason given";
+  return reason + (failure.message().empty() ? "" : ": " + failure.message());
 }
 
 class ReportMaker {
@@ -155,7 +157,7 @@ class ReportMaker {
       all.insert(names.begin(), names.end());
     }
     return InvalidArgument("no result on two nodes has the metric " + Quote(query_.metric),
-                           "UNKNOWN_METRIC")
+                           Reason::kUnknownMetric)
         .WithViolations(std::move(violations))
         .WithHint(Suggest(query_.metric, {all.begin(), all.end()}));
   }

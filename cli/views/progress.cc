@@ -9,6 +9,7 @@
 #include "cli/views/waiting_text.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
@@ -119,7 +120,7 @@ std::string JobName(const v1::Job& job) {
 }
 
 std::string FailureText(const v1::Failure& failure) {
-  std::string text = failure.reason();
+  std::string text = ReasonWord(failure.reason());
   if (!failure.message().empty()) text += (text.empty() ? "" : ": ") + failure.message();
   return Sanitize(text.empty() ? "no reason given" : text);
 }

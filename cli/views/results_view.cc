@@ -13,6 +13,7 @@
 #include "cli/views/utf8.h"
 #include "common/text.h"
 #include "wire/interval.h"
+#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
@@ -83,7 +84,7 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
   const bool unsupported = run.outcome() == v1::CASE_OUTCOME_UNSUPPORTED;
   cells.median = unsupported ? Cell("unsupported", Tone::kDim) : Cell("FAILED", Tone::kBad);
   const v1::Failure& failure = run.failure();
-  std::string why = failure.reason();
+  std::string why = ReasonWord(failure.reason());
   if (!failure.message().empty()) why += (why.empty() ? "" : ": ") + failure.message();
   cells.note = Numbered(marks.Note(Sanitize(why.empty() ? "no reason given" : why)));
   return cells;

@@ -168,7 +168,7 @@ Result<v1::Node> Coordinator::RemoveNode(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Node node, GetNode(id_or_name));
   ASSAY_RETURN_IF_ERROR(environment_.nodes.RemoveNode(node.description().node_id()));
   sessions_.Close(node.description().node_id(),
-                  FailedPrecondition("the node was removed from the fleet", "NODE_REMOVED"));
+                  FailedPrecondition("the node was removed from the fleet", Reason::kNodeRemoved));
   return node;
 }
 

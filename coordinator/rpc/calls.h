@@ -40,7 +40,7 @@ class Calls {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     if (in_progress_.fetch_add(1) >= kMaxInProgress) {
       Finish(reactor, method,
-             Status(Code::kResourceExhausted, "OVERLOADED", "too many calls at once")
+             Status(Code::kResourceExhausted, Reason::kOverloaded, "too many calls at once")
                  .WithHint("try again in a moment"));
       return reactor;
     }

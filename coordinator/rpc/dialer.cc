@@ -18,7 +18,7 @@ std::string Cause(const Status& why) {
   return ": " + (why.message().empty() ? std::string(CodeName(why.code())) : why.message());
 }
 
-Status Forgotten() { return FailedPrecondition("the node was removed", "NODE_REMOVED"); }
+Status Forgotten() { return FailedPrecondition("the node was removed", Reason::kNodeRemoved); }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ void Dialer::AwaitHello(const std::string& address, Duration patience, Answered 
     }
     late(Unavailable(
              "no agent answered at " + address + " within " + FormatDuration(patience) + Cause(why),
-             "AGENT_UNREACHABLE")
+             Reason::kAgentUnreachable)
              .WithHint("is assay-agent running there, and may this coordinator reach the port?"));
   });
 }
@@ -125,7 +125,7 @@ void Dialer::Stop(Duration patience) {
     targets.swap(targets_);
     waiters.swap(waiters_);
   }
-  const Status status = Unavailable("the coordinator is shutting down", "SHUTTING_DOWN");
+  const Status status = Unavailable("the coordinator is shutting down", Reason::kShuttingDown);
   for (const auto& [address, target] : targets) target->Forget(status);
   for (const auto& [id, waiter] : waiters) waiter.answered(status);
   const auto deadline = std::chrono::steady_clock::now() + patience;

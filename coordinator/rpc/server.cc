@@ -54,7 +54,7 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
     server->server_ = nullptr;
     return InvalidArgument("cannot listen on " + server->address_.ToString() +
                                ": the port is taken, or the address is not this machine's",
-                           "ADDRESS_IN_USE")
+                           Reason::kAddressInUse)
         .WithHint("stop what listens there, or choose another --listen");
   }
   server->address_.port = port;

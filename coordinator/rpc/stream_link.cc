@@ -70,7 +70,7 @@ void StreamLink::OnBroken() {
     broken_ = true;
     queue_.Clear();
     session = session_;
-    BeginClosing(Status(Code::kCancelled, "STREAM_BROKEN", "the stream was broken off"));
+    BeginClosing(Status(Code::kCancelled, Reason::kStreamBroken, "the stream was broken off"));
   }
   if (session) session->OnClosed();
 }

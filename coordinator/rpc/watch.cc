@@ -40,7 +40,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   void OnWriteDone(bool ok) {
     MutexLock lock(mutex_);
     state_ = State::kIdle;
-    if (!ok || broken_) return Finish(Status(Code::kCancelled, "", "the watcher has gone"));
+    if (!ok || broken_)
+      return Finish(Status(Code::kCancelled, Reason::kNone, "the watcher has gone"));
     if (last_) return Finish(Status::Ok());
     if (!dirty_) return;
     state_ = State::kLoading;
@@ -50,7 +51,8 @@ class Watch : public std::enable_shared_from_this<Watch> {
   void OnCancel() {
     MutexLock lock(mutex_);
     broken_ = true;
-    if (state_ == State::kIdle) Finish(Status(Code::kCancelled, "", "the watcher has gone"));
+    if (state_ == State::kIdle)
+      Finish(Status(Code::kCancelled, Reason::kNone, "the watcher has gone"));
   }
 
   void OnDone() {
@@ -80,7 +82,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     MutexLock lock(mutex_);
     state_ = State::kIdle;
     if (reactor_ == nullptr || finished_) return;
-    if (broken_) return Finish(Status(Code::kCancelled, "", "the watcher has gone"));
+    if (broken_) return Finish(Status(Code::kCancelled, Reason::kNone, "the watcher has gone"));
     // A watch survives an outage of the database: the next poll tries again.
     if (loaded.code() == Code::kUnavailable && !first_) return;
     if (!loaded.ok()) return Finish(loaded);

@@ -34,7 +34,7 @@ Result<std::unique_ptr<ThreadTeam>> ThreadTeam::Start(int threads, Pinning pinni
       team->threads_.emplace_back([self = team.get(), worker] { self->Work(worker); });
     }
   } catch (const std::system_error& error) {
-    return Status(Code::kResourceExhausted, "OUT_OF_THREADS",
+    return Status(Code::kResourceExhausted, Reason::kOutOfThreads,
                   "the system refused thread " + std::to_string(team->size() + 1) + " of " +
                       std::to_string(threads) + ": " + error.what());
   }

@@ -43,7 +43,7 @@ constexpr std::chrono::milliseconds kLookInterval(50);
 
 Status TimedOut(const std::string& what, Duration timeout) {
   return Status(
-      Code::kDeadlineExceeded, "NCCL_TIMEOUT",
+      Code::kDeadlineExceeded, Reason::kNcclTimeout,
       what + " did not end within " +
           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(timeout).count()) +
           " s: another rank is missing or stuck");

@@ -90,7 +90,7 @@ Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expr
   // NCCL ignores this communicator: the last error is global.
   const char* detail = nccl.get_last_error(nullptr);
   if (detail != nullptr && *detail != '\0') message += std::string("; last error: ") + detail;
-  return Status(CodeOf(result), "NCCL_ERROR", std::move(message));
+  return Status(CodeOf(result), Reason::kNcclError, std::move(message));
 }
 
 }  // namespace assay

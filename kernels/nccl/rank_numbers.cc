@@ -20,7 +20,7 @@ Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vect
     if (theirs.size() != bytes.size()) {
       return Internal("a rank sent " + std::to_string(theirs.size()) + " bytes instead of " +
                           std::to_string(mine.size()) + " numbers",
-                      "BAD_MESSAGE");
+                      Reason::kBadMessage);
     }
     std::vector<T>& values = numbers.emplace_back(mine.size());
     if (!values.empty()) std::memcpy(values.data(), theirs.data(), theirs.size());

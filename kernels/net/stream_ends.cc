@@ -33,7 +33,7 @@ Status StreamThreads::Start(size_t streams, const std::function<Status(size_t)>&
       threads_.emplace_back([this, body, i] { statuses_[i] = body(i); });
     }
   } catch (const std::system_error& error) {
-    return Status(Code::kResourceExhausted, "OUT_OF_THREADS",
+    return Status(Code::kResourceExhausted, Reason::kOutOfThreads,
                   "cannot start a thread for each of " + std::to_string(streams) +
                       " streams: " + error.what());
   }
@@ -260,12 +260,13 @@ Status ReceivingEnd::Finish(const std::vector<int64_t>& sent) {
     static_cast<void>(Abort());  // The message is the error to report.
     return Internal("the other rank told of " + std::to_string(sent.size()) +
                         " streams instead of " + std::to_string(streams_.size()),
-                    "BAD_MESSAGE");
+                    Reason::kBadMessage);
   }
   sent_ = sent;
   Announce(false);
   ASSAY_RETURN_IF_ERROR(threads_.Join());
-  if (!arrivals_->complete()) return Internal("the other rank sent too few bytes", "BAD_MESSAGE");
+  if (!arrivals_->complete())
+    return Internal("the other rank sent too few bytes", Reason::kBadMessage);
   return Status::Ok();
 }
 

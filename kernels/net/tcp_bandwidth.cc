@@ -116,7 +116,7 @@ class TcpBandwidthCase : public Case {
     const auto& to_rank_0 = accounts[0].seconds;
     const auto count = static_cast<size_t>(samples);
     if ((forward_ && to_rank_1.size() != count) || (backward_ && to_rank_0.size() != count)) {
-      return Internal("the other rank sent another number of times", "BAD_MESSAGE");
+      return Internal("the other rank sent another number of times", Reason::kBadMessage);
     }
     const auto iterations = static_cast<double>(batch);
     for (size_t i = 0; i < count; ++i) {
@@ -195,8 +195,8 @@ class TcpBandwidthCase : public Case {
     if (sender_) sender_->Shutdown();
     const Status stream = receiver_ ? receiver_->Abort() : Status::Ok();
     // A stall is the cause of the errors that follow it.
-    const Status& first = stream.reason() == "PEER_TIMEOUT" ? stream : why;
-    if (first.reason() != "PEER_TIMEOUT") return first;
+    const Status& first = stream.reason() == Reason::kPeerTimeout ? stream : why;
+    if (first.reason() != Reason::kPeerTimeout) return first;
     return first.WithContext("transfer with rank " + std::to_string(1 - rank_));
   }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/no_such.h"
 #include "model/page.h"
+#include "storage/no_such.h"
 #include "storage/state_after.h"
-#include "wire/timestamps.h"
 #include "storage/waiting_list.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 namespace {
@@ -47,7 +47,7 @@ Result<v1::Campaign> FakeJobStore::CreateCampaign(const NewCampaign& campaign) {
       if (row.request_id == campaign.request_id) return CampaignMessage(id, row);
     }
     if (database_.campaigns.contains(campaign.campaign_id)) {
-      return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+      return Status(Code::kAlreadyExists, Reason::kCampaignExists,
                     "campaign " + campaign.campaign_id + " exists already");
     }
     CampaignRow& row = database_.campaigns[campaign.campaign_id];

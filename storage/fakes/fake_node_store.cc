@@ -14,7 +14,7 @@ Status FakeNodeStore::Connect(const std::string& owner, const v1::NodeDescriptio
   for (auto& [id, row] : database_.nodes) {
     if (id == node.node_id() || row.description.name() != node.name()) continue;
     if (!row.owner.empty()) {
-      return Status(Code::kAlreadyExists, "NODE_NAME_TAKEN",
+      return Status(Code::kAlreadyExists, Reason::kNodeNameTaken,
                     "another node named \"" + node.name() + "\" is connected");
     }
     std::string aside = node.name() + " (old)";
@@ -97,7 +97,8 @@ Status FakeNodeStore::RemoveNode(const std::string& id_or_name) {
   const NodeRow* row = Find(id_or_name);
   if (row == nullptr) return NoNode(id_or_name);
   if (!Message(*row, Duration::max()).job_ids().empty()) {
-    return FailedPrecondition("node \"" + row->description.name() + "\" runs a job", "NODE_BUSY");
+    return FailedPrecondition("node \"" + row->description.name() + "\" runs a job",
+                              Reason::kNodeBusy);
   }
   database_.dial_addresses.erase(row->dial_address);
   database_.nodes.erase(row->description.node_id());

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "common/digest.h"
+#include "model/page.h"
 #include "storage/identity.h"
 #include "storage/import.h"
-#include "model/page.h"
 #include "storage/payload.h"
 #include "wire/result_filter.h"
 
@@ -71,7 +71,7 @@ Result<ImportOutcome> FakeResultStore::Import(const ImportedCampaign& imported) 
     if (row.request_id == imported.campaign.request_id) return ImportOutcome{id, false};
   }
   if (database_.campaigns.contains(imported.campaign.campaign_id)) {
-    return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+    return Status(Code::kAlreadyExists, Reason::kCampaignExists,
                   "campaign " + imported.campaign.campaign_id + " exists already");
   }
   StoreEnded(imported);

@@ -79,7 +79,7 @@ class Translator {
   Result<Column> ColumnOf(const std::string& name) {
     const std::optional<schema::NamedField> named = schema::FilterableField(name);
     if (!named) {
-      return InvalidArgument("filter: results have no field `" + name + "`", "UNKNOWN_FIELD");
+      return InvalidArgument("filter: results have no field `" + name + "`", Reason::kUnknownField);
     }
     const FieldType type = named->field->type;
     std::string expression = "v.\"" + schema::ColumnName(named->field->name) + "\"";

@@ -97,7 +97,7 @@ Result<std::string> InsertCampaign(pqxx::transaction_base& transaction,
     const pqxx::result before = transaction.exec_params(
         "SELECT campaign_id FROM campaign WHERE request_id = $1", campaign.request_id);
     if (!before.empty()) return before[0][0].as<std::string>();
-    return Status(Code::kAlreadyExists, "CAMPAIGN_EXISTS",
+    return Status(Code::kAlreadyExists, Reason::kCampaignExists,
                   "campaign " + campaign.campaign_id + " exists already");
   }
   const SetNumbers candidate_sets = InsertCandidateSets(transaction, campaign);

@@ -5,6 +5,7 @@
 
 #include "storage/job_store.h"
 #include "storage/postgres/sql.h"
+#include "wire/reasons.h"
 #include "wire/timestamps.h"
 
 namespace assay::storage {
@@ -46,8 +47,8 @@ LeasedJob LeasedOf(const pqxx::row& row, NodeIds candidates) {
   leased.done_cases = IntegersOf(row["done_cases"]);
   for (const auto& failure : nlohmann::json::parse(row["failures"].c_str())) {
     leased.failures.push_back({EnumOf<v1::FailureClass>(failure["class"].get<std::string>()),
-                               failure["reason"], failure["nodes"], failure["node"],
-                               failure["also"]});
+                               ToWire(ReasonOfWord(failure["reason"].get<std::string>())),
+                               failure["nodes"], failure["node"], failure["also"]});
   }
   leased.retries = row["retries"].as<int>();
   leased.cancel_requested = row["cancel_requested"].as<bool>();
@@ -107,7 +108,8 @@ std::string JobsOfCampaign() {
          " AS start_time, " + Microseconds("j.end_time") +
          " AS end_time "
          "FROM job j LEFT JOIN choice ON choice.candidate_set = j.candidate_set "
-         "CROSS JOIN LATERAL (SELECT j.state <> 'queued' AND cardinality(j.node_ids) > 0 AS already) "
+         "CROSS JOIN LATERAL (SELECT j.state <> 'queued' AND cardinality(j.node_ids) > 0 AS "
+         "already) "
          "placed "
          "WHERE j.campaign_id = $1";
 }

@@ -3,16 +3,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "storage/no_such.h"
 #include "model/page.h"
+#include "storage/no_such.h"
 #include "storage/payload.h"
 #include "storage/postgres/claim.h"
 #include "storage/postgres/insert_campaign.h"
 #include "storage/postgres/job_rows.h"
 #include "storage/postgres/sql.h"
 #include "storage/state_after.h"
-#include "wire/timestamps.h"
 #include "storage/waiting_list.h"
+#include "wire/reasons.h"
+#include "wire/timestamps.h"
 
 namespace assay::storage {
 namespace {
@@ -193,7 +194,8 @@ Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string
              "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
              "  end_time = CASE state WHEN 'queued' THEN now() END,"
              "  revision = pg_current_xact_id()::text::bigint "
-             "WHERE campaign_id = $1 AND state IN ('queued', 'running') RETURNING job_id, epoch, state",
+             "WHERE campaign_id = $1 AND state IN ('queued', 'running') RETURNING job_id, epoch, "
+             "state",
              campaign_id)) {
       if (EnumOf<v1::JobState>(row["state"]) == v1::JOB_STATE_RUNNING) {
         running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
@@ -269,7 +271,7 @@ Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& att
   if (attempt.failure) {
     ended["failure"] = HexLiteral(DeterministicBytes(*attempt.failure));
     ended["entry"] = {{"class", WordOf(attempt.failure->failure_class())},
-                      {"reason", attempt.failure->reason()},
+                      {"reason", ReasonWord(attempt.failure->reason())},
                       {"node", attempt.failure->node_id()},
                       {"also", attempt.also_node_ids}};
   }
@@ -318,7 +320,8 @@ Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
       pool_.RunStatement("end_campaign", [&](pqxx::transaction_base& transaction) {
         // One condition per partial index.
         const pqxx::result rows = transaction.exec_params(
-            "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'completed' END::campaign_state,"
+            "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE "
+            "'completed' END::campaign_state,"
             "  end_time = now() "
             "WHERE campaign_id = $1 AND state = 'active'"
             "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'running')"

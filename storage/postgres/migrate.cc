@@ -15,14 +15,14 @@ Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& m
       return FailedPrecondition(target + " has schema version " + std::to_string(version) +
                                     ", but this program knows versions up to " +
                                     std::to_string(migrations.size()),
-                                "DATABASE_TOO_NEW")
+                                Reason::kDatabaseTooNew)
           .WithHint("use a program at least as new as the one that upgraded the database");
     }
     const Migration& migration = migrations[static_cast<size_t>(version) - 1];
     if (row[1].as<std::string>() != Sha256Hex(migration.sql)) {
       return FailedPrecondition(target + " was built by another " + std::string(migration.name) +
                                     " than this program's",
-                                "MIGRATION_CHANGED")
+                                Reason::kMigrationChanged)
           .WithHint("a released migration never changes; write a new one instead");
     }
   }

@@ -59,7 +59,7 @@ Status RenameNamesake(pqxx::transaction_base& transaction, const v1::NodeDescrip
       node.name(), node.node_id());
   if (namesake.empty()) return Status::Ok();
   if (namesake[0][1].as<bool>()) {
-    return Status(Code::kAlreadyExists, "NODE_NAME_TAKEN",
+    return Status(Code::kAlreadyExists, Reason::kNodeNameTaken,
                   "another node named \"" + node.name() + "\" is connected");
   }
   transaction.exec_params(
@@ -192,7 +192,7 @@ Status PostgresNodeStore::RemoveNode(const std::string& id_or_name) {
         transaction.exec_params("SELECT 1 FROM allocation WHERE node_id = $1 LIMIT 1", id);
     if (!jobs.empty()) {
       return FailedPrecondition("node \"" + rows[0][1].as<std::string>() + "\" runs a job",
-                                "NODE_BUSY");
+                                Reason::kNodeBusy);
     }
     transaction.exec_params("DELETE FROM dial_address WHERE address = $1",
                             rows[0][2].as<std::string>());

@@ -22,31 +22,33 @@ Outcome FromSqlError(const pqxx::sql_error& error) {
   const std::string state = error.sqlstate();
   const std::string message = FirstLine(error.what());
   if (state == "40001" || state == "40P01") {
-    return {Status(Code::kAborted, "TRANSACTION_CONFLICT", message), true, false};
+    return {Status(Code::kAborted, Reason::kTransactionConflict, message), true, false};
   }
   if (state.starts_with("57P") || state.starts_with("08") || state == "53300") {
-    return {Unavailable("the database is going away: " + message, "DATABASE_UNAVAILABLE"), false,
-            true};
+    return {Unavailable("the database is going away: " + message, Reason::kDatabaseUnavailable),
+            false, true};
   }
   if (state == "57014") {
-    return {Status(Code::kDeadlineExceeded, "STATEMENT_TIMEOUT",
+    return {Status(Code::kDeadlineExceeded, Reason::kStatementTimeout,
                    "the database took too long: " + message),
             false, false};
   }
   if (state.starts_with("22")) {
-    return {InvalidArgument("the database refuses a value: " + message, "BAD_VALUE"), false, false};
+    return {InvalidArgument("the database refuses a value: " + message, Reason::kBadValue), false,
+            false};
   }
   if (state == "23514") {
-    return {Status(Code::kOutOfRange, "NO_PARTITION", message), false, false};
+    return {Status(Code::kOutOfRange, Reason::kNoPartition, message), false, false};
   }
-  return {Internal("database error " + state + ": " + message, "DATABASE_ERROR"), false, false};
+  return {Internal("database error " + state + ": " + message, Reason::kDatabaseError), false,
+          false};
 }
 
 Outcome Attempt(pqxx::connection& connection, const std::string& target, const Pool::Body& body,
                 bool in_transaction) {
   const auto lost = [&](const std::exception& error) {
     return Outcome{Unavailable("lost the connection to " + target + ": " + FirstLine(error.what()),
-                               "DATABASE_UNAVAILABLE"),
+                               Reason::kDatabaseUnavailable),
                    false, true};
   };
   try {
@@ -67,8 +69,8 @@ Outcome Attempt(pqxx::connection& connection, const std::string& target, const P
     return FromSqlError(error);
   } catch (const std::exception& error) {
     if (!connection.is_open()) return lost(error);
-    return {Internal(std::string("database: ") + FirstLine(error.what()), "DATABASE_ERROR"), false,
-            true};
+    return {Internal(std::string("database: ") + FirstLine(error.what()), Reason::kDatabaseError),
+            false, true};
   }
 }
 
@@ -81,7 +83,7 @@ Result<std::string> Describe(const std::string& conninfo) {
     return InvalidArgument(
         "the database address cannot be read; it looks like "
         "\"postgresql://user@host:5432/assay\" or \"host=... dbname=...\"",
-        "BAD_DATABASE_ADDRESS");
+        Reason::kBadDatabaseAddress);
   }
   std::map<std::string, std::string> values;
   for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
@@ -147,7 +149,7 @@ Result<Pool::Connection> Pool::Acquire() {
     if (in_use_ >= options_.connections) {
       return Unavailable("all " + std::to_string(options_.connections) + " connections to " +
                              target_ + " stayed busy",
-                         "DATABASE_BUSY");
+                         Reason::kDatabaseBusy);
     }
     ++in_use_;
     if (!idle_.empty()) {
@@ -184,7 +186,7 @@ Result<Pool::Connection> Pool::Connect() const {
     return connection;
   } catch (const std::exception& error) {
     return Unavailable("cannot reach " + target_ + ": " + FirstLine(error.what()),
-                       "DATABASE_UNAVAILABLE");
+                       Reason::kDatabaseUnavailable);
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include "common/digest.h"
 #include "common/log.h"
+#include "model/page.h"
 #include "storage/identity.h"
 #include "storage/import.h"
-#include "model/page.h"
 #include "storage/payload.h"
 #include "storage/postgres/filter_to_sql.h"
 #include "storage/postgres/insert_campaign.h"
@@ -118,10 +118,10 @@ Status ResolveKeys(pqxx::transaction_base& transaction, const std::vector<Result
                               "ORDER BY series_id ON CONFLICT DO NOTHING",
                           series_rows);
   std::unordered_map<std::string, int64_t> keys;
-  for (const auto& row : transaction.exec_params(
-           "SELECT series_id, series_key FROM series "
-           "WHERE series_id IN (SELECT json_array_elements_text($1))",
-           ids.dump())) {
+  for (const auto& row :
+       transaction.exec_params("SELECT series_id, series_key FROM series "
+                               "WHERE series_id IN (SELECT json_array_elements_text($1))",
+                               ids.dump())) {
     keys[row[0].as<std::string>()] = row[1].as<int64_t>();
   }
   for (ResultToStore* row : rows) row->series_key = keys.at(row->identity.series_id);
@@ -200,7 +200,7 @@ Result<std::vector<CommitOutcome>> PostgresResultStore::CommitBatch(
     return Insert(transaction, batch);
   };
   if (status.ok()) status = pool_.RunStatement("insert_results", insert);
-  if (status.reason() == "NO_PARTITION") {
+  if (status.reason() == Reason::kNoPartition) {
     ASSAY_RETURN_IF_ERROR(CreatePartitions());
     status = pool_.RunStatement("insert_results", insert);
   }
@@ -247,7 +247,8 @@ Status PostgresResultStore::ResolveSeries(Batch& batch) {
 Status PostgresResultStore::Insert(pqxx::transaction_base& transaction, Batch& batch) {
   nlohmann::json cases, results;
   nlohmann::json samples = nlohmann::json::array();
-  for (const v1::CaseResult* result : batch.results) cases.push_back(CaseRow(*result, cases.size()));
+  for (const v1::CaseResult* result : batch.results)
+    cases.push_back(CaseRow(*result, cases.size()));
   for (const ResultToStore& row : batch.rows) {
     const std::string result_id = NewUuid();
     results.push_back(ResultRow(row, result_id));
@@ -305,7 +306,7 @@ Result<ImportOutcome> PostgresResultStore::Import(const ImportedCampaign& import
     return Status::Ok();
   };
   Status status = pool_.Run("import_results", store);
-  if (status.reason() == "NO_PARTITION") {
+  if (status.reason() == Reason::kNoPartition) {
     ASSAY_RETURN_IF_ERROR(CreatePartitions());
     status = pool_.Run("import_results", store);
   }

@@ -23,7 +23,7 @@ Status DecompressSamples(std::string_view bytes, int count,
   const size_t size = numbers.size() * sizeof(double);
   const size_t used = ZSTD_decompress(numbers.data(), size, bytes.data(), bytes.size());
   if (ZSTD_isError(used) || used != size) {
-    return Status(Code::kDataLoss, "SAMPLES_DAMAGED", "stored samples cannot be read");
+    return Status(Code::kDataLoss, Reason::kSamplesDamaged, "stored samples cannot be read");
   }
   samples->Assign(numbers.begin(), numbers.end());
   return Status::Ok();

@@ -113,7 +113,7 @@ TEST_P(ImportContract, FailedCasesFailTheirJobAndTheVerdict) {
   ImportedCampaign imported = MakeImport();
   imported.results[1].clear_measurements();
   imported.results[1].set_outcome(v1::CASE_OUTCOME_FAILED);
-  imported.results[1].mutable_failure()->set_reason("VERIFICATION_FAILED");
+  imported.results[1].mutable_failure()->set_reason(v1::REASON_VERIFICATION_FAILED);
   const v1::Campaign campaign = Campaign(Import(imported).campaign_id);
   EXPECT_EQ(campaign.verdict(), v1::VERDICT_FAILED);
   EXPECT_EQ(campaign.jobs().failed(), 1);

@@ -111,7 +111,8 @@ TEST_P(JobStoreContract, AJobThatSucceededTellsOfItsLastFailedAttempt) {
   const std::string id = Create(MakeCampaign({MakeJob({"a"})}));
   Finish(Claim({"a"}).at(0), Disposition::kRequeue);
   Finish(Claim({"a"}).at(0), Disposition::kSucceeded);
-  EXPECT_EQ(jobs().ListJobs(id, {1, ""})->items.at(0).failure().reason(), "RUNNER_CRASHED");
+  EXPECT_EQ(jobs().ListJobs(id, {1, ""})->items.at(0).failure().reason(),
+            v1::REASON_RUNNER_CRASHED);
 }
 
 TEST_P(JobStoreContract, RefusesForeignPageTokens) {
@@ -350,7 +351,7 @@ TEST_P(JobStoreContract, RequeueRaisesTheEpochAndAvoidsNodes) {
   EXPECT_EQ(second[0].epoch, 2);
   EXPECT_EQ(second[0].node_ids, std::vector<std::string>{"b"});
   ASSERT_EQ(second[0].failures.size(), 1U);
-  EXPECT_EQ(second[0].failures[0].reason, "RUNNER_CRASHED");
+  EXPECT_EQ(second[0].failures[0].reason, v1::REASON_RUNNER_CRASHED);
   EXPECT_EQ(second[0].failures[0].failure_class, v1::FAILURE_CLASS_JOB);
   EXPECT_EQ(second[0].failures[0].node_ids, std::vector<std::string>{"a"});
   EXPECT_EQ(second[0].failures[0].node_id, "a");

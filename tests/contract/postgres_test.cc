@@ -10,13 +10,13 @@
 
 #include "cli/up/private_postgres.h"
 #include "storage/postgres/filter_to_sql.h"
-#include "wire/result_filter.h"
 #include "tests/contract/import_contract.h"
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_store_contract.h"
 #include "tests/temporary_folder.h"
+#include "wire/result_filter.h"
 
 namespace assay::storage {
 namespace {
@@ -116,11 +116,11 @@ TEST(Migrate, IsIdempotentAndRefusesNewerAndChangedDatabases) {
   EXPECT_TRUE(stores.database().Migrate().ok());
   stores.Execute("INSERT INTO schema_migration VALUES (9999, 'future', 'x')");
   const Status newer = stores.database().Migrate();
-  EXPECT_EQ(newer.reason(), "DATABASE_TOO_NEW");
+  EXPECT_EQ(newer.reason(), Reason::kDatabaseTooNew);
   EXPECT_THAT(newer.message(), HasSubstr("9999"));
   stores.Execute("DELETE FROM schema_migration WHERE version = 9999");
   stores.Execute("UPDATE schema_migration SET checksum = 'x' WHERE version = 1");
-  EXPECT_EQ(stores.database().Migrate().reason(), "MIGRATION_CHANGED");
+  EXPECT_EQ(stores.database().Migrate().reason(), Reason::kMigrationChanged);
 }
 
 TEST(Migrate, ProgramsThatStartTogetherWaitForEachOther) {

@@ -122,14 +122,14 @@ TEST_P(ResultStoreContract, FailedCaseIsKeptWithoutMeasurements) {
   v1::CaseResult failed = MakeResult(job);
   failed.clear_measurements();
   failed.set_outcome(v1::CASE_OUTCOME_FAILED);
-  failed.mutable_failure()->set_reason("VERIFICATION_FAILED");
+  failed.mutable_failure()->set_reason(v1::REASON_VERIFICATION_FAILED);
   ASSERT_TRUE(Is(Commit({failed})[0], CommitVerdict::kStored, true));
   EXPECT_EQ(Matching("outcome = failed"), 1U);
   EXPECT_EQ(Matching("outcome = ok"), 0U);
   EXPECT_EQ(Matching("failure_reason = VERIFICATION_FAILED"), 1U);
   EXPECT_EQ(Matching("NOT median > 0"), 1U);
   const auto list = results().List("", {});
-  EXPECT_EQ(list->items.at(0).case_result().failure().reason(), "VERIFICATION_FAILED");
+  EXPECT_EQ(list->items.at(0).case_result().failure().reason(), v1::REASON_VERIFICATION_FAILED);
 }
 
 TEST_P(ResultStoreContract, PagesNewestFirst) {
@@ -255,14 +255,14 @@ TEST_P(ResultStoreContract, ParametersCompareAsNumbersWhereTheyAreOrdered) {
       EXPECT_EQ(Matching(field + rest), count) << field << rest;
     }
     for (const char* rest : {" < 1Mi", " > big", " >= 0x10", " < 1e300"}) {
-      EXPECT_EQ(results().List(field + rest, {}).status().reason(), "BAD_FILTER") << rest;
+      EXPECT_EQ(results().List(field + rest, {}).status().reason(), Reason::kBadFilter) << rest;
     }
   }
   EXPECT_EQ(Matching("NOT parameters.bytes < 1MiB"), 3U);
   EXPECT_EQ(Matching("parameters.dtype > 1"), 0U);
   EXPECT_EQ(Matching("parameters.dtype < 1MiB"), 0U);
   EXPECT_EQ(Matching("parameters.dtype = 16MiB"), 0U);
-  EXPECT_EQ(results().List("driver >= r580", {}).status().reason(), "BAD_FILTER");
+  EXPECT_EQ(results().List("driver >= r580", {}).status().reason(), Reason::kBadFilter);
 }
 
 TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
@@ -294,7 +294,7 @@ TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
     EXPECT_EQ(Matching(filter), count) << filter;
   }
   const Status unknown = results().List("nccl_variables.NCCL_ALG = Ring", {}).status();
-  EXPECT_EQ(unknown.reason(), "UNKNOWN_FIELD");
+  EXPECT_EQ(unknown.reason(), Reason::kUnknownField);
   EXPECT_EQ(unknown.hint(), "did you mean `nccl_variables.NCCL_ALGO`?");
   std::set<std::string> series;
   std::set<std::string> lineages;
@@ -310,9 +310,10 @@ TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
 
 TEST_P(ResultStoreContract, HostileFiltersAreRefusedOrMatchNothing) {
   Commit({MakeResult(Running())});
-  for (const char* bad : {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
-                          "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe",
-                          "regime = bogus", "nccl_variables.x' = 1", "nccl_variables. = 1", "nccl_variables.LD_PRELOAD : *"}) {
+  for (const char* bad :
+       {"nope = 1", "benchmark", "median = x", "time > now()", "(((", "a = 'b",
+        "benchmark = 'x'; DROP TABLE result", "\xff = 1", "simulated = maybe", "regime = bogus",
+        "nccl_variables.x' = 1", "nccl_variables. = 1", "nccl_variables.LD_PRELOAD : *"}) {
     EXPECT_EQ(results().List(bad, {}).status().code(), Code::kInvalidArgument) << bad;
   }
   for (const char* harmless :

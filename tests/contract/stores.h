@@ -65,7 +65,7 @@ class StoreContract : public ::testing::TestWithParam<StoresFactory> {
     attempt.avoid_node_ids = std::move(avoid);
     attempt.delay = delay;
     if (disposition != Disposition::kSucceeded) {
-      attempt.failure.emplace().set_reason("RUNNER_CRASHED");
+      attempt.failure.emplace().set_reason(v1::REASON_RUNNER_CRASHED);
       attempt.failure->set_failure_class(v1::FAILURE_CLASS_JOB);
       attempt.failure->set_node_id(job.node_ids.front());
       attempt.also_node_ids = {"also"};

@@ -60,7 +60,7 @@ Result<double> MedianOf(Case& prepared, const MeasureRule& rule, const RunContex
 
 Status Passed(const Result<Verdict>& verdict) {
   if (!verdict.ok()) return verdict.status();
-  return verdict->passed ? Status::Ok() : Internal(verdict->detail, "VERIFICATION_FAILED");
+  return verdict->passed ? Status::Ok() : Internal(verdict->detail, Reason::kVerificationFailed);
 }
 
 // The 95th percentile of distances from the median, over the median.

@@ -9,9 +9,10 @@
 
 #include "common/log.h"
 #include "coordinator/core/attempts/assignment.h"
+#include "coordinator/core/attempts/retry_policy.h"
 #include "coordinator/core/durations.h"
 #include "coordinator/core/placement/gang_versions.h"
-#include "coordinator/core/attempts/retry_policy.h"
+#include "wire/reasons.h"
 
 namespace assay::coordinator {
 namespace {
@@ -51,7 +52,7 @@ int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
 v1::Failure MissingResults(const LeasedJob& job, size_t present) {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_JOB);
-  failure.set_reason("MISSING_RESULTS");
+  failure.set_reason(v1::REASON_MISSING_RESULTS);
   failure.set_message(
       fmt::format("the agent said that the job is done, but {} of its {} cases "
                   "have a result",
@@ -178,7 +179,7 @@ Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
     if (failure.failure_class() == v1::FAILURE_CLASS_UNSPECIFIED) {
       failure.set_failure_class(v1::FAILURE_CLASS_JOB);
     }
-    if (failure.reason().empty()) failure.set_reason("CASE_FAILED");
+    if (failure.reason() == v1::REASON_UNSPECIFIED) failure.set_reason(v1::REASON_CASE_FAILED);
     failure.set_message(
         fmt::format("{} of {} cases failed; the first: {}", failed, cases, failure.message()));
   } else if (CountOf(outcomes, v1::CASE_OUTCOME_UNSUPPORTED) == static_cast<int>(cases)) {
@@ -206,7 +207,7 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_USER);
   if (const std::string versions = VersionMismatch(nodes); !versions.empty()) {
-    failure.set_reason("VERSION_MISMATCH");
+    failure.set_reason(v1::REASON_VERSION_MISMATCH);
     failure.set_message("the nodes of the gang have different software: " + versions +
                         "; install the same on all of them, or choose others by the campaign's "
                         "`nodes`");
@@ -214,7 +215,7 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
   }
   const std::string gpus = job.job.mixed_gpus ? "" : GpuMismatch(nodes, job.job.gpu_indices);
   if (gpus.empty()) return std::nullopt;
-  failure.set_reason("MIXED_GPUS");
+  failure.set_reason(v1::REASON_MIXED_GPUS);
   failure.set_message("the gang has GPUs of several models: " + gpus +
                       "; choose nodes by the campaign's `nodes`, or set `mixed_gpus: true`");
   return failure;
@@ -228,7 +229,7 @@ Result<bool> Attempts::IsElsewhere(const std::string& node_id) const {
 // A rank that lost another names its own node; if the agent of another node has left, and not for
 // another coordinator, that node is at fault.
 Result<v1::Failure> Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) const {
-  if (failure.reason() != "PEER_LOST" && failure.reason() != "PEER_TIMEOUT") return failure;
+  if (!IsPeerLoss(failure.reason())) return failure;
   for (const auto& [node_id, last_heard] : running_.SpokenFor(EpochOf(job))) {
     if (sessions_.Has(node_id) || absence_.Excuses(last_heard)) continue;
     ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, IsElsewhere(node_id));
@@ -236,7 +237,7 @@ Result<v1::Failure> Attempts::BlameAbsent(const LeasedJob& job, v1::Failure fail
     failure.set_message(fmt::format("the agent of node {} is gone; {}",
                                     running_.NameOf(EpochOf(job), node_id), failure.message()));
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-    failure.set_reason("AGENT_LOST");
+    failure.set_reason(v1::REASON_AGENT_LOST);
     failure.set_node_id(node_id);
     break;
   }
@@ -250,18 +251,20 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure,
   std::vector<std::string> late = wait ? LateNodes(*wait) : std::vector<std::string>();
   if (late.empty()) return failure;
   // Those that have begun may wait for one whose start was lost with the coordinator.
-  const bool in_vain = failure.reason() == "PEER_TIMEOUT" && wait->adopted;
-  const bool waited = failure.reason() == "TIMEOUT" || failure.reason() == "GANG_NOT_STARTED";
+  const bool in_vain = failure.reason() == v1::REASON_PEER_TIMEOUT && wait->adopted;
+  const bool waited =
+      failure.reason() == v1::REASON_TIMEOUT || failure.reason() == v1::REASON_GANG_NOT_STARTED;
   if (!waited && !in_vain) return failure;
   if (in_vain) {
-    failure.set_reason("GANG_NOT_STARTED");
+    failure.set_reason(v1::REASON_GANG_NOT_STARTED);
     failure.set_message(DescribeWait(*wait) + "; those that began gave up: " + failure.message());
   } else {
     failure.set_message(failure.message() + "; " + DescribeWait(*wait));
   }
   if (wait->adopted) {
     failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  } else if (failure.reason() == "TIMEOUT" && absence_.SilenceCounts() && OthersWereQuick(*wait)) {
+  } else if (failure.reason() == v1::REASON_TIMEOUT && absence_.SilenceCounts() &&
+             OthersWereQuick(*wait)) {
     failure.set_failure_class(v1::FAILURE_CLASS_NODE);
     *at_fault = std::move(late);
   }
@@ -272,9 +275,10 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure,
 // rank that waited for another whose start may have been lost with the coordinator.
 v1::Failure Attempts::SpareIfAway(const LeasedJob& job, const std::string& reporter,
                                   v1::Failure failure) const {
-  const bool not_renewed = failure.reason() == "LEASE_LOST" && absence_.Recent();
-  if (not_renewed || failure.reason() == "GANG_NOT_STARTED") failure.clear_node_id();
-  if (failure.reason() != "PEER_TIMEOUT" || failure.failure_class() != v1::FAILURE_CLASS_NODE) {
+  const bool not_renewed = failure.reason() == v1::REASON_LEASE_LOST && absence_.Recent();
+  if (not_renewed || failure.reason() == v1::REASON_GANG_NOT_STARTED) failure.clear_node_id();
+  if (failure.reason() != v1::REASON_PEER_TIMEOUT ||
+      failure.failure_class() != v1::FAILURE_CLASS_NODE) {
     return failure;
   }
   const std::map<std::string, MonotonicTime> spoken = running_.SpokenFor(EpochOf(job));
@@ -298,8 +302,8 @@ Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::
   }
   // The record may be older than a cancel request; FinishAttempt knows of it as well.
   const RetryDecision decision = DecideRetry(job, failure, at_fault);
-  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch, failure.reason(),
-             failure.message());
+  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch,
+             ReasonWord(failure.reason()), failure.message());
   storage::FinishedAttempt attempt;
   attempt.disposition = decision.disposition;
   attempt.failure = std::move(failure);

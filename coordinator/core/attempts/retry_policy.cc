@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "wire/reasons.h"
+
 namespace assay::coordinator {
 namespace {
 
@@ -28,7 +30,7 @@ Duration Backoff(size_t failures) {
 // failed. A node that lost its peer is not: it only noticed. Where it knows which peer fell silent,
 // the class is NODE and that node is named.
 NodeSet Culprits(const storage::AttemptFailure& failure) {
-  const bool lost_peer = failure.reason == "PEER_LOST" || failure.reason == "PEER_TIMEOUT";
+  const bool lost_peer = IsPeerLoss(failure.reason);
   if (lost_peer && failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};
   if (failure.failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE) return {};
@@ -81,7 +83,7 @@ RetryDecision RetryJobFault(const storage::LeasedJob& job) {
 
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also) {
-  if (job.cancel_requested || failure.reason() == "CANCELLED") {
+  if (job.cancel_requested || failure.reason() == v1::REASON_CANCELLED) {
     return {Disposition::kCancelled, {}, Duration(0)};
   }
   if (job.failures.size() >= static_cast<size_t>(std::max(job.retries, 0))) return {};

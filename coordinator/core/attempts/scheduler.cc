@@ -24,7 +24,7 @@ constexpr int kExpiredLimit = 256;
 v1::Failure LeaseLost(std::string message) {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure.set_reason("LEASE_LOST");
+  failure.set_reason(v1::REASON_LEASE_LOST);
   failure.set_message(std::move(message));
   return failure;
 }
@@ -172,10 +172,10 @@ Status Scheduler::SweepUnprepared() {
     if (wait.adopted || late.empty()) {
       late.clear();
       failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-      failure.set_reason("GANG_NOT_STARTED");
+      failure.set_reason(v1::REASON_GANG_NOT_STARTED);
     } else {
       failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-      failure.set_reason("GANG_NOT_READY");
+      failure.set_reason(v1::REASON_GANG_NOT_READY);
       failure.set_message(failure.message() + "; " + WhyLate(wait));
     }
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure, late));

@@ -46,7 +46,7 @@ class RuleParser {
     return InvalidArgument(fmt::format("expected {} at character {}, found {}; write for example "
                                        "gemm[dtype=bf16].tflops >= 65% of spec",
                                        what, at_ + 1, found),
-                           "INVALID_ACCEPT_RULE");
+                           Reason::kInvalidAcceptRule);
   }
 
   void SkipSpace() {
@@ -147,7 +147,7 @@ std::vector<std::pair<double, std::string_view>> Readings(std::string_view unit)
 }
 
 Status BadRule(std::string message) {
-  return InvalidArgument(std::move(message), "INVALID_ACCEPT_RULE");
+  return InvalidArgument(std::move(message), Reason::kInvalidAcceptRule);
 }
 
 // "1GiB" and the canonical "1073741824" are the same value.

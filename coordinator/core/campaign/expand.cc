@@ -70,7 +70,7 @@ class Expander {
     RefuseIfNothingIsLeft();
     CheckAcceptRules();
     CheckJobCounts();
-    ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", "INVALID_CAMPAIGN"));
+    ASSAY_RETURN_IF_ERROR(violations_.ToStatus("the campaign", Reason::kInvalidCampaign));
     return MakeJobs();
   }
 

@@ -153,7 +153,7 @@ Status UnknownField(const std::string& field) {
   const std::string closest = ClosestName(field, names);
   return InvalidArgument(fmt::format("nodes have no field \"{}\"{}", Cut(field),
                                      closest.empty() ? "" : "; did you mean " + closest + "?"),
-                         "UNKNOWN_FIELD")
+                         Reason::kUnknownField)
       .WithHint("fields of a node: " + Join(names));
 }
 

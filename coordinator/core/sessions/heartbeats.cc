@@ -27,7 +27,7 @@ bool Takes(const LeasedJob& job, const std::string& node_id) {
 v1::Failure NotStarted(const std::string& agent) {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure.set_reason("GANG_NOT_STARTED");
+  failure.set_reason(v1::REASON_GANG_NOT_STARTED);
   failure.set_message("the coordinator changed during the gang, and " + agent +
                       " has no part of it");
   return failure;
@@ -36,7 +36,7 @@ v1::Failure NotStarted(const std::string& agent) {
 v1::Failure Cancelled() {
   v1::Failure failure;
   failure.set_failure_class(v1::FAILURE_CLASS_USER);
-  failure.set_reason("CANCELLED");
+  failure.set_reason(v1::REASON_CANCELLED);
   failure.set_message("the campaign was cancelled");
   return failure;
 }

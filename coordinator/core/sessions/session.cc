@@ -21,7 +21,7 @@ constexpr size_t kResultBatch = 64;
 constexpr size_t kMaxNameBytes = 200;
 
 Status BadHello(std::string message) {
-  return InvalidArgument(std::move(message), "INVALID_HELLO");
+  return InvalidArgument(std::move(message), Reason::kInvalidHello);
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ Status Session::Handle(const Work& work) {
     case State::kConnecting:  // The same Hello again, after the database was away.
       if (!first.has_hello()) {
         return InvalidArgument("the first message of a session has to be Hello",
-                               "PROTOCOL_VIOLATION");
+                               Reason::kProtocolViolation);
       }
       return HandleHello(first.hello());
     case State::kActive:
@@ -231,7 +231,8 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       services_.sessions.MarkLeaving(node_id, sink_.get());
       return Status::Ok();
     case v1::AgentMessage::kHello:
-      return InvalidArgument("a session has one Hello, at its beginning", "PROTOCOL_VIOLATION");
+      return InvalidArgument("a session has one Hello, at its beginning",
+                             Reason::kProtocolViolation);
     default:
       // A later revision's message: ignoring it is what lets revisions differ.
       return Status::Ok();

@@ -17,7 +17,7 @@ void Sessions::Put(const Agent& agent, std::shared_ptr<SessionSink> sink) {
     if (replaced == entry.sink) replaced = nullptr;
   }
   if (replaced) {
-    replaced->Close(Status(Code::kAborted, "SESSION_REPLACED",
+    replaced->Close(Status(Code::kAborted, Reason::kSessionReplaced,
                            "another session of node " + agent.name + " has taken over"));
   }
 }
@@ -69,7 +69,7 @@ void Sessions::CloseAll(Duration reconnect_after) const {
   *message.mutable_reconnect()->mutable_after() = ToProto(reconnect_after);
   for (const auto& sink : sinks) {
     sink->Send(message);
-    sink->Close(Unavailable("the coordinator is shutting down", "SHUTTING_DOWN"));
+    sink->Close(Unavailable("the coordinator is shutting down", Reason::kShuttingDown));
   }
 }
 

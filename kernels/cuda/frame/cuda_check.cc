@@ -25,12 +25,12 @@ Status CudaStatus(cudaError_t error, const char* expression, const char* file, i
     NoteMissingDeviceBytes();
     return OutOfMemory(std::move(message));
   }
-  if (IsLoss(error)) return Unavailable(std::move(message), "GPU_LOST");
+  if (IsLoss(error)) return Unavailable(std::move(message), Reason::kGpuLost);
   // In exclusive mode: another process uses the GPU.
   if (error == cudaErrorDevicesUnavailable) {
-    return Unavailable(std::move(message), "GPU_UNAVAILABLE");
+    return Unavailable(std::move(message), Reason::kGpuUnavailable);
   }
-  return Internal(std::move(message), "CUDA_ERROR");
+  return Internal(std::move(message), Reason::kCudaError);
 }
 
 }  // namespace assay

@@ -29,7 +29,7 @@ Result<GpuDevice> UseGpu(int ordinal) {
   if (ordinal < 0 || ordinal >= count) {
     return FailedPrecondition("the rank needs GPU " + std::to_string(ordinal) +
                                   "; this process sees " + std::to_string(count),
-                              "NO_GPU");
+                              Reason::kNoGpu);
   }
   ASSAY_CUDA(cudaSetDevice(ordinal));
   GpuDevice device;

@@ -138,7 +138,7 @@ class CudaPlatform : public GpuPlatform {
   Result<CounterReport> MonitorDuring(int ordinal, const std::function<Status()>& work) override {
     const Nvml* nvml = Management();
     const std::optional<int> index = nvml == nullptr ? std::nullopt : IndexOf(*nvml, ordinal);
-    if (!index) return NotFound("NVML does not know this GPU", "NO_NVML");
+    if (!index) return NotFound("NVML does not know this GPU", Reason::kNoNvml);
     ASSAY_ASSIGN_OR_RETURN(const NvmlUtilization seen, nvml->UtilizationDuring(*index, work));
     CounterReport report;
     report.sm_active = seen.sm_active;

@@ -60,7 +60,7 @@ Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expre
   std::string message = std::string(lt.get_status_name(status)) + " from cublasLt " +
                         CallSite(expression, file, line);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return Unsupported(std::move(message));
-  return Internal(std::move(message), "CUBLAS_ERROR");
+  return Internal(std::move(message), Reason::kCublasError);
 }
 
 }  // namespace assay

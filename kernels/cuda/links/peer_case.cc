@@ -81,7 +81,7 @@ Status PeerCase::Synchronize() {
 
 Status PeerCase::Together(const Status& mine) {
   Status all = Agree(peers_, mine, kPeerTimeout);
-  gang_lost_ = gang_lost_ || all.reason() == "PEER_LOST" || all.reason() == "PEER_TIMEOUT";
+  gang_lost_ = gang_lost_ || IsPeerLoss(all.reason());
   return all;
 }
 

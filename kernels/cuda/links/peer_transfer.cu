@@ -214,7 +214,7 @@ class PeerTransferCase : public PeerCase {
       ASSAY_CUDA(cudaMemcpy(&missed, missed_.data(), sizeof missed, cudaMemcpyDeviceToHost));
       if (missed > 0) {
         return Internal("the other GPU did not come to " + std::to_string(missed) + " samples",
-                        "PEER_TIMEOUT");
+                        Reason::kPeerTimeout);
       }
       return Status::Ok();
     }

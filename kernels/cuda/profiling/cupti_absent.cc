@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-Status Absent() { return NotFound("this build has no CUPTI", "NO_PROFILER"); }
+Status Absent() { return NotFound("this build has no CUPTI", Reason::kNoProfiler); }
 
 }  // namespace
 

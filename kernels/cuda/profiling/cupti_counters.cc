@@ -75,7 +75,7 @@ Result<CUcontext> CurrentContext() {
   const auto get_current = reinterpret_cast<decltype(&cuCtxGetCurrent)>(function);
   if (found != cudaDriverEntryPointSuccess || get_current(&context) != CUDA_SUCCESS ||
       context == nullptr) {
-    return Internal("the CUDA driver names no current context", "CUDA_ERROR");
+    return Internal("the CUDA driver names no current context", Reason::kCudaError);
   }
   return context;
 }
@@ -136,7 +136,7 @@ class RangeSession {
       return Status::Ok();
     }
     return Internal("CUPTI asked for more than " + std::to_string(kMostPasses) + " passes",
-                    "CUPTI_ERROR");
+                    Reason::kCuptiError);
   }
 
   // Returns the counts of all passes. A value that is not finite, such as a rate of zero events, is
@@ -209,7 +209,7 @@ class RangeSession {
     }
     if (Add(kL2Hits)) Add(kL2Misses);
     if (!names_.empty()) return Status::Ok();
-    return Internal("this CUPTI knows none of the counters of this GPU", "CUPTI_ERROR");
+    return Internal("this CUPTI knows none of the counters of this GPU", Reason::kCuptiError);
   }
 
   Status MakeConfigImage() {

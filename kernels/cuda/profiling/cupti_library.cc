@@ -113,9 +113,9 @@ Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expressio
       result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES) {
     return FailedPrecondition(
         "the driver lets only administrators read hardware counters: " + message,
-        "COUNTERS_NOT_PERMITTED");
+        Reason::kCountersNotPermitted);
   }
-  return Internal(std::move(message), "CUPTI_ERROR");
+  return Internal(std::move(message), Reason::kCuptiError);
 }
 
 }  // namespace assay

@@ -10,8 +10,8 @@
 #include "agent/agent_process.h"
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "assay/v1/fleet_service.grpc.pb.h"
-#include "wire/status_conversion.h"
 #include "tests/temporary_folder.h"
+#include "wire/status_conversion.h"
 
 namespace assay::agent {
 namespace {
@@ -117,7 +117,7 @@ TEST_F(AgentRpcTest, FailuresAreTheLastMessage) {
   Status status;
   const auto responses = Run(Request("crash"), &status);
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(responses.back().failure().reason(), "RUNNER_CRASHED");
+  EXPECT_EQ(responses.back().failure().reason(), v1::REASON_RUNNER_CRASHED);
   EXPECT_TRUE(Run(Request("ok"), &status).back().has_case_result()) << "the agent lives on";
 }
 
@@ -144,11 +144,11 @@ TEST_F(AgentRpcTest, AContradictionIsToldWhateverTheNodeLacks) {
   EXPECT_EQ(status.message(), "no_gpu: value is 7; it must be even");
   (*request.mutable_parameters())["value"] = "8";
   Run(request, &status);
-  EXPECT_EQ(status.reason(), "UNSUPPORTED") << status;
+  EXPECT_EQ(status.reason(), Reason::kUnsupported) << status;
   // A runner of an earlier version does not tell.
   (*request.mutable_parameters())["millis"] = "1";
   Run(request, &status);
-  EXPECT_EQ(status.reason(), "UNSUPPORTED") << status;
+  EXPECT_EQ(status.reason(), Reason::kUnsupported) << status;
   EXPECT_TRUE(Run(Request("ok"), &status).back().has_case_result()) << status;
 }
 
@@ -161,13 +161,13 @@ TEST_F(AgentRpcTest, OneDirectJobAtATimeAndClosingTheCallEndsIt) {
   Status status;
   Run(Request("ok"), &status);
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
-  EXPECT_EQ(status.reason(), "NODE_BUSY");
+  EXPECT_EQ(status.reason(), Reason::kNodeBusy);
   context.TryCancel();
   hanging->Finish();
   // The next job runs as soon as the hanging one's processes have gone.
   do {
     Run(Request("ok"), &status);
-  } while (status.reason() == "NODE_BUSY");
+  } while (status.reason() == Reason::kNodeBusy);
   EXPECT_TRUE(status.ok()) << status;
 }
 
@@ -249,7 +249,7 @@ TEST_F(AgentRpcTest, SecondAgentOnTheSameFolderIsRefused) {
   options.data = folder_.path() + "/agent";
   const auto second = AgentProcess::Start(options);
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.status().reason(), "DATA_FOLDER_IN_USE");
+  EXPECT_EQ(second.status().reason(), Reason::kDataFolderInUse);
 }
 
 TEST_F(AgentRpcTest, TakenPortIsAClearError) {

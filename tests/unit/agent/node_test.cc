@@ -70,8 +70,9 @@ TEST(InventoryTest, NoDriverMeansNoGpusAndNoVersion) {
 
 TEST(PreflightTest, ADriverThatDoesNotWorkMakesNoNodeWithoutGpus) {
   EXPECT_FALSE(JudgeNvml(Status::Ok()));
-  EXPECT_FALSE(JudgeNvml(NotFound("cannot load libnvidia-ml.so.1", "NO_NVIDIA_DRIVER")));
-  const auto finding = JudgeNvml(Unavailable("of different versions: reboot", "NVML_UNUSABLE"));
+  EXPECT_FALSE(JudgeNvml(NotFound("cannot load libnvidia-ml.so.1", Reason::kNoNvidiaDriver)));
+  const auto finding =
+      JudgeNvml(Unavailable("of different versions: reboot", Reason::kNvmlUnusable));
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->severity(), v1::HealthFinding::SEVERITY_ERROR);
   EXPECT_EQ(finding->check(), "gpu_driver");
@@ -343,14 +344,14 @@ TEST_F(DirectJobTest, RefusalsNameTheFault) {
               HasSubstr("9 is not a GPU"));
   request_.clear_gpu_indices();
   (*request_.mutable_parameters())["ranks"] = "16";
-  EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), "TOO_FEW_GPUS");
+  EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), Reason::kTooFewGpus);
   (*request_.mutable_parameters())["ranks"] = "two";
   EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
   // What the user has to mend comes before what the node lacks.
   node_.mutable_benchmarks(0)->set_unsupported_reason("needs a CUDA GPU; this node has none");
   EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
   (*request_.mutable_parameters())["ranks"] = "2";
-  EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), "UNSUPPORTED");
+  EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), Reason::kUnsupported);
   request_.set_benchmark("all_reduc");
   EXPECT_THAT(PlanDirectJob(node_, request_).status().hint(), HasSubstr("all_reduce"));
 }

@@ -135,7 +135,7 @@ TEST_F(SessionTest, LeaseExpiryKillsTheRunners) {
   EXPECT_FALSE(launcher_.runs[0]->stopped) << "it measures on until lease minus margin";
   executor_.Advance(2s);
   ASSERT_TRUE(launcher_.runs[0]->stopped);
-  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), "LEASE_LOST");
+  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(spool_->depth(), 1U) << "its results stay";
 }
 
@@ -185,7 +185,7 @@ TEST_F(SessionTest, CancelStopsThisAndEarlierEpochs) {
   cancel.mutable_cancel()->set_epoch(3);
   Deliver(link, cancel);
   ASSERT_TRUE(launcher_.runs[0]->stopped);
-  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), "CANCELLED");
+  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), v1::REASON_CANCELLED);
 }
 
 TEST_F(SessionTest, GangTokenGoesThroughTheCoordinator) {
@@ -239,7 +239,7 @@ TEST_F(SessionTest, ForbiddenNcclVariablesAreRefused) {
   Deliver(link, assign);
   EXPECT_THAT(launcher_.runs, SizeIs(0));
   EXPECT_EQ(Only(link->sent, Kind::kJobFinished)[0].job_finished().failure().reason(),
-            "BAD_ASSIGNMENT");
+            v1::REASON_BAD_ASSIGNMENT);
 }
 
 TEST_F(SessionTest, NonsenseIsAnAnswerNotACrash) {
@@ -256,9 +256,9 @@ TEST_F(SessionTest, NonsenseIsAnAnswerNotACrash) {
   Deliver(link, v1::CoordinatorMessage());
   const auto finished = Only(link->sent, Kind::kJobFinished);
   ASSERT_THAT(finished, SizeIs(3));
-  EXPECT_EQ(finished[0].job_finished().failure().reason(), "UNKNOWN_BENCHMARK");
-  EXPECT_EQ(finished[1].job_finished().failure().reason(), "GPU_MISSING");
-  EXPECT_EQ(finished[2].job_finished().failure().reason(), "BAD_ASSIGNMENT");
+  EXPECT_EQ(finished[0].job_finished().failure().reason(), v1::REASON_UNKNOWN_BENCHMARK);
+  EXPECT_EQ(finished[1].job_finished().failure().reason(), v1::REASON_GPU_MISSING);
+  EXPECT_EQ(finished[2].job_finished().failure().reason(), v1::REASON_BAD_ASSIGNMENT);
   EXPECT_THAT(launcher_.runs, IsEmpty());
 }
 
@@ -281,7 +281,7 @@ TEST_F(SessionTest, FullSpoolRefusesJobsAndStopsRunningOnes) {
   launcher_.runs[0]->events.result(big);
   executor_.RunDue();
   ASSERT_TRUE(launcher_.runs[0]->stopped);
-  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), "SPOOL_FULL");
+  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), v1::REASON_SPOOL_FULL);
   EXPECT_EQ(launcher_.runs[0]->stopped->failure_class(), v1::FAILURE_CLASS_NODE);
 }
 

@@ -105,7 +105,7 @@ TEST_F(SpoolTest, RefusesBeyondItsLimit) {
   EXPECT_TRUE(spool->Full());
   big.set_case_index(1);
   const Status refused = spool->Append(big);
-  EXPECT_EQ(refused.reason(), "SPOOL_FULL");
+  EXPECT_EQ(refused.reason(), Reason::kSpoolFull);
   spool->Remove(spool->Keys()[0]);
   EXPECT_FALSE(spool->Full());
   EXPECT_TRUE(spool->Append(big).ok());

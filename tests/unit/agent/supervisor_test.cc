@@ -130,7 +130,7 @@ TEST_F(SupervisorTest, AsksTheRunnerForCounters) {
 TEST_F(SupervisorTest, CrashKeepsSignalAndStderr) {
   const v1::Failure failure = FailureOf(Job("crash"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
-  EXPECT_EQ(failure.reason(), "RUNNER_CRASHED");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_CRASHED);
   EXPECT_THAT(failure.message(), HasSubstr("signal 11"));
   EXPECT_THAT(failure.evidence(), HasSubstr("about to crash"));
   EXPECT_EQ(failure.node_id(), "node-1");
@@ -139,24 +139,24 @@ TEST_F(SupervisorTest, CrashKeepsSignalAndStderr) {
 TEST_F(SupervisorTest, ALostGpuIsTheNodesFault) {
   const v1::Failure failure = FailureOf(Job("gpu_lost"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(failure.reason(), "GPU_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_GPU_LOST);
   EXPECT_THAT(failure.evidence(), HasSubstr("fell off the bus"));
 }
 
 TEST_F(SupervisorTest, ARunnerMayGiveUpBeforeItIsReady) {
   const v1::Failure failure = FailureOf(Job("gpu_unusable"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(failure.reason(), "GPU_UNUSABLE");
+  EXPECT_EQ(failure.reason(), v1::REASON_GPU_UNUSABLE);
 }
 
 TEST_F(SupervisorTest, ARunnerCannotCancelItsJob) {
   const v1::Failure failure = FailureOf(Job("bad_abort"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
-  EXPECT_EQ(failure.reason(), "RUNNER_PROTOCOL");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_PROTOCOL);
 }
 
 TEST_F(SupervisorTest, EndWithoutFinishedIsACrash) {
-  EXPECT_EQ(FailureOf(Job("exit_early")).reason(), "RUNNER_CRASHED");
+  EXPECT_EQ(FailureOf(Job("exit_early")).reason(), v1::REASON_RUNNER_CRASHED);
 }
 
 TEST_F(SupervisorTest, EndBeforeReadyIsACrash) {
@@ -168,33 +168,33 @@ TEST_F(SupervisorTest, HangEndsByTimeout) {
   v1::JobSpec spec = Job("hang");
   *spec.mutable_timeout() = ToProto(100ms);
   const v1::Failure failure = FailureOf(spec);
-  EXPECT_EQ(failure.reason(), "TIMEOUT");
+  EXPECT_EQ(failure.reason(), v1::REASON_TIMEOUT);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
 }
 
 TEST_F(SupervisorTest, StubbornRunnerIsKilled) {
   Launch(Job("stubborn"));
   measuring_.get_future().wait();
-  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "enough"));
-  EXPECT_EQ(Await().failure->reason(), "CANCELLED");
+  job_->Stop(MakeFailure(v1::REASON_CANCELLED, "enough"));
+  EXPECT_EQ(Await().failure->reason(), v1::REASON_CANCELLED);
 }
 
 TEST_F(SupervisorTest, CancelReachesGrandchildren) {
   Launch(Job("orphan"));
   measuring_.get_future().wait();
-  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "enough"));
-  EXPECT_EQ(Await().failure->reason(), "CANCELLED");
+  job_->Stop(MakeFailure(v1::REASON_CANCELLED, "enough"));
+  EXPECT_EQ(Await().failure->reason(), v1::REASON_CANCELLED);
 }
 
 TEST_F(SupervisorTest, GarbageIsAProtocolError) {
   const v1::Failure failure = FailureOf(Job("garbage"));
-  EXPECT_EQ(failure.reason(), "RUNNER_PROTOCOL");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_PROTOCOL);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
 }
 
 TEST_F(SupervisorTest, TruncatedEventIsACrash) {
   const v1::Failure failure = FailureOf(Job("truncated"));
-  EXPECT_EQ(failure.reason(), "RUNNER_CRASHED");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_CRASHED);
   EXPECT_THAT(failure.message(), HasSubstr("in the middle of an event"));
 }
 
@@ -205,7 +205,7 @@ TEST_F(SupervisorTest, ForeignResultIsAProtocolError) {
 
 TEST_F(SupervisorTest, FloodIsBounded) {
   const v1::Failure failure = FailureOf(Job("flood"));
-  EXPECT_EQ(failure.reason(), "RUNNER_PROTOCOL");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_PROTOCOL);
   EXPECT_LE(failure.evidence().size(), 64U << 10);
 }
 
@@ -227,7 +227,7 @@ TEST_F(SupervisorTest, OneRanksCrashEndsTheGang) {
 
 TEST_F(SupervisorTest, TheMostTellingRankOfAGangIsItsFailure) {
   const v1::Failure lost = FailureOf(Job("gang_gpu_lost", 2));
-  EXPECT_EQ(lost.reason(), "GPU_LOST");
+  EXPECT_EQ(lost.reason(), v1::REASON_GPU_LOST);
   EXPECT_EQ(lost.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_THAT(lost.message(), StartsWith("rank 1:"));
   EXPECT_THAT(lost.evidence(), HasSubstr("fell off the bus"));
@@ -235,13 +235,13 @@ TEST_F(SupervisorTest, TheMostTellingRankOfAGangIsItsFailure) {
 
 TEST_F(SupervisorTest, ASignalTellsMoreThanALostPeer) {
   const v1::Failure crash = FailureOf(Job("gang_segv", 2));
-  EXPECT_EQ(crash.reason(), "RUNNER_CRASHED");
+  EXPECT_EQ(crash.reason(), v1::REASON_RUNNER_CRASHED);
   EXPECT_THAT(crash.message(), AllOf(StartsWith("rank 1:"), HasSubstr("signal 11")));
 }
 
 TEST_F(SupervisorTest, ARankThatWasStoppedEndsWithTheOthers) {
   const v1::Failure told = FailureOf(Job("gang_stopped", 2));
-  EXPECT_EQ(told.reason(), "GPU_LOST") << "killed, without a word: " << told.message();
+  EXPECT_EQ(told.reason(), v1::REASON_GPU_LOST) << "killed, without a word: " << told.message();
 }
 
 TEST_F(SupervisorTest, SpreadGangWaitsForGo) {
@@ -274,9 +274,9 @@ TEST_F(SupervisorTest, SpreadGangIsKilledInEachPhase) {
       }
     }
     const auto before = std::chrono::steady_clock::now();
-    job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "the attempt is over"));
+    job_->Stop(MakeFailure(v1::REASON_CANCELLED, "the attempt is over"));
     const v1::Failure failure = Await().failure.value_or(v1::Failure());
-    EXPECT_EQ(failure.reason(), "CANCELLED");
+    EXPECT_EQ(failure.reason(), v1::REASON_CANCELLED);
     EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
     Reset();
   }
@@ -286,7 +286,7 @@ TEST_F(SupervisorTest, RanksThatAreNeverReadyEndSoon) {
   supervisor_ = MakeSupervisor(ASSAY_FAKE_RUNNER, 300ms);
   const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_silent", 2)));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(failure.reason(), "RUNNER_NOT_READY");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_NOT_READY);
   EXPECT_EQ(failure.message(), "rank 0 on node host: not ready within 300ms");
 }
 
@@ -315,15 +315,15 @@ TEST_F(SupervisorTest, AGangThatIsNeverStartedEndsSoon) {
   supervisor_ = MakeSupervisor(ASSAY_FAKE_RUNNER, 1s);
   const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_ok", 2)));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
+  EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_STARTED);
 }
 
 TEST_F(SupervisorTest, ALostPeerWaitsForItsCause) {
   Launch(FirstOfTwoNodes(Job("gang_peer_lost", 2)));
   job_->Go(ready_.get_future().get());
   measuring_.get_future().wait();
-  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "another rank failed"));
-  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), "CANCELLED");
+  job_->Stop(MakeFailure(v1::REASON_CANCELLED, "another rank failed"));
+  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), v1::REASON_CANCELLED);
 }
 
 TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
@@ -331,7 +331,7 @@ TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
   job_->Go(ready_.get_future().get());
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(failure.reason(), "PEER_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_PEER_LOST);
   EXPECT_THAT(failure.message(), AllOf(HasSubstr("rank 0 on node"), HasSubstr("rank 1: gone"),
                                        HasSubstr("last seen in: case 11 (value=7), measure")));
   EXPECT_THAT(failure.evidence(), HasSubstr("NCCL WARN"));
@@ -352,7 +352,7 @@ TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
   job_->Go(ready_.get_future().get());
   const auto before = std::chrono::steady_clock::now();
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.reason(), v1::REASON_PEER_TIMEOUT);
   EXPECT_THAT(failure.message(), HasSubstr("rank 1 on node b did not connect"));
   // That node is at fault, so that the next attempt goes elsewhere.
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
@@ -367,7 +367,7 @@ TEST_F(SupervisorTest, ATimeoutAtTheRendezvousTellsWhichRanksHadNotCome) {
   Launch(spec);
   job_->Go(ready_.get_future().get());
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), "TIMEOUT");
+  EXPECT_EQ(failure.reason(), v1::REASON_TIMEOUT);
   EXPECT_EQ(failure.message(),
             "the job did not end within 2.0s, last seen in: rendezvous; rank 0 on node host waited "
             "for other ranks; not come: rank 1 on node b, rank 2 on node c");
@@ -387,7 +387,7 @@ TEST_F(SupervisorTest, ANodeThatHearsNoOtherBlamesItself) {
   Launch(FirstOfNodes(3, Job("gang_cut_off", 3)));
   job_->Go(ready_.get_future().get());
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.reason(), v1::REASON_PEER_TIMEOUT);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), "node-1");
   EXPECT_THAT(failure.message(), AllOf(StartsWith("node a is cut off from the gang: "),
@@ -398,7 +398,7 @@ TEST_F(SupervisorTest, OfTwoNodesThatDoNotReachEachOtherNeitherIsBlamed) {
   Launch(FirstOfNodes(2, Job("gang_cut_off", 2)));
   job_->Go(ready_.get_future().get());
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(failure.reason(), v1::REASON_PEER_TIMEOUT);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_THAT(failure.message(), StartsWith("nodes a and b do not reach each other: "));
 }
@@ -408,14 +408,14 @@ TEST_F(SupervisorTest, WhoCannotTellWhichNodeIsCutOffWaitsForTheCause) {
   Launch(FirstOfNodes(2, Job("gang_cut_off", 2)));
   job_->Go(ready_.get_future().get());
   measuring_.get_future().wait();
-  job_->Stop(MakeFailure(v1::FAILURE_CLASS_USER, "CANCELLED", "another rank failed"));
-  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), "CANCELLED");
+  job_->Stop(MakeFailure(v1::REASON_CANCELLED, "another rank failed"));
+  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), v1::REASON_CANCELLED);
 }
 
 TEST_F(SupervisorTest, MissingRunnerIsTheNodesFault) {
   supervisor_ = MakeSupervisor("/nonexistent/assay-runner");
   const v1::Failure failure = FailureOf(Job("ok"));
-  EXPECT_EQ(failure.reason(), "RUNNER_SPAWN_FAILED");
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_SPAWN_FAILED);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_THAT(failure.message(), HasSubstr("/nonexistent/assay-runner"));
 }
@@ -424,7 +424,7 @@ TEST_F(SupervisorTest, PreflightErrorFailsTheJob) {
   v1::JobSpec spec = Job("ok");
   spec.mutable_ranks(0)->set_gpu_index(0);  // There is no driver here.
   const v1::Failure failure = FailureOf(spec);
-  EXPECT_EQ(failure.reason(), "PREFLIGHT_FAILED");
+  EXPECT_EQ(failure.reason(), v1::REASON_PREFLIGHT_FAILED);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
 }
 
@@ -432,7 +432,7 @@ TEST_F(SupervisorTest, DestructionStopsTheJob) {
   Launch(Job("hang"));
   measuring_.get_future().wait();
   job_.reset();
-  EXPECT_EQ(finished_.get_future().get().failure->reason(), "AGENT_STOPPED");
+  EXPECT_EQ(finished_.get_future().get().failure->reason(), v1::REASON_AGENT_STOPPED);
 }
 
 TEST(RunnerEnvironmentTest, PassesNoSecrets) {
@@ -457,8 +457,8 @@ TEST(RunnerDescriptionTest, ReadsTheCatalogue) {
 
 TEST(RunnerDescriptionTest, BrokenRunnersAreErrors) {
   EXPECT_THAT(DescribeRunner("/nonexistent", 30s).status().message(), HasSubstr("/nonexistent"));
-  EXPECT_EQ(DescribeRunner("/bin/false", 30s).status().reason(), "RUNNER_UNUSABLE");
-  EXPECT_EQ(DescribeRunner("/bin/true", 30s).status().reason(), "RUNNER_UNUSABLE");
+  EXPECT_EQ(DescribeRunner("/bin/false", 30s).status().reason(), Reason::kRunnerUnusable);
+  EXPECT_EQ(DescribeRunner("/bin/true", 30s).status().reason(), Reason::kRunnerUnusable);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 #include "common/digest.h"
 #include "common/subprocess.h"
+#include "tests/temporary_folder.h"
 #include "wire/credentials.h"
 #include "wire/status_conversion.h"
-#include "tests/temporary_folder.h"
 
 namespace assay::cli {
 namespace {
@@ -133,7 +133,7 @@ struct FakeCoordinator::Nodes final : v1::NodeService::Service {
 
   grpc::Status RemoveNode(grpc::ServerContext*, const v1::RemoveNodeRequest*,
                           v1::RemoveNodeResponse*) override {
-    return rpc::ToGrpc(FailedPrecondition("the node runs a job", "NODE_BUSY"));
+    return rpc::ToGrpc(FailedPrecondition("the node runs a job", Reason::kNodeBusy));
   }
 
   FakeCoordinator& fake;

@@ -135,7 +135,7 @@ TEST_F(ImportTest, WrongElements_AreStoredAsFailures_ExitsWith0) {
 TEST_F(ImportTest, CoordinatorRefuses_ExitsWithItsCode) {
   const std::string file = Write("log.txt", imports::kNcclText);
   EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, kUnreachable).exit_code, 3);
-  coordinator_.import_error = InvalidArgument("the import has a fault", "BAD_IMPORT");
+  coordinator_.import_error = InvalidArgument("the import has a fault", Reason::kBadImport);
   coordinator_.Start();
   EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, coordinator_.address()).exit_code, 2);
 }

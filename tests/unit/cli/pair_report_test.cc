@@ -97,7 +97,7 @@ TEST(PairReport, FailedCase_IsAFailureOfItsJob) {
   run.clear_measurements();
   run.set_outcome(v1::CASE_OUTCOME_FAILED);
   run.set_job_id("one");
-  run.mutable_failure()->set_reason("VERIFICATION_FAILED");
+  run.mutable_failure()->set_reason(v1::REASON_VERIFICATION_FAILED);
   v1::Job job = FailedJob("a", "b");
   job.set_job_id("one");
   const PairReport report = ReportOf({failed}, {job});
@@ -147,7 +147,7 @@ TEST(PairReport, Metric_SelectsItsResultsAndBenchmarks) {
   EXPECT_TRUE(report->failures.empty());
 
   const auto unknown = MakePairReport(results, {}, {"bandwith", 0.1});
-  EXPECT_EQ(unknown.status().reason(), "UNKNOWN_METRIC");
+  EXPECT_EQ(unknown.status().reason(), Reason::kUnknownMetric);
   ASSERT_EQ(unknown.status().violations().size(), 1U);
   EXPECT_EQ(unknown.status().violations()[0].field, "tcp_bandwidth");
   EXPECT_NE(unknown.status().hint().find("bandwidth"), std::string::npos);

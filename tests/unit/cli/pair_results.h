@@ -36,7 +36,7 @@ inline v1::Job FailedJob(const std::string& a, const std::string& b) {
   job.set_state(v1::JOB_STATE_FAILED);
   job.add_node_names(a);
   job.add_node_names(b);
-  job.mutable_failure()->set_reason("PEER_LOST");
+  job.mutable_failure()->set_reason(v1::REASON_PEER_LOST);
   job.mutable_failure()->set_message("rank 1 is gone");
   return job;
 }

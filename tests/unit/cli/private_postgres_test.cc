@@ -29,7 +29,7 @@ TEST(PrivatePostgres, StartsRestartsAndSurvivesBeingKilled) {
 
   const auto second = PrivatePostgres::Start(folder.path() + "/db", ForTests());
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.status().reason(), "ALREADY_RUNNING");
+  EXPECT_EQ(second.status().reason(), Reason::kAlreadyRunning);
 
   server->Kill();
   ASSERT_TRUE(server->Restart().ok());
@@ -63,7 +63,7 @@ TEST(PrivatePostgres, SaysWhichFolderItsUserCannotEnter) {
   ASSERT_EQ(::chmod((folder.path() + "/closed").c_str(), 0700), 0);
   const auto server = PrivatePostgres::Start(folder.path() + "/closed/db", ForTests());
   ASSERT_FALSE(server.ok());
-  EXPECT_EQ(server.status().reason(), "FOLDER_UNREACHABLE");
+  EXPECT_EQ(server.status().reason(), Reason::kFolderUnreachable);
   EXPECT_THAT(server.status().message(), HasSubstr(folder.path() + "/closed"));
 }
 

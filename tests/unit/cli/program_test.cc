@@ -192,7 +192,7 @@ TEST_F(ServedTest, DryRunSaysWhatWouldRun) {
 }
 
 TEST_F(ServedTest, CoordinatorsFaultsLookLikeOurs) {
-  fake_.create_error = InvalidArgument("2 faults", "INVALID_CAMPAIGN")
+  fake_.create_error = InvalidArgument("2 faults", Reason::kInvalidCampaign)
                            .WithHint("see: assay benchmark show gemm")
                            .WithViolations({{"benchmarks[0].gemm.m", "\"x\" is not a number", 2},
                                             {"nodes", "no node matches", 0}});
@@ -207,12 +207,12 @@ TEST_F(ServedTest, RefusalsExitWithFour) {
   EXPECT_EQ(Run({"node", "remove", "node-a"}).exit_code, 4);
   EXPECT_EQ(Run({"node", "remove", "node-a"}).err, "assay: the node runs a job\n");
   EXPECT_EQ(Run({"campaign", "show", "other"}).exit_code, 4);
-  fake_.create_error = Status(Code::kPermissionDenied, "NO_ROLE", "not allowed to submit");
+  fake_.create_error = Status(Code::kPermissionDenied, Reason::kNodeBusy, "not allowed to submit");
   EXPECT_EQ(Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")}).exit_code, 4);
 }
 
 TEST_F(ServedTest, AnotherProgramThatAnswersIsNamed) {
-  fake_.create_error = Status(Code::kUnimplemented, "", "");
+  fake_.create_error = Status(Code::kUnimplemented, Reason::kNone, "");
   const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.err, HasSubstr("what answers at " + fake_.address() + " is not the coordinator"));
@@ -236,7 +236,7 @@ TEST_F(ServedTest, FaultsWithoutAFileAreListedOnce) {
 }
 
 TEST_F(ServedTest, CoordinatorWithoutDatabaseSpeaksForItself) {
-  fake_.create_error = Unavailable("the database does not answer", "DATABASE_UNAVAILABLE");
+  fake_.create_error = Unavailable("the database does not answer", Reason::kDatabaseUnavailable);
   const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_EQ(run.err, "assay: the database does not answer\n");
@@ -268,7 +268,7 @@ TEST_F(ServedTest, ShowNamesEveryJobInJson) {
   last.set_attempts(2);
   last.add_node_names("node-a");
   last.mutable_failure()->set_failure_class(v1::FAILURE_CLASS_JOB);
-  last.mutable_failure()->set_reason("RUNNER_CRASHED");
+  last.mutable_failure()->set_reason(v1::REASON_RUNNER_CRASHED);
   last.mutable_failure()->set_message("signal 11");
   const auto json = nlohmann::json::parse(Run({"campaign", "show", "nightly", "-o", "json"}).out);
   EXPECT_EQ(json["name"], "nightly");
@@ -282,7 +282,7 @@ TEST_F(ServedTest, ShowNamesEveryJobInJson) {
   EXPECT_EQ(job["attempts"], 2);
   EXPECT_EQ(job["node_names"], nlohmann::json::parse(R"(["node-a"])"));
   EXPECT_EQ(job["failure"]["failure_class"], "FAILURE_CLASS_JOB");
-  EXPECT_EQ(job["failure"]["reason"], "RUNNER_CRASHED");
+  EXPECT_EQ(job["failure"]["reason"], "REASON_RUNNER_CRASHED");
   EXPECT_EQ(job["failure"]["message"], "signal 11");
   fake_.jobs.clear();
   EXPECT_EQ(

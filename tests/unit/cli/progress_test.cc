@@ -73,7 +73,7 @@ TEST(CampaignProgressTest, TellsFailuresAndRetries) {
   CampaignProgress progress;
   progress.Apply(Message({MakeJob("j", v1::JOB_STATE_RUNNING)}));
   v1::Job again = MakeJob("j", v1::JOB_STATE_QUEUED);
-  again.mutable_failure()->set_reason("AGENT_LOST");
+  again.mutable_failure()->set_reason(v1::REASON_AGENT_LOST);
   again.mutable_failure()->set_message("no heartbeat for 15s");
   EXPECT_THAT(Texts(progress.Apply(Message({again}))),
               ElementsAre("!gemm on node-a GPU 3: attempt 1 failed and will be retried: "
@@ -82,7 +82,7 @@ TEST(CampaignProgressTest, TellsFailuresAndRetries) {
               ElementsAre("gemm on node-a GPU 3: started, attempt 2"));
   v1::Job failed = MakeJob("j", v1::JOB_STATE_FAILED, 2);
   failed.set_repetition(2);
-  failed.mutable_failure()->set_reason("TIMEOUT");
+  failed.mutable_failure()->set_reason(v1::REASON_TIMEOUT);
   failed.mutable_failure()->set_message("evil \x1b[2J");
   EXPECT_THAT(Texts(progress.Apply(Message({failed}))),
               ElementsAre("!gemm on node-a GPU 3, repetition 2: FAILED after 0/4 cases: TIMEOUT: "

@@ -47,7 +47,7 @@ v1::StoredResult Gemm(const std::string& m, const std::string& dtype, double tfl
   return result;
 }
 
-v1::StoredResult Failed(const std::string& reason) {
+v1::StoredResult Failed(v1::Reason reason) {
   v1::StoredResult result = Gemm("1024", "bf16", 0);
   v1::CaseResult& run = *result.mutable_case_result();
   run.clear_measurements();
@@ -107,10 +107,11 @@ TEST(ResultsTableTest, FailuresAndFlagsAreExplained) {
   hot.mutable_case_result()->mutable_conditions()->add_flags("throttled");
   hot.mutable_case_result()->mutable_conditions()->add_flags("angry");
   hot.mutable_case_result()->mutable_measurements(0)->mutable_method()->set_cache("hot");
-  v1::StoredResult unsupported = Failed("UNSUPPORTED");
+  v1::StoredResult unsupported = Failed(v1::REASON_UNSUPPORTED);
   unsupported.mutable_case_result()->set_outcome(v1::CASE_OUTCOME_UNSUPPORTED);
-  const std::string text = ResultsTable(
-      {hot, Failed("VERIFICATION_FAILED"), Failed("VERIFICATION_FAILED"), unsupported}, {});
+  const std::string text = ResultsTable({hot, Failed(v1::REASON_VERIFICATION_FAILED),
+                                         Failed(v1::REASON_VERIFICATION_FAILED), unsupported},
+                                        {});
   EXPECT_THAT(text, HasSubstr("FAILED"));
   EXPECT_THAT(text, HasSubstr("TAH\n"));
   EXPECT_THAT(text, HasSubstr("A  angry\n"
@@ -240,7 +241,7 @@ TEST(ResultsTableTest, GangsOfDifferentNodesAreToldApart) {
 }
 
 TEST(ResultsTableTest, NoLineIsWiderThanTheTerminal) {
-  std::vector<v1::StoredResult> results = {Gemm("4096", "bf16", 712), Failed("TIMEOUT")};
+  std::vector<v1::StoredResult> results = {Gemm("4096", "bf16", 712), Failed(v1::REASON_TIMEOUT)};
   results[0].mutable_case_result()->mutable_provenance()->set_node_names(0, std::string(70, 'n'));
   for (int width = 60; width <= 200; width += 20) {
     const std::string text = ResultsTable(results, {width, false});

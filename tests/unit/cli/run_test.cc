@@ -76,7 +76,7 @@ TEST(RunTest, StdoutIsOnlyTheDataOfOtherForms) {
 TEST(RunTest, FailuresOnAnAgent) {
   FakeCoordinator agent;
   v1::Failure& failure = *agent.run_events.emplace_back().mutable_failure();
-  failure.set_reason("RUNNER_CRASHED");
+  failure.set_reason(v1::REASON_RUNNER_CRASHED);
   failure.set_message("killed by signal 11");
   agent.Start();
   const std::vector<std::string> arguments = {"run", "cpu_gemm", "--agent", agent.address()};
@@ -84,7 +84,7 @@ TEST(RunTest, FailuresOnAnAgent) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.err, "assay: the job failed: RUNNER_CRASHED: killed by signal 11\n");
   agent.run_events.clear();
-  agent.run_error = FailedPrecondition("the node runs a coordinator's job", "NODE_BUSY");
+  agent.run_error = FailedPrecondition("the node runs a coordinator's job", Reason::kNodeBusy);
   run = RunAssay(arguments, "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_EQ(run.err, "assay: the node runs a coordinator's job\n");
@@ -126,7 +126,7 @@ TEST(RunTest, RefusalsOnTheFleetNameTheCommandsArguments) {
   fake.create_error =
       InvalidArgument(
           "the campaign has 3 faults: benchmarks[0].dtype[0]: \"fp4\" is not one of bf16",
-          "INVALID_CAMPAIGN")
+          Reason::kInvalidCampaign)
           .WithViolations({{"benchmarks[0].dtype[0]", "\"fp4\" is not one of bf16", 0},
                            {"benchmarks[0].gpus", "GPU 1 stands twice", 0},
                            {"benchmarks[0].counters", "gemm has none", 0},

@@ -35,7 +35,7 @@ TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
   // Also where what is left does not suffice.
   FakeCoordinator refusing;
   refusing.nodes = fake.nodes;
-  refusing.create_error = InvalidArgument("1 fault", "INVALID_CAMPAIGN")
+  refusing.create_error = InvalidArgument("1 fault", Reason::kInvalidCampaign)
                               .WithViolations({{"benchmarks[0].ranks", "2 ranks need 2 nodes", 3}});
   refusing.Start();
   const ProgramRun run = RunAssay({"campaign", "submit", path}, refusing.address());
@@ -98,7 +98,7 @@ TEST(ShowTest, WhatFailedBeforeAJobSucceededIsTold) {
     job.set_benchmark("tcp_latency");
     job.add_node_names("g2");
     job.set_state(state);
-    job.mutable_failure()->set_reason("PEER_TIMEOUT");
+    job.mutable_failure()->set_reason(v1::REASON_PEER_TIMEOUT);
     job.mutable_failure()->set_message("rank 1 has not answered");
   }
   fake.Start();

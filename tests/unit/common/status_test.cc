@@ -22,7 +22,7 @@ TEST(Result, CarriesValueOrError) {
 }
 
 TEST(Status, PrintsViolationsWithLinesAndHint) {
-  const Status status = InvalidArgument("2 faults", "INVALID_CAMPAIGN")
+  const Status status = InvalidArgument("2 faults", Reason::kInvalidCampaign)
                             .WithViolations({{"name", "is empty", 3}, {"repetitions", "is 0", 0}})
                             .WithHint("see docs");
   EXPECT_EQ(status.ToString(),
@@ -32,7 +32,7 @@ TEST(Status, PrintsViolationsWithLinesAndHint) {
 
 TEST(Status, OkHasNothingToSay) {
   EXPECT_TRUE(Status::Ok().WithHint("x").WithContext("y").ok());
-  EXPECT_EQ(Status(Code::kOk, "R", "m").ToString(), "OK");
+  EXPECT_EQ(Status(Code::kOk, Reason::kInternal, "m").ToString(), "OK");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST_F(AbsenceTest, OfACoordinatorThatRestartedIsNoNodesFault) {
   EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
   executor->Advance(std::chrono::seconds(10));
   EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
@@ -48,7 +48,7 @@ TEST_F(AbsenceTest, OfACoordinatorThatStoodStillIsNoNodesFault) {
   executor->Advance(std::chrono::seconds(40));
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(failure.reason(), "LEASE_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(failure.node_id(), "");
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has not spoken of the job for 5m"));
 }
@@ -61,7 +61,7 @@ TEST_F(AbsenceTest, ExcusesAnAgentThatIsHeardOnceMore) {
   SayState(a, {EpochOf(job)});
   a->session->OnClosed();
   executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
@@ -70,7 +70,7 @@ TEST_F(AbsenceTest, DoesNotExcuseAnAgentInSessionThatStaysSilent) {
   clock.Advance(std::chrono::minutes(5));
   executor->RunReady();
   executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), "AGENT_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_AGENT_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), a_.description().node_id());
 }
 
@@ -81,7 +81,7 @@ TEST_F(AbsenceTest, DoesNotExcuseAnAgentThatLeftBefore) {
   clock.Advance(std::chrono::minutes(5));
   executor->RunReady();
   executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), "AGENT_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_AGENT_LOST);
 }
 
 TEST_F(AbsenceTest, OfADatabaseExcusesAnAgentThatGaveUp) {
@@ -89,11 +89,11 @@ TEST_F(AbsenceTest, OfADatabaseExcusesAnAgentThatGaveUp) {
   executor->Advance(std::chrono::seconds(28));
   jobs.away = true;
   executor->Advance(std::chrono::seconds(28));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
   executor->Advance(std::chrono::seconds(10));
   jobs.away = false;
   executor->Advance(std::chrono::seconds(10));
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
@@ -106,7 +106,7 @@ TEST_F(AbsenceTest, OfADatabaseExcusesAnAgentThatIsNotBack) {
   executor->Advance(std::chrono::minutes(3));
   jobs.away = false;
   executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
@@ -119,15 +119,15 @@ TEST_F(AbsenceTest, OfADatabaseDoesNotExcuseAnAgentThatLeftBefore) {
   executor->Advance(std::chrono::minutes(3));
   jobs.away = false;
   executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), "AGENT_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_AGENT_LOST);
 }
 
 // Read before the poll that is late.
 TEST_F(AbsenceTest, ExcusesAnAgentThatGaveUp) {
   Begin();
   clock.Advance(std::chrono::seconds(40));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
@@ -136,15 +136,15 @@ TEST_F(AbsenceTest, ExcusesAnAgentThatGaveUpAndComesBackLate) {
   Restart();
   executor->Advance(std::chrono::seconds(33));
   a = Attach(a_);
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
 TEST_F(AbsenceTest, IsNotWhatAnAgentAloneMissed) {
   Begin();
   executor->Advance(std::chrono::seconds(28));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), a_.description().node_id());
 }
 
@@ -159,7 +159,7 @@ TEST_F(AbsenceTest, OfAnotherCoordinatorShowsWhenItDoesNotEndItsJobs) {
   }
   EXPECT_EQ(Campaign(campaign).jobs().running(), 1) << "expired for less than two polls";
   executor->Advance(std::chrono::seconds(6));
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   a->session.reset();
 }
 
@@ -191,7 +191,7 @@ TEST_F(AbsenceTest, OfADatabaseDoesNotKeepTheJobOfAnAgentThatFinishedAndLeft) {
   jobs.away = false;
   executor->Advance(std::chrono::minutes(2));
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
 }
 
 // By a result of the spool alone.
@@ -203,7 +203,7 @@ TEST_F(AbsenceTest, OfACoordinatorDoesNotKeepTheJobOfAnAgentThatLeft) {
   a->session->OnClosed();
   executor->Advance(std::chrono::minutes(2));
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
 }
 
 }  // namespace

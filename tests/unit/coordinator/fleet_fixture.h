@@ -141,7 +141,7 @@ class FleetFixture : public ::testing::Test {
 
   void SayFinished(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job,
                    v1::FailureClass failure = v1::FAILURE_CLASS_UNSPECIFIED,
-                   const std::string& reason = "RUNNER_CRASHED") {
+                   v1::Reason reason = v1::REASON_RUNNER_CRASHED) {
     v1::AgentMessage message;
     message.mutable_job_finished()->set_job_id(job.job_id());
     message.mutable_job_finished()->set_epoch(job.epoch());

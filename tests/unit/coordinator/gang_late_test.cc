@@ -27,7 +27,7 @@ TEST_F(GangNotReadyTest, FreesItself) {
   }
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "GANG_NOT_READY");
+  EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_READY);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_EQ(failure.message(),
@@ -79,7 +79,7 @@ class SeveralLateTest : public FleetOfTwo {
 TEST_F(SeveralLateTest, AreAllLeftOutWhereTheGangIsNotReady) {
   Wait(81);
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "GANG_NOT_READY");
+  EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_READY);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_THAT(failure.message(), HasSubstr("; b, c have the job, and their ranks did not start"));
   ExpectWithoutTheLate();
@@ -87,7 +87,7 @@ TEST_F(SeveralLateTest, AreAllLeftOutWhereTheGangIsNotReady) {
 
 TEST_F(SeveralLateTest, AreAllLeftOutWhereTheJobsTimeIsOver) {
   Wait(39);
-  SayFinished(all[0], job, v1::FAILURE_CLASS_JOB, "TIMEOUT");
+  SayFinished(all[0], job, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
@@ -111,7 +111,7 @@ class GangTimeoutTest : public FleetOfTwo {
       for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job_)});
       executor->Advance(std::chrono::seconds(4));
     }
-    SayFinished(a, job_, v1::FAILURE_CLASS_JOB, "TIMEOUT");
+    SayFinished(a, job_, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
     return FailureOf(campaign);
   }
 
@@ -123,7 +123,7 @@ class GangTimeoutTest : public FleetOfTwo {
 
 TEST_F(GangTimeoutTest, BlamesTheNodeThatWasNotReady) {
   const v1::Failure failure = FailureIfReady(8);
-  EXPECT_EQ(failure.reason(), "TIMEOUT");
+  EXPECT_EQ(failure.reason(), v1::REASON_TIMEOUT);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_THAT(failure.message(),
@@ -159,7 +159,7 @@ TEST_F(GangTimeoutTest, BlamesNobodyIfTheCoordinatorStoodStill) {
     for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
   }
   clock.Advance(std::chrono::seconds(100));
-  SayFinished(a, job, v1::FAILURE_CLASS_JOB, "TIMEOUT");
+  SayFinished(a, job, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
   EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_JOB);
 }
 

@@ -67,7 +67,7 @@ TEST_F(GangSessionTest, AGangOfMixedDriversFailsBeforeAnythingStarts) {
   ASSERT_EQ(Campaign(campaign).jobs().failed(), 1);
   const v1::Job job = jobs.ListJobs(campaign.campaign_id(), {})->items[0];
   EXPECT_EQ(job.failure().failure_class(), v1::FAILURE_CLASS_USER);
-  EXPECT_EQ(job.failure().reason(), "VERSION_MISMATCH");
+  EXPECT_EQ(job.failure().reason(), v1::REASON_VERSION_MISMATCH);
   EXPECT_THAT(job.failure().message(), HasSubstr("the driver is 570.1 on a and 580.95.05 on b"));
   EXPECT_EQ(job.attempts(), 1);
 }
@@ -97,7 +97,7 @@ TEST_F(GangSessionTest, AGangOfMixedGpusFailsBeforeAnythingStartsUnlessItMay) {
   ASSERT_EQ(Campaign(waiting).jobs().failed(), 1);
   const v1::Job job = jobs.ListJobs(waiting.campaign_id(), {})->items[0];
   EXPECT_EQ(job.failure().failure_class(), v1::FAILURE_CLASS_USER);
-  EXPECT_EQ(job.failure().reason(), "MIXED_GPUS");
+  EXPECT_EQ(job.failure().reason(), v1::REASON_MIXED_GPUS);
   EXPECT_THAT(job.failure().message(), HasSubstr("the GPU is H200 on a and H100 on b"));
   EXPECT_EQ(job.attempts(), 1);
   EXPECT_EQ(Campaign(allowed).jobs().running(), 1);
@@ -124,7 +124,7 @@ TEST_F(GangSessionTest, AnAgentThatLeavesBeforeTheStartEndsItsGangSoon) {
   }
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_AGENT_LOST);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_NE(a->Last(Kind::kCancel), nullptr);
 }
@@ -143,12 +143,12 @@ TEST_F(GangSessionTest, ALostPeerIsBlamedOnTheAgentThatIsGone) {
   message.mutable_job_finished()->set_epoch(job.epoch());
   v1::Failure* lost = message.mutable_job_finished()->mutable_failure();
   lost->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  lost->set_reason("PEER_LOST");
+  lost->set_reason(v1::REASON_PEER_LOST);
   lost->set_message("rank 0 on node a: rank 1: its connection ended");
   Say(a, std::move(message));
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_AGENT_LOST);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node b is gone; rank 0 on node a"));
 }
@@ -165,9 +165,9 @@ TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatTheCoordinatorKeptWaiti
   }
   clock.Advance(std::chrono::seconds(40));
   b->session->OnClosed();  // Its lease has ended, and it is about to dial again.
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "PEER_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_PEER_LOST);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
 
@@ -184,9 +184,9 @@ TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatIsWithAnotherCoordinato
   const std::unique_ptr<ManualExecutor> its_executor = std::move(executor);
   Restart();
   SayState(Attach(b_), {EpochOf(job)});
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
   its_executor->RunReady();
-  EXPECT_EQ(FailureOf(campaign).reason(), "PEER_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_PEER_LOST);
   EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   for (const auto& agent : agents) agent->session.reset();
 }
@@ -206,7 +206,7 @@ TEST_F(GangSessionTest, TheNodeThatFellSilentIsLeftOutOfTheNextAttempt) {
   message.mutable_job_finished()->set_epoch(job.epoch());
   v1::Failure* silent = message.mutable_job_finished()->mutable_failure();
   silent->set_failure_class(v1::FAILURE_CLASS_NODE);
-  silent->set_reason("PEER_TIMEOUT");
+  silent->set_reason(v1::REASON_PEER_TIMEOUT);
   silent->set_node_id(b_.description().node_id());
   Say(a, std::move(message));
   EXPECT_EQ(FailureOf(campaign).node_id(), b_.description().node_id());
@@ -252,7 +252,7 @@ TEST_F(GangSessionTest, AGangThatBeganInPartEndsAfterARestart) {
   }
   EXPECT_EQ(b2->Count(Kind::kGangGo), 0);
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
-  EXPECT_EQ(FailureOf(campaign).reason(), "GANG_NOT_STARTED");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_GANG_NOT_STARTED);
   EXPECT_NE(a2->Last(Kind::kCancel), nullptr);
 }
 
@@ -268,7 +268,7 @@ TEST_F(GangSessionTest, AnAssignThatWasLostWithTheCoordinatorIsNoNodesFault) {
   executor->Advance(std::chrono::seconds(6));
   SayState(a2, {});
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
+  EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_STARTED);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(failure.node_id(), "");
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has no part of it"));
@@ -281,7 +281,7 @@ TEST_F(GangSessionTest, AGangThatItsAgentsGaveUpWaitingForBlamesNoNode) {
   const v1::JobSpec job = AssignedTo(a);
   SayReady(a, job, "token");
   clock.Advance(std::chrono::seconds(120));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, "GANG_NOT_STARTED");
+  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_GANG_NOT_STARTED);
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.node_id(), "");
   EXPECT_THAT(failure.message(), HasSubstr("that it is ready: rank 1 on node b"));
@@ -297,9 +297,9 @@ TEST_F(GangSessionTest, ARankWhoseStartWasLostWithTheCoordinatorIsNotAtFault) {
   const auto b2 = Attach(b_);
   for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
   SayReady(a2, job, "token");
-  SayFinished(b2, job, v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT");
+  SayFinished(b2, job, v1::FAILURE_CLASS_NODE, v1::REASON_PEER_TIMEOUT);
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "GANG_NOT_STARTED");
+  EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_STARTED);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(failure.node_id(), "");
   EXPECT_THAT(failure.message(),
@@ -319,7 +319,7 @@ TEST_F(GangSessionTest, ARankThatIsNotBackSinceTheCoordinatorChangedIsNotAtFault
   message.mutable_job_finished()->set_epoch(job.epoch());
   v1::Failure* silent = message.mutable_job_finished()->mutable_failure();
   silent->set_failure_class(v1::FAILURE_CLASS_NODE);
-  silent->set_reason("PEER_TIMEOUT");
+  silent->set_reason(v1::REASON_PEER_TIMEOUT);
   silent->set_node_id(a_.description().node_id());
   Say(b2, std::move(message));
   const v1::Failure failure = FailureOf(campaign);
@@ -343,7 +343,7 @@ TEST_F(GangSessionTest, ANodeThatDoesNotComeBackAfterARestartEndsTheGang) {
     SayState(b2, {});
   }
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
-  EXPECT_EQ(FailureOf(campaign).reason(), "LEASE_LOST");
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
 }
 
 TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {
@@ -357,7 +357,7 @@ TEST_F(GangSessionTest, AGangWhoseTimeIsOverAfterARestartBlamesNoNode) {
   for (const auto& agent : {a2, b2}) SayState(agent, {EpochOf(job)});
   SayReady(a2, job, "token");
   executor->Advance(std::chrono::seconds(20));
-  SayFinished(b2, job, v1::FAILURE_CLASS_JOB, "TIMEOUT");
+  SayFinished(b2, job, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_THAT(failure.message(), HasSubstr("the coordinator changed while the gang began"));
@@ -375,7 +375,7 @@ TEST_F(GangSessionTest, AnAgentThatIsBackWithoutItsPartIsNamed) {
   executor->Advance(std::chrono::seconds(10));
   SayState(again, {});
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_AGENT_LOST);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
   EXPECT_EQ(failure.message(), "the agent of node b restarted while it ran the job");
 }
@@ -396,7 +396,7 @@ TEST_F(GangSessionTest, AnAgentThatLeavesAnAdoptedGangIsNamed) {
     SayState(a2, {EpochOf(job)});
   }
   const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.reason(), "AGENT_LOST");
+  EXPECT_EQ(failure.reason(), v1::REASON_AGENT_LOST);
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node b has not spoken of the job"));
 }
 

@@ -132,7 +132,7 @@ storage::LeasedJob Job(std::vector<std::string> candidates) {
   return job;
 }
 
-v1::Failure Failed(v1::FailureClass failure_class, const std::string& reason = "X") {
+v1::Failure Failed(v1::FailureClass failure_class, v1::Reason reason = v1::REASON_INTERNAL) {
   v1::Failure failure;
   failure.set_failure_class(failure_class);
   failure.set_reason(reason);
@@ -154,13 +154,13 @@ TEST(RetryPolicyTest, WithoutANodeNamedAllAreSuspectsUnlessAssayItselfFailed) {
   EXPECT_THAT(DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_NODE)).avoid_node_ids,
               ElementsAre("a"));
   const RetryDecision decision =
-      DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, "LEASE_LOST"));
+      DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre());
 }
 
 TEST(RetryPolicyTest, WhoLostAPeerIsNotAvoided) {
-  v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST");
+  v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
   lost.set_node_id("a");
   EXPECT_THAT(DecideRetry(Job({"a", "b"}), lost).avoid_node_ids, ElementsAre());
 }
@@ -169,7 +169,7 @@ TEST(RetryPolicyTest, APeerThatFellSilentIsAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d"});
   job.node_ids = {"a", "b"};
   job.job.node_count = 2;
-  v1::Failure silent = Failed(v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT");
+  v1::Failure silent = Failed(v1::FAILURE_CLASS_NODE, v1::REASON_PEER_TIMEOUT);
   silent.set_node_id("b");
   const RetryDecision decision = DecideRetry(job, silent);
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
@@ -181,21 +181,21 @@ TEST(RetryPolicyTest, OfEarlierAttemptsOnlyTheCulpritsAreAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d"});
   job.job.node_count = 2;
   job.node_ids = {"a", "c"};
-  job.failures = {{v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT", {"a", "b"}, "b"},
-                  {v1::FAILURE_CLASS_INFRASTRUCTURE, "PEER_LOST", {"a", "d"}, "d"}};
-  v1::Failure lost = Failed(v1::FAILURE_CLASS_NODE, "AGENT_LOST");
+  job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_PEER_TIMEOUT, {"a", "b"}, "b"},
+                  {v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST, {"a", "d"}, "d"}};
+  v1::Failure lost = Failed(v1::FAILURE_CLASS_NODE, v1::REASON_AGENT_LOST);
   lost.set_node_id("c");
   RetryDecision decision = DecideRetry(job, lost);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b", "c"));
   EXPECT_EQ(decision.delay, Duration(0));
   // Too few would be left: b has waited longest.
-  job.failures = {{v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT", {"a", "b"}, "b"},
-                  {v1::FAILURE_CLASS_NODE, "PEER_TIMEOUT", {"a", "d"}, "d"}};
+  job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_PEER_TIMEOUT, {"a", "b"}, "b"},
+                  {v1::FAILURE_CLASS_NODE, v1::REASON_PEER_TIMEOUT, {"a", "d"}, "d"}};
   decision = DecideRetry(job, lost);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("c", "d"));
   EXPECT_GT(decision.delay, Duration(0));
   // An older version did not store whom the failure named.
-  job.failures = {{v1::FAILURE_CLASS_NODE, "AGENT_LOST", {"a"}, ""}};
+  job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_AGENT_LOST, {"a"}, ""}};
   EXPECT_THAT(DecideRetry(job, lost).avoid_node_ids, ElementsAre("a", "c"));
 }
 
@@ -203,7 +203,7 @@ TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d", "e"});
   job.job.node_count = 3;
   job.node_ids = {"a", "b", "c"};
-  v1::Failure late = Failed(v1::FAILURE_CLASS_NODE, "GANG_NOT_READY");
+  v1::Failure late = Failed(v1::FAILURE_CLASS_NODE, v1::REASON_GANG_NOT_READY);
   late.set_node_id("b");
   RetryDecision decision = DecideRetry(job, late, {"c"});
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b", "c"));
@@ -215,14 +215,14 @@ TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
   EXPECT_GT(decision.delay, Duration(0));
   // Of an earlier attempt as well.
   job.job.candidate_node_ids = {"a", "b", "c", "d", "e", "f"};
-  job.failures = {{v1::FAILURE_CLASS_NODE, "GANG_NOT_READY", {"b", "c", "d"}, "c", {"d"}}};
+  job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_GANG_NOT_READY, {"b", "c", "d"}, "c", {"d"}}};
   EXPECT_THAT(DecideRetry(job, late).avoid_node_ids, ElementsAre("b", "c", "d"));
 }
 
 TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
-  job.failures.push_back({v1::FAILURE_CLASS_NODE, "X", {"a"}});
+  job.failures.push_back({v1::FAILURE_CLASS_NODE, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(2));
 }
 
@@ -232,26 +232,26 @@ TEST(RetryPolicyTest, AJobFaultIsTriedOnceThereAndOnceElsewhere) {
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
   EXPECT_TRUE(decision.same_nodes);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre());  // Not the list of all other nodes.
-  job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
+  job.failures.push_back({v1::FAILURE_CLASS_JOB, v1::REASON_INTERNAL, {"a"}});
   decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
   EXPECT_FALSE(decision.same_nodes);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
-  job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
+  job.failures.push_back({v1::FAILURE_CLASS_JOB, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
 }
 
 TEST(RetryPolicyTest, APinnedJobFaultIsTriedTwiceInAll) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kRequeue);
-  job.failures.push_back({v1::FAILURE_CLASS_JOB, "X", {"a"}});
+  job.failures.push_back({v1::FAILURE_CLASS_JOB, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
 }
 
 TEST(RetryPolicyTest, NeverBeyondTheBudgetNorForUsersNorWhenCancelled) {
   storage::LeasedJob job = Job({"a", "b"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_USER)).disposition, Disposition::kFailed);
-  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE, "CANCELLED")).disposition,
+  EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE, v1::REASON_CANCELLED)).disposition,
             Disposition::kCancelled);
   job.retries = 0;
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).disposition, Disposition::kFailed);

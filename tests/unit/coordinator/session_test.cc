@@ -83,7 +83,7 @@ TEST_F(SessionTest, ASecondSessionOfANodeReplacesTheFirst) {
   const auto first = Attach(a_);
   const auto second = Attach(a_);
   ASSERT_TRUE(first->closed.has_value());
-  EXPECT_EQ(first->closed->reason(), "SESSION_REPLACED");
+  EXPECT_EQ(first->closed->reason(), Reason::kSessionReplaced);
   first->session->OnClosed();
   executor->RunReady();
   EXPECT_EQ(coordinator->GetNode("a")->state(), v1::NODE_STATE_CONNECTED);
@@ -177,7 +177,7 @@ TEST_F(SessionTest, ASilentAgentLosesItsJob) {
   executor->Advance(std::chrono::seconds(40));
   const auto listed = jobs.ListJobs(campaign.campaign_id(), {});
   EXPECT_EQ(listed->items[0].state(), v1::JOB_STATE_QUEUED);
-  EXPECT_EQ(listed->items[0].failure().reason(), "AGENT_LOST");
+  EXPECT_EQ(listed->items[0].failure().reason(), v1::REASON_AGENT_LOST);
   const auto again = Attach(a_);
   EXPECT_EQ(AssignedTo(again).epoch(), 2);
 }

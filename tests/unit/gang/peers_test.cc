@@ -67,11 +67,11 @@ TEST(Peers, AgreeGivesEveryRankTheFirstFailure) {
     EXPECT_TRUE(Agree(*peers, Status::Ok(), 10s).ok());
     const Status mine = peers->rank() == 0
                             ? Status::Ok()
-                            : Status(Code::kResourceExhausted, "OUT_OF_MEMORY",
+                            : Status(Code::kResourceExhausted, Reason::kOutOfMemory,
                                      "GPU " + std::to_string(peers->rank()) + "\nis full");
     const Status agreed = Agree(*peers, mine, 10s);
     EXPECT_EQ(agreed.code(), Code::kResourceExhausted);
-    EXPECT_EQ(agreed.reason(), "OUT_OF_MEMORY");
+    EXPECT_EQ(agreed.reason(), Reason::kOutOfMemory);
     EXPECT_EQ(agreed.message(), "rank 1: GPU 1\nis full");
     // As when a case has agreed, and then all ranks do on how the case went.
     EXPECT_EQ(Agree(*peers, agreed, 10s).message(), agreed.message());
@@ -99,12 +99,12 @@ TEST(Peers, LostRankIsNamedWhileAnotherIsWaitedFor) {
     if (peers->rank() == 2) return;  // Closes its connection.
     if (peers->rank() == 1) {        // Never sends: rank 0 must not wait for it.
       std::string bytes;
-      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), "PEER_LOST");
+      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), Reason::kPeerLost);
       EXPECT_TRUE(noticed);
       return;
     }
     const auto gathered = peers->Gather("", 10s);
-    EXPECT_EQ(gathered.status().reason(), "PEER_LOST");
+    EXPECT_EQ(gathered.status().reason(), Reason::kPeerLost);
     EXPECT_THAT(gathered.status().message(), HasSubstr("rank 2"));
     noticed = true;
   });
@@ -114,7 +114,7 @@ TEST(Peers, SilentRankIsATimeoutThatNamesIt) {
   RunGang(2, [&](std::unique_ptr<Peers> peers) {
     if (peers->rank() == 1) {
       std::string bytes;
-      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), "PEER_LOST");
+      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), Reason::kPeerLost);
       return;
     }
     const auto gathered = peers->Gather("", 50ms);
@@ -128,7 +128,7 @@ TEST(Peers, AllThatDoNotAnswerInTimeAreNamed) {
     std::string bytes;
     if (peers->rank() == 2) EXPECT_TRUE(peers->Gather("here", 10s).ok());
     if (peers->rank() != 0) {
-      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), "PEER_LOST");
+      EXPECT_EQ(peers->Broadcast(&bytes, 10s).reason(), Reason::kPeerLost);
       return;
     }
     EXPECT_EQ(peers->Gather("", 1s).status().message(), "rank 1: no answer in time, nor of rank 3");
@@ -167,7 +167,7 @@ TEST(Peers, MissingRanksAreNamed) {
   auto rendezvous = ListenForPeers("127.0.0.1");
   ASSERT_TRUE(rendezvous.ok());
   const auto peers = (*rendezvous)->Accept(3, {}, 20ms);
-  EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(peers.status().reason(), Reason::kPeerTimeout);
   EXPECT_EQ(peers.status().message(), "rank 1 did not connect in time, nor did rank 2");
 }
 
@@ -179,7 +179,7 @@ TEST(Peers, ARankHasComeWhenBothOfItsConnectionsHave) {
     return ConnectAndGreet(*point, {1, Purpose::kHeartbeats}, Clock::Real().Now() + 5s);
   });
   const auto peers = (*rendezvous)->Accept(2, {}, 1s);
-  EXPECT_EQ(peers.status().reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(peers.status().reason(), Reason::kPeerTimeout);
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 1"));
   EXPECT_TRUE(one.get().ok());
 }
@@ -190,7 +190,7 @@ TEST(Peers, WhoHadComeWhenTheMeetingFailedIsKnown) {
   EXPECT_TRUE((*rendezvous)->Arrived().empty());
   auto came =
       std::async(std::launch::async, [&] { return JoinPeers((*rendezvous)->token(), 2, 3, 10s); });
-  EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), "PEER_TIMEOUT");
+  EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), Reason::kPeerTimeout);
   const auto rank2 = came.get();
   ASSERT_TRUE(rank2.ok()) << rank2.status();
   EXPECT_THAT(ContactsOf((*rendezvous)->Arrived()).heard, ElementsAre(2));
@@ -241,7 +241,7 @@ TEST_F(GreetingThatWaits, CountsWhenTheJobIsEnded) {
   end->write.Close();
   watch_.processes = {end->read.get()};
   Greet(kSecond);
-  EXPECT_EQ(Accept({kFirst, kSecond}, 5s).reason(), "PEER_LOST");
+  EXPECT_EQ(Accept({kFirst, kSecond}, 5s).reason(), Reason::kPeerLost);
   EXPECT_EQ(arrived_.count(kSecond), 1u);
   Greet(kFirst);
   EXPECT_TRUE(Accept({kFirst}, 5s).ok());
@@ -254,7 +254,7 @@ TEST(Peers, ARankThatHasBegunToComeIsNoneThatNeverCame) {
   auto one = std::async(std::launch::async, [&] {
     return ConnectAndGreet(*point, {1, Purpose::kMessages}, Clock::Real().Now() + 5s);
   });
-  EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), "PEER_TIMEOUT");
+  EXPECT_EQ((*rendezvous)->Accept(3, {}, 1s).status().reason(), Reason::kPeerTimeout);
   EXPECT_TRUE(one.get().ok());
   const std::vector<PeerConnection> arrived = (*rendezvous)->Arrived();
   ASSERT_EQ(arrived.size(), 1u);
@@ -266,7 +266,7 @@ TEST(Peers, ARankZeroThatIsStoppedIsNamedAndNotItsLink) {
   auto rendezvous = ListenForPeers("127.0.0.1");
   ASSERT_TRUE(rendezvous.ok());
   const Status stopped = JoinPeers((*rendezvous)->token(), 1, 2, 300ms).status();
-  EXPECT_EQ(stopped.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(stopped.reason(), Reason::kPeerTimeout);
   EXPECT_THAT(stopped.message(), StartsWith("rank 0 has not answered for 0.3 s: its process"));
   const std::string token = (*rendezvous)->token();
   rendezvous->reset();
@@ -301,14 +301,14 @@ class SilentCaller : public testing::Test {
 
 TEST_F(SilentCaller, IsNamedWhileOthersAreAwaited) {
   const Status status = Accept(20s);
-  EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(status.reason(), Reason::kPeerTimeout);
   EXPECT_THAT(status.message(), HasSubstr("rank 2: its host has not answered for"));
 }
 
 TEST_F(SilentCaller, MayHaveLeftWhileItsHostAnswers) {
   caller_ = Socket();
   const Status status = Accept(300ms);
-  EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(status.reason(), Reason::kPeerTimeout);
   EXPECT_THAT(status.message(), HasSubstr("rank 1 did not connect in time"));
 }
 
@@ -322,7 +322,7 @@ TEST(Peers, ARankOfAnotherVersionIsNamed) {
   const std::string greeting = "assay-rank/1 " + point->nonce + "00000002";
   ASSERT_TRUE(SendAll(*older, greeting.data(), greeting.size(), soon).ok());
   const auto peers = (*rendezvous)->Accept(3, {}, 5s);
-  EXPECT_EQ(peers.status().reason(), "VERSION_MISMATCH");
+  EXPECT_EQ(peers.status().reason(), Reason::kVersionMismatch);
   EXPECT_THAT(peers.status().message(), HasSubstr("rank 2 greets in version 1"));
 }
 
@@ -346,7 +346,7 @@ TEST(Peers, BadTokensAreRefusedWithoutRepeatingThem) {
   for (const char* token : {"", "host", "host:1", "host:1/short", "host:99999/0123456789abcdef0123",
                             "/0123456789abcdef0123456789abcdef"}) {
     const auto peers = JoinPeers(token, 1, 2, 10ms);
-    EXPECT_EQ(peers.status().reason(), "BAD_TOKEN") << token;
+    EXPECT_EQ(peers.status().reason(), Reason::kBadToken) << token;
   }
 }
 

@@ -35,12 +35,12 @@ Status OpenWithAnswer(const char* code) {
 
 TEST(NvmlOpen, SaysWhatIsWrongAndWhatWouldBeRight) {
   const Status mismatch = OpenWithAnswer("18");
-  EXPECT_EQ(mismatch.reason(), "NVML_UNUSABLE");
+  EXPECT_EQ(mismatch.reason(), Reason::kNvmlUnusable);
   EXPECT_THAT(mismatch.message(), HasSubstr("different versions, as after an upgrade: reboot"));
   EXPECT_THAT(OpenWithAnswer("4").message(), HasSubstr("may not open /dev/nvidiactl"));
   EXPECT_THAT(OpenWithAnswer("15").message(), HasSubstr("fell off the bus"));
   EXPECT_THAT(OpenWithAnswer("999").message(), HasSubstr("NVML error 999"));
-  EXPECT_EQ(OpenWithAnswer("9").reason(), "NO_NVIDIA_DRIVER");
+  EXPECT_EQ(OpenWithAnswer("9").reason(), Reason::kNoNvidiaDriver);
 }
 
 TEST_F(NvmlTest, DescribesDriverAndGpus) {
@@ -128,9 +128,9 @@ TEST_F(NvmlTest, SelectedGpusAreNumberedAnew) {
 
 TEST_F(NvmlTest, SelectsOnlyWhatIsThere) {
   const Status missing = nvml_->Select({"0", "8"});
-  EXPECT_EQ(missing.reason(), "NO_SUCH_GPU");
+  EXPECT_EQ(missing.reason(), Reason::kNoSuchGpu);
   EXPECT_THAT(missing.message(), HasSubstr("no GPU \"8\": this node has 8, numbered from 0"));
-  EXPECT_EQ(nvml_->Select({"0x1"}).reason(), "NO_SUCH_GPU");
+  EXPECT_EQ(nvml_->Select({"0x1"}).reason(), Reason::kNoSuchGpu);
   EXPECT_THAT(nvml_->Select({"2", "2"}).message(), HasSubstr("twice"));
   EXPECT_EQ(nvml_->GpuCount(), 8);
 }
@@ -138,7 +138,7 @@ TEST_F(NvmlTest, SelectsOnlyWhatIsThere) {
 TEST(NvmlOpenTest, MissingLibraryIsSaidSo) {
   const auto opened = Nvml::Open(nullptr, "/nonexistent/libnvidia-ml.so.1");
   ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.status().reason(), "NO_NVIDIA_DRIVER");
+  EXPECT_EQ(opened.status().reason(), Reason::kNoNvidiaDriver);
 }
 
 TEST(ThrottleReasonTest, DecodesEveryBit) {
@@ -167,7 +167,7 @@ TEST_F(NvmlTest, SaysWhyThereAreNoMonitors) {
   const auto nothing = [] { return Status::Ok(); };
   EXPECT_THAT(nvml_->UtilizationDuring(7, nothing).status().message(), HasSubstr("GPU lacks them"));
   EXPECT_THAT(nvml_->UtilizationDuring(6, nothing).status().message(), HasSubstr("no sample"));
-  EXPECT_EQ(nvml_->UtilizationDuring(9, nothing).status().reason(), "NO_GPM");
+  EXPECT_EQ(nvml_->UtilizationDuring(9, nothing).status().reason(), Reason::kNoGpm);
   const auto failing = nvml_->UtilizationDuring(1, [] { return Internal("broke"); });
   EXPECT_EQ(failing.status().message(), "broke");
 }

@@ -8,10 +8,10 @@
 #include <atomic>
 
 #include "host/available_memory.h"
+#include "host/platform.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/thread_team.h"
-#include "host/platform.h"
 #include "kernels/registry.h"
 
 namespace assay {
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 TEST(CpuBenchmarks, TooLargeForTheMachineIsAnError) {
   const Benchmark* gemm = *BuiltinBenchmarks().Find("cpu_gemm");
   if (!gemm->UnsupportedReason().empty()) GTEST_SKIP() << gemm->UnsupportedReason();
-  EXPECT_EQ(CheckMemoryFor(1e18).reason(), "OUT_OF_MEMORY");
+  EXPECT_EQ(CheckMemoryFor(1e18).reason(), Reason::kOutOfMemory);
   EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("needs 888.2 PiB"));
   EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("iB are available"));
   if (CheckMemoryFor(200e9).ok()) GTEST_SKIP() << "this machine has memory for the largest";
@@ -35,7 +35,7 @@ TEST(CpuBenchmarks, TooLargeForTheMachineIsAnError) {
   RunContext large;
   large.parameters = *parameters;
   for (const auto& refused : {gemm->Prepare(context).status(), sum->Prepare(large).status()}) {
-    EXPECT_EQ(refused.reason(), "OUT_OF_MEMORY");
+    EXPECT_EQ(refused.reason(), Reason::kOutOfMemory);
     EXPECT_THAT(refused.hint(), HasSubstr("would fit"));
   }
 }
@@ -73,7 +73,7 @@ TEST(CheckMemoryFor, CountsWhatTheAddressSpaceHasLeft) {
   {
     const AddressSpaceLimit limit(1 << 30);
     const Status refused = CheckMemoryFor(2 * kGib, what_fits);
-    EXPECT_EQ(refused.reason(), "OUT_OF_MEMORY");
+    EXPECT_EQ(refused.reason(), Reason::kOutOfMemory);
     EXPECT_THAT(refused.message(), HasSubstr(" available below the limit of its address space"));
     EXPECT_EQ(refused.hint(), "less would fit");
     EXPECT_TRUE(CheckMemoryFor(kGib / 4).ok());

@@ -12,7 +12,7 @@ TEST(CuptiLibrary, NamesOfKernelsNeedNoProfilerOfCounters) {
   ASSERT_TRUE(activity.ok()) << activity.status();
   EXPECT_NE((*activity)->activity_enable, nullptr);
   const Status profilers = LoadCuptiProfilers().status();
-  EXPECT_EQ(profilers.reason(), "LIBRARY_MISSING");
+  EXPECT_EQ(profilers.reason(), Reason::kLibraryMissing);
   EXPECT_THAT(profilers.message(), testing::HasSubstr("no symbol cupti"));
 }
 

@@ -229,7 +229,7 @@ TEST(Declarations, RefusedExamplesAreRefusedForTheirParameter) {
       }
       const Status refused = CheckParameters(*benchmark, given).status();
       EXPECT_EQ(refused.code(), Code::kInvalidArgument);
-      EXPECT_EQ(refused.reason(), "INVALID_PARAMETER");
+      EXPECT_EQ(refused.reason(), Reason::kInvalidParameter);
       ASSERT_EQ(refused.violations().size(), 1u) << refused;
       EXPECT_EQ(refused.violations()[0].field, example.parameter) << refused;
     }
@@ -297,7 +297,7 @@ TEST(CpuBenchmarks, SelfTestsPassAndHaveCeilings) {
 TEST(Registry, NamesAreKnownAndHelpful) {
   EXPECT_TRUE(BuiltinBenchmarks().Find("cpu_gemm").ok());
   const auto missing = BuiltinBenchmarks().Find("cpu_gem");
-  EXPECT_EQ(missing.status().reason(), "UNKNOWN_BENCHMARK");
+  EXPECT_EQ(missing.status().reason(), Reason::kUnknownBenchmark);
   EXPECT_THAT(missing.status().hint(), HasSubstr("cpu_gemm"));
 }
 

@@ -54,9 +54,9 @@ TEST(Ring, DeadRankIsNamedAndTheOthersFollow) {
     std::vector<float> in(1 << 20, 1);
     std::vector<float> out(in.size());
     const Status status = ring->AllReduce(in.data(), out.data(), 1 << 20);
-    EXPECT_EQ(status.reason(), "PEER_LOST") << status;
+    EXPECT_EQ(status.reason(), Reason::kPeerLost) << status;
     EXPECT_THAT(status.message(), HasSubstr("rank "));
-    EXPECT_EQ(ring->AllReduce(in.data(), out.data(), 4).reason(), "PEER_LOST");
+    EXPECT_EQ(ring->AllReduce(in.data(), out.data(), 4).reason(), Reason::kPeerLost);
     ++errors;
   });
   EXPECT_EQ(errors, 3);
@@ -75,7 +75,7 @@ TEST(Ring, SilentRankIsATimeout) {
     float in = 1;
     float out = 0;
     const Status status = ring->AllReduce(&in, &out, 1);
-    EXPECT_EQ(status.reason(), "PEER_TIMEOUT") << status;
+    EXPECT_EQ(status.reason(), Reason::kPeerTimeout) << status;
     EXPECT_THAT(status.message(), HasSubstr("rank 1"));
     std::string done = "done";
     EXPECT_TRUE(peers->Broadcast(&done, 20s).ok());

@@ -195,7 +195,7 @@ TEST(Transfer, LostSenderIsNamedAndNothingHangs) {
       [](ReceivingEnd& end, Peers&) {
         ASSERT_TRUE(end.Start(0, 1000, 1, true).ok());
         const Status received = end.Finish({500, 500});
-        EXPECT_EQ(received.reason(), "PEER_LOST") << received;
+        EXPECT_EQ(received.reason(), Reason::kPeerLost) << received;
         EXPECT_THAT(received.message(), HasSubstr("stream "));
         EXPECT_TRUE(end.enough());
       });
@@ -206,7 +206,7 @@ TEST(Transfer, LostReceiverIsNamedAndNothingHangs) {
       2,
       [](SendingEnd& end, Peers&) {
         const Status sent = end.Send(64, 16 << 20, nullptr);
-        EXPECT_EQ(sent.reason(), "PEER_LOST") << sent;
+        EXPECT_EQ(sent.reason(), Reason::kPeerLost) << sent;
       },
       [](ReceivingEnd& end, Peers&) {
         ASSERT_TRUE(end.Start(0, 64, 1, false).ok());

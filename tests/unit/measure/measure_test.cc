@@ -293,7 +293,8 @@ TEST(Measure, MaxSamplesEnds) {
 TEST(Measure, SamplesThatAreNoTimesAreRefused) {
   for (const double bad : {std::nan(""), -1.0, 0.0, HUGE_VAL}) {
     VirtualDevice device([=](int64_t i) { return i == 400 ? bad : 1e-3; });
-    EXPECT_EQ(Measure(device, MeasureRule(), device.clock).status().reason(), "BAD_SAMPLE") << bad;
+    EXPECT_EQ(Measure(device, MeasureRule(), device.clock).status().reason(), Reason::kBadSample)
+        << bad;
   }
 }
 

@@ -71,7 +71,7 @@ std::vector<std::string> FieldsOf(const Status& status) {
 TEST(CanonicalParameters, EveryMistakeIsAViolation) {
   const Status status =
       CanonicalParameters(GemmLike(), {{"dtyp", "bf16"}, {"m", "0"}, {"dtype", "bf17"}}).status();
-  EXPECT_EQ(status.reason(), "INVALID_PARAMETER");
+  EXPECT_EQ(status.reason(), Reason::kInvalidParameter);
   EXPECT_THAT(FieldsOf(status), ElementsAre("dtyp", "m", "dtype"));
   EXPECT_WORDING("model/invalid-parameters", status.ToString());
 }
@@ -83,7 +83,7 @@ TEST(CanonicalParameters, AMissingParameterIsAViolation) {
 TEST(CanonicalParameters, ConstraintsAreCheckedOnceAllValuesAreValid) {
   const ParameterMap both = {{"m", "6"}, {"dtype", "int8"}};
   const Status status = CanonicalParameters(GemmLike(), both).status();
-  EXPECT_EQ(status.reason(), "INVALID_PARAMETER");
+  EXPECT_EQ(status.reason(), Reason::kInvalidParameter);
   EXPECT_THAT(FieldsOf(status), ElementsAre("m", "layout"));
   EXPECT_WORDING("model/constraints", status.ToString());
   const ParameterMap also_invalid = {{"m", "6"}, {"dtype", "int8"}, {"bytes", "9"}};

@@ -67,7 +67,7 @@ TEST_F(BrokenGpu, AJobOfAnAgentFailsAsTheNodes) {
   v1::RunnerEvent event;
   ASSERT_TRUE(event.ParseFromString(**frame));
   EXPECT_EQ(event.aborted().failure().failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(event.aborted().failure().reason(), "GPU_UNUSABLE");
+  EXPECT_EQ(event.aborted().failure().reason(), v1::REASON_GPU_UNUSABLE);
   EXPECT_EQ(event.aborted().failure().message(), kFault);
   EXPECT_TRUE(runner->Wait(30s).has_value());
 }

@@ -53,7 +53,8 @@ class FakeCase : public Case {
 
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     ran_ += samples * batch;
-    if (fault_ == Fault::kRunFails && ran_ > 100) return Internal("an illegal address", "CUDA");
+    if (fault_ == Fault::kRunFails && ran_ > 100)
+      return Internal("an illegal address", Reason::kCudaError);
     for (int64_t i = 0; i < samples; ++i) {
       // Higher ranks are slower, each in its own rhythm.
       const double time =
@@ -290,7 +291,7 @@ TEST(Execute, WrongOutputsFailBeforeAndAfterTiming) {
   for (const Fault fault : {Fault::kWrongAtFirst, Fault::kNanError, Fault::kWrongAfterTiming}) {
     const ExecutedCase executed = Execute(fault);
     EXPECT_EQ(executed.result.outcome(), v1::CASE_OUTCOME_FAILED);
-    EXPECT_EQ(executed.error.reason(), "VERIFICATION_FAILED");
+    EXPECT_EQ(executed.error.reason(), Reason::kVerificationFailed);
     EXPECT_THAT(executed.error.message(), HasSubstr("element 3 is 4, should be 5"));
     EXPECT_THAT(executed.error.message(), HasSubstr("tolerance 1e-06"));
     EXPECT_EQ(executed.result.measurements_size(), 0);
@@ -326,10 +327,10 @@ TEST(Execute, AContradictionIsAnErrorOfTheUserOnEveryMachine) {
 }
 
 TEST(Execute, WhatBreaksIsAFailure) {
-  EXPECT_EQ(Execute(Fault::kOutOfMemory).error.reason(), "OUT_OF_MEMORY");
-  EXPECT_EQ(Execute(Fault::kThrowsBadAlloc).error.reason(), "OUT_OF_MEMORY");
-  EXPECT_EQ(Execute(Fault::kRunFails).error.reason(), "CUDA");
-  EXPECT_EQ(Execute(Fault::kBadSample).error.reason(), "BAD_SAMPLE");
+  EXPECT_EQ(Execute(Fault::kOutOfMemory).error.reason(), Reason::kOutOfMemory);
+  EXPECT_EQ(Execute(Fault::kThrowsBadAlloc).error.reason(), Reason::kOutOfMemory);
+  EXPECT_EQ(Execute(Fault::kRunFails).error.reason(), Reason::kCudaError);
+  EXPECT_EQ(Execute(Fault::kBadSample).error.reason(), Reason::kBadSample);
   EXPECT_EQ(Execute(Fault::kBadSample).result.outcome(), v1::CASE_OUTCOME_FAILED);
 }
 
@@ -361,7 +362,7 @@ TEST(Execute, AnyRanksFaultIsTheGangsAnswer) {
       EXPECT_THAT(executed.error.message(), HasSubstr(name + ": "));
       EXPECT_THAT(executed.error.message(), Not(ContainsRegex("rank.*rank")));
     }
-    EXPECT_EQ(ExecuteInGang(Fault::kBadSample, rank).error.reason(), "BAD_SAMPLE");
+    EXPECT_EQ(ExecuteInGang(Fault::kBadSample, rank).error.reason(), Reason::kBadSample);
   }
 }
 
@@ -386,7 +387,7 @@ TEST(Execute, ALostRankEndsTheGangWithoutAReport) {
     context.world_size = 3;
     context.peers = peers.get();
     context.clock = &benchmark.clock;
-    EXPECT_EQ(ExecuteCase(benchmark, context, {}).status().reason(), "PEER_LOST");
+    EXPECT_EQ(ExecuteCase(benchmark, context, {}).status().reason(), Reason::kPeerLost);
   });
 }
 

@@ -171,7 +171,7 @@ v1::RunnerEvent ResultOf(const v1::RunnerStart& start, const v1::BenchmarkCase& 
 }
 
 v1::RunnerEvent WithFailure(v1::RunnerEvent event, v1::CaseOutcome outcome,
-                            v1::FailureClass failure_class, const char* reason,
+                            v1::FailureClass failure_class, v1::Reason reason,
                             const char* message) {
   v1::CaseResult* result = event.mutable_case_result();
   result->clear_measurements();
@@ -207,7 +207,7 @@ void WriteOrExit(const std::string& bytes) {
   if (!WriteAll(kEvents, bytes).ok()) _exit(1);
 }
 
-[[noreturn]] void GiveUp(v1::FailureClass failure_class, const char* reason) {
+[[noreturn]] void GiveUp(v1::FailureClass failure_class, v1::Reason reason) {
   v1::RunnerEvent event;
   v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
   failure->set_failure_class(failure_class);
@@ -228,7 +228,7 @@ bool LosesPeer(const std::string& name) {
   v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
   failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
   const bool late = name != "gang_peer_lost";
-  failure->set_reason(late ? "PEER_TIMEOUT" : "PEER_LOST");
+  failure->set_reason(late ? v1::REASON_PEER_TIMEOUT : v1::REASON_PEER_LOST);
   failure->set_message(late ? "rank 1 did not connect in time" : "rank 1: gone");
   for (int rank = 1; late && rank < world_size; ++rank) {
     if (rank == 1 || name == "gang_cut_off") {
@@ -247,7 +247,7 @@ bool LosesPeer(const std::string& name) {
   v1::RunnerEvent event;
   v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
   failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure->set_reason("PEER_TIMEOUT");
+  failure->set_reason(v1::REASON_PEER_TIMEOUT);
   for (int rank = 1; rank < world_size; ++rank) event.mutable_aborted()->add_absent_ranks(rank);
   Send(event);
   _exit(4);
@@ -259,10 +259,10 @@ void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
     if (name != "gang_stopped") _exit(4);
     signal(SIGTERM, SIG_IGN);
     raise(SIGSTOP);
-    GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
+    GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_LOST);
   }
   usleep(100'000);
-  if (name == "gang_gpu_lost") GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
+  if (name == "gang_gpu_lost") GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_LOST);
   signal(SIGSEGV, SIG_DFL);
   raise(SIGSEGV);
 }
@@ -274,9 +274,9 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
   } else if (name == "gpu_lost") {
-    GiveUp(v1::FAILURE_CLASS_NODE, "GPU_LOST");
+    GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_LOST);
   } else if (name == "bad_abort") {
-    GiveUp(v1::FAILURE_CLASS_USER, "CANCELLED");
+    GiveUp(v1::FAILURE_CLASS_USER, v1::REASON_CANCELLED);
   } else if (name == "gang_segv" || name == "gang_gpu_lost" || name == "gang_stopped") {
     FollowRankZero(name, start);
   } else if (LosesPeer(name) && start.rank() == 0) {
@@ -327,10 +327,10 @@ void RunCase(const v1::RunnerStart& start, const v1::BenchmarkCase& one) {
   v1::RunnerEvent result = ResultOf(start, one);
   if (name == "wrong") {
     result = WithFailure(result, v1::CASE_OUTCOME_FAILED, v1::FAILURE_CLASS_JOB,
-                         "VERIFICATION_FAILED", "element 0 is 1, should be 2");
+                         v1::REASON_VERIFICATION_FAILED, "element 0 is 1, should be 2");
   } else if (name == "unsupported") {
     result = WithFailure(result, v1::CASE_OUTCOME_UNSUPPORTED, v1::FAILURE_CLASS_USER,
-                         "UNSUPPORTED", "needs a machine that does not exist");
+                         v1::REASON_UNSUPPORTED, "needs a machine that does not exist");
   }
   Send(result);
 }
@@ -352,7 +352,7 @@ int Serve() {
     return 2;
   }
   if (name == "never_ready") return 7;
-  if (name == "gpu_unusable") GiveUp(v1::FAILURE_CLASS_NODE, "GPU_UNUSABLE");
+  if (name == "gpu_unusable") GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_UNUSABLE);
   if (name == "gang_silent") {
     AwaitEndOfInput();
     return 5;

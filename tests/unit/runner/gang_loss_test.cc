@@ -36,7 +36,7 @@ TEST(VersionCheck, EveryRankHearsWhichRankHasWhat) {
     Versions mine = {{"NCCL", peers->rank() == 2 ? "2.27.3" : "2.28.9"}, {"the driver", "580"}};
     if (peers->rank() == 3) mine["NCCL_ALGO"] = "Ring";
     const Status status = CheckVersions(*peers, mine);
-    EXPECT_EQ(status.reason(), "VERSION_MISMATCH");
+    EXPECT_EQ(status.reason(), Reason::kVersionMismatch);
     EXPECT_THAT(status.message(),
                 HasSubstr("NCCL is 2.28.9 at ranks 0, 1, 3 and 2.27.3 at rank 2; NCCL_ALGO is "
                           "not set at ranks 0, 1, 2 and Ring at rank 3"));
@@ -94,7 +94,7 @@ TEST(PeerWatch, NamesTheRankThatIsSilentAndNoOther) {
                           [&](const Status& status) { lost.set_value(status); },
                           {.interval = 10ms, .patience = 30});
     const Status status = lost.get_future().get();
-    EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+    EXPECT_EQ(status.reason(), Reason::kPeerTimeout);
     EXPECT_EQ(status.message(),
               "rank 2 has not answered for 0.3 s: its process is stopped, or its host hangs");
     reported.set_value();
@@ -168,7 +168,7 @@ TEST(PeerWatch, StoppedRankIsNoticedAndBlamesNobodyItself) {
                           {.interval = 10ms, .patience = 30});
     kill(child, SIGSTOP);
     const Status status = lost.get_future().get();
-    EXPECT_EQ(status.reason(), "PEER_TIMEOUT");
+    EXPECT_EQ(status.reason(), Reason::kPeerTimeout);
     EXPECT_THAT(status.message(), HasSubstr("rank 1 has not answered"));
   }
   const PeerWatch watch((*peers)->Heartbeats(), {}, {.interval = 1ms, .patience = kNever});

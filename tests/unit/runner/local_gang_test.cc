@@ -51,7 +51,7 @@ int RunRank(const std::string& how) {
 // Why a gang of three, whose children behave so, does not come together.
 std::string Failure(const std::string& how) {
   const auto gang = StartLocalGang(how, {}, 3, 0, false);
-  EXPECT_EQ(gang.status().reason(), "PEER_LOST") << gang.status();
+  EXPECT_EQ(gang.status().reason(), Reason::kPeerLost) << gang.status();
   return gang.status().message();
 }
 

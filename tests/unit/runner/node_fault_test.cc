@@ -22,7 +22,7 @@ GpuTrouble Shared() {
 }
 
 TEST(NodeFault, AWrongResultIsTheCasesFault) {
-  const Status wrong(Code::kDataLoss, "VERIFICATION_FAILED", "element 3 is wrong");
+  const Status wrong(Code::kDataLoss, Reason::kVerificationFailed, "element 3 is wrong");
   EXPECT_TRUE(NodeFault(wrong, GpuTrouble(), 0).ok());
   EXPECT_TRUE(NodeFault(wrong, Shared(), 0).ok());
   EXPECT_TRUE(NodeFault(Status::Ok(), Shared(), 0).ok());
@@ -33,14 +33,15 @@ TEST(NodeFault, ALostGpuIsTheNodesWhateverTheErrorWas) {
   lost.lost = true;
   lost.context_broken = true;
   lost.evidence = "NVML: GPU is lost (fell off the bus)";
-  const Status fault = NodeFault(Internal("unspecified launch failure", "CUDA_ERROR"), lost, 0);
-  EXPECT_EQ(fault.reason(), "GPU_LOST");
+  const Status fault =
+      NodeFault(Internal("unspecified launch failure", Reason::kCudaError), lost, 0);
+  EXPECT_EQ(fault.reason(), Reason::kGpuLost);
   EXPECT_THAT(fault.message(), HasSubstr("fell off the bus"));
   EXPECT_THAT(fault.message(), HasSubstr("unspecified launch failure"));
   // CUDA's word alone is enough.
   const Status told =
-      NodeFault(Unavailable("uncorrectable ECC error", "GPU_LOST"), GpuTrouble(), 0);
-  EXPECT_EQ(told.reason(), "GPU_LOST");
+      NodeFault(Unavailable("uncorrectable ECC error", Reason::kGpuLost), GpuTrouble(), 0);
+  EXPECT_EQ(told.reason(), Reason::kGpuLost);
   EXPECT_EQ(told.message(), "the GPU is lost; the case ended with: uncorrectable ECC error");
 }
 
@@ -49,9 +50,10 @@ TEST(NodeFault, MemoryThatOthersHoldIsTheNodes) {
   crowded.other_bytes = int64_t{20} << 30;
   crowded.missing_bytes = int64_t{20} << 30;
   const Status busy = NodeFault(OutOfMemory("no memory"), crowded, 0);
-  EXPECT_EQ(busy.reason(), "GPU_BUSY");
+  EXPECT_EQ(busy.reason(), Reason::kGpuBusy);
   EXPECT_THAT(busy.message(), HasSubstr("other processes hold 20480 MiB"));
-  EXPECT_EQ(NodeFault(Unavailable("busy", "GPU_UNAVAILABLE"), Shared(), 0).reason(), "GPU_BUSY");
+  EXPECT_EQ(NodeFault(Unavailable("busy", Reason::kGpuUnavailable), Shared(), 0).reason(),
+            Reason::kGpuBusy);
   // Theirs would not have sufficed: the case asked for too much.
   crowded.missing_bytes += 1;
   EXPECT_TRUE(NodeFault(OutOfMemory("no memory"), crowded, 0).ok());
@@ -66,13 +68,13 @@ TEST(NodeFault, ABrokenContextNeedsAnotherProcess) {
   GpuTrouble broken;
   broken.context_broken = true;
   broken.evidence = "CUDA: an illegal memory access was encountered";
-  EXPECT_EQ(NodeFault(Internal("illegal access", "CUDA_ERROR"), broken, 0).reason(),
-            "GPU_CONTEXT_LOST");
+  EXPECT_EQ(NodeFault(Internal("illegal access", Reason::kCudaError), broken, 0).reason(),
+            Reason::kGpuContextLost);
 }
 
 // Of a gang whose rank 1 fails, on all of its ranks.
 TEST(NodeFault, IsOfTheRankWhoseGpuItWas) {
-  const Status agreed = Unavailable("rank 1: uncorrectable ECC error", "GPU_LOST");
+  const Status agreed = Unavailable("rank 1: uncorrectable ECC error", Reason::kGpuLost);
   EXPECT_TRUE(NodeFault(agreed, GpuTrouble(), 0).ok());
   EXPECT_TRUE(NodeFault(agreed, Shared(), 2).ok());
   EXPECT_EQ(NodeFault(agreed, GpuTrouble(), 1).message(),
@@ -96,21 +98,21 @@ std::vector<Status> FaultsInGang(const Status& of_rank_1) {
 }
 
 TEST(NodeFault, TheOtherRanksOfAGangHaveLostTheFaultyOne) {
-  const std::vector<Status> ends = FaultsInGang(Unavailable("the GPU is lost", "GPU_LOST"));
-  EXPECT_EQ(ends[1].reason(), "GPU_LOST");
+  const std::vector<Status> ends = FaultsInGang(Unavailable("the GPU is lost", Reason::kGpuLost));
+  EXPECT_EQ(ends[1].reason(), Reason::kGpuLost);
   EXPECT_EQ(ends[1].message(), "the GPU is lost");  // Its agent says which rank it is.
   for (const size_t other : {0, 2}) {
-    EXPECT_EQ(ends[other].reason(), "PEER_LOST");
+    EXPECT_EQ(ends[other].reason(), Reason::kPeerLost);
     EXPECT_EQ(ends[other].message(), "rank 1: the GPU is lost");
     EXPECT_TRUE(EndsWithoutResult(ends[other]));
   }
 }
 
 TEST(NodeFault, ABrokenContextEndsTheOtherRanksAsWell) {
-  const std::vector<Status> ends = FaultsInGang(Unavailable("no more", "GPU_CONTEXT_LOST"));
+  const std::vector<Status> ends = FaultsInGang(Unavailable("no more", Reason::kGpuContextLost));
   EXPECT_EQ(ends[1].message(), "no more");
   for (const size_t other : {0, 2}) {
-    EXPECT_EQ(ends[other].reason(), "GPU_CONTEXT_LOST");
+    EXPECT_EQ(ends[other].reason(), Reason::kGpuContextLost);
     EXPECT_EQ(ends[other].message(), "rank 1: no more");
     EXPECT_FALSE(EndsWithoutResult(ends[other]));
   }
@@ -139,7 +141,7 @@ TEST(CheckGpusUsable, OnlyGpusThatAreThereAreAtFault) {
   broken.lost = true;
   broken.evidence = "the fabric manager is not running";
   FoundGpus hidden(0, broken);
-  EXPECT_EQ(CheckGpusUsable(&hidden).reason(), "GPU_UNUSABLE");
+  EXPECT_EQ(CheckGpusUsable(&hidden).reason(), Reason::kGpuUnusable);
   EXPECT_EQ(CheckGpusUsable(&hidden).message(), broken.evidence);
   FoundGpus none(0, GpuTrouble());
   EXPECT_TRUE(CheckGpusUsable(&none).ok());

@@ -83,7 +83,7 @@ TEST(ResultAsTable, FailureAndMissingKernelNamesSayWhy) {
   result.clear_measurements();
   result.clear_prediction();
   result.set_outcome(v1::CASE_OUTCOME_FAILED);
-  result.mutable_failure()->set_reason("OUT_OF_MEMORY");
+  result.mutable_failure()->set_reason(v1::REASON_OUT_OF_MEMORY);
   result.mutable_failure()->set_message("GPU 0 has 3 MiB left");
   result.set_kernels_reason("cannot load libcupti.so.13");
   EXPECT_WORDING("runner/failed-case", ResultAsTable(result));

@@ -132,7 +132,7 @@ TEST_F(ProfileTest, AContextThatProfilingBrokeIsBlamedOnIt) {
   platform_.trouble.context_broken = true;
   platform_.trouble.evidence = "CUDA: unspecified launch failure";
   const Status broken = ContextAfter("reading hardware counters", profiled_);
-  EXPECT_EQ(broken.reason(), "GPU_CONTEXT_LOST");
+  EXPECT_EQ(broken.reason(), Reason::kGpuContextLost);
   EXPECT_EQ(broken.message(),
             "reading hardware counters, after the case had been timed and verified, broke the CUDA "
             "context (CUDA: unspecified launch failure)");

@@ -37,7 +37,7 @@ TEST(RankGpus, SeveralModelsAreNamedWithTheirRanks) {
         GatherGpus(*peers, GpuOfRank(peers->rank(), peers->rank() == 1 ? "H100 PCIe" : "H200 SXM"));
     ASSERT_TRUE(gpus.ok()) << gpus.status();
     const Status status = CheckOneModel(*gpus);
-    EXPECT_EQ(status.reason(), "MIXED_GPUS");
+    EXPECT_EQ(status.reason(), Reason::kMixedGpus);
     EXPECT_THAT(status.message(),
                 HasSubstr("the GPU is H200 SXM at ranks 0, 2 and H100 PCIe at rank 1"));
     v1::CaseResult result;

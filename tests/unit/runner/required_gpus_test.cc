@@ -102,7 +102,7 @@ TEST_F(RequiredGpusTest, GpuThatTheUserNamesAndCudaDoesNotOfferIsMissing) {
 
 TEST_F(RequiredGpusTest, WithoutNvmlNothingIsMissing) {
   Offer({0});
-  machine_ = {NotFound("no library", "NO_NVIDIA_DRIVER"), {}, {"0000:9b:00.0"}};
+  machine_ = {NotFound("no library", Reason::kNoNvidiaDriver), {}, {"0000:9b:00.0"}};
   EXPECT_EQ(Check().missing, "");
   EXPECT_THAT(Check().notes, SizeIs(1));
 }

@@ -61,7 +61,7 @@ TEST(RunnerGang, ALostRankEndsTheJobWithoutFinished) {
   second.Signal(SIGKILL);
   const v1::RunnerEvent last = first.Next();
   EXPECT_EQ(last.aborted().failure().failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(last.aborted().failure().reason(), "PEER_LOST");
+  EXPECT_EQ(last.aborted().failure().reason(), v1::REASON_PEER_LOST);
   EXPECT_NE(last.aborted().failure().message().find("rank 1"), std::string::npos);
   EXPECT_EQ(first.Wait().code, kExitGangLost);
 }
@@ -76,7 +76,7 @@ TEST(RunnerGang, RankZeroTellsWhoHasNotComeWhenTheAgentEndsTheJob) {
   first.Send(rendezvous);
   first.CloseCommands();
   const v1::RunnerEvent last = first.Next();
-  EXPECT_EQ(last.aborted().failure().reason(), "PEER_TIMEOUT");
+  EXPECT_EQ(last.aborted().failure().reason(), v1::REASON_PEER_TIMEOUT);
   EXPECT_THAT(last.aborted().absent_ranks(), testing::ElementsAre(1, 2));
   EXPECT_EQ(first.Wait().code, kExitGangLost);
 }

@@ -221,7 +221,7 @@ TEST(RunnerProtocol, ServesCasesInOrder) {
   EXPECT_EQ(second.case_index(), 11);
   EXPECT_EQ(second.outcome(), v1::CASE_OUTCOME_FAILED);
   EXPECT_EQ(second.failure().failure_class(), v1::FAILURE_CLASS_USER);
-  EXPECT_EQ(second.failure().reason(), "INVALID_PARAMETER");
+  EXPECT_EQ(second.failure().reason(), v1::REASON_INVALID_PARAMETER);
   EXPECT_EQ(runner.Next().case_result().case_index(), 12);
   EXPECT_EQ(runner.Next().finished().cases_run(), 3);
   EXPECT_EQ(runner.Wait().code, kExitDone);
@@ -233,7 +233,7 @@ TEST(RunnerProtocol, OutOfMemoryNamesTheSizeThatFits) {
   EXPECT_TRUE(runner.Next().has_ready());
   const v1::CaseResult result = runner.Next().case_result();
   EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_FAILED);
-  EXPECT_EQ(result.failure().reason(), "OUT_OF_MEMORY");
+  EXPECT_EQ(result.failure().reason(), v1::REASON_OUT_OF_MEMORY);
   EXPECT_THAT(result.failure().message(), HasSubstr(" are available; three arrays of "));
   EXPECT_THAT(result.failure().message(), testing::EndsWith(" would fit"));
 }
@@ -306,7 +306,7 @@ TEST(RunnerProtocol, ARankThatCannotListenBlamesItsNodeBeforeItIsReady) {
     rank.Send(start);
     const v1::RunnerEvent event = rank.Next();
     EXPECT_EQ(event.aborted().failure().failure_class(), v1::FAILURE_CLASS_NODE);
-    EXPECT_EQ(event.aborted().failure().reason(), "ADDRESS_UNUSABLE");
+    EXPECT_EQ(event.aborted().failure().reason(), v1::REASON_ADDRESS_UNUSABLE);
     EXPECT_THAT(event.aborted().failure().message(), HasSubstr("cannot listen on 192.0.2.1"));
     EXPECT_EQ(rank.Wait().code, kExitFailed);
   }

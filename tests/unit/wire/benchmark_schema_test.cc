@@ -71,7 +71,7 @@ using Spoil = std::function<void(v1::ParameterSchema&)>;
 void ExpectRefused(int index, const Spoil& spoil, const char* what) {
   v1::BenchmarkSchema schema = Schema();
   spoil(*schema.mutable_parameters(index));
-  EXPECT_EQ(ParameterSpecs(schema).status().reason(), "INVALID_SCHEMA") << what;
+  EXPECT_EQ(ParameterSpecs(schema).status().reason(), Reason::kInvalidSchema) << what;
 }
 
 TEST(BenchmarkSchema, ConstraintsThatMakeNoSenseAreRefused) {
@@ -117,7 +117,7 @@ TEST(BenchmarkSchema, SchemasThatTakeLongToCheckAreRefused) {
   for (const Spoil& spoil : mistakes) ExpectRefused(0, spoil, "too large");
   v1::BenchmarkSchema schema = Schema();
   while (schema.parameters_size() < 65) schema.add_parameters()->set_name("p");
-  EXPECT_EQ(ParameterSpecs(schema).status().reason(), "INVALID_SCHEMA");
+  EXPECT_EQ(ParameterSpecs(schema).status().reason(), Reason::kInvalidSchema);
 }
 
 auto FieldsOf(const Constraint& constraint) {

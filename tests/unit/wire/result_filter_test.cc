@@ -19,37 +19,39 @@ TEST(ResultFilter, NamesUnknownFieldsAndListsTheKnown) {
   EXPECT_THAT(error.hint(), HasSubstr("gpu.model"));
   EXPECT_THAT(error.message(), HasSubstr("parameters.NAME, "));
   const Status variable = ParseResultFilter("nccl_variables.NCCL_PROTOS = LL").status();
-  EXPECT_EQ(variable.reason(), "UNKNOWN_FIELD");
+  EXPECT_EQ(variable.reason(), Reason::kUnknownField);
   EXPECT_THAT(variable.message(), HasSubstr("NCCL variable `NCCL_PROTOS`"));
   EXPECT_THAT(variable.hint(), HasSubstr("nccl_variables.NCCL_PROTO`"));
 }
 
 TEST(ResultFilter, ChecksValuesByType) {
-  for (const char* bad :
-       {"median = fast", "median : 1", "gpu.count > 0x10", "simulated = yes", "simulated > true",
-        "time > yesterday", "time > 2026-02-30", "median = nan", "price_per_hour < 1e999", "median = ''"}) {
+  for (const char* bad : {"median = fast", "median : 1", "gpu.count > 0x10", "simulated = yes",
+                          "simulated > true", "time > yesterday", "time > 2026-02-30",
+                          "median = nan", "price_per_hour < 1e999", "median = ''"}) {
     EXPECT_FALSE(ParseResultFilter(bad).ok()) << bad;
   }
-  for (const char* good : {"median >= 1.5e3", "price_per_hour : *", "simulated = true", "parameters.m = 1",
-                           "time > 2026-01-31", "time < 2026-01-31T08:00:00.5Z"}) {
+  for (const char* good :
+       {"median >= 1.5e3", "price_per_hour : *", "simulated = true", "parameters.m = 1",
+        "time > 2026-01-31", "time < 2026-01-31T08:00:00.5Z"}) {
     EXPECT_TRUE(ParseResultFilter(good).ok()) << good;
   }
 }
 
 TEST(ResultFilter, GuessesTheFieldThatWasMeant) {
-  for (const auto& [typed, meant] : {std::pair("nccl_variable.NCCL_ALGO", "nccl_variables.NCCL_ALGO"),
-                                     {"nccl.NCCL_ALGO", "nccl_variables.NCCL_ALGO"},
-                                     {"NCCL_ALGO", "nccl_variables.NCCL_ALGO"},
-                                     {"nccl.ALGO", "nccl_variables.NCCL_ALGO"},
-                                     {"nccl_variables.NCCL_ALG", "nccl_variables.NCCL_ALGO"},
-                                     {"NCCL_IB_DISABL", "nccl_variables.NCCL_IB_DISABLE"},
-                                     {"nccl_variables.HOSTID", "nccl_variables.NCCL_HOSTID"},
-                                     {"drivers", "driver"},
-                                     {"paramters.bytes", "parameters.bytes"},
-                                     {"bytes", "parameters.bytes"},
-                                     {"nodes", "parameters.nodes"}}) {
+  for (const auto& [typed, meant] :
+       {std::pair("nccl_variable.NCCL_ALGO", "nccl_variables.NCCL_ALGO"),
+        {"nccl.NCCL_ALGO", "nccl_variables.NCCL_ALGO"},
+        {"NCCL_ALGO", "nccl_variables.NCCL_ALGO"},
+        {"nccl.ALGO", "nccl_variables.NCCL_ALGO"},
+        {"nccl_variables.NCCL_ALG", "nccl_variables.NCCL_ALGO"},
+        {"NCCL_IB_DISABL", "nccl_variables.NCCL_IB_DISABLE"},
+        {"nccl_variables.HOSTID", "nccl_variables.NCCL_HOSTID"},
+        {"drivers", "driver"},
+        {"paramters.bytes", "parameters.bytes"},
+        {"bytes", "parameters.bytes"},
+        {"nodes", "parameters.nodes"}}) {
     const Status error = ParseResultFilter(std::string(typed) + " = 1").status();
-    EXPECT_EQ(error.reason(), "UNKNOWN_FIELD") << typed;
+    EXPECT_EQ(error.reason(), Reason::kUnknownField) << typed;
     EXPECT_EQ(error.hint(), "did you mean `" + std::string(meant) + "`?") << typed;
   }
   EXPECT_EQ(ParseResultFilter("somewhere.else = 1").status().hint(), "");
@@ -88,7 +90,7 @@ TEST(ResultFilter, RefusesAnOrderThatWouldBeOneOfTexts) {
                                   {"kernel >= 6.11", "`kernel = 6.8*`"},
                                   {"blas > \"x\"", "`blas = \"OpenBLAS 0.3.21*\"`"}}) {
     const Status error = ParseResultFilter(bad).status();
-    EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
+    EXPECT_EQ(error.reason(), Reason::kBadFilter) << bad;
     EXPECT_THAT(error.hint(), HasSubstr(hint)) << bad;
   }
   for (const char* good :
@@ -124,7 +126,7 @@ TEST(ResultFilter, RefusesWordsThatNoResultSays) {
         {"flag != T", "throttled, throttled_before, unsettled, unverified"},
         {"stop_reason = noise", "one of confidence, noise_stable, time_budget, max_samples"}}) {
     const Status error = ParseResultFilter(bad).status();
-    EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
+    EXPECT_EQ(error.reason(), Reason::kBadFilter) << bad;
     EXPECT_THAT(error.message(), HasSubstr(allowed));
   }
   EXPECT_THAT(ParseResultFilter("regime = memry").status().hint(), HasSubstr("`memory`"));
@@ -134,7 +136,7 @@ TEST(ResultFilter, RefusesWordsThatNoResultSays) {
                                   {"flag = hot_cache", "by `cache = hot`"},
                                   {"flag = dusty", "`flag : WORD`"}}) {
     const Status error = ParseResultFilter(bad).status();
-    EXPECT_EQ(error.reason(), "BAD_FILTER") << bad;
+    EXPECT_EQ(error.reason(), Reason::kBadFilter) << bad;
     EXPECT_THAT(error.hint(), HasSubstr(hint)) << bad;
   }
   for (const char* good : {"flag = throttled", "flag : dusty", "flag = throt*", "flag : *",

@@ -140,7 +140,7 @@ TEST(NcclTestsTest, Json_BecomesResults_WrongElementsFail) {
   EXPECT_EQ(read->results[0].benchmark(), "all_gather");
   EXPECT_EQ(MedianOf(read->results[0], "bus_bandwidth"), 0.0768);
   EXPECT_EQ(read->results[1].outcome(), v1::CASE_OUTCOME_FAILED);
-  EXPECT_EQ(read->results[1].failure().reason(), "VERIFICATION_FAILED");
+  EXPECT_EQ(read->results[1].failure().reason(), v1::REASON_VERIFICATION_FAILED);
   EXPECT_EQ(read->results[1].measurements_size(), 0);
   EXPECT_FALSE(read->results[1].verification().passed());
   EXPECT_FALSE(read->results[2].has_verification());
