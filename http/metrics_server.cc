@@ -48,12 +48,12 @@ std::string Scrape(const std::vector<std::shared_ptr<prometheus::Collectable>>& 
   return prometheus::TextSerializer().Serialize(families);
 }
 
-// Civetweb takes addresses only, not names.
+// Civetweb accepts only addresses, not names.
 std::string ListeningHost(const HostPort& address) {
   return address.host == "localhost" ? "127.0.0.1" : address.host;
 }
 
-// What civetweb calls an invalid port.
+// Civetweb's words for an invalid port.
 Status CheckAddress(const HostPort& address) {
   const std::string host = ListeningHost(address);
   in6_addr parsed = {};
@@ -75,8 +75,7 @@ class MetricsServer::Impl {
 
   ~Impl() {
     if (context_ == nullptr) return;
-    // The accepting thread looks for the end only every two seconds, unless a
-    // connection wakes it.
+    // The accepting thread checks for the end every two seconds, unless a connection wakes it.
     const auto stopped = std::async(std::launch::async, [this] { mg_stop(context_); });
     while (stopped.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) Wake();
   }
@@ -101,7 +100,7 @@ class MetricsServer::Impl {
     callbacks.log_message = &Impl::LogMessage;
     mg_init_data init{&callbacks, this, settings.data()};
     std::array<char, 256> text{};
-    // The number is another type from version to version of the library, and not asked for.
+    // Ignored: the parameter's type differs between versions of the library.
     mg_error_data error{};
     error.text = text.data();
     error.text_buffer_size = text.size();
@@ -143,7 +142,7 @@ class MetricsServer::Impl {
     return 1;
   }
 
-  // Returns the status, which tells civetweb that the request has been answered.
+  // Returns the status, which tells civetweb that the request was answered.
   static int Answer(mg_connection* connection) {
     const mg_request_info& request = *mg_get_request_info(connection);
     const std::string_view method = request.request_method;
@@ -184,7 +183,7 @@ class MetricsServer::Impl {
   mg_context* context_ = nullptr;
   int port_ = 0;
   Mutex mutex_;
-  // Civetweb explains a failed start only through its log, cause first.
+  // Civetweb explains a failed start only in its log, the cause first.
   std::string first_message_ ASSAY_GUARDED_BY(mutex_);
 };
 

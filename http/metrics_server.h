@@ -1,5 +1,5 @@
-// The HTTP side of a service: /metrics for Prometheus, /healthz for load balancers
-// and systemd, and whatever else the service wants to show with GET.
+// The HTTP side of a service: /metrics for Prometheus, /healthz for load balancers and systemd, and
+// further pages of the service.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -14,40 +14,40 @@
 
 namespace assay::http {
 
-// Answers GET of one path. `body` runs on a thread of the server, possibly two at
-// once; an exception that leaves it becomes status 500.
+// Answers GET requests for one path. `body` runs on a thread of the server, possibly two at once;
+// an exception that leaves it becomes status 500.
 struct GetHandler {
-  std::string path;  // Begins with "/"; matches exactly this path.
+  std::string path;  // Starts with "/"; matches exactly this path.
   std::string content_type;
   std::function<std::string()> body;
 };
 
 struct MetricsServerOptions {
-  // Port 0 takes a free one. The host is "localhost" or an IP address, of IPv6 only where civetweb
-  // is built for it, which Debian 12's is not.
+  // Port 0 selects a free one. The host is "localhost" or an IP address. IPv6 needs a civetweb
+  // built for it, which Debian 12's is not.
   HostPort address;
-  // Asked at every scrape, in this order; each must be safe to ask from two
-  // threads at once. Kept alive by the server.
+  // Collected at every scrape, in this order; each must allow calls from two threads at once. The
+  // server keeps them alive.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
-  // What /healthz says: 200 "ok", or 503 with the error's text. Absent: always ok.
+  // Decides the answer of /healthz: 200 "ok", or 503 with the error's text. Absent: always ok.
   std::function<Status()> health;
 };
 
-// Serves until destroyed, on two worker threads and one that accepts. A peer that
-// dawdles is cut off after five seconds. Methods are thread-safe.
+// Serves until destroyed, on two worker threads and one that accepts. A slow peer is disconnected
+// after five seconds. Methods are thread-safe.
 class MetricsServer {
  public:
-  // The error names the address and why it cannot be listened on: taken port, no
-  // such address, no permission, a name.
+  // Starts serving. The error names the address and the reason: port in use, unknown address, no
+  // permission, or a name instead of an address.
   static Result<std::unique_ptr<MetricsServer>> Start(MetricsServerOptions options);
 
-  // Waits for answers in progress.
+  // Waits for running requests.
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
 
-  // Where it listens, with the real port.
+  // Returns the listening address with the actual port.
   const HostPort& address() const { return address_; }
 
  private:

@@ -9,10 +9,10 @@ namespace {
 struct Contestant {
   Entrant entrant;
   double last = 0;   // Seconds of this round's turn.
-  double total = 0;  // Of all rounds.
+  double total = 0;  // Sum over all rounds.
 };
 
-// The favourite, then the rivals.
+// The first candidate, then the others that are compared.
 std::vector<Contestant> Chosen(const std::vector<Entrant>& entrants, size_t rivals) {
   std::vector<Entrant> others(std::next(entrants.begin()), entrants.end());
   std::stable_sort(others.begin(), others.end(),

@@ -9,13 +9,13 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
-// Three that are compared, after one of a single cold iteration.
+// Three windows that are compared, after one of a single cold iteration.
 constexpr size_t kSettleWindows = 4;
-// How far the samples' times may lead astray, which can be wrong by any factor where they
-// are too short for their timer: a batch grows this much from one window to the next, and a
-// chunk lasts so many times what it should, by the engine's clock.
+// Limit for the effect of misleading samples, which can be wrong by any factor if they are too
+// short for their timer: a batch grows at most by this factor between windows, and a chunk lasts at
+// most this many times its target by the engine's clock.
 constexpr int64_t kMaxGrowth = 10;
-// Windows begun again for samples that turned out too short.
+// How often the timed window may restart because samples turned out too short.
 constexpr int kMostNewBatches = 3;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -26,7 +26,7 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// One measurement from first warm-up to last sample.
+// One measurement from the first warm-up to the last sample.
 class Engine {
  public:
   Engine(TimedDevice& device, const MeasureRule& rule, Clock& clock, const MeasureHooks& hooks)
@@ -35,8 +35,8 @@ class Engine {
         clock_(clock),
         hooks_(hooks),
         granularity_(std::max<int64_t>(device.BatchGranularity(), 1)) {
-    // Short samples are batched so that the timer resolves them and so that
-    // max_samples of them fill min_seconds.
+    // Short samples are batched so that the timer resolves them and so that max_samples of them
+    // fill min_seconds.
     min_sample_seconds_ =
         std::max(device.MinSampleSeconds(),
                  rule.min_seconds / static_cast<double>(std::max<int64_t>(rule.max_samples, 1)));
@@ -46,7 +46,7 @@ class Engine {
   Status WarmUp() {
     begin_ = clock_.Now();
     for (;;) {
-      // The first window is one iteration, since nothing is known of its length.
+      // The first window is one iteration, because its length is unknown.
       const int64_t samples = windows_.empty() ? 1 : SamplesIn(rule_.settle_window_seconds);
       std::vector<double> window;
       ASSAY_RETURN_IF_ERROR(RunChunk(samples, &window));
@@ -55,7 +55,7 @@ class Engine {
       readings_.push_back(hooks_.readings ? hooks_.readings() : std::vector<double>());
       times_.warmup_seconds = Seconds(clock_.Now() - begin_);
       const int64_t batch = BatchFor(windows_.back());
-      // A new batch needs another window; noise must not ask for one for ever.
+      // A new batch needs another window; noise must not request new batches indefinitely.
       const bool rebatched =
           batch != times_.batch && times_.warmup_seconds < 2 * rule_.max_warmup_seconds;
       if (rebatched) times_.batch = batch;
@@ -66,8 +66,8 @@ class Engine {
     }
   }
 
-  // Until the evidence suffices (Done), or until the samples show that the warm-up misled:
-  // then NewBatch comes next.
+  // Runs until the evidence suffices (Done), or until the samples show that the warm-up was
+  // misleading; NewBatch follows then.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -83,7 +83,7 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
-    // A window that began anew has other times than the warm-up's.
+    // A window that restarted has other times than the warm-up.
     const bool anew = new_batches_left_ < kMostNewBatches;
     if (anew || (!times_.settled && windows_.size() < kSettleWindows)) {
       times_.settled = SettledInWindow() && ReadingsAgree(2);
@@ -95,7 +95,7 @@ class Engine {
 
   bool Done() const { return !times_.stop_reason.empty(); }
 
-  // What was timed becomes part of the warm-up, and so does a first chunk of the new batch.
+  // The timed samples become part of the warm-up, and so does a first chunk of the new batch.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -135,7 +135,7 @@ class Engine {
                           " s, not a positive time",
                       Reason::kBadSample);
     }
-    // A chunk's length is a sum, so the mean tells it and not the median.
+    // The length of a chunk is a sum, so its estimate needs the mean and not the median.
     const double sum =
         std::accumulate(seconds->end() - static_cast<std::ptrdiff_t>(samples), seconds->end(), 0.0);
     iteration_seconds_ =
@@ -144,7 +144,7 @@ class Engine {
     return Status::Ok();
   }
 
-  // Of a chunk, timed and untimed.
+  // Iterations of a chunk, timed and untimed.
   int64_t IterationsOf(int64_t samples) const {
     return device_.UntimedIterations(samples, times_.batch) + samples * times_.batch;
   }
@@ -155,15 +155,15 @@ class Engine {
                                std::max<int64_t>(rule_.max_samples, 1));
   }
 
-  // Keeps the batch while its samples last one to two times the least length, so
-  // that noise does not change it.
+  // Keeps the batch while its samples last one to two times the minimum, so that noise does not
+  // change it.
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
     const bool long_enough = sample >= min_sample_seconds_;
     if (long_enough && (times_.batch == granularity_ || sample <= 2 * min_sample_seconds_)) {
       return times_.batch;
     }
-    // Half again as long as needed: room for noise either way.
+    // Half as long again as needed, to leave room for noise in both directions.
     const double batch = std::ceil(1.5 * min_sample_seconds_ / iteration_seconds);
     if (iteration_seconds >= min_sample_seconds_) return granularity_;
     const int64_t most = std::min(kMaxBatch, kMaxGrowth * times_.batch);
@@ -171,14 +171,15 @@ class Engine {
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  // Whether most of the timed samples last less than half of what the batch was chosen for, as
-  // when a host was busy in the warm-up and no longer is. Of too few nothing is said.
+  // Returns true if most of the timed samples last less than half of the length that the batch was
+  // chosen for, for example because the host was busy during the warm-up only. Returns false if
+  // there are too few samples.
   bool AreTooShort(const std::vector<double>& seconds) const {
     if (static_cast<int64_t>(seconds.size()) < rule_.min_samples) return false;
     return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
   }
 
-  // Of three consecutive windows.
+  // Returns true if three consecutive windows agree.
   bool Agree(const double* medians) const {
     const auto [low, high] = std::minmax_element(medians, medians + 3);
     return *high - *low <= rule_.settle_tolerance * *low;
@@ -188,10 +189,10 @@ class Engine {
     return windows_.size() >= kSettleWindows && Agree(windows_.data() + windows_.size() - 3);
   }
 
-  // Of iterations so long that the warm-up's bound leaves no three windows to compare,
-  // the timed samples tell: their consecutive thirds are the windows. Where there are
-  // not even three, the warm-up's last iterations come before them. Readings are of the
-  // warm-up alone, and the first of so few still rises.
+  // If iterations are so long that fewer than three windows fit into the warm-up's limit, the
+  // consecutive thirds of the timed samples serve as windows. If there are not even three samples,
+  // the warm-up's last iterations precede them. Readings come from the warm-up alone, and the first
+  // of so few is still rising.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -210,8 +211,8 @@ class Engine {
     return Agree(medians);
   }
 
-  // Each reading after the warm-up's last `windows` windows, or all if there were fewer;
-  // one that comes and goes has not settled.
+  // Checks each reading after the warm-up's last `windows` windows, or after all if there were
+  // fewer. A reading that is sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =
@@ -229,7 +230,7 @@ class Engine {
     return true;
   }
 
-  // Empty while more samples are wanted.
+  // Returns an empty text while more samples are needed.
   std::string StopReason(double elapsed) {
     const auto n = static_cast<int64_t>(times_.seconds.size());
     if (n >= rule_.min_samples) {
@@ -254,20 +255,20 @@ class Engine {
       high = std::max(high, entry->noise);
       if (entry->n <= last.n / 2) return high - low <= rule_.noise_tolerance * high;
     }
-    return false;  // Not doubled yet.
+    return false;  // The number of samples has not doubled yet.
   }
 
   TimedDevice& device_;
   const MeasureRule rule_;
   Clock& clock_;
   const MeasureHooks& hooks_;
-  const int64_t granularity_;  // Of the batch.
+  const int64_t granularity_;  // Batches are multiples of it.
   double min_sample_seconds_ = 0;
-  MonotonicTime begin_{};  // Of the warm-up.
+  MonotonicTime begin_{};  // Start of the warm-up.
   int new_batches_left_ = kMostNewBatches;
   double iteration_seconds_ = 1;               // Estimated from the last chunk.
-  std::vector<double> windows_;                // Medians of the warm-up's.
-  std::vector<std::vector<double>> readings_;  // After each of them.
+  std::vector<double> windows_;                // Medians of the warm-up's windows.
+  std::vector<std::vector<double>> readings_;  // Readings after each window.
   MeasuredTimes times_;
   std::vector<NoiseAt> noise_;
 };

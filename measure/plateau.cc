@@ -19,7 +19,7 @@ double MedianOf(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// The longest run within [within.first, within.last); of equals the first.
+// Returns the longest run within [within.first, within.last); the first of equally long ones.
 Run LongestRun(const std::vector<LatencyPoint>& points, double tolerance, const Run& within) {
   Run longest;
   for (size_t first = within.first; first < within.last; ++first) {

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-// `sorted` is not empty; `q` in [0, 1].
+// `sorted` must not be empty; `q` is in [0, 1].
 double Quantile(const std::vector<double>& sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(position);
@@ -15,9 +15,8 @@ double Quantile(const std::vector<double>& sorted, double q) {
          (position - static_cast<double>(below)) * (sorted[below + 1] - sorted[below]);
 }
 
-// The one-based rank of the interval's lower end, 0 if there is none: the largest
-// k with P(Binomial(n, 1/2) < k) <= 2.5%. Terms by logarithms, since 2^-n
-// underflows.
+// Returns the one-based rank of the interval's lower end, 0 if there is none: the largest k with
+// P(Binomial(n, 1/2) < k) <= 2.5%. Uses logarithms of the terms, because 2^-n underflows.
 int64_t LowerRank(int64_t n) {
   double log_term = -static_cast<double>(n) * std::log(2.0);
   double cumulative = 0;

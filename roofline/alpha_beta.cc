@@ -13,15 +13,15 @@ constexpr double kMinSpan = 8;
 
 bool Positive(double value) { return std::isfinite(value) && value > 0; }
 
-// The middle one, or the mean of the two.
+// Returns the middle value, or the mean of the two middle ones.
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// Alpha and the inverse of beta that make the sum over points of
-// ((alpha + bytes * inverse) / seconds - 1)^2 least.
+// Returns alpha and the inverse of beta that minimise the sum over points of ((alpha + bytes *
+// inverse) / seconds - 1)^2.
 struct Line {
   double alpha = 0;
   double inverse = 0;
@@ -41,11 +41,11 @@ Line LeastSquares(const std::vector<SizedTime>& points) {
   const double determinant = xx * yy - xy * xy;
   const Line line = {(x_sum * yy - y_sum * xy) / determinant,
                      (y_sum * xx - x_sum * xy) / determinant};
-  // No time is negative: without a latency, the best line goes through the origin.
+  // Times are not negative: without a latency, the best line passes through the origin.
   return line.alpha >= 0 ? line : Line{0, y_sum / yy};
 }
 
-// Without an error. Of two sizes or more.
+// Fits two sizes or more, without computing the error.
 std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
   const Line line = LeastSquares(points);
   if (!std::isfinite(line.alpha) || !Positive(line.inverse)) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<AlphaBeta> ModelOf(const std::vector<SizedTime>& points) {
   return model;
 }
 
-// Appends how far the model of all other sizes is from the times of `bytes`, if it covers it.
+// Appends the error of the model of all other sizes for `bytes`, if the model covers it.
 void AddErrors(const std::vector<SizedTime>& points, double bytes, std::vector<double>* errors) {
   std::vector<SizedTime> others;
   std::copy_if(points.begin(), points.end(), std::back_inserter(others),
@@ -85,7 +85,7 @@ std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points) {
   if (sizes.size() < kMinSizes || *sizes.rbegin() < kMinSpan * *sizes.begin()) return std::nullopt;
   auto model = ModelOf(points);
   if (!model) return std::nullopt;
-  std::vector<double> errors;  // Never empty: what lies between others is covered.
+  std::vector<double> errors;  // Never empty, because a size between others is covered.
   for (const double bytes : sizes) AddErrors(points, bytes, &errors);
   model->error = Median(std::move(errors));
   return model;

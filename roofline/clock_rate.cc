@@ -7,19 +7,20 @@ namespace {
 
 using Rates = std::map<std::string, double>;
 
-// The Guide, "Shared Memory", of compute capability 5.0 and later: 32 banks of 32 bits a clock.
-// From 7.0 on L1 and shared memory are one array ("NVIDIA Tesla V100 GPU Architecture").
+// CUDA C++ Programming Guide, "Shared Memory", for compute capability 5.0 and later: 32 banks of 32
+// bits per clock. From 7.0 on L1 and shared memory are one array ("NVIDIA Tesla V100 GPU
+// Architecture").
 constexpr double kSharedBytesPerClock = 128;
 
-// Vector rates are 2 FLOP for each FP32 or FP64 lane of the CUDA C++ Programming
-// Guide's table "Throughput of Native Arithmetic Instructions" (FP32 64 lanes for
-// compute capability 8.0, 128 for 8.6 and later; FP64 32, 2, 2, 64, 64 and 2 for 8.0,
-// 8.6, 8.9, 9.0, 10.0 and 12.0). Tensor rates are the FMA counts a clock of NVIDIA's
-// architecture papers, named below, with fp32 accumulation.
+// Vector rates are 2 FLOP for each FP32 or FP64 lane in the CUDA C++ Programming Guide's table
+// "Throughput of Native Arithmetic Instructions": FP32 has 64 lanes for compute capability 8.0 and
+// 128 for 8.6 and later; FP64 has 32, 2, 2, 64, 64 and 2 for 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0.
+// Tensor rates are the FMA counts per clock of NVIDIA's architecture papers, named below, with fp32
+// accumulation.
 //
-// "int32_mad", multiply-adds of 32-bit integers, are 64 in that table for 8.0 to 9.0.
+// The same table gives 64 for "int32_mad", multiply-adds of 32-bit integers, for 8.0 to 9.0.
 
-// "NVIDIA A100 Tensor Core GPU Architecture": 1024 dense FP16 FMA an SM.
+// "NVIDIA A100 Tensor Core GPU Architecture": 1024 dense FP16 FMA per SM.
 const Rates& Ga100() {
   static const Rates rates = {{"fp64_vector", 64}, {"fp64_tensor", 128}, {"fp32", 128},
                               {"tf32", 1024},      {"bf16", 2048},       {"int8", 4096},
@@ -27,29 +28,29 @@ const Rates& Ga100() {
   return rates;
 }
 
-// "NVIDIA Ampere GA102 GPU Architecture", RTX A6000: 512 dense FP16 FMA an SM, at full
-// rate with fp32 accumulation too (GeForce parts of this chip have half of that).
+// "NVIDIA Ampere GA102 GPU Architecture", RTX A6000: 512 dense FP16 FMA per SM, also with fp32
+// accumulation (GeForce parts of this chip have half of that).
 const Rates& Ga102() {
   static const Rates rates = {{"fp64_vector", 4}, {"fp32", 256},  {"tf32", 512},
                               {"bf16", 1024},     {"int8", 2048}, {"int32_mad", 64}};
   return rates;
 }
 
-// "NVIDIA Ada GPU Architecture", professional parts: as GA102, and FP8 at twice FP16.
+// "NVIDIA Ada GPU Architecture", professional parts: like GA102, and FP8 at twice FP16.
 const Rates& Ada() {
   static const Rates rates = {{"fp64_vector", 4}, {"fp32", 256},  {"tf32", 512},    {"bf16", 1024},
                               {"fp8", 2048},      {"int8", 2048}, {"int32_mad", 64}};
   return rates;
 }
 
-// The same paper, GeForce: half the rate where fp32 accumulates.
+// The same paper, GeForce: half the rate with fp32 accumulation.
 const Rates& AdaGeForce() {
   static const Rates rates = {{"fp64_vector", 4}, {"fp32", 256},  {"tf32", 256},    {"bf16", 512},
                               {"fp8", 1024},      {"int8", 2048}, {"int32_mad", 64}};
   return rates;
 }
 
-// "NVIDIA H100 Tensor Core GPU Architecture": 2048 dense FP16 FMA an SM.
+// "NVIDIA H100 Tensor Core GPU Architecture": 2048 dense FP16 FMA per SM.
 const Rates& Hopper() {
   static const Rates rates = {{"fp64_vector", 128}, {"fp64_tensor", 256}, {"fp32", 256},
                               {"tf32", 2048},       {"bf16", 4096},       {"fp8", 8192},

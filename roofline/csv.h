@@ -1,4 +1,4 @@
-// The tables that are compiled into the program.
+// Reads the tables that are compiled into the program.
 #pragma once
 
 #include <map>
@@ -8,14 +8,14 @@
 
 namespace assay {
 
-// One line by column name.
+// One line, by column name.
 using CsvRow = std::map<std::string, std::string>;
 
-// Rows by column name. The first line that is no comment is the header; the last
-// column takes what is left of its line, commas too.
+// Returns the rows. The first line that is not a comment is the header; the last column takes the
+// rest of its line, including commas.
 std::vector<CsvRow> ParseCsv(const char* csv);
 
-// Absent where the field is empty.
+// Returns nothing if the field is empty.
 std::optional<double> CsvNumber(const CsvRow& row, const char* column, double scale = 1);
 
 }  // namespace assay

@@ -7,9 +7,9 @@
 namespace assay {
 namespace {
 
-// One direction of sixteen lanes: 8, 16 and 32 GT/s a lane from generation 3 on, 128 of
-// 130 bits of them data (PCI Express Base Specification 5.0). Generation 6 has another
-// encoding and no row in the sheets.
+// PCI Express in one direction with sixteen lanes: 8, 16 and 32 GT/s per lane from generation 3 on,
+// 128 of 130 bits of which are data (PCI Express Base Specification 5.0). Generation 6 uses another
+// encoding and has no row in the sheets.
 std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
   if (!spec.pcie_generation || *spec.pcie_generation < 3 || *spec.pcie_generation > 5) {
     return std::nullopt;
@@ -18,14 +18,14 @@ std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
   return 16 * transfers * 128 / 130 / 8;
 }
 
-// Without tensor cores for fp64 a matrix product in it runs on the lanes.
+// Without tensor cores for fp64 a matrix product runs on the vector lanes.
 std::string ColumnOf(const GpuSpec& spec, const Work& work) {
   const std::string column(ToText(work.peak));
   const bool lacks = work.peak == Peak::kFp64Tensor && spec.flops.count(column) == 0;
   return lacks ? std::string(ToText(Peak::kFp64Vector)) : column;
 }
 
-// The clock at which the lanes do what the sheet's fp32 peak says, in Hz.
+// Returns the clock in Hz at which the lanes reach the sheet's fp32 peak.
 std::optional<double> SheetClock(const GpuSpec& spec) {
   const auto peak = spec.flops.find("fp32");
   const auto rate = RatePerClock(spec.name, "fp32");
@@ -33,7 +33,7 @@ std::optional<double> SheetClock(const GpuSpec& spec) {
   return peak->second / (*rate * *spec.sm_count);
 }
 
-// Of Work::sm_amount a second, at a clock of `hz`.
+// Returns the rate of Work::sm_amount per second at a clock of `hz`.
 std::optional<double> SmPeak(const GpuSpec& spec, const Work& work, std::optional<double> hz) {
   const auto rate = RatePerClock(spec.name, std::string(ToText(work.sm_rate)));
   if (!rate || !spec.sm_count || !hz) return std::nullopt;
@@ -46,14 +46,14 @@ std::optional<double> Efficiency(const Work& work, const Peaks& peaks, double se
   return ideal->seconds / seconds;
 }
 
-// FLOP a byte from which on arithmetic and not memory bounds a kernel.
+// Returns the FLOP per byte from which on arithmetic, not memory, is the limit.
 std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
   if (work.flops <= 0 || !peaks.flops || !peaks.bytes || *peaks.bytes <= 0) return std::nullopt;
   return *peaks.flops / *peaks.bytes;
 }
 
-// Launches take the time where their fixed cost is at least the ideal time, and also where it
-// makes up half of what was measured. That needs no peaks.
+// Launches dominate if their fixed cost is at least the ideal time or half of the measured time.
+// The latter needs no peaks.
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";

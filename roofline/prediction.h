@@ -1,5 +1,4 @@
-// The roofline model: how long the work should have taken, and how close a
-// measured time came.
+// The roofline model: predicts the time of the work, and relates measured times to it.
 #pragma once
 
 #include <optional>
@@ -11,7 +10,8 @@
 
 namespace assay {
 
-// Rates that bound a case, per second. Absent: not known, so not predicted from.
+// Rates that bound a case, per second. An absent one is unknown and takes no part in the
+// prediction.
 struct Peaks {
   std::optional<double> flops;
   std::optional<double> bytes;
@@ -22,65 +22,66 @@ struct Peaks {
 struct Prediction {
   std::optional<double> flops;
   std::optional<double> bytes;
-  std::optional<double> arithmetic_intensity;  // FLOP a byte.
+  std::optional<double> arithmetic_intensity;  // FLOP per byte.
   std::optional<double> predicted_seconds;
-  // "compute", "memory", "link", "cache" (L1 or shared memory), "latency"; empty without one.
+  // "compute", "memory", "link", "cache" (L1 or shared memory) or "latency"; empty without a
+  // prediction.
   std::string bound;
   // 1.0 is the peak itself, without the fixed cost of an iteration.
   std::optional<double> efficiency_spec;
   std::optional<double> efficiency_measured;
   std::optional<double> efficiency_clock;
-  std::string spec;  // Row used: "H200 SXM". Empty without one.
-  // FLOP a byte at which compute and memory bounds meet, by the peaks predicted from, and by
-  // the measured ceilings.
+  std::string spec;  // The row used, such as "H200 SXM"; empty without one.
+  // FLOP per byte at which the compute and memory bounds meet, by the peaks used for the prediction
+  // and by the measured ceilings.
   std::optional<double> ridge_point;
   std::optional<double> ridge_measured;
-  // What takes the time, by the model: "launch" if the fixed cost of an iteration is at least
-  // the ideal time or half of the measured one, else the largest term of the ideal time:
-  // "compute", "memory", "link", or "cache" where caches or shared memory stand in for memory.
-  // The ideal time here is that of the measured ceilings if they bound all that the work has,
-  // else that of the sheet. Empty if it cannot be told.
+  // The term that dominates the time: "launch" if the fixed cost of an iteration is at least the
+  // ideal time or half of the measured one, else the largest term of the ideal time: "compute",
+  // "memory", "link", or "cache" if caches or shared memory replace memory. The ideal time is
+  // computed from the measured ceilings if they bound all of the work, else from the sheet. Empty
+  // if unknown.
   std::string regime;
-  // Fitted to this machine's times of other sizes, and what it says of this one's. Not
-  // Predict's to fill: runner/link_models.h.
+  // The model fitted to this machine's times of other sizes, and its prediction for this one. Not
+  // set by Predict.
   std::optional<AlphaBeta> link_model;
   double link_model_seconds = 0;
 };
 
-// max(flops / peak, bytes / bandwidth, link bytes / link) over the amounts that
-// `work` has, Work::sm_amount included, in seconds (Williams, Waterman & Patterson 2009).
-// Absent if one of them has no peak: the largest term might be the missing one.
+// Returns max(flops / peak, bytes / bandwidth, link bytes / link) in seconds over the amounts that
+// `work` has, including Work::sm_amount (Williams, Waterman & Patterson 2009). Returns nothing if
+// one of them has no peak, because the largest term might be missing.
 struct IdealTime {
   double seconds = 0;
   std::string bound;
 };
 std::optional<IdealTime> Ideal(const Work& work, const Peaks& peaks);
 
-// Peaks of the sheet for `work`: its column, its memory, one direction of its link, and
-// SMs x RatePerClock x the clock that the sheet's fp32 peak assumes for Work::sm_amount.
+// Returns the sheet's peaks for `work`: its column, its memory, one direction of its link, and SMs
+// x RatePerClock x the clock that the sheet's fp32 peak assumes for Work::sm_amount.
 Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 
-// As SheetPeaks, the arithmetic at an SM clock of `mhz` instead of the sheet's:
-// SMs x RatePerClock x clock. No arithmetic peak where that rate is not known.
+// Like SheetPeaks, with the arithmetic at an SM clock of `mhz`: SMs x RatePerClock x clock. There
+// is no arithmetic peak if that rate is unknown.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
-// What is known beside the work when a case has been measured.
+// What is known about a measured case besides its work.
 struct Evidence {
-  const GpuSpec* spec = nullptr;       // Null: no sheet (CPU, unknown GPU).
+  const GpuSpec* spec = nullptr;       // Null without a sheet (CPU, unknown GPU).
   std::optional<double> sm_clock_mhz;  // Observed over the timed window.
   Ceilings ceilings;
-  // The case's bytes stay in caches from one iteration to the next: what memory
-  // delivers neither bounds it nor predicts its time.
+  // The case's bytes stay in caches between iterations, so memory bandwidth neither bounds nor
+  // predicts its time.
   bool in_cache = false;
 };
 
-// `seconds`: measured time of an iteration, its median. Predicts from the sheet,
-// or without one from the measured ceilings.
+// Predicts from the sheet, or without one from the measured ceilings. `seconds` is the median
+// measured time of an iteration.
 Prediction Predict(const Work& work, const Evidence& evidence, double seconds);
 
-// How the predictions of a benchmark on `resource` are made, for people, without line ends: its
-// BenchmarkInfo::prediction as `own`, or, if that is empty, by the roofline model; of networks,
-// which have no peaks, that there are none.
+// Describes in one line for users how predictions of a benchmark on `resource` are made: `own`
+// (BenchmarkInfo::prediction) unless it is empty, else the roofline model; for networks, which have
+// no peaks, that there are none.
 std::string DescribePrediction(const std::string& own, Resource resource);
 
 }  // namespace assay

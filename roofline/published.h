@@ -1,4 +1,4 @@
-// Measurements that others have published, and which of them a result compares with.
+// Published measurements, and the selection of those that a result compares with.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@ namespace assay {
 
 // One row of data/published.csv.
 struct PublishedFigure {
-  std::string gpu;  // As GpuSpec::name.
+  std::string gpu;  // A GpuSpec::name.
   int gpu_count = 1;
   std::string software;
   std::string benchmark;
-  // Parameters that a case must have to be the one that was published, under the
-  // benchmark's names and in canonical form. Those not named may have any value.
+  // Parameters that a case must have to match the published one, under the benchmark's names and in
+  // canonical form. Other parameters may have any value.
   ParameterMap selector;
   std::string parameters;  // As the publication describes them.
   std::string metric;      // As the benchmark names it.
@@ -24,19 +24,19 @@ struct PublishedFigure {
   std::string unit;
   std::string note;
 
-  // "m=4096;n=4096;k=4096;dtype=bf16", in the order of the file.
+  // Returns "m=4096;n=4096;k=4096;dtype=bf16", in the order of the file.
   std::string case_text;
 
-  // What the publication says of it, the implementation among it: `parameters`, then `note`.
+  // Returns the publication's description, including the implementation: `parameters`, then `note`.
   std::string Description() const { return parameters + (note.empty() ? "" : "; " + note); }
 };
 
-// In the order of the file.
+// Returns all rows in the order of the file.
 const std::vector<PublishedFigure>& PublishedFigures();
 
-// What a stored result tells about itself.
+// The properties of a stored result that select its figures.
 struct PublishedQuery {
-  std::string spec;  // Sheet that its prediction used; empty if none.
+  std::string spec;  // The sheet that its prediction used; empty if none.
   std::string gpu_model;
   std::string gpu_form_factor;
   int gpu_count = 0;
@@ -45,14 +45,14 @@ struct PublishedQuery {
   std::string metric;
 };
 
-// The name that `gpu` of the figures has for it; the sheet tells parts of one model
-// apart, so it comes first. Empty if no figure is of this GPU.
+// Returns the name of the result's GPU in the published figures. The sheet distinguishes variants
+// of one model and takes precedence. Empty if no figure is for this GPU.
 std::string PublishedGpu(const PublishedQuery& query);
 
-// The figures of the same GPUs, benchmark, case and metric, in the file's order.
+// Returns the figures for the same GPU, benchmark, case and metric, in the file's order.
 std::vector<const PublishedFigure*> FindPublished(const PublishedQuery& query);
 
-// The figure in `unit`; absent if the units measure different things.
+// Converts the figure to `unit`; returns nothing if the units measure different things.
 std::optional<double> ValueIn(const PublishedFigure& figure, const std::string& unit);
 
 }  // namespace assay

@@ -36,8 +36,8 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The sheet's name for a device name: without vendor and family words, and with
-// the names under which drivers know the same part.
+// Returns the sheet's name for a device name: without words for vendor and family, and with
+// drivers' other names for the same part.
 std::string SheetName(std::string name, int64_t memory_bytes) {
   for (const std::string_view word : {"NVIDIA ", "GeForce ", "Tesla ", " Generation"}) {
     const size_t at = name.find(word);
