@@ -3,21 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "assay/v1/runner.pb.h"
 #include "common/subprocess.h"
 #include "runner/frame_io.h"
 
 namespace assay {
 
-// Of the build's runner, or of the one that the environment variable ASSAY_EXAMPLES_RUNNER
-// names.
 inline v1::RunnerDescription Described() {
-  const char* const other = std::getenv("ASSAY_EXAMPLES_RUNNER");
   auto events = MakePipe();
   SubprocessOptions options;
-  options.argv = {other != nullptr ? other : ASSAY_RUNNER, "describe"};
+  options.argv = {ASSAY_RUNNER, "describe"};
   options.descriptors = {{2, 2}, {3, events->write.get()}};
   auto process = Subprocess::Spawn(options);
   EXPECT_TRUE(process.ok()) << process.status();
