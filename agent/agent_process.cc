@@ -24,13 +24,13 @@ namespace assay::agent {
 namespace {
 
 constexpr int64_t kSpoolLimitBytes = int64_t{256} << 20;
-// A driver that is asleep, with eight GPUs, takes its time to wake.
+// A suspended driver with eight GPUs needs this long to wake up.
 constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
 constexpr Duration kPreflightBudget = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kServerGrace{1000};
 
-// Null on a node without GPUs, or with a driver that does not work: then `trouble` is set.
-// An error if it has not the GPUs that are wanted.
+// Returns null on a node without GPUs, or with a driver that does not work; `trouble` is then set.
+// Returns an error if requested GPUs are missing.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });

@@ -1,4 +1,4 @@
-// assay-agent put together: everything that runs between its start and its end.
+// The parts of an assay-agent process, from its start to its end.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -26,16 +26,16 @@ namespace assay::agent {
 // Used by one thread.
 class AgentProcess {
  public:
-  // Reads the node, asks the runner what it can, and serves. The error says what
-  // stood in the way.
+  // Reads the node's hardware, asks the runner for its benchmarks, and starts serving. The error
+  // says what prevented it.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
 
-  // Says GoingAway, stops all runners and waits for them: a few seconds at most.
+  // Sends GoingAway, stops all runners and waits for them, a few seconds at most.
   ~AgentProcess();
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;
 
-  // {"grpc": "HOST:PORT", "http": "HOST:PORT", "node_id": "..."}, on one line.
+  // Returns {"grpc": "HOST:PORT", "http": "HOST:PORT", "node_id": "..."} on one line.
   std::string ReadyLine() const;
 
  private:

@@ -18,7 +18,7 @@ Status FileError(const std::string& what, const std::string& path) {
   return Internal("cannot " + what + " " + path + ": " + std::strerror(errno), Reason::kDataFolder);
 }
 
-// Written under another name first: a half-written id would be a new node.
+// Written under another name first: a truncated id would be a new node.
 Result<std::string> MakeNodeId(const std::string& path) {
   const std::string id = NewUuid();
   const std::string text = id + "\n";

@@ -1,4 +1,4 @@
-// The agent's folder on disk: who the node is, and its spool.
+// The agent's folder on disk: the node's identity and its spool.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace assay::agent {
 
-// An agent's folder, locked for as long as this lives: a second agent is refused.
+// An agent's folder, locked during the object's life; a second agent is refused.
 class DataFolder {
  public:
-  // Makes the folder, and the node's id in it, at the first time.
+  // Creates the folder, and the node's id in it, if they do not exist.
   static Result<DataFolder> Open(const std::string& path);
 
   const std::string& node_id() const { return node_id_; }

@@ -1,4 +1,4 @@
-// assay-agent: one a node. Measures for a coordinator, or for whoever asks.
+// assay-agent: runs once per node. Measures for a coordinator or a single caller.
 #include <signal.h>
 
 #include <iostream>
@@ -12,7 +12,7 @@
 namespace assay::agent {
 namespace {
 
-// The exit code.
+// Returns the exit code.
 int Main(int argc, char** argv) {
   const ParsedOptions parsed = ParseOptions(argc, argv);
   if (!parsed.options) return parsed.exit_code;
@@ -20,7 +20,8 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-agent: --log-level: " << status.message() << "\n";
     return 2;
   }
-  // Before any thread starts, so that all inherit it and only sigwait sees them.
+  // Block the signals before any thread starts: all threads inherit the mask, and only sigwait
+  // receives them.
   sigset_t ending;
   sigemptyset(&ending);
   sigaddset(&ending, SIGTERM);
@@ -31,7 +32,7 @@ int Main(int argc, char** argv) {
   auto agent = AgentProcess::Start(*parsed.options);
   if (!agent.ok()) {
     std::cerr << "assay-agent: " << agent.status() << "\n";
-    // Nobody may be left to read it; the text above is for people.
+    // The pipe may be closed; the text above is for people.
     static_cast<void>(TellFailed(parsed.options->ready_fd, agent.status()));
     return agent.status().code() == Code::kInvalidArgument ? 2 : 1;
   }

@@ -20,7 +20,7 @@ constexpr int kUsageError = 2;
 constexpr size_t kMaxLabels = 64;
 constexpr char kNotPlain[] = ": write text in UTF-8 without control characters";
 
-// Where state belongs if nobody says so; empty if even that cannot be told.
+// Returns the default folder for state; empty if it cannot be determined.
 std::string DefaultDataFolder() {
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state != '\0') {
     return std::string(state) + "/assay-agent";
@@ -36,7 +36,7 @@ bool IsHostId(const std::string& text) {
          });
 }
 
-// "rack=7" into `labels`.
+// Adds "rack=7" to `labels`.
 Status AddLabel(const std::string& text, std::map<std::string, std::string>* labels) {
   const size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);
@@ -123,7 +123,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
                                    {"--region", &options.region}}) {
     if (!IsPlainText(*text)) return UsageError(std::string(flag) + kNotPlain);
   }
-  // NaN is within no bounds.
+  // The negated comparison also refuses NaN.
   if (const auto price = options.price_per_hour; price && !(*price >= 0 && *price <= 1e6)) {
     return UsageError("--price: write US dollars an hour, from 0 to 1e6");
   }

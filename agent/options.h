@@ -24,15 +24,15 @@ struct AgentOptions {
   std::string runner;
   std::string advertise_address;
   std::string nccl_host_id;       // Empty: the node's id.
-  std::vector<std::string> gpus;  // Numbers or UUIDs; empty: all of the node's.
+  std::vector<std::string> gpus;  // Numbers or UUIDs; empty: all GPUs of the node.
   rpc::TlsFiles tls;
   bool insecure = false;
   std::string log_level = "info";
   int ready_fd = -1;
 };
 
-// The options, or the exit code if the program is to end at once: 0 after --help and
-// --version, 2 for a mistake, which is explained on stderr.
+// Parses the command line. Returns the options, or the exit code if the program must end: 0 after
+// --help and --version, 2 after an error, which it explains on stderr.
 struct ParsedOptions {
   std::optional<AgentOptions> options;
   int exit_code = 0;

@@ -29,8 +29,8 @@ bool IsEveryAddress(const addrinfo& address) {
              &reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
 }
 
-// Connecting a datagram socket sends nothing, but makes the kernel choose the local
-// address. Empty if the name does not resolve or there is no route.
+// Connecting a datagram socket sends nothing, but makes the kernel choose the local address.
+// Returns an empty text if the name does not resolve or there is no route.
 std::string LocalAddressTowards(const HostPort& peer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

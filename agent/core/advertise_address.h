@@ -1,4 +1,4 @@
-// Where ranks on other nodes reach this one, if nobody says so.
+// Determines the address at which ranks on other nodes reach this one, unless it is configured.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace assay::agent {
 
-// The address from which this machine would speak to `coordinator` (HOST:PORT), or
-// else the host of `listen`, unless it means all addresses; or else "127.0.0.1".
+// Returns the local address that this machine uses to reach `coordinator` (HOST:PORT); else the
+// host of `listen`, unless that means all addresses; else "127.0.0.1".
 std::string AdvertiseAddress(const std::string& coordinator, const std::string& listen);
 
-// Whether ranks can listen on `address`, which was given for it, and others can be told of it.
+// Checks that ranks can listen on a configured `address` and that it can be given to others.
 Status CheckAdvertiseAddress(const std::string& address);
 
 }  // namespace assay::agent

@@ -9,7 +9,7 @@ constexpr Duration kLeast = std::chrono::milliseconds(200);
 constexpr Duration kFirstBound = std::chrono::seconds(1);
 constexpr Duration kLastBound = std::chrono::seconds(60);
 constexpr Duration kStable = std::chrono::minutes(2);
-constexpr int kDoublings = 6;  // 1 s to 64 s, cut at the last bound.
+constexpr int kDoublings = 6;  // 1 s to 64 s, limited by the maximum.
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// When to dial again after a session ended.
+// Delays between attempts to dial after a session has ended.
 #pragma once
 
 #include <random>
@@ -7,17 +7,17 @@
 
 namespace assay::agent {
 
-// Full jitter: each wait is drawn evenly from nothing to a bound that doubles from
-// 1 s to 60 s, except that the first is at least 0.2 s. Ten thousand agents that
-// lose their coordinator together come back spread out. Not thread-safe.
+// Full jitter: each delay is uniform between zero and a bound that doubles from 1 s to 60 s, except
+// that the first delay is at least 0.2 s. Ten thousand agents that lose their coordinator together
+// reconnect spread out. Not thread-safe.
 class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}
 
-  // The wait before the next attempt.
+  // Returns the delay before the next attempt.
   Duration Next();
-  // A session has ended that lasted `lived`: after two minutes of stability the
-  // next wait is a short one again.
+  // Records the end of a session that lasted `lived`: after two stable minutes the next delay is
+  // short again.
   void SessionEnded(Duration lived);
 
  private:

@@ -46,7 +46,7 @@ Status BadGpus(std::string description) {
       .WithViolations({{"gpu_indices", std::move(description)}});
 }
 
-// The GPUs of `count` ranks, in rank order.
+// Returns the GPUs of `count` ranks, in rank order.
 Result<std::vector<int>> ChooseGpus(const v1::NodeDescription& node,
                                     const v1::RunJobRequest& request, int count) {
   const int present = node.inventory().gpus_size();
@@ -109,7 +109,7 @@ Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
   job.set_world_size(RanksOf(*schema, parameters));
   job.set_seed(kSeed);
   job.set_counters(request.counters());
-  job.set_mixed_gpus(true);  // Whoever asks this agent knows its GPUs.
+  job.set_mixed_gpus(true);  // The caller knows the GPUs of this agent.
   job.mutable_timeout()->set_seconds(kTimeoutSeconds);
   job.add_node_ids(node.node_id());
   job.add_node_names(node.name());

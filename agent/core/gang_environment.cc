@@ -23,7 +23,7 @@ bool OnGpus(const v1::JobSpec& job) {
                      [](const v1::RankPlacement& rank) { return rank.gpu_index() >= 0; });
 }
 
-// The address in numbers, without a scope; empty if it is of no internet family.
+// Returns the numeric address without a scope; empty if it is not an internet address.
 std::string Numeric(const sockaddr* address) {
   if (address == nullptr) return "";
   const bool v6 = address->sa_family == AF_INET6;

@@ -1,5 +1,5 @@
-// Who this agent says it is: the one place that Hello, GetInventory, results and
-// metrics take it from.
+// This agent's description of itself, the single source for Hello, GetInventory, results and
+// metrics.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@ namespace assay::agent {
 // Thread-safe.
 class Node {
  public:
-  // `description` without health.
+  // `description` must not contain health.
   explicit Node(v1::NodeDescription description) : description_(std::move(description)) {}
 
-  // Constant; health and the address of /metrics are left empty here.
+  // Constant; health and the address of /metrics are empty here.
   const v1::NodeDescription& description() const { return description_; }
 
-  // With the latest health and the address of /metrics.
+  // Includes the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // The findings of the latest preflight replace earlier ones; those of the catalogue
-  // (a runner that does not answer) stay.
+  // Replaces the findings of earlier preflights. Findings of the catalogue (a runner that does not
+  // answer) remain.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 
-  // HOST:PORT, once it is known.
+  // Sets HOST:PORT once it is known.
   void SetMetricsAddress(std::string address);
 
  private:

@@ -1,5 +1,5 @@
-// Who measures on this node: the coordinator's jobs, or one job that somebody
-// started by RunJob; never both, for each would spoil the other's numbers.
+// Decides who measures on this node: the coordinator's jobs, or one job started by RunJob. Never
+// both, because each would disturb the other's figures.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@ namespace assay::agent {
 // Thread-safe.
 class Occupancy {
  public:
-  // Any number of the coordinator's jobs at once. False while a direct job runs.
+  // Enters a coordinator's job; any number may run at once. Returns false while a direct job runs.
   bool TryEnterJob();
   void LeaveJob();
-  // One direct job. False while anything runs.
+  // Enters a direct job. Returns false while any job runs.
   bool TryEnterDirect();
   void LeaveDirect();
 
-  // Called, on the leaving thread, when a direct job has left. Set once, before use.
+  // Called when a direct job has left, on its thread. Set once, before use.
   void OnDirectLeft(std::function<void()> callback) { on_direct_left_ = std::move(callback); }
 
  private:

@@ -68,7 +68,7 @@ void JudgeGpu(const PreflightFacts::Gpu& gpu, Findings* findings) {
                                      ", its maximum is x" +
                                      std::to_string(inventory.pcie_width_max()));
   }
-  // A GPU at rest lowers its generation, so a low one counts only at full clocks.
+  // An idle GPU lowers its generation, so a low one counts only at full clocks.
   const bool at_rest = !gpu.sample.sm_clock_mhz || !inventory.has_sm_clock_max_mhz() ||
                        *gpu.sample.sm_clock_mhz < 0.8 * inventory.sm_clock_max_mhz();
   if (!at_rest && inventory.has_pcie_generation() && inventory.has_pcie_generation_max() &&
@@ -88,7 +88,7 @@ void JudgeSpace(const char* check, const char* what, std::optional<int64_t> byte
                 int64_t error_below, int64_t warn_below, Findings* findings) {
   if (!bytes || *bytes >= warn_below) return;
   const bool error = *bytes < error_below;
-  // Whole MiB: the exact number of bytes says nothing more.
+  // Whole MiB, because exact bytes add no information.
   const std::string message = std::string(what) + " has " + FormatBytes(*bytes >> 20 << 20) +
                               " free; at least " + FormatBytes(error ? error_below : warn_below) +
                               " should be";
@@ -159,7 +159,7 @@ Preflight::Preflight(std::shared_ptr<const Nvml> nvml, std::string spool_folder)
     : nvml_(std::move(nvml)), spool_folder_(std::move(spool_folder)) {}
 
 PreflightReport Preflight::Run(const std::vector<int>& gpu_indices, Duration budget) const {
-  // On a thread of its own that is left behind if the driver never answers.
+  // Runs on a separate thread, which is abandoned if the driver never answers.
   auto task = std::make_shared<std::packaged_task<PreflightFacts()>>(
       [nvml = nvml_, gpu_indices, folder = spool_folder_] {
         return ReadFacts(nvml.get(), gpu_indices, folder);

@@ -1,5 +1,4 @@
-// What is looked at before a measurement, so that a doubtful node is named instead
-// of its numbers.
+// Checks before a measurement that detect unhealthy nodes.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@
 
 namespace assay::agent {
 
-// The facts that one preflight read. Absent means unreadable, which is no fault.
+// The facts of one preflight. An absent value could not be read, which is not an error.
 struct PreflightFacts {
   struct Gpu {
     v1::GpuInventory inventory;
@@ -22,36 +21,36 @@ struct PreflightFacts {
     std::optional<int> processes;
   };
   std::vector<Gpu> gpus;
-  std::optional<int64_t> disk_free_bytes;  // Where results are spooled.
+  std::optional<int64_t> disk_free_bytes;  // On the file system of the spool.
   std::optional<int64_t> memory_available_bytes;
 };
 
-// The verdicts over the facts, in the order of the GPUs and then of the host.
+// Returns the findings, in the order of the GPUs and then of the host.
 std::vector<v1::HealthFinding> JudgePreflight(const PreflightFacts& facts);
 
-// What the node has to tell of an NVML that did not open: an ERROR if there is a driver, whose
-// GPUs the inventory then lacks. Nothing on a node without a driver.
+// Returns the findings about an NVML that did not open: an ERROR if there is a driver, whose GPUs
+// the inventory then lacks. Empty on a node without a driver.
 std::optional<v1::HealthFinding> JudgeNvml(const Status& opened);
 
 struct PreflightReport {
   std::vector<v1::HealthFinding> findings;
-  // The GPUs as they are now, in the order asked for.
+  // Current values of the GPUs, in the requested order.
   std::vector<v1::GpuInventory> gpus;
 
-  // The first finding of severity ERROR; null if there is none.
+  // Returns the first finding of severity ERROR; null if there is none.
   const v1::HealthFinding* FirstError() const;
-  // The checks that warned, for a result's condition flags: "gpu_processes".
+  // Returns the names of checks that warned, for a result's condition flags: "gpu_processes".
   std::vector<std::string> WarningFlags() const;
 };
 
-// Reads the facts and judges them. Thread-safe.
+// Reads the facts and evaluates them. Thread-safe.
 class Preflight {
  public:
   // `nvml` may be null.
   Preflight(std::shared_ptr<const Nvml> nvml, std::string spool_folder);
 
-  // Of these GPUs and the host. Takes some milliseconds; should the driver not
-  // answer within `budget`, twice that is waited and then its silence is an ERROR.
+  // Checks these GPUs and the host. Takes some milliseconds. If the driver does not answer within
+  // twice `budget`, that is an ERROR.
   PreflightReport Run(const std::vector<int>& gpu_indices, Duration budget) const;
 
  private:

@@ -9,8 +9,8 @@
 namespace assay::agent {
 namespace {
 
-// The runner's exit code of a contradiction, and of a command that it does not know, in which
-// case it begins with its name.
+// The runner's exit code for contradicting parameters, and for a command that it does not know; in
+// the latter case its message starts with its name.
 constexpr int kExitUsage = 2;
 constexpr const char* kRefusal = "assay-runner: ";
 

@@ -1,16 +1,17 @@
-// Whether parameters go together, asked of the runner, which alone knows the benchmarks.
+// Asks the runner, which alone knows the benchmarks, whether parameters are compatible.
 #pragma once
 
 #include <string>
 
 #include "common/clock.h"
-#include "model/parameter.h"
 #include "common/status.h"
+#include "model/parameter.h"
 
 namespace assay::agent {
 
-// INVALID_ARGUMENT with what `runner check` says if `parameters` of `benchmark` contradict each
-// other. OK if they do not, and if the runner does not tell within `timeout`. Waits for it.
+// Returns INVALID_ARGUMENT with the message of `runner check` if `parameters` of `benchmark`
+// contradict each other. Returns OK if they do not, or if the runner does not answer within
+// `timeout`. Blocks.
 Status CheckParameters(const std::string& runner, const std::string& benchmark,
                        const ParameterMap& parameters, Duration timeout);
 

@@ -1,4 +1,4 @@
-// What the installed runner can measure, asked of it at start.
+// Asks the installed runner at start which benchmarks it has.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay::agent {
 
-// Runs `runner describe` and returns its answer. The error says why there is none:
-// not installed, crashed (with the end of its output), too slow, not a description.
+// Runs `runner describe` and returns its answer. The error says why there is none: not installed,
+// crashed (with the end of its output), too slow, or not a description.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
 }  // namespace assay::agent

@@ -74,7 +74,7 @@ Status FileError(const std::string& what, const std::string& path) {
                   Reason::kSpoolFailed);
 }
 
-// Writes and syncs the whole of a new file.
+// Writes and syncs a complete new file.
 Status WriteDurably(const std::string& path, std::string_view bytes) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file.valid()) return FileError("create", path);
@@ -134,7 +134,7 @@ Status Spool::Load() {
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
     if (path.extension() == ".tmp") {
-      fs::remove(path, error);  // An agent died while writing: the result was never promised.
+      fs::remove(path, error);  // An agent died while writing; the result had not been promised.
     } else if (path.extension() == kExtension) {
       names.push_back(path.filename().string());
     }
@@ -217,7 +217,7 @@ void Spool::Remove(const ResultKey& key) {
   MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
-  // Not synced: a result that reappears after a power cut is only sent once more.
+  // Not synced: a result that reappears after a power failure is only sent again.
   ::unlink(PathOf(found->second.number).c_str());
   bytes_ -= found->second.bytes;
   entries_.erase(found);

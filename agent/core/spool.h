@@ -1,5 +1,5 @@
-// Results on disk from before they are sent until they are acknowledged, so that
-// neither a lost coordinator nor a killed agent loses one.
+// Stores results on disk before they are sent and until they are acknowledged, so that neither a
+// lost coordinator nor a killed agent loses a result.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay::agent {
 
-// Which result: at most one is kept for each.
+// Identifies a result; at most one is kept per key.
 struct ResultKey {
   std::string job_id;
   int64_t epoch = 0;
@@ -24,38 +24,38 @@ struct ResultKey {
   auto operator<=>(const ResultKey&) const = default;
 };
 
-// One file a result: a header with the payload's length and CRC-32, then the
-// serialised CaseResult. A file is complete under its final name or not there; one
-// that is damaged is renamed to NAME.corrupt and left for people. Thread-safe.
+// Keeps one file per result: a header with the payload's length and CRC-32, then the serialised
+// CaseResult. A file under its final name is complete. A damaged file is renamed to NAME.corrupt
+// and kept. Thread-safe.
 class Spool {
  public:
-  // Opens `folder`, making it if need be, and takes in what an earlier agent left.
-  // Accepts no more results once their files take `limit_bytes`.
+  // Opens `folder`, creates it if necessary, and reads the results that an earlier agent left.
+  // Refuses new results once the files exceed `limit_bytes`.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
-  // On return the result is on disk to stay (fsync). A result with the same key is
-  // kept as it is, and this one dropped. RESOURCE_EXHAUSTED with reason SPOOL_FULL
-  // beyond the limit; other errors say what the file system said.
+  // Stores a result durably (fsync) before it returns. If the key exists already, the stored result
+  // is kept and this one is dropped. RESOURCE_EXHAUSTED with reason SPOOL_FULL beyond the limit;
+  // other errors are those of the file system.
   Status Append(const v1::CaseResult& result);
 
-  // NOT_FOUND if there is none with this key (any more), DATA_LOSS if its file was
-  // damaged since (it is set aside).
+  // NOT_FOUND if there is no result with this key, DATA_LOSS if its file has been damaged (it is
+  // set aside).
   Result<v1::CaseResult> Read(const ResultKey& key);
 
-  // No effect if there is none.
+  // Does nothing if there is none.
   void Remove(const ResultKey& key);
 
   // Oldest first.
   std::vector<ResultKey> Keys() const;
-  // How many of this job and epoch.
+  // Returns the number of results of this job and epoch.
   size_t CountOf(const std::string& job_id, int64_t epoch) const;
   size_t depth() const;
-  // True if Append would refuse a small result: the time to refuse jobs.
+  // Returns true if Append would refuse a small result, which means that jobs must be refused.
   bool Full() const;
 
  private:
   struct Entry {
-    uint64_t number = 0;  // Names the file; grows, so it orders by age.
+    uint64_t number = 0;  // Names the file; increases, so it orders by age.
     int64_t bytes = 0;
   };
 

@@ -25,7 +25,7 @@ class Family {
     family_.type = type;
   }
 
-  // An absent value is no sample, not a zero.
+  // An absent value is exported as no sample, not as zero.
   void Add(std::optional<double> value, Labels labels = {}) {
     if (!value) return;
     ClientMetric& metric = family_.metric.emplace_back();

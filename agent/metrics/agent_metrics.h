@@ -1,5 +1,4 @@
-// What the agent tells Prometheus: its session, its spool, and its GPUs as they are
-// at the moment of the scrape.
+// The agent's Prometheus metrics: its session, its spool, and its GPUs at the time of the scrape.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -24,7 +23,7 @@ struct AgentMetricsSources {
   std::shared_ptr<const Nvml> nvml;  // Null without GPUs.
 };
 
-// About 14 series a GPU and 5 for the agent. Thread-safe.
+// Exports about 14 series per GPU and 5 for the agent. Thread-safe.
 class AgentMetrics : public prometheus::Collectable {
  public:
   explicit AgentMetrics(AgentMetricsSources sources);

@@ -1,5 +1,5 @@
-// What every agent offers over gRPC: a coordinator's session, its inventory, its
-// benchmarks, and jobs without a coordinator.
+// The agent's gRPC service: sessions of coordinators, its inventory, its benchmarks, and jobs
+// without a coordinator.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace assay::agent {
 
-// Thread-safe. What the host names outlives the server's shutdown.
+// Thread-safe. The host's members must outlive the server's shutdown.
 class AgentServiceImpl : public v1::AgentService::CallbackService {
  public:
   AgentServiceImpl(std::weak_ptr<agent::Session> session, DirectJobHost host)
       : session_(std::move(session)), host_(std::move(host)) {}
 
-  // At most one session lives: the newest.
+  // There is at most one session: the newest.
   grpc::ServerBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>* Session(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* GetInventory(grpc::CallbackServerContext* context,

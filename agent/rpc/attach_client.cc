@@ -29,7 +29,8 @@ class AttachClient::Stream
 
   void Start(v1::FleetService::Stub* stub) {
     stub->async()->Attach(&context_, this);
-    AddHold();  // Sends come from threads of ours; removed once reading has ended.
+    // Messages are sent from our own threads; the hold is removed once reading has ended.
+    AddHold();
     Begin();
     StartCall();
   }
@@ -40,7 +41,7 @@ class AttachClient::Stream
         if (!alive.expired()) client->OnCallEnded(status, after);
       });
     });
-    // The executor may end once nothing is calling, so nothing below uses it.
+    // The executor may end once no call is left, so nothing below uses it.
     const std::shared_ptr<Activity> activity = activity_;
     Release();
     MutexLock lock(activity->mutex);

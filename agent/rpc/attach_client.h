@@ -19,7 +19,7 @@ namespace assay::agent {
 // Start and Stop run on the executor; destruction happens there too.
 class AttachClient {
  public:
-  // `executor` outlives every call: see AwaitEnd.
+  // `executor` must outlive every call: see AwaitEnd.
   AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator,
                std::weak_ptr<Session> session, Executor* executor, uint64_t seed);
   ~AttachClient();
@@ -27,14 +27,14 @@ class AttachClient {
   AttachClient& operator=(const AttachClient&) = delete;
 
   void Start() { Dial(); }
-  // Dials no more. A call in progress ends soon after the session has left it.
+  // Stops dialling. A running call ends soon after the session has left it.
   void Stop();
-  // After Stop, from any thread but the executor's: waits until no call is left.
+  // Call after Stop, from any thread except the executor's: waits until no call is left.
   void AwaitEnd();
 
  private:
   class Stream;
-  // Whether a call is in progress; shared with it, as it may outlive the client.
+  // True while a call is running; shared with the call, which may outlive the client.
   struct Activity {
     Mutex mutex;
     CondVar changed;
@@ -49,7 +49,7 @@ class AttachClient {
   const std::string coordinator_;
   const std::weak_ptr<Session> session_;
   Executor* const executor_;
-  // Tasks and streams hold it weakly: those that outlive this do nothing.
+  // Tasks and streams hold a weak reference: those that outlive this object do nothing.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   const std::shared_ptr<Activity> activity_ = std::make_shared<Activity>();

@@ -37,7 +37,7 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     React("writing to RunJob", [&] {
       MutexLock lock(mutex_);
       writing_ = false;
-      if (!ok) queue_.clear();  // The caller has gone; OnCancel stops the job.
+      if (!ok) queue_.clear();  // The caller has disconnected; OnCancel stops the job.
       Pump();
     });
   }
@@ -66,7 +66,8 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     const auto self = shared_from_this();
     job_ = host_.launcher->Launch(
         *std::move(spec), {[self](const std::string& phase) { self->OnPhase(phase); },
-                           [](const std::string&) {},  // All ranks are here: no gang ever waits.
+                           // All ranks are on this node, so no gang waits.
+                           [](const std::string&) {},
                            [self](v1::CaseResult result) { self->OnResult(std::move(result)); },
                            [self](JobOutcome outcome) {
                              self->host_.executor->Post([self, outcome = std::move(outcome)] {
@@ -76,9 +77,9 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     if (stop_asked_) StopJob();
   }
 
-  // Parameters that contradict each other are the user's to mend, whatever this node lacks. The
-  // runner is asked, unless that would disturb what is measured. On a thread of its own: the
-  // executor has leases to renew meanwhile.
+  // Contradicting parameters are the user's error, even if this node lacks something. The runner is
+  // asked, unless that would disturb a measurement, and on a separate thread, because the executor
+  // must renew leases meanwhile.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {
@@ -123,7 +124,7 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     FinishWith(Status::Ok());
   }
 
-  // Progress that was not written yet is replaced by newer progress.
+  // Newer progress replaces progress that has not been written yet.
   void Send(v1::RunJobResponse response) {
     MutexLock lock(mutex_);
     if (response.has_progress()) {
@@ -139,7 +140,7 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     Pump();
   }
 
-  // Reactions never run inside these calls of gRPC, so the lock may be held.
+  // Reactions never run inside these gRPC calls, so the lock may be held.
   void Pump() ASSAY_REQUIRES(mutex_) {
     if (writing_ || finished_) return;
     if (!queue_.empty()) {
@@ -154,20 +155,20 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
   }
 
   const DirectJobHost host_;
-  std::shared_ptr<RunJobStream> self_;  // Until gRPC is done.
+  std::shared_ptr<RunJobStream> self_;  // Reset when gRPC has finished with the call.
 
-  // The executor's.
+  // Used by the executor alone.
   std::unique_ptr<LaunchedJob> job_;
   bool stop_asked_ = false;
-  // The executor's until Launch, then the job's thread's.
+  // Used by the executor until Launch, then by the job's thread.
   v1::RunningJob progress_;
 
   Mutex mutex_;
   std::deque<v1::RunJobResponse> queue_ ASSAY_GUARDED_BY(mutex_);
-  v1::RunJobResponse outgoing_;  // gRPC's while writing_.
+  v1::RunJobResponse outgoing_;  // Owned by gRPC while writing_.
   bool writing_ ASSAY_GUARDED_BY(mutex_) = false;
   bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
-  std::optional<grpc::Status> end_ ASSAY_GUARDED_BY(mutex_);  // Finish once all is written.
+  std::optional<grpc::Status> end_ ASSAY_GUARDED_BY(mutex_);  // Finish with it once all is written.
 };
 
 }  // namespace

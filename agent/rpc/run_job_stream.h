@@ -1,4 +1,4 @@
-// One RunJob call: a job of one case, whose progress and result go to the caller.
+// One RunJob call: a job of one case whose progress and result are streamed to the caller.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -14,17 +14,17 @@
 
 namespace assay::agent {
 
-// What direct jobs need of the agent; all outlive every call.
+// The agent's parts that direct jobs need; all outlive every call.
 struct DirectJobHost {
   std::shared_ptr<Node> node;
   JobLauncher* launcher = nullptr;
   Occupancy* occupancy = nullptr;
   Executor* executor = nullptr;
-  std::string runner;  // The program.
+  std::string runner;  // Path of the program.
 };
 
-// The call's reactor; deletes itself when gRPC is done with it. The job is stopped
-// when the caller goes away.
+// Creates the call's reactor, which deletes itself when gRPC has finished with it. The job is
+// stopped when the caller disconnects.
 grpc::ServerWriteReactor<v1::RunJobResponse>* StartRunJob(const DirectJobHost& host,
                                                           const v1::RunJobRequest& request);
 

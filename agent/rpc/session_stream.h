@@ -1,5 +1,5 @@
-// A session's gRPC stream, as server or as client: the same reading, writing and
-// ending, under two base classes.
+// A session's gRPC stream as server or client: the same reading, writing and ending over two base
+// classes.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace assay::agent {
 
-// `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor over the session's
-// messages. `kReadsToTheEnd`: whether reading goes on after End (a client learns from
-// it that the call is over; a server has finished the call by then).
+// `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor over the session's messages.
+// `kReadsToTheEnd`: whether reading continues after End. A client learns from it that the call has
+// ended; a server has finished the call by then.
 //
-// Reactions only hand over to the executor, where the session lives (and may have
-// gone). The stream keeps itself alive until gRPC is done with it.
+// Reactions only post to the executor, where the session lives, which may have ended. The stream
+// keeps itself alive until gRPC has finished with it.
 template <typename Reactor, bool kReadsToTheEnd>
 class SessionStream : public Reactor,
                       public Link,
@@ -29,7 +29,7 @@ class SessionStream : public Reactor,
   SessionStream(std::weak_ptr<Session> session, Executor* executor)
       : session_(std::move(session)), executor_(executor) {}
 
-  // Once, when the call may be used: introduces the stream to the session.
+  // Introduces the stream to the session. Call once, when the call may be used.
   void Begin() {
     self_ = this->shared_from_this();
     executor_->Post([self = self_] {
@@ -77,9 +77,9 @@ class SessionStream : public Reactor,
   }
 
  protected:
-  // Ends the call from this side. Called once, with nothing being written.
+  // Ends the call from this side. Called once, with no write in flight.
   virtual void End() = 0;
-  // The peer ended the call, or it broke: no more reading.
+  // Stops reading, because the peer ended the call or it broke.
   virtual void OnNoMoreReading() {}
 
   std::optional<Duration> reconnect_after() {
@@ -87,7 +87,7 @@ class SessionStream : public Reactor,
     return reconnect_after_;
   }
 
-  // For OnDone: gRPC will not touch the stream again.
+  // Call from OnDone: gRPC will not access the stream again.
   void Release() { self_.reset(); }
 
   Executor* executor() { return executor_; }
@@ -111,7 +111,7 @@ class SessionStream : public Reactor,
     if (kReadsToTheEnd || !ended_) this->StartRead(&incoming_);
   }
 
-  // Reactions never run inside these calls of gRPC, so the lock may be held.
+  // Reactions never run inside these gRPC calls, so the lock may be held.
   void Pump() ASSAY_REQUIRES(mutex_) {
     if (writing_ || ended_) return;
     if (auto next = outbox_.Pop()) {
@@ -127,8 +127,8 @@ class SessionStream : public Reactor,
   const std::weak_ptr<Session> session_;
   Executor* const executor_;
   std::shared_ptr<SessionStream> self_;
-  v1::CoordinatorMessage incoming_;  // gRPC's while a read is out, else the executor's.
-  v1::AgentMessage outgoing_;        // gRPC's while writing_.
+  v1::CoordinatorMessage incoming_;  // Owned by gRPC during a read, else by the executor.
+  v1::AgentMessage outgoing_;        // Owned by gRPC while writing_.
 
   Mutex mutex_;
   Outbox outbox_ ASSAY_GUARDED_BY(mutex_);
