@@ -1,7 +1,7 @@
-// The CPU benchmarks against what they stand for: cpu_gemm against a plain call of the
-// BLAS, cpu_memory_bandwidth against STREAM's loops under OpenMP. In turns, so that both
-// meet the same neighbours; medians of the turns. Exit code 1 if one falls below 0.98.
-// Run with OMP_WAIT_POLICY=passive: OpenMP's threads otherwise spin into the other's turn.
+// Compares the CPU benchmarks with their references: cpu_gemm with a plain BLAS call,
+// cpu_memory_bandwidth with STREAM's loops under OpenMP. Both take turns, so that they meet the
+// same load; medians of the turns count. Exit code 1 if a ratio is below 0.98. Run with
+// OMP_WAIT_POLICY=passive: otherwise OpenMP's threads spin into the other's turn.
 #include <cblas.h>
 #include <omp.h>
 
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "measure/statistics.h"
 #include "kernels/registry.h"
+#include "measure/statistics.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
-// What storage costs: jobs claimed and completed a second, rows stored a second, and
-// what watchers ask for, on a private PostgreSQL with fsync on. Prints the figures.
+// Measures storage on a private PostgreSQL with fsync on: jobs claimed and completed per second,
+// rows stored per second, and the queries of watchers. Prints the figures.
 #include <cstdio>
 #include <thread>
 
@@ -33,7 +33,7 @@ Status ConnectNodes(Database& database) {
   return Status::Ok();
 }
 
-// Claims and completes until nothing is left on this thread's share of the nodes.
+// Claims and completes jobs until none is left for this thread's share of the nodes.
 int ClaimAndComplete(JobStore& jobs, int thread) {
   std::vector<std::string> nodes;
   for (int i = thread; i < kNodes; i += kThreads) nodes.push_back(NodeId(i));
@@ -51,7 +51,8 @@ int ClaimAndComplete(JobStore& jobs, int thread) {
   }
 }
 
-// What every watcher of a campaign asks for, and a claim, with jobs that may go to any node.
+// Measures the query of every watcher of a campaign, and a claim, with jobs that may run on any
+// node.
 Status BenchWaiting(Database& database) {
   std::vector<std::string> nodes;
   for (int i = 0; i < kNodes; ++i) nodes.push_back(NodeId(i));

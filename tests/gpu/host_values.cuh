@@ -1,5 +1,5 @@
-// Elements of every type on the host, for tests that compute there what a GPU or a vendor's
-// library would have.
+// Elements of every type on the host, for tests that compute the expected results of a GPU or a
+// vendor's library there.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// `value` rounded to T, to nearest even; of an integer type, what T holds.
+// Rounds `value` to T, to nearest even; for an integer type, converts it to the value that T holds.
 template <typename T>
 T RoundTo(double value) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -23,7 +23,7 @@ T RoundTo(double value) {
   }
 }
 
-// `count` elements at `data`, after what `stream` has to do.
+// Returns `count` elements at `data` after synchronising with `stream`.
 template <typename T>
 Result<std::vector<T>> ReadFromGpu(const void* data, size_t count, cudaStream_t stream) {
   std::vector<T> elements(count);

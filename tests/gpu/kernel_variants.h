@@ -1,4 +1,4 @@
-// kernel_variants.txt, read: the parameters that reach kernels which no self-test does.
+// Reads kernel_variants.txt: parameters that select kernels which no self-test runs.
 #pragma once
 
 #include <fstream>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-// A benchmark and what a line `NAME k=v ...` gives over the parameters of its self-test.
+// A benchmark and the parameters of a line `NAME k=v ...`, which replace those of its self-test.
 using KernelVariant = std::pair<std::string, ParameterMap>;
 
 // Adds `name`=VALUE, for each VALUE of those between commas in `values`, to each of `*all`.
@@ -29,7 +29,7 @@ inline void Combine(const std::string& name, const std::string& values,
   *all = std::move(combined);
 }
 
-// One for each combination of values.
+// Returns one entry per combination of values.
 inline Result<std::vector<KernelVariant>> ReadKernelVariants(const std::string& path) {
   std::ifstream file(path);
   if (!file) return InvalidArgument("cannot read the variants of kernels in " + path);

@@ -1,4 +1,4 @@
-// Bytes of the host in the memory of a GPU, for tests that spoil an output.
+// Copies bytes of the host to the memory of a GPU, for tests that corrupt an output.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,9 +10,8 @@
 
 namespace assay {
 
-// Copies, and waits until it is done: a copy from pageable memory returns before that, and
-// the streams of the cases, which do not wait for the default stream, overtake it on a GPU
-// that others use as well.
+// Copies synchronously. A copy from pageable memory returns before it is complete, and the streams
+// of the cases, which do not wait for the default stream, may overtake it on a busy GPU.
 inline cudaError_t WriteToGpu(void* to, const void* from, size_t bytes) {
   const cudaError_t copied = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
   return copied == cudaSuccess ? cudaDeviceSynchronize() : copied;
@@ -25,7 +24,7 @@ inline Status PlantNan(void* data, size_t bytes) {
   return Status::Ok();
 }
 
-// Memory that CUDA reaches, set to other bytes as long as this lives.
+// Memory that CUDA can access, set to other bytes during the object's life.
 class Plant {
  public:
   Plant(void* at, const std::vector<unsigned char>& bytes) : at_(at), saved_(bytes.size()) {

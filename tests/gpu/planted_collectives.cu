@@ -1,5 +1,5 @@
-// What the collectives' kernels make and verify, beside results of the host: reductions, moves
-// and the sums of ring_all_reduce.
+// Compares the collectives' kernels with results of the host: reductions, moves and the sums of
+// ring_all_reduce.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -41,7 +41,7 @@ double Reduced(ReduceOp op, double a, double b) {
   return a + b;
 }
 
-// The reduction of the first `ranks` ranks' input. `scratch` holds that of one.
+// Returns the reduction of the first `ranks` ranks' inputs. `scratch` holds one input.
 template <typename T>
 Result<std::vector<T>> ReduceOnHost(const ReducePattern& pattern, int ranks, void* scratch,
                                     cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Kernels with an error each, for compute-sanitizer to find.
+// Kernels with one error each, for compute-sanitizer to detect.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
 #include "tests/gpu/planted_faults.h"

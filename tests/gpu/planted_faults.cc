@@ -29,19 +29,19 @@
 namespace assay {
 namespace {
 
-// Right outputs are verified this often: by seeds and runs of each, in a stream and
-// replayed from a graph.
+// Correct outputs are verified this often: for several seeds, with several runs of each, from a
+// stream and from a graph.
 constexpr int kSeeds = 10;
 constexpr int kRunsOfSeed = 5;
 
-// Stands for TestBesideVendors where benchmarks are named.
+// Name of TestBesideVendors on the command line.
 constexpr char kBesideVendors[] = "beside_vendors";
 constexpr char kOutOfBounds[] = "out_of_bounds";
 constexpr char kRace[] = "race";
 
 int failures = 0;
 
-// A case and the GpuCase that it is.
+// A case, as its GpuCase.
 struct Prepared {
   std::unique_ptr<Case> owner;
   GpuCase* gpu = nullptr;
@@ -82,8 +82,8 @@ Status RunOnce(Case* one) {
   return one->Run(1, one->BatchGranularity(), &seconds);
 }
 
-// The aligned 8 bytes around `offset`, or as many of them as there are: whole elements of
-// any type, and the last byte is the high one of an element.
+// Returns the aligned 8 bytes around `offset`, or fewer at the ends: whole elements of any type,
+// and the last byte is the high one of an element.
 struct Spot {
   int64_t begin = 0;
   int64_t bytes = 0;
@@ -93,7 +93,7 @@ Spot SpotAt(const OutputRange& output, int64_t offset) {
   return {begin, std::min<int64_t>(8, output.bytes - begin)};
 }
 
-// With `bytes` at `begin` of the output it must not pass.
+// Checks that the output fails with `bytes` at `begin`.
 void ExpectFound(const std::string& what, Case* one, const OutputRange& output, int64_t begin,
                  const std::vector<unsigned char>& bytes) {
   const Plant plant(static_cast<char*>(output.data) + begin, bytes);
@@ -156,7 +156,7 @@ bool TestFaults(const Benchmark& benchmark, const ParameterMap& given) {
   return true;
 }
 
-// A flipped bit in the first, a middle and the last byte that arrive, at each end.
+// Flips a bit in the first, a middle and the last byte at each destination.
 void TestTransferFaults(const Benchmark& benchmark, const ParameterMap& given) {
   const std::string what = TextOf(benchmark.Info().name, given);
   const int before = failures;
@@ -184,7 +184,7 @@ void TestTransferFaults(const Benchmark& benchmark, const ParameterMap& given) {
   std::printf("%-4s %s\n", failures == before ? "ok" : "FAIL", what.c_str());
 }
 
-// The self-test's parameters, then every other word of every parameter, one at a time.
+// Returns the self-test's parameters, then every other choice of every parameter, one at a time.
 bool TestWords(const Benchmark& benchmark) {
   if (!TestFaults(benchmark, {})) return false;
   const BenchmarkInfo& info = benchmark.Info();
@@ -204,7 +204,7 @@ bool HasGraphs(const BenchmarkInfo& info) {
                      [](const ParameterSpec& spec) { return spec.name == "launch"; });
 }
 
-// Each of the benchmark's from the stream and, where there is that, from a graph.
+// Runs each case from the stream and, if the benchmark supports it, from a graph.
 void TestVariants(const Benchmark& benchmark, const std::vector<KernelVariant>& variants) {
   for (const auto& [name, given] : variants) {
     if (name != benchmark.Info().name) continue;

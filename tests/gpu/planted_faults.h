@@ -1,4 +1,4 @@
-// What the tests of planted faults have in common.
+// Declarations that the tests of planted faults share.
 #pragma once
 
 #include <string>
@@ -12,27 +12,27 @@ namespace assay {
 // Prints and counts a failure.
 void Fail(const std::string& what);
 
-// A failure unless the verdict says `passes`, with its reference, and with a detail if
-// and only if it does not pass. Prints it if it failed or if `loud`.
+// Counts a failure unless the verdict equals `passes`, has a reference, and has a detail if and
+// only if it does not pass. Prints the verdict if it failed or if `loud`.
 void Expect(const std::string& what, const Result<Verdict>& verdict, bool passes, bool loud = true);
 
-// The checks by themselves, on inputs and outputs that the tests make.
+// Test the checks alone, on inputs and outputs that the tests generate.
 void TestPieces();
 
-// Assay's own kernels of the benchmarks that run cuBLASLt's or NCCL's, which make inputs, sum
-// up and verify: all of them, beside results that the host has computed. compute-sanitizer's
-// racecheck fails in the vendors' kernels; in these it works.
+// Tests Assay's own kernels in the benchmarks that run cuBLASLt or NCCL, which generate inputs, sum
+// and verify, against results of the host. compute-sanitizer's racecheck fails in the vendors'
+// kernels but works in these.
 void TestBesideVendors();
 
-// Kernels that write behind their memory, and whose warps race for shared memory: errors to
-// compute-sanitizer, while the GPU by itself need see neither.
+// Run kernels that write beyond their memory, and kernels whose warps race for shared memory:
+// errors that compute-sanitizer detects and the GPU alone may not.
 Status WriteOutOfBounds();
 Status RaceForSharedMemory();
 
 // Parts of TestBesideVendors.
 Status TestGemm();
 Status TestHostGemm();
-// Of NCCL's builds alone.
+// In builds with NCCL.
 Status TestReductions();
 Status TestMoves();
 Status TestRing();

@@ -1,4 +1,4 @@
-// Wrong products that CheckGemm must find, of cuBLASLt's and of the host's.
+// Wrong products that CheckGemm must detect, of cuBLASLt and of the host.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -21,10 +21,10 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 
-// Puts A B into D, on the stream or before it returns.
+// Computes A B into D, on the stream or synchronously.
 using Multiply = Status (*)(const GemmShape&, const GemmOperands&, cudaStream_t);
 
-// One multiplication whose output is tampered with.
+// One multiplication whose output is corrupted.
 class GemmFaults {
  public:
   GemmFaults(const GemmShape& shape, Multiply multiply, std::string name, bool zeros = false)
@@ -68,7 +68,7 @@ class GemmFaults {
     return Status::Ok();
   }
 
-  // A row that belongs elsewhere: each value plausible, none right.
+  // A row of another position: each value is plausible, none is right.
   Status WrongRow() {
     if (inputs_.zeros || shape_.m < 4) return Status::Ok();
     const auto bytes = static_cast<size_t>(shape_.n * Bytes());
@@ -79,14 +79,14 @@ class GemmFaults {
     return Status::Ok();
   }
 
-  // One that is off by far more than rounding.
+  // A row whose error is far larger than rounding.
   void WrongElement() {
     const std::vector<unsigned char> wrong(Size(), 0x45);
     const Plant plant(Element(std::min(shape_.n * 3 + 5, shape_.m * shape_.n - 1)), wrong);
     Expect(name_ + ": one wrong element", Check(), false);
   }
 
-  // Of an element of D.
+  // Size of an element of D.
   int64_t Bytes() const { return shape_.OutputBytes(); }
   size_t Size() const { return static_cast<size_t>(Bytes()); }
   void* Element(int64_t at) const { return d_.At(at * Bytes()); }
@@ -104,7 +104,7 @@ class GemmFaults {
 Status ByCublasLt(const GemmShape& shape, const GemmOperands& operands, cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const auto gemm, LtGemm::Create(shape));
   ASSAY_RETURN_IF_ERROR(gemm->Enqueue(operands, stream));
-  ASSAY_CUDA(cudaStreamSynchronize(stream));  // While its workspace lives.
+  ASSAY_CUDA(cudaStreamSynchronize(stream));  // Waits while the workspace is still alive.
   return Status::Ok();
 }
 
@@ -135,7 +135,7 @@ Status ByHost(const GemmShape& shape, const GemmOperands& operands, cudaStream_t
   return WriteToGpu(operands.d, d);
 }
 
-// Of inputs that are zero.
+// Checks inputs that are zero.
 Status ByNobody(const GemmShape& shape, const GemmOperands& operands, cudaStream_t stream) {
   ASSAY_CUDA(cudaMemsetAsync(operands.d, 0, static_cast<size_t>(shape.DBytes()), stream));
   return Status::Ok();
@@ -203,7 +203,7 @@ Status TestHostGemm() {
       const std::string name = std::string("host's gemm ") + type.name + " " + layout;
       GemmShape shape{type.type, 70, 131, 37, layout[0] == 't', layout[1] == 't', 2};
       ASSAY_RETURN_IF_ERROR(GemmFaults(shape, type.by_host, name).Run());
-      // By Freivalds' method, of a size whose product the host would take hours for.
+      // Checked with Freivalds' method, at a size whose product would take the host hours.
       shape = {type.type, 8192, 16384, 9408, shape.a_transposed, shape.b_transposed};
       ASSAY_RETURN_IF_ERROR(GemmFaults(shape, ByNobody, name + ", large zeros", true).Run());
     }

@@ -45,7 +45,7 @@ Status TestStream() {
   return Status::Ok();
 }
 
-// What does not fit is refused with what would.
+// Checks that a case that exceeds the memory is refused, with the size that would fit.
 void TestMemory() {
   const auto plan = PlanRotation(true, int64_t{1} << 40, 60 << 20, int64_t{100} << 30, "A case");
   const bool refused = !plan.ok() && plan.status().code() == Code::kResourceExhausted &&
@@ -58,7 +58,8 @@ void TestMemory() {
   if (!refused || allocated) Fail("too much memory");
 }
 
-// What transfers check: a wrong byte anywhere, bytes that never came, another direction's.
+// Checks the check of transfers: a wrong byte anywhere, bytes that never arrived, and the bytes of
+// the other direction must fail.
 Status TestTransfer() {
   constexpr int64_t kBytes = 100003;
   const BytePattern pattern = {kSeed, 1};
@@ -81,7 +82,8 @@ Status TestTransfer() {
   return Status::Ok();
 }
 
-// What poisons outputs: every byte of a span, whatever its ends, and none beside it.
+// Checks the kernel that fills outputs with 0xff: every byte of a span with any alignment, and no
+// byte outside it.
 Status TestSetBytes() {
   constexpr size_t kBytes = (1 << 20) + 64;
   ASSAY_ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());

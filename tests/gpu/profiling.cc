@@ -73,7 +73,7 @@ void TestCopy() {
   Expect(counters.source() != "analytic", "copy: counters were read");
 }
 
-// The benchmark hardly uses the L2 cache: the rate is of few lookups, but still a rate.
+// Checks that l2_hit_rate stays a rate although the benchmark hardly uses the L2 cache.
 void TestFewLookups() {
   const v1::Counters counters = Run("bank_conflict", {{"ways", "1"}}, true).result.counters();
   if (counters.source() != "cupti") return;

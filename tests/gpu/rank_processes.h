@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// How many GPUs there are, found out by another process: this one still has to fork.
+// Returns the number of GPUs, determined by another process, because this one must still fork.
 inline int GpuCount() {
   const pid_t child = fork();
   if (child == 0) {
@@ -27,8 +27,9 @@ inline int GpuCount() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-// Runs `body` on `ranks` ranks, each a process of its own with GPU number `rank`, and waits
-// for all. True if all returned true. Before CUDA is used, for it does not survive a fork.
+// Runs `body` on `ranks` ranks, each in its own process with GPU number `rank`, and waits for all.
+// Returns true if all returned true. Call before CUDA is used, because CUDA does not survive a
+// fork.
 inline bool OnRanks(int ranks, const std::function<bool(const RunContext&)>& body) {
   constexpr Duration kMeeting = std::chrono::seconds(30);
   const auto rendezvous = ListenForPeers("127.0.0.1");
@@ -55,7 +56,7 @@ inline bool OnRanks(int ranks, const std::function<bool(const RunContext&)>& bod
     const auto peers = (*rendezvous)->Accept(ranks, {}, kMeeting);
     if (peers.ok()) context.peers = peers->get();
     passed = peers.ok() && body(context);
-    // Its end tells ranks that still wait for a lost one that the gang is over.
+    // Its end tells ranks that still wait for a lost one that the gang has ended.
   }
   for (const pid_t child : children) {
     int status = 0;

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kRepetitions = 100;
 constexpr int kLeastRepetitions = 5;
-// Of the repetitions, those that have a longer one beside them.
+// How many of the repetitions also run the longer kernel.
 constexpr double kPairShare = 0.4;
 // Half of the planted 3%.
 constexpr double kSeen = 1.015;
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Case>> PrepareGemm(const RunContext& base, const char* k)
   return gemm->Prepare(context);
 }
 
-// The median of one measurement, in microseconds.
+// Returns the median of one measurement in microseconds.
 Result<double> MedianOf(Case& prepared, const MeasureRule& rule, const RunContext& context) {
   ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                          MeasureOnAllRanks(prepared, rule, context, MeasureHooks()));
