@@ -151,15 +151,15 @@ Prediction Predict(const Work& work, const Evidence& evidence, double seconds) {
 std::string DescribePrediction(const std::string& own, Resource resource) {
   if (!own.empty()) return own;
   if (resource == Resource::kNetwork) {
-    return "none: no spec sheet tells of the network; from three sizes on the fitted model does, "
+    return "none from a spec sheet; with three or more sizes, the fitted model predicts "
            "latency + bytes / bandwidth";
   }
   const std::string peaks = resource == Resource::kGpu
                                 ? "the GPU's spec sheet; without one, the ceilings measured on it"
-                                : "ceilings that are measured beside the case";
-  return "predicted = max(FLOPs / peak, bytes / bandwidth, link bytes / link) + what an iteration "
-         "costs however small it is. Peaks: " +
-         peaks + ". Efficiency: that maximum over the median time.";
+                                : "ceilings measured together with the case";
+  return "predicted = max(FLOPs / peak, bytes / bandwidth, link bytes / link) + the fixed cost "
+         "of an iteration. Peaks: " +
+         peaks + ". Efficiency: that maximum divided by the median time.";
 }
 
 }  // namespace assay

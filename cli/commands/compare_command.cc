@@ -22,7 +22,7 @@ void PrintTable(Client& client, const ResultsQuery& query,
   if (results.empty()) {
     PrintNoMatch(client, query);
   } else if (comparisons.rows.empty()) {
-    PrintError("None of the results is of a GPU and case that was published.\n" +
+    PrintError("None of the results has a published figure for its GPU and case.\n" +
                PublishedText(results, StyleOf(STDERR_FILENO)));
   } else if (comparisons.unmatched > 0) {
     PrintError(std::to_string(comparisons.unmatched) +

@@ -6,9 +6,9 @@
 #include "cli/commands/context.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/pages.h"
+#include "cli/views/campaign_text.h"
 #include "cli/views/pairs_view.h"
 #include "cli/views/utf8.h"
-#include "cli/views/waiting_text.h"
 #include "common/text.h"
 
 namespace assay::cli {

@@ -12,13 +12,14 @@
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
 #include "cli/views/utf8.h"
+#include "common/text.h"
 
 namespace assay::cli {
 namespace {
 
 PublishedQuery QueryOf(const v1::CaseResult& run) {
   PublishedQuery query;
-  // A slice of a GPU is another GPU.
+  // Figures of a whole GPU do not apply to a MIG slice.
   if (run.environment().mig_profile().empty()) {
     query.spec = run.prediction().spec();
     query.gpu_model = run.environment().gpu_model();
@@ -40,16 +41,10 @@ std::string GpusText(int count, const std::string& gpu) {
   return (count > 1 ? std::to_string(count) + "x " : "") + gpu;
 }
 
-// "m=4096 n=4096".
+// Returns "m=4096 n=4096".
 std::string CaseText(const PublishedFigure& figure) {
   std::string text = figure.case_text;
   std::replace(text.begin(), text.end(), ';', ' ');
-  return text;
-}
-
-std::string Commas(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 
@@ -189,8 +184,8 @@ std::string PublishedText(const std::vector<v1::StoredResult>& results, const St
                figure.metric, FormatQuantity(figure.value, figure.unit).ToString(),
                figure.software});
   }
-  if (any) return "Published of these benchmarks:\n" + table.Render(style);
-  return Wrap("Published are figures of " + Commas(all_benchmarks) + " on " + Commas(all_gpus) +
+  if (any) return "Published figures of these benchmarks:\n" + table.Render(style);
+  return Wrap("Figures were published for " + Join(all_benchmarks) + ", on " + Join(all_gpus) +
                   "; `assay benchmark show NAME` lists them.",
               style.width, 0) +
          "\n";

@@ -1,4 +1,4 @@
-// Stored results beside published measurements of the same case. Pure.
+// Compares stored results with published measurements of the same case. Pure.
 #pragma once
 
 #include <string>
@@ -10,34 +10,35 @@
 
 namespace assay::cli {
 
-// A result and one figure that it compares with; neither is owned.
+// A result and one published figure of its case. Owns neither.
 struct Comparison {
   const v1::StoredResult* result = nullptr;
   const PublishedFigure* figure = nullptr;
-  double published = 0;  // In the result's unit.
-  // How many times as good the result is: above 1 it is better than published.
+  double published = 0;  // Converted to the result's unit.
+  // Above 1 the result is better than the published figure, whichever direction is better.
   double ratio = 0;
 };
 
 struct Comparisons {
   std::vector<Comparison> rows;  // In the order of the results.
-  size_t unmatched = 0;          // Measured cases without a figure of any metric.
+  size_t unmatched = 0;          // Measured cases for which nothing was published.
 };
 
-// `results` outlive what is returned.
+// Finds the published figures of `results`, which must outlive the returned value.
 Comparisons CompareWithPublished(const std::vector<v1::StoredResult>& results);
 
-// "metric = "tflops" OR ...": results of the metrics that figures are of.
+// Returns a filter for results with a metric that was published: `metric = "tflops" OR ...`.
 std::string PublishedMetricsFilter();
 
 std::string ComparisonTable(const Comparisons& comparisons, const Style& style);
-// One record a comparison.
+// Returns one record per comparison, after a header.
 std::string ComparisonCsv(const Comparisons& comparisons);
-// An array, one object a line.
+// Returns an array with one object per line.
 std::string ComparisonJson(const Comparisons& comparisons);
 
-// What was published of the benchmarks and GPUs of `results` (of all GPUs if theirs are
-// not known), as a table; if nothing was, which benchmarks and GPUs there are, in words.
+// Returns a table of what was published for the benchmarks and GPUs of `results`, or for all GPUs
+// if theirs are unknown. If nothing was, returns a sentence that lists the published benchmarks and
+// GPUs.
 std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

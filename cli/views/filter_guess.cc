@@ -59,7 +59,7 @@ std::string GuessIn(const Filter& filter, const Names& names) {
   return "";
 }
 
-// The names that `filter` asks for, each once.
+// Returns the node names that `filter` selects, without duplicates.
 void CollectNames(const Filter& filter, std::vector<std::string>& names) {
   if (filter.kind == Filter::Kind::kNot) return;
   for (const Filter& child : filter.children) CollectNames(child, names);
@@ -79,7 +79,7 @@ std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1:
   for (const v1::Node& node : nodes) known.push_back(node.description().name());
   std::vector<std::string> lines;
   for (const std::string& name : wanted) {
-    // As the coordinator matches it: "1.0" is "1".
+    // Compares like the coordinator: "1.0" equals "1".
     const auto has_name = [&](const v1::Node& node) {
       return CompareValues(node.description().name(), name) == 0;
     };

@@ -1,4 +1,4 @@
-// Why a filter that is sound may still match nothing.
+// Finds names in a valid filter that match nothing and may be misspelt.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace assay::cli {
 
-// Of a filter over results that matched none: the first benchmark, metric or parameter that it
-// names and nothing in the fleet has, with the nearest that it has. Results may be of nodes that
-// have left, so this is a guess; empty if nothing is near.
+// Returns a sentence about the first benchmark, metric or parameter in a filter over results that
+// the fleet does not have, with the most similar name that it has. This is a guess, because results
+// of nodes that left the fleet may have other names. Returns an empty text if no name is similar.
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
 
-// Of a campaign's filter over nodes: a line for each that it asks for by name (`name = g3`) and
-// that is not connected or not known, with the nearest name. Such a node is left out where others
-// match.
+// Returns one line for each node that a campaign's filter selects by name (`name = g3`) and that is
+// unknown or not connected, with the most similar name. The campaign runs without such a node if
+// others match.
 std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::cli

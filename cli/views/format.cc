@@ -33,7 +33,7 @@ struct SplitUnit {
   std::string_view base;
 };
 
-// "TFLOP/s" is 1e12 of "FLOP/s"; nullopt for units without prefixes.
+// Splits a unit: "TFLOP/s" is 1e12 times "FLOP/s". Returns nullopt for units without prefixes.
 std::optional<SplitUnit> Split(std::string_view unit) {
   for (const std::string_view base : {"FLOP/s", "B/s", "s", "B"}) {
     if (unit.size() < base.size() || unit.substr(unit.size() - base.size()) != base) continue;
@@ -88,7 +88,7 @@ Quantity FormatQuantity(double value, std::string_view unit) {
   }
   const Prefix* best = &kPrefixes.front();
   for (const Prefix& prefix : kPrefixes) {
-    // No kiloseconds.
+    // Seconds have no larger prefixes, such as kiloseconds.
     if (split->base == "s" && prefix.factor > 1) break;
     if (size * split->factor >= prefix.factor * 0.99995) best = &prefix;
   }

@@ -41,7 +41,7 @@ std::string Supported(const v1::NodeDescription& description) {
   return Join(names);
 }
 
-// What the checks found, in their order: "throttled_before x8" where it is of eight GPUs.
+// Lists what the checks found, in their order: "throttled_before x8" if eight GPUs have it.
 std::string HealthText(const v1::NodeDescription& description) {
   std::vector<std::pair<std::string, int>> checks;
   for (const v1::HealthFinding& finding : description.health()) {
@@ -70,7 +70,7 @@ std::string Label(const std::string& name) {
   return name + ":" + std::string(kNameWidth - name.size(), ' ');
 }
 
-// Appends "Name:  value" lines.
+// Appends lines of the form "Name:  value".
 class Lines {
  public:
   Lines(std::string& text, const Style& style) : text_(text), width_(style.width) {}
@@ -107,7 +107,7 @@ std::string SoftwareOf(const v1::NodeInventory& inventory) {
   return Join(parts);
 }
 
-// "5 x16", and what it could be where that is more.
+// Returns "5 x16", with the maximum if that is higher.
 std::string PcieOf(const v1::GpuInventory& gpu) {
   if (!gpu.has_pcie_generation() || !gpu.has_pcie_width()) return "";
   std::string text =
@@ -144,7 +144,7 @@ std::string GpuTable(const v1::NodeInventory& inventory, const Style& style) {
 
 std::string HardwareOf(const v1::NodeInventory& inventory) {
   if (inventory.gpus().empty()) return Sanitize(inventory.cpu().model());
-  // Kinds of GPU in the order of their first index.
+  // GPU models in the order of their first index.
   std::vector<std::pair<std::string, int>> kinds;
   for (const v1::GpuInventory& gpu : inventory.gpus()) {
     const std::string kind =

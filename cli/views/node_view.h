@@ -1,4 +1,4 @@
-// Nodes as tables, CSV and descriptions. Pure.
+// Renders nodes as a table, as CSV and as descriptions. Pure.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace assay::cli {
 
-// "8x H200 SXM", or the CPU where there is no GPU.
+// Returns "8x H200 SXM", or the CPU if the node has no GPU.
 std::string HardwareOf(const v1::NodeInventory& inventory);
 
 Table NodeTable(const std::vector<v1::Node>& nodes);
 
-// One record a node, with a header.
+// Returns one record per node, after a header.
 std::string NodeCsv(const std::vector<v1::Node>& nodes);
 
-// Everything known of one node, for people. `transfers`: as MeasuredLinks.
+// Describes one node in full. `transfers` are results for MeasuredLinks.
 std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
                          const Style& style);
 

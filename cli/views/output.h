@@ -1,4 +1,4 @@
-// The three forms of every listing: table, JSON and CSV.
+// Output formats of listings, and output to the terminal.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -14,24 +14,24 @@ namespace assay::cli {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
-// One record of RFC 4180, CRLF included: fields with commas, quotes or line
-// breaks are quoted.
+// Returns one record of RFC 4180 with its CRLF. Fields with commas, quotes or line breaks are
+// quoted.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
-// `message` as JSON on one line, fields named as in the .proto, unset scalars
-// written out.
+// Returns `message` as JSON on one line. Fields are named as in the .proto file; unset scalars are
+// included.
 std::string ToJson(const google::protobuf::Message& message);
 
-// The same with one more member behind the message's own fields; `json` is its value.
+// Returns ToJson with one more member at the end, named `name`. Its value `json` must be JSON.
 std::string ToJsonWith(const google::protobuf::Message& message, std::string_view name,
                        const std::string& json);
 
-// A JSON array with one message a line, written as it grows.
+// Writes a JSON array with one element per line, piece by piece.
 class JsonArray {
  public:
-  // "[", or "," before every further message.
+  // Returns the next piece of the array: "[" or "," and `message`.
   std::string Add(const google::protobuf::Message& message) { return AddText(ToJson(message)); }
-  // The same for a value that is JSON already.
+  // Returns the next piece for an element that is JSON already.
   std::string AddText(const std::string& json);
   std::string Finish() const { return empty_ ? "[]\n" : "\n]\n"; }
 
@@ -39,7 +39,7 @@ class JsonArray {
   bool empty_ = true;
 };
 
-// Writes to stdout or stderr; a closed pipe is not an error.
+// Write to stdout and stderr. A closed pipe is not an error.
 void Print(std::string_view text);
 void PrintError(std::string_view text);
 

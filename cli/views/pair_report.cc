@@ -13,7 +13,6 @@
 #include "cli/views/result_text.h"
 #include "common/text.h"
 #include "wire/interval.h"
-#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
@@ -76,12 +75,6 @@ bool IsWaiting(const v1::Job& job) {
   return job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING;
 }
 
-std::string ReasonOf(const v1::Failure& failure) {
-  const std::string reason = ReasonWord(failure.reason());
-  if (reason.empty() && failure.message().empty()) return "no reason given";
-  return reason + (failure.message().empty() ? "" : ": " + failure.message());
-}
-
 class ReportMaker {
  public:
   explicit ReportMaker(const PairQuery& query) : query_(query) {}
@@ -92,7 +85,7 @@ class ReportMaker {
     if (names.size() != 2 || names[0] == names[1]) return;
     if (run.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) return;
     if (run.outcome() != v1::CASE_OUTCOME_OK || run.measurements().empty()) {
-      AddFailure({names[0], names[1]}, run.benchmark(), run.job_id(), ReasonOf(run.failure()));
+      AddFailure({names[0], names[1]}, run.benchmark(), run.job_id(), FailureText(run.failure()));
       return;
     }
     const v1::Measurement& measured = run.measurements(0);
@@ -114,7 +107,7 @@ class ReportMaker {
     const Names names = {job.node_names(0), job.node_names(1)};
     if (IsWaiting(job)) waiting_.emplace_back(job.benchmark(), names);
     if (job.state() != v1::JOB_STATE_FAILED) return;
-    AddFailure(names, job.benchmark(), job.job_id(), ReasonOf(job.failure()));
+    AddFailure(names, job.benchmark(), job.job_id(), FailureText(job.failure()));
   }
 
   PairReport Make() && {

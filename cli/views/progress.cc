@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "cli/campaign_file/field_reader.h"
-#include "cli/views/left_out_text.h"
+#include "cli/views/campaign_text.h"
+#include "cli/views/result_text.h"
 #include "cli/views/utf8.h"
-#include "cli/views/waiting_text.h"
 #include "common/text.h"
 #include "common/units.h"
-#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
@@ -18,7 +17,7 @@ double Seconds(const google::protobuf::Timestamp& time) {
   return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
 }
 
-// "0-3,6": GPU indices in order, runs joined.
+// Returns sorted GPU indices with ranges: "0-3,6".
 std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
   std::vector<int64_t> indices(given.begin(), given.end());
   std::sort(indices.begin(), indices.end());
@@ -33,15 +32,15 @@ std::string IndexRanges(const google::protobuf::RepeatedField<int32_t>& given) {
   return text;
 }
 
-// " in 25.3s". Nothing of an import, which ends as it begins, or if clocks of several machines
-// make it negative.
+// Returns " in 25.3s". Returns an empty text for an import, which takes no time, and if clocks of
+// different machines make the duration negative.
 std::string Took(double from, double to) {
   if (to <= from) return "";
-  const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // For the cast.
+  const auto duration = std::chrono::duration<double>(std::min(to - from, 1e9));  // Fits the cast.
   return " in " + FormatDuration(std::chrono::duration_cast<Duration>(duration));
 }
 
-// Display of a time that ticks: whole seconds.
+// Formats a running time in whole seconds.
 std::string ElapsedWhole(double from, double to) {
   const long long seconds = std::llround(std::min(std::max(to - from, 0.0), 1e9));
   return seconds < 60 ? std::to_string(seconds) + "s"
@@ -49,8 +48,7 @@ std::string ElapsedWhole(double from, double to) {
 }
 
 std::string Cases(const v1::Job& job) {
-  return std::to_string(job.cases_done()) + "/" + std::to_string(job.case_count()) +
-         (job.case_count() == 1 ? " case" : " cases");
+  return std::to_string(job.cases_done()) + "/" + Counted(job.case_count(), "case");
 }
 
 JobEvent EndEvent(const v1::Job& job) {
@@ -73,7 +71,7 @@ JobEvent EndEvent(const v1::Job& job) {
   }
 }
 
-// What the change from `before` to `after` means; empty text for nothing.
+// Describes the change from `before` to `after`; empty text for no change.
 JobEvent Difference(const v1::Job* before, const v1::Job& after) {
   const v1::JobState was = before != nullptr ? before->state() : v1::JOB_STATE_UNSPECIFIED;
   const bool same_attempt = before != nullptr && before->epoch() == after.epoch();
@@ -110,19 +108,12 @@ std::string Bar(int done, int total, int width) {
 
 }  // namespace
 
-// Jobs count their repetitions from 1; the first is not worth a word, since most
-// campaigns have one.
+// Leaves out repetition 1, because most campaigns have only one.
 std::string JobName(const v1::Job& job) {
   std::string name = job.benchmark();
   if (const std::string place = PlacementOf(job); !place.empty()) name += " on " + place;
   if (job.repetition() > 1) name += ", repetition " + std::to_string(job.repetition());
   return Sanitize(name);
-}
-
-std::string FailureText(const v1::Failure& failure) {
-  std::string text = ReasonWord(failure.reason());
-  if (!failure.message().empty()) text += (text.empty() ? "" : ": ") + failure.message();
-  return Sanitize(text.empty() ? "no reason given" : text);
 }
 
 Cell CampaignOutcome(const v1::Campaign& campaign) {
@@ -194,8 +185,8 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  // Nothing is said of none: a coordinator that has just begun does not know yet, and jobs
-  // that wait no longer say that they start.
+  // The absence of waiting jobs is no event: a coordinator that has just started does not know
+  // them yet, and jobs report their own start.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }
@@ -219,8 +210,7 @@ std::vector<std::string> CampaignProgress::Render(const Style& style, double now
   const int width = style.width > 0 ? style.width : 80;
   std::vector<std::string> lines;
   const std::string counts = " " + std::to_string(campaign_.cases_done()) + "/" +
-                             std::to_string(campaign_.case_count()) +
-                             (campaign_.case_count() == 1 ? " case  " : " cases  ") +
+                             Counted(campaign_.case_count(), "case") + "  " +
                              ElapsedWhole(Seconds(campaign_.create_time()), now) + "  ";
   const int bar_width = std::max(4, std::min(kBarWidth, width - DisplayWidth(counts) - 30));
   lines.push_back(Truncate(Bar(campaign_.cases_done(), campaign_.case_count(), bar_width) + counts +

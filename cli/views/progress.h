@@ -1,5 +1,4 @@
-// What a watched campaign looks like: events as lines, and a display of the
-// state. Pure: messages in, text out.
+// Renders a watched campaign: events as lines, and a live display of its state. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,62 +12,59 @@
 
 namespace assay::cli {
 
-// Something that happened to a job, or what jobs wait for.
+// A change of a job, or a change of what jobs wait for.
 struct JobEvent {
   std::string text;
-  // A failure, also one that will be retried.
+  // The job failed, even if it will be retried.
   bool failure = false;
 };
 
-// The newest known state of one campaign. Not thread-safe.
+// The latest known state of one campaign. Not thread-safe.
 class CampaignProgress {
  public:
-  // Takes the message in and says what changed since the one before. A message
-  // that repeats known state (after a reconnect) changes nothing.
+  // Applies a message and returns what it changed. A message that repeats known state, as after a
+  // reconnect, changes nothing.
   std::vector<JobEvent> Apply(const v1::WatchCampaignResponse& message);
 
   const v1::Campaign& campaign() const { return campaign_; }
-  // Cancelled, or completed and judged.
+  // Returns whether the campaign was cancelled, or completed and judged.
   bool ended() const;
-  // Every job has ended, and the rules are yet to be applied.
+  // Returns whether every job has ended but the rules have not been applied yet.
   bool awaits_verdict() const;
 
-  // The live display: a bar with cases and jobs, then what jobs wait for, then a line a
-  // running job, at most `kMostJobs`. `now` is in seconds since 1970. Never wider than the
-  // style's width.
+  // Returns the lines of the live display: a progress bar, then what jobs wait for, then one line
+  // per running job, at most `kMostJobs`. `now` is in seconds since 1970. No line is wider than
+  // `style` allows.
   std::vector<std::string> Render(const Style& style, double now) const;
 
-  // Verdict, jobs, what was left out, what jobs wait for, and rules.
+  // Returns the verdict, job counts, cases left out, what jobs wait for, and the rules.
   std::string Summary(const Style& style) const;
 
   static constexpr size_t kMostJobs = 16;
 
  private:
-  // What jobs wait for, where it differs from what was told.
+  // Returns what jobs wait for if it differs from what was reported before.
   std::vector<std::string> NewWaits();
   std::vector<std::string> Waits() const;
 
   v1::Campaign campaign_;
   std::map<std::string, v1::Job> jobs_;
-  std::set<std::string> told_waits_;  // Serialised, without the number of jobs.
+  std::set<std::string> told_waits_;  // Serialised messages without the number of jobs.
 };
 
-// "PASSED", "FAILED", "CANCELLED", "running" with their tones.
+// Returns "PASSED", "FAILED", "CANCELLED" or "running" in its colour.
 Cell CampaignOutcome(const v1::Campaign& campaign);
 
-// "queued", "running", "succeeded", ...
+// Returns "queued", "running", "succeeded", ...
 std::string JobStateName(v1::JobState state);
 
-// "node-a GPU 0-3,6", or what is known of it.
+// Returns "node-a GPU 0-3,6", or less if less is known.
 std::string PlacementOf(const v1::Job& job);
 
-// "gemm on node-a GPU 3, repetition 2", printable.
+// Returns "gemm on node-a GPU 3, repetition 2". Printable.
 std::string JobName(const v1::Job& job);
 
-// "TIMEOUT: took longer than 20m", printable.
-std::string FailureText(const v1::Failure& failure);
-
-// "3 queued, 1 running, 2 failed", leaving out zeros.
+// Returns "3 queued, 1 running, 2 failed" without zeros.
 std::string DescribeJobs(const v1::JobCounts& jobs);
 
 }  // namespace assay::cli

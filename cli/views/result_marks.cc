@@ -13,10 +13,10 @@
 namespace assay::cli {
 namespace {
 
-// Most distinct notes explained below a table.
+// The most notes below one table.
 constexpr size_t kMostNotes = 20;
 
-// From this uncertainty on, two such results tell nothing of a difference of 5%.
+// At this uncertainty, two results that differ by 5% cannot be told apart.
 constexpr double kNoisy = 0.025;
 
 constexpr std::array<Mark, 21> kKnown = {{
@@ -46,14 +46,14 @@ constexpr std::array<Mark, 21> kKnown = {{
 }};
 
 const Mark* Find(const std::string& flag) {
-  const auto* const found = std::find_if(
-      kKnown.begin(), kKnown.end(), [&](const Mark& known) { return known.flag == flag; });
+  const auto* const found = std::find_if(kKnown.begin(), kKnown.end(),
+                                         [&](const Mark& known) { return known.flag == flag; });
   return found == kKnown.end() ? nullptr : found;
 }
 
-// By the width of the interval, whatever ended the timing; of a median of 0, of which nothing is
-// a percentage, whether it has one. Without an interval: whether the time was over before there
-// were enough samples.
+// Returns whether the interval of the median is too wide. A median of 0 is noisy if its interval
+// is not a point. Without an interval, a result is noisy if its time ran out before there were
+// enough samples.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();
@@ -101,8 +101,8 @@ std::string Marks::Flag(const std::string& flag) {
   return known->second;
 }
 
-// A capital from the flag's own name if one is free, else any. Letters of the known
-// flags are never free: a letter means the same in every table.
+// Returns a free capital letter, if possible one of the flag's own name. Letters of known flags are
+// never free, so that they mean the same in every table.
 std::string Marks::FreeLetter(const std::string& flag) {
   for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {
     if (c < 'a' || c > 'z') continue;

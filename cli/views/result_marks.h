@@ -1,4 +1,4 @@
-// Marks on results whose numbers need a second look, and the legend that explains them.
+// Letters that mark questionable results in a table, and the legend that explains them.
 #pragma once
 
 #include <map>
@@ -12,45 +12,45 @@
 
 namespace assay::cli {
 
-// A doubt that tables show as a letter.
+// A flag that tables show as a letter.
 struct Mark {
   std::string_view flag;
   char letter;
   std::string_view meaning;
 };
 
-// Sorted by flag.
+// Returns all known marks, sorted by flag.
 std::span<const Mark> AllMarks();
 
-// "sheet", "recalled" (nobody has checked it against the vendor's) or, without such a
-// sheet, empty.
+// Returns "sheet" for a spec sheet that was checked against the vendor's, "recalled" for one that
+// was not, and an empty text if there is no such sheet.
 std::string SpecCertainty(const std::string& spec);
 
-// Everything that `run` must not be taken for, by name: the flags of its conditions, then
-// "hot_cache", "zeros", "graph", "noisy" (a wide interval of the median), "recalled_spec",
-// "imported", "simulated".
+// Returns the names of everything that makes `run` special or questionable: the flags of its
+// conditions, then "hot_cache", "zeros", "graph", "noisy" (a wide interval of the median),
+// "recalled_spec", "imported", "simulated".
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 
-// Of one table: the same doubt has the same letter, the same text the same number.
+// The marks of one table. Equal flags have equal letters, and equal notes have equal numbers.
 class Marks {
  public:
-  // The letters of DoubtsOf(run): "TH"; empty without any.
+  // Returns the letters of DoubtsOf(run), such as "TH".
   std::string Flags(const v1::CaseResult& run) { return Letters(DoubtsOf(run)); }
 
-  // A letter each of `flags`, in their order.
+  // Returns one letter per flag, in order.
   std::string Letters(const std::vector<std::string>& flags);
 
-  // "1", "2", ... Empty when there are too many to explain.
+  // Returns the number of a note: "1", "2", ... Returns an empty text after too many notes.
   std::string Note(const std::string& text);
 
-  // A line a letter, then a line a note; empty without any. Printable.
+  // Returns one line per letter, then one per note. Printable.
   std::string Legend(int width) const;
 
  private:
   std::string Flag(const std::string& flag);
   std::string FreeLetter(const std::string& flag);
 
-  std::map<std::string, std::string> flags_;  // Letters.
+  std::map<std::string, std::string> flags_;  // Letters by flag.
   std::set<char> used_;
   std::vector<std::string> notes_;
 };

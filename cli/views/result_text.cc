@@ -7,22 +7,24 @@
 #include <utility>
 #include <vector>
 
+#include "common/text.h"
 #include "common/units.h"
+#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
 
 using ParameterMap = google::protobuf::Map<std::string, std::string>;
 
-// Parameters that say what was measured, in the order that people name them.
+// Parameters that identify a case, in the order in which they are shown.
 constexpr std::array kImportant = std::to_array<std::string_view>(
     {"m",           "n",         "k",      "b",       "h",     "d",        "rows",
      "columns",     "elements",  "bytes",  "ranks",   "dtype", "op",       "variant",
      "tile",        "space",     "level",  "stride",  "ways",  "branches", "block_size",
      "held_values", "direction", "memory", "launches"});
 
-// Others go without saying at these values, their defaults. Lanes have marks at all but one.
-constexpr std::array kUsual = std::to_array<std::pair<std::string_view, std::string_view>>(
+// Parameters that are not shown at these values, their defaults.
+constexpr std::array kDefaults = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"accumulate", "fp32"}, {"aggregate", "1"}, {"batch", "1"},
      {"causal", "false"},    {"chunks", "0"},    {"ctas", "0"},
      {"engine", "copy"},     {"from", "0"},      {"group", "128"},
@@ -31,12 +33,12 @@ constexpr std::array kUsual = std::to_array<std::pair<std::string_view, std::str
      {"policy", "assay"},    {"root", "0"},      {"seconds", "120"},
      {"streams", "1"},       {"threads", "0"},   {"to", "1"},
      {"wait", "sleep"},      {"window", "0"},    {"threads", "1048576"}});
-constexpr std::array kLanes = std::to_array<std::string_view>({"cache", "fill", "launch"});
+constexpr std::array kShownAsMarks = std::to_array<std::string_view>({"cache", "fill", "launch"});
 
-bool GoesWithoutSaying(const std::string& name, const std::string& value) {
-  return std::find(kLanes.begin(), kLanes.end(), name) != kLanes.end() ||
-         std::find(kUsual.begin(), kUsual.end(),
-                   std::pair<std::string_view, std::string_view>(name, value)) != kUsual.end();
+bool IsHidden(const std::string& name, const std::string& value) {
+  return std::find(kShownAsMarks.begin(), kShownAsMarks.end(), name) != kShownAsMarks.end() ||
+         std::find(kDefaults.begin(), kDefaults.end(),
+                   std::pair<std::string_view, std::string_view>(name, value)) != kDefaults.end();
 }
 
 std::string ValueText(const std::string& name, const std::string& value) {
@@ -45,7 +47,7 @@ std::string ValueText(const std::string& name, const std::string& value) {
   return number.ok() ? FormatBytes(*number) : value;
 }
 
-// "m=n=k=4096": shapes are so often square.
+// Returns "m=n=k=4096", joining dimensions that are equal.
 std::string ShapeText(const ParameterMap& parameters) {
   std::vector<std::pair<std::string, std::string>> groups;  // Names, value.
   for (const char* name : {"m", "n", "k"}) {
@@ -84,7 +86,7 @@ std::string ParametersText(const v1::CaseResult& run, const std::set<std::string
   const auto add = [&](const std::string& name) {
     const auto found = run.parameters().find(name);
     if (found == run.parameters().end() || !shown.insert(name).second) return;
-    // Their values say what they are.
+    // These are clear without their names.
     const bool bare = name == "dtype" || name == "op" || name == "bytes";
     text += (text.empty() ? "" : " ") + (bare ? "" : name + "=") + ValueText(name, found->second);
   };
@@ -95,7 +97,7 @@ std::string ParametersText(const v1::CaseResult& run, const std::set<std::string
   for (const std::string_view name : kImportant) add(std::string(name));
   const std::map<std::string, std::string> sorted(run.parameters().begin(), run.parameters().end());
   for (const auto& [name, value] : sorted) {
-    if (!GoesWithoutSaying(name, value)) add(name);
+    if (!IsHidden(name, value)) add(name);
   }
   return text;
 }
@@ -126,13 +128,19 @@ std::string GpuText(const v1::Environment& environment) {
 
 std::string NcclText(const v1::Environment& environment) {
   std::string text;
-  // By name: a message's map has no order.
+  // A map in a message has no order.
   const std::map<std::string, std::string> sorted(environment.nccl().begin(),
                                                   environment.nccl().end());
   for (const auto& [name, value] : sorted) {
     text += (text.empty() ? "" : " ") + name + "=" + value;
   }
   return text;
+}
+
+std::string FailureText(const v1::Failure& failure) {
+  std::string text = ReasonWord(failure.reason());
+  if (!failure.message().empty()) text += (text.empty() ? "" : ": ") + failure.message();
+  return Sanitize(text.empty() ? "no reason given" : text);
 }
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// What a result is of, in a few words.
+// Short texts about what a result measured.
 #pragma once
 
 #include <map>
@@ -10,25 +10,28 @@
 
 namespace assay::cli {
 
-// For each benchmark, the parameters with more than one value.
+// Returns for each benchmark the parameters that have more than one value in `results`.
 std::map<std::string, std::set<std::string>> FindVarying(
     const std::vector<v1::StoredResult>& results);
 
-// "m=n=k=4096 bf16 layout=nt": parameters that say what was measured, and those that are not
-// at their defaults; lanes (cache, fill, launch) have marks. Those of `varying` come first, so
-// that a narrow terminal does not cut them off.
+// Returns "m=n=k=4096 bf16 layout=nt": the parameters that identify the case and those that are not
+// at their defaults. Cache, fill and launch mode are left out, because marks show them. Parameters
+// in `varying` come first, so that a narrow terminal does not cut them off.
 std::string ParametersText(const v1::CaseResult& run, const std::set<std::string>& varying = {});
 
-// All of them, by name: "dtype=bf16;k=4096".
+// Returns all parameters by name: "dtype=bf16;k=4096".
 std::string ParametersCsv(const v1::CaseResult& run);
 
-// "node-a", "node-a, node-b" or "node-a +3".
+// Returns "node-a", "node-a, node-b" or "node-a +3".
 std::string NodesText(const v1::CaseResult& run);
 
-// "4x H200 SXM".
+// Returns "4x H200 SXM".
 std::string GpuText(const v1::Environment& environment);
 
-// NCCL's variables: "NCCL_ALGO=Ring NCCL_PROTO=LL"; empty if none was set.
+// Returns the NCCL variables that were set: "NCCL_ALGO=Ring NCCL_PROTO=LL".
 std::string NcclText(const v1::Environment& environment);
+
+// Returns "TIMEOUT: took longer than 20m", or "no reason given". Printable.
+std::string FailureText(const v1::Failure& failure);
 
 }  // namespace assay::cli

@@ -1,24 +1,20 @@
 #include "cli/views/results_view.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "cli/campaign_file/field_reader.h"
-#include "cli/views/counters_view.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
-#include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
 #include "cli/views/utf8.h"
 #include "common/text.h"
 #include "wire/interval.h"
-#include "wire/reasons.h"
 
 namespace assay::cli {
 namespace {
 
-// "All on node-a, H200 SXM, driver 580.95.05", if all are; else empty.
+// Returns "All on node-a, H200 SXM, driver 580.95.05" if that holds for all results.
 std::string CommonText(const std::vector<v1::StoredResult>& results) {
   const auto place = [](const v1::StoredResult& result) {
     const v1::CaseResult& run = result.case_result();
@@ -31,7 +27,7 @@ std::string CommonText(const std::vector<v1::StoredResult>& results) {
   };
   if (results.size() < 2 || NodesText(results[0].case_result()).empty()) return "";
   const std::string first = place(results[0]);
-  // Of many nodes the text names one.
+  // NodesText names only one of many nodes, so all names are compared.
   const auto nodes = [](const v1::StoredResult& result) -> const auto& {
     return result.case_result().provenance().node_names();
   };
@@ -42,20 +38,21 @@ std::string CommonText(const std::vector<v1::StoredResult>& results) {
   return same ? "All on " + first : "";
 }
 
-// The parameters, then `nccl`: what was asked for stands in one column.
+// Returns the text of one column for everything that was requested: parameters, then `nccl`.
 std::string SettingsText(const v1::CaseResult& run, const std::set<std::string>& varying,
                          const std::string& nccl) {
   const std::string parameters = ParametersText(run, varying);
   return parameters + (parameters.empty() || nccl.empty() ? "" : " ") + Sanitize(nccl);
 }
 
+// Returns "[1]" for the number of a note; empty if it has none.
 std::string Numbered(const std::string& note) { return note.empty() ? "" : "[" + note + "]"; }
 
 std::string SlowRankText(const v1::SlowRank& slow) {
   const Quantity wait = FormatQuantity(slow.others_wait_seconds(), "s");
   return Sanitize("rank " + std::to_string(slow.rank()) + " (GPU " +
                   std::to_string(slow.gpu_index()) + " of " + slow.node_name() +
-                  ") comes last: the others wait " + wait.ToString() + " for it");
+                  ") is the slowest: the others wait " + wait.ToString() + " for it");
 }
 
 struct MeasurementCells {
@@ -63,7 +60,7 @@ struct MeasurementCells {
   Cell median;
   std::string unit;
   std::string spread;
-  // Goes behind the flags.
+  // Shown after the flags.
   std::string note;
 };
 
@@ -83,11 +80,40 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
   }
   const bool unsupported = run.outcome() == v1::CASE_OUTCOME_UNSUPPORTED;
   cells.median = unsupported ? Cell("unsupported", Tone::kDim) : Cell("FAILED", Tone::kBad);
-  const v1::Failure& failure = run.failure();
-  std::string why = ReasonWord(failure.reason());
-  if (!failure.message().empty()) why += (why.empty() ? "" : ": ") + failure.message();
-  cells.note = Numbered(marks.Note(Sanitize(why.empty() ? "no reason given" : why)));
+  cells.note = Numbered(marks.Note(FailureText(run.failure())));
   return cells;
+}
+
+Cell AmountCell(bool present, double bytes) {
+  if (!present) return "";
+  const Quantity quantity = FormatQuantity(bytes, "B");
+  return quantity.number + " " + quantity.unit;
+}
+
+Cell ShareCell(bool present, double share) {
+  return present ? Cell(FormatFixed(100 * share, 1) + "%") : Cell("");
+}
+
+std::string KernelsText(const v1::CaseResult& run, Marks& marks) {
+  if (!run.kernels_reason().empty()) {
+    const std::string note = marks.Note(Sanitize(run.kernels_reason()));
+    return note.empty() ? "unknown" : "unknown [" + note + "]";
+  }
+  return Sanitize(Join(run.kernels()));
+}
+
+// Returns the cases with counters without duplicates; a single case needs no counters.
+std::vector<const v1::CaseResult*> ProfiledCases(const std::vector<v1::StoredResult>& results) {
+  std::set<std::pair<std::string, int>> seen;
+  std::vector<const v1::CaseResult*> all;
+  for (const v1::StoredResult& result : results) {
+    const v1::CaseResult& run = result.case_result();
+    if (seen.emplace(run.job_id(), run.case_index()).second) all.push_back(&run);
+  }
+  const bool one =
+      all.size() == 1 && (!all[0]->kernels().empty() || !all[0]->kernels_reason().empty());
+  if (!one) std::erase_if(all, [](const auto* run) { return !run->has_counters(); });
+  return all;
 }
 
 }  // namespace
@@ -95,7 +121,7 @@ MeasurementCells CellsOf(const v1::CaseResult& run, Marks& marks) {
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style) {
   const std::string common = CommonText(results);
   const bool in_common = !common.empty();
-  // Left out where every row would say the same.
+  // Columns that are equal in all rows are left out.
   const auto unless_common = [&](std::string text) { return in_common ? "" : std::move(text); };
   Table table({{"TIME", Align::kLeft, 6},
                {"NODE"},
@@ -135,6 +161,42 @@ std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Sty
   const std::string counters = CountersTable(results, varying, style, marks);
   return (in_common ? Wrap(common, style.width, 2) + "\n" : "") + table.Render(style) + counters +
          marks.Legend(style.width);
+}
+
+std::string CountersTable(const std::vector<v1::StoredResult>& results,
+                          const std::map<std::string, std::set<std::string>>& varying,
+                          const Style& style, Marks& marks) {
+  const std::vector<const v1::CaseResult*> cases = ProfiledCases(results);
+  if (cases.empty()) return "";
+  Table table({{"BENCHMARK"},
+               {"PARAMETERS"},
+               {"COUNTERS BY"},
+               {"DRAM READ", Align::kRight},
+               {"WRITTEN", Align::kRight},
+               {"DRAM", Align::kRight, 3},
+               {"SM", Align::kRight, 3},
+               {"TENSOR", Align::kRight, 2},
+               {"L2 HIT", Align::kRight, 4},
+               {"KERNELS", Align::kLeft, 1}});
+  for (const v1::CaseResult* run : cases) {
+    const v1::Counters& c = run->counters();
+    const auto varies = varying.find(run->benchmark());
+    std::string source = Sanitize(c.source());
+    if (!c.reason().empty()) {
+      const std::string note = marks.Note(Sanitize(c.reason()));
+      if (!note.empty()) source += " [" + note + "]";
+    }
+    table.Add(
+        {run->benchmark(),
+         ParametersText(*run, varies == varying.end() ? std::set<std::string>() : varies->second),
+         source, AmountCell(c.has_dram_read_bytes(), c.dram_read_bytes()),
+         AmountCell(c.has_dram_write_bytes(), c.dram_write_bytes()),
+         ShareCell(c.has_dram_throughput(), c.dram_throughput()),
+         ShareCell(c.has_sm_throughput(), c.sm_throughput()),
+         ShareCell(c.has_tensor_pipe_active(), c.tensor_pipe_active()),
+         ShareCell(c.has_l2_hit_rate(), c.l2_hit_rate()), KernelsText(*run, marks)});
+  }
+  return "\n" + table.Render(style);
 }
 
 }  // namespace assay::cli

@@ -26,7 +26,7 @@ std::string RecalledSheets() {
   return Join(names);
 }
 
-// A row a published figure of `benchmark`; empty without any.
+// Returns one row per published figure of `benchmark`.
 std::string PublishedTable(const std::string& benchmark, const Style& style) {
   Table table({{"PUBLISHED ON"},
                {"CASE"},

@@ -1,4 +1,4 @@
-// What `assay benchmark show` says of predictions. Pure.
+// Describes how a benchmark is predicted, for `assay benchmark show`. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// How the benchmark's times are predicted, which spec sheets are yet to be checked, and the
-// published figures that its results can be compared with; whole lines.
+// Returns lines that say how the benchmark's times are predicted, which spec sheets have not been
+// checked, and which published figures its results can be compared with.
 std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style);
 
 }  // namespace assay::cli

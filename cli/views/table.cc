@@ -13,9 +13,9 @@ namespace assay::cli {
 namespace {
 
 constexpr int kGap = 2;
-// No column is cut below this to make room.
+// Columns are not cut to less than this.
 constexpr int kLeastCut = 8;
-// Width of a column that is not shown.
+// The width of a hidden column.
 constexpr int kHidden = 0;
 
 int TotalWidth(const std::vector<int>& widths) {
@@ -96,7 +96,7 @@ std::vector<int> Table::Widths() const {
 std::string Table::RenderRow(const std::vector<Cell>& row, const std::vector<int>& widths,
                              bool colour) const {
   std::string line;
-  size_t end = 0;  // Of the last visible character, so that no line ends in blanks.
+  size_t end = 0;  // End of the last visible character; the rest of the line is dropped.
   bool first = true;
   for (size_t i = 0; i < row.size(); ++i) {
     if (widths[i] == kHidden) continue;
@@ -132,7 +132,7 @@ std::string Table::Render(const Style& style) const {
   if (!hidden.empty()) {
     std::string names;
     for (const size_t i : hidden) names += (names.empty() ? "" : ", ") + columns_[i].header;
-    out += Paint(Truncate("not shown for lack of width: " + names, style.width), Tone::kDim,
+    out += Paint(Truncate("left out to fit the width: " + names, style.width), Tone::kDim,
                  style.colour) +
            "\n";
   }

@@ -1,5 +1,4 @@
-// Tables for a terminal: columns aligned by what the eye sees, never wider than
-// the terminal.
+// Tables that fit a terminal. Columns are aligned by display width.
 #pragma once
 
 #include <string>
@@ -9,14 +8,14 @@
 namespace assay::cli {
 
 enum class Align { kLeft, kRight };
-// What colour a cell has where colour is wanted.
+// The meaning of a cell, shown as its colour.
 enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 
 struct Column {
   std::string header;
   Align align = Align::kLeft;
-  // Where the table is too wide, columns with the highest number are left out
-  // first; those with 0 always stay.
+  // If the table is too wide, columns with the highest number are left out first. Those with 0
+  // always stay.
   int expendable = 0;
 };
 
@@ -29,34 +28,34 @@ struct Cell {
   Tone tone = Tone::kPlain;
 };
 
-// How output is to look.
+// Width and colour of output.
 struct Style {
-  // Columns of the terminal; 0 for no limit (a file or a pipe).
+  // In columns; 0 for no limit, as for a file or a pipe.
   int width = 0;
   bool colour = false;
 };
 
-// Of this descriptor: a width if it is a terminal; colour if also NO_COLOR is
-// unset and TERM is not "dumb".
+// Returns the style for output to a file descriptor: the width if it is a terminal, and colour if
+// also NO_COLOR is unset and TERM is not "dumb".
 Style StyleOf(int descriptor);
 
-// `text` in the colour of `tone`, or as it is without colour.
+// Returns `text` in the colour of `tone`, or unchanged if `colour` is false.
 std::string Paint(std::string_view text, Tone tone, bool colour);
 
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as columns; fewer are filled with empty ones.
+  // Adds a row of at most as many cells as columns; missing cells are empty.
   void Add(std::vector<Cell> row);
 
   bool empty() const { return rows_.empty(); }
 
-  // Header and rows, a line each. Columns that are empty in every row are left
-  // out. What did not fit is named in a last line.
+  // Returns header and rows, one line each. Columns that are empty in every row are left out. A
+  // last line names the columns that did not fit.
   std::string Render(const Style& style) const;
 
-  // The rows alone, one string each, without line ends.
+  // Returns the rows without header and line ends.
   std::vector<std::string> RenderRows(const Style& style) const;
 
  private:

@@ -25,16 +25,16 @@ std::map<Pair, v1::GpuLink> LinksOf(const v1::NodeInventory& inventory) {
   return links;
 }
 
-// 18 of "NV18"; nothing for other kinds.
+// Returns 18 for "NV18"; nullopt for kinds other than NVLink.
 std::optional<int> NvLinksOf(const std::string& kind) {
   if (kind.rfind("NV", 0) != 0) return std::nullopt;
   const Result<int64_t> count = ParseInteger(kind.substr(2));
   return count.ok() ? std::optional(static_cast<int>(*count)) : std::nullopt;
 }
 
-// Of an NVLink kind: how many, through what, how fast by the links' own rate.
+// Explains an NVLink kind: number of links, through what, and their nominal rate.
 std::string NvLinkMeaning(const v1::NodeInventory& inventory, int count) {
-  std::string text = std::to_string(count) + (count == 1 ? " NVLink" : " NVLinks");
+  std::string text = Counted(count, "NVLink");
   const auto& gpus = inventory.gpus();
   if (std::all_of(gpus.begin(), gpus.end(),
                   [&](const v1::GpuInventory& gpu) { return gpu.nvlinks_to_switch() >= count; })) {
@@ -58,7 +58,7 @@ std::string Meaning(const v1::NodeInventory& inventory, const std::string& kind)
 }
 
 std::string Legend(const v1::NodeInventory& inventory, const std::map<Pair, v1::GpuLink>& links) {
-  std::vector<std::string> kinds;  // In the order in which they occur.
+  std::vector<std::string> kinds;  // In order of first occurrence.
   std::string refused;
   for (const auto& [pair, link] : links) {
     if (std::find(kinds.begin(), kinds.end(), link.kind()) == kinds.end()) {
@@ -77,7 +77,7 @@ std::string Legend(const v1::NodeInventory& inventory, const std::map<Pair, v1::
   return text + refused;
 }
 
-// A column for each GPU, after one for the row's own.
+// Returns one column for the row's name and one per GPU.
 std::vector<Column> GpuColumns(const v1::NodeInventory& inventory, Align align) {
   std::vector<Column> columns = {{"GPU", Align::kRight}};
   for (const v1::GpuInventory& gpu : inventory.gpus()) {
@@ -86,7 +86,7 @@ std::vector<Column> GpuColumns(const v1::NodeInventory& inventory, Align align) 
   return columns;
 }
 
-// The GPU of rank `parameters[name]` of the result, as the inventory numbers it.
+// Returns the inventory's index of the GPU of rank `parameters[name]` of the result.
 std::optional<int> GpuOfRank(const v1::NodeInventory& inventory, const v1::CaseResult& result,
                              const std::string& name) {
   const auto text = result.parameters().find(name);

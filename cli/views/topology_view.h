@@ -1,4 +1,4 @@
-// How a node's GPUs are connected, as a matrix, and what was measured between them. Pure.
+// Renders how a node's GPUs are connected and what was measured between them. Pure.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace assay::cli {
 
-// GPUs against GPUs with the kind of each pair's link, then the NUMA node, the CPUs and the
-// PCIe switch next to each; below, what the kinds that occur mean. Empty if the inventory
-// tells none of this.
+// Returns a matrix with the kind of link between every two GPUs, and for each GPU its NUMA node,
+// CPUs and PCIe switch. Lines below explain the kinds of link. Empty if the inventory has none of
+// this.
 std::string TopologyText(const v1::NodeInventory& inventory, const Style& style);
 
-// The bandwidth of each pair, from row to column, where `results` (newest first, of
-// peer_transfer on this node) have one of the newest result's parameters. Empty if none
-// is between two of the node's GPUs.
+// Returns a matrix of the bandwidth from each GPU (row) to each other (column). `results` are those
+// of peer_transfer on this node, newest first; only results with the parameters of the newest
+// count. Empty if no result is between two of the node's GPUs.
 std::string MeasuredLinks(const v1::NodeInventory& inventory,
                           const std::vector<v1::StoredResult>& results, const Style& style);
 

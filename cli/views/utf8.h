@@ -1,4 +1,4 @@
-// The width of text on a terminal.
+// Text on a terminal: its width, and how to cut and wrap it.
 #pragma once
 
 #include <string>
@@ -6,17 +6,15 @@
 
 namespace assay::cli {
 
-// Columns of a terminal that `text` takes: 2 for East Asian wide characters and
-// emoji, 0 for combining marks, 1 for all else. Escape sequences count as text.
+// Returns how many columns `text` takes: 2 for East Asian wide characters and emoji, 0 for
+// combining marks, 1 for all others. Escape sequences count as text.
 int DisplayWidth(std::string_view text);
 
-// The front of `text`, at most `width` columns; if something is cut, the last
-// column is an ellipsis.
+// Cuts `text` to at most `width` columns. The last column is an ellipsis if something was cut.
 std::string Truncate(std::string_view text, int width);
 
-// `text` in lines of at most `width` columns, broken at spaces; all but the first
-// begin with `indent` spaces. A `width` of 0 leaves it whole, and so does a word
-// that is too long.
+// Breaks `text` at spaces into lines of at most `width` columns. All lines but the first begin with
+// `indent` spaces. Words that are too long are not broken; a `width` of 0 breaks nothing.
 std::string Wrap(std::string_view text, int width, int indent);
 
 }  // namespace assay::cli

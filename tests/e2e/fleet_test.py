@@ -59,8 +59,8 @@ class FleetTest(unittest.TestCase):
             # No CPU is among the published figures, so it says what is.
             compared = fleet.cli("compare", "--published")
             self.assertEqual(compared.stdout, "")
-            self.assertIn("Published are figures of", compared.stderr)
-            self.assertIn("ceilings that are measured beside the case",
+            self.assertIn("Figures were published for", compared.stderr)
+            self.assertIn("ceilings measured together with the case",
                           " ".join(fleet.cli("benchmark", "show", "cpu_gemm").stdout.split()))
 
     def test_agent_killed_mid_campaign(self):

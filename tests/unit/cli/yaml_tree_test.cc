@@ -95,11 +95,5 @@ TEST(YamlTreeTest, ManyKeysAndFaultsStayCheap) {
   EXPECT_EQ(ParseYaml(Repeat("a: 1\n", kMaxYamlBytes)).faults.size(), kMaxYamlFaults);
 }
 
-TEST(YamlTreeTest, QuoteCutsAndCleans) {
-  EXPECT_EQ(Quote("abc"), "\"abc\"");
-  EXPECT_EQ(Quote(std::string(100, 'x')), "\"" + std::string(60, 'x') + "...\"");
-  EXPECT_EQ(Quote("a\x1b[31m"), "\"a\xef\xbf\xbd[31m\"");
-}
-
 }  // namespace
 }  // namespace assay::cli

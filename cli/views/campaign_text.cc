@@ -1,19 +1,26 @@
-#include "cli/views/left_out_text.h"
+#include "cli/views/campaign_text.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "cli/views/format.h"
 #include "cli/views/utf8.h"
 #include "common/text.h"
 
 namespace assay::cli {
 namespace {
 
+constexpr size_t kMostNodes = 3;
+constexpr size_t kMostLines = 4;
 constexpr size_t kMostReasons = 12;
 
-std::string Cases(int64_t count) {
-  return std::to_string(count) + (count == 1 ? " case" : " cases");
+std::string NodeText(const v1::AbsentNode& node) {
+  return node.name() + (node.has_last_heartbeat_time()
+                            ? " (gone since " + FormatTime(node.last_heartbeat_time()) + ")"
+                            : " (removed from the fleet)");
 }
+
+std::string JobsWait(int jobs) { return Counted(jobs, "job waits", "jobs wait"); }
 
 struct Reason {
   std::string text;
@@ -29,18 +36,41 @@ std::vector<Reason> ByReason(const v1::Campaign& campaign) {
     if (!reason->benchmarks.empty()) reason->benchmarks += ", ";
     reason->benchmarks += one.benchmark() + " (";
     if (one.line() > 0) reason->benchmarks += "line " + std::to_string(one.line()) + ", ";
-    reason->benchmarks += Cases(one.case_count()) + ")";
+    reason->benchmarks += Counted(one.case_count(), "case") + ")";
   }
   return reasons;
 }
 
 std::string Line(int indent, const std::string& text, int width) {
-  // As wide as `width` with the indent; 0 does not wrap.
   const int room = width > 0 ? std::max(width - indent, 1) : 0;
   return std::string(static_cast<size_t>(indent), ' ') + Wrap(Sanitize(text), room, indent) + "\n";
 }
 
 }  // namespace
+
+std::string WaitingText(const v1::WaitingJobs& waiting) {
+  std::string text = JobsWait(waiting.jobs()) + " for ";
+  if (waiting.needed() < waiting.nodes_size()) {
+    text += std::to_string(waiting.needed()) + " of the ";
+  }
+  std::vector<std::string> names;
+  for (const v1::AbsentNode& node : waiting.nodes()) names.push_back(NodeText(node));
+  return Sanitize(text + Plural(waiting.nodes_size(), "node") + " " + JoinSome(names, kMostNodes));
+}
+
+std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waiting) {
+  std::vector<std::string> lines;
+  int more = 0;
+  for (const v1::WaitingJobs& one : waiting) {
+    if (lines.size() < kMostLines) {
+      lines.push_back(WaitingText(one));
+    } else {
+      more += one.jobs();
+    }
+  }
+  if (more > 0) lines.push_back(JobsWait(more) + " for others");
+  return lines;
+}
 
 int64_t LeftOutCases(const v1::Campaign& campaign) {
   int64_t cases = 0;
@@ -51,7 +81,8 @@ int64_t LeftOutCases(const v1::Campaign& campaign) {
 std::string LeftOutText(const v1::Campaign& campaign, int width) {
   if (campaign.left_out().empty()) return "";
   std::string text = Line(
-      2, "Left out: " + Cases(LeftOutCases(campaign)) + " that no matching node can take", width);
+      2, "Left out: " + Counted(LeftOutCases(campaign), "case") + " that no matching node can take",
+      width);
   const std::vector<Reason> reasons = ByReason(campaign);
   for (size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
     text += Line(4, reasons[i].text, width) + Line(6, reasons[i].benchmarks, width);
