@@ -48,7 +48,7 @@ TEST(TableTest, LeavesOutExpendableColumnsAndSaysSo) {
             "NAME        N\n"
             "node-\u8282     5\n"
             "b        1234\n"
-            "left out to fit th\u2026\n");
+            "left out to fit the\u2026\n");
 }
 
 TEST(TableTest, CutsTheWidestColumn) {
