@@ -32,7 +32,7 @@ using User = std::optional<std::pair<uid_t, gid_t>>;
 constexpr size_t kMaxSocketPath = 107;
 constexpr std::string_view kSocketName = "/.s.PGSQL.5432";
 
-std::string Reason(int error) { return std::strerror(error); }
+std::string ErrnoText(int error) { return std::strerror(error); }
 
 bool HasPrograms(const fs::path& folder) {
   return ::access((folder / "postgres").c_str(), X_OK) == 0 &&
@@ -94,7 +94,7 @@ Status CheckReachable(const std::string& folder, const User& user) {
     walked /= part;
     struct stat info {};
     if (::stat(walked.c_str(), &info) != 0) {
-      return NotFound("cannot use " + walked.string() + ": " + Reason(errno));
+      return NotFound("cannot use " + walked.string() + ": " + ErrnoText(errno));
     }
     const mode_t needed = info.st_uid == user->first    ? S_IXUSR
                           : info.st_gid == user->second ? S_IXGRP
@@ -117,7 +117,7 @@ Status CheckReachable(const std::string& folder, const User& user) {
 // made: links, and folders of other users.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return FailedPrecondition("cannot make the folder " + path + ": " + Reason(errno));
+    return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
   }
   struct stat info {};
   const uid_t owner = user ? user->first : ::geteuid();
@@ -129,10 +129,10 @@ Status MakePrivateFolder(const std::string& path, const User& user) {
                               std::to_string(info.st_uid) + "); choose another folder");
   }
   if (user && ::chown(path.c_str(), user->first, user->second) != 0) {
-    return FailedPrecondition("cannot give " + path + " to PostgreSQL's user: " + Reason(errno));
+    return FailedPrecondition("cannot give " + path + " to PostgreSQL's user: " + ErrnoText(errno));
   }
   if (::chmod(path.c_str(), 0700) != 0) {
-    return FailedPrecondition("cannot set the mode of " + path + ": " + Reason(errno));
+    return FailedPrecondition("cannot set the mode of " + path + ": " + ErrnoText(errno));
   }
   return Status::Ok();
 }
@@ -286,10 +286,10 @@ Status PrivatePostgres::Launch() {
   ASSAY_RETURN_IF_ERROR(MakePrivateFolder(setup_.socket, setup_.user));
   const FileDescriptor log_file(
       ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!log_file.valid()) return Internal("cannot write " + log + ": " + Reason(errno));
+  if (!log_file.valid()) return Internal("cannot write " + log + ": " + ErrnoText(errno));
   const FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!watch.valid() || ::inotify_add_watch(watch.get(), data.c_str(), IN_CLOSE_WRITE) < 0) {
-    return Internal("cannot watch " + data + ": " + Reason(errno));
+    return Internal("cannot watch " + data + ": " + ErrnoText(errno));
   }
   SubprocessOptions options;
   const auto set = [&](const std::string& setting) {
