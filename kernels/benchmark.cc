@@ -7,9 +7,6 @@
 
 namespace assay {
 
-// Bridge: kernels/old_limits.cc.
-Status CheckOldLimits(const BenchmarkInfo& info, const ParameterMap& parameters);
-
 namespace {
 
 // Units of `unit` in one base unit (s, B/s, bit/s, FLOP/s, 1/s); 0 if the unit is unknown.
@@ -97,10 +94,6 @@ bool IsUnsupported(const Status& status) {
 
 Status OutOfMemory(std::string what) {
   return Status(Code::kResourceExhausted, Reason::kOutOfMemory, std::move(what));
-}
-
-Status Benchmark::Validate(const ParameterMap& parameters) const {
-  return CheckOldLimits(Info(), parameters);
 }
 
 double Benchmark::MetricValue(size_t index, const Work& work, double seconds) const {

@@ -252,7 +252,7 @@ class Benchmark {
 
   // Checks what the constraints of Info().parameters cannot express. `parameters` are canonical.
   // An error is an InvalidParameter().
-  virtual Status Validate(const ParameterMap& parameters) const;
+  virtual Status Validate(const ParameterMap& /*parameters*/) const { return Status::Ok(); }
 
   // Returns the work of one iteration. `parameters` have passed CheckParameters().
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;

@@ -25,18 +25,10 @@ using NewCase = Result<std::unique_ptr<Case>>(const RunContext&);
   NewCase New##name##Case;
 #define ASSAY_CUDA_BENCHMARK ASSAY_BENCHMARK
 #define ASSAY_NCCL_BENCHMARK ASSAY_BENCHMARK
-// Bridge: benchmarks whose declarations are not converted yet.
-#define ASSAY_OLD_BENCHMARK(name) std::unique_ptr<Benchmark> New##name();
-#if ASSAY_HAVE_CUDA
-#define ASSAY_OLD_CUDA_BENCHMARK ASSAY_OLD_BENCHMARK
-#else
-#define ASSAY_OLD_CUDA_BENCHMARK(name)
-#endif
 #include "kernels/benchmarks.inc"
 #undef ASSAY_BENCHMARK
 #undef ASSAY_CUDA_BENCHMARK
 #undef ASSAY_NCCL_BENCHMARK
-#undef ASSAY_OLD_BENCHMARK
 
 namespace {
 
@@ -99,12 +91,10 @@ Registry MakeRegistry() {
 #else
 #define ASSAY_NCCL_BENCHMARK(name) add(name##Declaration(), nullptr, BuildHasNoNccl);
 #endif
-#define ASSAY_OLD_BENCHMARK(name) registry.Add(New##name());
 #include "kernels/benchmarks.inc"
 #undef ASSAY_BENCHMARK
 #undef ASSAY_CUDA_BENCHMARK
 #undef ASSAY_NCCL_BENCHMARK
-#undef ASSAY_OLD_BENCHMARK
   return registry;
 }
 

@@ -19,7 +19,6 @@ enum class ParameterType {
   kBytes,   // An integer number of bytes. "4GiB" and "1MB" are accepted as input.
   kChoice,  // One of a closed set of words.
   kBoolean,
-  kWord = kChoice,  // Bridge.
 };
 
 // A narrower rule for a parameter where another parameter of the same case has certain values:
@@ -36,22 +35,6 @@ struct Constraint {
   std::string reason = {};  // For users; may be empty.
 };
 
-// Bridge: of declarations that are not converted yet.
-struct OldMultipleOf {
-  int64_t number = 1;
-  std::string parameter = {};
-  std::map<std::string, int64_t> of_words = {};
-};
-struct Limit {
-  std::map<std::string, std::vector<std::string>> when = {};
-  std::vector<std::string> values = {};
-  std::string why = {};
-  std::optional<int64_t> minimum = {};
-  std::optional<int64_t> maximum = {};
-  std::string minimum_per = {};
-  std::vector<std::string> times = {};
-};
-
 struct ParameterSpec {
   std::string name;
   ParameterType type = ParameterType::kInteger;
@@ -63,10 +46,6 @@ struct ParameterSpec {
   std::optional<int64_t> maximum;
   // Allowed values of kChoice.
   std::vector<std::string> choices;
-  // Bridge: see kernels/old_limits.cc.
-  std::string below = {};
-  OldMultipleOf multiple_of = {};
-  std::vector<Limit> limits = {};
   // kInteger and kBytes: the value must be a multiple of this number.
   int64_t multiple = 1;
   std::vector<Constraint> constraints = {};

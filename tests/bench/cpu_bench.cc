@@ -32,7 +32,7 @@ double SecondsOf(const std::function<void()>& body) {
 bool Compare(const std::string& name, const Benchmark& benchmark, const ParameterMap& given,
              const std::function<void()>& reference) {
   RunContext context;
-  const auto parameters = CanonicalParameters(benchmark.Info().parameters, given);
+  const auto parameters = CheckParameters(benchmark, given);
   if (!parameters.ok()) {
     std::printf("%s: %s\n", name.c_str(), parameters.status().ToString().c_str());
     return false;

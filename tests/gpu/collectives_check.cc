@@ -57,7 +57,7 @@ bool TestCase(RunContext context, const Collective& collective, ParameterMap giv
   std::string what = collective.name;
   for (const auto& [name, value] : given) what += " " + name + "=" + value;
   const Benchmark* benchmark = *BuiltinBenchmarks().Find(collective.name);
-  const auto parameters = CanonicalParameters(benchmark->Info().parameters, given);
+  const auto parameters = CheckParameters(*benchmark, given);
   if (!parameters.ok()) return Passed(context, what, parameters.status(), true);
   context.parameters = *parameters;
   context.seed = 7;

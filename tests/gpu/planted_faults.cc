@@ -62,8 +62,7 @@ Result<std::unique_ptr<Case>> PrepareAnyCase(const Benchmark& benchmark, const P
   context.seed = seed;
   ParameterMap wanted = info.selftest_parameters;
   for (const auto& [key, value] : given) wanted[key] = value;
-  ASSAY_ASSIGN_OR_RETURN(context.parameters, CanonicalParameters(info.parameters, wanted));
-  ASSAY_RETURN_IF_ERROR(benchmark.WorkOf(context.parameters, 1).status());
+  ASSAY_ASSIGN_OR_RETURN(context.parameters, CheckParameters(benchmark, wanted));
   if (const std::string why = benchmark.UnsupportedReason(); !why.empty()) return Unsupported(why);
   return benchmark.Prepare(context);
 }

@@ -24,7 +24,7 @@ ExecutedCase Run(const std::string& name, const ParameterMap& given, bool counte
     failed.error = benchmark.status();
     return failed;
   }
-  auto parameters = CanonicalParameters((*benchmark)->Info().parameters, given);
+  auto parameters = CheckParameters(**benchmark, given);
   if (!parameters.ok()) {
     failed.error = parameters.status();
     return failed;

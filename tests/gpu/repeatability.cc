@@ -45,9 +45,8 @@ MeasureRule RuleWhileHot() {
 Result<std::unique_ptr<Case>> PrepareGemm(const RunContext& base, const char* k) {
   ASSAY_ASSIGN_OR_RETURN(const Benchmark* gemm, BuiltinBenchmarks().Find("gemm"));
   RunContext context = base;
-  ASSAY_ASSIGN_OR_RETURN(
-      context.parameters,
-      CanonicalParameters(gemm->Info().parameters, {{"m", "4096"}, {"n", "4096"}, {"k", k}}));
+  ASSAY_ASSIGN_OR_RETURN(context.parameters,
+                         CheckParameters(*gemm, {{"m", "4096"}, {"n", "4096"}, {"k", k}}));
   return gemm->Prepare(context);
 }
 

@@ -45,7 +45,7 @@ template <typename Kind>
 std::unique_ptr<Kind> Prepared(RunContext* context, const Benchmark& benchmark, ParameterMap given,
                                const std::string& what) {
   given["ranks"] = std::to_string(context->world_size);
-  const auto parameters = CanonicalParameters(benchmark.Info().parameters, given);
+  const auto parameters = CheckParameters(benchmark, given);
   if (!parameters.ok()) return Passed(*context, what, parameters.status(), true), nullptr;
   context->parameters = *parameters;
   context->seed = 7;

@@ -68,9 +68,8 @@ bool TestSize(RunContext context, CollectiveKind kind, const std::string& bytes,
               int64_t nanoseconds) {
   const Collective& collective = CollectiveOf(kind);
   const Benchmark* benchmark = *BuiltinBenchmarks().Find(collective.name);
-  const auto parameters =
-      CanonicalParameters(benchmark->Info().parameters,
-                          {{"ranks", std::to_string(context.world_size)}, {"bytes", bytes}});
+  const auto parameters = CheckParameters(
+      *benchmark, {{"ranks", std::to_string(context.world_size)}, {"bytes", bytes}});
   context.parameters = *parameters;
   DelayedCase one(collective, context);
   Counts counts;

@@ -26,12 +26,12 @@ TEST(CpuBenchmarks, TooLargeForTheMachineIsAnError) {
   EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("needs 888.2 PiB"));
   EXPECT_THAT(CheckMemoryFor(1e18).message(), HasSubstr("iB are available"));
   if (CheckMemoryFor(200e9).ok()) GTEST_SKIP() << "this machine has memory for the largest";
-  auto parameters = CanonicalParameters(
-      gemm->Info().parameters, {{"m", "65536"}, {"n", "65536"}, {"k", "65536"}, {"dtype", "fp64"}});
+  auto parameters =
+      CheckParameters(*gemm, {{"m", "65536"}, {"n", "65536"}, {"k", "65536"}, {"dtype", "fp64"}});
   RunContext context;
   context.parameters = *parameters;
   const Benchmark* sum = *BuiltinBenchmarks().Find("cpu_vector_sum");
-  parameters = CanonicalParameters(sum->Info().parameters, {{"elements", "68719476736"}});
+  parameters = CheckParameters(*sum, {{"elements", "68719476736"}});
   RunContext large;
   large.parameters = *parameters;
   for (const auto& refused : {gemm->Prepare(context).status(), sum->Prepare(large).status()}) {
@@ -90,8 +90,7 @@ TEST(ThreadCount, MoreThanFourForEachCpuAreRefused) {
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     if (benchmark->Info().resource != Resource::kCpu) continue;
     if (!benchmark->UnsupportedReason().empty()) continue;
-    const auto parameters =
-        CanonicalParameters(benchmark->Info().parameters, {{"threads", std::to_string(most + 1)}});
+    const auto parameters = CheckParameters(*benchmark, {{"threads", std::to_string(most + 1)}});
     if (!parameters.ok()) continue;  // More than 1024 CPUs, or one thread alone.
     RunContext context;
     context.parameters = *parameters;

@@ -1,5 +1,4 @@
-// What every benchmark of this build declares is complete and fits together: what a new one
-// forgets, a test without a GPU says.
+// Every declaration is complete and consistent, and its examples hold. No GPU is needed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,23 +8,43 @@
 #include <utility>
 #include <vector>
 
+#include "common/text.h"
 #include "kernels/declaration.h"
 #include "kernels/registry.h"
 #include "roofline/prediction.h"
 #include "tests/unit/kernels/run_small.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-using Faults = std::vector<std::string>;
+using Problems = std::vector<std::string>;
 
-// The amount that `quantity` divides by the time, or the other way round; of those that only
-// a run can tell, 1.
+void Append(const Problems& more, Problems* problems) {
+  problems->insert(problems->end(), more.begin(), more.end());
+}
+
+// "softmax columns=33 variant=warp".
+std::string CaseText(const BenchmarkInfo& info, const ParameterMap& parameters) {
+  std::string text = info.name;
+  for (const auto& [name, value] : parameters) text += " " + name + "=" + value;
+  return text;
+}
+
+// Adds parameters without default, for example a number of ranks, from the self-test.
+ParameterMap WithRequired(const BenchmarkInfo& info, ParameterMap given) {
+  for (const ParameterSpec& spec : info.parameters) {
+    const auto own = info.selftest_parameters.find(spec.name);
+    if (!spec.default_value && own != info.selftest_parameters.end()) given.insert(*own);
+  }
+  return given;
+}
+
+// The amount in `work` that `quantity` is computed from; 1 if only a run can tell it.
 double AmountOf(Quantity quantity, const Work& work) {
   switch (quantity) {
     case Quantity::kFlops:
@@ -47,145 +66,118 @@ double AmountOf(Quantity quantity, const Work& work) {
   return 0;
 }
 
-Faults FaultsOfMetrics(const std::vector<Metric>& metrics) {
-  Faults faults;
+Problems ProblemsOfMetrics(const std::vector<Metric>& metrics) {
+  Problems problems;
   std::set<std::string> names;
   for (const Metric& metric : metrics) {
-    if (!names.insert(metric.name).second) faults.push_back("two metrics " + metric.name);
-    if (metric.unit.empty()) faults.push_back("metric " + metric.name + " has no unit");
-    if (metric.description.empty()) faults.push_back("metric " + metric.name + " is not described");
-    if (!(metric.scale > 0)) faults.push_back("metric " + metric.name + " has no scale");
+    const std::string what = "metric " + metric.name;
+    if (!names.insert(metric.name).second) problems.push_back(what + " is declared twice");
+    if (metric.unit.empty()) problems.push_back(what + " has no unit");
+    if (metric.description.empty()) problems.push_back(what + " has no description");
+    if (!(metric.scale > 0)) problems.push_back(what + " has a unit without a scale");
   }
-  if (names.count("time") == 0) faults.push_back("metrics lack TimeMetric()");
-  return faults;
+  if (names.count("time") == 0) problems.emplace_back("there is no metric time");
+  return problems;
 }
 
-Faults FaultsOfParameters(const std::vector<ParameterSpec>& specs) {
-  Faults faults;
+Problems ProblemsOfParameters(const std::vector<ParameterSpec>& specs) {
+  Problems problems;
   for (const ParameterSpec& spec : specs) {
-    const bool number = spec.IsNumber();
-    if (spec.description.empty()) faults.push_back("parameter " + spec.name + " is not described");
-    if (number && !(spec.minimum && spec.maximum)) {
-      faults.push_back("parameter " + spec.name + " has no bounds");
+    const std::string what = "parameter " + spec.name;
+    if (spec.description.empty()) problems.push_back(what + " has no description");
+    if (spec.IsNumber() && !(spec.minimum && spec.maximum)) {
+      problems.push_back(what + " has no bounds");
     }
     if (spec.default_value && !CanonicalValue(spec, *spec.default_value).ok()) {
-      faults.push_back("parameter " + spec.name + " does not accept its own default");
+      problems.push_back(what + " does not accept its own default");
     }
   }
-  return faults;
+  return problems;
 }
 
-Faults FaultsOfWork(const BenchmarkInfo& info, const Work& work, const std::string& of) {
-  Faults faults;
-  for (const double amount : {work.flops, work.bytes, work.link_bytes, work.payload_bytes,
-                              work.operations, work.fixed_seconds}) {
-    if (!std::isfinite(amount) || amount < 0) faults.push_back("WorkOf has no number of" + of);
+Problems ProblemsOfWork(const BenchmarkInfo& info, const Work& work) {
+  Problems problems;
+  const std::vector<double> amounts = {work.flops,         work.bytes,      work.link_bytes,
+                                       work.payload_bytes, work.operations, work.fixed_seconds};
+  double sum = 0;
+  for (const double amount : amounts) {
+    sum += amount;
+    if (!std::isfinite(amount) || amount < 0) problems.emplace_back("an amount is no number");
   }
   bool observes = false;
   for (const Metric& metric : info.metrics) {
     observes = observes || metric.quantity == Quantity::kObserved;
     if (!(AmountOf(metric.quantity, work) > 0)) {
-      faults.push_back("WorkOf is 0 in what metric " + metric.name + " is made from, of" + of);
+      problems.push_back("the amount of metric " + metric.name + " is 0");
     }
   }
-  if (!observes &&
-      work.flops + work.bytes + work.link_bytes + work.payload_bytes + work.operations == 0) {
-    faults.push_back("WorkOf is 0 in all that an iteration does, of" + of);
-  }
-  if (work.flops > 0 && work.peak == Peak::kNone) {
-    faults.push_back("no peak bounds the FLOPs of" + of);
-  }
-  return faults;
+  if (!observes && sum - work.fixed_seconds == 0) problems.emplace_back("all amounts are 0");
+  if (work.flops > 0 && work.peak == Peak::kNone) problems.emplace_back("FLOPs have no peak");
+  return problems;
 }
 
-// Of the case that is `given`, and else the defaults.
-Faults FaultsOfCase(const Benchmark& benchmark, const ParameterMap& given) {
-  const BenchmarkInfo& info = benchmark.Info();
-  std::string text;
-  for (const auto& [name, value] : given) text += " " + name + "=" + value;
+Problems ProblemsOfCase(const Benchmark& benchmark, const ParameterMap& given) {
   const auto parameters = CheckParameters(benchmark, given);
-  if (!parameters.ok()) return {parameters.status().ToString()};
+  if (!parameters.ok()) return {parameters.status().message()};
+  const BenchmarkInfo& info = benchmark.Info();
   const auto work = benchmark.WorkOf(*parameters, WorldSizeOf(info, *parameters));
-  if (!work.ok()) return {work.status().ToString()};
-  return FaultsOfWork(info, *work, text.empty() ? " the defaults" : text);
+  if (!work.ok()) return {work.status().message()};
+  Problems problems = ProblemsOfWork(info, *work);
+  for (std::string& problem : problems) problem = CaseText(info, given) + ": " + problem;
+  return problems;
 }
 
-// What is wrong with a declaration, in words; empty if nothing is.
-Faults FaultsOf(const Benchmark& benchmark) {
+Problems ProblemsOf(const Benchmark& benchmark) {
   const BenchmarkInfo& info = benchmark.Info();
-  Faults faults;
-  const auto add = [&faults](Faults more) {
-    faults.insert(faults.end(), more.begin(), more.end());
-  };
-  if (info.version < 1) faults.emplace_back("version is below 1");
-  if (info.summary.empty()) faults.emplace_back("summary is empty");
-  if (info.model.empty()) faults.emplace_back("model is empty");
-  if (info.selftest_parameters.empty()) faults.emplace_back("selftest_parameters are empty");
-  add(FaultsOfMetrics(info.metrics));
-  add(FaultsOfParameters(info.parameters));
-  // What has no default, as a number of ranks, the self-test names.
-  ParameterMap usual;
+  Problems problems;
+  if (info.version < 1) problems.emplace_back("the version is below 1");
+  if (info.summary.empty()) problems.emplace_back("there is no summary");
+  if (info.model.empty()) problems.emplace_back("there is no model");
+  if (info.selftest_parameters.empty()) problems.emplace_back("there is no self-test");
+  if (info.examples.empty()) problems.emplace_back("there is no worked example");
+  if (info.refused.empty()) problems.emplace_back("there is no refused example");
+  Append(ProblemsOfMetrics(info.metrics), &problems);
+  Append(ProblemsOfParameters(info.parameters), &problems);
   bool has_ranks = false;
-  for (const ParameterSpec& spec : info.parameters) {
-    has_ranks = has_ranks || spec.name == "ranks";
-    const auto own = info.selftest_parameters.find(spec.name);
-    if (!spec.default_value && own != info.selftest_parameters.end()) usual.insert(*own);
+  for (const ParameterSpec& spec : info.parameters) has_ranks = has_ranks || spec.name == "ranks";
+  if (info.collective != has_ranks) {
+    problems.emplace_back("a collective needs a parameter ranks, and others must not have one");
   }
-  if (info.collective != has_ranks) faults.emplace_back("collective, or a parameter ranks, lacks");
-  if (info.selftest_parameters != usual) add(FaultsOfCase(benchmark, info.selftest_parameters));
-  add(FaultsOfCase(benchmark, usual));
+  Append(ProblemsOfCase(benchmark, info.selftest_parameters), &problems);
+  Append(ProblemsOfCase(benchmark, WithRequired(info, {})), &problems);
   for (const ParameterMap& variant : info.selftest_variants) {
     ParameterMap wanted = info.selftest_parameters;
     for (const auto& [name, value] : variant) wanted[name] = value;
-    add(FaultsOfCase(benchmark, wanted));
+    Append(ProblemsOfCase(benchmark, wanted), &problems);
   }
-  return faults;
+  return problems;
 }
 
-TEST(Declarations, AreCompleteInEveryBenchmark) {
+TEST(Declarations, AreComplete) {
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
-    EXPECT_THAT(FaultsOf(*benchmark), IsEmpty()) << benchmark->Info().name;
+    EXPECT_THAT(ProblemsOf(*benchmark), IsEmpty()) << benchmark->Info().name;
   }
 }
 
-// One that claims bytes, and declares what a draft has.
-class Draft : public Benchmark {
- public:
-  Draft() {
-    info_.name = "draft";
-    info_.parameters = {{"elements", ParameterType::kInteger, "words", "4", 1, {}, {}}};
-    info_.selftest_variants = {{{"elements", "many"}}};
-    info_.metrics = {{"bandwidth", "", Direction::kHigherIsBetter, "", Quantity::kBytes, 1e-9}};
-  }
-  const BenchmarkInfo& Info() const override { return info_; }
-  Result<Work> WorkOf(const ParameterMap&, int) const override { return Work(); }
-  Result<std::unique_ptr<Case>> Prepare(const RunContext&) const override {
-    return Unsupported("a draft");
-  }
+std::string NoReason(const BenchmarkInfo&) { return ""; }
 
- private:
-  BenchmarkInfo info_;
-};
+TEST(Declarations, ADraftHasProblems) {
+  Declaration draft("draft", Resource::kCpu);
+  draft.Parameters({Parameter::Integer("elements").Default(4).AtLeast(5)})
+      .Metrics({Metric::Rate("bandwidth", "GiB/s", Quantity::kBytes, "")})
+      .SelfTestAlso({{"elements", "many"}});
+  const DeclaredBenchmark benchmark(draft, nullptr, NoReason);
+  EXPECT_WORDING("kernels/draft", Join(ProblemsOf(benchmark), "\n"));
+}
 
-TEST(Declarations, WhatADraftLacksIsSaid) {
-  const Faults faults = FaultsOf(Draft());
-  for (const char* words :
-       {"summary is empty", "model is empty", "selftest_parameters are empty",
-        "bandwidth has no unit", "bandwidth is not described", "lack TimeMetric()",
-        "elements has no bounds", "0 in what metric bandwidth", "0 in all that an iteration does",
-        "elements: \"many\""}) {
-    EXPECT_THAT(faults, Contains(HasSubstr(words)));
+TEST(Declarations, NamesAreUnique) {
+  std::set<std::string> names;
+  for (const auto& benchmark : BuiltinBenchmarks().All()) {
+    EXPECT_TRUE(names.insert(benchmark->Info().name).second) << benchmark->Info().name;
   }
 }
 
-// "softmax columns=33 variant=warp".
-std::string CaseText(const BenchmarkInfo& info, const ParameterMap& parameters) {
-  std::string text = info.name;
-  for (const auto& [name, value] : parameters) text += " " + name + "=" + value;
-  return text;
-}
-
-// What is not used (the peak without FLOPs, the link without its bytes) is not compared.
+// The peak matters only with FLOPs, the traffic with bytes, the link with its bytes.
 void ExpectWork(const Work& work, const Work& expected) {
   EXPECT_DOUBLE_EQ(work.flops, expected.flops);
   if (expected.flops > 0) EXPECT_EQ(ToText(work.peak), ToText(expected.peak));
@@ -202,12 +194,12 @@ void ExpectWork(const Work& work, const Work& expected) {
   EXPECT_EQ(work.fixed_only, expected.fixed_only);
 }
 
-TEST(Declarations, WorkIsThatOfTheWorkedExamples) {
+TEST(Declarations, WorkedExamplesHold) {
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     const BenchmarkInfo& info = benchmark->Info();
     for (const WorkedExample& example : info.examples) {
       SCOPED_TRACE(CaseText(info, example.parameters));
-      const auto parameters = CheckParameters(*benchmark, example.parameters);
+      const auto parameters = CheckParameters(*benchmark, WithRequired(info, example.parameters));
       ASSERT_TRUE(parameters.ok()) << parameters.status();
       const auto work = benchmark->WorkOf(*parameters, WorldSizeOf(info, *parameters));
       ASSERT_TRUE(work.ok()) << work.status();
@@ -221,14 +213,8 @@ TEST(Declarations, RefusedExamplesAreRefusedForTheirParameter) {
     const BenchmarkInfo& info = benchmark->Info();
     for (const RefusedExample& example : info.refused) {
       SCOPED_TRACE(CaseText(info, example.parameters));
-      // What has no default, as a number of ranks, comes from the self-test.
-      ParameterMap given = example.parameters;
-      for (const ParameterSpec& spec : info.parameters) {
-        const auto own = info.selftest_parameters.find(spec.name);
-        if (!spec.default_value && own != info.selftest_parameters.end()) given.insert(*own);
-      }
-      const Status refused = CheckParameters(*benchmark, given).status();
-      EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+      const Status refused =
+          CheckParameters(*benchmark, WithRequired(info, example.parameters)).status();
       EXPECT_EQ(refused.reason(), Reason::kInvalidParameter);
       ASSERT_EQ(refused.violations().size(), 1u) << refused;
       EXPECT_EQ(refused.violations()[0].field, example.parameter) << refused;
@@ -236,30 +222,14 @@ TEST(Declarations, RefusedExamplesAreRefusedForTheirParameter) {
   }
 }
 
-TEST(Declarations, EveryDeclarationHasAWorkedAndARefusedExample) {
-  for (const auto& benchmark : BuiltinBenchmarks().All()) {
-    // Bridge: examples of other benchmarks are in work_test.cc.
-    if (dynamic_cast<const DeclaredBenchmark*>(benchmark.get()) == nullptr) continue;
-    EXPECT_THAT(benchmark->Info().examples, Not(IsEmpty())) << benchmark->Info().name;
-    EXPECT_THAT(benchmark->Info().refused, Not(IsEmpty())) << benchmark->Info().name;
-  }
-}
-
-TEST(Declarations, NamesAreUnique) {
-  std::set<std::string> names;
-  for (const auto& benchmark : BuiltinBenchmarks().All()) {
-    EXPECT_TRUE(names.insert(benchmark->Info().name).second) << benchmark->Info().name;
-  }
-}
-
-// On an H200, whose sheet has all that sheets have: a time is predicted, or it is said why not.
-TEST(Declarations, EveryTimeIsPredictedOrSaidWhyNot) {
+// On an H200, whose sheet is complete.
+TEST(Declarations, EveryTimeIsPredictedOrHasAReasonWhyNot) {
   Evidence of_gpu;
   of_gpu.spec = SheetNamed("H200 SXM");
   ASSERT_NE(of_gpu.spec, nullptr);
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     const BenchmarkInfo& info = benchmark->Info();
-    if (info.resource == Resource::kCpu) continue;  // Held to ceilings, below.
+    if (info.resource == Resource::kCpu) continue;  // Predicted from ceilings; see below.
     SCOPED_TRACE(info.name);
     const auto parameters = CheckParameters(*benchmark, info.selftest_parameters);
     ASSERT_TRUE(parameters.ok()) << parameters.status();
@@ -276,7 +246,6 @@ TEST(Declarations, EveryTimeIsPredictedOrSaidWhyNot) {
   }
 }
 
-// What RunSmall wants, and rates of this machine to compare the result with.
 TEST(CpuBenchmarks, SelfTestsPassAndHaveCeilings) {
   for (const auto& benchmark : BuiltinBenchmarks().All()) {
     const BenchmarkInfo& info = benchmark->Info();
@@ -284,21 +253,25 @@ TEST(CpuBenchmarks, SelfTestsPassAndHaveCeilings) {
     SCOPED_TRACE(info.name);
     RunSmall(*benchmark, info.selftest_parameters);
     RunContext context;
-    context.parameters = *CanonicalParameters(info.parameters, info.selftest_parameters);
+    context.parameters = *CheckParameters(*benchmark, info.selftest_parameters);
     const auto prepared = benchmark->Prepare(context);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     const auto ceilings = (*prepared)->MeasureCeilings();
     ASSERT_TRUE(ceilings.ok()) << ceilings.status();
-    EXPECT_TRUE(ceilings->flops || ceilings->bytes || ceilings->fixed_seconds)
-        << "MeasureCeilings finds nothing";
+    EXPECT_TRUE(ceilings->flops || ceilings->bytes || ceilings->fixed_seconds);
   }
 }
 
-TEST(Registry, NamesAreKnownAndHelpful) {
+TEST(BuildWithoutCode, BenchmarkIsUnsupported) {
+  const DeclaredBenchmark benchmark(Declaration("draft", Resource::kGpu), nullptr, NoReason);
+  EXPECT_TRUE(IsUnsupported(benchmark.Prepare(RunContext()).status()));
+}
+
+TEST(Registry, AnUnknownNameHasASuggestion) {
   EXPECT_TRUE(BuiltinBenchmarks().Find("cpu_gemm").ok());
-  const auto missing = BuiltinBenchmarks().Find("cpu_gem");
-  EXPECT_EQ(missing.status().reason(), Reason::kUnknownBenchmark);
-  EXPECT_THAT(missing.status().hint(), HasSubstr("cpu_gemm"));
+  const Status missing = BuiltinBenchmarks().Find("cpu_gem").status();
+  EXPECT_EQ(missing.reason(), Reason::kUnknownBenchmark);
+  EXPECT_THAT(missing.hint(), HasSubstr("cpu_gemm"));
 }
 
 }  // namespace

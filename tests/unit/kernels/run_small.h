@@ -13,7 +13,7 @@ namespace assay {
 // does not pass.
 inline void RunSmall(const Benchmark& benchmark, const ParameterMap& given) {
   if (!benchmark.UnsupportedReason().empty()) GTEST_SKIP() << benchmark.UnsupportedReason();
-  auto parameters = CanonicalParameters(benchmark.Info().parameters, given);
+  auto parameters = CheckParameters(benchmark, given);
   ASSERT_TRUE(parameters.ok()) << parameters.status();
   RunContext context;
   context.parameters = *parameters;

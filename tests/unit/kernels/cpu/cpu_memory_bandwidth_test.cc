@@ -22,8 +22,8 @@ TEST(CpuMemoryBandwidth, HotIsWhatAnIterationTouches) {
   for (const auto& [op, cold] : {std::pair{"copy", false}, std::pair{"triad", true}}) {
     const std::string bytes = std::to_string(cache * 5 / 6 / 8 * 8);
     RunContext context;
-    context.parameters = *CanonicalParameters(benchmark->Info().parameters,
-                                              {{"op", op}, {"bytes", bytes}, {"threads", "1"}});
+    context.parameters =
+        *CheckParameters(*benchmark, {{"op", op}, {"bytes", bytes}, {"threads", "1"}});
     const auto prepared = benchmark->Prepare(context);
     if (!prepared.ok()) GTEST_SKIP() << prepared.status();
     EXPECT_EQ((*prepared)->HowTimed().cache, cold ? "cold" : "hot") << op;
