@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-TEST(Blas, TakesAKnownCoreWhereItFellBack) {
+TEST(Blas, FallbackCoreIsReplaced) {
   EXPECT_EQ(BlasCoreInstead("Prescott", "SkylakeX"), "SkylakeX");
   EXPECT_EQ(BlasCoreInstead("Nehalem", "Haswell"), "Haswell");
   EXPECT_EQ(BlasCoreInstead("Barcelona", "Haswell"), "Haswell");
@@ -16,7 +16,7 @@ TEST(Blas, TakesAKnownCoreWhereItFellBack) {
   EXPECT_EQ(BlasCoreInstead("Prescott", ""), "");
 }
 
-TEST(Blas, TellsItsVersionAndCore) {
+TEST(Blas, VersionNamesTheCore) {
   if (!WhyNoBlas().empty()) GTEST_SKIP() << WhyNoBlas();
   EXPECT_THAT(BlasVersion().value_or(""),
               testing::MatchesRegex("OpenBLAS [0-9]+\\.[0-9]+[^ ]* [A-Za-z0-9]+"));

@@ -13,7 +13,7 @@ constexpr int64_t kMiB = 1024 * kKiB;
 
 const CacheSizes kH200 = {256 * kKiB, 227 * kKiB, 60 * kMiB};
 
-TEST(CacheLevels, ALevelTakesWhatItHoldsAndNoMore) {
+TEST(CacheLevels, LevelAcceptsUpToItsCapacity) {
   EXPECT_TRUE(CheckLevel("l1", 256 * kKiB, kH200).ok());
   EXPECT_FALSE(CheckLevel("l1", 256 * kKiB + 16, kH200).ok());
   EXPECT_TRUE(CheckLevel("shared", 227 * kKiB, kH200).ok());
@@ -24,7 +24,7 @@ TEST(CacheLevels, ALevelTakesWhatItHoldsAndNoMore) {
   EXPECT_TRUE(CheckLevel("hbm", 480 * kMiB, kH200).ok());
 }
 
-TEST(CacheLevels, ASweepWithoutALevelTakesEverySize) {
+TEST(CacheLevels, WithoutLevelEverySizeIsAccepted) {
   for (int64_t bytes = 16; bytes <= int64_t{1} << 39; bytes *= 2) {
     EXPECT_TRUE(CheckLevel("none", bytes, kH200).ok()) << bytes;
   }

@@ -86,13 +86,13 @@ TEST(CollectiveTest, SharesRoundDownTo16BytesARank) {
   EXPECT_EQ(CountOf(gather, 48, 8, 3), 2);
 }
 
-TEST(CollectiveTest, WholeArraysAreOfEveryRank) {
+TEST(CollectiveTest, UndividedArraysAreWholeOnEveryRank) {
   const Collective& reduce = CollectiveOf(CollectiveKind::kAllReduce);
   EXPECT_EQ(CountOf(reduce, 8, 8, 3), 1);
   EXPECT_EQ(PayloadBytes(reduce, 10, 4, 3), 40);
 }
 
-TEST(CollectiveTest, InPlaceInputsLieWhereNcclWantsThem) {
+TEST(CollectiveTest, InPlaceOffsetsAreThoseOfNccl) {
   const CollectivePlace place = {4, 2, 2, 10};
   EXPECT_EQ(CollectiveOf(CollectiveKind::kAllGather).input_at(place), 20);
   EXPECT_EQ(CollectiveOf(CollectiveKind::kReduceScatter).output_at(place), 20);
@@ -104,7 +104,7 @@ TEST(CollectiveTest, InPlaceInputsLieWhereNcclWantsThem) {
   EXPECT_NE(CollectiveOf(CollectiveKind::kAllToAll).not_in_place, nullptr);
 }
 
-TEST(CollectiveTest, WireFactorsWhereTheAlgorithmTells) {
+TEST(CollectiveTest, WireFactorsOfKnownAlgorithms) {
   const Collective& reduce = CollectiveOf(CollectiveKind::kAllReduce);
   EXPECT_DOUBLE_EQ(WireFactor(reduce, "RING", "SIMPLE", 4), 1.5);
   EXPECT_DOUBLE_EQ(WireFactor(reduce, "TREE", "LL", 4), 3);

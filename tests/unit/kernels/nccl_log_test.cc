@@ -42,7 +42,7 @@ TEST_F(NcclLog, WarningsComeFirst) {
               "^\\[0\\] NCCL WARN b\n\\[0\\] NCCL INFO a\n\\[0\\] NCCL INFO c\n$");
 }
 
-TEST_F(NcclLog, WhatTheUserSetStays) {
+TEST_F(NcclLog, SettingOfTheUserIsKept) {
   const auto keep = [] {
     setenv("NCCL_DEBUG", "INFO", 1);
     setenv("NCCL_DEBUG_FILE", "/proc/self/fd/2", 1);
@@ -55,7 +55,7 @@ TEST_F(NcclLog, WhatTheUserSetStays) {
 
 // The first rank of a gang loads NCCL before it starts the others. Runs twice: in the process
 // that a death test of this style starts, the variables are those of the first.
-TEST(NcclLogOf, AProcessThatThisOneStarted) {
+TEST(NcclLogOf, ChildProcessHasItsOwnLog) {
   if (std::getenv("ASSAY_TEST_STARTED") == nullptr) {
     unsetenv("NCCL_DEBUG");
     setenv("ASSAY_TEST_STARTED", "yes", 1);

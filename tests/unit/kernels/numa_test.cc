@@ -54,7 +54,7 @@ TEST_F(NumaTest, ReadsNodesWithMemory) {
   EXPECT_THAT(topology.cpus.at(8), IsEmpty());
 }
 
-TEST_F(NumaTest, ChoosesTheNodeThatTheWordMeans) {
+TEST_F(NumaTest, ChoosesTheNodeOfTheParameter) {
   const NumaTopology topology = ReadNumaTopology(sys());
   EXPECT_EQ(*ChooseNumaNode("local", 2, topology), 2);
   EXPECT_EQ(*ChooseNumaNode("any", 2, topology), std::nullopt);
@@ -81,7 +81,7 @@ TEST_F(NumaTest, ParsesListsOfCpus) {
 }
 
 // On the machine of the test, whatever it is.
-TEST(NumaHereTest, BindsForAWhile) {
+TEST(NumaHereTest, BindsDuringItsLifetime) {
   const NumaTopology topology = ReadNumaTopology();
   if (topology.distances.empty()) GTEST_SKIP() << "this kernel shows no NUMA nodes";
   cpu_set_t before;

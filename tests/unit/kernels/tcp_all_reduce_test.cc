@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(AnySize, RingSizes,
                                          std::pair{2, 8 << 20}, std::pair{4, (4 << 20) + 1},
                                          std::pair{8, 12345}));
 
-TEST(Ring, DeadRankIsNamedAndTheOthersFollow) {
+TEST(Ring, LostRankIsNamedAndTheOthersStop) {
   std::atomic<int> errors{0};
   RunGang(4, [&](std::unique_ptr<Peers> peers) {
     auto ring = Ring::Connect(*peers, "127.0.0.1", 20s);

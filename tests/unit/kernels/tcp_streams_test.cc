@@ -31,7 +31,7 @@ TEST(StreamPattern, EveryWrongByteIsFound) {
   EXPECT_EQ(pattern.Compare(block.data(), 0, kStreamBlockBytes, 5).wrong, 0);
 }
 
-TEST(StreamPattern, BlocksAndStreamsAreToldApart) {
+TEST(StreamPattern, BlocksAndStreamsDiffer) {
   StreamPattern pattern(7, 1);
   const std::string block(pattern.Block(5), kStreamBlockBytes);
   EXPECT_EQ(pattern.Sample(block.data(), 5).wrong, 0);
@@ -43,7 +43,7 @@ TEST(StreamPattern, BlocksAndStreamsAreToldApart) {
   EXPECT_EQ(pattern.Sample(poison.data(), 5).wrong, 16);
 }
 
-TEST(Arrivals, TimesAreOfBytesAndNotOfCalls) {
+TEST(Arrivals, TimesFollowBytesNotCalls) {
   Arrivals arrivals(10, 20, 3);
   arrivals.Add(5);
   EXPECT_FALSE(arrivals.complete());
@@ -104,7 +104,7 @@ struct Size {
 
 class TransferSizes : public testing::TestWithParam<Size> {};
 
-TEST_P(TransferSizes, EveryByteArrivesAgainAndAgain) {
+TEST_P(TransferSizes, EveryByteOfRepeatedTransfersArrives) {
   const Size size = GetParam();
   TransferTest(
       size.streams,
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(AnySize, TransferSizes,
                                          Size{3, 1000003, 5}, Size{8, 7, 100},
                                          Size{64, 4 << 20, 2}));
 
-TEST(Transfer, SendsOnUntilEnough) {
+TEST(Transfer, SendsUntilEnough) {
   std::atomic<bool> enough{false};
   TransferTest(
       2,

@@ -14,13 +14,13 @@ HostCpu CpuWith(std::optional<int64_t> cache_bytes) {
   return cpu;
 }
 
-TEST(CpuCaches, ColdIsFromTwiceTheLastLevelCacheOn) {
+TEST(CpuCaches, TwiceTheLastLevelCacheIsCold) {
   const HostCpu cpu = CpuWith(32 * kMib);
   EXPECT_TRUE(StaysInCpuCaches(64 * kMib - 1, cpu));
   EXPECT_FALSE(StaysInCpuCaches(64 * kMib, cpu));
 }
 
-TEST(CpuCaches, NothingSmallIsColdWhereTheCachesAreUnknown) {
+TEST(CpuCaches, UnknownCacheCountsAsLarge) {
   const HostCpu cpu = CpuWith(std::nullopt);
   EXPECT_TRUE(StaysInCpuCaches(64 << 10, cpu));
   EXPECT_TRUE(StaysInCpuCaches(kGib, cpu));
@@ -28,8 +28,7 @@ TEST(CpuCaches, NothingSmallIsColdWhereTheCachesAreUnknown) {
   EXPECT_EQ(ColdSets(1e6, cpu), 1);
 }
 
-// A large cache is not a smaller one for being large.
-TEST(CpuCaches, ColdSetsFillTwiceEveryCacheBesideTheirOwn) {
+TEST(CpuCaches, ColdSetsFillTwiceTheCache) {
   for (const int64_t cache : {kMib, 32 * kMib, 2 * kGib + 256 * kMib}) {
     const HostCpu cpu = CpuWith(cache);
     for (const double set_bytes : {192.0, 1e6, 1e9, 1e10}) {

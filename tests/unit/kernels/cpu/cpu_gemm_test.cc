@@ -67,7 +67,7 @@ TEST(VerifyProduct, PlantedFaultsAreFound) {
 }
 
 // One element in a tall product, off by so little that the norm over all rows hides it.
-TEST(VerifyProduct, AFaultInOneRowOfManyIsFound) {
+TEST(VerifyProduct, ErrorInOneRowIsFound) {
   constexpr int64_t kM = 8192, kN = 2, kK = 64;
   std::vector<float> a(kM * kK), b(kK * kN), c(kM * kN);
   FillUniform(a.data(), kM * kK, 1);
@@ -87,7 +87,7 @@ TEST(VerifyProduct, AFaultInOneRowOfManyIsFound) {
   *worst *= 1 + 1e-4F;
   double square = 0;
   for (const float element : c) square += double{element} * double{element};
-  // What one norm of all would tolerate: 8 u sqrt(k).
+  // The tolerance of a norm over all rows: 8 u sqrt(k).
   EXPECT_LT(1e-4 * double{*worst} / std::sqrt(square), 8 * std::ldexp(1, -24) * std::sqrt(kK));
   const Verdict verdict = verify();
   EXPECT_FALSE(verdict.passed) << verdict.error << " <= " << verdict.tolerance;
@@ -95,7 +95,7 @@ TEST(VerifyProduct, AFaultInOneRowOfManyIsFound) {
 }
 
 // Where k is small beside n, the reference rounds more than the product does.
-TEST(VerifyProduct, RoundingOfTheReferenceIsNoFault) {
+TEST(VerifyProduct, RoundingOfTheReferencePasses) {
   constexpr int64_t kM = 16, kN = 65536;
   std::vector<double> a(kM), b(kN), c(kM * kN);
   for (uint64_t seed = 0; seed < 5; ++seed) {

@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// Between one array and all that triad touches: neither may say otherwise than the other.
-TEST(CpuMemoryBandwidth, HotIsWhatAnIterationTouches) {
+// With a size between one array and all arrays of triad, timing and ceiling must agree.
+TEST(CpuMemoryBandwidth, HotFollowsTheBytesOfAnIteration) {
   const int64_t cache = Cpu().last_level_cache_bytes.value_or(0);
   if (cache == 0) GTEST_SKIP() << "the caches of this machine are not known";
   const Benchmark* benchmark = *BuiltinBenchmarks().Find("cpu_memory_bandwidth");
