@@ -48,9 +48,8 @@ Json EnvironmentOf(const v1::Environment& environment) {
 }  // namespace
 
 Identity IdentityOf(const v1::CaseResult& result) {
-  const v1::Measurement& measurement = result.measurements().empty()
-                                           ? v1::Measurement::default_instance()
-                                           : result.measurements(0);
+  const v1::Measurement& measurement =
+      result.measurements().empty() ? v1::Measurement::default_instance() : result.measurements(0);
   Json parameters = Json::object();
   for (const auto& [name, value] : result.parameters()) parameters[name] = value;
   Json series = {{"benchmark", result.benchmark()},

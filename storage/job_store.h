@@ -13,8 +13,8 @@
 
 namespace assay::storage {
 
-// Names of candidates in a Job message: all nodes of a small fleet. The names of all nodes of a large
-// fleet, in each of thousands of jobs, would be most of the bytes sent.
+// Names of candidates in a Job message: all nodes of a small fleet. The names of all nodes of a
+// large fleet, in each of thousands of jobs, would be most of the bytes sent.
 inline constexpr int kNamedCandidates = 8;
 
 // Thread-safe. Calls block on the database, so do not make them on a gRPC thread. UNAVAILABLE: the
@@ -27,8 +27,8 @@ class JobStore {
   // its campaign. ALREADY_EXISTS if campaign_id is taken.
   virtual Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) = 0;
 
-  // Returns the campaign of this id, else the newest of this name. NOT_FOUND; the hint is the closest
-  // name among the newest kOfferedCampaigns, if one is close.
+  // Returns the campaign of this id, else the newest of this name. NOT_FOUND; the hint is the
+  // closest name among the newest kOfferedCampaigns, if one is close.
   virtual Result<v1::Campaign> GetCampaign(const std::string& id_or_name) = 0;
 
   // Returns campaigns without specs, newest first.
@@ -39,8 +39,8 @@ class JobStore {
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
-  // Returns the campaign's jobs that changed after `revision` (0: all), and the newest revision. May
-  // repeat a change, never misses one. NOT_FOUND.
+  // Returns the campaign's jobs that changed after `revision` (0: all), and the newest revision.
+  // May repeat a change, never misses one. NOT_FOUND.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
@@ -74,9 +74,9 @@ class JobStore {
   };
   // Leases queued jobs whose whole placement is free and among `node_ids`. The order is: priority,
   // fewest running jobs of the campaign, age. One transaction leases all nodes of a gang or none.
-  // Two owners never get the same job or the same exclusive node. Nodes unknown to the NodeStore get
-  // nothing. Looks at the first jobs of each campaign's queue and of each node's queue; among jobs
-  // with a choice of nodes, at the first 32 only.
+  // Two owners never get the same job or the same exclusive node. Nodes unknown to the NodeStore
+  // get nothing. Looks at the first jobs of each campaign's queue and of each node's queue; among
+  // jobs with a choice of nodes, at the first 32 only.
   //
   // A job that has waited for `patience` and still needs nodes reserves them from all later jobs in
   // this order. So small jobs do not starve a large gang.
@@ -96,8 +96,8 @@ class JobStore {
   // last job. A job with a cancel request is CANCELLED instead of requeued.
   virtual Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) = 0;
 
-  // Returns campaigns whose jobs have all ended and that have no verdict, because a coordinator died
-  // in between.
+  // Returns campaigns whose jobs have all ended and that have no verdict, because a coordinator
+  // died in between.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
   // Stores the verdict unless the campaign has one.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,

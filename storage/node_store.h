@@ -22,13 +22,13 @@ class NodeStore {
   virtual Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) = 0;
   // Marks the node disconnected. Does nothing if another coordinator has its session.
   virtual Status Disconnect(const std::string& owner, const std::string& node_id) = 0;
-  // True if a coordinator other than `owner` has the node's session and its last heartbeat is at most
-  // `stale_after` old.
+  // True if a coordinator other than `owner` has the node's session and its last heartbeat is at
+  // most `stale_after` old.
   virtual Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
                                    Duration stale_after) = 0;
 
-  // Returns nodes sorted by name, with the ids of their running jobs. A node whose last heartbeat is
-  // older than `stale_after` is reported as disconnected.
+  // Returns nodes sorted by name, with the ids of their running jobs. A node whose last heartbeat
+  // is older than `stale_after` is reported as disconnected.
   virtual Result<std::vector<v1::Node>> ListNodes(Duration stale_after) = 0;
   // Returns the node of this id or name. NOT_FOUND; the hint is the closest name, if one is close.
   virtual Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) = 0;

@@ -34,13 +34,14 @@ class ResultStore {
   virtual ~ResultStore() = default;
 
   // Stores each result whose job is RUNNING under its epoch, one row per metric, in one statement,
-  // and increments the job's cases_done. Returns outcomes in the order given. A case has one result,
-  // whichever epoch produced it.
+  // and increments the job's cases_done. Returns outcomes in the order given. A case has one
+  // result, whichever epoch produced it.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) = 0;
 
   // Stores an ended campaign with its jobs and results in one transaction, or nothing. A job with a
   // failed case is FAILED, and so is the campaign's verdict. INVALID_ARGUMENT if a case has no
-  // result, two results, or one that cannot be stored; ALREADY_EXISTS if the campaign's id is taken.
+  // result, two results, or one that cannot be stored; ALREADY_EXISTS if the campaign's id is
+  // taken.
   virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
   // Returns matching results without samples, newest first. For `filter` and its errors see
@@ -50,6 +51,9 @@ class ResultStore {
 
   // Returns the result with its samples. NOT_FOUND.
   virtual Result<v1::StoredResult> Get(const std::string& result_id) = 0;
+
+  // Returns the results of a job without measurements, one per case, in the order of cases.
+  virtual Result<std::vector<v1::CaseResult>> ListOfJob(const std::string& job_id) = 0;
 
   // Returns all results of a campaign, without samples, oldest first.
   virtual Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) = 0;

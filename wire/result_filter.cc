@@ -44,8 +44,8 @@ std::string Parameter(std::string_view name) {
 }
 
 Status BadValue(const Filter& restriction, const std::string& expected) {
-  return InvalidArgument("filter: `" + restriction.field + "` takes " + expected + ", not \"" +
-                             restriction.value.substr(0, kShownBytes) + "\"",
+  return InvalidArgument("filter: `" + restriction.field + "` must be compared with " + expected +
+                             ", not \"" + restriction.value.substr(0, kShownBytes) + "\"",
                          Reason::kBadFilter);
 }
 
@@ -97,7 +97,7 @@ Status UnknownField(const std::string& typed, bool number) {
     return InvalidArgument("filter: " + what, Reason::kUnknownField);
   };
   if (const ResultField* const field = FindResultField(typed)) {
-    const Status unusable = error("filters cannot use the result field `" + shown + "`");
+    const Status unusable = error("cannot filter by the result field `" + shown + "`");
     if (field->type == FieldType::kMap) {
       return unusable.WithHint("name one of its members: `" + std::string(field->example) + "`");
     }
@@ -158,7 +158,7 @@ Status CheckTime(Filter& restriction) {
 Status CheckBoolean(const Filter& restriction) {
   const bool valid = restriction.value == "true" || restriction.value == "false";
   if (IsEquality(restriction) && valid) return Status::Ok();
-  return BadValue(restriction, "= or != and true or false");
+  return BadValue(restriction, "true or false by = or !=");
 }
 
 // The number of a size with a unit, in decimal: "1MiB".
@@ -193,8 +193,9 @@ Status CheckSetting(Filter& restriction) {
   if (size) {
     restriction.value = *size;
   } else if (!number || std::abs(*number) >= kNumberLimit) {
-    return BadValue(restriction, "a number or a size after < <= > >=")
-        .WithHint("write for example 4096, 0.5, 64KiB or 1MiB; words have no order, only = and !=");
+    return BadValue(restriction, "a number or a size by < <= > >=")
+        .WithHint(
+            "write for example 4096, 0.5, 64KiB or 1MiB; words can only be compared by = and !=");
   } else if (restriction.value.find_first_not_of("0123456789") != std::string::npos) {
     // Whole numbers stay as they are and compare exactly. "1.5" would compare as a version.
     restriction.value = FilterNumber(std::abs(*number) < 1 / kNumberLimit ? 0 : *number);
@@ -207,14 +208,14 @@ Status CheckVersion(Filter& restriction) {
   restriction.numbers_only = true;
   const bool plain = restriction.value.find_first_not_of(".0123456789") == std::string::npos;
   if (plain && CompareNumbers(restriction.value, "0")) return Status::Ok();
-  return BadValue(restriction, "a version in digits and dots after < <= > >=")
+  return BadValue(restriction, "digits and dots by < <= > >=")
       .WithHint("write for example 580 or 580.95.05");
 }
 
 Status CheckUnordered(const Filter& restriction, const ResultField& field) {
   if (!IsOrder(restriction)) return Status::Ok();
   return InvalidArgument(
-             "filter: `" + restriction.field + "` is more than a version, so it has no order",
+             "filter: `" + restriction.field + "` is a name with a version, which has no order",
              Reason::kBadFilter)
       .WithHint("write = with a * at the end, for example `" + restriction.field + " " +
                 std::string(field.example) + "`");
@@ -259,7 +260,7 @@ Status CheckTyped(Filter& restriction, const ResultField& field) {
   }
   if (has) {
     return InvalidArgument(
-        "filter: `" + restriction.field + "` is not text; after `:` it takes only *",
+        "filter: `" + restriction.field + "` is not text; only * is possible after `:`",
         Reason::kBadFilter);
   }
   if (field.type == FieldType::kTime) return CheckTime(restriction);

@@ -1,5 +1,6 @@
 #include "storage/fakes/fake_result_store.h"
 
+#include <map>
 #include <utility>
 
 #include "common/digest.h"
@@ -127,6 +128,20 @@ Result<v1::StoredResult> FakeResultStore::Get(const std::string& result_id) {
     if (row.stored.result_id() == result_id) return row.stored;
   }
   return NotFound("no result \"" + result_id + "\"");
+}
+
+Result<std::vector<v1::CaseResult>> FakeResultStore::ListOfJob(const std::string& job_id) {
+  MutexLock lock(database_.mutex);
+  std::map<int, v1::CaseResult> by_index;
+  for (const FakeDatabase::ResultRow& row : database_.results) {
+    if (row.stored.job_id() != job_id || !row.stored.primary()) continue;
+    v1::CaseResult& result = by_index[row.stored.case_result().case_index()];
+    result = row.stored.case_result();
+    result.clear_measurements();
+  }
+  std::vector<v1::CaseResult> results;
+  for (auto& [index, result] : by_index) results.push_back(std::move(result));
+  return results;
 }
 
 Result<std::vector<v1::StoredResult>> FakeResultStore::ListOfCampaign(

@@ -18,6 +18,7 @@ class FakeResultStore : public ResultStore {
   Result<ImportOutcome> Import(const ImportedCampaign& imported) override;
   Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override;
   Result<v1::StoredResult> Get(const std::string& result_id) override;
+  Result<std::vector<v1::CaseResult>> ListOfJob(const std::string& job_id) override;
   Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) override;
 
  private:

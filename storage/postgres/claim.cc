@@ -43,7 +43,8 @@ struct Choice {
 
 constexpr const char* kActive =
     "active AS (SELECT c.campaign_id, c.priority,"
-    "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS running"
+    "  (SELECT count(*) FROM job r WHERE r.state = 'running' AND r.campaign_id = c.campaign_id) AS "
+    "running"
     "  FROM campaign c WHERE c.state = 'active' AND NOT c.cancel_requested) ";
 
 constexpr const char* kColumns =
@@ -53,8 +54,8 @@ constexpr const char* kColumns =
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
 // Selects the heads of all queues. Leaves out jobs with too few candidates among $4, which would
-// otherwise fill the head while their nodes are absent. This is done only where it is cheap: a shared
-// set is counted once, and a job's own list only if it is short.
+// otherwise fill the head while their nodes are absent. This is done only where it is cheap: a
+// shared set is counted once, and a job's own list only if it is short.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive +
@@ -182,8 +183,8 @@ class Claim {
     }
   }
 
-  // Reads the queue of each node that has something free, because all jobs at the heads may be pinned
-  // to busy nodes.
+  // Reads the queue of each node that has something free, because all jobs at the heads may be
+  // pinned to busy nodes.
   void LookBehindHeads() {
     std::vector<std::string> open;
     for (const std::string& node : request_.node_ids) {
@@ -213,8 +214,8 @@ class Claim {
     return candidate;
   }
 
-  // Skips jobs that cannot be placed. Those that have waited for the request's patience reserve nodes
-  // from the jobs behind them.
+  // Skips jobs that cannot be placed. Those that have waited for the request's patience reserve
+  // nodes from the jobs behind them.
   void Choose() {
     while (Wanted() > 0) {
       std::optional<Candidate> next = Next();
@@ -277,7 +278,8 @@ class Claim {
         "wanted AS (SELECT * FROM unnest($1::text[], $2::text[]) AS w(job_id, nodes)"
         "           JOIN picked USING (job_id)),"
         "j AS ("
-        "  UPDATE job SET state = 'running', epoch = epoch + 1, attempts = attempts + 1, owner = $3,"
+        "  UPDATE job SET state = 'running', epoch = epoch + 1, attempts = attempts + 1, owner = "
+        "$3,"
         "    lease_until = now() + $4::interval, node_ids = w.nodes::text[], start_time = now(),"
         "    revision = pg_current_xact_id()::text::bigint"
         "  FROM wanted w WHERE job.job_id = w.job_id RETURNING job.*),"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "model/filter.h"
 #include "common/status.h"
+#include "model/filter.h"
 
 namespace assay::storage {
 

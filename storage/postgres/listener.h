@@ -10,9 +10,9 @@
 
 namespace assay::storage {
 
-// Has its own connection and thread. Calls `callback` for each batch of notifications, and after each
-// connection, because some may have been missed. Reconnects until destroyed, with delays from 0.1 s
-// to 5 s. The destructor does not wait for the delay.
+// Has its own connection and thread. Calls `callback` for each batch of notifications, and after
+// each connection, because some may have been missed. Reconnects until destroyed, with delays from
+// 0.1 s to 5 s. The destructor does not wait for the delay.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);

@@ -22,8 +22,9 @@ const std::vector<Migration>& Migrations();
 const char* ViewsScript();
 
 // Brings the database to the newest version, one transaction per migration, and replaces the views
-// if their script has changed. Programs that start together wait for each other. FAILED_PRECONDITION
-// if the database is newer than this program, or if a migration was changed after it was applied.
+// if their script has changed. Programs that start together wait for each other.
+// FAILED_PRECONDITION if the database is newer than this program, or if a migration was changed
+// after it was applied.
 Status Migrate(Pool& pool, const std::vector<Migration>& migrations = Migrations());
 
 }  // namespace assay::storage

@@ -13,8 +13,8 @@
 
 namespace assay::storage {
 
-// Called after each query with its duration, including the wait for a connection, on the thread that
-// made the query. `name` is one of a small fixed set, such as "claim_jobs".
+// Called after each query with its duration, including the wait for a connection, on the thread
+// that made the query. `name` is one of a small fixed set, such as "claim_jobs".
 using QueryObserver = std::function<void(const char* name, Duration took, bool ok)>;
 
 struct PoolStats {

@@ -32,9 +32,9 @@ class Database {
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
 
-  // Calls `on_queued` from a separate thread when any coordinator made jobs claimable, and after each
-  // reconnection, because notifications may have been missed. Ends on destruction. Call at most
-  // once.
+  // Calls `on_queued` from a separate thread when any coordinator made jobs claimable, and after
+  // each reconnection, because notifications may have been missed. Ends on destruction. Call at
+  // most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
   virtual PoolStats Stats() = 0;

@@ -25,7 +25,8 @@ std::string FieldColumns(StoredIn table, const std::string& prefix) {
   std::string columns;
   for (const ResultField& field : schema::ResultFields()) {
     if (field.stored_in != table) continue;
-    columns += (columns.empty() ? "" : ", ") + prefix + "\"" + schema::ColumnName(field.name) + "\"";
+    columns +=
+        (columns.empty() ? "" : ", ") + prefix + "\"" + schema::ColumnName(field.name) + "\"";
   }
   return columns;
 }

@@ -355,6 +355,20 @@ Result<v1::StoredResult> PostgresResultStore::Get(const std::string& result_id) 
   return result;
 }
 
+Result<std::vector<v1::CaseResult>> PostgresResultStore::ListOfJob(const std::string& job_id) {
+  std::vector<v1::CaseResult> results;
+  ASSAY_RETURN_IF_ERROR(
+      pool_.RunStatement("list_job_results", [&](pqxx::transaction_base& transaction) {
+        results.clear();
+        for (const auto& row : transaction.exec_params(
+                 "SELECT payload FROM case_result WHERE job_id = $1 ORDER BY case_index", job_id)) {
+          results.emplace_back().ParseFromString(BytesOf(row[0]));
+        }
+        return Status::Ok();
+      }));
+  return results;
+}
+
 Result<std::vector<v1::StoredResult>> PostgresResultStore::ListOfCampaign(
     const std::string& campaign_id) {
   std::vector<v1::StoredResult> results;

@@ -10,7 +10,7 @@ namespace assay::storage {
 
 class JobNodesContract : public StoreContract {};
 
-TEST_P(JobNodesContract, JobsBehindThoseThatLackANodeAreFound) {
+TEST_P(JobNodesContract, JobsBehindThoseWithAnAbsentNodeAreClaimed) {
   Connect({"a", "b"});
   const auto pair = [](const std::string& other) {
     NewJob job = MakeJob({"a", other});
@@ -26,7 +26,7 @@ TEST_P(JobNodesContract, JobsBehindThoseThatLackANodeAreFound) {
   EXPECT_EQ(leased[0].node_ids, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_P(JobNodesContract, JobsBehindThoseThatLackEveryNodeAreFound) {
+TEST_P(JobNodesContract, JobsBehindThoseWithoutAnyNodeAreClaimed) {
   Connect({"a", "b"});
   std::vector<std::string> gone;
   for (int i = 0; i < 500; ++i) gone.push_back(NewUuid());
@@ -40,7 +40,7 @@ TEST_P(JobNodesContract, JobsBehindThoseThatLackEveryNodeAreFound) {
   EXPECT_EQ(leased[0].node_ids, std::vector<std::string>{"a"});
 }
 
-TEST_P(JobNodesContract, AJobForManyNodesNamesTheFirstAndCountsTheRest) {
+TEST_P(JobNodesContract, JobForManyNodesNamesTheFirstAndCountsTheRest) {
   constexpr int kNodes = 300;
   constexpr int kJobs = 100;
   std::vector<std::string> nodes;
@@ -79,7 +79,7 @@ TEST_P(JobNodesContract, AJobForManyNodesNamesTheFirstAndCountsTheRest) {
   EXPECT_EQ(listed->items[1].node_names_size(), kNamedCandidates) << "it never had one";
 }
 
-TEST_P(JobNodesContract, WhatWasLeftOutStaysWithTheCampaign) {
+TEST_P(JobNodesContract, LeftOutEntriesAreStoredWithTheCampaign) {
   NewCampaign campaign = MakeCampaign({MakeJob({"a"})});
   v1::LeftOut& left_out = *campaign.spec.add_left_out();
   left_out.set_benchmark_index(1);
@@ -106,7 +106,7 @@ TEST_P(JobNodesContract, WhatWasLeftOutStaysWithTheCampaign) {
   EXPECT_EQ(listed->items[0].left_out_size(), 1);
 }
 
-TEST_P(JobNodesContract, TellsWhichAbsentNodesJobsWaitFor) {
+TEST_P(JobNodesContract, ListWaiting_GroupsJobsByAbsentNodes) {
   const JobStore::Silence silence{std::chrono::seconds(10), std::chrono::seconds(30)};
   Connect({"a", "b", "c"});
   NewJob pair = MakeJob({"a", "b", "c"});
@@ -144,7 +144,7 @@ TEST_P(JobNodesContract, TellsWhichAbsentNodesJobsWaitFor) {
   EXPECT_TRUE(jobs().ListWaiting("nothing", silence)->empty());
 }
 
-TEST_P(JobNodesContract, CountsTheJobsOfEveryRepetitionThatWait) {
+TEST_P(JobNodesContract, ListWaiting_CountsJobsOfEveryRepetition) {
   std::vector<NewJob> all;
   for (int repetition = 1; repetition <= 3; ++repetition) {
     for (const std::vector<std::string>& nodes : {std::vector<std::string>{"a", "b"}, {"b"}}) {

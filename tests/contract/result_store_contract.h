@@ -31,7 +31,7 @@ class ResultStoreContract : public StoreContract {
   }
 };
 
-TEST_P(ResultStoreContract, StoresOnceHoweverOftenItIsSent) {
+TEST_P(ResultStoreContract, ReplayIsStoredOnce) {
   const LeasedJob job = Running();
   const v1::CaseResult result = MakeResult(job);
   const auto outcomes = Commit({result, MakeResult(job, 1), result});
@@ -57,7 +57,7 @@ TEST_P(ResultStoreContract, StaleEpochsStoreNothing) {
   ASSERT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored, true));
   Finish(job, Disposition::kRequeue);
   EXPECT_TRUE(Is(Commit({MakeResult(job, 1)})[0], CommitVerdict::kStale));
-  // What was stored before is acknowledged for ever.
+  // A replay of a stored result is still acknowledged.
   EXPECT_TRUE(Is(Commit({MakeResult(job)})[0], CommitVerdict::kStored));
   EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
 }
@@ -95,7 +95,7 @@ TEST_P(ResultStoreContract, RacingSendersStoreOnce) {
   EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 16U);
 }
 
-TEST_P(ResultStoreContract, GivesBackWhatWasStored) {
+TEST_P(ResultStoreContract, GetReturnsTheResultAsStored) {
   const LeasedJob job = Running();
   const v1::CaseResult sent = MakeResult(job);
   Commit({sent});
@@ -115,6 +115,21 @@ TEST_P(ResultStoreContract, GivesBackWhatWasStored) {
     EXPECT_EQ(results().Get(id).status().code(), Code::kNotFound) << id;
   }
   EXPECT_EQ(results().Get(NewUuid()).status().code(), Code::kNotFound);
+}
+
+TEST_P(ResultStoreContract, ResultsOfAJobAreListedOncePerCaseInOrder) {
+  const LeasedJob job = Running(2);
+  v1::CaseResult failed = MakeResult(job, 0);
+  failed.clear_measurements();
+  failed.set_outcome(v1::CASE_OUTCOME_FAILED);
+  Commit({MakeResult(job, 1), failed});
+  const auto listed = results().ListOfJob(job.job.job_id);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  ASSERT_EQ(listed->size(), 2U);
+  EXPECT_EQ((*listed)[0].outcome(), v1::CASE_OUTCOME_FAILED);
+  EXPECT_EQ((*listed)[1].case_index(), 1);
+  EXPECT_TRUE((*listed)[1].measurements().empty());
+  EXPECT_TRUE(results().ListOfJob(NewUuid())->empty());
 }
 
 TEST_P(ResultStoreContract, FailedCaseIsKeptWithoutMeasurements) {
@@ -265,7 +280,7 @@ TEST_P(ResultStoreContract, ParametersCompareAsNumbersWhereTheyAreOrdered) {
   EXPECT_EQ(results().List("driver >= r580", {}).status().reason(), Reason::kBadFilter);
 }
 
-TEST_P(ResultStoreContract, NcclsVariablesAreFoundAndSetSeriesApart) {
+TEST_P(ResultStoreContract, NcclVariablesAreFilteredAndPartOfTheSeries) {
   const LeasedJob job = Running(3);
   v1::CaseResult ring = MakeResult(job);
   (*ring.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "Ring";
@@ -331,7 +346,7 @@ TEST_P(ResultStoreContract, HostileFiltersAreRefusedOrMatchNothing) {
   EXPECT_EQ(Matching(""), 1U);
 }
 
-TEST_P(ResultStoreContract, SimulatedAndSecondaryResultsShowOnlyWhenNamed) {
+TEST_P(ResultStoreContract, SimulatedAndSecondaryResultsAreListedOnlyIfNamed) {
   const LeasedJob job = Running();
   v1::CaseResult simulated = MakeResult(job);
   simulated.mutable_provenance()->set_simulated(true);
@@ -342,7 +357,7 @@ TEST_P(ResultStoreContract, SimulatedAndSecondaryResultsShowOnlyWhenNamed) {
   EXPECT_EQ(results().ListOfCampaign(job.campaign_id)->size(), 2U);
 }
 
-TEST_P(ResultStoreContract, OddTextIsKeptOrRefusedAlone) {
+TEST_P(ResultStoreContract, OddTextDoesNotAffectOtherResults) {
   const LeasedJob job = Running(3);
   v1::CaseResult odd = MakeResult(job);
   (*odd.mutable_parameters())["quote"] = "\"{\\',}\"";

@@ -333,12 +333,10 @@ Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt,
 }
 
 Result<CaseOutcomes> Attempts::LoadOutcomes(const LeasedJob& job) {
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> stored,
-                         environment_.results.ListOfCampaign(job.campaign_id));
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::CaseResult> stored,
+                         environment_.results.ListOfJob(job.job.job_id));
   CaseOutcomes outcomes;
-  for (const v1::StoredResult& one : stored) {
-    if (one.job_id() != job.job.job_id) continue;
-    const v1::CaseResult& result = one.case_result();
+  for (const v1::CaseResult& result : stored) {
     outcomes.by_index[result.case_index()] = result.outcome();
     if (result.outcome() == v1::CASE_OUTCOME_FAILED && !outcomes.first_failure) {
       outcomes.first_failure = result.failure();

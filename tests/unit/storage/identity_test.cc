@@ -15,8 +15,8 @@ v1::CaseResult Golden() {
 
 Identity Of(const v1::CaseResult& result) { return IdentityOf(result); }
 
-// Stored histories hang on these: a change here splits every series in two.
-TEST(Identity, IsTheSameForEver) {
+// A change of these ids splits every stored series in two.
+TEST(Identity, DoesNotChangeBetweenReleases) {
   const Identity identity = Of(Golden());
   EXPECT_EQ(identity.series_json,
             R"({"benchmark":"cpu_gemm","cache":"cold","direction":1,"environment":)"
@@ -46,7 +46,7 @@ TEST(Identity, DriverAndLibrariesChangeTheSeriesAndNotTheLineage) {
   EXPECT_EQ(library.lineage_id, before.lineage_id);
 }
 
-TEST(Identity, NcclsSettingsChangeSeriesAndLineage) {
+TEST(Identity, NcclSettingsChangeSeriesAndLineage) {
   const Identity before = Of(Golden());
   v1::CaseResult result = Golden();
   (*result.mutable_environment()->mutable_nccl())["NCCL_ALGO"] = "Ring";
@@ -68,7 +68,7 @@ TEST(Identity, AbsentIsNotZero) {
   EXPECT_NE(Of(off).lineage_id, Of(Golden()).lineage_id);
 }
 
-TEST(Identity, ParametersMetricLaneAndSimulationAreParts) {
+TEST(Identity, ParametersMetricCacheAndSimulationChangeTheLineage) {
   const Identity before = Of(Golden());
   v1::CaseResult result = Golden();
   (*result.mutable_parameters())["m"] = "2";
@@ -84,7 +84,7 @@ TEST(Identity, ParametersMetricLaneAndSimulationAreParts) {
   EXPECT_NE(Of(result).lineage_id, before.lineage_id);
 }
 
-TEST(Identity, InstancesAndConditionsAreNot) {
+TEST(Identity, InstancesAndConditionsDoNotChangeTheSeries) {
   v1::CaseResult result = Golden();
   result.mutable_provenance()->set_provider("other");
   result.mutable_provenance()->add_node_ids("b");

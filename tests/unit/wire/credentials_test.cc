@@ -13,7 +13,6 @@
 namespace assay::rpc {
 namespace {
 
-
 const HostPort kHere = {"127.0.0.1", 0};
 
 // An authority `ca`, and `server` of its making.
