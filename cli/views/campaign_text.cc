@@ -88,8 +88,9 @@ std::string LeftOutText(const v1::Campaign& campaign, int width) {
     text += Line(4, reasons[i].text, width) + Line(6, reasons[i].benchmarks, width);
   }
   if (reasons.size() > kMostReasons) {
-    text += Line(4, "and for " + std::to_string(reasons.size() - kMostReasons) + " more reasons",
-                 width);
+    text += Line(
+        4, "and for " + Counted(static_cast<int64_t>(reasons.size() - kMostReasons), "more reason"),
+        width);
   }
   return text;
 }

@@ -26,7 +26,7 @@ std::vector<std::string> Absent(const std::string& filter) {
                                NodeCalled("rack-3", v1::NODE_STATE_DISCONNECTED)});
 }
 
-TEST(AbsentNodesTest, NamesThatNoConnectedNodeHasAreTold) {
+TEST(AbsentNodes, UnknownAndUnconnectedNames_AreListed) {
   EXPECT_THAT(Absent("name = rack-1 OR name = rack-22 OR name = \"zebra\" OR name = rack-22"),
               ElementsAre("no node is called \"rack-22\"; did you mean \"rack-2\"?",
                           "no node is called \"zebra\""));
@@ -35,7 +35,7 @@ TEST(AbsentNodesTest, NamesThatNoConnectedNodeHasAreTold) {
                           "2026-01-01 00:00:00"));
 }
 
-TEST(AbsentNodesTest, OnlyNamesThatAreAskedForCount) {
+TEST(AbsentNodes, OtherConditions_AreIgnored) {
   EXPECT_THAT(Absent("name = rack-1 OR name = rack-2"), IsEmpty());
   EXPECT_THAT(Absent("NOT name = rack-9 AND name != rack-8 AND name : rack"), IsEmpty());
   EXPECT_THAT(Absent("name = shelf* OR hostname = rack-9"), IsEmpty());

@@ -8,7 +8,7 @@
 namespace assay::cli {
 namespace {
 
-TEST(FormatTest, QuantitiesKeepTheirUnitWhileItIsReadable) {
+TEST(FormatQuantity, ReadableValues_KeepTheirUnit) {
   EXPECT_EQ(FormatQuantity(712.34, "TFLOP/s").ToString(), "712.3 TFLOP/s");
   EXPECT_EQ(FormatQuantity(4701.6, "GB/s").ToString(), "4702 GB/s");
   EXPECT_EQ(FormatQuantity(0.25, "s").ToString(), "0.2500 s");
@@ -16,7 +16,7 @@ TEST(FormatTest, QuantitiesKeepTheirUnitWhileItIsReadable) {
   EXPECT_EQ(FormatQuantity(0, "GB/s").ToString(), "0 GB/s");
 }
 
-TEST(FormatTest, QuantitiesMoveToTheFittingPrefix) {
+TEST(FormatQuantity, OtherValues_GetAPrefix) {
   EXPECT_EQ(FormatQuantity(4.1e-6, "s").ToString(), "4.100 us");
   EXPECT_EQ(FormatQuantity(0.00031, "GB/s").ToString(), "310.0 kB/s");
   EXPECT_EQ(FormatQuantity(23456, "GFLOP/s").ToString(), "23.46 TFLOP/s");
@@ -25,7 +25,7 @@ TEST(FormatTest, QuantitiesMoveToTheFittingPrefix) {
   EXPECT_EQ(FormatQuantity(0.001, "widgets").ToString(), "0.001000 widgets");
 }
 
-TEST(FormatTest, CountsHaveNoDecimalsThatSayNothing) {
+TEST(FormatNumber, Counts_HaveNoTrailingZeros) {
   EXPECT_EQ(FormatQuantity(3, "segments").ToString(), "3 segments");
   EXPECT_EQ(FormatQuantity(12.5, "segments").ToString(), "12.5 segments");
   EXPECT_EQ(FormatQuantity(120, "segments").ToString(), "120 segments");
@@ -34,7 +34,7 @@ TEST(FormatTest, CountsHaveNoDecimalsThatSayNothing) {
   EXPECT_EQ(FormatQuantity(3, "s").ToString(), "3.000 s");
 }
 
-TEST(FormatTest, NumbersThatAreNone) {
+TEST(FormatQuantity, InfinityAndNan_AreNamed) {
   EXPECT_EQ(FormatQuantity(std::nan(""), "GB/s").number, "nan");
   EXPECT_EQ(FormatQuantity(std::numeric_limits<double>::infinity(), "GB/s").number, "inf");
   EXPECT_EQ(FormatSignificant(std::numeric_limits<double>::max(), 4).size(), 309u);
@@ -42,19 +42,19 @@ TEST(FormatTest, NumbersThatAreNone) {
   EXPECT_EQ(FormatPercent(std::nan(""), 1), "");
 }
 
-TEST(FormatTest, ExactNumbersReadBackTheSame) {
+TEST(FormatExact, Text_ReadsBackAsTheSameNumber) {
   for (const double value : {0.1, 1.0 / 3, 712.3456789012345, 1e300, 2.5e-300, 0.0}) {
     EXPECT_EQ(std::stod("0" + FormatExact(value)), value);
   }
 }
 
-TEST(FormatTest, Percentages) {
+TEST(FormatPercent, SmallAndLargeValues_HaveTheRightDecimals) {
   EXPECT_EQ(FormatPercent(0.5, 100), "0.50");
   EXPECT_EQ(FormatPercent(9.949, 100), "9.95");
   EXPECT_EQ(FormatPercent(12.3, 100), "12");
 }
 
-TEST(FormatTest, Times) {
+TEST(FormatTime, UnsetTime_IsEmpty) {
   google::protobuf::Timestamp time;
   EXPECT_EQ(FormatTimeExact(time), "");
   time.set_seconds(1'700'000'000);

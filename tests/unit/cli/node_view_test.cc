@@ -5,7 +5,7 @@
 namespace assay::cli {
 namespace {
 
-TEST(NodeTableTest, FindingsOfSeveralGpusAreCounted) {
+TEST(NodeTable, FindingsOfSeveralGpus_AreCounted) {
   v1::Node node;
   node.mutable_description()->set_name("node-a");
   for (const char* check : {"throttled_before", "disk_free", "throttled_before"}) {

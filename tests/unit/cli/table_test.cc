@@ -10,7 +10,7 @@
 namespace assay::cli {
 namespace {
 
-TEST(Utf8Test, WidthIsWhatTheEyeSees) {
+TEST(DisplayWidth, CountsColumnsOfTheTerminal) {
   EXPECT_EQ(DisplayWidth("abc"), 3);
   EXPECT_EQ(DisplayWidth("gr\u00f6\u00dfe"), 5);
   EXPECT_EQ(DisplayWidth("\u8282\u70b9"), 4);
@@ -23,7 +23,7 @@ TEST(Utf8Test, WidthIsWhatTheEyeSees) {
   EXPECT_EQ(Truncate("abc", 0), "");
 }
 
-TEST(Utf8Test, WrapsAtSpaces) {
+TEST(Wrap, BreaksLinesAtSpaces) {
   EXPECT_EQ(Wrap("one two three", 8, 2), "one two\n  three");
   EXPECT_EQ(Wrap("label: averyverylongword x", 10, 7), "label: averyverylongword\n       x");
   EXPECT_EQ(Wrap("one two", 0, 2), "one two");
@@ -36,14 +36,14 @@ Table Example() {
   return table;
 }
 
-TEST(TableTest, AlignsAndLeavesOutEmptyColumns) {
+TEST(Table, EmptyColumns_AreLeftOut) {
   EXPECT_EQ(Example().Render({}),
             "NAME        N  NOTE\n"
             "node-\u8282     5  a remark\n"
             "b        1234  another remark that is long\n");
 }
 
-TEST(TableTest, LeavesOutExpendableColumnsAndSaysSo) {
+TEST(Table, ExpendableColumns_AreLeftOutAndNamed) {
   EXPECT_EQ(Example().Render({20, false}),
             "NAME        N\n"
             "node-\u8282     5\n"
@@ -51,7 +51,7 @@ TEST(TableTest, LeavesOutExpendableColumnsAndSaysSo) {
             "left out to fit the\u2026\n");
 }
 
-TEST(TableTest, CutsTheWidestColumn) {
+TEST(Table, WidestColumn_IsCut) {
   Table table({{"A"}, {"B"}});
   table.Add({"short", "a very long cell of many words"});
   EXPECT_EQ(table.Render({20, false}),
@@ -59,7 +59,7 @@ TEST(TableTest, CutsTheWidestColumn) {
             "short  a very long \u2026\n");
 }
 
-TEST(TableTest, NoLineIsWiderThanTheTerminal) {
+TEST(Table, NoLineIsWiderThanTheTerminal) {
   for (int width = 24; width < 80; ++width) {
     const std::string text = Example().Render({width, false});
     for (size_t start = 0; start < text.size();) {
@@ -70,7 +70,7 @@ TEST(TableTest, NoLineIsWiderThanTheTerminal) {
   }
 }
 
-TEST(TableTest, ColourDoesNotMoveColumns) {
+TEST(Table, Colour_DoesNotMoveColumns) {
   Table table({{"STATE"}, {"X"}});
   table.Add({Cell("bad", Tone::kBad), "1"});
   EXPECT_EQ(table.Render({80, true}),
@@ -78,13 +78,13 @@ TEST(TableTest, ColourDoesNotMoveColumns) {
             "\x1b[31mbad\x1b[0m    1\n");
 }
 
-TEST(TableTest, EscapeSequencesInCellsAreHarmless) {
+TEST(Table, EscapeSequencesInCells_AreReplaced) {
   Table table({{"NAME"}});
   table.Add({"\x1b[31mred"});
   EXPECT_EQ(table.Render({}), "NAME\n\ufffd[31mred\n");
 }
 
-TEST(CsvTest, QuotesAsRfc4180) {
+TEST(CsvRecord, QuotesAsInRfc4180) {
   EXPECT_EQ(CsvRecord({"a", "b c", "1.5", ""}), "a,b c,1.5,\r\n");
   EXPECT_EQ(CsvRecord({"a,b", "say \"hi\"", "two\nlines", "cr\r"}),
             "\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\"cr\r\"\r\n");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/wording.h"
+
 namespace assay::cli {
 namespace {
 
@@ -40,48 +42,30 @@ v1::NodeInventory Switched() {
   return inventory;
 }
 
-TEST(TopologyTest, ShowsAMatrixAndOnlyTheKindsThatOccur) {
-  EXPECT_EQ(TopologyText(Switched(), {}),
-            "GPU  0     1     2     NUMA  CPUS   PCIE SWITCH\n"
-            "  0  -     NV18  NV18     0  0-47   0000:16:00.0\n"
-            "  1  NV18  -     NV18     0  0-47   0000:16:00.0\n"
-            "  2  NV18  NV18  -        1  48-95  0000:96:00.0\n"
-            "NV18  18 NVLinks through NVSwitches, 478 GB/s each way, headers included\n");
+TEST(TopologyText, Legend_HasOnlyTheKindsThatOccur) {
+  EXPECT_WORDING("views/topology-nvswitch", TopologyText(Switched(), {}));
 }
 
-TEST(TopologyTest, ShowsPcieAndPairsWithoutPeerAccess) {
+TEST(TopologyText, PcieAndPairsWithoutPeerAccess_AreShown) {
   v1::NodeInventory inventory;
   for (int i = 0; i < 3; ++i) AddGpu(&inventory, -1, "", "");
   Link(&inventory, 0, 1, "PIX");
   Link(&inventory, 0, 2, "SYS")->set_no_peer_access("the chipset does not support it");
   Link(&inventory, 1, 2, "SYS");
-  EXPECT_EQ(TopologyText(inventory, {}),
-            "GPU  0     1    2\n"
-            "  0  -     PIX  SYS!\n"
-            "  1  PIX   -    SYS\n"
-            "  2  SYS!  SYS  -\n"
-            "PIX   one PCIe switch\n"
-            "SYS   the connection between NUMA nodes\n"
-            "!     GPUs 0 and 2 have no peer access: the chipset does not support it\n");
+  EXPECT_WORDING("views/topology-pcie", TopologyText(inventory, {}));
 }
 
-TEST(TopologyTest, BridgedGpusHaveNoSwitchInTheirLegend) {
+TEST(TopologyText, BridgedGpus_HaveNoSwitchInTheLegend) {
   v1::NodeInventory inventory;
   for (int i = 0; i < 2; ++i) AddGpu(&inventory, -1, "", "");
   Link(&inventory, 1, 0, "NV4");
-  EXPECT_EQ(TopologyText(inventory, {}),
-            "GPU  0    1\n"
-            "  0  -    NV4\n"
-            "  1  NV4  -\n"
-            "NV4   4 NVLinks\n");
+  EXPECT_WORDING("views/topology-bridge", TopologyText(inventory, {}));
 }
 
-TEST(TopologyTest, OneGpuHasItsPlaceAndNodesThatTellNothingHaveNothing) {
+TEST(TopologyText, OneGpu_HasItsPlaceAndUnknownTopologyIsEmpty) {
   v1::NodeInventory one;
   AddGpu(&one, 1, "48-95", "");
-  EXPECT_EQ(TopologyText(one, {}),
-            "GPU  NUMA  CPUS\n"
-            "  0     1  48-95\n");
+  EXPECT_WORDING("views/topology-one-gpu", TopologyText(one, {}));
   v1::NodeInventory silent;
   AddGpu(&silent, -1, "", "");
   EXPECT_EQ(TopologyText(silent, {}), "");
@@ -111,7 +95,7 @@ v1::StoredResult Transfer(const std::string& from, const std::string& to, const 
   return stored;
 }
 
-TEST(MeasuredLinksTest, ShowsTheNewestOfEachPairByGpu) {
+TEST(MeasuredLinks, NewestResultOfEachPair_IsShown) {
   EXPECT_EQ(MeasuredLinks(Switched(),
                           {Transfer("0", "1", "write", 396.12), Transfer("1", "0", "write", 395),
                            Transfer("0", "1", "write", 1), Transfer("1", "2", "read", 2)},
@@ -123,7 +107,7 @@ TEST(MeasuredLinksTest, ShowsTheNewestOfEachPairByGpu) {
             "  2  396.1  -      -\n");
 }
 
-TEST(MeasuredLinksTest, OtherNodesGpusAndFailuresShowNothing) {
+TEST(MeasuredLinks, OtherNodesGpusAndFailures_AreLeftOut) {
   v1::StoredResult elsewhere = Transfer("0", "1", "write", 300);
   elsewhere.mutable_case_result()->mutable_provenance()->set_gpu_uuids(0, "GPU-x");
   v1::StoredResult failed = Transfer("0", "1", "write", 300);
