@@ -17,8 +17,9 @@
 #include "agent/core/inventory.h"
 #include "agent/core/runner_description.h"
 #include "agent/metrics/agent_metrics.h"
-#include "common/digest.h"
+#include "common/host_port.h"
 #include "common/log.h"
+#include "common/uuid.h"
 
 namespace assay::agent {
 namespace {

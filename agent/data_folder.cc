@@ -9,7 +9,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "common/digest.h"
+#include "common/file.h"
+#include "common/uuid.h"
 
 namespace assay::agent {
 namespace {

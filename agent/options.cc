@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/host_port.h"
 #include "common/subprocess.h"
 #include "common/text.h"
-#include "common/units.h"
 
 namespace assay::agent {
 namespace {

@@ -1,7 +1,5 @@
 #include "common/units.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -163,34 +161,20 @@ std::string FormatDuration(Duration duration) {
   return text.data();
 }
 
-bool HostPort::IsLoopback() const {
-  if (host == "localhost" || host == "::1") return true;
-  in_addr address = {};  // "127.example.com" is a name, of whatever address.
-  return host.rfind("127.", 0) == 0 && inet_pton(AF_INET, host.c_str(), &address) == 1;
+std::string NumberText(double number, int digits) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.*g", digits, number);
+  return text.data();
 }
 
-std::string HostPort::ToString() const {
-  const bool ipv6 = host.find(':') != std::string::npos;
-  return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
-Result<HostPort> ParseHostPort(std::string_view text) {
-  const auto bad = [&] {
-    return InvalidArgument(Quote(text) + " is not HOST:PORT; write for example 127.0.0.1:7900");
-  };
-  const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return bad();
-  std::string_view host = text.substr(0, colon);
-  const bool bracketed = host.front() == '[';
-  if (bracketed) {
-    if (host.size() < 3 || host.back() != ']') return bad();
-    host = host.substr(1, host.size() - 2);
-  } else if (host.find(':') != std::string_view::npos) {
-    return bad();  // A bare IPv6 address: which colon is the port's?
-  }
-  const auto port = ParseInteger(text.substr(colon + 1));
-  if (!port.ok() || *port < 0 || *port > std::numeric_limits<uint16_t>::max()) return bad();
-  return HostPort{std::string(host), static_cast<int>(*port)};
+std::string ApproximateBytes(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text;
 }
 
 }  // namespace assay

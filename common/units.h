@@ -1,4 +1,4 @@
-// Numbers with units, as users write and read them.
+// Numbers with units: sizes, durations and other quantities as users read and write them.
 #pragma once
 
 #include <chrono>
@@ -11,31 +11,26 @@
 
 namespace assay {
 
-// "4096", "4KiB", "1 GiB", "1MB": binary and decimal suffixes up to T, any case.
-// Fractions are allowed where the product is whole ("1.5KiB").
+// Parses "4096", "4KiB", "1 GiB", "1MB": binary and decimal suffixes up to T, in any case. A
+// fraction is allowed if the product is whole ("1.5KiB").
 Result<int64_t> ParseBytes(std::string_view text);
 
-// The shortest exact form: 1073741824 -> "1GiB", 1000000 -> "1MB", 1023 -> "1023B".
+// Returns the shortest exact form: 1073741824 -> "1GiB", 1000000 -> "1MB", 1023 -> "1023B".
 std::string FormatBytes(int64_t bytes);
 
-// "90s", "20m", "1h30m", "250ms". A bare number is refused: no unit to guess.
+// Returns a rounded size: "12.5 GiB".
+std::string ApproximateBytes(int64_t bytes);
+
+// Parses "90s", "20m", "1h30m", "250ms". Refuses a number without a unit.
 Result<Duration> ParseDuration(std::string_view text);
 
-// Two significant units at most: "1h30m", "2m05s", "3.2s", "12ms".
+// Returns at most two units: "1h30m", "2m05s", "3.2s", "12ms".
 std::string FormatDuration(Duration duration);
 
-// A whole decimal number with nothing around it.
+// Parses a whole decimal number without anything around it.
 Result<int64_t> ParseInteger(std::string_view text);
 
-// HOST:PORT split at the last colon; "[::1]:7900" is understood.
-struct HostPort {
-  std::string host;
-  int port = 0;
-  // True for 127.0.0.0/8, ::1 and "localhost".
-  bool IsLoopback() const;
-  std::string ToString() const;
-};
-// Port 0 is allowed (it means any free port where one listens).
-Result<HostPort> ParseHostPort(std::string_view text);
+// Returns `number` with at most `digits` significant digits: "6.1e-05", "0.25", "nan".
+std::string NumberText(double number, int digits = 4);
 
 }  // namespace assay

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/digest.h"
 #include "common/log.h"
 #include "common/mutex.h"
+#include "common/uuid.h"
 #include "coordinator/core/coordinator.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/rpc/server.h"

@@ -6,6 +6,9 @@
 #include <iostream>
 #include <utility>
 
+#include "common/host_port.h"
+#include "common/units.h"
+
 namespace assay::coordinator {
 namespace {
 

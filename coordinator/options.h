@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "common/units.h"
+#include "common/host_port.h"
 #include "wire/credentials.h"
 
 namespace assay::coordinator {

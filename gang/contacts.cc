@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-#include "common/number_text.h"
+#include "common/units.h"
 #include "gang/socket.h"
 
 namespace assay {

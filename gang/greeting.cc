@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/host_port.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "gang/contacts.h"

@@ -1,97 +1,102 @@
 #include "host/cgroups.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <fstream>
-#include <optional>
 #include <sstream>
-#include <utility>
+
+#include "host/proc_file.h"
 
 namespace assay {
 namespace {
 
-// One hierarchy of groups.
-struct Hierarchy {
-  bool version_2 = false;
-  std::string own;  // The process's group, as /proc/self/cgroup names it.
-};
-
-// A mount of a hierarchy: its group `root` is what the folder `place` shows.
-struct Mount {
-  std::string root;
-  std::string place;
-};
-
-bool HasWord(const std::string& list, const std::string& word) {
-  return ("," + list + ",").find("," + word + ",") != std::string::npos;
-}
-
-// Lines "4:memory:/a/b" of version 1, "0::/a/b" of version 2.
-std::vector<Hierarchy> ReadHierarchies(const std::string& controller, const std::string& proc) {
-  std::vector<Hierarchy> hierarchies;
-  std::ifstream file(proc + "/cgroup");
+// The path of the process's group: the line "0::/a/b" of /proc/self/cgroup.
+std::optional<std::string> OwnGroup(const std::string& root) {
+  std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string own = line.substr(second + 1);
-    if (HasWord(controllers, controller)) hierarchies.push_back({false, own});
-    if (controllers.empty()) hierarchies.push_back({true, own});
+    if (line.rfind("0::", 0) == 0) return line.substr(3);
   }
-  return hierarchies;
+  return std::nullopt;
 }
 
-// Lines "32 31 0:29 ROOT PLACE options... - cgroup2 SOURCE options", or "- cgroup SOURCE
-// rw,memory" of version 1.
-std::vector<Mount> ReadMounts(const std::string& controller, const std::string& proc,
-                              bool version_2) {
-  std::vector<Mount> mounts;
-  std::ifstream file(proc + "/mountinfo");
+// A mount of the hierarchy: `folder` shows the group `group`.
+struct Mount {
+  std::string group;
+  std::string folder;
+};
+
+// Reads lines "32 31 0:29 GROUP FOLDER options... - cgroup2 SOURCE options".
+std::optional<Mount> FindMount(const std::string& root) {
+  std::ifstream file(root + "/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {
-    const size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream before(line.substr(0, dash));
-    std::istringstream after(line.substr(dash + 3));
+    if (line.find(" - cgroup2 ") == std::string::npos) continue;
+    std::istringstream fields(line);
     std::string skipped;
     Mount mount;
-    std::string type;
-    std::string options;
-    before >> skipped >> skipped >> skipped >> mount.root >> mount.place;
-    after >> type >> skipped >> options;
-    const bool wanted =
-        version_2 ? type == "cgroup2" : type == "cgroup" && HasWord(options, controller);
-    if (wanted && !mount.place.empty()) mounts.push_back(std::move(mount));
+    fields >> skipped >> skipped >> skipped >> mount.group >> mount.folder;
+    if (fields) return mount;
   }
-  return mounts;
+  return std::nullopt;
 }
 
-// `group` as seen below `root`: "" for the same, "/b" for /a/b below /a; absent if it is not
-// below it, as where a container shows only its own group and tells its name on the host.
-std::optional<std::string> Below(const std::string& root, const std::string& group) {
-  const std::string prefix = root == "/" ? "" : root;
-  if (group.rfind(prefix, 0) != 0) return std::nullopt;
-  std::string rest = group.substr(prefix.size());
-  if (rest == "/") rest.clear();
-  if (!rest.empty() && rest[0] != '/') return std::nullopt;
-  if (rest.find("/..") != std::string::npos) return std::nullopt;
-  return rest;
+// Returns the path of `group` relative to its ancestor `ancestor`: "" for the same group, "/b" for
+// /a/b in /a. Also "" if it is not a descendant: a container can show only its own group but
+// report the group's path on the host.
+std::string Relative(const std::string& ancestor, const std::string& group) {
+  const std::string prefix = ancestor == "/" ? "" : ancestor;
+  if (group.rfind(prefix, 0) != 0) return "";
+  const std::string rest = group.substr(prefix.size());
+  const bool descends = rest.size() > 1 && rest[0] == '/' && rest.find("/..") == std::string::npos;
+  return descends ? rest : "";
+}
+
+// Folders of the process's group and of its visible ancestors, innermost first.
+std::vector<std::string> GroupFolders(const std::string& root) {
+  const auto own = OwnGroup(root);
+  const auto mount = FindMount(root);
+  if (!own || !mount) return {};
+  std::vector<std::string> folders;
+  for (std::string path = Relative(mount->group, *own);; path.erase(path.rfind('/'))) {
+    folders.push_back(root + mount->folder + path);
+    if (path.empty()) return folders;
+  }
+}
+
+void Tighten(std::optional<int64_t>* limit, int64_t value) {
+  *limit = std::min(limit->value_or(value), value);
 }
 
 }  // namespace
 
-std::vector<CgroupFolder> CgroupFolders(const std::string& controller, const std::string& root) {
-  std::vector<CgroupFolder> folders;
-  const std::string proc = root + "/proc/self";
-  for (const Hierarchy& hierarchy : ReadHierarchies(controller, proc)) {
-    for (const Mount& mount : ReadMounts(controller, proc, hierarchy.version_2)) {
-      std::string below = Below(mount.root, hierarchy.own).value_or("");
-      for (;;) {
-        folders.push_back({hierarchy.version_2, root + mount.place + below});
-        if (below.empty()) break;
-        below.erase(below.rfind('/'));
-      }
-    }
+std::vector<CpuQuota> ReadCpuQuotas(const std::string& root) {
+  std::vector<CpuQuota> quotas;
+  for (const std::string& folder : GroupFolders(root)) {
+    std::ifstream file(folder + "/cpu.max");  // "150000 100000" or "max 100000".
+    double quota = 0;
+    double period = 0;
+    // Different containers can use the same path for different groups. Their inodes differ.
+    struct stat status {};
+    if (!(file >> quota >> period) || quota <= 0 || period <= 0) continue;
+    if (stat(folder.c_str(), &status) != 0) continue;
+    quotas.push_back(
+        {std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino), quota / period});
   }
-  return folders;
+  return quotas;
+}
+
+CgroupMemory ReadCgroupMemory(const std::string& root) {
+  CgroupMemory memory;
+  for (const std::string& folder : GroupFolders(root)) {
+    const auto limit = NumberIn(folder + "/memory.max");  // Or "max".
+    if (!limit) continue;
+    Tighten(&memory.limit_bytes, *limit);
+    const auto used = NumberIn(folder + "/memory.current");
+    if (!used) continue;
+    const int64_t cached = NumberOf("inactive_file", folder + "/memory.stat").value_or(0);
+    Tighten(&memory.left_bytes, std::clamp<int64_t>(*limit - *used + cached, 0, *limit));
+  }
+  return memory;
 }
 
 }  // namespace assay

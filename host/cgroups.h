@@ -1,21 +1,32 @@
-// Where the control groups of this process are.
+// Limits of the control groups (cgroup version 2) of this process. With version 1 every limit is
+// unknown.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace assay {
 
-// The folder of a group, with its files.
-struct CgroupFolder {
-  bool version_2 = false;
-  std::string path;
+// The CPU quota of one group, such as of a container started with `--cpus`. All processes of the
+// group share it.
+struct CpuQuota {
+  std::string group;  // Identifies the group on this machine; has no spaces.
+  double cpus = 0;    // Seconds of CPU time per second.
 };
 
-// Of the hierarchies that have `controller` ("memory"), and of version 2: the process's own group
-// and all groups around it that it sees, from the innermost on. Versions 1 and 2, both if both are
-// mounted, with or without a namespace of their own. Reads `root`/proc/self and tells folders under
-// `root` that are mounted according to it.
-std::vector<CgroupFolder> CgroupFolders(const std::string& controller, const std::string& root);
+// Returns the quotas of the process's own group and of its visible ancestors. Empty if there are
+// none. `root` replaces "/", here and below.
+std::vector<CpuQuota> ReadCpuQuotas(const std::string& root = "");
+
+// The tightest memory limits of the process's own group and its visible ancestors. Absent: no
+// limit, or unknown.
+struct CgroupMemory {
+  std::optional<int64_t> limit_bytes;
+  // Unused part of a limit. The page cache counts as unused.
+  std::optional<int64_t> left_bytes;
+};
+CgroupMemory ReadCgroupMemory(const std::string& root = "");
 
 }  // namespace assay

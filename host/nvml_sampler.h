@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/mutex.h"
+#include "host/conditions.h"
 #include "host/nvml.h"
-#include "host/platform.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-// The numbers that Linux tells in files under /proc and /sys.
+// Numbers in files of /proc and /sys.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace assay {
 
-// The number that a file begins with; absent for no such file, or another word ("max").
+// Returns the number at the start of a file. Absent if there is no such file, or another word
+// ("max").
 std::optional<int64_t> NumberIn(const std::string& path);
 
-// The number behind `name` in a file of lines "name number ...".
+// Returns the number after `name` in a file with lines "name number ...".
 std::optional<int64_t> NumberOf(const std::string& name, const std::string& path);
 
 }  // namespace assay

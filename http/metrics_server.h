@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/host_port.h"
 #include "common/status.h"
-#include "common/units.h"
 
 namespace assay::http {
 

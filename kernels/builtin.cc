@@ -2,7 +2,7 @@
 #include <memory>
 #include <utility>
 
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/declaration.h"
 #include "kernels/registry.h"

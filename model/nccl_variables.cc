@@ -3,150 +3,208 @@
 #include <algorithm>
 
 #include "common/text.h"
-#include "model/parameter.h"
+#include "common/units.h"
 
 namespace assay {
 namespace {
 
+using Kind = NcclVariable::Kind;
+
 constexpr size_t kMaxValueBytes = 256;
-constexpr size_t kMaxShownBytes = 64;
+constexpr int64_t kMinBytes = 1024;
+constexpr int64_t kMaxBytes = 1 << 30;
+constexpr int64_t kMaxChannels = 64;  // Each is a thread block.
 
-using Kind = NcclValues::Kind;
+NcclVariable Integer(std::string_view name, int64_t minimum, int64_t maximum) {
+  return {name, Kind::kInteger, minimum, maximum};
+}
+NcclVariable Switch(std::string_view name) { return Integer(name, 0, 1); }
+NcclVariable Channels(std::string_view name) { return Integer(name, 1, kMaxChannels); }
+NcclVariable Bytes(std::string_view name) { return Integer(name, kMinBytes, kMaxBytes); }
+NcclVariable Choice(std::string_view name, std::vector<std::string_view> words) {
+  return {name, Kind::kChoice, 0, 0, std::move(words)};
+}
+// A list of `words`, each possibly for one of the collectives.
+NcclVariable List(std::string_view name, std::vector<std::string_view> words) {
+  for (const char* collective :
+       {"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"}) {
+    words.emplace_back(collective);
+  }
+  return {name, Kind::kList, 0, 0, std::move(words)};
+}
+// Upper bound of the distance between two devices, as a word or as an older number.
+NcclVariable Distance(std::string_view name) {
+  return Choice(name, {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0",
+                       "1", "2", "3", "4", "5"});
+}
+NcclVariable Devices(std::string_view name) { return {name, Kind::kText, 0, 0, {}, true}; }
 
-constexpr NcclValues Integers(int64_t minimum, int64_t maximum) {
-  return {Kind::kInteger, minimum, maximum};
+NcclVariable PerHost(NcclVariable variable) {
+  variable.per_host = true;
+  return variable;
 }
 
-constexpr NcclValues kSwitch = Integers(0, 1);
-// NCCL has room for so many channels, each a thread block.
-constexpr NcclValues kChannels = Integers(1, 64);
-// NCCL bounds no size: less than this is no buffer, and more no int.
-constexpr NcclValues kBytes = {Kind::kInteger, 1024, 1 << 30, 1, "bytes"};
-
-bool IsPlainValue(std::string_view value) {
-  return !value.empty() && value.size() <= kMaxValueBytes &&
-         std::all_of(value.begin(), value.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  std::string_view("_,:;^.=+-").find(c) != std::string_view::npos;
-         });
+bool HasPlainCharacters(std::string_view value) {
+  return std::all_of(value.begin(), value.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_,:;^.=+-").find(c) != std::string_view::npos;
+  });
 }
 
-// What was found, cut to a length that a message bears, in printable characters.
-std::string Shown(std::string_view text) {
-  std::string shown;
-  for (const char c : text.substr(0, kMaxShownBytes)) shown += c >= ' ' && c <= '~' ? c : '?';
-  return text.size() > kMaxShownBytes ? shown + "..." : shown;
+bool HasOnly(const std::vector<std::string_view>& words, std::string_view list) {
+  const auto is_word = [&](std::string_view text) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return Lower(word) == Lower(text); });
+  };
+  bool any = false;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find_first_of(",;:^"), list.size());
+    if (end > 0 && !is_word(list.substr(0, end))) return false;
+    any = any || end > 0;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return any;
 }
 
-std::string WhyRefused(std::string_view name) {
-  if (name == kNcclHostId) return "each agent has its own: see assay-agent --nccl-host-id";
+bool Accepts(const NcclVariable& variable, std::string_view value) {
+  switch (variable.kind) {
+    case Kind::kInteger: {
+      const auto number = ParseInteger(value);
+      // NCCL reads a leading 0 as octal.
+      return number.ok() && std::to_string(*number) == value && *number >= variable.minimum &&
+             *number <= variable.maximum;
+    }
+    case Kind::kChoice:
+      return std::find(variable.words.begin(), variable.words.end(), value) != variable.words.end();
+    case Kind::kList:
+      return HasOnly(variable.words, value);
+    case Kind::kText:
+      break;
+  }
+  return true;
+}
+
+std::string Allowed(const NcclVariable& variable) {
+  switch (variable.kind) {
+    case Kind::kInteger:
+      return "a whole number from " + std::to_string(variable.minimum) + " to " +
+             std::to_string(variable.maximum);
+    case Kind::kChoice:
+      return "one of " + Join(variable.words);
+    case Kind::kList:
+      return "a list of " + Join(variable.words) + ", for example Ring;AllReduce:^Tree";
+    case Kind::kText:
+      break;
+  }
+  return "text";
+}
+
+std::string WhyNotAllowed(std::string_view name) {
+  if (name == kNcclHostId) return "each agent sets its own with --nccl-host-id";
   if (name == "NCCL_DEBUG" || name == "NCCL_DEBUG_SUBSYS") {
-    return "Assay sets it, and keeps NCCL's log where a job fails";
+    return "Assay sets it and keeps NCCL's log of jobs that fail";
   }
   std::vector<std::string> names;
   for (const NcclVariable& variable : NcclVariables()) names.emplace_back(variable.name);
   const std::string closest = ClosestName(name, names);
   if (!closest.empty()) return "did you mean " + closest + "?";
-  return "allowed are those that choose NCCL's algorithms, transports and resources, for example "
-         "NCCL_ALGO, NCCL_PROTO or NCCL_P2P_DISABLE; none that name files or load plugins";
+  return "allowed are variables that select algorithms, transports and resources, for example "
+         "NCCL_ALGO or NCCL_P2P_DISABLE, but none that name files or load plugins";
 }
 
 }  // namespace
 
-// As NCCL's user guide describes them under "Environment Variables"; bounds that it does not
-// tell are those of the sources of NCCL 2.28, or of the field of InfiniBand that is set.
+// From "Environment Variables" of NCCL's user guide; bounds that it does not give are those of
+// the source code of NCCL 2.28 or of the InfiniBand field that the variable sets.
 const std::vector<NcclVariable>& NcclVariables() {
   static const std::vector<NcclVariable> variables = {
-      {"NCCL_ALGO", "algorithms to choose from: Ring, Tree, NVLS, ...", {Kind::kAlgorithms}},
-      {"NCCL_BUFFSIZE", "bytes of the buffer between two GPUs", kBytes},
-      {"NCCL_CGA_CLUSTER_SIZE", "thread blocks of a cluster", Integers(0, 8)},
-      {"NCCL_COLLNET_ENABLE", "reduction in the network", kSwitch},
-      {"NCCL_CROSS_NIC", "whether rings and trees change network adapters", Integers(0, 2)},
-      {"NCCL_CUMEM_ENABLE", "memory by cuMem", kSwitch},
-      {"NCCL_CUMEM_HOST_ENABLE", "host memory by cuMem", kSwitch},
-      {"NCCL_DMABUF_ENABLE", "GPUDirect RDMA by DMA-BUF", kSwitch},
-      {"NCCL_GRAPH_REGISTER", "registration of buffers in CUDA graphs", kSwitch},
-      {"NCCL_IB_ADAPTIVE_ROUTING", "adaptive routing of InfiniBand", kSwitch},
-      {"NCCL_IB_DISABLE", "no InfiniBand or RoCE", kSwitch},
-      {"NCCL_IB_GID_INDEX", "global id index of RoCE", Integers(-1, 255), true},
-      {"NCCL_IB_HCA", "network adapters to use", {Kind::kAdapters}, true},
-      {"NCCL_IB_PCI_RELAXED_ORDERING", "relaxed ordering of PCI writes", Integers(0, 2)},
-      {"NCCL_IB_QPS_PER_CONNECTION", "queue pairs of a connection", Integers(1, 128)},
-      {"NCCL_IB_RETRY_CNT", "retries of InfiniBand", Integers(0, 7)},
-      {"NCCL_IB_SL", "service level of InfiniBand", Integers(0, 15)},
-      {"NCCL_IB_SPLIT_DATA_ON_QPS", "how data divides over queue pairs", kSwitch},
-      {"NCCL_IB_TC", "traffic class of InfiniBand", Integers(0, 255)},
-      {"NCCL_IB_TIMEOUT", "timeout of InfiniBand", Integers(1, 31)},
-      {"NCCL_IGNORE_CPU_AFFINITY", "affinity from the GPU alone", kSwitch},
-      {"NCCL_LAUNCH_MODE", "how a group's kernels are launched", {Kind::kLaunchMode}},
-      {"NCCL_LOCAL_REGISTER", "registration of buffers that the user registers", kSwitch},
-      {"NCCL_MAX_CTAS", "most thread blocks", kChannels},
-      {"NCCL_MAX_NCHANNELS", "most channels", kChannels},
-      {"NCCL_MAX_P2P_NCHANNELS", "most channels of send and receive", kChannels},
-      {"NCCL_MIN_CTAS", "fewest thread blocks", kChannels},
-      {"NCCL_MIN_NCHANNELS", "fewest channels", kChannels},
-      {"NCCL_MIN_P2P_NCHANNELS", "fewest channels of send and receive", kChannels},
-      {"NCCL_MNNVL_ENABLE", "NVLink between nodes", Integers(0, 2)},
-      {"NCCL_NCHANNELS_PER_NET_PEER", "channels to a peer over the network", kChannels},
-      {"NCCL_NET", "network by name: Socket or IB", {Kind::kName}},
-      {"NCCL_NET_GDR_LEVEL",
-       "how far GPU and adapter may be apart for GPUDirect RDMA",
-       {Kind::kDistance}},
-      {"NCCL_NET_GDR_READ", "GPUDirect RDMA for sending too", kSwitch},
-      {"NCCL_NSOCKS_PERTHREAD", "sockets of a thread", Integers(1, 64)},
-      {"NCCL_NTHREADS", "threads of a block", {Kind::kInteger, 64, 512, 32}},
-      {"NCCL_NVLS_ENABLE", "multicast of NVLink switches", Integers(0, 2)},
-      {"NCCL_NVLS_NCHANNELS", "channels of NVLS", kChannels},
-      {"NCCL_P2P_DIRECT_DISABLE", "no direct access within a process", kSwitch},
-      {"NCCL_P2P_DISABLE", "no transport between GPUs by NVLink or PCIe", kSwitch},
-      {"NCCL_P2P_LEVEL", "how far GPUs may be apart for it", {Kind::kDistance}},
-      {"NCCL_P2P_NET_CHUNKSIZE", "bytes of a piece of send and receive over the network", kBytes},
-      {"NCCL_P2P_NVL_CHUNKSIZE", "bytes of a piece of send and receive over NVLink", kBytes},
-      {"NCCL_P2P_PCI_CHUNKSIZE", "bytes of a piece of send and receive over PCIe", kBytes},
-      {"NCCL_PAT_ENABLE", "the PAT algorithm", Integers(0, 2)},
-      {"NCCL_PROTO", "protocols to choose from: LL, LL128, Simple", {Kind::kProtocols}},
-      {"NCCL_PXN_DISABLE", "no path through another GPU to its adapter", kSwitch},
-      {"NCCL_RAS_ENABLE", "the reliability subsystem's thread", kSwitch},
-      {"NCCL_SHM_DISABLE", "no transport by shared memory", kSwitch},
-      {"NCCL_SOCKET_FAMILY", "AF_INET or AF_INET6", {Kind::kFamily}},
-      {"NCCL_SOCKET_IFNAME", "network interfaces of sockets", {Kind::kInterfaces}, true},
-      {"NCCL_SOCKET_NTHREADS", "threads of the socket transport", Integers(1, 16)},
+      List("NCCL_ALGO",
+           {"Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"}),
+      Bytes("NCCL_BUFFSIZE"),
+      Integer("NCCL_CGA_CLUSTER_SIZE", 0, 8),
+      Switch("NCCL_COLLNET_ENABLE"),
+      Integer("NCCL_CROSS_NIC", 0, 2),
+      Switch("NCCL_CUMEM_ENABLE"),
+      Switch("NCCL_CUMEM_HOST_ENABLE"),
+      Switch("NCCL_DMABUF_ENABLE"),
+      Switch("NCCL_GRAPH_REGISTER"),
+      Switch("NCCL_IB_ADAPTIVE_ROUTING"),
+      Switch("NCCL_IB_DISABLE"),
+      PerHost(Integer("NCCL_IB_GID_INDEX", -1, 255)),
+      Devices("NCCL_IB_HCA"),
+      Integer("NCCL_IB_PCI_RELAXED_ORDERING", 0, 2),
+      Integer("NCCL_IB_QPS_PER_CONNECTION", 1, 128),
+      Integer("NCCL_IB_RETRY_CNT", 0, 7),
+      Integer("NCCL_IB_SL", 0, 15),
+      Switch("NCCL_IB_SPLIT_DATA_ON_QPS"),
+      Integer("NCCL_IB_TC", 0, 255),
+      Integer("NCCL_IB_TIMEOUT", 1, 31),
+      Switch("NCCL_IGNORE_CPU_AFFINITY"),
+      Choice("NCCL_LAUNCH_MODE", {"PARALLEL", "GROUP"}),
+      Switch("NCCL_LOCAL_REGISTER"),
+      Channels("NCCL_MAX_CTAS"),
+      Channels("NCCL_MAX_NCHANNELS"),
+      Channels("NCCL_MAX_P2P_NCHANNELS"),
+      Channels("NCCL_MIN_CTAS"),
+      Channels("NCCL_MIN_NCHANNELS"),
+      Channels("NCCL_MIN_P2P_NCHANNELS"),
+      Integer("NCCL_MNNVL_ENABLE", 0, 2),
+      Channels("NCCL_NCHANNELS_PER_NET_PEER"),
+      {"NCCL_NET"},
+      Distance("NCCL_NET_GDR_LEVEL"),
+      Switch("NCCL_NET_GDR_READ"),
+      Integer("NCCL_NSOCKS_PERTHREAD", 1, 64),
+      Choice("NCCL_NTHREADS", {"64", "128", "256", "512"}),
+      Integer("NCCL_NVLS_ENABLE", 0, 2),
+      Channels("NCCL_NVLS_NCHANNELS"),
+      Switch("NCCL_P2P_DIRECT_DISABLE"),
+      Switch("NCCL_P2P_DISABLE"),
+      Distance("NCCL_P2P_LEVEL"),
+      Bytes("NCCL_P2P_NET_CHUNKSIZE"),
+      Bytes("NCCL_P2P_NVL_CHUNKSIZE"),
+      Bytes("NCCL_P2P_PCI_CHUNKSIZE"),
+      Integer("NCCL_PAT_ENABLE", 0, 2),
+      List("NCCL_PROTO", {"LL", "LL128", "Simple"}),
+      Switch("NCCL_PXN_DISABLE"),
+      Switch("NCCL_RAS_ENABLE"),
+      Switch("NCCL_SHM_DISABLE"),
+      Choice("NCCL_SOCKET_FAMILY", {"AF_INET", "AF_INET6"}),
+      Devices("NCCL_SOCKET_IFNAME"),
+      Integer("NCCL_SOCKET_NTHREADS", 1, 16),
   };
   return variables;
 }
 
 const NcclVariable* FindNcclVariable(std::string_view name) {
   const std::vector<NcclVariable>& all = NcclVariables();
-  const auto found = std::lower_bound(
-      all.begin(), all.end(), name,
-      [](const NcclVariable& one, std::string_view key) { return one.name < key; });
-  return found == all.end() || found->name != name ? nullptr : &*found;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const NcclVariable& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 Status CheckNcclVariable(std::string_view name, std::string_view value) {
   const NcclVariable* const variable = FindNcclVariable(name);
   if (variable == nullptr) {
-    return InvalidArgument("\"" + Shown(name) + "\" is no variable of NCCL that a campaign sets; " +
-                           WhyRefused(name));
+    return InvalidArgument("a campaign cannot set " + Quote(name) + "; " + WhyNotAllowed(name));
   }
-  const std::string why = IsPlainValue(value) ? WhyNoNcclValue(variable->values, value)
-                                              : "write 1 to " + std::to_string(kMaxValueBytes) +
-                                                    " letters, digits or any of _ , : ; ^ . = + -";
-  if (why.empty()) return Status::Ok();
-  return InvalidArgument("\"" + Shown(value) + "\" is no value for " + std::string(name) + ": " +
-                         why);
+  std::string expected;
+  if (value.empty() || value.size() > kMaxValueBytes || !HasPlainCharacters(value)) {
+    expected = "1 to 256 letters, digits or any of _ , : ; ^ . = + -";
+  } else if (!Accepts(*variable, value)) {
+    expected = Allowed(*variable);
+  }
+  if (expected.empty()) return Status::Ok();
+  return InvalidArgument("invalid value " + Quote(value) + " for " + std::string(name) +
+                         "; expected " + expected);
 }
 
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment) {
   std::map<std::string, std::string> found;
   for (const char* const* entry = environment; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view name = text.substr(0, equals);
-    if (FindNcclVariable(name) == nullptr) continue;
-    const std::string_view value = text.substr(equals + 1);
-    found[std::string(name)] = IsPlainValue(value) ? std::string(value) : "?";
+    const auto parts = Split(*entry, '=', 2);
+    if (parts.size() != 2 || FindNcclVariable(parts[0]) == nullptr) continue;
+    const bool plain = parts[1].size() <= kMaxValueBytes && HasPlainCharacters(parts[1]);
+    found[std::string(parts[0])] = plain && !parts[1].empty() ? std::string(parts[1]) : "?";
   }
   return found;
 }

@@ -1,46 +1,53 @@
-// Which of NCCL's environment variables a campaign may set. CLI, coordinator, agent and
-// runner share it, so that what one accepts the next does not refuse.
+// NCCL's environment variables that a campaign may set. The CLI, coordinator, agent and runner
+// share this table, so that they accept the same settings.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "model/nccl_values.h"
 #include "common/status.h"
 
 namespace assay {
 
+// One variable. NCCL reads "4M" as 4 and ignores most words that it does not know, so that a
+// result could name a setting that was not in force. Hence the checks of values.
 struct NcclVariable {
+  enum class Kind {
+    kInteger,  // A decimal number from `minimum` to `maximum`.
+    kChoice,   // One of `words`.
+    kList,     // `words` separated by any of , ; : ^ in any case: "Ring;AllReduce:^Tree".
+    kText,     // Any text, such as names of network interfaces.
+  };
   std::string_view name;
-  // What it sets, one line.
-  std::string_view purpose;
-  NcclValues values;
-  // Names things of one host (interfaces, adapters), so ranks may differ in it.
-  bool of_host = false;
+  Kind kind = Kind::kText;
+  int64_t minimum = 0;
+  int64_t maximum = 0;
+  std::vector<std::string_view> words = {};
+  // Names devices of one host (interfaces, adapters), so that ranks may differ in it.
+  bool per_host = false;
 };
 
-// Sorted by name: those that choose among NCCL's own algorithms, transports and
-// resources. None that names a file, loads a plugin or redirects output, for those would
-// let a campaign read, write and run what it likes on a node; not NCCL_DEBUG, which Assay
-// sets, nor NCCL_HOSTID, which is the agent's.
+// The variables, sorted by name: those that select NCCL's algorithms, transports and resources.
+// None names a file, loads a plugin or redirects output, because a campaign could then read,
+// write and run anything on a node.
 const std::vector<NcclVariable>& NcclVariables();
 
-// What an agent with a host id of its own sets; results record it beside those.
+// The variable that --nccl-host-id of an agent sets; results record it with the others.
 inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 
-// Null if it is not among them.
+// Returns null if a campaign may not set the variable.
 const NcclVariable* FindNcclVariable(std::string_view name);
 
-// INVALID_ARGUMENT unless the variable is allowed and the value is one that NCCL takes for
-// it, in 1 to 256 characters of [A-Za-z0-9_,:;^.=+-]. The message names variable and value
-// and says what would be right; it names neither field nor line.
+// INVALID_ARGUMENT unless the variable is allowed and accepts the value. Every value has 1 to 256
+// characters of [A-Za-z0-9_,:;^.=+-]. The message names the variable, the value and what would be
+// right.
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
-// Those of `environment` ("NAME=VALUE" each, ended by a null) that a campaign could have
-// set, whatever NCCL makes of their values; one in other characters than a campaign's
-// reads "?".
+// Returns the variables of `environment` ("NAME=VALUE" entries, ended by a null) that a campaign
+// may set. Values are not checked; one with characters outside the set above becomes "?".
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 
 }  // namespace assay

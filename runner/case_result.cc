@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "host/platform.h"
+#include "host/conditions.h"
+#include "host/gpu_platform.h"
 #include "roofline/spec_sheet.h"
 #include "wire/reasons.h"
 

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "assay/v1/result.pb.h"
-#include "host/platform.h"
+#include "host/conditions.h"
+#include "host/gpu_platform.h"
 #include "kernels/benchmark.h"
 #include "measure/measure.h"
 #include "measure/statistics.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "kernels/benchmark.h"
 #include "runner/measurement_cache.h"
 

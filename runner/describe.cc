@@ -1,5 +1,6 @@
 #include "runner/describe.h"
 
+#include "host/gpu_platform.h"
 #include "kernels/cpu/blas.h"
 #include "runner/case_result.h"
 

@@ -5,7 +5,9 @@
 #include <new>
 #include <utility>
 
-#include "common/number_text.h"
+#include "common/units.h"
+#include "host/cpu.h"
+#include "host/gpu_platform.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"
 #include "runner/ceiling_store.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/clock.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "kernels/benchmark.h"
 #include "roofline/alpha_beta.h"
 #include "runner/measurement_cache.h"

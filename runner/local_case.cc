@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "host/gpu_model.h"
+#include "host/gpu_platform.h"
 #include "host/nvml.h"
-#include "host/platform.h"
 #include "runner/exit_codes.h"
 #include "runner/local_gang.h"
 #include "runner/node_fault.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/text.h"
+#include "host/gpu_platform.h"
 #include "kernels/registry.h"
 #include "runner/arguments.h"
 #include "runner/commands.h"

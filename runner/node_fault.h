@@ -3,7 +3,7 @@
 
 #include "common/status.h"
 #include "gang/peers.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "kernels/benchmark.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 
 #include "gang/peers.h"
 #include "host/gpu_model.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "runner/version_check.h"
 
 namespace assay {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "host/gpu_platform.h"
 #include "host/nvml.h"
-#include "host/platform.h"
 
 namespace assay {
 

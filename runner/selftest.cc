@@ -18,7 +18,7 @@
 #include "assay/v1/runner.pb.h"
 #include "common/framing.h"
 #include "common/subprocess.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "runner/arguments.h"
 #include "runner/case_result.h"
 #include "runner/commands.h"

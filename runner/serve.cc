@@ -15,7 +15,7 @@
 #include "gang/peer_watch.h"
 #include "gang/peers.h"
 #include "gang/socket.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "runner/case_result.h"
 #include "runner/describe.h"
 #include "runner/execute.h"

@@ -8,7 +8,7 @@
 
 #include "common/text.h"
 #include "gang/peers.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 #include "model/nccl_variables.h"
 
 namespace assay {
@@ -61,7 +61,7 @@ Versions OwnVersions(Resource resource) {
   const bool known = !gpus.empty() && !gpus[0].driver_version.empty();
   versions["the driver"] = known ? gpus[0].driver_version : "unknown";
   for (const auto& [name, value] : NcclVariablesOf(environ)) {
-    if (!FindNcclVariable(name)->of_host) versions[name] = value;
+    if (!FindNcclVariable(name)->per_host) versions[name] = value;
   }
   return versions;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/digest.h"
+#include "common/uuid.h"
 #include "storage/types.h"
 
 namespace assay::storage {

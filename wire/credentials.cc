@@ -6,7 +6,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-#include "common/digest.h"
+#include "common/file.h"
 
 namespace assay::rpc {
 namespace {

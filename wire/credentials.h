@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "common/host_port.h"
 #include "common/status.h"
-#include "common/units.h"
 
 namespace assay::rpc {
 

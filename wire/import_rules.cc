@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/digest.h"
 #include "common/text.h"
+#include "common/uuid.h"
 #include "common/violations.h"
 #include "wire/reasons.h"
 

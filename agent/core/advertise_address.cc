@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "common/host_port.h"
 #include "common/subprocess.h"
-#include "common/units.h"
 
 namespace assay::agent {
 namespace {

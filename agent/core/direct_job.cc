@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/digest.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "common/uuid.h"
 #include "model/parameter.h"
 #include "wire/benchmark_schema.h"
 

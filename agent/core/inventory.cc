@@ -9,19 +9,13 @@
 #include <utility>
 
 #include "agent/core/cpu_inventory.h"
-#include "host/available_memory.h"
+#include "common/file.h"
 #include "host/gpu_model.h"
+#include "host/memory.h"
 #include "host/pci.h"
 
 namespace assay::agent {
 namespace {
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" -> Debian GNU/Linux 12 (bookworm)
 std::string OsName() {
@@ -107,6 +101,6 @@ v1::NodeInventory ReadInventory(const Nvml* nvml) {
   return inventory;
 }
 
-std::string ReadBootId() { return FirstLine("/proc/sys/kernel/random/boot_id"); }
+std::string ReadBootId() { return FirstLineOf("/proc/sys/kernel/random/boot_id"); }
 
 }  // namespace assay::agent

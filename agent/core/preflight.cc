@@ -9,7 +9,7 @@
 
 #include "agent/core/inventory.h"
 #include "common/units.h"
-#include "host/available_memory.h"
+#include "host/memory.h"
 
 namespace assay::agent {
 namespace {

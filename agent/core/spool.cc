@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "common/digest.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/subprocess.h"
 #include "common/units.h"

@@ -10,9 +10,8 @@
 
 namespace assay::cli {
 
-// Adds the variables of the map `value` to `settings`, and their lines to `lines` as
-// "SPEC_FIELD.NAME". Variables and values are judged as the coordinator judges them, whose
-// word is the last; what contradicts each other is for it alone. Faults are reported at
+// Adds the variables of the map `value` to `settings`, and their lines to `lines` under
+// "SPEC_FIELD.NAME". Checks variables and values as the coordinator does. Reports faults at
 // `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,

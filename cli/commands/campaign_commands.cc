@@ -15,8 +15,8 @@
 #include "cli/views/format.h"
 #include "cli/views/progress.h"
 #include "cli/views/utf8.h"
-#include "common/digest.h"
 #include "common/text.h"
+#include "common/uuid.h"
 #include "wire/reasons.h"
 
 namespace assay::cli {

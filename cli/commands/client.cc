@@ -8,8 +8,8 @@
 
 #include "cli/views/output.h"
 #include "cli/views/utf8.h"
+#include "common/host_port.h"
 #include "common/text.h"
-#include "common/units.h"
 
 namespace assay::cli {
 namespace {

@@ -16,9 +16,9 @@
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/interrupt.h"
 #include "cli/commands/watch.h"
-#include "common/digest.h"
 #include "common/subprocess.h"
 #include "common/text.h"
+#include "common/uuid.h"
 #include "wire/reasons.h"
 #include "wire/result_fields.h"
 

@@ -23,6 +23,7 @@
 #include "cli/up/private_postgres.h"
 #include "cli/up/supervisor.h"
 #include "cli/views/output.h"
+#include "common/host_port.h"
 #include "common/units.h"
 
 namespace assay::cli {

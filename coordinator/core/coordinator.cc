@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "common/digest.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/uuid.h"
 #include "coordinator/core/campaign/expand.h"
 #include "coordinator/core/imports.h"
 #include "coordinator/core/placement/node_fields.h"

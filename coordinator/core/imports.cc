@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "common/digest.h"
+#include "common/uuid.h"
 #include "wire/import_rules.h"
 
 namespace assay::coordinator {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/host_port.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "coordinator/rpc/dial_target.h"

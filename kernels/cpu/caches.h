@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "host/platform.h"
+#include "host/cpu.h"
 
 namespace assay {
 

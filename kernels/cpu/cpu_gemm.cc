@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "host/platform.h"
 #include "kernels/benchmark.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/number_text.h"
+#include "common/units.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/team_case.h"

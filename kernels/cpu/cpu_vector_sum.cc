@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/platform.h"
+#include "host/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/cpu/team_case.h"

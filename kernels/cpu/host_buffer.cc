@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "common/number_text.h"
-#include "host/available_memory.h"
+#include "common/units.h"
+#include "host/memory.h"
 #include "kernels/benchmark.h"
 #include "kernels/random.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/platform.h"
+#include "host/cpu.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/host_timer.h"
 #include "kernels/cpu/thread_team.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "host/platform.h"
+#include "host/cpu.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/number_text.h"
+#include "common/units.h"
 #include "kernels/random.h"
 
 namespace assay {

@@ -1,6 +1,6 @@
 #include "kernels/nccl/nccl_library.h"
 
-#include "common/call_site.h"
+#include "kernels/call_site.h"
 #include "kernels/cuda/frame/toolkit_library.h"
 #include "kernels/nccl/nccl_log.h"
 #include "kernels/nccl/nccl_profiler.h"

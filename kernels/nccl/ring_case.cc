@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/units.h"
 #include "gang/peers.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/one_wave.h"

@@ -1,21 +1,21 @@
 #include "kernels/net/spin_room.h"
 
-#include <cstdio>
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <utility>
 
+#include "common/file.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "gang/peers.h"
-#include "host/platform.h"
+#include "host/cpu.h"
 #include "kernels/benchmark.h"
 
 namespace assay {
 namespace {
 
-// Lines: the host, CPUs, and for each quota its group and size.
+// Three parts: a line with the host, a line with CPUs, and a line per quota.
 std::string Encode(const RankCpus& rank) {
   std::ostringstream text;
   text << rank.host << '\n';
@@ -39,63 +39,49 @@ RankCpus Decode(const std::string& text) {
 
 RankCpus OwnCpus() {
   RankCpus own;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> own.host;
+  own.host = FirstLineOf("/proc/sys/kernel/random/boot_id");
   own.cpus = UsableCpus();
   own.quotas = ReadCpuQuotas();
   return own;
 }
 
-Status TooFew(const std::vector<std::string>& ranks, const std::string& share,
-              const std::string& more) {
-  return Unsupported("ranks that spin need a CPU each; " + RankList(ranks) +
-                     (ranks.size() == 1 ? " shares " : " share ") + share +
-                     ": take wait=sleep, or " + more);
-}
+// CPUs that ranks share: those of a host, or the quota of a control group.
+struct Pool {
+  std::vector<std::string> ranks;
+  std::set<int> cpus;
+  double quota = 0;  // 0: the pool is a host.
+};
 
-// Of the ranks of each control group.
-Status RoomInQuotas(const std::vector<RankCpus>& ranks) {
-  struct Group {
-    std::vector<std::string> ranks;
-    double cpus = 0;
-  };
-  std::map<std::pair<std::string, std::string>, Group> groups;  // By host and group.
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    for (const CpuQuota& quota : ranks[i].quotas) {
-      Group& group = groups[{ranks[i].host, quota.group}];
-      group.ranks.push_back(std::to_string(i));
-      group.cpus = quota.cpus;
-    }
-  }
-  for (const auto& [name, group] : groups) {
-    if (group.cpus >= static_cast<double>(group.ranks.size())) continue;
-    char cpus[32];
-    std::snprintf(cpus, sizeof cpus, "%g", group.cpus);
-    return TooFew(group.ranks, std::string("a CPU quota of ") + cpus,
-                  "raise it (of a container, --cpus)");
-  }
-  return Status::Ok();
+// OK if the pool has one CPU per rank.
+Status CheckPool(const Pool& pool) {
+  const double cpus = pool.quota > 0 ? pool.quota : static_cast<double>(pool.cpus.size());
+  if (cpus >= static_cast<double>(pool.ranks.size())) return Status::Ok();
+  return Unsupported(
+      "ranks that busy-wait need one CPU each; " + RankList(pool.ranks) +
+      (pool.quota > 0 ? " run under a CPU quota of " : " run on one host with ") +
+      NumberText(cpus) + (pool.quota > 0 ? "" : " usable CPUs") + "; use wait=sleep, or " +
+      (pool.quota > 0 ? "raise the quota (--cpus of a container)" : "give the ranks more CPUs"));
 }
 
 }  // namespace
 
 Status RoomToSpin(const std::vector<RankCpus>& ranks) {
-  struct Host {
-    std::vector<std::string> ranks;
-    std::set<int> cpus;
-  };
-  std::map<std::string, Host> hosts;
+  std::map<std::pair<std::string, std::string>, Pool> pools;  // By host and control group.
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].cpus.empty()) continue;  // The system did not tell.
-    Host& host = hosts[ranks[i].host];
-    host.ranks.push_back(std::to_string(i));
-    host.cpus.insert(ranks[i].cpus.begin(), ranks[i].cpus.end());
+    const RankCpus& rank = ranks[i];
+    if (!rank.cpus.empty()) {
+      Pool& host = pools[{rank.host, ""}];
+      host.ranks.push_back(std::to_string(i));
+      host.cpus.insert(rank.cpus.begin(), rank.cpus.end());
+    }
+    for (const CpuQuota& quota : rank.quotas) {
+      Pool& group = pools[{rank.host, quota.group}];
+      group.ranks.push_back(std::to_string(i));
+      group.quota = quota.cpus;
+    }
   }
-  for (const auto& [name, host] : hosts) {
-    if (host.cpus.size() >= host.ranks.size()) continue;
-    return TooFew(host.ranks, "a host and may use " + std::to_string(host.cpus.size()),
-                  "give them more");
-  }
-  return RoomInQuotas(ranks);
+  for (const auto& [name, pool] : pools) ASSAY_RETURN_IF_ERROR(CheckPool(pool));
+  return Status::Ok();
 }
 
 Status RoomToSpin(Peers& peers, Duration timeout) {

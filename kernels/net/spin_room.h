@@ -1,29 +1,30 @@
-// Whether ranks that spin get in each other's way.
+// Checks that busy-waiting ranks do not compete for CPUs.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "host/cgroup_cpu.h"
 #include "common/clock.h"
 #include "common/status.h"
-#include "gang/peers.h"
+#include "host/cgroups.h"
 
 namespace assay {
 
-// Where a rank runs.
+class Peers;
+
+// The CPUs of one rank.
 struct RankCpus {
-  std::string host;       // The boot of its kernel, the same in all containers of a machine.
-  std::vector<int> cpus;  // That it may use.
+  std::string host;       // Boot id of the kernel: equal in all containers of a machine.
+  std::vector<int> cpus;  // That the rank may use; empty if unknown.
   std::vector<CpuQuota> quotas;
 };
 
-// Unsupported, naming the ranks, if those of one host have fewer CPUs than they are, or those of
-// one control group less CPU time: one that asks again and again then holds the CPU that its peer's
-// answer waits for, until the system takes it away some milliseconds later.
+// Unsupported(), naming the ranks, if the ranks of one host have fewer CPUs than ranks, or those of
+// one control group less CPU time. A busy-waiting rank would then hold the CPU that its peer needs
+// to answer, until the kernel preempts it milliseconds later.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
-// The same of the gang, by all of its ranks.
+// Checks the gang. All of its ranks must call this.
 Status RoomToSpin(Peers& peers, Duration timeout);
 
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "common/digest.h"
+#include "common/uuid.h"
 #include "model/page.h"
 #include "storage/identity.h"
 #include "storage/import.h"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/digest.h"
 #include "common/log.h"
+#include "common/uuid.h"
 #include "model/page.h"
 #include "storage/identity.h"
 #include "storage/import.h"

@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "common/uuid.h"
 #include "tests/contract/stores.h"
 
 namespace assay::storage {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/uuid.h"
 #include "tests/contract/stores.h"
 
 namespace assay::storage {

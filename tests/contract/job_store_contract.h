@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "common/uuid.h"
 #include "tests/contract/stores.h"
 
 namespace assay::storage {

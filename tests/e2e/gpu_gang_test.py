@@ -85,7 +85,7 @@ class GpuGangTest(unittest.TestCase):
         self.assertEqual(fleet.results(f"gpu.uuid = {uuid('b', 1)}"), [result])
         (row,) = csv.DictReader(io.StringIO(fleet.cli("results", "-o", "csv").stdout))
         self.assertEqual(row["nccl_variables"], "NCCL_ALGO=Ring;NCCL_SOCKET_IFNAME==lo")
-        self.assertIn('"4M" is no value for NCCL_BUFFSIZE',
+        self.assertIn('invalid value "4M" for NCCL_BUFFSIZE',
                       fleet.refusal("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
 
     def check_models(self, fleet):

@@ -12,6 +12,7 @@
 #include "common/digest.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "common/uuid.h"
 #include "common/violations.h"
 #include "coordinator/core/campaign/matrix.h"
 #include "coordinator/core/campaign/nccl_settings.h"

@@ -43,10 +43,6 @@ NcclSettings Merged(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& mat
   return settings;
 }
 
-Status CheckTogether(const v1::CampaignSpec& spec) {
-  return CheckNcclTogether(NcclSettings(spec.nccl().begin(), spec.nccl().end()));
-}
-
 }  // namespace
 
 void CheckNcclOf(const v1::CampaignSpec& spec,
@@ -55,8 +51,6 @@ void CheckNcclOf(const v1::CampaignSpec& spec,
   if (spec.nccl().empty()) return;
   const int line = LineOf(spec, "nccl");
   CheckEach(spec, spec.nccl(), "nccl", line, violations);
-  const Status together = CheckTogether(spec);
-  if (!together.ok()) violations.Add("nccl", together.message(), line);
   const bool used = std::any_of(spec.benchmarks().begin(), spec.benchmarks().end(),
                                 [&](const v1::BenchmarkMatrix& matrix) {
                                   const auto schema = schemas.find(matrix.benchmark());
@@ -79,9 +73,6 @@ void CheckNcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix
         matrix.line());
   }
   CheckEach(spec, matrix.nccl(), path + ".nccl", matrix.line(), violations);
-  if (!CheckTogether(spec).ok()) return;  // The error is reported for the campaign's own settings.
-  const Status together = CheckNcclTogether(Merged(spec, matrix));
-  if (!together.ok()) violations.Add(path + ".nccl", together.message(), matrix.line());
 }
 
 NcclSettings NcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,

@@ -12,13 +12,12 @@ namespace assay::coordinator {
 
 using NcclSettings = std::map<std::string, std::string>;
 
-// Checks the campaign's own settings: each variable and value, contradictions between them, and
-// whether any benchmark of the campaign is a collective of GPUs. `schemas` holds the fleet's
-// schemas by name.
+// Checks the campaign's own settings: each variable and value, and whether any benchmark of
+// the campaign is a collective of GPUs. `schemas` holds the fleet's schemas by name.
 void CheckNcclOf(const v1::CampaignSpec& spec,
                  const std::map<std::string, v1::BenchmarkSchema>& schemas, Violations& violations);
 
-// Checks the settings of the entry `matrix` at `path`, alone and together with the campaign's.
+// Checks the settings of the entry `matrix` at `path`.
 void CheckNcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                  const v1::BenchmarkSchema& schema, const std::string& path,
                  Violations& violations);

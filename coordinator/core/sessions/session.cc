@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
-#include "common/digest.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "common/uuid.h"
 #include "coordinator/core/durations.h"
 
 namespace assay::coordinator {

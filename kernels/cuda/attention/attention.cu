@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "common/number_text.h"
+#include "common/units.h"
 #include "kernels/cuda/attention/attention.h"
 #include "kernels/cuda/execution/sustained_load.h"
 #include "kernels/cuda/frame/element.cuh"

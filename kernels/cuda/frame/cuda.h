@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 
 namespace assay {
 

@@ -1,7 +1,7 @@
 #include "kernels/cuda/frame/cuda_check.h"
 
-#include "common/call_site.h"
 #include "kernels/benchmark.h"
+#include "kernels/call_site.h"
 #include "kernels/cuda/frame/device.h"
 
 namespace assay {

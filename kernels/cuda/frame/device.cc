@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "common/units.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/find_gpu_absence.h"

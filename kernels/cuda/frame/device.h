@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "common/number_text.h"
 #include "common/status.h"
 
 namespace assay {

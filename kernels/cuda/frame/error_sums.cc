@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "common/number_text.h"
+#include "common/units.h"
 
 namespace assay {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/units.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/device.h"
 

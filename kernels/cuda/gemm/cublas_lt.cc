@@ -1,7 +1,7 @@
 #include "kernels/cuda/gemm/cublas_lt.h"
 
-#include "common/call_site.h"
 #include "kernels/benchmark.h"
+#include "kernels/call_site.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/toolkit_library.h"
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/number_text.h"
+#include "common/units.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/gemm/gemm_check.cuh"

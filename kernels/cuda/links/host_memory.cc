@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "host/available_memory.h"
+#include "common/units.h"
+#include "host/memory.h"
+#include "host/numa.h"
 #include "host/pci.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
-#include "kernels/numa.h"
+#include "kernels/cuda/links/link_parameters.h"
 
 namespace assay {
 namespace {

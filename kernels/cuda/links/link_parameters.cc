@@ -83,4 +83,31 @@ std::vector<Metric> TransferMetrics(const std::string& first, const std::string&
   };
 }
 
+Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
+                                          const NumaTopology& topology) {
+  if (choice == "any") return std::optional<int>();
+  const bool known = near && topology.distances.count(*near) > 0;
+  if (choice == "local") return known ? near : std::nullopt;
+  if (topology.distances.size() < 2) {
+    return Unsupported("numa is remote: this machine has one NUMA node");
+  }
+  if (!known) {
+    return Unsupported("numa is remote: unknown which of the " +
+                       std::to_string(topology.distances.size()) + " NUMA nodes the GPU is on");
+  }
+  // `distances` is in the order of nodes.
+  const std::vector<int>& distances = topology.distances.at(*near);
+  int farthest = -1;
+  int best = 0;
+  size_t place = 0;
+  for (const auto& [node, unused] : topology.distances) {
+    const int distance = place < distances.size() ? distances[place] : 0;
+    ++place;
+    if (node == *near || (farthest >= 0 && distance <= best)) continue;
+    farthest = node;
+    best = distance;
+  }
+  return std::optional<int>(farthest);
+}
+
 }  // namespace assay

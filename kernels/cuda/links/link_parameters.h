@@ -4,12 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "common/status.h"
+#include "host/numa.h"
 #include "kernels/declaration.h"
 
 namespace assay {
 
 // "numa": local (default), remote or any.
 Parameter NumaParameter();
+
+// Returns the NUMA node that a choice of NumaParameter selects for memory that a device on node
+// `near` uses. Absent: the kernel may choose. Unsupported() if this machine has no such node.
+Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
+                                          const NumaTopology& topology);
 
 // "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);

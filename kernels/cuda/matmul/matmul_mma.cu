@@ -10,6 +10,7 @@
 // capability 8.0 are compiled out for older GPUs, where the case is refused.
 #include <algorithm>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/element.cuh"

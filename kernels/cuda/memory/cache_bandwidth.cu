@@ -1,6 +1,7 @@
 // The kernels of cache_bandwidth.
 #include <type_traits>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"

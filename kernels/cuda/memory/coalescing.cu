@@ -1,6 +1,7 @@
 // coalescing: the cost of a warp's loads when its lanes are `stride` words apart.
 #include <algorithm>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"

@@ -2,6 +2,7 @@
 // element is written once.
 #include <cmath>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/element.cuh"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/mismatches.h"

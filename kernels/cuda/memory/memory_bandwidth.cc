@@ -1,6 +1,7 @@
 // The case of memory_bandwidth.
 #include <string>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/memory/stream_kernels.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/clocked_case.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/memory/cache_levels.h"

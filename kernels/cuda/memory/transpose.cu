@@ -1,4 +1,5 @@
 // The kernel and the case of transpose.
+#include "common/units.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/gpu_parameters.h"

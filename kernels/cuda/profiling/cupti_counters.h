@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "common/status.h"
-#include "host/platform.h"
+#include "host/gpu_platform.h"
 
 namespace assay {
 

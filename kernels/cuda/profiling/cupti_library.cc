@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "common/call_site.h"
+#include "kernels/call_site.h"
 #include "kernels/cuda/frame/toolkit_library.h"
 
 namespace assay {

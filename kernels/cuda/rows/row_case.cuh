@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/units.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/rows/row_check.cuh"
 #include "kernels/cuda/rows/row_program.cuh"

@@ -10,8 +10,8 @@
 #include "agent/core/outbox.h"
 #include "agent/core/preflight.h"
 #include "agent/core/result_context.h"
-#include "host/available_memory.h"
 #include "host/gpu_model.h"
+#include "host/memory.h"
 
 namespace assay::agent {
 namespace {

@@ -166,16 +166,15 @@ TEST(CampaignFileTest, NcclsVariablesWithTheirLines) {
   EXPECT_EQ(file.spec.lines().at("benchmarks[0].nccl.NCCL_NTHREADS"), 8);
   EXPECT_TRUE(file.spec.mixed_gpus());
   EXPECT_EQ(file.spec.benchmarks(0).axes_size(), 0);
-  EXPECT_THAT(EntryFaults("all_reduce: {nccl: Ring}"), HasSubstr("write NCCL's variables"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: Ring}"), HasSubstr("expected variables of NCCL"));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {}}"), HasSubstr("found an empty map"));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {algo: Ring}}"),
-              HasSubstr("nccl.algo: \"algo\" is not the name of a variable"));
+              HasSubstr("nccl.algo: a campaign cannot set \"algo\""));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: [Ring]}}"), HasSubstr("found a list"));
-  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: ''}}"), HasSubstr("is empty"));
+  EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALGO: ''}}"), HasSubstr("invalid value \"\""));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_ALG: Ring}}"), HasSubstr("mean NCCL_ALGO?"));
   EXPECT_THAT(EntryFaults("all_reduce: {nccl: {NCCL_IB_DISABLE: true}}"),
-              HasSubstr("\"true\" is no value for NCCL_IB_DISABLE: write 0 or 1; NCCL would read "
-                        "it as 0"));
+              HasSubstr("invalid value \"true\" for NCCL_IB_DISABLE"));
 }
 
 TEST(CampaignFileTest, FilesThatAreNoCampaign) {

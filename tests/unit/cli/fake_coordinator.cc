@@ -7,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-#include "common/digest.h"
+#include "common/file.h"
 #include "common/subprocess.h"
 #include "tests/temporary_folder.h"
 #include "wire/credentials.h"

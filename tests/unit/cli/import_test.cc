@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "common/digest.h"
+#include "common/uuid.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
 #include "tests/unit/cli/imports/files.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/up/private_postgres.h"
-#include "common/digest.h"
+#include "common/file.h"
 #include "common/subprocess.h"
 #include "tests/temporary_folder.h"
 #include "tests/wording.h"

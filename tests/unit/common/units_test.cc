@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common/number_text.h"
+#include "common/host_port.h"
 
 namespace assay {
 namespace {
@@ -55,18 +55,6 @@ TEST(ParseDuration, ReadsCompoundTimesAndNeedsUnits) {
   EXPECT_EQ(*ParseDuration("1.5s"), 1500ms);
   for (const char* bad : {"", "20", "m", "-3s", "3 parsecs", "1h30"}) {
     EXPECT_FALSE(ParseDuration(bad).ok()) << bad;
-  }
-}
-
-TEST(ParseHostPort, SplitsAndChecks) {
-  EXPECT_EQ(ParseHostPort("node-7:7901")->host, "node-7");
-  EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
-  EXPECT_EQ(ParseHostPort("[::1]:7900")->ToString(), "[::1]:7900");
-  EXPECT_TRUE(ParseHostPort("127.1.2.3:1")->IsLoopback());
-  EXPECT_FALSE(ParseHostPort("0.0.0.0:1")->IsLoopback());
-  EXPECT_FALSE(ParseHostPort("127.example.com:1")->IsLoopback());
-  for (const char* bad : {"", ":1", "host", "host:", "host:65536", "host:-1", "::1:7900", "[]:1"}) {
-    EXPECT_FALSE(ParseHostPort(bad).ok()) << bad;
   }
 }
 

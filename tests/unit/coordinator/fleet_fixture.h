@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/digest.h"
 #include "coordinator/core/coordinator.h"
 #include "storage/fakes/fake_job_store.h"
 #include "storage/fakes/fake_node_store.h"

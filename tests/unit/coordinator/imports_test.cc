@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "common/digest.h"
+#include "common/uuid.h"
 #include "wire/import_rules.h"
 
 namespace assay::coordinator {

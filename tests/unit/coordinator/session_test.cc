@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "common/uuid.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
 
 namespace assay::coordinator {

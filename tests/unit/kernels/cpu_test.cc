@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "host/available_memory.h"
-#include "host/platform.h"
+#include "host/cpu.h"
+#include "host/memory.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/thread_team.h"

@@ -1,4 +1,5 @@
-#include "kernels/numa.h"
+
+#include "host/numa.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <fstream>
 
 #include "kernels/benchmark.h"
+#include "kernels/cuda/links/link_parameters.h"
 #include "tests/temporary_folder.h"
 
 namespace assay {
@@ -62,7 +64,7 @@ TEST_F(NumaTest, ChoosesTheNodeOfTheParameter) {
   EXPECT_EQ(*ChooseNumaNode("local", std::nullopt, topology), std::nullopt);
   const auto unknown = ChooseNumaNode("remote", std::nullopt, topology);
   EXPECT_TRUE(IsUnsupported(unknown.status()));
-  EXPECT_THAT(unknown.status().message(), HasSubstr("which of its 5 NUMA nodes"));
+  EXPECT_THAT(unknown.status().message(), HasSubstr("which of the 5 NUMA nodes"));
 }
 
 TEST_F(NumaTest, OneNodeHasNoRemoteMemory) {

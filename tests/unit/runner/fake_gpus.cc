@@ -16,7 +16,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "host/platform.h"
+#include "host/conditions.h"
+#include "host/gpu_platform.h"
 #include "kernels/registry.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "common/digest.h"
+#include "common/file.h"
 #include "tests/temporary_folder.h"
 
 namespace assay::rpc {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/cpu.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/stream.h"
 #include "kernels/registry.h"

@@ -1,4 +1,4 @@
-#include "host/platform.h"
+#include "host/cpu.h"
 
 #include <sched.h>
 
@@ -6,21 +6,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "host/host_load.h"
+#include "common/file.h"
 
 namespace assay {
 namespace {
-
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 std::string ModelName() {
   std::ifstream file("/proc/cpuinfo");
@@ -38,25 +29,25 @@ int UsableThreads() {
   return ThreadsWithin(static_cast<int>(usable), ReadCpuQuotas());
 }
 
-// The sum over all instances of the highest cache level: /sys lists for each CPU
-// the caches that it shares and with whom.
+// Adds up all instances of the highest level: /sys lists for each CPU its caches and the CPUs that
+// share them.
 std::optional<int64_t> LastLevelCacheBytes() {
   std::map<std::string, int64_t> instances;  // By the CPUs that share it.
   int highest = 0;
   const std::string cpus = "/sys/devices/system/cpu/cpu";
   for (int cpu = 0;; ++cpu) {
     const std::string caches = cpus + std::to_string(cpu) + "/cache/index";
-    if (FirstLine(caches + "0/level").empty()) break;
+    if (FirstLineOf(caches + "0/level").empty()) break;
     for (int index = 0;; ++index) {
       const std::string cache = caches + std::to_string(index);
-      const int level = std::atoi(FirstLine(cache + "/level").c_str());
+      const int level = std::atoi(FirstLineOf(cache + "/level").c_str());
       if (level == 0) break;
       if (level < highest) continue;
       if (level > highest) instances.clear();
       highest = level;
-      const std::string size = FirstLine(cache + "/size");  // "32768K"
+      const std::string size = FirstLineOf(cache + "/size");  // "32768K"
       const int64_t unit = size.find('M') != std::string::npos ? 1 << 20 : 1 << 10;
-      instances[FirstLine(cache + "/shared_cpu_list")] = std::atoll(size.c_str()) * unit;
+      instances[FirstLineOf(cache + "/shared_cpu_list")] = std::atoll(size.c_str()) * unit;
     }
   }
   int64_t sum = 0;
@@ -64,37 +55,6 @@ std::optional<int64_t> LastLevelCacheBytes() {
   if (sum == 0) return std::nullopt;
   return sum;
 }
-
-// Of the CPUs' time, in others' hands.
-constexpr double kBusyShare = 0.1;
-
-class HostSampler : public ConditionsSampler {
- public:
-  explicit HostSampler(std::unique_ptr<ConditionsSampler> gpu) : gpu_(std::move(gpu)) {}
-
-  void Start() override {
-    double averages[1];
-    if (getloadavg(averages, 1) == 1) load_average_ = averages[0];
-    load_.Begin();
-    if (gpu_) gpu_->Start();
-  }
-
-  WindowConditions Stop() override {
-    WindowConditions conditions = gpu_ ? gpu_->Stop() : WindowConditions();
-    conditions.load_average = load_average_;
-    if (load_.OthersShare().value_or(0) > kBusyShare) conditions.flags.push_back("busy_host");
-    return conditions;
-  }
-
-  std::vector<double> Readings() override {
-    return gpu_ ? gpu_->Readings() : std::vector<double>();
-  }
-
- private:
-  const std::unique_ptr<ConditionsSampler> gpu_;
-  std::optional<double> load_average_;
-  HostLoad load_{UsableCpus()};
-};
 
 }  // namespace
 
@@ -120,17 +80,6 @@ int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas) {
 const HostCpu& Cpu() {
   static const HostCpu cpu = {ModelName(), UsableThreads(), LastLevelCacheBytes()};
   return cpu;
-}
-
-LinkedSoftware Software() {
-  LinkedSoftware software;
-  if (Gpu() != nullptr) Gpu()->FillVersions(&software);
-  return software;
-}
-
-std::unique_ptr<ConditionsSampler> NewConditionsSampler(int gpu) {
-  const bool on_gpu = gpu >= 0 && Gpu() != nullptr;
-  return std::make_unique<HostSampler>(on_gpu ? Gpu()->NewSampler(gpu) : nullptr);
 }
 
 }  // namespace assay

@@ -1,4 +1,5 @@
-#include "host/cgroup_cpu.h"
+
+#include "host/cgroups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace {
 using testing::IsEmpty;
 
 // A system's files.
-class CgroupCpuTest : public testing::Test {
+class CgroupQuotas : public testing::Test {
  protected:
   void Write(const std::string& name, const std::string& text) {
     const std::filesystem::path file = folder_.path() + "/" + name;
@@ -34,14 +35,14 @@ class CgroupCpuTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(CgroupCpuTest, AContainersIsThatOfItsRoot) {
+TEST_F(CgroupQuotas, Container_HasTheQuotaOfItsRoot) {
   MountUnified();
   Write("proc/self/cgroup", "0::/\n");
   Write("sys/fs/cgroup/cpu.max", "150000 100000\n");
   EXPECT_THAT(Cpus(), testing::ElementsAre(1.5));
 }
 
-TEST_F(CgroupCpuTest, GroupsAroundItLimitAsWell) {
+TEST_F(CgroupQuotas, AncestorsLimitToo) {
   MountUnified();
   Write("proc/self/cgroup", "0::/jobs.slice/one.scope\n");
   Write("sys/fs/cgroup/jobs.slice/cpu.max", "400000 100000\n");
@@ -51,7 +52,7 @@ TEST_F(CgroupCpuTest, GroupsAroundItLimitAsWell) {
   EXPECT_THAT(Cpus(), testing::ElementsAre(2, 4));
 }
 
-TEST_F(CgroupCpuTest, GroupsDifferAndTheSameOneIsTheSame) {
+TEST_F(CgroupQuotas, DifferentGroups_HaveDifferentIds) {
   MountUnified();
   Write("proc/self/cgroup", "0::/jobs.slice/one.scope\n");
   Write("sys/fs/cgroup/jobs.slice/cpu.max", "400000 100000\n");
@@ -66,33 +67,7 @@ TEST_F(CgroupCpuTest, GroupsDifferAndTheSameOneIsTheSame) {
   EXPECT_EQ(first[1].group, second[1].group);
 }
 
-// Docker with version 1: the mount is of the container's group, whose name is the host's.
-TEST_F(CgroupCpuTest, OfVersion1) {
-  Write("proc/self/mountinfo",
-        "40 30 0:31 /docker/2f /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
-        "41 30 0:32 /docker/2f /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n");
-  Write("proc/self/cgroup", "5:memory:/docker/2f\n4:cpu,cpuacct:/docker/2f\n0::/docker/2f\n");
-  const std::string group = "sys/fs/cgroup/cpu,cpuacct/";
-  Write(group + "cpu.cfs_quota_us", "100000\n");
-  Write(group + "cpu.cfs_period_us", "100000\n");
-  EXPECT_THAT(Cpus(), testing::ElementsAre(1));
-  Write(group + "cpu.cfs_quota_us", "-1\n");
-  EXPECT_THAT(Cpus(), IsEmpty());
-}
-
-TEST_F(CgroupCpuTest, AHierarchyThatIsMountedTwiceCountsOnce) {
-  MountUnified();
-  std::ofstream(folder_.path() + "/proc/self/mountinfo", std::ios::app)
-      << "31 22 0:26 / /mnt/cgroup rw shared:4 - cgroup2 cgroup2 rw\n";
-  Write("proc/self/cgroup", "0::/\n");
-  Write("sys/fs/cgroup/cpu.max", "100000 100000\n");
-  std::filesystem::create_directories(folder_.path() + "/mnt");
-  std::filesystem::create_directory_symlink(folder_.path() + "/sys/fs/cgroup",
-                                            folder_.path() + "/mnt/cgroup");
-  EXPECT_THAT(Cpus(), testing::ElementsAre(1));
-}
-
-TEST_F(CgroupCpuTest, WithoutControlGroupsNothingIsLimited) { EXPECT_THAT(Cpus(), IsEmpty()); }
+TEST_F(CgroupQuotas, WithoutControlGroups_ThereIsNoQuota) { EXPECT_THAT(Cpus(), IsEmpty()); }
 
 }  // namespace
 }  // namespace assay

@@ -1,11 +1,11 @@
-// Where a library's call failed, for every library's check.
+// The place of a failed call of a library, for error messages.
 #pragma once
 
 #include <string>
 
 namespace assay {
 
-// "expression at kernels/cuda/file.cu:12".
+// Returns "EXPRESSION at kernels/cuda/file.cu:12".
 std::string CallSite(const char* expression, const char* file, int line);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "common/call_site.h"
+#include "kernels/call_site.h"
 
 #include <string_view>
 
@@ -6,7 +6,7 @@ namespace assay {
 
 std::string CallSite(const char* expression, const char* file, int line) {
   std::string_view path = file;
-  // Compilers give the path that they were called with: keep it from the root on.
+  // Drop the folders above the root of the source tree.
   if (const size_t root = path.rfind("/kernels/"); root != std::string_view::npos) {
     path.remove_prefix(root + 1);
   }

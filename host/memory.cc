@@ -1,4 +1,4 @@
-#include "host/available_memory.h"
+#include "host/memory.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "host/cgroup_memory.h"
+#include "host/cgroups.h"
 #include "host/proc_file.h"
 
 namespace assay {
@@ -18,18 +18,18 @@ std::optional<int64_t> MemInfo(const std::string& key, const std::string& root) 
   return *kib * 1024;
 }
 
-std::optional<int64_t> Least(std::optional<int64_t> a, std::optional<int64_t> b) {
+std::optional<int64_t> Smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
   return a && b ? std::min(a, b) : std::max(a, b);
 }
 
 }  // namespace
 
 std::optional<int64_t> AvailableHostBytes(const std::string& root) {
-  return Least(MemInfo("MemAvailable", root), ReadCgroupMemory(root).left_bytes);
+  return Smaller(MemInfo("MemAvailable", root), ReadCgroupMemory(root).left_bytes);
 }
 
 std::optional<int64_t> UsableHostBytes(const std::string& root) {
-  return Least(MemInfo("MemTotal", root), ReadCgroupMemory(root).limit_bytes);
+  return Smaller(MemInfo("MemTotal", root), ReadCgroupMemory(root).limit_bytes);
 }
 
 std::optional<int64_t> AddressSpaceLeft() {

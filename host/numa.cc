@@ -1,4 +1,4 @@
-#include "kernels/numa.h"
+#include "host/numa.h"
 
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
@@ -6,26 +6,17 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <sstream>
 
-#include "kernels/benchmark.h"
+#include "common/file.h"
 
 namespace assay {
 namespace {
 
-// Nodes of a mask for memory policies; more than any machine has.
+// Number of nodes in a mask of memory policies; more than any machine has.
 constexpr int kMaxNodes = 1024;
 constexpr int kMaskBits = 8 * sizeof(unsigned long);
 using NodeMask = std::array<unsigned long, kMaxNodes / kMaskBits>;
-
-// Returns the first line of a file; empty if there is none.
-std::string LineOf(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 std::vector<int> NumbersIn(const std::string& text) {
   std::istringstream stream(text);
@@ -61,40 +52,13 @@ std::vector<int> ParseCpuList(const std::string& list) {
 NumaTopology ReadNumaTopology(const std::string& sys) {
   const std::string folder = sys + "/devices/system/node/";
   NumaTopology topology;
-  // Lists of nodes have the format of lists of CPUs.
-  for (const int node : ParseCpuList(LineOf(folder + "has_memory"))) {
+  // The format is that of lists of CPUs.
+  for (const int node : ParseCpuList(FirstLineOf(folder + "has_memory"))) {
     const std::string own = folder + "node" + std::to_string(node) + "/";
-    topology.distances[node] = NumbersIn(LineOf(own + "distance"));
-    topology.cpus[node] = ParseCpuList(LineOf(own + "cpulist"));
+    topology.distances[node] = NumbersIn(FirstLineOf(own + "distance"));
+    topology.cpus[node] = ParseCpuList(FirstLineOf(own + "cpulist"));
   }
   return topology;
-}
-
-Result<std::optional<int>> ChooseNumaNode(const std::string& word, std::optional<int> near,
-                                          const NumaTopology& topology) {
-  if (word == "any") return std::optional<int>();
-  const bool known = near && topology.distances.count(*near) > 0;
-  if (word == "local") return known ? near : std::nullopt;
-  if (topology.distances.size() < 2) {
-    return Unsupported("numa is remote: this machine shows one NUMA node");
-  }
-  if (!known) {
-    return Unsupported("numa is remote: the system does not tell on which of its " +
-                       std::to_string(topology.distances.size()) + " NUMA nodes the GPU is");
-  }
-  // Distances are in the order of the nodes.
-  const std::vector<int>& distances = topology.distances.at(*near);
-  int farthest = -1;
-  int best = 0;
-  size_t place = 0;
-  for (const auto& [node, unused] : topology.distances) {
-    const int distance = place < distances.size() ? distances[place] : 0;
-    ++place;
-    if (node == *near || (farthest >= 0 && distance <= best)) continue;
-    farthest = node;
-    best = distance;
-  }
-  return std::optional<int>(farthest);
 }
 
 OnNumaNode::OnNumaNode(std::optional<int> node, const NumaTopology& topology) {

@@ -1,0 +1,39 @@
+#include "common/file.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+namespace assay {
+
+Result<std::string> ReadFile(const std::string& path, size_t most) {
+  const auto cannot = [&](const std::string& why) {
+    return NotFound("cannot read " + path + ": " + why, Reason::kFileUnreadable);
+  };
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), "rbe"),
+                                                                std::fclose);
+  if (!file) return cannot(std::strerror(errno));
+  std::string content;
+  std::array<char, 65536> part;
+  while (const size_t got = std::fread(part.data(), 1, part.size(), file.get())) {
+    if (got > most - content.size()) {
+      return cannot("it is larger than " + std::to_string(most) + " bytes");
+    }
+    content.append(part.data(), got);
+  }
+  // Opening a folder succeeds; reading it fails.
+  if (std::ferror(file.get()) != 0) return cannot(std::strerror(errno));
+  return content;
+}
+
+std::string FirstLineOf(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+}  // namespace assay

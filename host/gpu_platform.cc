@@ -1,0 +1,11 @@
+#include "host/gpu_platform.h"
+
+namespace assay {
+
+LinkedSoftware Software() {
+  LinkedSoftware software;
+  if (Gpu() != nullptr) Gpu()->FillVersions(&software);
+  return software;
+}
+
+}  // namespace assay

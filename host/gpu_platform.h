@@ -1,0 +1,117 @@
+// The GPUs that this process may use and what the GPU software can tell about them.
+// kernels/cuda/frame implements GpuPlatform; kernels/builtin.cc selects the one of the build.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "host/conditions.h"
+
+namespace assay {
+
+// One GPU that this process may use.
+struct LocalGpu {
+  int ordinal = 0;   // CUDA's.
+  std::string name;  // From NVML or CUDA: "NVIDIA H200".
+  std::string uuid;  // "GPU-..."; empty if unknown.
+  int64_t memory_bytes = 0;
+  int64_t l2_bytes = 0;
+  int sm_count = 0;
+  std::string compute_capability;  // "9.0".
+  // Boost clock of the spec sheet's peak. Scales that peak to the observed clock.
+  std::optional<double> sm_clock_max_mhz;
+  std::optional<double> power_limit_watts;
+  std::optional<bool> ecc_enabled;
+  std::optional<int> nvlinks_active;
+  std::string driver_version;  // "580.95.05"; empty if unknown.
+  std::string pci_bus_id;      // "0000:9B:00.0"; empty if unknown.
+};
+
+// Versions of the libraries that the runner uses. Absent: not used.
+struct LinkedSoftware {
+  std::optional<std::string> cuda_runtime;
+  std::optional<std::string> cublas;
+  std::optional<std::string> nccl;
+  std::optional<std::string> blas;  // "OpenBLAS 0.3.21".
+};
+
+// Hardware counters of one iteration. Absent: not readable.
+struct CounterReport {
+  std::string source;  // "cupti", "nvml_gpm" or "analytic".
+  std::string reason;  // Why no better source was used; empty for "cupti".
+  std::optional<double> dram_read_bytes;
+  std::optional<double> dram_write_bytes;
+  // Fractions from 0 to 1.
+  std::optional<double> sm_active;
+  std::optional<double> sm_throughput;
+  std::optional<double> dram_throughput;
+  std::optional<double> tensor_pipe_active;
+  std::optional<double> l2_hit_rate;
+  std::optional<double> shared_bank_conflicts;  // Wavefronts beyond the ideal number.
+  std::optional<double> achieved_occupancy;     // Fraction from 0 to 1.
+};
+
+// Problems of a GPU on which work failed.
+struct GpuTrouble {
+  bool lost = false;            // Off the bus, or in need of a reset.
+  bool context_broken = false;  // CUDA refuses all further work of this process.
+  int other_processes = 0;      // Other processes that compute on it.
+  int64_t other_bytes = 0;      // GPU memory of those processes.
+  // Bytes missing for this process's last request of GPU memory that was refused. 0: none was
+  // refused. In a gang only the rank that was refused has it.
+  int64_t missing_bytes = 0;
+  std::string evidence;  // Summary for people; empty if nothing was found.
+};
+
+// The GPU software of a build; implemented for CUDA. Thread-safe.
+class GpuPlatform {
+ public:
+  virtual ~GpuPlatform() = default;
+  // Returns the GPUs by ordinal. Empty without a driver or a GPU.
+  virtual std::vector<LocalGpu> Gpus() = 0;
+  // Sets cuda_runtime, cublas and nccl.
+  virtual void FillVersions(LinkedSoftware* software) = 0;
+  // Looks for problems of the GPU `ordinal` that explain a failure of work on it.
+  virtual GpuTrouble TroubleOf(int ordinal) = 0;
+  // Returns a sampler of clocks, power, throttle reasons and processes of the GPU `ordinal`.
+  virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
+  // Measures the best rate of the GPU `ordinal`, per second, in about a second. If `kind` is a
+  // value of Work::traffic: bytes to and from memory. If it is a column of Work::peak: FLOP (or
+  // operations) of a matrix multiplication. Unsupported() if there is no such probe or the GPU
+  // cannot run it.
+  virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
+  // Runs `iterate`, which waits for its work, once. Returns the names of the kernels that it
+  // launches on the GPU `ordinal`, each once, in order of first launch.
+  virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
+                                                       const std::function<Status()>& /*iterate*/) {
+    return NotFound("this platform records no kernels", Reason::kNoProfiler);
+  }
+  // Returns hardware counters of `iterate`, which runs `iterations` iterations and waits for them,
+  // as means per iteration. Runs it once for each pass that the counters need.
+  virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
+                                                 const std::function<Status()>& /*iterate*/) {
+    return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
+  }
+  // Returns what the GPU's monitors report for the duration of `work`, which takes about a second.
+  virtual Result<CounterReport> MonitorDuring(int /*ordinal*/,
+                                              const std::function<Status()>& /*work*/) {
+    return NotFound("this platform has no monitors", Reason::kNoProfiler);
+  }
+};
+
+// Returns the GPU platform of this build, created on first use. Null if built without CUDA.
+GpuPlatform* Gpu();
+
+// Returns the versions of the libraries of GPUs. kernels/cpu/blas.h has the BLAS version.
+LinkedSoftware Software();
+
+// Returns what the libraries of this build logged about the running gang: NCCL's warnings, then
+// the end of its log, at most 16 KiB. Thread-safe.
+std::string LibraryLog();
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+// The NUMA nodes of this machine, and memory on a chosen one. Linux only.
+#pragma once
+
+#include <sched.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// Nodes that have memory.
+struct NumaTopology {
+  // By node: ACPI's distance to each node, in the order of nodes. 10 within a node.
+  std::map<int, std::vector<int>> distances;
+  // By node: its CPUs. Empty for a node that has only memory.
+  std::map<int, std::vector<int>> cpus;
+};
+
+// Reads `sys`/devices/system/node. Empty if the kernel does not provide it.
+NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
+
+// Parses a list of CPUs in Linux's format: "0-3,8". Stops at the first malformed entry.
+std::vector<int> ParseCpuList(const std::string& list);
+
+// Binds the calling thread and its new pages to a node during its lifetime, as far as the
+// container allows.
+class OnNumaNode {
+ public:
+  // Changes nothing without a node.
+  OnNumaNode(std::optional<int> node, const NumaTopology& topology);
+  ~OnNumaNode();
+  OnNumaNode(const OnNumaNode&) = delete;
+  OnNumaNode& operator=(const OnNumaNode&) = delete;
+
+  // True if the thread or its memory is bound.
+  bool bound() const { return moved_ || policy_; }
+
+ private:
+  cpu_set_t before_;
+  bool moved_ = false;
+  bool policy_ = false;
+};
+
+// Returns the node of the page at `address`, which must have been touched. Absent if unknown:
+// containers often forbid the question.
+std::optional<int> NumaNodeOfPage(const void* address);
+
+}  // namespace assay
