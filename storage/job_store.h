@@ -69,7 +69,7 @@ class JobStore {
     // Nodes that the owner can reach.
     std::vector<std::string> node_ids;
     int limit = 64;
-    // How long a job waits in the queue before nodes are reserved for it.
+    // Time that a job waits in the queue before nodes are reserved for it.
     Duration patience = std::chrono::minutes(2);
   };
   // Leases queued jobs whose whole placement is free and among `node_ids`. The order is: priority,

@@ -8,8 +8,8 @@
 
 namespace assay::storage {
 
-// How many campaigns, newest first, are searched for a similar name. Bounds the query on a database
-// that has grown for years.
+// Number of campaigns, newest first, that are searched for a similar name. Bounds the query on a
+// database that has grown for years.
 inline constexpr int kOfferedCampaigns = 1000;
 
 // Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.

@@ -35,7 +35,7 @@ class ResultStore {
 
   // Stores each result whose job is RUNNING under its epoch, one row per metric, in one statement,
   // and increments the job's cases_done. Returns outcomes in the order given. A case has one
-  // result, whichever epoch produced it.
+  // result, regardless of the epoch that produced it.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) = 0;
 
   // Stores an ended campaign with its jobs and results in one transaction, or nothing. A job with a

@@ -27,8 +27,8 @@ struct NewJob {
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;
   int world_size = 1;
-  // How many nodes the job occupies, and which ones it may occupy. A job with as many candidates as
-  // nodes is pinned.
+  // Number of nodes that the job occupies, and the nodes that it may occupy. A job with as many
+  // candidates as nodes is pinned.
   int node_count = 1;
   NodeIds candidate_node_ids;
   // GPUs on each node, in rank order; empty for CPU and network jobs. Ranks are numbered node by
@@ -99,7 +99,7 @@ struct JobEpoch {
   auto operator<=>(const JobEpoch&) const = default;
 };
 
-// What happens to a job after an attempt.
+// Fate of a job after an attempt.
 enum class Disposition { kSucceeded, kFailed, kSkipped, kCancelled, kRequeue };
 
 struct FinishedAttempt {

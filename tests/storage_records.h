@@ -29,7 +29,7 @@ inline NewJob MakeJob(NodeIds nodes, int cases = 1, int node_count = 1) {
   return job;
 }
 
-// On these GPUs of one node, which others may share.
+// A job on these GPUs of one node, which other jobs may share.
 inline NewJob MakeGpuJob(const std::string& node, std::vector<int> gpus) {
   NewJob job = MakeJob({node});
   job.gpu_indices = std::move(gpus);
@@ -59,7 +59,7 @@ inline v1::NodeDescription MakeNode(const std::string& id, const std::string& na
   return node;
 }
 
-// What the agent of `job` reports for one case: "tflops" first, then "time".
+// The result of one case of `job`, with the metrics "tflops" and "time".
 inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   v1::CaseResult result;
   result.set_job_id(job.job.job_id);

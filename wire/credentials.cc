@@ -53,7 +53,7 @@ Status CheckCertificates(const std::string& path, const std::string& pem) {
                          " cannot be read");
 }
 
-// What a library does not take for TLS: too short a key, too weak a signature.
+// Refuses a certificate that TLS does not accept, because of a short key or a weak signature.
 Status CheckStrength(const std::string& path, X509* certificate) {
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_method()),
                                                                   SSL_CTX_free);

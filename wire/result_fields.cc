@@ -156,7 +156,7 @@ constexpr StoredIn kSeries = StoredIn::kSeries;
 constexpr StoredIn kEnvironment = StoredIn::kEnvironment;
 constexpr StoredIn kDerived = StoredIn::kDerived;
 
-// What was run, when and where.
+// The case, its time and its place.
 Rows IdentityFields() {
   return {
       {"time", FieldType::kTime, "UTC", "start of the case",
@@ -308,7 +308,7 @@ Rows JudgementFields() {
   };
 }
 
-// What the hardware did during the timed window.
+// The hardware during the timed window.
 Rows ConditionFields() {
   return {
       {"sm_clock_mhz", kNumber, "MHz", "SM clock",
@@ -384,7 +384,7 @@ Rows EnvironmentFields() {
   };
 }
 
-// What the profiler and the other ranks saw.
+// Measurements of the profiler and of the other ranks.
 Rows ProfileFields() {
   return {
       {"gpu.kernel", kTexts, "", "GPU kernels of one iteration, in order of their first launch",

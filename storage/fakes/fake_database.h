@@ -1,5 +1,4 @@
-// The state that the fake stores share, as the real ones share a database. Time is
-// an injected clock's.
+// The state that the fake stores share. Time comes from an injected clock.
 #pragma once
 
 #include <map>
@@ -15,14 +14,14 @@
 
 namespace assay::storage {
 
-// Thread-safe through `mutex`, which every store holds for a whole call. Outlives
-// the stores; `clock` outlives it.
+// Thread-safe: every store holds `mutex` during a call. Must outlive the stores; `clock` must
+// outlive it.
 struct FakeDatabase {
   struct JobRow {
     NewJob job;
     std::string campaign_id;
     int64_t sequence = 0;  // Order of creation.
-    int64_t revision = 0;  // Of the last change.
+    int64_t revision = 0;  // Increases with every change.
     v1::JobState state = v1::JOB_STATE_QUEUED;
     int64_t epoch = 0;
     int attempts = 0;
@@ -30,7 +29,7 @@ struct FakeDatabase {
     MonotonicTime lease_until{};
     MonotonicTime queued_at{};
     MonotonicTime not_before{};
-    std::vector<std::string> node_ids;  // Of the latest placement, in rank order.
+    std::vector<std::string> node_ids;  // The latest placement, in rank order.
     std::vector<std::string> avoid_node_ids;
     bool same_nodes = false;
     std::vector<AttemptFailure> failures;

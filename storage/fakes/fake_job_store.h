@@ -12,14 +12,13 @@
 
 namespace assay::storage {
 
-// Keeps to tests/contract/job_store_contract.h. A claim places jobs only on nodes
-// that FakeNodeStore knows, as the real one does.
+// Passes tests/contract/job_store_contract.h. A claim uses only nodes that FakeNodeStore knows.
 class FakeJobStore : public JobStore {
  public:
   explicit FakeJobStore(FakeDatabase& database) : database_(database) {}
 
-  // Called after a job became claimable, on the caller's thread, as a
-  // notification is in the real database. Set before use.
+  // Called on the caller's thread after a job became claimable. Stands for the notification of
+  // PostgreSQL. Set before use.
   void OnJobsQueued(std::function<void()> callback) { on_jobs_queued_ = std::move(callback); }
 
   Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) override;
@@ -49,27 +48,27 @@ class FakeJobStore : public JobStore {
   v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   LeasedJob Leased(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
   std::vector<int> DoneCases(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
-  // Of campaigns, no more than are offered.
+  // Names of the newest kOfferedCampaigns.
   std::vector<std::string> NewestNames() const ASSAY_REQUIRES(database_.mutex);
-  // What a job that has waited long keeps from those behind it.
+  // Nodes that waiting jobs reserve from the jobs behind them.
   struct Reservation {
     const NewJob* job;
     std::vector<std::string> node_ids;
   };
-  // The nodes that the job would run on now, in rank order; none if it cannot.
+  // Returns the nodes on which the job can run now, in rank order; empty if there are too few.
   std::optional<std::vector<std::string>> Place(const JobRow& row, const ClaimRequest& request,
                                                 const std::vector<Reservation>& reserved) const
       ASSAY_REQUIRES(database_.mutex);
-  // Adds what the job keeps, if it has waited for the request's patience.
+  // Reserves nodes for the job if it has waited for the request's patience.
   void Reserve(const JobRow& row, const ClaimRequest& request,
                std::vector<Reservation>& reserved) const ASSAY_REQUIRES(database_.mutex);
   std::set<std::string> KnownNodes(const ClaimRequest& request) const
       ASSAY_REQUIRES(database_.mutex);
-  // The nodes on which running jobs hold, or others keep, what the job needs.
+  // Returns the nodes whose resources running jobs hold or waiting jobs reserve.
   std::set<std::string> HeldNodes(const JobRow& row, const std::vector<Reservation>& reserved) const
       ASSAY_REQUIRES(database_.mutex);
   void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
-  // True if the campaign had no open job left and so ended.
+  // Ends the campaign if it has no open job. True if it did.
   bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

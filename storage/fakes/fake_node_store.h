@@ -9,7 +9,7 @@
 
 namespace assay::storage {
 
-// Keeps to tests/contract/node_store_contract.h.
+// Passes tests/contract/node_store_contract.h.
 class FakeNodeStore : public NodeStore {
  public:
   explicit FakeNodeStore(FakeDatabase& database) : database_(database) {}
@@ -30,10 +30,10 @@ class FakeNodeStore : public NodeStore {
   using NodeRow = FakeDatabase::NodeRow;
 
   v1::Node Message(const NodeRow& row, Duration stale_after) const ASSAY_REQUIRES(database_.mutex);
-  // By id, else by name; nullptr if there is none.
+  // Finds the node by id, else by name. Null if there is none.
   NodeRow* Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
 
-  // NOT_FOUND with the nearest name there is.
+  // NOT_FOUND with the closest name as hint.
   Status NoNode(const std::string& id_or_name) const ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

@@ -9,7 +9,7 @@
 
 namespace assay::storage {
 
-// Keeps to tests/contract/result_store_contract.h.
+// Passes tests/contract/result_store_contract.h.
 class FakeResultStore : public ResultStore {
  public:
   explicit FakeResultStore(FakeDatabase& database) : database_(database) {}
@@ -25,7 +25,7 @@ class FakeResultStore : public ResultStore {
   CommitOutcome CommitOne(const v1::CaseResult& result) ASSAY_REQUIRES(database_.mutex);
   void Store(FakeDatabase::JobRow& row, const v1::CaseResult& result)
       ASSAY_REQUIRES(database_.mutex);
-  // A campaign that has ended, and its jobs.
+  // Stores an ended campaign and its jobs.
   void StoreEnded(const ImportedCampaign& imported) ASSAY_REQUIRES(database_.mutex);
 
   FakeDatabase& database_;

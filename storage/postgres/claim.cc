@@ -16,7 +16,7 @@
 namespace assay::storage {
 namespace {
 
-// How many jobs with a choice of nodes are read from the head of a campaign's queue.
+// Number of jobs with a choice of nodes that are read from the head of a campaign's queue.
 constexpr int kUnpinnedDepth = 32;
 // Larger lists of candidates are stored outside the row of their job.
 constexpr int kShortListBytes = 2000;

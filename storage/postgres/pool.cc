@@ -11,7 +11,7 @@ constexpr int kAttempts = 5;
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// What became of one attempt.
+// Result of one attempt.
 struct Outcome {
   Status status;
   bool again = false;   // The server asks for a retry of the transaction.
@@ -74,7 +74,7 @@ Outcome Attempt(pqxx::connection& connection, const std::string& target, const P
   }
 }
 
-// Reads a connection string; what it says without passwords.
+// Reads a connection string. The target contains no password.
 Result<std::string> Describe(const std::string& conninfo) {
   char* message = nullptr;
   PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), &message);
@@ -115,7 +115,7 @@ Status Pool::RunTimed(const char* name, const Body& body, bool in_transaction) {
     options_.observer(name, std::chrono::steady_clock::now() - begin, status.ok());
   }
   switch (status.code()) {
-    // The caller's fault, in words that are the caller's.
+    // The message repeats only what the caller passed.
     case Code::kInvalidArgument:
     case Code::kNotFound:
     case Code::kAlreadyExists:

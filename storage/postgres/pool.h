@@ -31,7 +31,7 @@ class Pool {
 
   struct Options {
     int connections = 8;
-    // How long a caller waits for a free connection.
+    // Longest time that a caller waits for a free connection.
     Duration acquire_timeout = std::chrono::seconds(10);
     // The server cancels longer statements.
     Duration statement_timeout = std::chrono::seconds(30);

@@ -1,4 +1,4 @@
-// What the build's assay-runner declares.
+// The declarations of the build's assay-runner.
 #pragma once
 
 #include <gtest/gtest.h>

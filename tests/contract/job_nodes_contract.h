@@ -1,4 +1,4 @@
-// What every JobStore does for jobs that lack nodes, or may choose from many, and for
+// The contract of every JobStore for jobs that lack nodes, or may choose from many, and for
 // cases that became no job for want of nodes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What every JobStore does.
+// The contract of every JobStore.
 #pragma once
 
 #include <gmock/gmock.h>

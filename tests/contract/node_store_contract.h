@@ -1,4 +1,4 @@
-// What every NodeStore does.
+// The contract of every NodeStore.
 #pragma once
 
 #include "tests/contract/stores.h"

@@ -1,4 +1,4 @@
-// What every ResultStore does.
+// The contract of every ResultStore.
 #pragma once
 
 #include <limits>

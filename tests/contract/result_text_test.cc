@@ -1,4 +1,4 @@
-// What `assay results` says of a case, of every benchmark that assay-runner declares.
+// Tests the text of `assay results` for every benchmark that assay-runner declares.
 #include "cli/views/result_text.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What every contract suite runs on: one set of stores that share their state.
+// A set of stores that share their state, for the contract suites.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,15 +21,15 @@ class Stores {
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
-  // As if all leases given so far had run out.
+  // Makes all leases expire.
   virtual void ExpireLeases() = 0;
-  // As if this much time had passed for queued jobs and heartbeats.
+  // Lets this much time pass for queued jobs and heartbeats.
   virtual void Pass(Duration time) = 0;
 };
 
 using StoresFactory = std::function<std::unique_ptr<Stores>()>;
 
-// Gives each test fresh stores, and a few short cuts.
+// Fixture with fresh stores for each test.
 class StoreContract : public ::testing::TestWithParam<StoresFactory> {
  protected:
   JobStore& jobs() { return stores_->jobs(); }
