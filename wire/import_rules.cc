@@ -19,7 +19,7 @@ using google::protobuf::Message;
 
 constexpr size_t kMaxText = 200;
 constexpr size_t kMaxMessage = 1000;
-constexpr int kMaxEntries = 64;  // Of any list in a result: parameters, measurements, flags.
+constexpr int kMaxEntries = 64;  // Limit of lists: parameters, measurements, flags.
 constexpr int kMaxGpus = 1'000'000;
 // Clocks of two machines may differ by this much.
 constexpr std::chrono::minutes kClockSkew{5};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 64;
 
-// What benchmark and parameter names look like.
+// Names of benchmarks and parameters are alike.
 bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxNameBytes && text[0] >= 'a' && text[0] <= 'z' &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -137,7 +137,7 @@ void ReadGpus(const YamlNode& value, const std::string& field, FieldReader& read
   }
 }
 
-// Of the entry that was added last.
+// Reads the parameters of the entry that was added last.
 void ReadParameters(const YamlNode& parameters, const std::string& field, FieldReader& reader,
                     v1::CampaignSpec& spec) {
   const int position = spec.benchmarks_size() - 1;
@@ -146,7 +146,7 @@ void ReadParameters(const YamlNode& parameters, const std::string& field, FieldR
   if (parameters.kind != YamlNode::Kind::kMap) {
     reader.Fault(parameters.at, field,
                  "found " + Describe(parameters) +
-                     "; write its parameters as a map, for example {m: 4096, dtype: bf16}");
+                     "; write the parameters as a map, for example {m: 4096, dtype: bf16}");
     return;
   }
   for (const YamlNode::Entry& entry : parameters.entries) {

@@ -7,13 +7,12 @@
 
 namespace assay::cli {
 
-// Adds one v1::BenchmarkMatrix an entry of the list `value` to `spec`:
-// `- gemm`, or `- gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to:
-// 4096, factor: 2}, gpus: [0, 1]}`; `counters`, `nccl` and `unplaceable` are no
-// parameters either.
+// Adds one v1::BenchmarkMatrix to `spec` per entry of the list `value`. An entry is `gemm`, or
+// `gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}`. The keys
+// `gpus`, `counters`, `nccl` and `unplaceable` are not parameters.
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec);
 
-// `refuse` or `skip`; unspecified after a fault.
+// Reads `refuse` or `skip`. Returns UNSPECIFIED after a fault.
 v1::Unplaceable ReadUnplaceable(const YamlNode& value, const std::string& field,
                                 FieldReader& reader);
 

@@ -165,8 +165,8 @@ CampaignFile ParseCampaign(std::string_view text) {
   CampaignFile file;
   YamlFile yaml = ParseYaml(text);
   file.faults = std::move(yaml.faults);
-  // After a syntax error the tree is half of the file: judging it would blame
-  // the user for what was not read.
+  // After a syntax error the tree is incomplete. Checking it would report fields as missing that
+  // were not parsed.
   const bool complete = yaml.root.kind != YamlNode::Kind::kNull || file.faults.empty();
   file.spec.set_repetitions(1);
   if (complete) CampaignReader(file.spec, file.faults).Read(yaml.root);
@@ -175,7 +175,7 @@ CampaignFile ParseCampaign(std::string_view text) {
 }
 
 Result<CampaignFile> ReadCampaignFile(const std::string& path) {
-  // Not blocking, so that a FIFO cannot hang the program.
+  // O_NONBLOCK, so that opening a FIFO does not block.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return CannotRead(path, errno);
   struct stat info {};

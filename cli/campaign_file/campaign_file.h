@@ -1,5 +1,5 @@
-// Campaign files: YAML in, v1::CampaignSpec out. Shape and words are judged
-// here; values stay text, because only the fleet knows what they may be.
+// Reads campaign files: YAML in, v1::CampaignSpec out. Fields and types are checked here. Values of
+// parameters stay text, because only the fleet knows which are allowed.
 #pragma once
 
 #include <string>
@@ -15,23 +15,23 @@ namespace assay::cli {
 struct CampaignFile {
   // Complete if there are no faults.
   v1::CampaignSpec spec;
-  // Every fault of the file, in its order.
+  // Every fault, in the order of the file.
   std::vector<FileFault> faults;
 };
 
-// Never throws, whatever `text` holds.
+// Parses the text of a campaign file. Does not throw.
 CampaignFile ParseCampaign(std::string_view text);
 
-// Reads and parses a file of at most kMaxYamlBytes. An error only if it cannot
-// be read; what is wrong inside it is in `faults`.
+// Reads and parses a file of at most kMaxYamlBytes. Returns an error only if the file cannot be
+// read; faults in its content are in `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// "FILE:7:12: benchmarks[1].gemm.m: description", a line a fault, at most
-// kMaxYamlFaults of them.
+// Formats one line per fault, at most kMaxYamlFaults:
+// "FILE:7:12: benchmarks[1].gemm.m: description".
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
-// What a coordinator found wrong, printed as if found here:
-// "FILE:7: field: description", a line a violation.
+// Formats the coordinator's violations in the same way, one line each:
+// "FILE:7: field: description".
 std::string FormatViolations(const std::string& path, const std::vector<Violation>& violations);
 
 }  // namespace assay::cli

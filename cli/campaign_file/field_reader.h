@@ -1,4 +1,4 @@
-// Reads single values of a campaign file and records what is wrong with them.
+// Reads single values of a campaign file and records their faults.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,32 @@
 
 namespace assay::cli {
 
-// "a list", "a map", "nothing", or the quoted text.
+// Describes a value for a message: "a list", "a map", "nothing", or the quoted text.
 std::string Describe(const YamlNode& node);
 
-// Appends to the faults it was made with, which must outlive it.
+// Appends faults to the list given to the constructor, which must outlive it.
 class FieldReader {
  public:
   explicit FieldReader(std::vector<FileFault>& faults) : faults_(faults) {}
 
   void Fault(Position at, std::string field, std::string description);
 
-  // `what` ("no such field"), with the name that was probably meant.
+  // Records the fault `what` ("no such field") with the closest known name.
   void UnknownName(Position at, const std::string& field, const std::string& what,
                    const std::vector<std::string>& known);
 
-  // True if `node` is a single value; else says that `wanted` belongs there.
+  // Returns true if `node` is a single value. Otherwise records that `wanted` was expected.
   bool IsText(const YamlNode& node, const std::string& field, std::string_view wanted);
 
-  // Index into `choices`, -1 after a fault.
+  // Returns an index into `choices`, -1 after a fault.
   int Choice(const YamlNode& node, const std::string& field,
              const std::vector<std::string>& choices);
 
-  // true or false; nullopt after a fault.
+  // Returns nullopt after a fault.
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
-  // A whole number from `least` to `most`; nullopt after a fault. Without `most`,
-  // what is too much is the coordinator's to say.
+  // Reads a whole number from `least` to `most`. Returns nullopt after a fault. Without `most`, the
+  // coordinator checks the upper bound.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 

@@ -68,7 +68,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode node;
     // A map between key and value.
     std::optional<YamlNode::Entry> entry;
-    // Lines of the keys so far.
+    // The line of each key.
     std::unordered_map<std::string, int> keys;
   };
 
@@ -92,7 +92,7 @@ class TreeBuilder : public YAML::EventHandler {
       Fault(mark, "an anchor (&name) is not allowed; write the value where it is used");
   }
 
-  // "?" and "!" are what the parser gives plain and quoted values without a tag.
+  // The parser reports "?" for plain and "!" for quoted values without a tag.
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     Fault(mark, "a tag (" + Quote(tag) + ") is not allowed; values are read as text");
@@ -143,7 +143,7 @@ class TreeBuilder : public YAML::EventHandler {
     entry.value = std::move(value);
     const auto [first, added] = level.keys.try_emplace(entry.key, entry.at.line);
     if (!added) {
-      Fault(entry.at, Quote(entry.key) + " stands here for the second time; the first is in line " +
+      Fault(entry.at, Quote(entry.key) + " is given twice; the first is in line " +
                           std::to_string(first->second));
       return;
     }
@@ -154,7 +154,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Level> levels_;
 };
 
-// Finds bytes that no text file has, before the parser sees them.
+// Finds bytes that are not text, before the parser reads them.
 std::optional<FileFault> FindBinary(std::string_view text) {
   Position at{1, 1};
   for (size_t i = 0; i < text.size();) {
@@ -177,8 +177,7 @@ std::optional<FileFault> FindBinary(std::string_view text) {
   return std::nullopt;
 }
 
-// YAML does not allow tabs in indentation, and the parser's own words for it
-// mislead.
+// YAML does not allow tabs in indentation. The parser's own message for them is misleading.
 void FindTabs(std::string_view text, std::vector<FileFault>& faults) {
   int line = 1;
   for (size_t start = 0; start < text.size(); ++line) {

@@ -1,6 +1,6 @@
-// YAML as a small tree in which every value knows its line, read without the
-// parts of YAML that only do harm in a file from strangers: anchors, aliases,
-// tags, several documents, duplicate keys and deep nesting are faults.
+// Parses YAML into a small tree in which every value has its line. Anchors, aliases, tags, several
+// documents, duplicate keys and deep nesting are faults: a campaign file does not need them, and
+// untrusted files can abuse them.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace assay::cli {
 // Limits of a file.
 inline constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 inline constexpr int kMaxYamlDepth = 16;
-// Reading ends at so many faults.
+// Parsing stops after this many faults.
 inline constexpr size_t kMaxYamlFaults = 100;
 
-// Where something stands in a file, 1-based; columns count bytes.
+// A position in a file, 1-based. Columns count bytes.
 struct Position {
   int line = 0;
   int column = 0;
@@ -27,7 +27,7 @@ struct FileFault {
   Position at;
   // Path of the value, for example "benchmarks[1].gemm.m"; empty for the file.
   std::string field;
-  // What was found and what is allowed.
+  // Says what was found and what is allowed.
   std::string description;
 };
 
@@ -42,23 +42,23 @@ struct YamlNode {
   std::vector<YamlNode> items;  // kSequence
   std::vector<Entry> entries;   // kMap, in the file's order, keys unique
 
-  // True where an alias stood: a fault is recorded, no further one is useful.
+  // True for an alias. Its fault is recorded, and further faults would not help.
   bool faulty = false;
 };
 
 struct YamlNode::Entry {
   std::string key;
-  Position at;  // Of the key.
+  Position at;  // Position of the key.
   YamlNode value;
 };
 
 struct YamlFile {
   YamlNode root;
-  // In the order found. With a syntax error, `root` is what stood before it.
+  // In the order found. After a syntax error, `root` holds what precedes it.
   std::vector<FileFault> faults;
 };
 
-// Reads the one document in `text`. Never throws.
+// Parses the only document in `text`. Does not throw.
 YamlFile ParseYaml(std::string_view text);
 
 }  // namespace assay::cli

@@ -1,7 +1,6 @@
 #include "cli/commands/app.h"
 
 #include <cstdio>
-#include <map>
 #include <new>
 #include <string>
 #include <string_view>
@@ -9,7 +8,6 @@
 
 #include "cli/campaign_file/field_reader.h"
 #include "cli/commands/completion.h"
-#include "cli/views/format.h"
 #include "common/text.h"
 #include "model/parameter.h"
 
@@ -62,7 +60,7 @@ std::string PathOf(const CLI::App* app) {
   return (parent != nullptr ? PathOf(parent) + " " : "") + app->get_name();
 }
 
-// Of the command and of those that it belongs to: "--limit".
+// The long names of the options of `command` and its parents: "--limit".
 std::vector<std::string> OptionNames(const CLI::App* command) {
   std::vector<std::string> names;
   for (; command != nullptr; command = command->get_parent()) {
@@ -73,7 +71,7 @@ std::vector<std::string> OptionNames(const CLI::App* command) {
   return names;
 }
 
-// What was wrong with the arguments, and what would be right.
+// Says what is wrong with the arguments and what would be right.
 std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
   const CLI::App* command = ChosenCommand(app);
   const std::string path = PathOf(command);
@@ -86,26 +84,26 @@ std::string UsageMessage(const CLI::App* app, const CLI::Error& error) {
   if (!unknown.empty() && unknown[0][0] == '-') {
     const std::string name = unknown[0].substr(0, unknown[0].find('='));
     const std::string closest = ClosestName(name, OptionNames(command));
-    message = Quote(name) + " is no option of \"" + path + "\"" +
-              (closest.empty() ? "" : "; did you mean " + closest + "?");
+    message = "unknown option " + Quote(name) +
+              (closest.empty() ? "" : "; did you mean " + Quote(closest) + "?");
   } else if (!names.empty() && !unknown.empty()) {
     const std::string closest = ClosestName(unknown[0], names);
-    message = Quote(unknown[0]) + " is no command of \"" + path + "\"; " +
-              (closest.empty() ? "" : "did you mean " + closest + "? ") +
-              "Commands: " + Join(names);
+    message = "unknown command " + Quote(unknown[0]) + "; " +
+              (closest.empty() ? "" : "did you mean " + Quote(closest) + "? ") + "Commands of \"" +
+              path + "\": " + Join(names);
   } else if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) &&
              !unknown.empty()) {
-    message = "\"" + path + "\" takes no " + Quote(unknown[0]) +
+    message = "unexpected argument " + Quote(unknown[0]) +
               (command->get_option_no_throw("--campaign") == nullptr
                    ? ""
-                   : "; a campaign stands after --campaign");
+                   : "; to select a campaign, use --campaign NAME");
   } else if (!names.empty() && unknown.empty()) {
-    message = "\"" + path + "\" needs a command: " + Join(names);
+    message = "missing command; commands of \"" + path + "\": " + Join(names);
   }
   return "assay: " + message + "\nSee: " + path + " --help\n";
 }
 
-// The first argument that is not UTF-8, which no message can carry; else nullptr.
+// Returns the first argument that is not UTF-8, because messages cannot carry it, or nullptr.
 const char* FindMalformed(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     for (std::string_view rest = argv[i]; !rest.empty();) {
@@ -119,52 +117,10 @@ const char* FindMalformed(int argc, const char* const* argv) {
 
 }  // namespace
 
-void AddOutputOption(CLI::App& command, OutputFormat& format) {
-  static const std::map<std::string, OutputFormat> kFormats = {
-      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
-  command
-      .add_option_function<std::string>(
-          "-o,--output", [&format](const std::string& name) { format = kFormats.at(name); },
-          "Form of the output: table, json or csv")
-      ->check(CLI::IsMember({"table", "json", "csv"}))
-      ->type_name("FORMAT");
-}
-
-CLI::Validator NotNegative() {
-  return CLI::Validator(
-      [](const std::string& value) {
-        return value.starts_with("-") ? value + " is not a whole number from 0" : std::string();
-      },
-      "");
-}
-
-CLI::Validator NumberWithin(double low, double high) {
-  return CLI::Validator(
-      [low, high](const std::string& value) {
-        double number = 0;
-        // A comparison with NaN is false.
-        if (CLI::detail::lexical_cast(value, number) && number >= low && number <= high) {
-          return std::string();
-        }
-        return Quote(value) + " is not a number from " + FormatExact(low) + " to " +
-               FormatExact(high);
-      },
-      "");
-}
-
-CLI::Validator NotEmpty() {
-  return CLI::Validator(
-      [](const std::string& value) {
-        return value.empty() ? std::string("is empty; leave the option out instead")
-                             : std::string();
-      },
-      "");
-}
-
 std::unique_ptr<CLI::App> MakeApp(Context& context) {
   auto app = std::make_unique<CLI::App>("Assay benchmarks fleets of GPUs.", "assay");
   app->require_subcommand(1);
-  // Options of `assay` itself may stand behind the subcommand too.
+  // Options of `assay` itself may follow the subcommand too.
   app->fallthrough();
   app->set_version_flag("--version", "assay " ASSAY_VERSION);
   app->failure_message(UsageMessage);
@@ -189,21 +145,21 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
 
 int RunApp(int argc, const char* const* argv) {
   if (const char* argument = FindMalformed(argc, argv); argument != nullptr) {
-    PrintError("assay: " + Quote(argument) + " is not text in UTF-8\n");
+    PrintError("assay: argument " + Quote(argument) + " must be UTF-8\n");
     return kExitUsage;
   }
   Context context;
   const std::unique_ptr<CLI::App> app = MakeApp(context);
   try {
     app->parse(argc, argv);
-    // A full disk must not look like a short list.
+    // Without this check, a full disk would look like a short list.
     if (std::ferror(stdout) != 0) {
       PrintError("assay: cannot write the output\n");
       return kExitRefused;
     }
     return context.exit_code;
   } catch (const CLI::ParseError& error) {
-    // Help and version come as errors too, with exit code 0.
+    // CLI11 throws for --help and --version too, with exit code 0.
     return app->exit(error) == 0 ? kExitDone : kExitUsage;
   } catch (const std::bad_alloc&) {
     PrintError("assay: out of memory\n");

@@ -7,8 +7,8 @@
 
 namespace assay::cli {
 
-// All commands. Parsing runs the chosen one, which leaves its exit code in
-// `context`; `context` must outlive the app.
+// Returns the parser of all commands. Parsing runs the chosen command, which stores its exit code
+// in `context`. `context` must outlive the app.
 std::unique_ptr<CLI::App> MakeApp(Context& context);
 
 // Parses and runs; returns the exit code.

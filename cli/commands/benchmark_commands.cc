@@ -113,7 +113,7 @@ ExitCode List(Context& context, const ListOptions& options) {
   return kExitDone;
 }
 
-// As people write it: 4GiB, 16, cold.
+// Formats a default as people write it: 4GiB, 16, cold.
 std::string DefaultText(const ParameterSpec& spec) {
   if (!spec.default_value) return "required";
   const Result<int64_t> bytes =
@@ -121,7 +121,7 @@ std::string DefaultText(const ParameterSpec& spec) {
   return bytes.ok() ? FormatBytes(*bytes) : *spec.default_value;
 }
 
-// What each parameter accepts, in the words of the errors about it.
+// The parameters with the values that they accept.
 std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   if (!specs.ok()) return "  not usable: " + Sanitize(specs.status().message()) + "\n";
@@ -132,7 +132,7 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style
   return table.Render(style);
 }
 
-// What certain values of parameters ask of others; empty if they ask for nothing.
+// Which values of parameters require which values of others; empty if there are no such rules.
 std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   std::string lines;
@@ -194,10 +194,10 @@ ExitCode Show(Context& context, const ShowOptions& options) {
     return kExitDone;
   }
   const std::string closest = ClosestName(options.name, names);
-  const Status unknown = NotFound("no connected node knows a benchmark " + Quote(options.name));
-  return Report(unknown.WithHint(!closest.empty() ? "did you mean " + closest + "?"
+  const Status unknown = NotFound("no connected node has the benchmark " + Quote(options.name));
+  return Report(unknown.WithHint(!closest.empty() ? "did you mean " + Quote(closest) + "?"
                                  : names.empty()  ? "no node is connected; see: assay node list"
-                                                  : "there are " + Join(names)));
+                                                  : "benchmarks: " + Join(names)));
 }
 
 }  // namespace

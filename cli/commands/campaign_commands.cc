@@ -48,7 +48,7 @@ int JobTotal(const v1::JobCounts& jobs) {
          jobs.skipped();
 }
 
-// What the coordinator found wrong, as if the file's own reader had.
+// Prints the coordinator's violations like those of the file's reader, with line numbers.
 ExitCode ReportOfFile(const std::string& path, const Status& status) {
   if (status.violations().empty()) return Report(status);
   PrintError(FormatViolations(path, status.violations()));
@@ -56,7 +56,7 @@ ExitCode ReportOfFile(const std::string& path, const Status& status) {
   return ExitCodeOf(status);
 }
 
-// Nodes that the file asks for by name and that get nothing to do.
+// Warns of nodes that the file names and that the fleet does not have.
 void PrintAbsentNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
   const Result<Filter> filter = ParseFilter(spec.node_filter());
   if (!filter.ok() || !Mentions(*filter, "name")) return;
@@ -78,7 +78,7 @@ ExitCode Submit(Context& context, const SubmitOptions& options) {
     PrintError(FormatFaults(options.file, file->faults));
     return kExitUsage;
   }
-  // Before the client starts threads.
+  // Must be created before the client starts threads.
   std::optional<Interrupt> interrupt;
   if (options.watch && !options.dry_run) interrupt.emplace();
   Result<Client> client = Client::ToCoordinator(context.client);
@@ -202,30 +202,29 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
   return table;
 }
 
-// What a job did beside its failure; empty for one that failed for good.
-std::string_view BesideFailure(const v1::Job& job) {
+// Says what became of a job after a failed attempt; empty if the job failed.
+std::string_view AfterFailure(const v1::Job& job) {
   switch (job.state()) {
     case v1::JOB_STATE_SUCCEEDED:
       return "succeeded after a failed attempt: ";
     case v1::JOB_STATE_QUEUED:
     case v1::JOB_STATE_RUNNING:
-      return "tried again after a failed attempt: ";
+      return "retried after a failed attempt: ";
     default:
       return "";
   }
 }
 
-// What happened to each job that failed, below their table: first to those that failed for good.
+// The failures below the table of jobs: failed jobs first, then jobs with a failed attempt.
 std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& style) {
   constexpr int kMost = 20;
   std::string text;
   int failures = 0;
-  for (const bool for_good : {true, false}) {
+  for (const bool final_failure : {true, false}) {
     for (const v1::Job& job : jobs) {
-      const std::string beside(BesideFailure(job));
-      if (!job.has_failure() || beside.empty() != for_good || ++failures > kMost) continue;
-      text +=
-          Wrap(JobName(job) + ": " + beside + FailureText(job.failure()), style.width, 4) + "\n";
+      const std::string after(AfterFailure(job));
+      if (!job.has_failure() || after.empty() != final_failure || ++failures > kMost) continue;
+      text += Wrap(JobName(job) + ": " + after + FailureText(job.failure()), style.width, 4) + "\n";
     }
   }
   if (failures > kMost) text += "and " + std::to_string(failures - kMost) + " more failures\n";
@@ -251,7 +250,7 @@ ExitCode Show(Context& context, const NameOptions& options) {
       [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
   if (!jobs.ok()) return Report(jobs.status());
   if (options.format == OutputFormat::kJson) {
-    // Behind `jobs`, the campaign's counts of them.
+    // `jobs` is taken: it has the numbers of jobs by state.
     Print(ToJsonWith(response->campaign(), "job_list", ToJsonArray(*jobs)) + "\n");
     return kExitDone;
   }

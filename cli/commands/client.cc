@@ -14,16 +14,16 @@
 namespace assay::cli {
 namespace {
 
-// Errors come back as values and are told once; gRPC's own log of them is for who asks.
+// Errors are returned and printed once. gRPC logs them too; GRPC_VERBOSITY brings that log back.
 void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
-// What to do about a peer that cannot be reached, by what gRPC says of it.
+// Returns a hint for an unreachable peer, chosen by gRPC's message, which is its only detail.
 std::string UnreachableHint(const std::string& why, bool coordinator) {
   for (const char* word : {"SSL", "certificate", "Socket closed"}) {
     if (why.find(word) == std::string::npos) continue;
-    return "it may want TLS: give --tls-ca, and --tls-cert with --tls-key where clients need a "
+    return "it may require TLS: give --tls-ca, and --tls-cert with --tls-key if clients need a "
            "certificate";
   }
   return coordinator ? "start one here with \"assay up\", or name another with --coordinator "
@@ -31,7 +31,7 @@ std::string UnreachableHint(const std::string& why, bool coordinator) {
                      : "start one there with \"assay-agent\", or check the address";
 }
 
-// The message without its last part, if that is the first violation once more.
+// Removes the first violation from the end of the message, because Report lists all of them.
 std::string Headline(const Status& status) {
   if (status.violations().empty()) return status.message();
   const Violation& first = status.violations().front();
@@ -103,25 +103,24 @@ Result<Client> Client::Make(const std::string& address, const ClientOptions& opt
 
 Status Client::Explain(const grpc::Status& status) const {
   const Status error = rpc::FromGrpc(status);
-  // A reason comes from a server of ours: it answered, and says itself what it
-  // lacks (its database, for example).
+  // Only our servers set a reason. Such a server is reachable, and its message is complete.
   const bool answered = error.reason() != Reason::kNone;
   if (answered) return error;
   if (error.code() == Code::kUnimplemented) {
     return Status(error.code(), Reason::kWrongPeer,
-                  "what answers at " + address_ + " is not " + peer_ + ", or of another version")
-        .WithHint("unless told otherwise, a coordinator listens on port 7900 and an agent on 7901");
+                  "the program at " + address_ + " is not " + peer_ + ", or has another version")
+        .WithHint("by default, a coordinator listens on port 7900 and an agent on 7901");
   }
   if (ExitCodeOf(error) != kExitUnreachable) {
     if (!error.message().empty()) return error;
     return Status(error.code(), Reason::kNoMessage,
                   peer_ + " at " + address_ + " answered " + std::string(CodeName(error.code())) +
-                      " and did not say why");
+                      " without a message");
   }
-  // gRPC tells the whole story; its end is the cause.
+  // The last part of gRPC's message is the cause.
   std::string why = error.message();
   if (const size_t cause = why.rfind(": "); cause != std::string::npos) why = why.substr(cause + 2);
-  if (error.code() == Code::kDeadlineExceeded) why = "no answer in time";
+  if (error.code() == Code::kDeadlineExceeded) why = "timed out";
   const Status unreachable(error.code(), Reason::kUnreachable,
                            "cannot reach " + peer_ + " at " + address_ + ": " + why);
   return unreachable.WithHint(UnreachableHint(why, peer_ == "the coordinator"));

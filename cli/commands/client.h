@@ -1,5 +1,5 @@
-// The line to a coordinator or an agent: one channel, a deadline on every call,
-// and errors that say which address was tried.
+// A client of a coordinator or an agent: one channel, a deadline for every call, and errors that
+// name the address.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,7 +19,7 @@
 
 namespace assay::cli {
 
-// What the program's exit status says.
+// The program's exit status.
 enum ExitCode {
   kExitDone = 0,
   kExitFailed = 1,
@@ -28,7 +28,7 @@ enum ExitCode {
   kExitRefused = 4,
 };
 
-// For an error of a call or of input.
+// Returns the exit code for an error of a call or of input.
 ExitCode ExitCodeOf(const Status& status);
 
 // Prints "assay: message", then violations and hint, and returns the exit code.

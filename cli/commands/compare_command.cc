@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "cli/views/compare_view.h"
 #include "cli/commands/context.h"
 #include "cli/commands/fetch_results.h"
+#include "cli/views/compare_view.h"
 
 namespace assay::cli {
 namespace {
@@ -26,21 +26,21 @@ void PrintTable(Client& client, const ResultsQuery& query,
                PublishedText(results, StyleOf(STDERR_FILENO)));
   } else if (comparisons.unmatched > 0) {
     PrintError(std::to_string(comparisons.unmatched) +
-               " more results have no published figure of their GPU and case.\n");
+               " more results have no published counterpart.\n");
   }
 }
 
 ExitCode Compare(Context& context, const CompareOptions& options) {
   if (!options.published) {
     PrintError(
-        "assay: compare with what? --published sets results beside published figures of the same "
-        "GPU and case\nSee: assay compare --help\n");
+        "assay: missing option --published: compares with published results of the same GPU and "
+        "case\nSee: assay compare --help\n");
     return kExitUsage;
   }
   Result<Client> client = Client::ToCoordinator(context.client);
   if (!client.ok()) return Report(client.status());
   ResultsQuery query = options.query;
-  // Of every metric that was published, not of primary ones alone.
+  // Without a filter on metrics, only primary metrics would be returned.
   Result<std::string> filter = Narrowed(query.filter, PublishedMetricsFilter());
   if (!filter.ok()) return Report(filter.status());
   query.filter = *std::move(filter);

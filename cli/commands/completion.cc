@@ -1,5 +1,6 @@
 #include "cli/commands/completion.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <vector>
 
@@ -11,7 +12,7 @@ struct Choice {
   std::string description;
 };
 
-// A command and what may follow it.
+// A command and the words that may follow it.
 struct Command {
   std::string path;  // "assay campaign list"
   std::vector<Choice> subcommands;
@@ -32,8 +33,8 @@ std::vector<Choice> OptionsOf(const CLI::App& app) {
   return options;
 }
 
-// Depth first; `inherited` are the options of the commands above, which are
-// accepted below as well.
+// Lists commands depth first. `inherited` are the options of parent commands, which are accepted
+// too.
 void Collect(const CLI::App& app, const std::string& path, std::vector<Choice> inherited,
              std::vector<Command>& commands) {
   Command command;
@@ -44,7 +45,7 @@ void Collect(const CLI::App& app, const std::string& path, std::vector<Choice> i
     if (!help) inherited.push_back(option);
   }
   if (path.find(' ') != std::string::npos) {
-    // The command's own first, then those of the commands above.
+    // The command's own options first, then those of its parents.
     for (const Choice& option : inherited) {
       const bool own = std::any_of(command.options.begin(), command.options.end(),
                                    [&](const Choice& other) { return other.word == option.word; });
@@ -70,7 +71,7 @@ std::string Words(const std::vector<Choice>& choices) {
   return words;
 }
 
-// Text inside single quotes of a shell.
+// Escapes text for single quotes of a shell.
 std::string ShellQuote(std::string_view text) {
   std::string quoted;
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
@@ -108,7 +109,7 @@ _assay() {
   return script + "  esac\n}\ncomplete -F _assay assay\n";
 }
 
-// A word and its description for zsh's _describe.
+// Formats a word and its description for zsh's _describe.
 std::string ZshItem(const Choice& choice) {
   std::string item;
   for (const char c : choice.word) item += c == ':' ? "\\:" : std::string(1, c);
@@ -150,7 +151,7 @@ _assay() {
   return script + "  esac\n}\ncompdef _assay assay\n";
 }
 
-// The condition under which `command` is the innermost one on the line.
+// Returns fish's condition for `command` being the innermost command of the line.
 std::string FishCondition(const Command& command) {
   return ShellQuote("__assay_at " + ShellQuote(command.path));
 }

@@ -1,13 +1,16 @@
-// Shell completion, made from the commands that there are.
+// Shell completion.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 
+namespace CLI {
+class App;
+}
+
 namespace assay::cli {
 
-// A script for "bash", "zsh" or "fish"; the empty string for any other shell.
+// Returns a completion script of `app` for "bash", "zsh" or "fish"; empty for any other shell.
 std::string CompletionScript(const CLI::App& app, std::string_view shell);
 
 }  // namespace assay::cli

@@ -1,7 +1,6 @@
-// Reading results from the coordinator and writing them in any of the forms.
+// Reads results from the coordinator and prints them in any form.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -20,25 +19,22 @@ struct ResultsQuery {
   int limit = 0;
 };
 
-// Adds --filter, --campaign and --limit to a command.
-void AddQueryOptions(CLI::App& command, ResultsQuery& query);
-
-// `filter` as a user typed it AND `restriction`. Refuses a filter that cannot be read here:
-// the coordinator would count characters of the longer one.
+// Joins the user's `filter` and `restriction` with AND. Returns the error of a malformed filter
+// here, because the coordinator would count characters in the joined one.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// What the query finds, newest first. Of primary metrics unless the filter names
+// Returns the results that match, newest first: primary metrics only, unless the filter names
 // `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
-// Says on stderr that the query found nothing, and asks whether imported results, which
-// are left out unless the filter names them, would match; else what may be misspelt.
+// Prints on stderr that nothing matches, with a hint if imported results would match or a name in
+// the filter may be misspelt.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
-// Prints `results` on stdout; a table without rows is nothing.
+// Prints `results` on stdout. An empty table prints nothing.
 void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format);
 
-// Prints what the query finds, newest first.
+// Fetches and prints results, newest first.
 Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format);
 
 }  // namespace assay::cli

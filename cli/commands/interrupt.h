@@ -1,4 +1,4 @@
-// Ctrl-C while something is being watched.
+// Handling of Ctrl-C while a command waits.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace assay::cli {
 
-// While it lives, SIGINT and SIGTERM do not end the program but are noted; a
-// second one ends it at once. Make it before any other thread exists (a client
-// starts some), or they take the signal first. Thread-safe.
+// While an object exists, the first SIGINT or SIGTERM is recorded and the second one ends the
+// program. Create it before any other thread (a client starts some), because a thread that does
+// not block the signals would receive them. Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -23,12 +23,11 @@ class Interrupt {
 
   bool requested() const { return requested_; }
 
-  // `action` runs when the signal comes, or now if it has come; on another
-  // thread. Replaces the action set before; null for none. Does not return while
-  // the old action runs.
+  // Runs `action` on another thread when the signal arrives, or at once if it has arrived. Replaces
+  // the previous action and waits until that one does not run; null removes it.
   void SetAction(std::function<void()> action);
 
-  // True if the signal came before `duration` had passed.
+  // Blocks for `duration` or until a signal arrives. Returns true for a signal.
   bool WaitFor(Duration duration);
 
  private:
@@ -43,8 +42,8 @@ class Interrupt {
   std::thread listener_;
 };
 
-// A signalfd(2) for SIGINT and SIGTERM, which no longer end this thread or those
-// that it starts from now on.
+// Blocks SIGINT and SIGTERM in this thread and in threads that it starts later, and returns a
+// signalfd(2) for them.
 FileDescriptor BlockTerminationSignals();
 
 }  // namespace assay::cli

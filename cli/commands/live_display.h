@@ -1,5 +1,4 @@
-// Shows a watched campaign on stderr: redrawn in place on a terminal, one plain
-// line an event anywhere else.
+// Shows a watched campaign on stderr: redrawn in place on a terminal, otherwise one line per event.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace assay::cli {
 
-// Thread-safe. On a terminal a thread redraws it every second, so that times tick.
+// Thread-safe. On a terminal, a thread redraws it every second to update the times.
 class LiveDisplay {
  public:
   explicit LiveDisplay(const Style& style);
@@ -20,13 +19,13 @@ class LiveDisplay {
   LiveDisplay(const LiveDisplay&) = delete;
   LiveDisplay& operator=(const LiveDisplay&) = delete;
 
-  // Takes the message in and shows what changed.
+  // Shows the changes that the message brings.
   void Update(const v1::WatchCampaignResponse& message);
 
-  // A line that stays, above the display.
+  // Prints a permanent line above the display.
   void Say(const std::string& line);
 
-  // Removes the display and ends its redrawing; what was said stays.
+  // Removes the display and stops its thread. Printed lines stay.
   void Close();
 
   // After Close, or from the thread that calls Update.
@@ -34,7 +33,7 @@ class LiveDisplay {
 
  private:
   void Tick();
-  // Replaces what is on the screen, with `lines` that stay above it.
+  // Redraws the display below the permanent `lines`.
   void Draw(const std::vector<std::string>& lines) ASSAY_REQUIRES(mutex_);
 
   const Style style_;

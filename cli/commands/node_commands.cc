@@ -53,7 +53,7 @@ ExitCode List(Context& context, const ListOptions& options) {
   return kExitDone;
 }
 
-// What was measured between the node's GPUs, newest first.
+// Returns the measurements between the node's GPUs, newest first.
 Result<std::vector<v1::StoredResult>> TransfersOf(Client& client, const v1::Node& node) {
   if (node.description().inventory().gpus_size() < 2) return std::vector<v1::StoredResult>();
   constexpr int kEnough = 4096;  // Every pair of 16 GPUs in 16 ways.

@@ -1,4 +1,4 @@
-// Reading listings to their end, page by page.
+// Reads paged listings.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace assay::cli {
 inline constexpr int kNoLimit = 0;
 inline constexpr int kPageSize = 1000;
 
-// Calls `method` until no page follows or `limit` items are there (kNoLimit for
-// all). `items` gives a page's repeated field.
+// Calls `method` until the last page or until `limit` items are read (kNoLimit: all). `items`
+// returns the repeated field of a page.
 template <typename Item, typename Stub, typename Request, typename Response, typename Items>
 Result<std::vector<Item>> CollectPages(Client& client,
                                        grpc::Status (Stub::*method)(grpc::ClientContext*,
@@ -30,14 +30,14 @@ Result<std::vector<Item>> CollectPages(Client& client,
       all.resize(wanted);
       return all;
     }
-    // The same token again would never end.
+    // A repeated token would loop forever.
     if (page.next_page_token().empty() || page.next_page_token() == request.page_token())
       return all;
     request.set_page_token(page.next_page_token());
   }
 }
 
-// A JSON array, one message a line.
+// Formats a JSON array with one message per line.
 template <typename Message>
 std::string ToJsonArray(const std::vector<Message>& messages) {
   JsonArray array;

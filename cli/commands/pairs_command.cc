@@ -29,7 +29,7 @@ Result<std::vector<v1::Job>> FetchJobs(Client& client, const std::string& campai
                                [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
 }
 
-// Says on stderr how many jobs are still to be done, and which nodes they wait for.
+// Prints on stderr how many jobs are not done yet and which nodes they wait for.
 void PrintWaiting(Client& client, const std::string& campaign, size_t jobs) {
   if (jobs == 0) return;
   const auto count = static_cast<int64_t>(jobs);

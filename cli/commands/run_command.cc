@@ -40,7 +40,7 @@ Result<std::map<std::string, std::string>> SplitParameters(const std::vector<std
   for (const std::string& text : given) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      return InvalidArgument(Quote(text) + " is not NAME=VALUE; write for example m=4096");
+      return InvalidArgument(Quote(text) + " must be NAME=VALUE, for example m=4096");
     }
     if (!parameters.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
       return InvalidArgument("parameter " + Quote(text.substr(0, equals)) + " is given twice");
@@ -55,10 +55,10 @@ std::string GpuList(const std::vector<int>& gpus) {
   return text;
 }
 
-// Becomes the runner beside this program; returns only if that fails.
+// Replaces this process with the runner from the same folder. Returns only if that fails.
 ExitCode RunLocally(const RunOptions& options) {
   if (options.format == OutputFormat::kCsv) {
-    return Report(InvalidArgument("--local writes no csv; give -o table or -o json"));
+    return Report(InvalidArgument("--local cannot write csv; use -o table or -o json"));
   }
   const std::string runner = ExecutableDirectory() + "/assay-runner";
   if (!options.gpus.empty()) {
@@ -67,7 +67,7 @@ ExitCode RunLocally(const RunOptions& options) {
   }
   std::vector<std::string> arguments = {runner, "run", options.benchmark, "-o",
                                         options.format == OutputFormat::kJson ? "json" : "table"};
-  // The first of those that are visible: a benchmark without GPUs refuses it.
+  // GPU 0 is the first visible one. A benchmark without GPUs refuses the option.
   if (!options.gpus.empty()) arguments.insert(arguments.end(), {"--gpu", "0"});
   if (options.counters) arguments.emplace_back("--counters");
   arguments.insert(arguments.end(), options.parameters.begin(), options.parameters.end());
@@ -153,8 +153,8 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   return spec;
 }
 
-// The argument that a field of OneBenchmark's campaign comes from: "dtype" of
-// "benchmarks[0].dtype[0]"; empty for what is no single argument.
+// Returns the argument that a field of OneBenchmark's campaign was made from: "dtype" for
+// "benchmarks[0].dtype[0]". Empty if the field was not made from a single argument.
 std::string ArgumentOf(std::string field) {
   constexpr std::string_view kEntry = "benchmarks[0]";
   constexpr std::string_view kOnlyValue = "[0]";
@@ -165,7 +165,7 @@ std::string ArgumentOf(std::string field) {
   return field == "gpus" || field == "counters" ? "--" + field : field;
 }
 
-// A refusal of OneBenchmark's campaign in words of the command: its user wrote no campaign.
+// Names the command's arguments instead of the fields of a campaign that the user did not write.
 Status InWordsOfRun(const Status& refusal, const std::string& benchmark) {
   if (refusal.violations().empty()) return refusal;
   std::vector<Violation> violations = refusal.violations();

@@ -16,13 +16,13 @@ constexpr Duration kFirstBackoff = std::chrono::milliseconds(500);
 constexpr Duration kLongestBackoff = std::chrono::seconds(5);
 constexpr Duration kGiveUpAfter = std::chrono::seconds(60);
 
-// Ways in which a stream ends when the coordinator goes away.
+// True for the ways in which a stream ends if the coordinator stops.
 bool IsInterruption(const Status& status) {
   return status.ok() || status.code() == Code::kUnavailable || status.code() == Code::kCancelled ||
          status.code() == Code::kAborted;
 }
 
-// One campaign's stream, opened again whenever it breaks.
+// Watches one campaign and reconnects when the stream breaks.
 class Watcher {
  public:
   Watcher(Client& client, const std::string& campaign, bool contacted, Interrupt& interrupt)
@@ -32,7 +32,7 @@ class Watcher {
         interrupt_(interrupt),
         display_(StyleOf(STDERR_FILENO)) {}
 
-  // OK if the campaign ended or the user stopped watching.
+  // Returns OK if the campaign ended or the user stopped watching.
   Status Run() {
     Duration backoff = kFirstBackoff;
     MonotonicTime last_contact = Clock::Real().Now();
@@ -56,7 +56,9 @@ class Watcher {
       }
       if (!display_.progress().awaits_verdict() && (received || backoff == kFirstBackoff)) {
         reconnecting_ = true;
-        display_.Say("Lost the coordinator; the campaign goes on. Trying again for 60 s ...");
+        display_.Say(
+            "Lost the connection to the coordinator; the campaign continues. Reconnecting for "
+            "60 s ...");
       }
       if (interrupt_.WaitFor(backoff)) return Status::Ok();
       backoff = std::min(backoff * 2, kLongestBackoff);
@@ -77,7 +79,7 @@ class Watcher {
     const auto reader = client_.campaigns().WatchCampaign(&context, request);
     v1::WatchCampaignResponse message;
     while (reader->Read(&message)) {
-      if (reconnecting_) display_.Say("Watching again.");
+      if (reconnecting_) display_.Say("Connected again.");
       reconnecting_ = false;
       received = contacted_ = true;
       display_.Update(message);
@@ -107,8 +109,9 @@ ExitCode WatchCampaign(Client& client, const std::string& campaign, bool created
   const std::string id = Sanitize(campaign);
   if (summary == Summary::kJson) Print(ToJson(progress.campaign()) + "\n");
   if (!progress.ended()) {
-    PrintError("Stopped watching; the campaign goes on.\n  Watch it again:  assay campaign watch " +
-               id + "\n  Cancel it:       assay campaign cancel " + id + "\n");
+    PrintError(
+        "Stopped watching; the campaign continues.\n  Watch it again:  assay campaign watch " + id +
+        "\n  Cancel it:       assay campaign cancel " + id + "\n");
     return kExitDone;
   }
   if (summary != Summary::kJson) {

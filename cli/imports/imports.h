@@ -32,7 +32,7 @@ struct Imported {
   v1::Provenance provenance;    // Shared by all results.
   // In the order of the file. Job, environment and provenance are unset.
   std::vector<v1::CaseResult> results;
-  // What was left out or computed, for the user.
+  // Notes for the user: what was left out or computed.
   std::vector<std::string> notes;
 };
 

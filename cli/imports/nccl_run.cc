@@ -250,7 +250,7 @@ class RunConverter {
   int* const computed_;
   int* const empty_;
   const Collective* collective_ = nullptr;
-  const ElementType* type_ = nullptr;  // Of the row that CheckRow saw last.
+  const ElementType* type_ = nullptr;  // Set by CheckRow.
 };
 
 }  // namespace

@@ -213,7 +213,7 @@ class TextReader {
   // About the latest run.
   bool complete_ = false;
   bool in_table_ = false;
-  std::string_view failure_;  // What ended it, in the program's words.
+  std::string_view failure_;  // The program's message if it failed.
   int64_t ranks_per_process_ = 0;
   std::map<std::string_view, std::vector<size_t>> columns_;  // Positions by name.
   size_t row_words_ = 0;

@@ -59,7 +59,7 @@ bool GoesToRow(const Matrix& matrix) {
 
 void AddPeerParameters(const Matrix& matrix, size_t row, size_t column, v1::CaseResult* result) {
   auto& parameters = *result->mutable_parameters();
-  const bool one_number = matrix.cells.size() == 1;  // Of all GPUs together.
+  const bool one_number = matrix.cells.size() == 1;  // For all GPUs together.
   if (matrix.rows() == 1 && !one_number) {
     parameters["gpu"] = std::to_string(column);
   } else if (matrix.columns == 1 && !one_number) {
@@ -240,7 +240,7 @@ class Reader {
       return json.Fail("bandwidth_matrix: expected a square matrix or one row");
     }
     widest_ = std::max({widest_, matrix.columns, matrix.IsHost() ? 0 : rows});
-    // Of several processes, the list has the GPUs of the first one only.
+    // With several processes, the list has the GPUs of the first one only.
     if (devices_ > 0 && !matrix.IsMultinode() && matrix.columns != devices_) {
       json.Fail("bandwidth_matrix: " + std::to_string(matrix.columns) +
                 " columns, but the list of GPUs has " + std::to_string(devices_));

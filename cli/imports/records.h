@@ -10,7 +10,7 @@
 
 namespace assay::imports {
 
-// What a file says about the machines that it was measured on. Empty: not stated.
+// Facts in the file about the machines that it was measured on. Empty: not stated.
 struct Machines {
   std::set<std::string> gpu_names;
   int gpus = 0;

@@ -18,7 +18,7 @@ std::string Script(const std::string& shell) {
   return CompletionScript(*MakeApp(context), shell);
 }
 
-// What bash offers after `words`, the last of which is being typed.
+// Returns bash's completions of the last of `words`.
 std::string BashOffers(const std::string& words) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/completion";
@@ -31,7 +31,7 @@ std::string BashOffers(const std::string& words) {
   return output.ok() ? output->output : output.status().ToString();
 }
 
-TEST(CompletionTest, BashOffersWhatFits) {
+TEST(CompletionTest, Bash_CompletesCommandsAndOptions) {
   EXPECT_EQ(BashOffers("assay ca"), "campaign\n");
   EXPECT_EQ(BashOffers("assay campaign ''"), "submit list show watch cancel\n");
   EXPECT_EQ(BashOffers("assay campaign submit --dr"), "--dry-run\n");
@@ -39,7 +39,7 @@ TEST(CompletionTest, BashOffersWhatFits) {
   EXPECT_EQ(BashOffers("assay node list --coord"), "--coordinator\n");
 }
 
-TEST(CompletionTest, EveryShellKnowsEveryCommand) {
+TEST(CompletionTest, EveryShell_HasEveryCommand) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = Script(shell);
     for (const char* command : {"up", "campaign", "submit", "node", "remove", "benchmark", "run",

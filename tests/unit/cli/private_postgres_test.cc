@@ -21,7 +21,7 @@ PrivatePostgresOptions ForTests() {
   return options;
 }
 
-TEST(PrivatePostgres, StartsRestartsAndSurvivesBeingKilled) {
+TEST(PrivatePostgresTest, Killed_CanBeRestarted) {
   const TemporaryFolder folder;
   auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
   ASSERT_TRUE(server.ok()) << server.status();
@@ -38,7 +38,7 @@ TEST(PrivatePostgres, StartsRestartsAndSurvivesBeingKilled) {
   EXPECT_TRUE(server->Restart().ok());
 }
 
-TEST(PrivatePostgres, LockFileOfAnotherProgramIsStale) {
+TEST(PrivatePostgresTest, LockFileOfAnotherProgram_IsIgnored) {
   const TemporaryFolder folder;
   {
     auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
@@ -49,14 +49,14 @@ TEST(PrivatePostgres, LockFileOfAnotherProgramIsStale) {
   EXPECT_TRUE(server.ok()) << server.status();
 }
 
-TEST(PrivatePostgres, LongPathsGetAShortSocket) {
+TEST(PrivatePostgresTest, LongPath_HasAShortSocket) {
   const TemporaryFolder folder;
   const auto server =
       PrivatePostgres::Start(folder.path() + "/" + std::string(120, 'd'), ForTests());
   EXPECT_TRUE(server.ok()) << server.status();
 }
 
-TEST(PrivatePostgres, SaysWhichFolderItsUserCannotEnter) {
+TEST(PrivatePostgresTest, FolderThatItsUserCannotEnter_IsNamed) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root runs it as another user";
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path() + "/closed");

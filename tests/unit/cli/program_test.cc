@@ -10,6 +10,7 @@
 #include "model/filter.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
@@ -17,93 +18,87 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Nothing listens there: port 1 needs root and a very old service.
-constexpr char kNobody[] = "127.0.0.1:1";
+// An address where nothing listens: port 1 needs root and a very old service.
+constexpr char kUnreachable[] = "127.0.0.1:1";
 
-struct BadUsage {
-  std::vector<std::string> arguments;
-  std::string says;
-};
+using Arguments = std::vector<std::string>;
 
-class UsageTest : public testing::TestWithParam<BadUsage> {};
-
-TEST_P(UsageTest, ExitsWithTwoAndSaysWhy) {
-  const ProgramRun run = RunAssay(GetParam().arguments, kNobody);
-  EXPECT_EQ(run.exit_code, 2) << run.err;
-  EXPECT_THAT(run.err, HasSubstr(GetParam().says));
-  EXPECT_EQ(run.out, "");
+TEST(ProgramTest, WrongUsage_ExitsWith2AndPrintsNothingOnStdout) {
+  for (const Arguments& arguments :
+       std::vector<Arguments>{{},
+                              {"nod"},
+                              {"campaign"},
+                              {"campaign", "sumbit", "x"},
+                              {"campaign", "submit"},
+                              {"campaign", "submit", "/nonexistent.yaml"},
+                              {"campaign", "submit", "x", "-o", "csv"},
+                              {"campaign", "list", "--limit", "-3"},
+                              {"campaign", "show", "a", "b"},
+                              {"results", "-o", "xml"},
+                              {"results", "--limit", "many"},
+                              {"results", "--filter", "node=\"\xff\""},
+                              {"compare"},
+                              {"node", "add"},
+                              {"completion", "tcsh"},
+                              {"run", "gemm", "m"},
+                              {"run", "gemm", "m=1", "m=2"},
+                              {"run", "gemm", "--local", "--agent", "127.0.0.1:1"},
+                              {"run", "gemm", "--gpus", "a"},
+                              {"run", "gemm", "--local", "-o", "csv"},
+                              {"run", "cpu_gemm", "--local", "--gpus", "0"},
+                              {"--coordinator", "nowhere", "node", "list"},
+                              {"--coordinator", "localhost:0", "node", "list"},
+                              {"--tls-cert", "/nonexistent", "node", "list"},
+                              {"--tls-ca", "/nonexistent", "node", "list"}}) {
+    const ProgramRun run = RunAssay(arguments, kUnreachable);
+    EXPECT_EQ(run.exit_code, 2) << testing::PrintToString(arguments) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_NE(run.err, "");
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Arguments, UsageTest,
-    testing::Values(
-        BadUsage{{}, "\"assay\" needs a command: up, campaign, node"},
-        BadUsage{{"nod"}, "\"nod\" is no command of \"assay\"; did you mean node? Commands: up"},
-        BadUsage{{"campaign", "sumbit", "x"}, "\"sumbit\" is no command of \"assay campaign\""},
-        BadUsage{{"campaign"}, "\"assay campaign\" needs a command: submit"},
-        BadUsage{{"campaign", "submit"}, "file is required"},
-        BadUsage{{"campaign", "submit", "/nonexistent.yaml"},
-                 "assay: cannot read /nonexistent.yaml: No such file or directory"},
-        BadUsage{{"campaign", "list", "--limit", "-3"}, "--limit"},
-        BadUsage{{"results", "-o", "xml"}, "--output"},
-        BadUsage{{"compare"}, "compare with what? --published sets results beside published"},
-        BadUsage{{"results", "--limit", "many"}, "--limit"},
-        BadUsage{{"node", "list", "--bogus"}, "\"--bogus\" is no option of \"assay node list\""},
-        BadUsage{{"--bogus"}, "\"--bogus\" is no option of \"assay\"\n"},
-        BadUsage{{"results", "--filtre=x"},
-                 "\"--filtre\" is no option of \"assay results\"; did you "
-                 "mean --filter?"},
-        BadUsage{{"node", "list", "--cordinator", "x"}, "did you mean --coordinator?"},
-        BadUsage{{"results", "nightly"},
-                 "\"assay results\" takes no \"nightly\"; a campaign stands "
-                 "after --campaign"},
-        BadUsage{{"campaign", "show", "a", "b"}, "\"assay campaign show\" takes no \"b\"\n"},
-        BadUsage{{"results", "--filter", "node=\"\xff\""}, "is not text in UTF-8"},
-        BadUsage{{"node", "add"}, "address is required"}, BadUsage{{"completion", "tcsh"}, "tcsh"},
-        BadUsage{{"run", "gemm", "m"}, "\"m\" is not NAME=VALUE; write for example m=4096"},
-        BadUsage{{"run", "gemm", "m=1", "m=2"}, "parameter \"m\" is given twice"},
-        BadUsage{{"run", "gemm", "--local", "--agent", "127.0.0.1:1"}, "--agent excludes --local"},
-        BadUsage{{"run", "gemm", "--gpus", "a"}, "--gpus"},
-        BadUsage{{"run", "gemm", "--local", "-o", "csv"}, "--local writes no csv"},
-        BadUsage{{"run", "cpu_gemm", "--local", "--gpus", "0"},
-                 "assay-runner: --gpu: cpu_gemm does not run on a GPU"},
-        BadUsage{{"--coordinator", "nowhere", "node", "list"}, "\"nowhere\" is not HOST:PORT"},
-        BadUsage{{"--coordinator", "localhost:0", "node", "list"}, "port 0"},
-        BadUsage{{"--tls-cert", "/nonexistent", "node", "list"}, "without its key"},
-        BadUsage{{"--tls-ca", "/nonexistent", "node", "list"}, "/nonexistent"},
-        BadUsage{{"up", "--listen", "7900"}, "--listen: \"7900\" is not HOST:PORT"}));
+TEST(ProgramTest, WrongUsage_MessageSaysWhatWouldBeRight) {
+  std::string messages;
+  for (const Arguments& arguments : std::vector<Arguments>{{"campaign"},
+                                                           {"campaign", "sumbit", "x"},
+                                                           {"results", "--filtre=x"},
+                                                           {"results", "nightly"},
+                                                           {"compare"},
+                                                           {"campaign", "list", "--limit", "-3"},
+                                                           {"run", "gemm", "m"}}) {
+    messages += RunAssay(arguments, kUnreachable).err;
+  }
+  EXPECT_WORDING("cli/usage", messages);
+}
 
 TEST(ProgramTest, HelpAndVersion) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"--help"}, {"campaign", "submit", "--help"}}) {
-    const ProgramRun run = RunAssay(arguments, kNobody);
+    const ProgramRun run = RunAssay(arguments, kUnreachable);
     EXPECT_EQ(run.exit_code, 0);
     EXPECT_THAT(run.out, HasSubstr("Usage: assay"));
   }
-  EXPECT_EQ(RunAssay({"version"}, kNobody).out, "assay " ASSAY_VERSION "\n");
-  EXPECT_EQ(RunAssay({"--version"}, kNobody).out, "assay " ASSAY_VERSION "\n");
+  EXPECT_EQ(RunAssay({"version"}, kUnreachable).out, "assay " ASSAY_VERSION "\n");
+  EXPECT_EQ(RunAssay({"--version"}, kUnreachable).out, "assay " ASSAY_VERSION "\n");
 }
 
-TEST(ProgramTest, OutputThatCannotBeWrittenIsAnError) {
+TEST(ProgramTest, OutputThatCannotBeWritten_ExitsWith4) {
   EXPECT_EQ(std::system(ASSAY_PROGRAM " version >/dev/full 2>/dev/null"), 4 << 8);
 }
 
-TEST(ProgramTest, UnreachableCoordinator) {
+TEST(ProgramTest, UnreachableCoordinator_ExitsWith3) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"node", "list"}, {"campaign", "watch", "x"}, {"results"}, {"run", "gemm"}}) {
-    const ProgramRun run = RunAssay(arguments, kNobody);
+    const ProgramRun run = RunAssay(arguments, kUnreachable);
     EXPECT_EQ(run.exit_code, 3);
-    EXPECT_EQ(run.err,
-              "assay: cannot reach the coordinator at 127.0.0.1:1: Connection refused\n"
-              "hint: start one here with \"assay up\", or name another with --coordinator "
-              "HOST:PORT or ASSAY_COORDINATOR\n");
+    EXPECT_WORDING("cli/unreachable-coordinator", run.err);
   }
 }
 
-TEST(ProgramTest, PlaintextBeyondLoopbackIsRefused) {
-  const ProgramRun run = RunAssay({"node", "list", "--coordinator", "192.0.2.1:7900"}, kNobody);
-  EXPECT_EQ(run.exit_code, 4);
-  EXPECT_THAT(run.err, HasSubstr("without TLS"));
+TEST(ProgramTest, PlaintextBeyondLoopback_ExitsWith4) {
+  const ProgramRun run =
+      RunAssay({"node", "list", "--coordinator", "192.0.2.1:7900"}, kUnreachable);
+  EXPECT_EQ(run.exit_code, 4) << run.err;
 }
 
 // Writes a self-signed certificate to BASE.pem and its key to BASE.key.
@@ -115,19 +110,19 @@ bool MakeCertificate(const std::string& base) {
   return std::system(make.c_str()) == 0;
 }
 
-TEST(ProgramTest, AKeyOfAnotherCertificateIsNamed) {
+TEST(ProgramTest, KeyOfAnotherCertificate_ExitsWith2) {
   TemporaryFolder folder;
   ASSERT_TRUE(MakeCertificate(folder.path() + "/a"));
   ASSERT_TRUE(MakeCertificate(folder.path() + "/b"));
   const std::string certificate = folder.path() + "/a.pem";
   const std::string other = folder.path() + "/b.key";
   const ProgramRun run =
-      RunAssay({"node", "list", "--tls-cert", certificate, "--tls-key", other}, kNobody);
+      RunAssay({"node", "list", "--tls-cert", certificate, "--tls-key", other}, kUnreachable);
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_EQ(run.err, "assay: " + other + " is not the key of the first certificate in " +
-                         certificate + "\n");
-  const ProgramRun fitting = RunAssay(
-      {"node", "list", "--tls-cert", certificate, "--tls-key", folder.path() + "/a.key"}, kNobody);
+  EXPECT_THAT(run.err, HasSubstr(other));
+  const ProgramRun fitting =
+      RunAssay({"node", "list", "--tls-cert", certificate, "--tls-key", folder.path() + "/a.key"},
+               kUnreachable);
   EXPECT_EQ(fitting.exit_code, 3) << fitting.err;
 }
 
@@ -161,37 +156,33 @@ class ServedTest : public testing::Test {
   FakeCoordinator fake_;
 };
 
-TEST_F(ServedTest, BadFileIsNeverSent) {
+TEST_F(ServedTest, FileWithFaults_IsNotSent) {
   const std::string path = Write("name: a\nbenchmarks: [Gemm]\n");
   const ProgramRun run = Run({"campaign", "submit", path});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_EQ(run.err, path +
-                         ":2:14: benchmarks[0]: \"Gemm\" is not the name of a benchmark; names "
-                         "are lower-case letters, digits and _\n");
+  EXPECT_THAT(run.err, StartsWith(path + ":2:14: benchmarks[0]: "));
   EXPECT_EQ(fake_.create_calls(), 0);
 }
 
 TEST_F(ServedTest, SubmitSendsTheSpec) {
   const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out,
-            "Submitted campaign nightly (11111111-2222-4333-8444-555555555555): 2 jobs with 6 "
-            "cases\nWatch it: assay campaign watch 11111111-2222-4333-8444-555555555555\n");
+  EXPECT_WORDING("cli/submitted", run.out);
   const v1::CreateCampaignRequest request = fake_.last_create();
   EXPECT_EQ(request.spec().benchmarks(0).benchmark(), "gemm");
   EXPECT_EQ(request.request_id().size(), 36u);
   EXPECT_FALSE(request.validate_only());
 }
 
-TEST_F(ServedTest, DryRunSaysWhatWouldRun) {
+TEST_F(ServedTest, DryRun_OnlyValidates) {
   const std::string path = Write("name: a\nbenchmarks: [gemm]\n");
   const ProgramRun run = Run({"campaign", "submit", path, "--dry-run", "--watch"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out, path + ": valid; would run 2 jobs with 6 cases. Nothing was submitted.\n");
+  EXPECT_THAT(run.out, HasSubstr("2 jobs with 6 cases"));
   EXPECT_TRUE(fake_.last_create().validate_only());
 }
 
-TEST_F(ServedTest, CoordinatorsFaultsLookLikeOurs) {
+TEST_F(ServedTest, FaultsOfTheCoordinator_HaveTheirLine) {
   fake_.create_error = InvalidArgument("2 faults", Reason::kInvalidCampaign)
                            .WithHint("see: assay benchmark show gemm")
                            .WithViolations({{"benchmarks[0].gemm.m", "\"x\" is not a number", 2},
@@ -203,31 +194,29 @@ TEST_F(ServedTest, CoordinatorsFaultsLookLikeOurs) {
                          ": nodes: no node matches\nhint: see: assay benchmark show gemm\n");
 }
 
-TEST_F(ServedTest, RefusalsExitWithFour) {
+TEST_F(ServedTest, Refusal_ExitsWith4) {
   EXPECT_EQ(Run({"node", "remove", "node-a"}).exit_code, 4);
-  EXPECT_EQ(Run({"node", "remove", "node-a"}).err, "assay: the node runs a job\n");
   EXPECT_EQ(Run({"campaign", "show", "other"}).exit_code, 4);
   fake_.create_error = Status(Code::kPermissionDenied, Reason::kNodeBusy, "not allowed to submit");
   EXPECT_EQ(Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")}).exit_code, 4);
 }
 
-TEST_F(ServedTest, AnotherProgramThatAnswersIsNamed) {
+TEST_F(ServedTest, AnotherServer_ExitsWith4) {
   fake_.create_error = Status(Code::kUnimplemented, Reason::kNone, "");
   const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
   EXPECT_EQ(run.exit_code, 4);
-  EXPECT_THAT(run.err, HasSubstr("what answers at " + fake_.address() + " is not the coordinator"));
+  EXPECT_THAT(run.err, HasSubstr(fake_.address()));
 }
 
-TEST_F(ServedTest, ACampaignThatHasEndedIsNotCancelled) {
+TEST_F(ServedTest, Cancel_OfAnEndedCampaign_DoesNothing) {
   fake_.campaigns[0].set_state(v1::CAMPAIGN_STATE_COMPLETED);
   fake_.campaigns[0].set_verdict(v1::VERDICT_PASSED);
   const ProgramRun run = Run({"campaign", "cancel", "nightly"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, StartsWith("Nothing to cancel: campaign nightly ("));
-  EXPECT_THAT(run.out, HasSubstr("has ended: PASSED"));
+  EXPECT_WORDING("cli/nothing-to-cancel", run.out);
 }
 
-TEST_F(ServedTest, FaultsWithoutAFileAreListedOnce) {
+TEST_F(ServedTest, FaultsWithoutAFile_AreListedOnce) {
   fake_.create_error = InvalidArgument("the campaign has a fault: nodes: none is connected")
                            .WithViolations({{"nodes", "none is connected", 0}});
   const ProgramRun run = Run({"run", "gemm"});
@@ -235,14 +224,14 @@ TEST_F(ServedTest, FaultsWithoutAFileAreListedOnce) {
   EXPECT_EQ(run.err, "assay: cannot run gemm\n  none is connected\n");
 }
 
-TEST_F(ServedTest, CoordinatorWithoutDatabaseSpeaksForItself) {
+TEST_F(ServedTest, CoordinatorWithoutDatabase_ExitsWith3) {
   fake_.create_error = Unavailable("the database does not answer", Reason::kDatabaseUnavailable);
   const ProgramRun run = Run({"campaign", "submit", Write("name: a\nbenchmarks: [gemm]\n")});
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_EQ(run.err, "assay: the database does not answer\n");
 }
 
-TEST_F(ServedTest, ListsAreTablesJsonAndCsv) {
+TEST_F(ServedTest, Lists_AreTablesJsonAndCsv) {
   EXPECT_EQ(Run({"node", "list"}).out, "NAME    STATE  HARDWARE\nnode-a  idle   EPYC, 9654\n");
   const auto json = nlohmann::json::parse(Run({"node", "list", "-o", "json"}).out);
   ASSERT_EQ(json.size(), 1u);
@@ -258,7 +247,7 @@ TEST_F(ServedTest, ListsAreTablesJsonAndCsv) {
   EXPECT_EQ(Run({"benchmark", "list", "-o", "json"}).out, "[]\n");
 }
 
-TEST_F(ServedTest, ShowNamesEveryJobInJson) {
+TEST_F(ServedTest, ShowAsJson_HasEveryJob) {
   fake_.jobs.assign(1001, v1::Job());  // More than a page.
   v1::Job& last = fake_.jobs.back();
   last.set_job_id("b");
@@ -290,7 +279,7 @@ TEST_F(ServedTest, ShowNamesEveryJobInJson) {
       nlohmann::json::array());
 }
 
-TEST_F(ServedTest, FiltersTravelUnchanged) {
+TEST_F(ServedTest, Filters_AreSentUnchanged) {
   Run({"node", "list", "--filter", "gpu.model = \"H200\""});
   EXPECT_EQ(fake_.last_filter(), "gpu.model = \"H200\"");
   Run({"results", "--campaign", "nightly", "--filter", "a = 1 OR b = 2"});
@@ -300,7 +289,7 @@ TEST_F(ServedTest, FiltersTravelUnchanged) {
   EXPECT_EQ(fake_.last_filter(), restriction);
 }
 
-TEST_F(ServedTest, CountsCharactersOfAFilterAsTyped) {
+TEST_F(ServedTest, FilterError_CountsCharactersAsTyped) {
   for (const char* filter : {"a = 1 AND (b", "a = 1) OR (b = 2", "median >"}) {
     const Status typed = ParseFilter(filter).status();
     ASSERT_FALSE(typed.ok());
@@ -317,8 +306,8 @@ TEST_F(ServedTest, CountsCharactersOfAFilterAsTyped) {
   }
 }
 
-TEST_F(ServedTest, ComparesWithWhatWasPublished) {
-  EXPECT_THAT(Run({"compare", "--published"}).err, HasSubstr("No results match."));
+TEST_F(ServedTest, Compare_FindsThePublishedResult) {
+  EXPECT_NE(Run({"compare", "--published"}).err, "");
   v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
   run.set_benchmark("gemm");
   run.set_outcome(v1::CASE_OUTCOME_OK);
@@ -346,7 +335,7 @@ TEST_F(ServedTest, ComparesWithWhatWasPublished) {
   EXPECT_THAT(Run({"compare", "--published", "-o", "csv"}).out, StartsWith("time,result_id,"));
 }
 
-TEST_F(ServedTest, ResultsAreReadPageByPage) {
+TEST_F(ServedTest, Results_AreReadPageByPage) {
   for (int i = 0; i < 2500; ++i) {
     v1::CaseResult& run = *fake_.results.emplace_back().mutable_case_result();
     run.set_benchmark("gemm");
@@ -357,17 +346,16 @@ TEST_F(ServedTest, ResultsAreReadPageByPage) {
   EXPECT_EQ(nlohmann::json::parse(Run({"results", "-o", "json", "-n", "1700"}).out).size(), 1700u);
 }
 
-TEST_F(ServedTest, UnknownBenchmarkIsGuessed) {
+TEST_F(ServedTest, UnknownBenchmark_ClosestNameIsSuggested) {
   for (const char* name : {"gemm", "all_reduce"}) {
     fake_.benchmarks.add_benchmarks()->mutable_schema()->set_name(name);
   }
   const ProgramRun run = Run({"benchmark", "show", "gem"});
   EXPECT_EQ(run.exit_code, 4);
-  EXPECT_EQ(run.err,
-            "assay: no connected node knows a benchmark \"gem\"\nhint: did you mean gemm?\n");
+  EXPECT_WORDING("cli/unknown-benchmark", run.err);
 }
 
-TEST_F(ServedTest, ABenchmarkTellsWhichValuesGoTogether) {
+TEST_F(ServedTest, BenchmarkShow_ListsRulesBetweenParameters) {
   v1::BenchmarkSchema& schema = *fake_.benchmarks.add_benchmarks()->mutable_schema();
   schema.set_name("gemm");
   for (const char* name : {"hot", "zeros"}) {
@@ -382,7 +370,7 @@ TEST_F(ServedTest, ABenchmarkTellsWhichValuesGoTogether) {
               HasSubstr("\nValues that go together:\n  hot: with zeros true: false\n\n"));
 }
 
-TEST_F(ServedTest, NamesThatNothingHasAreGuessedWhereNothingMatches) {
+TEST_F(ServedTest, NoMatch_MisspeltNamesAreSuggested) {
   v1::BenchmarkSchema& schema = *fake_.benchmarks.add_benchmarks()->mutable_schema();
   schema.set_name("gemm");
   schema.add_metrics()->set_name("tflops");
@@ -399,23 +387,22 @@ TEST_F(ServedTest, NamesThatNothingHasAreGuessedWhereNothingMatches) {
   }
 }
 
-TEST_F(ServedTest, ImportedResultsThatWouldMatchAreHintedAt) {
+TEST_F(ServedTest, NoMatch_ImportedResultsAreHintedAt) {
   const std::vector<std::string> filtered = {"results", "--filter", "a = 1 OR b = 2"};
   EXPECT_EQ(Run(filtered).err, "No results match.\n");
   EXPECT_EQ(fake_.last_filter(), "a = 1 OR b = 2 AND imported : *");
   fake_.imported.emplace_back();
-  EXPECT_THAT(Run(filtered).err, HasSubstr("hint: imported results do: add `imported : *`"));
+  EXPECT_THAT(Run(filtered).err, HasSubstr("imported : *"));
   EXPECT_THAT(Run({"results"}).err, HasSubstr("hint: imported"));
   EXPECT_THAT(Run({"compare", "--published"}).err, HasSubstr("hint: imported"));
   EXPECT_THAT(Run({"results", "--campaign", "nightly"}).err,
-              HasSubstr("has no results.\nhint: assay campaign show nightly tells what"));
+              HasSubstr("assay campaign show nightly"));
   EXPECT_EQ(Run({"results", "-o", "csv"}).err, "");
 }
 
-TEST_F(ServedTest, EmptyFleetSaysWhatToDo) {
+TEST_F(ServedTest, EmptyFleet_HintsAtTheNextStep) {
   fake_.nodes.clear();
   EXPECT_THAT(Run({"node", "list"}).err, HasSubstr("assay node add HOST:PORT"));
-  EXPECT_THAT(Run({"results"}).err, HasSubstr("No results match."));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/unit/cli/fake_coordinator.h"
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
@@ -43,7 +44,7 @@ TEST(RunTest, OnAnAgent) {
   EXPECT_TRUE(agent.last_run().counters());
 }
 
-TEST(RunTest, StdoutIsOnlyTheDataOfOtherForms) {
+TEST(RunTest, JsonAndCsv_StdoutHasOnlyData) {
   FakeCoordinator fake;
   fake.run_events.emplace_back().mutable_progress()->set_phase("measure");
   *fake.run_events.emplace_back().mutable_case_result() = GoodCase();
@@ -73,7 +74,7 @@ TEST(RunTest, StdoutIsOnlyTheDataOfOtherForms) {
   }
 }
 
-TEST(RunTest, FailuresOnAnAgent) {
+TEST(RunTest, FailureOnAnAgent_SetsTheExitCode) {
   FakeCoordinator agent;
   v1::Failure& failure = *agent.run_events.emplace_back().mutable_failure();
   failure.set_reason(v1::REASON_RUNNER_CRASHED);
@@ -82,16 +83,15 @@ TEST(RunTest, FailuresOnAnAgent) {
   const std::vector<std::string> arguments = {"run", "cpu_gemm", "--agent", agent.address()};
   ProgramRun run = RunAssay(arguments, "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.err, "assay: the job failed: RUNNER_CRASHED: killed by signal 11\n");
+  EXPECT_THAT(run.err, HasSubstr("RUNNER_CRASHED: killed by signal 11"));
   agent.run_events.clear();
   agent.run_error = FailedPrecondition("the node runs a coordinator's job", Reason::kNodeBusy);
   run = RunAssay(arguments, "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 4);
-  EXPECT_EQ(run.err, "assay: the node runs a coordinator's job\n");
   agent.Stop();
   run = RunAssay(arguments, "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.err, HasSubstr("cannot reach the agent at " + agent.address()));
+  EXPECT_THAT(run.err, HasSubstr(agent.address()));
 }
 
 TEST(RunTest, OnTheFleet) {
@@ -120,26 +120,21 @@ TEST(RunTest, OnTheFleet) {
   EXPECT_THAT(spec.benchmarks(0).gpu_indices(), testing::ElementsAre(1));
 }
 
-// Who runs one benchmark wrote no campaign.
-TEST(RunTest, RefusalsOnTheFleetNameTheCommandsArguments) {
+// The user of `assay run` did not write a campaign.
+TEST(RunTest, RefusalOnTheFleet_NamesTheArgumentsOfTheCommand) {
   FakeCoordinator fake;
   fake.create_error =
       InvalidArgument(
           "the campaign has 3 faults: benchmarks[0].dtype[0]: \"fp4\" is not one of bf16",
           Reason::kInvalidCampaign)
           .WithViolations({{"benchmarks[0].dtype[0]", "\"fp4\" is not one of bf16", 0},
-                           {"benchmarks[0].gpus", "GPU 1 stands twice", 0},
+                           {"benchmarks[0].gpus", "GPU 1 is given twice", 0},
                            {"benchmarks[0].counters", "gemm has none", 0},
                            {"benchmarks[0]", "gemm needs a GPU", 0}});
   fake.Start();
   const ProgramRun run = RunAssay({"run", "gemm", "dtype=fp4", "--gpus", "1,1"}, fake.address());
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_EQ(run.err,
-            "assay: cannot run gemm\n"
-            "  dtype: \"fp4\" is not one of bf16\n"
-            "  --gpus: GPU 1 stands twice\n"
-            "  --counters: gemm has none\n"
-            "  gemm needs a GPU\n");
+  EXPECT_WORDING("cli/run-refused", run.err);
 }
 
 }  // namespace

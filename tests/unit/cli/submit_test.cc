@@ -8,13 +8,15 @@
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/cli/fake_coordinator.h"
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
-TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
+TEST(SubmitTest, UnknownNodesInTheFile_AreWarnedOf) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/pairs.yaml";
   std::ofstream(path)
@@ -25,14 +27,14 @@ TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
   node.set_state(v1::NODE_STATE_CONNECTED);
   fake.campaigns.emplace_back().set_campaign_id("c1");
   fake.Start();
-  const std::string absent =
-      path + ":2: nodes: no node is called \"rack-22\"; did you mean \"rack-2\"?\n";
+  const auto warns = HasSubstr(path + ":2: nodes: ");
   for (const char* option : {"--dry-run", "--insecure"}) {
     const ProgramRun run = RunAssay({"campaign", "submit", path, option}, fake.address());
     EXPECT_EQ(run.exit_code, 0);
-    EXPECT_EQ(run.err, absent);
+    EXPECT_THAT(run.err, warns);
+    EXPECT_THAT(run.err, HasSubstr("rack-22"));
   }
-  // Also where what is left does not suffice.
+  // Also if the coordinator refuses the campaign.
   FakeCoordinator refusing;
   refusing.nodes = fake.nodes;
   refusing.create_error = InvalidArgument("1 fault", Reason::kInvalidCampaign)
@@ -40,7 +42,8 @@ TEST(SubmitTest, NodesThatTheFileNamesInVainAreTold) {
   refusing.Start();
   const ProgramRun run = RunAssay({"campaign", "submit", path}, refusing.address());
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_EQ(run.err, path + ":3: benchmarks[0].ranks: 2 ranks need 2 nodes\n" + absent);
+  EXPECT_THAT(run.err, StartsWith(path + ":3: benchmarks[0].ranks: 2 ranks need 2 nodes\n"));
+  EXPECT_THAT(run.err, warns);
 }
 
 // A campaign file for the fake coordinator, which creates a campaign whatever it says.
@@ -89,7 +92,7 @@ TEST(SubmitTest, JsonWithWatch_PrintsTheFinalCampaign_ExitsWithTheVerdict) {
   }
 }
 
-TEST(ShowTest, WhatFailedBeforeAJobSucceededIsTold) {
+TEST(ShowTest, FailedAttempts_AreListedBelowTheJobs) {
   FakeCoordinator fake;
   fake.campaigns.emplace_back().set_campaign_id("c1");
   for (const v1::JobState state :
@@ -103,10 +106,7 @@ TEST(ShowTest, WhatFailedBeforeAJobSucceededIsTold) {
   }
   fake.Start();
   const ProgramRun run = RunAssay({"campaign", "show", "c1"}, fake.address());
-  const std::string why = "PEER_TIMEOUT: rank 1 has not answered\n";
-  EXPECT_THAT(run.out, HasSubstr("\ntcp_latency on g2: " + why +
-                                 "tcp_latency on g2: succeeded after a failed attempt: " + why +
-                                 "tcp_latency on g2: tried again after a failed attempt: " + why));
+  EXPECT_WORDING("cli/show-failures", run.out.substr(run.out.rfind("\n\n") + 2));
 }
 
 }  // namespace

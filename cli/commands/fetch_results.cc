@@ -1,0 +1,108 @@
+#include "cli/commands/fetch_results.h"
+
+#include <unistd.h>
+
+#include "cli/commands/pages.h"
+#include "cli/views/filter_guess.h"
+#include "cli/views/results_view.h"
+#include "common/text.h"
+#include "model/filter.h"
+#include "wire/result_fields.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr char kImportedToo[] = "imported : *";
+
+// Adds the campaign to the filter, by id because names are not unique.
+Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
+  if (query.campaign.empty()) return query.filter;
+  v1::GetCampaignRequest request;
+  request.set_campaign(query.campaign);
+  ASSAY_ASSIGN_OR_RETURN(
+      const v1::GetCampaignResponse response,
+      client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request));
+  return Narrowed(query.filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
+}
+
+// Returns true if imported results match; listings leave them out unless the filter names them.
+// Errors count as no match, because the user's own query has been answered.
+bool ImportedMatch(Client& client, ResultsQuery query) {
+  if (!query.campaign.empty()) return false;
+  const Result<Filter> filter = ParseFilter(query.filter);
+  if (!filter.ok()) return false;
+  for (const char* field : {"imported", "imported_from", "campaign", "campaign_id"}) {
+    if (Mentions(*filter, field)) return false;
+  }
+  query.filter = Narrowed(query.filter, kImportedToo).value();
+  query.limit = 1;
+  const auto results = FetchResults(client, query);
+  return results.ok() && !results->empty();
+}
+
+// Guesses a misspelt name in the filter. Empty without a guess or if the fleet is unreachable.
+std::string Misspelt(Client& client, const ResultsQuery& query) {
+  const Result<Filter> filter = ParseFilter(query.filter);
+  if (!filter.ok() || filter->kind == Filter::Kind::kAll) return "";
+  const auto fleet = client.Call(&v1::CampaignService::Stub::ListFleetBenchmarks,
+                                 client.campaigns(), v1::ListFleetBenchmarksRequest());
+  return fleet.ok() ? GuessMisspelt(*filter, *fleet) : "";
+}
+
+}  // namespace
+
+void PrintResults(const std::vector<v1::StoredResult>& results, OutputFormat format) {
+  if (format == OutputFormat::kJson) {
+    JsonArray array;
+    std::string json;
+    for (const v1::StoredResult& result : results)
+      json += array.AddText(schema::ResultJson(result));
+    Print(json + array.Finish());
+  } else if (format == OutputFormat::kCsv) {
+    std::string csv = CsvRecord(schema::ResultCsvColumns());
+    for (const v1::StoredResult& result : results) csv += CsvRecord(schema::ResultCsvTexts(result));
+    Print(csv);
+  } else if (!results.empty()) {
+    Print(ResultsTable(results, StyleOf(STDOUT_FILENO)));
+  }
+}
+
+Result<std::string> Narrowed(const std::string& filter, const std::string& restriction) {
+  ASSAY_ASSIGN_OR_RETURN(const Filter typed, ParseFilter(filter));
+  // OR binds tighter than AND, so neither needs parentheses.
+  return typed.kind == Filter::Kind::kAll ? restriction : filter + " AND " + restriction;
+}
+
+Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query) {
+  v1::ListResultsRequest request;
+  ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
+  return CollectPages<v1::StoredResult>(
+      client, &v1::ResultService::Stub::ListResults, client.results(), request, query.limit,
+      [](v1::ListResultsResponse& page) { return page.mutable_results(); });
+}
+
+void PrintNoMatch(Client& client, const ResultsQuery& query) {
+  PrintError("No results match.\n");
+  if (ImportedMatch(client, query)) {
+    PrintError(std::string("hint: imported results match: add `") + kImportedToo +
+               "` to --filter\n");
+  } else if (const std::string misspelt = Misspelt(client, query); !misspelt.empty()) {
+    PrintError("hint: " + Sanitize(misspelt) + "\n");
+  }
+}
+
+Status PrintResults(Client& client, const ResultsQuery& query, OutputFormat format) {
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
+  if (results.empty() && format == OutputFormat::kTable) {
+    if (!query.campaign.empty() && query.filter.empty()) {
+      PrintError("The campaign has no results.\nhint: to see its jobs: assay campaign show " +
+                 Sanitize(query.campaign) + "\n");
+    } else {
+      PrintNoMatch(client, query);
+    }
+  }
+  PrintResults(results, format);
+  return Status::Ok();
+}
+
+}  // namespace assay::cli
