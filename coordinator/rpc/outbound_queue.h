@@ -1,4 +1,4 @@
-// What waits to be sent on one session.
+// The messages that wait to be sent on one session.
 #pragma once
 
 #include <cstddef>

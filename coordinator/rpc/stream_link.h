@@ -1,6 +1,5 @@
-// What stands between a session and the gRPC reactor of its stream, whichever side
-// dialled: one read and one write in flight, the queue of what is to be sent, and the
-// order in which a stream ends.
+// Connects a session with the gRPC reactor of its stream, for either dialling side: one read and
+// one write in flight, the queue of outgoing messages, and the order in which a stream ends.
 //
 //   +------+  Close, or the peer ended  +---------+  nothing left to   +----------+
 //   | open | -------------------------> | closing | -----------------> | finished |

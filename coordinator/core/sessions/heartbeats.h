@@ -1,6 +1,6 @@
-// Agents' States, compared with what should be so. States that arrive while one batch
-// is at the database make the next batch, so that load sets the batch size and a lone
-// State waits for nothing.
+// Compares agents' States with the desired state. States that arrive while one batch is in the
+// database form the next batch: the load determines the batch size, and a single State does not
+// wait.
 #pragma once
 
 #include <map>
@@ -10,26 +10,26 @@
 
 #include "assay/v1/session.pb.h"
 #include "coordinator/core/attempts/attempts.h"
-#include "coordinator/core/environment.h"
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/running_jobs.h"
+#include "coordinator/core/environment.h"
 #include "coordinator/core/sessions/sessions.h"
 
 namespace assay::coordinator {
 
-// For each State, the agent is answered with
-//   LeaseRenewal  for the jobs that it runs under the epoch that holds,
-//   CancelJob     for those that have moved on or are to be cancelled,
-//   Assign        for those that it should run and does not: the Assign was lost.
-// A job that an agent lost by restarting, or that its gang began without it, has
-// failed (NODE, AGENT_LOST). Jobs that run under a coordinator that is gone are adopted
-// by being renewed. Thread-safe; made by std::make_shared.
+// Answers each State with
+//   LeaseRenewal  for the jobs that the agent runs under the current epoch,
+//   CancelJob     for those that have moved on or must be cancelled,
+//   Assign        for those that it should run but does not: the Assign was lost.
+// A job that an agent lost by restarting, or whose gang began without it, has failed (NODE,
+// AGENT_LOST). Jobs whose coordinator no longer exists are adopted by renewing them. Thread-safe;
+// create with std::make_shared.
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
  public:
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,
              const Sessions& sessions, Attempts& attempts, Outage& outage);
 
-  // Returns at once; the answer goes out when the database has spoken.
+  // Returns at once; the answer is sent once the database has replied.
   void Submit(const std::string& node_id, const v1::AgentState& state);
 
  private:

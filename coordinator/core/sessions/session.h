@@ -26,18 +26,18 @@
 
 #include "assay/v1/session.pb.h"
 #include "coordinator/core/attempts/attempts.h"
-#include "coordinator/core/environment.h"
-#include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/result_intake.h"
+#include "coordinator/core/environment.h"
+#include "coordinator/core/sessions/heartbeats.h"
 #include "coordinator/core/sessions/sessions.h"
 
 namespace assay::coordinator {
 
-// The highest revision of the session's messages that this coordinator speaks.
+// The highest revision of the session protocol that this coordinator supports.
 inline constexpr int kProtocolRevision = 1;
 
-// What sessions work with; everything outlives them.
+// The dependencies of sessions; all of them outlive every session.
 struct SessionServices {
   const Environment& environment;
   const Options& options;
@@ -46,27 +46,27 @@ struct SessionServices {
   Heartbeats& heartbeats;
   ResultIntake& results;
   Outage& outage;
-  // A node is in session and can be given jobs.
+  // Called when a node has a session and can be given jobs.
   std::function<void(const Agent&)> on_attached;
 };
 
-// INVALID_ARGUMENT says what of a Hello cannot be: no node, an id that is no UUID, no
-// name, a revision below 1.
+// Checks a Hello. INVALID_ARGUMENT says what is wrong: no node, an id that is not a UUID, no name,
+// or a revision below 1.
 Status CheckHello(const v1::Hello& hello);
 
-// Thread-safe; made by std::make_shared.
+// Thread-safe; create with std::make_shared.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // `dial_address` is empty if the agent attached by itself.
+  // `dial_address` is empty if the agent dialled.
   Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
           std::string dial_address);
 
-  // Takes the next message; never blocks. False: the inbox is full, and the sink's
+  // Takes the next message without blocking. Returns false if the inbox is full; the sink's
   // ReadMore says when the next message may come.
   bool OnMessage(v1::AgentMessage message);
 
-  // The stream has ended, for whatever reason. What waits in the inbox is dropped: the
-  // agent keeps and repeats whatever was not acknowledged.
+  // Handles the end of the stream. Messages in the inbox are dropped, because the agent repeats
+  // everything that was not acknowledged.
   void OnClosed();
 
  private:
@@ -74,10 +74,10 @@ class Session : public std::enable_shared_from_this<Session> {
   using Work = std::vector<v1::AgentMessage>;
 
   void Drain(int attempt);
-  // Takes one message, or all results in a row up to a batch.
+  // Takes one message, or up to a batch of consecutive results.
   Work TakeWork();
   void PutBack(Work work);
-  // True if the sink may read on after `work` is done.
+  // Returns true if the sink may continue reading after `work` is done.
   bool Release(const Work& work);
 
   // UNAVAILABLE: call again. Any other error ends the session.
@@ -97,7 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::deque<v1::AgentMessage> inbox_ ASSAY_GUARDED_BY(mutex_);
   size_t held_messages_ ASSAY_GUARDED_BY(mutex_) = 0;  // In the inbox or being handled.
   size_t held_bytes_ ASSAY_GUARDED_BY(mutex_) = 0;
-  bool paused_ ASSAY_GUARDED_BY(mutex_) = false;    // ReadMore is owed.
+  bool paused_ ASSAY_GUARDED_BY(mutex_) = false;    // ReadMore must be called.
   bool draining_ ASSAY_GUARDED_BY(mutex_) = false;  // Drain is running or posted.
 };
 
