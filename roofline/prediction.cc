@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "roofline/clock_rate.h"
-
 namespace assay {
 namespace {
 

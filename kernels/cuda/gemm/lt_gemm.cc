@@ -221,10 +221,10 @@ Result<double> LtGemm::TimeChosen(int64_t iterations, const std::function<GemmOp
 
 // Times every algorithm once in the heuristics' order (most promising first) until the time is used
 // up. An algorithm that fails to start is skipped.
-Result<std::vector<Entrant>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
-                                            cudaStream_t stream) {
+Result<std::vector<Candidate>> LtGemm::Sprint(const std::function<GemmOperands()>& next,
+                                              cudaStream_t stream) {
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<Entrant> timed;
+  std::vector<Candidate> timed;
   for (chosen_ = 0; chosen_ < algorithms_.size(); ++chosen_) {
     const Result<double> first = TimeChosen(1, next, stream);
     if (!first.ok()) {
@@ -249,19 +249,19 @@ Status LtGemm::Compete(const std::function<GemmOperands()>& next, cudaStream_t s
   while (SecondsSince(begin) < warmup) {
     ASSAY_RETURN_IF_ERROR(TimeChosen(IterationsIn(warmup / 8, first), next, stream).status());
   }
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<Entrant> timed, Sprint(next, stream));
-  ContestRule rule;
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<Candidate> timed, Sprint(next, stream));
+  CandidateRule rule;
   if (!sustained) {
     rule.follow_seconds *= kBriefTurns;
     rule.timed_seconds *= kBriefTurns;
   }
-  const auto turn = [&](const Entrant& entrant, const ContestRule& of) -> Result<double> {
-    chosen_ = entrant.way;
-    const int64_t following = IterationsIn(of.follow_seconds, entrant.seconds);
+  const auto turn = [&](const Candidate& candidate, const CandidateRule& of) -> Result<double> {
+    chosen_ = candidate.index;
+    const int64_t following = IterationsIn(of.follow_seconds, candidate.seconds);
     ASSAY_RETURN_IF_ERROR(TimeChosen(following, next, stream).status());
-    return TimeChosen(IterationsIn(of.timed_seconds, entrant.seconds), next, stream);
+    return TimeChosen(IterationsIn(of.timed_seconds, candidate.seconds), next, stream);
   };
-  ASSAY_ASSIGN_OR_RETURN(chosen_, FastestWay(timed, rule, turn));
+  ASSAY_ASSIGN_OR_RETURN(chosen_, FastestCandidate(timed, rule, turn));
   return Status::Ok();
 }
 

@@ -13,7 +13,7 @@
 #include "kernels/cuda/frame/event_timer.h"
 #include "kernels/cuda/gemm/cublas_lt.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
-#include "measure/contest.h"
+#include "measure/candidates.h"
 
 namespace assay {
 
@@ -61,8 +61,8 @@ class LtGemm {
   // Returns the mean time in seconds of `iterations` runs of the chosen algorithm.
   Result<double> TimeChosen(int64_t iterations, const std::function<GemmOperands()>& next,
                             cudaStream_t stream);
-  Result<std::vector<Entrant>> Sprint(const std::function<GemmOperands()>& next,
-                                      cudaStream_t stream);
+  Result<std::vector<Candidate>> Sprint(const std::function<GemmOperands()>& next,
+                                        cudaStream_t stream);
   Status Compete(const std::function<GemmOperands()>& next, cudaStream_t stream);
 
   const CublasLt& lt_;

@@ -3,7 +3,6 @@
 #include <set>
 #include <string>
 
-#include "roofline/clock_rate.h"
 #include "roofline/prediction.h"
 #include "roofline/spec_sheet.h"
 

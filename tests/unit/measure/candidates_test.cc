@@ -1,4 +1,4 @@
-#include "measure/contest.h"
+#include "measure/candidates.h"
 
 #include <gtest/gtest.h>
 
@@ -37,18 +37,19 @@ class PowerLimitedGpu {
   }
 
   // What each takes in a moment, one after the other.
-  std::vector<Entrant> Sprint() {
-    std::vector<Entrant> entrants;
-    for (size_t way = 0; way < ways_.size(); ++way) entrants.push_back({way, Run(way, 0.02)});
-    return entrants;
+  std::vector<Candidate> Sprint() {
+    std::vector<Candidate> candidates;
+    for (size_t way = 0; way < ways_.size(); ++way) candidates.push_back({way, Run(way, 0.02)});
+    return candidates;
   }
 
-  Result<size_t> Fastest(const ContestRule& rule = ContestRule()) {
-    return FastestWay(Sprint(), rule, [this](const Entrant& entrant, const ContestRule& of) {
-      turns_.push_back(entrant.way);
-      Run(entrant.way, of.follow_seconds);
-      return Result<double>(Run(entrant.way, of.timed_seconds));
-    });
+  Result<size_t> Fastest(const CandidateRule& rule = CandidateRule()) {
+    return FastestCandidate(Sprint(), rule,
+                            [this](const Candidate& candidate, const CandidateRule& of) {
+                              turns_.push_back(candidate.index);
+                              Run(candidate.index, of.follow_seconds);
+                              return Result<double>(Run(candidate.index, of.timed_seconds));
+                            });
   }
 
   // Whose turn it was, in their order.
@@ -69,7 +70,8 @@ class PowerLimitedGpu {
 };
 
 // How often of 200 GPUs, each of its own seed, `way` is chosen.
-int TimesChosen(size_t way, const std::vector<Way>& ways, const ContestRule& rule = ContestRule()) {
+int TimesChosen(size_t way, const std::vector<Way>& ways,
+                const CandidateRule& rule = CandidateRule()) {
   int times = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     const Result<size_t> fastest = PowerLimitedGpu(ways, seed).Fastest(rule);
@@ -82,85 +84,86 @@ int TimesChosen(size_t way, const std::vector<Way>& ways, const ContestRule& rul
 const Way kPlain = {1e-3, 1.5};
 const Way kHungry = {0.95e-3, 1.5 * 1.35};
 
-TEST(FastestWay, IsNotTheOneThatWinsASprint) {
+TEST(FastestCandidate, IsNotTheOneThatWinsASprint) {
   EXPECT_EQ(TimesChosen(0, {kPlain, kHungry, kHungry, kHungry}), 200);
 }
 
-TEST(FastestWay, NeedsTurnsThatOutlastTheClock) {
-  ContestRule sprint;
+TEST(FastestCandidate, NeedsTurnsThatOutlastTheClock) {
+  CandidateRule sprint;
   sprint.follow_seconds = 0;
   sprint.timed_seconds = 0.02;
   EXPECT_LT(TimesChosen(0, {kPlain, kHungry, kHungry, kHungry}, sprint), 200);
 }
 
-TEST(FastestWay, FindsARivalThatIsALittleFaster) {
+TEST(FastestCandidate, FindsACandidateThatIsALittleFaster) {
   const Way faster = {kPlain.seconds / 1.03, kPlain.power};
   EXPECT_GT(TimesChosen(2, {kPlain, kHungry, faster, kHungry}), 180);
 }
 
-TEST(FastestWay, LeavesTheFavouriteForAnEqualSeldom) {
+TEST(FastestCandidate, LeavesTheFavouriteForAnEqualSeldom) {
   EXPECT_GT(TimesChosen(0, {kPlain, kPlain}), 160);
 }
 
 // Turns that take what each way takes, exactly.
-TakeTurn Exactly(const std::vector<double>& seconds, std::vector<size_t>* turns) {
-  return [&seconds, turns](const Entrant& entrant, const ContestRule&) {
-    turns->push_back(entrant.way);
-    return Result<double>(seconds[entrant.way]);
+TimeCandidate Exactly(const std::vector<double>& seconds, std::vector<size_t>* turns) {
+  return [&seconds, turns](const Candidate& candidate, const CandidateRule&) {
+    turns->push_back(candidate.index);
+    return Result<double>(seconds[candidate.index]);
   };
 }
 
-TEST(FastestWay, GoesThroughThemThereAndBackAndDropsWhoIsBehind) {
+TEST(FastestCandidate, GoesThroughThemThereAndBackAndDropsWhoIsBehind) {
   const std::vector<double> seconds = {1.0, 0.9, 0.95, 1.1};
   std::vector<size_t> turns;
-  const auto fastest = FastestWay({{0, 1.0}, {1, 0.9}, {2, 0.95}, {3, 0.85}}, ContestRule(),
-                                  Exactly(seconds, &turns));
+  const auto fastest = FastestCandidate({{0, 1.0}, {1, 0.9}, {2, 0.95}, {3, 0.85}}, CandidateRule(),
+                                        Exactly(seconds, &turns));
   ASSERT_TRUE(fastest.ok());
   EXPECT_EQ(*fastest, 1u);
   EXPECT_EQ(turns, (std::vector<size_t>{0, 3, 1, 2, 2, 1, 0, 0, 1, 2}));
 }
 
-TEST(FastestWay, ComparesOnlyTheBestAtFirstSight) {
+TEST(FastestCandidate, ComparesOnlyTheBestAtFirstSight) {
   const std::vector<double> seconds = {1.0, 0.5, 0.9, 0.9, 0.9};
   std::vector<size_t> turns;
-  const auto fastest = FastestWay({{0, 1.0}, {1, 2.0}, {2, 0.9}, {3, 0.9}, {4, 0.9}}, ContestRule(),
-                                  Exactly(seconds, &turns));
+  const auto fastest = FastestCandidate({{0, 1.0}, {1, 2.0}, {2, 0.9}, {3, 0.9}, {4, 0.9}},
+                                        CandidateRule(), Exactly(seconds, &turns));
   ASSERT_TRUE(fastest.ok());
   EXPECT_EQ(*fastest, 2u);
   EXPECT_EQ(std::count(turns.begin(), turns.end(), 1u), 0);
 }
 
-TEST(FastestWay, EndsOnceNoRivalIsLeft) {
+TEST(FastestCandidate, EndsOnceNoOtherCandidateIsLeft) {
   const std::vector<double> seconds = {1.0, 1.0, 1.2};
   std::vector<size_t> turns;
   const auto fastest =
-      FastestWay({{0, 1.0}, {1, 1.0}, {2, 1.2}}, ContestRule(), Exactly(seconds, &turns));
+      FastestCandidate({{0, 1.0}, {1, 1.0}, {2, 1.2}}, CandidateRule(), Exactly(seconds, &turns));
   ASSERT_TRUE(fastest.ok());
   EXPECT_EQ(*fastest, 0u);
   EXPECT_EQ(turns.size(), 3u);
 }
 
-TEST(FastestWay, KeepsTheFavouriteFromOneThatIsNotClearlyFaster) {
+TEST(FastestCandidate, KeepsTheFavouriteFromOneThatIsNotClearlyFaster) {
   const std::vector<double> seconds = {1.0, 0.999};
   std::vector<size_t> turns;
-  const auto fastest = FastestWay({{0, 1.0}, {1, 0.999}}, ContestRule(), Exactly(seconds, &turns));
+  const auto fastest =
+      FastestCandidate({{0, 1.0}, {1, 0.999}}, CandidateRule(), Exactly(seconds, &turns));
   ASSERT_TRUE(fastest.ok());
   EXPECT_EQ(*fastest, 0u);
 }
 
-TEST(FastestWay, NeedsNoTurnOfTheOnlyOne) {
+TEST(FastestCandidate, NeedsNoTurnOfTheOnlyOne) {
   std::vector<size_t> turns;
-  const auto fastest = FastestWay({{5, 1.0}}, ContestRule(), Exactly({}, &turns));
+  const auto fastest = FastestCandidate({{5, 1.0}}, CandidateRule(), Exactly({}, &turns));
   ASSERT_TRUE(fastest.ok());
   EXPECT_EQ(*fastest, 5u);
   EXPECT_TRUE(turns.empty());
 }
 
-TEST(FastestWay, TellsWhatFailed) {
-  const auto fastest =
-      FastestWay({{0, 1.0}, {1, 1.0}}, ContestRule(), [](const Entrant&, const ContestRule&) {
-        return Result<double>(Internal("the GPU is lost"));
-      });
+TEST(FastestCandidate, TellsWhatFailed) {
+  const auto fastest = FastestCandidate({{0, 1.0}, {1, 1.0}}, CandidateRule(),
+                                        [](const Candidate&, const CandidateRule&) {
+                                          return Result<double>(Internal("the GPU is lost"));
+                                        });
   EXPECT_EQ(fastest.status().message(), "the GPU is lost");
 }
 

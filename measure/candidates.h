@@ -11,9 +11,9 @@
 
 namespace assay {
 
-struct ContestRule {
+struct CandidateRule {
   // Number of candidates that are compared with the first one: the fastest at the first timing.
-  size_t rivals = 3;
+  size_t others = 3;
   // A candidate that is slower than the first one in any round is dropped. Rounds alternate in
   // direction, so that a steady drift favours none.
   int rounds = 3;
@@ -28,18 +28,19 @@ struct ContestRule {
 };
 
 // A candidate, and the seconds that the work took at its first timing.
-struct Entrant {
-  size_t way = 0;
+struct Candidate {
+  size_t index = 0;
   double seconds = 0;
 };
 
-// Runs one turn of `entrant` as long as the rule says, and returns the mean seconds of the work.
-using TakeTurn = std::function<Result<double>(const Entrant& entrant, const ContestRule& rule)>;
+// Runs one turn of `candidate` as long as the rule says, and returns the mean seconds of the work.
+using TimeCandidate =
+    std::function<Result<double>(const Candidate& candidate, const CandidateRule& rule)>;
 
-// Returns the chosen candidate. The first of `entrants`, which must not be empty, is preferred
-// unless another is clearly faster. Up to 1 + `rivals` candidates take turns in up to `rounds`
+// Returns the chosen candidate. The first of `candidates`, which must not be empty, is preferred
+// unless another is clearly faster. Up to 1 + `others` candidates take turns in up to `rounds`
 // rounds; the comparison ends early when none is left.
-Result<size_t> FastestWay(const std::vector<Entrant>& entrants, const ContestRule& rule,
-                          const TakeTurn& turn);
+Result<size_t> FastestCandidate(const std::vector<Candidate>& candidates, const CandidateRule& rule,
+                                const TimeCandidate& turn);
 
 }  // namespace assay
