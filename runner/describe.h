@@ -1,4 +1,4 @@
-// What `assay-runner describe` says: the declarations of all benchmarks as messages.
+// The declarations of all benchmarks as messages, for `assay-runner describe`.
 #pragma once
 
 #include "assay/v1/runner.pb.h"

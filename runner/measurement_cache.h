@@ -14,7 +14,7 @@ namespace assay {
 // Used by one thread; several processes may share the folder.
 class MeasurementCache {
  public:
-  // What a value belongs to: a series, and the size in bytes where it has several. 0: no size.
+  // A series, and a size in bytes for series that have several; otherwise 0.
   using Key = std::pair<std::string, double>;
 
   // Forgets values older than `max_age`, and the oldest ones beyond `most` per owner. An empty

@@ -14,11 +14,11 @@ std::string ResultAsTable(const v1::CaseResult& result);
 // A JSON array with one object per metric, as all programs print results (wire/result_fields.h).
 std::string ResultAsJson(const v1::CaseResult& result);
 
-// One line a benchmark, with why it cannot run here.
+// One line per benchmark, with the reason why this machine cannot run it.
 std::string ListBenchmarks(const Registry& registry);
 
-// An error of the command line for people: what was wrong, then what its message does not
-// yet say of its violations, and the hint. No codes: the exit status tells the kind.
+// An error of the command line: its message, the violations that the message leaves out, and the
+// hint. Without codes, because the exit status gives the kind of error.
 std::string ErrorText(const Status& error);
 
 // Parameters, metrics and model of one benchmark.

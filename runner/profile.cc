@@ -67,8 +67,9 @@ std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled) {
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled) {
   const GpuTrouble trouble = profiled.platform.TroubleOf(profiled.gpu);
   if (!trouble.context_broken) return Status::Ok();
-  return Unavailable(step + ", after the case had been timed and verified, broke the CUDA context" +
-                         (trouble.evidence.empty() ? "" : " (" + trouble.evidence + ")"),
+  return Unavailable(step + " broke the CUDA context" +
+                         (trouble.evidence.empty() ? "" : " (" + trouble.evidence + ")") +
+                         " after the case had been timed and verified",
                      Reason::kGpuContextLost);
 }
 

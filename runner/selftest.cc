@@ -66,7 +66,7 @@ std::string WhyNoGpus() {
   return Gpu() == nullptr ? "this build has no CUDA" : Gpu()->TroubleOf(0).evidence;
 }
 
-// What the driver answers to the question which GPUs there are.
+// The GPUs of this machine as the driver lists them, compared with those that the user requires.
 struct GpusHere {
   std::set<int> gpus;
   RequiredGpus required;

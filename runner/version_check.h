@@ -1,5 +1,5 @@
-// Whether the ranks of a gang have the same software: another driver, another NCCL or
-// another setting of NCCL hangs or fails in ways that name none of them.
+// Checks that the ranks of a gang have the same software. Ranks with different drivers, versions or
+// settings of NCCL hang, or fail with errors that do not name the cause.
 #pragma once
 
 #include <map>
@@ -12,20 +12,20 @@
 
 namespace assay {
 
-// What has to be the same at all ranks, by name: "NCCL" -> "2.28.9".
+// Versions and settings that must be the same at all ranks, by name: "NCCL" -> "2.28.9".
 using Versions = std::map<std::string, std::string>;
 
-// This process': the runner's version and, for benchmarks on GPUs, those of driver, CUDA
-// runtime and NCCL and the NCCL variables that are set (but those that name things of one
-// host).
+// Those of this process: the version of the runner and, for benchmarks on GPUs, the versions of
+// driver, CUDA runtime and NCCL, and the NCCL variables that are set, except those that differ
+// between hosts by design.
 Versions OwnVersions(Resource resource);
 
-// Called by all ranks, which get the same answer: OK, FAILED_PRECONDITION
-// (VERSION_MISMATCH) that says which rank has what, or the loss of a rank.
+// Compares all ranks. All of them call it and get the same answer: OK, FAILED_PRECONDITION
+// (VERSION_MISMATCH) that lists which ranks have which version, or the loss of a rank.
 Status CheckVersions(Peers& peers, const Versions& mine);
 
-// "NCCL is 2.28.9 at ranks 0, 1, 3 and 2.27.3 at rank 2": which ranks have which of
-// `values`, one a rank; empty if all have the same.
+// "NCCL is 2.28.9 at ranks 0, 1, 3 and 2.27.3 at rank 2": which ranks have which of `values`, which
+// has one entry per rank. Empty if all are the same.
 std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values);
 
 }  // namespace assay

@@ -31,22 +31,21 @@ class BrokenGpu : public testing::Test {
   }
 };
 
-TEST_F(BrokenGpu, ARunFailsWithWhatIsWrong) {
+TEST_F(BrokenGpu, RunFailsWithTheFault) {
   for (const char* ranks : {"ranks=1", "ranks=2"}) {
     const CommandOutput run = Invoke({"run", "fake_all_reduce", ranks});
     EXPECT_EQ(run.exit.code, kExitFailed) << run.output;
-    EXPECT_THAT(run.output, HasSubstr(kFault));
     EXPECT_THAT(run.output, HasSubstr("GPU_UNUSABLE"));
   }
 }
 
-TEST_F(BrokenGpu, TheListOfBenchmarksEndsWithIt) {
+TEST_F(BrokenGpu, ListOfBenchmarksEndsWithTheFault) {
   const CommandOutput list = Invoke({"list"});
   EXPECT_EQ(list.exit.code, kExitDone);
   EXPECT_THAT(list.output, HasSubstr(std::string("assay-runner: ") + kFault + "\n"));
 }
 
-TEST_F(BrokenGpu, AJobOfAnAgentFailsAsTheNodes) {
+TEST_F(BrokenGpu, JobOfAnAgentBlamesTheNode) {
   auto commands = MakePipe();
   auto events = MakePipe();
   ASSERT_TRUE(commands.ok() && events.ok());
@@ -70,6 +69,16 @@ TEST_F(BrokenGpu, AJobOfAnAgentFailsAsTheNodes) {
   EXPECT_EQ(event.aborted().failure().reason(), v1::REASON_GPU_UNUSABLE);
   EXPECT_EQ(event.aborted().failure().message(), kFault);
   EXPECT_TRUE(runner->Wait(30s).has_value());
+}
+
+// A runner without an agent applies the same rules (host/gpu_model.h).
+TEST(WorkingGpu, RunNamesModelAndFormFactorAsAgentsDo) {
+  SubprocessOptions options;
+  options.argv = {ASSAY_FAKE_GPU_RUNNER, "run", "fake_copy", "size=1", "-o", "json"};
+  const auto output = RunCommand(std::move(options), 60s);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_THAT(output->output, HasSubstr(R"("gpu":{"model":"H200","form_factor":"SXM")"));
+  EXPECT_THAT(output->output, HasSubstr(R"("topology":"single")"));
 }
 
 }  // namespace

@@ -54,13 +54,13 @@ Work Gemm(Peak peak) {
 
 class CeilingStoreTest : public testing::Test {
  protected:
-  // As a process of its own would.
+  // As another process would get them.
   Ceilings FromNewStore(const Work& work, const LocalGpu& gpu = H200()) {
     CeilingStore store(&platform_, folder_.path(), &clock_);
     return store.For(gpu, work);
   }
 
-  // How many probes that took.
+  // The number of probes that another process makes.
   size_t ProbesOfNewStore(const Work& work, const LocalGpu& gpu = H200()) {
     platform_.measured.clear();
     EXPECT_EQ(FromNewStore(work, gpu).bytes, kCopy);
@@ -72,7 +72,7 @@ class CeilingStoreTest : public testing::Test {
   FakePlatform platform_;
 };
 
-TEST_F(CeilingStoreTest, MeasuresWhatTheWorkNeedsOnce) {
+TEST_F(CeilingStoreTest, MeasuresEachCeilingThatTheWorkNeedsOnce) {
   CeilingStore store(&platform_, "", &clock_);
   const Ceilings ceilings = store.For(H200(), Gemm(Peak::kBf16));
   EXPECT_EQ(ceilings.bytes, kCopy);
@@ -93,14 +93,14 @@ TEST_F(CeilingStoreTest, MeasuresWhatTheWorkNeedsOnce) {
   EXPECT_FALSE(store.For(H200(), Work()).bytes);
 }
 
-TEST_F(CeilingStoreTest, WhatHasNoProbeIsAskedForOnce) {
+TEST_F(CeilingStoreTest, MissingProbeIsAskedForOnce) {
   CeilingStore store(&platform_, folder_.path(), &clock_);
   EXPECT_FALSE(store.For(H200(), Gemm(Peak::kFp4)).flops);
   EXPECT_FALSE(store.For(H200(), Gemm(Peak::kFp4)).flops);
   EXPECT_EQ(platform_.measured, (std::vector<std::string>{"copy", "fp4"}));
 }
 
-TEST_F(CeilingStoreTest, MemoryThatIsShortNowMayNotBeLater) {
+TEST_F(CeilingStoreTest, OutOfMemoryIsTriedAgainLater) {
   CeilingStore store(&platform_, folder_.path(), &clock_);
   platform_.out_of_memory = true;
   EXPECT_FALSE(store.For(H200(), Copy()).bytes);
@@ -116,7 +116,7 @@ TEST_F(CeilingStoreTest, OtherProcessesReadWhatOneMeasured) {
   EXPECT_EQ(ProbesOfNewStore(Gemm(Peak::kBf16)), 0u);
 }
 
-TEST_F(CeilingStoreTest, HoldsForADayAndForOneGpuDriverLimitAndLibrary) {
+TEST_F(CeilingStoreTest, CeilingHoldsForOneDayGpuDriverPowerLimitAndLibrary) {
   EXPECT_EQ(ProbesOfNewStore(Copy()), 1u);
   clock_.Advance(CeilingStore::kMaxAge);
   EXPECT_EQ(ProbesOfNewStore(Copy()), 0u);

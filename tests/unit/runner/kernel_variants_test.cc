@@ -21,7 +21,7 @@ Result<ParameterMap> Accepted(const Benchmark& benchmark, const ParameterMap& gi
   return CheckParameters(benchmark, wanted);
 }
 
-TEST(KernelVariants, EveryWordThatChoosesAKernelIsReached) {
+TEST(KernelVariants, EveryChoiceOfAKernelIsCovered) {
   const Registry& registry = BuiltinBenchmarks();
   std::map<std::string, std::vector<ParameterMap>> runs;
   const auto variants = ReadKernelVariants(ASSAY_SOURCE "/tests/gpu/kernel_variants.txt");

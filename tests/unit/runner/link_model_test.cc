@@ -10,11 +10,11 @@
 namespace assay {
 namespace {
 
-constexpr double kOtherBytes = 12345;  // A size that is nowhere measured.
+constexpr double kOtherBytes = 12345;  // A size that no test measures.
 
 SizedTime Time(double bytes, double alpha, double beta) { return {bytes, alpha + bytes / beta}; }
 
-TEST(AlphaBetaTest, FindsTheLineThatTimesLieOn) {
+TEST(AlphaBetaTest, FindsLatencyAndBandwidthOfExactTimes) {
   std::vector<SizedTime> points;
   for (double bytes = 8; bytes <= 8e9; bytes *= 10) points.push_back(Time(bytes, 7e-6, 340e9));
   const auto model = FitAlphaBeta(points);
@@ -27,8 +27,8 @@ TEST(AlphaBetaTest, FindsTheLineThatTimesLieOn) {
   EXPECT_EQ(model->points, 10);
 }
 
-// Times that differ by a factor of a million count alike: the small ones are not drowned.
-TEST(AlphaBetaTest, LeastRelativeErrors) {
+// Relative errors give small and large times the same weight.
+TEST(AlphaBetaTest, MinimisesRelativeErrors) {
   std::vector<SizedTime> points;
   double sign = 1;
   for (double bytes = 8; bytes <= 8e9; bytes *= 10, sign = -sign) {
@@ -43,15 +43,15 @@ TEST(AlphaBetaTest, LeastRelativeErrors) {
   EXPECT_NEAR(model->error, 0.02, 0.01);
 }
 
-// Not how close the line is to the times that made it: three of them it nearly meets.
-TEST(AlphaBetaTest, TheErrorIsThatOfTimesThatAreLeftOut) {
+// The line nearly meets the three times that it is fitted to, so those errors would be too small.
+TEST(AlphaBetaTest, ErrorIsThatOfTimesLeftOutOfTheFit) {
   const auto model = FitAlphaBeta({{1e3, 10e-6}, {4e3, 20e-6}, {16e3, 22e-6}});
   ASSERT_TRUE(model);
-  // Of 1e3 by the others 19.5 us, of 4e3 12.4 us, of 16e3 60 us.
+  // Predicted by the other two: 19.5 us for 1e3, 12.4 us for 4e3, 60 us for 16e3.
   EXPECT_NEAR(model->error, 0.95, 0.001);
 }
 
-TEST(AlphaBetaTest, LeavesUnexplainedWhatIsBeyondItsOwnErrors) {
+TEST(AlphaBetaTest, TimesBeyondTheErrorsOfTheModelAreUnexplained) {
   AlphaBeta model;
   model.latency_seconds = 1e-3;
   model.bandwidth = 1e9;
@@ -68,7 +68,7 @@ TEST(AlphaBetaTest, LeavesUnexplainedWhatIsBeyondItsOwnErrors) {
   EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.5e-3));
 }
 
-TEST(AlphaBetaTest, CoversAFactorBeyondWhatWasFitted) {
+TEST(AlphaBetaTest, CoversAFactorBeyondTheFittedSizes) {
   const auto model = FitAlphaBeta({{1e3, 1e-6}, {1e4, 2e-6}, {1e5, 10e-6}});
   ASSERT_TRUE(model);
   EXPECT_TRUE(model->Covers(1e3 / 8) && model->Covers(3e4) && model->Covers(8e5));
@@ -76,21 +76,21 @@ TEST(AlphaBetaTest, CoversAFactorBeyondWhatWasFitted) {
   EXPECT_FALSE(model->Covers(1e6));
 }
 
-TEST(AlphaBetaTest, NoTimeIsNegative) {
+TEST(AlphaBetaTest, LatencyIsNeverNegative) {
   const auto model = FitAlphaBeta({{1e6, 0.9e-3}, {1e7, 1e-2}, {1e8, 1.1e-1}});
   ASSERT_TRUE(model);
   EXPECT_EQ(model->latency_seconds, 0);
   EXPECT_NEAR(model->bandwidth, 1e9, 0.1e9);
 }
 
-TEST(AlphaBetaTest, TooLittleGivesNone) {
+TEST(AlphaBetaTest, TooFewOrUnusableTimesGiveNoModel) {
   EXPECT_FALSE(FitAlphaBeta({}));
   EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {800, 2e-6}}));
   EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {8, 1e-6}, {800, 2e-6}}));
   EXPECT_FALSE(FitAlphaBeta({{100, 1e-6}, {200, 2e-6}, {300, 3e-6}}));
   EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {80, 0}, {800, 3e-6}}));
   EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {80, NAN}, {800, 3e-6}}));
-  // Larger is faster: no bandwidth explains it.
+  // No bandwidth explains larger messages that are faster.
   EXPECT_FALSE(FitAlphaBeta({{8, 3e-6}, {80, 2e-6}, {8e9, 1e-6}}));
 }
 

@@ -49,7 +49,7 @@ TEST(SlowRankTest, NamesOneOfTwo) {
   EXPECT_EQ(found->rank, 1);
 }
 
-TEST(SlowRankTest, NamesNobodyAmongEquals) {
+TEST(SlowRankTest, EqualRanksHaveNoSlowOne) {
   int named = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     named += FindSlowRank(Simulate(8, 30e-6, 2e-6, -1, 0, seed)) ? 1 : 0;
@@ -59,7 +59,7 @@ TEST(SlowRankTest, NamesNobodyAmongEquals) {
   EXPECT_EQ(named, 0);
 }
 
-TEST(SlowRankTest, TakesSmallDelaysForNothing) {
+TEST(SlowRankTest, SmallDelaysAreIgnored) {
   EXPECT_FALSE(FindSlowRank(Simulate(4, 30e-6, 0.1e-6, 2, 4e-6, 1)));
   EXPECT_TRUE(FindSlowRank(Simulate(4, 30e-6, 0.1e-6, 2, 8e-6, 1)));
   // 100 us of 4 ms are less than 5%.
@@ -67,14 +67,14 @@ TEST(SlowRankTest, TakesSmallDelaysForNothing) {
   EXPECT_TRUE(FindSlowRank(Simulate(4, 4e-3, 1e-6, 2, 300e-6, 1)));
 }
 
-TEST(SlowRankTest, NaNNamesNobody) {
+TEST(SlowRankTest, NanTimesNameNoRank) {
   auto inside = Simulate(3, 30e-6, 1e-6, 1, 200e-6, 1);
   for (double& seconds : inside[0]) seconds = std::numeric_limits<double>::quiet_NaN();
   for (double& seconds : inside[2]) seconds = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(FindSlowRank(inside));
 }
 
-TEST(SlowRankTest, TimesAreOfEachRank) {
+TEST(SlowRankTest, EachRankHasItsOwnTimes) {
   const auto times = TimesOfRanks({{3, 5, 4}, {1, 1, 1}, {2, 9, 2}});
   ASSERT_TRUE(times.ok());
   ASSERT_EQ(times->size(), 3u);
@@ -86,7 +86,7 @@ TEST(SlowRankTest, TimesAreOfEachRank) {
   EXPECT_EQ((*times)[2].n, 3);
 }
 
-TEST(SlowRankTest, RefusesRanksThatDiffer) {
+TEST(SlowRankTest, RanksWithDifferentCountsAreAnError) {
   EXPECT_EQ(TimesOfRanks({{1, 2}, {1}}).status().code(), Code::kInvalidArgument);
   EXPECT_FALSE(FindSlowRank({{1, 2}, {1}}));
   EXPECT_FALSE(FindSlowRank({{1, 2}}));
