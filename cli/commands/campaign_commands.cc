@@ -14,6 +14,7 @@
 #include "cli/views/filter_guess.h"
 #include "cli/views/format.h"
 #include "cli/views/progress.h"
+#include "cli/views/result_text.h"
 #include "cli/views/utf8.h"
 #include "common/text.h"
 #include "common/uuid.h"
