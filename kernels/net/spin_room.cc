@@ -56,11 +56,13 @@ struct Pool {
 Status CheckPool(const Pool& pool) {
   const double cpus = pool.quota > 0 ? pool.quota : static_cast<double>(pool.cpus.size());
   if (cpus >= static_cast<double>(pool.ranks.size())) return Status::Ok();
-  return Unsupported(
-      "ranks that busy-wait need one CPU each; " + RankList(pool.ranks) +
-      (pool.quota > 0 ? " run under a CPU quota of " : " run on one host with ") +
-      NumberText(cpus) + (pool.quota > 0 ? "" : " usable CPUs") + "; use wait=sleep, or " +
-      (pool.quota > 0 ? "raise the quota (--cpus of a container)" : "give the ranks more CPUs"));
+  const std::string ranks = "ranks that busy-wait need one CPU each; " + RankList(pool.ranks);
+  return Unsupported(pool.quota > 0
+                         ? ranks + " run under a CPU quota of " + NumberText(cpus) +
+                               "; use wait=sleep, or raise the quota (--cpus of a container)"
+                         : ranks + " run on one host with " +
+                               Counted(static_cast<int64_t>(pool.cpus.size()), "usable CPU") +
+                               "; use wait=sleep, or give the ranks more CPUs");
 }
 
 }  // namespace
