@@ -31,7 +31,7 @@ Result<const v1::BenchmarkSchema*> FindSchema(const v1::NodeDescription& node,
       "this node has no benchmark \"" + name + "\"; it has " + (list.empty() ? "none" : list),
       Reason::kUnknownBenchmark);
   const std::string closest = ClosestName(name, names);
-  return closest.empty() ? error : error.WithHint("did you mean " + closest + "?");
+  return closest.empty() ? error : error.WithHint("did you mean " + Quote(closest) + "?");
 }
 
 int RanksOf(const v1::BenchmarkSchema& schema, const ParameterMap& parameters) {

@@ -134,7 +134,7 @@ class Expander {
         if (!listed) {
           fault += "; " + Suggest(matrix.benchmark(), names);
         } else if (!closest.empty()) {
-          fault += "; did you mean " + closest + "?";
+          fault += "; did you mean " + Quote(closest) + "?";
         }
         listed = true;
         violations_.Add(path, std::move(fault), matrix.line());
