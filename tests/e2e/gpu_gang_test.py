@@ -13,7 +13,7 @@ import unittest
 import harness
 from harness import Fleet
 
-FAKE_NVML = os.path.join(harness.BUILD, "tests", "unit", "agent", "libfake_nvml.so")
+FAKE_NVML = os.path.join(harness.BUILD, "tests", "unit", "host", "libfake_nvml.so")
 RUNNER = os.path.join(harness.BUILD, "tests", "fake_gpu_runner")
 CAMPAIGN = """
 name: {name}
@@ -93,7 +93,7 @@ class GpuGangTest(unittest.TestCase):
         ended = fleet.run("found", "name = a OR name = d")
         self.assertEqual(ended["jobs"]["failed"], 1, ended)
         failure = fleet.jobs(ended["campaign_id"])[0]["failure"]
-        self.assertEqual(failure["reason"], "MIXED_GPUS")
+        self.assertEqual(failure["reason"], "REASON_MIXED_GPUS")
         self.assertIn("the GPU is H200 SXM at ranks 0, 1 and H100 PCIe at ranks 2, 3",
                       failure["message"])
         refusal = fleet.refusal("name = b OR name = c")

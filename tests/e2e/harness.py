@@ -84,9 +84,13 @@ class Process:
         if self._ready:
             os.close(write_end)
             try:
-                self.addresses = json.loads(self._read_line(read_end, seconds))
+                line = json.loads(self._read_line(read_end, seconds))
             finally:
                 os.close(read_end)
+            if "error" in line:
+                self.process.wait()
+                raise AssertionError(f"{self.name} did not start: {line['error']}\n{self.tail()}")
+            self.addresses = line
         return self
 
     def _read_line(self, descriptor, seconds):

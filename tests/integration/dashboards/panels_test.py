@@ -94,7 +94,7 @@ class PanelsTest(unittest.TestCase):
     def run_campaigns(cls):
         fleet = cls.fleet
         fleet.start()
-        fake_nvml = os.path.join(harness.BUILD, "tests", "unit", "agent", "libfake_nvml.so")
+        fake_nvml = os.path.join(harness.BUILD, "tests", "unit", "host", "libfake_nvml.so")
         fleet.new_agent("gpu-node", env={"ASSAY_NVML_LIBRARY": fake_nvml}).start()
         fleet.await_node("gpu-node")
         fleet.agent("cpu-node", runner=harness.RUNNER)
