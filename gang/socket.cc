@@ -45,10 +45,9 @@ void SetIfPossible(const Socket& socket, int level, int name, int value) {
   setsockopt(socket.fd(), level, name, &value, sizeof value);
 }
 
-// The error of a connection that has ended with `errno`.
+// Of a connection that has ended with `errno`.
 Status Lost() {
-  return errno == ETIMEDOUT ? Status(Code::kDeadlineExceeded, Reason::kPeerUnreachable,
-                                     "the host at the other end has not answered")
+  return errno == ETIMEDOUT ? PeerTimeout("the host at the other end has not answered")
                             : PeerLost(std::strerror(errno));
 }
 

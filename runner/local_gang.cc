@@ -100,7 +100,7 @@ class SpawnedGang : public LocalGang {
 
   // This process then loses its peers, wherever it waits for them.
   void KillAll(const Status& lost) {
-    std::fprintf(stderr, "assay-runner: %s\n", lost.Text().c_str());
+    std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());
     // A process has closed its connections a moment before it has ended.
     std::vector<pollfd> ends;
     for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "common/leading_rank.h"
 #include "gang/socket.h"
 #include "runner/gang.h"
 
@@ -15,12 +16,14 @@ std::string FormatMebibytes(int64_t bytes) {
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
 }
 
-// The error as `rank` sees it: its own error without its number, which is added where it is
-// reported; another rank's error without its reason, which tells nothing about this rank's GPU.
+// As `rank` sees it: its own error without its name, which whoever reports it adds. Of another's
+// GPU the reason tells nothing here.
 Status AtRank(int rank, const Status& agreed) {
-  if (agreed.rank() < 0) return agreed;
-  if (agreed.rank() != rank) return Status(agreed.code(), Reason::kNone, agreed.Text());
-  return Status(agreed.code(), agreed.reason(), agreed.message());
+  const std::string& message = agreed.message();
+  const auto erring = ErringRankOf(message);
+  if (!erring) return agreed;
+  if (erring->rank != rank) return Status(agreed.code(), Reason::kNone, message);
+  return Status(agreed.code(), agreed.reason(), message.substr(erring->end + 2));
 }
 
 }  // namespace
@@ -55,7 +58,7 @@ Status FaultInGang(Peers* peers, const Status& mine) {
                       agreed.reason() == Reason::kGpuContextLost;  // Else a rank was lost.
   if (!of_gpu) return agreed;
   if (!mine.ok() && EndsWithoutResult(mine) == EndsWithoutResult(agreed)) return mine;
-  return EndsWithoutResult(agreed) ? PeerLost(agreed.Text()).WithPeer({agreed.rank()}) : agreed;
+  return EndsWithoutResult(agreed) ? PeerLost(agreed.message()) : agreed;
 }
 
 bool EndsWithoutResult(const Status& fault) {

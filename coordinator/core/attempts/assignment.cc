@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "wire/durations.h"
+#include "coordinator/core/durations.h"
 
 namespace assay::coordinator {
 namespace {

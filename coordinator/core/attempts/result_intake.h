@@ -7,8 +7,8 @@
 
 #include "assay/v1/session.pb.h"
 #include "coordinator/core/attempts/attempts.h"
-#include "coordinator/core/attempts/running_jobs.h"
 #include "coordinator/core/environment.h"
+#include "coordinator/core/attempts/running_jobs.h"
 
 namespace assay::coordinator {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "wire/durations.h"
+#include "coordinator/core/durations.h"
 
 namespace assay::coordinator {
 

@@ -139,29 +139,33 @@ v1::Failure Failed(v1::FailureClass failure_class, v1::Reason reason = v1::REASO
   return failure;
 }
 
-TEST(RetryPolicyTest, NodeFailureAvoidsTheNodeThatItNames) {
-  v1::Failure failure = Failed(v1::FAILURE_CLASS_NODE);
-  failure.set_node_id("a");
-  const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
-  EXPECT_EQ(decision.disposition, Disposition::kRequeue);
-  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
-  EXPECT_EQ(decision.delay, Duration(0));
+TEST(RetryPolicyTest, NodeAndInfrastructureGoElsewhere) {
+  for (const auto failure_class : {v1::FAILURE_CLASS_NODE, v1::FAILURE_CLASS_INFRASTRUCTURE}) {
+    v1::Failure failure = Failed(failure_class);
+    failure.set_node_id("a");
+    const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
+    EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+    EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
+    EXPECT_EQ(decision.delay, Duration(0));
+  }
 }
 
-TEST(RetryPolicyTest, NodeFailureWithoutANameAvoidsThePlacement) {
+TEST(RetryPolicyTest, WithoutANodeNamedAllAreSuspectsUnlessAssayItselfFailed) {
   EXPECT_THAT(DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_NODE)).avoid_node_ids,
               ElementsAre("a"));
-}
-
-TEST(RetryPolicyTest, InfrastructureFailureAvoidsNoNode) {
-  v1::Failure failure = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
-  failure.set_node_id("a");
-  const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
+  const RetryDecision decision =
+      DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre());
 }
 
-TEST(RetryPolicyTest, GangAvoidsOnlyTheNodeAtFault) {
+TEST(RetryPolicyTest, WhoLostAPeerIsNotAvoided) {
+  v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
+  lost.set_node_id("a");
+  EXPECT_THAT(DecideRetry(Job({"a", "b"}), lost).avoid_node_ids, ElementsAre());
+}
+
+TEST(RetryPolicyTest, APeerThatFellSilentIsAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d"});
   job.node_ids = {"a", "b"};
   job.job.node_count = 2;
@@ -173,7 +177,7 @@ TEST(RetryPolicyTest, GangAvoidsOnlyTheNodeAtFault) {
   EXPECT_EQ(decision.delay, Duration(0));
 }
 
-TEST(RetryPolicyTest, NodesAtFaultInEarlierAttemptsAreAvoidedIfEnoughAreLeft) {
+TEST(RetryPolicyTest, OfEarlierAttemptsOnlyTheCulpritsAreAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d"});
   job.job.node_count = 2;
   job.node_ids = {"a", "c"};
@@ -190,12 +194,12 @@ TEST(RetryPolicyTest, NodesAtFaultInEarlierAttemptsAreAvoidedIfEnoughAreLeft) {
   decision = DecideRetry(job, lost);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("c", "d"));
   EXPECT_GT(decision.delay, Duration(0));
-  // A failure that names no node was the fault of all of them.
+  // An older version did not store whom the failure named.
   job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_AGENT_LOST, {"a"}, ""}};
   EXPECT_THAT(DecideRetry(job, lost).avoid_node_ids, ElementsAre("a", "c"));
 }
 
-TEST(RetryPolicyTest, AsManyNodesAtFaultAsPossibleAreAvoided) {
+TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d", "e"});
   job.job.node_count = 3;
   job.node_ids = {"a", "b", "c"};
@@ -215,14 +219,14 @@ TEST(RetryPolicyTest, AsManyNodesAtFaultAsPossibleAreAvoided) {
   EXPECT_THAT(DecideRetry(job, late).avoid_node_ids, ElementsAre("b", "c", "d"));
 }
 
-TEST(RetryPolicyTest, PinnedJobWaitsLongerEachTime) {
+TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
   job.failures.push_back({v1::FAILURE_CLASS_NODE, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(2));
 }
 
-TEST(RetryPolicyTest, JobFailureIsRetriedOnceThereAndOnceElsewhere) {
+TEST(RetryPolicyTest, AJobFaultIsTriedOnceThereAndOnceElsewhere) {
   storage::LeasedJob job = Job({"a", "b", "c"});
   RetryDecision decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
@@ -237,14 +241,14 @@ TEST(RetryPolicyTest, JobFailureIsRetriedOnceThereAndOnceElsewhere) {
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
 }
 
-TEST(RetryPolicyTest, PinnedJobFailureIsTriedTwiceInAll) {
+TEST(RetryPolicyTest, APinnedJobFaultIsTriedTwiceInAll) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kRequeue);
   job.failures.push_back({v1::FAILURE_CLASS_JOB, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
 }
 
-TEST(RetryPolicyTest, NothingIsRetriedBeyondTheBudgetOrForUsersOrWhenCancelled) {
+TEST(RetryPolicyTest, NeverBeyondTheBudgetNorForUsersNorWhenCancelled) {
   storage::LeasedJob job = Job({"a", "b"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_USER)).disposition, Disposition::kFailed);
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE, v1::REASON_CANCELLED)).disposition,

@@ -159,10 +159,10 @@ TEST_F(SessionTest, AFailedJobMovesToAnotherNode) {
   const bool first_on_a = a->Count(Kind::kAssign) == 1;
   const auto& first = first_on_a ? a : b;
   const auto& second = first_on_a ? b : a;
-  SayFinished(first, AssignedTo(first), v1::REASON_PREFLIGHT_FAILED);
+  SayFinished(first, AssignedTo(first), v1::FAILURE_CLASS_NODE);
   ASSERT_EQ(second->Count(Kind::kAssign), 1);
   EXPECT_EQ(AssignedTo(second).epoch(), 2);
-  SayFinished(second, AssignedTo(second), v1::REASON_PREFLIGHT_FAILED);
+  SayFinished(second, AssignedTo(second), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
   EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_FAILED);
 }
@@ -242,7 +242,7 @@ TEST_F(SessionTest, CancellingStopsRunningJobs) {
   const v1::JobSpec job = AssignedTo(agent);
   ASSERT_TRUE(coordinator->CancelCampaign(campaign.campaign_id()).ok());
   ASSERT_NE(agent->Last(Kind::kCancel), nullptr);
-  SayFinished(agent, job, v1::REASON_RUNNER_CRASHED);
+  SayFinished(agent, job, v1::FAILURE_CLASS_JOB);
   EXPECT_EQ(Campaign(campaign).state(), v1::CAMPAIGN_STATE_CANCELLED);
   EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_FAILED);
   EXPECT_EQ(agent->Count(Kind::kAssign), 1);
