@@ -31,7 +31,7 @@ struct MeetingPoint {
   static Result<MeetingPoint> Parse(const std::string& text);
 };
 
-// What a connection carries.
+// The use of a connection.
 enum class Purpose { kMessages, kHeartbeats };
 inline constexpr Purpose kPurposes[] = {Purpose::kMessages, Purpose::kHeartbeats};
 
@@ -45,7 +45,7 @@ struct Caller {
   }
 };
 
-// What ends the wait for callers early.
+// Conditions that end the wait for callers early.
 struct AcceptWatch {
   // pidfds of ranks on this machine: PEER_LOST as soon as one has ended.
   std::vector<int> processes;

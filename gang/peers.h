@@ -67,7 +67,8 @@ inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  // What the other ranks need; holds a secret, so it is not for logs.
+  // Returns the data that the other ranks need to connect. It contains a secret, so it must not be
+  // logged.
   virtual const std::string& token() const = 0;
   // Waits for ranks 1 to world_size - 1. Drops strangers. Call once. Of ranks on this machine
   // `processes` may have pidfds: PEER_LOST as soon as one of them has ended.

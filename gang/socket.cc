@@ -45,7 +45,7 @@ void SetIfPossible(const Socket& socket, int level, int name, int value) {
   setsockopt(socket.fd(), level, name, &value, sizeof value);
 }
 
-// Of a connection that has ended with `errno`.
+// Returns the status of a connection that ended with `errno`.
 Status Lost() {
   return errno == ETIMEDOUT ? PeerTimeout("the host at the other end has not answered")
                             : PeerLost(std::strerror(errno));
@@ -113,7 +113,7 @@ Result<Socket> AcceptWaiting(const Socket& listener) {
     SendAtOnce(accepted.fd());
     return accepted;
   }
-  // What was wrong with one connection is no fault of the listener.
+  // An error of one connection does not affect the listener.
   const bool listener_is_fine = errno != EBADF && errno != EINVAL && errno != ENOTSOCK;
   if (listener_is_fine) return Socket();
   return SystemError("accept");

@@ -62,7 +62,7 @@ Status WaitFor(int fd, short events, MonotonicTime deadline);
 // Milliseconds for poll() until `deadline`, rounded up; 0 if it has passed.
 int PollMillis(MonotonicTime deadline);
 
-// What is there, up to `size` bytes: 0 if nothing is yet.
+// Returns the available bytes, up to `size`; 0 if there are none yet.
 Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size);
 // As much as fits now: 0 if nothing does.
 Result<size_t> SendSome(const Socket& socket, const void* data, size_t size);

@@ -56,7 +56,7 @@ GpuAbsence NoDevice(const CudaAnswer& answer) {
               lost};
 }
 
-// What to do about an error that only a node with GPUs, or what is left of one, has.
+// Suggests a remedy for an error that only nodes with GPUs, or with remains of a driver, have.
 std::string Remedy(const CudaAnswer& answer) {
   switch (answer.error) {
     case kSystemNotReady:

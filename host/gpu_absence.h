@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// What CUDA answered to the question for GPUs, and what the node tells besides.
+// CUDA's answer to the query for GPUs, and further facts about the node.
 struct CudaAnswer {
   int error = 0;            // A cudaError_t; 0 with no GPU is cudaErrorNoDevice.
   std::string error_name;   // "cudaErrorSystemNotReady".

@@ -18,9 +18,9 @@ class HostLoad {
 
   void Begin();
 
-  // Of the time of the CPUs since Begin, the part, of 1.0, that others used or that a
-  // hypervisor withheld. Interrupts are nobody's: most are for what is measured. Absent if
-  // the kernel does not tell, or after less than 100 ms, ten of its ticks.
+  // Returns the fraction of CPU time since Begin that other processes used or that a hypervisor
+  // withheld. Interrupts are excluded, because most of them serve the measured work. Returns
+  // nothing if the kernel does not report it, or after less than 100 ms (ten ticks).
   std::optional<double> OthersShare() const;
 
  private:
@@ -29,7 +29,8 @@ class HostLoad {
     int64_t all = 0;
   };
   std::optional<Ticks> ReadCpus() const;
-  // Of all ended and running processes of the tree, `tree` its running ones.
+  // Returns the CPU ticks of all processes of the tree, including ended ones; `tree` lists the
+  // running ones.
   int64_t TicksOf(const std::vector<int>& tree) const;
   std::vector<int> OwnTree() const;
 

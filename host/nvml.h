@@ -1,6 +1,6 @@
-// What NVIDIA's management library says of the GPUs of this machine. The library is
-// loaded at run time, so that programs start on machines without a driver. Only the
-// C++ standard library is needed: agent and runner both use it.
+// Facts about this machine's GPUs from NVIDIA's management library. The library is loaded at run
+// time, so that programs start on machines without a driver. Uses only the C++ standard library,
+// because agent and runner share it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// What a GPU is. An absent field could not be read; it is never zero instead.
+// The properties of a GPU. An absent field could not be read; it is never zero instead.
 struct NvmlGpu {
   int index = 0;     // NVML's: PCI bus order.
   std::string uuid;  // "GPU-...".
@@ -36,12 +36,12 @@ struct NvmlGpu {
   // Links that are up, and how many of these lead to an NVSwitch.
   std::optional<int> nvlinks_active;
   int nvlinks_to_switch = 0;
-  // Of one link, one way, in bytes a second.
+  // Rate of one link in one direction, in bytes per second.
   std::optional<int64_t> nvlink_bytes_per_second;
   std::optional<int> numa_node;
 };
 
-// What a GPU does at this moment.
+// The current state of a GPU.
 struct NvmlSample {
   std::optional<double> sm_clock_mhz;
   std::optional<double> memory_clock_mhz;
@@ -68,8 +68,8 @@ struct NvmlErrors {
   std::optional<bool> row_remap_failed;
 };
 
-// What a GPU did between two moments, of 1.0, by its performance monitors (GPM, from
-// Hopper on).
+// Utilisation of a GPU between two times, as fractions of 1.0, from its performance monitors (GPM,
+// available from Hopper on).
 struct NvmlUtilization {
   std::optional<double> sm_active;         // SMs that had work.
   std::optional<double> occupancy;         // Resident warps over those that fit.

@@ -70,9 +70,9 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// Of an NVLink, in MB/s, an unsigned int: NVML_FI_DEV_NVLINK_GET_SPEED, whose scope is the
-// link's number, and, of all active links, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which
-// GPUs before Hopper answer instead.
+// Rate of an NVLink in MB/s, an unsigned int: NVML_FI_DEV_NVLINK_GET_SPEED, whose scope is the
+// link's number. GPUs before Hopper answer NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON instead, for all
+// active links.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 

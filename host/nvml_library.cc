@@ -13,7 +13,7 @@ std::string ReturnText(Return code) {
   return "NVML error " + std::to_string(code);
 }
 
-// What is wrong, and would be right, where NVML does not start.
+// Describes why NVML did not start, and the remedy.
 std::string InitText(Return code) {
   if (code == nvml_abi::kVersionMismatch) {
     return "the driver's kernel module and its libraries are of different versions, as after an "

@@ -99,7 +99,7 @@ class Nvml::Library {
   const std::optional<std::vector<unsigned>>& selected() const { return selected_; }
 
   NvLinks ReadNvLinks(nvml_abi::Device device);
-  // Of the device's NVLink `link`, which is up, one way, in bytes a second.
+  // Returns the rate of the device's active NVLink `link` in one direction, in bytes per second.
   std::optional<int64_t> ReadNvLinkSpeed(nvml_abi::Device device, unsigned link);
 
   class Gpm;  // Two samples of the performance monitors.

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// What the sampler asks of one GPU: on its own thread, and for Readings on the caller's.
+// The queries of the sampler for one GPU: on its own thread, and for Readings on the caller's.
 struct NvmlSource {
   std::function<NvmlSample()> sample;
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;

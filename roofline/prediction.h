@@ -65,7 +65,7 @@ Peaks SheetPeaks(const GpuSpec& spec, const Work& work);
 // is no arithmetic peak if that rate is unknown.
 Peaks ClockPeaks(const GpuSpec& spec, const Work& work, double mhz);
 
-// What is known about a measured case besides its work.
+// The known facts about a measured case besides its work.
 struct Evidence {
   const GpuSpec* spec = nullptr;       // Null without a sheet (CPU, unknown GPU).
   std::optional<double> sm_clock_mhz;  // Observed over the timed window.

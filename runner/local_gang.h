@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// What a child reads from its stdin before it begins.
+// The order that a child reads from its stdin before it starts.
 struct RankOrder {
   int rank = 0;
   int world_size = 1;

@@ -18,10 +18,10 @@ namespace assay {
 //                     process: the next case needs another.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
-// What a rank ends with, if `mine` is its NodeFault; the same call on all ranks. Each rank tells
-// of its own GPU, in its own words, so that its node alone is blamed. The others, which end with
-// it, have lost it (PEER_LOST, "rank 2: the GPU is lost"); GPU_CONTEXT_LOST, for which no node
-// is to blame, is theirs as well. `peers` may be null.
+// Returns the status that a rank ends with if `mine` is its NodeFault. All ranks must call it. Each
+// rank reports its own GPU, so that only its node is blamed. The others end with PEER_LOST ("rank
+// 2: the GPU is lost"). They also share GPU_CONTEXT_LOST, for which no node is to blame. `peers`
+// may be null.
 Status FaultInGang(Peers* peers, const Status& mine);
 
 // Whether a fault leaves the case without a result: the GPU's state had a part in it. A broken

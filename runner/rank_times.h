@@ -1,4 +1,4 @@
-// What a gang's ranks say of its iterations, after the timed window.
+// Timings of a gang's iterations by rank, collected after the timed window.
 #pragma once
 
 #include <optional>

@@ -140,7 +140,7 @@ class Session {
     // Before the gang compares versions, of which such a GPU's driver has none.
     if (const Status usable = CheckGpus(); !usable.ok()) return GiveUp(usable);
     if (const Status met = Meet(); !met.ok()) {
-      // Of a lost rank the agent tells the phase, and the message begins with the rank.
+      // For a lost rank the agent adds the phase, and the message begins with the rank.
       return GiveUp(IsPeerLoss(met.reason()) ? met : met.WithContext("meeting the other ranks"));
     }
     for (const v1::BenchmarkCase& one : start_.cases()) {
@@ -291,9 +291,9 @@ class Session {
     return last ? Status::Ok() : fault;
   }
 
-  // What profiling did to this process once the case was done; only a single rank profiles.
-  // Else of any rank: a case has failed on all of them or on none, and rank 0 must not send
-  // the result of one that another rank's GPU spoiled.
+  // Returns the damage that profiling did to this process after the case; only a single rank
+  // profiles. Otherwise checks every rank: a case fails on all of them or on none, and rank 0 must
+  // not send a result that another rank's GPU corrupted.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;
@@ -317,7 +317,7 @@ class Session {
     v1::RunnerEvent event;
     v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
     *failure = MakeFailure(ToWire(why.reason()), why.message());
-    // Of a lost rank the evidence is NCCL's log on stderr, which the agent has.
+    // For a lost rank the evidence is NCCL's log on stderr, which the agent has.
     if (IsOfGpu(why.reason())) failure->set_evidence(why.ToString());
     if (!IsPeerLoss(why.reason())) return event;
     const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());

@@ -11,8 +11,8 @@
 namespace assay::rpc {
 namespace {
 
-// What a status says travels in the call's trailer, of which gRPC's clients take 8 KiB: texts
-// percent-encoded, details in base64, which adds a third.
+// A status travels in the call's trailer, of which gRPC's clients accept 8 KiB: texts are
+// percent-encoded, details are base64, which adds a third.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 4500;
 

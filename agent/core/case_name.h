@@ -1,4 +1,4 @@
-// What a case is called where a message says how far a job came. Pure.
+// Names a case in messages that say how far a job came. Pure.
 #pragma once
 
 #include <string>

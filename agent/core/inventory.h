@@ -1,4 +1,4 @@
-// What this node is made of, read from NVML, hwloc, /proc and /sys.
+// Reads this node's hardware from NVML, hwloc, /proc and /sys.
 #pragma once
 
 #include <string>

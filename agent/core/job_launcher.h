@@ -26,8 +26,8 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// What a job tells. Called from the job's own thread, one call at a time; all must be
-// set. `finished` is the last call.
+// Callbacks for a job's events. Called from the job's own thread, one call at a time. All must be
+// set; `finished` is the last call.
 struct JobEvents {
   // "starting", "ready", or what the runner says it does.
   std::function<void(std::string phase)> phase;

@@ -47,7 +47,7 @@ class RankProcess {
   // Ends stdin, which tells the runner to stop.
   void CloseInput();
 
-  // What Service waits for, added to `fds`: to be passed to poll(2).
+  // Adds the descriptors that Service waits for to `fds`, for poll(2).
   void AddPollFds(std::vector<pollfd>* fds) const;
 
   // Moves whatever can move without waiting. `on_event` gets each event and may

@@ -1,5 +1,5 @@
-// What the agent adds to a runner's result: the hardware and driver that produced it
-// (hashed into the series) and where it came from (stored beside it).
+// Adds to a runner's result the hardware and driver that produced it (hashed into the series) and
+// its provenance (stored next to the series).
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a runner may say when it gives up.
+// Checks the reasons that a runner may give when it aborts.
 #pragma once
 
 #include "assay/v1/failure.pb.h"

@@ -32,7 +32,7 @@ struct NumbersByValue {
   }
 };
 
-// What all results of one matrix have in common.
+// Properties that all results of one matrix share.
 struct CaseKey {
   std::string benchmark;
   std::map<std::string, std::string> parameters;

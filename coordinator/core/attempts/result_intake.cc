@@ -148,7 +148,7 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
       environment_.observer.ResultsIngested("rejected", 1);
       continue;
     }
-    // Of a job that has moved on, the store still knows a replay from a stale result.
+    // The store can still distinguish a replay from a stale result if the job has moved on.
     if (job) campaigns[epoch] = job->campaign_id;
     sound.push_back(result);
     positions.push_back(i);

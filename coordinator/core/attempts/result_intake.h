@@ -7,15 +7,14 @@
 
 #include "assay/v1/session.pb.h"
 #include "coordinator/core/attempts/attempts.h"
-#include "coordinator/core/environment.h"
 #include "coordinator/core/attempts/running_jobs.h"
+#include "coordinator/core/environment.h"
 
 namespace assay::coordinator {
 
-// What is wrong with a result of `job` from `node_id`, for the agent's log; empty if it
-// is sound. A result is rejected if its node has no part in the job, its case or
-// parameters are not the job's, it claims success without a passed verification, or a
-// number in it is not finite.
+// Returns the error in a result of `job` from `node_id`, for the agent's log; empty if there is
+// none. A result is rejected if its node takes no part in the job, its case or parameters are not
+// the job's, it claims success without a passed verification, or a number in it is not finite.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 

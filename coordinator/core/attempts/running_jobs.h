@@ -41,7 +41,7 @@ struct Outbound {
 // How the cases of an attempt went, as far as this process saw.
 struct CaseOutcomes {
   std::map<int, v1::CaseOutcome> by_index;
-  // Of the first case that failed.
+  // The failure of the first case that failed.
   std::optional<v1::Failure> first_failure;
 };
 
@@ -91,7 +91,7 @@ class RunningJobs {
   // When the attempt began here.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
-  // What a node should be running by this table but did not list in its State.
+  // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
     // The agent process had the job, and another process is in session now: what it
@@ -124,7 +124,7 @@ class RunningJobs {
 
   // Gangs that have waited longer than `prepare` for agents to be ready.
   std::vector<GangWait> UnpreparedSince(Duration prepare) const;
-  // What the job waits for if it is a gang whose agents are not all ready.
+  // Returns the reasons for waiting if the job is a gang whose agents are not all ready.
   std::optional<GangWait> WaitOf(const storage::JobEpoch& job) const;
 
   std::vector<storage::LeasedJob> All() const;

@@ -112,7 +112,7 @@ Status Scheduler::ClaimOnce(bool& more) {
     if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());
     watchers_.Notify(job.campaign_id);
   }
-  // Of jobs on several nodes only the head of a queue was looked at.
+  // For jobs on several nodes only the head of a queue was examined.
   more = static_cast<int>(claimed.size()) == kClaimLimit ||
          std::any_of(claimed.begin(), claimed.end(),
                      [](const LeasedJob& job) { return job.node_ids.size() > 1; });

@@ -1,4 +1,4 @@
-// What node filters can ask of a node, and why a filter matched none.
+// The fields that node filters can use, and the reasons why a filter matched no node.
 #pragma once
 
 #include <string>

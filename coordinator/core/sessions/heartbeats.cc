@@ -16,7 +16,7 @@ using storage::LeasedJob;
 
 // Rows of one renewal statement.
 constexpr size_t kRenewalRows = 500;
-// What one State may list; an agent runs a handful.
+// Maximum number of jobs that one State may list; an agent runs a handful.
 constexpr int kMaxReportedJobs = 1000;
 
 bool Takes(const LeasedJob& job, const std::string& node_id) {

@@ -116,8 +116,8 @@ class LaunchCase : public Case {
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchMany(1);
   }
 
-  // What a call keeps the host, with an idle stream to begin with: of a kernel's, which
-  // takes little longer than reading the clock, the mean of several.
+  // Returns the host time of a call, starting with an idle stream. A kernel's call takes little
+  // longer than reading the clock, so the mean of several is used.
   Result<double> HostSecondsOfCall() {
     const int calls = graph_mode_ ? 1 : kHostCalls;
     const auto begin = std::chrono::steady_clock::now();

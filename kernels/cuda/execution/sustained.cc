@@ -131,7 +131,8 @@ class SustainedCase : public GemmCase {
     return interval.reading.sm_clock_mhz;
   }
 
-  // Of the intervals that end from `from` to `to`; the latest before, if there is none.
+  // Returns the throughputs of the intervals that end between `from` and `to`, or of the latest one
+  // before if there are none.
   std::vector<double> Throughputs(double from, double to) const {
     std::vector<double> values;
     for (const Interval& interval : intervals_) {

@@ -1,4 +1,4 @@
-// What changes where iterations bring a GPU to its power limit.
+// Adapts the measuring rule to iterations that bring a GPU to its power limit.
 #pragma once
 
 #include "kernels/benchmark.h"

@@ -84,8 +84,8 @@ class GpuCase : public Case {
   // Enqueues one iteration over `set` on stream(). Nothing in it may synchronise or
   // allocate: it may be captured.
   virtual Status Enqueue(int64_t set) = 0;
-  // What an iteration writes. Filled with 0xff bytes (NaN in every floating type)
-  // before each verification.
+  // Returns the memory that an iteration writes. It is filled with 0xff bytes (NaN in every
+  // floating type) before each verification.
   virtual OutputRange Output(int64_t set) = 0;
   // Compares Output(set) with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;

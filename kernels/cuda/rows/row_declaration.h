@@ -1,4 +1,4 @@
-// What the declarations of the row benchmarks (softmax, layernorm, rmsnorm) share.
+// Declarations that the row benchmarks (softmax, layernorm, rmsnorm) share.
 #pragma once
 
 #include <string>
