@@ -6,7 +6,6 @@ the failure that tells what died, and nothing is left of it: no runner, no alloc
 result but those of whole attempts, no descriptor, no memory.
 
     gang_test.py                        each phase once, three ranks
-    gang_test.py --shard 1/3            a third of these tests
     gang_test.py --kills 200 --seed 1   so many drawn ones, two to eight ranks (label slow)
     gang_test.py --kills 20 --kind stop the same of one kind
 """
@@ -487,16 +486,11 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--nodes", type=int, default=8)
     parser.add_argument("--kind", choices=KINDS)
-    parser.add_argument("--shard", help="I/N: every Nth test, from the Ith on")
     options, others = parser.parse_known_args()
     namespaces.enter()
     if options.kills:
         whole = campaign_of_kills(options.kills, options.seed, options.nodes, options.kind)
         sys.exit(0 if whole else 1)
-    if options.shard:
-        first, count = map(int, options.shard.split("/"))
-        names = unittest.TestLoader().getTestCaseNames(GangTest)
-        others += [f"GangTest.{name}" for name in names[first - 1::count]]
     unittest.main(argv=[sys.argv[0], *others], verbosity=2)
 
 
