@@ -13,7 +13,8 @@ struct LeadingRank {
   size_t end = 0;  // Of its number, in the message.
 };
 
-// Of "rank 2: out of memory" and "rank 2 has not answered"; nullopt of other messages.
+// Parses the rank at the start of "rank 2: out of memory" or "rank 2 has not answered". Returns
+// nothing for other messages.
 std::optional<LeadingRank> LeadingRankOf(std::string_view message);
 
 // The same of "rank 2: out of memory" alone: an error of the rank itself, in its own words.

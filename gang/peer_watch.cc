@@ -104,7 +104,7 @@ Status PeerWatch::LossOf(const Watched& one) const {
   return stopped ? RankStopped(one.rank, one.patience * rule_.interval) : Status::Ok();
 }
 
-// What has befallen several ranks seldom did so within the same beat.
+// Ranks that fail for one cause seldom fall silent within the same heartbeat.
 std::string PeerWatch::AlsoSilent(const Watched& lost) const {
   constexpr size_t kMost = 16;
   std::vector<std::string> others;

@@ -40,7 +40,7 @@ class GroupFailure {
   void Offer(Telling telling, v1::Failure failure);
   // As Offer, of a rank that has ended at `now`: until EndOfWait() others may tell more.
   void Suspect(Telling telling, v1::Failure failure, MonotonicTime now);
-  // Of what there is already.
+  // Appends to the message of the failure recorded so far.
   void AddToMessage(const std::string& text);
 
   const std::optional<v1::Failure>& Get() const { return failure_; }

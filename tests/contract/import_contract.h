@@ -1,4 +1,4 @@
-// What every ResultStore does with imports.
+// The contract of every ResultStore for imports.
 #pragma once
 
 #include <gmock/gmock.h>

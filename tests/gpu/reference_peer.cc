@@ -45,7 +45,7 @@ struct Order {
   bool both = false;
 };
 
-// What is wrong with the line; empty if nothing.
+// Returns the error in the line; empty if there is none.
 std::string Parse(const std::string& line, int gpus, Order* order) {
   std::istringstream text(line);
   std::string mode;

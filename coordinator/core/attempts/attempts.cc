@@ -271,8 +271,8 @@ v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure,
   return failure;
 }
 
-// What an agent had to end because the coordinator was away says nothing of its node, nor does a
-// rank that waited for another whose start may have been lost with the coordinator.
+// Relieves a node of blame if the coordinator was away: an attempt that an agent had to end, or a
+// rank that waited for a start that may have been lost, proves nothing about the node.
 v1::Failure Attempts::SpareIfAway(const LeasedJob& job, const std::string& reporter,
                                   v1::Failure failure) const {
   const bool not_renewed = failure.reason() == v1::REASON_LEASE_LOST && absence_.Recent();

@@ -183,8 +183,8 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
-// Of coordinators that are away. One that is there gives up its jobs itself, and knows why; but of
-// one that it took over or could not end it may hear no more.
+// Ends the attempts of coordinators that are away. A running coordinator ends its own attempts and
+// knows the reason, except for attempts that it adopted or could not end.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 TEST(AdvertiseAddressTest, AnAddressThatRanksCannotListenOnIsRefused) {
   EXPECT_TRUE(CheckAdvertiseAddress("127.0.0.1").ok());
-  // Of documentation (RFC 5737), and so nobody's.
+  // An address reserved for documentation (RFC 5737), which no machine has.
   const Status other = CheckAdvertiseAddress("192.0.2.1");
   EXPECT_EQ(other.code(), Code::kInvalidArgument);
   EXPECT_EQ(other.message(), "--advertise-address 192.0.2.1: is not this machine's");

@@ -1,4 +1,4 @@
-// What the agent says of its hardware, and what it thinks of it.
+// Tests the agent's description of its hardware, and its findings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -347,7 +347,7 @@ TEST_F(DirectJobTest, RefusalsNameTheFault) {
   EXPECT_EQ(PlanDirectJob(node_, request_).status().reason(), Reason::kTooFewGpus);
   (*request_.mutable_parameters())["ranks"] = "two";
   EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
-  // What the user has to mend comes before what the node lacks.
+  // Errors of the user are reported before deficiencies of the node.
   node_.mutable_benchmarks(0)->set_unsupported_reason("needs a CUDA GPU; this node has none");
   EXPECT_EQ(PlanDirectJob(node_, request_).status().code(), Code::kInvalidArgument);
   (*request_.mutable_parameters())["ranks"] = "2";

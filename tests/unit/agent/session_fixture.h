@@ -31,7 +31,7 @@ class FakeLink : public Link {
   std::optional<Duration> reconnect_after;
 };
 
-// What a test sees of a launched job, also after the session let go of it.
+// The state of a launched job, visible to tests even after the session has dropped it.
 struct FakeRun {
   v1::JobSpec spec;
   JobEvents events;

@@ -183,7 +183,7 @@ TEST(PairRates, AFailingNodeIsToldFromFailingLinks) {
       right += found.size() == 1 && found[0].node == nodes - 1 ? 1 : 0;
     }
     std::printf("| a node that fails | %zu nodes | %.1f |\n", nodes, 100.0 * right / kRuns);
-    // What is left of three nodes is one pair: if that fails too, nothing works.
+    // One pair remains of three nodes: if that fails too, every pair does.
     EXPECT_GE(right, nodes > 3 ? 0.99 * kRuns : 0.92 * kRuns) << nodes;
   }
 }

@@ -155,7 +155,7 @@ struct FakeCoordinator::Results final : v1::ResultService::Service {
     return grpc::Status::OK;
   }
 
-  // What came in is what ListResults gives from now on. A second import is known already.
+  // Later calls of ListResults return what was imported. A second import is known already.
   grpc::Status ImportResults(grpc::ServerContext*, const v1::ImportResultsRequest* request,
                              v1::ImportResultsResponse* response) override {
     const std::lock_guard lock(fake.mutex_);

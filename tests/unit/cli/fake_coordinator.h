@@ -50,7 +50,7 @@ class FakeCoordinator {
   std::vector<v1::RunJobResponse> run_events;
   Status run_error;
 
-  // What was asked.
+  // Returns the last request.
   v1::CreateCampaignRequest last_create() const;
   std::string last_filter() const;
   v1::RunJobRequest last_run() const;

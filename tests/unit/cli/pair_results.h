@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-// What "tcp_bandwidth" of 64 MiB reached, in GB/s.
+// Returns a result of "tcp_bandwidth" of 64 MiB, in GB/s.
 inline v1::StoredResult ResultOf(const std::string& from, const std::string& to, double median,
                                  const std::string& direction = "unidirectional") {
   v1::StoredResult stored;

@@ -62,7 +62,7 @@ class RunningUp {
 
   void Signal(int signal) { process_->Signal(signal); }
 
-  // What it wrote to stdout so far.
+  // Returns the output on stdout so far.
   const std::string& printed() const { return printed_; }
 
   // Everything it wrote, and its exit code.

@@ -1,4 +1,4 @@
-// What agents lose, and whom that blames, where the coordinator or its database was away.
+// Tests which attempts are lost, and who is blamed, if the coordinator or its database was away.
 #include <gmock/gmock.h>
 
 #include "coordinator/core/sessions/session.h"
@@ -53,7 +53,7 @@ TEST_F(AbsenceTest, OfACoordinatorThatStoodStillIsNoNodesFault) {
   EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has not spoken of the job for 5m"));
 }
 
-// What it said before it left is read when the coordinator goes on.
+// A message that arrived before the agent left is read when the coordinator continues.
 TEST_F(AbsenceTest, ExcusesAnAgentThatIsHeardOnceMore) {
   Begin();
   clock.Advance(std::chrono::minutes(5));

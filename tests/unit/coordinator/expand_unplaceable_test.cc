@@ -1,4 +1,4 @@
-// What becomes of cases that no matching node can take.
+// Tests the handling of cases that no matching node can run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST(ExpandUnplaceableTest, Skip_LeavesOutCasesThatNeedMoreNodes) {
             "2 ranks over 2 nodes need 2 nodes with a GPU each; 1 node matches: a has 4");
   EXPECT_EQ(alone->left_out[3].reason(), "2 ranks need 2 nodes; 1 node matches: a");
   EXPECT_EQ(alone->left_out[3].benchmark_index(), 1);
-  // Of two nodes with two GPUs each, only the eight ranks are too many.
+  // With two nodes of two GPUs each, only the eight ranks are too many.
   const auto two = ExpandCampaign(spec, {MakeFleetNode("a", '1', 2), MakeFleetNode("b", '2', 2)});
   ASSERT_TRUE(two.ok()) << two.status();
   ASSERT_THAT(two->left_out, SizeIs(1));

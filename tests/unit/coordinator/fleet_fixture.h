@@ -199,7 +199,7 @@ class FleetFixture : public ::testing::Test {
     return *jobs.GetCampaign(campaign.campaign_id());
   }
 
-  // Of its first job, the latest.
+  // Returns the latest failure of the campaign's first job.
   v1::Failure FailureOf(const v1::Campaign& campaign) {
     return jobs.ListJobs(campaign.campaign_id(), {})->items[0].failure();
   }

@@ -41,7 +41,7 @@ TEST_F(GangNotReadyTest, FreesItself) {
   }
 }
 
-// Of a gang on three of five nodes one is ready.
+// A gang on three of five nodes, one of which is ready.
 class SeveralLateTest : public FleetOfTwo {
  protected:
   SeveralLateTest() {

@@ -171,7 +171,7 @@ TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatTheCoordinatorKeptWaiti
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
 }
 
-// Of two coordinators.
+// With two coordinators.
 TEST_F(GangSessionTest, ALostPeerIsNotBlamedOnAnAgentThatIsWithAnotherCoordinator) {
   const auto a = Attach(a_);
   const auto b = Attach(b_);

@@ -213,7 +213,7 @@ TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
   decision = DecideRetry(job, late, {"c"});
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("b"));
   EXPECT_GT(decision.delay, Duration(0));
-  // Of an earlier attempt as well.
+  // Includes nodes of an earlier attempt.
   job.job.candidate_node_ids = {"a", "b", "c", "d", "e", "f"};
   job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_GANG_NOT_READY, {"b", "c", "d"}, "c", {"d"}}};
   EXPECT_THAT(DecideRetry(job, late).avoid_node_ids, ElementsAre("b", "c", "d"));

@@ -25,7 +25,7 @@ class NvmlTest : public ::testing::Test {
   std::unique_ptr<Nvml> nvml_;
 };
 
-// What NVML answers when it is to start.
+// Opens an NVML that answers its initialisation with `code`.
 Status OpenWithAnswer(const char* code) {
   setenv("FAKE_NVML_INIT", code, 1);
   const Status status = Nvml::Open(nullptr, ASSAY_FAKE_NVML).status();

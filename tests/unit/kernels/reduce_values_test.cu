@@ -16,7 +16,7 @@ constexpr int kRanks[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 33, 64, 100, 128,
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kProd, ReduceOp::kMin, ReduceOp::kMax,
                              ReduceOp::kAvg};
 
-// What stands in for the rounding of a GPU: every step in T.
+// Emulates a GPU's rounding: every step is rounded to T.
 template <typename T>
 T Rounded(double value) {
   if constexpr (std::is_integral<T>::value || std::is_same<T, double>::value) {

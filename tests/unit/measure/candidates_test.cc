@@ -36,7 +36,7 @@ class PowerLimitedGpu {
     return length / done;
   }
 
-  // What each takes in a moment, one after the other.
+  // Returns the first timings of the candidates.
   std::vector<Candidate> Sprint() {
     std::vector<Candidate> candidates;
     for (size_t way = 0; way < ways_.size(); ++way) candidates.push_back({way, Run(way, 0.02)});

@@ -404,7 +404,7 @@ TEST(Measure, WindowsThatAlwaysGetShorterEndAndAreKnown) {
   EXPECT_EQ(faster.began_at.size(), 4u);
 }
 
-// What is long enough, if not as long as it should be, is left alone.
+// Samples that are somewhat short, but long enough, are kept.
 TEST(Measure, AWindowOfSomewhatShorterSamplesStands) {
   FasterInWindows faster(1.9, 1);
   const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);

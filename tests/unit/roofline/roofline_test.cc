@@ -243,12 +243,12 @@ TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
   const Prediction both = Predict(work, evidence, 1e-3);
   EXPECT_EQ(both.regime, "compute");
   EXPECT_NEAR(*both.ridge_measured, 217.4, 0.1);
-  // What is predicted, and bounds that, is the sheet's still.
+  // The prediction and its bound still come from the sheet.
   EXPECT_EQ(both.bound, "memory");
   EXPECT_NEAR(*both.ridge_point, 295.2, 0.1);
 }
 
-// Of docs/measured: what an H200 did at 1980 MHz, but for launches, whose host sets the pace.
+// Times of an H200 at 1980 MHz from docs/measured, except launches, where the host is the limit.
 TEST(Prediction, WhatMultiprocessorsDoInACycle) {
   Evidence evidence;
   evidence.spec = SheetNamed("H200 SXM");
@@ -315,7 +315,7 @@ TEST(Prediction, WhatCachesHoldIsNotMemorys) {
   EXPECT_EQ(prediction.bound, "");
   EXPECT_FALSE(prediction.efficiency_measured);
   EXPECT_FALSE(prediction.predicted_seconds);
-  // What waking takes is what the time went into.
+  // Waking the threads takes most of the time.
   EXPECT_EQ(Predict(work, evidence, 15e-6).regime, "launch");
   work.bytes = 4096;
   EXPECT_EQ(Predict(work, evidence, 30e-6).regime, "launch");

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// What the fake case does on one rank.
+// The behaviour of the fake case on one rank.
 enum class Fault {
   kNone,
   kUnsupported,
@@ -199,7 +199,7 @@ TEST(Execute, MeasuredCaseHasEveryPartOfAResult) {
   EXPECT_EQ(primary.method().timer(), "events");
   EXPECT_DOUBLE_EQ(result.measurements(1).median(), 1e-3);
   EXPECT_EQ(result.measurements(1).samples_size(), 0);
-  // What was observed during the warm-up does not count.
+  // Observations during the warm-up do not count.
   EXPECT_EQ(result.measurements(2).n(), primary.n());
   EXPECT_GT(result.measurements(2).p05(), 0);
   EXPECT_TRUE(result.verification().passed());

@@ -267,7 +267,7 @@ void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
   raise(SIGSEGV);
 }
 
-// What each misbehaving benchmark does in its first case.
+// Behaves as the misbehaving benchmark's name says, in its first case.
 void Misbehave(const std::string& name, const v1::RunnerStart& start) {
   if (name == "crash" || (name == "gang_crash" && start.rank() == start.world_size() - 1)) {
     std::fprintf(stderr, "fake_runner: about to crash as asked\n");

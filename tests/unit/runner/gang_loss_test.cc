@@ -1,4 +1,4 @@
-// What ends a gang: ranks of different software, and ranks that die.
+// Tests the ends of a gang: ranks with different software, and ranks that die.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

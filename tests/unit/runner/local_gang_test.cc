@@ -1,6 +1,6 @@
-// What rank 0 hears of children that end before they have met it or later, and what they say. A
-// gang's children run this program again, as `rank` with the name of a benchmark, which here is how
-// they behave.
+// Tests how rank 0 learns of children that end before or after they have met it, and of their
+// errors. A gang's children run this program again, as `rank` with the name of a benchmark, which
+// selects their behaviour.
 #include "runner/local_gang.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::Not;
 
 constexpr Duration kPatience = std::chrono::seconds(60);
 
-// Of three ranks the last ends as told; the other waits for the end of its stdin.
+// The last of three ranks ends as requested; the other waits for the end of its stdin.
 int RunRank(const std::string& how) {
   if (how == "exits_untold") return 3;
   std::string line;

@@ -72,21 +72,21 @@ TEST(NodeFault, ABrokenContextNeedsAnotherProcess) {
             Reason::kGpuContextLost);
 }
 
-// Of a gang whose rank 1 fails, on all of its ranks.
+// Rank 1 of a gang fails; checks the status of all ranks.
 TEST(NodeFault, IsOfTheRankWhoseGpuItWas) {
   const Status agreed = Unavailable("rank 1: uncorrectable ECC error", Reason::kGpuLost);
   EXPECT_TRUE(NodeFault(agreed, GpuTrouble(), 0).ok());
   EXPECT_TRUE(NodeFault(agreed, Shared(), 2).ok());
   EXPECT_EQ(NodeFault(agreed, GpuTrouble(), 1).message(),
             "the GPU is lost; the case ended with: uncorrectable ECC error");
-  // What others saw of a GPU that was lost in silence.
+  // A GPU that was lost silently, as the others see it.
   GpuTrouble lost;
   lost.lost = true;
   EXPECT_EQ(NodeFault(agreed, lost, 2).message(),
             "the GPU is lost; the case ended with: rank 1: uncorrectable ECC error");
 }
 
-// What three ranks end with, of which rank 1 has this fault.
+// Returns the status that each of three ranks ends with if rank 1 has this fault.
 std::vector<Status> FaultsInGang(const Status& of_rank_1) {
   std::vector<Status> ends(3);
   RunGang(3, [&](std::unique_ptr<Peers> peers) {

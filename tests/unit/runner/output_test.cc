@@ -1,4 +1,4 @@
-// What `assay-runner run` and `list` print.
+// Tests the output of `assay-runner run` and `list`.
 #include "runner/output.h"
 
 #include <gtest/gtest.h>

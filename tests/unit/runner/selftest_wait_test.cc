@@ -1,4 +1,4 @@
-// What a self-test does while a benchmark, the driver or the reader of its output makes it wait.
+// Tests a self-test that a benchmark, the driver or the reader of its output keeps waiting.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
