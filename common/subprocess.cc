@@ -25,7 +25,7 @@ Status SystemError(const std::string& what, int error) {
   return Internal(what + ": " + std::strerror(error), Reason::kSystemError);
 }
 
-// Milliseconds for poll(2), rounded up; -1 would mean for ever, so it is capped.
+// Milliseconds for poll(2), rounded up; -1 would wait indefinitely, so it is capped.
 int PollTimeout(Duration timeout) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   return static_cast<int>(std::clamp<int64_t>(ms, 0, 86'400'000));

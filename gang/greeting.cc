@@ -63,7 +63,7 @@ struct Pending {
   std::string said;
 };
 
-// Reads on. False if the connection is to be dropped.
+// Continues reading. Returns false if the connection must be dropped.
 bool Advance(Pending* pending) {
   char chunk[kGreetingSize];
   const auto got = ReceiveSome(pending->socket, chunk, kGreetingSize - pending->said.size());

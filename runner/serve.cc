@@ -337,7 +337,7 @@ class Session {
     return IsPeerLoss(why.reason()) ? kExitGangLost : kExitFailed;
   }
 
-  // From the watching thread: the others may be waiting on a GPU for ever.
+  // Called from the watching thread, because the others may wait on a GPU indefinitely.
   [[noreturn]] void EndNow(const Status& lost) {
     LogGangError(lost);
     commands_.NoMoreNeeded();

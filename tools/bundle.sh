@@ -72,7 +72,7 @@ copy_postgres() {
     "$stage/usr/lib/postgresql/$version/bin/"
   cp -rL "/usr/share/postgresql/$version" "$stage/usr/share/postgresql/"
   rm -rf "$stage/usr/share/postgresql/$version"/{man,contrib}
-  # Just-in-time compilation would bring 100 MiB of LLVM; the server goes without.
+  # Just-in-time compilation would bring 100 MiB of LLVM; the server runs without it.
   mkdir "$stage/usr/lib/postgresql/$version/lib"
   cp "$source"/lib/*.so "$stage/usr/lib/postgresql/$version/lib/"
   rm -f "$stage/usr/lib/postgresql/$version/lib"/llvmjit*.so

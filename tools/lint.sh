@@ -69,7 +69,7 @@ thread_safety() {
 
 style() {
   local test status=0
-  for test in include_rules source links shell dashboards; do
+  for test in include_rules source links language shell dashboards; do
     PYTHONDONTWRITEBYTECODE=1 python3 "tests/style/${test}_test.py" || status=1
   done
   return "$status"

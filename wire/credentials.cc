@@ -38,8 +38,8 @@ Certificate NextCertificate(BIO* pem) {
 
 Certificate FirstCertificate(const std::string& pem) { return NextCertificate(Memory(pem).get()); }
 
-// gRPC goes without a certificate that it cannot read and those behind it, and without any of a
-// file it fails where it listens or dials, for no stated reason.
+// gRPC ignores a certificate that it cannot read and all after it. If it can read none of a file,
+// it fails when it listens or dials, without a stated reason.
 Status CheckCertificates(const std::string& path, const std::string& pem) {
   const Bio text = Memory(pem);
   int count = 0;

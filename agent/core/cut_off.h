@@ -16,8 +16,8 @@ struct CutOff {
   std::string message;
 };
 
-// What `rank` of the gang knows when it gives up for another's loss; nullopt if no other node
-// is silent. A node whose network is dead is silent to all others and finds all others silent,
+// Returns the conclusion of `rank` when it gives up because of a lost rank; nullopt if no other
+// node is silent. A node whose network is dead is silent to all others and finds all others silent,
 // so that a rank which finds one silent is as likely to be cut off itself. Hence
 //   it hears another node                 the silent ones are cut off, else those that never
 //                                         came; the first of them is to blame

@@ -13,7 +13,7 @@ namespace assay::agent {
 // peers fail with it, in any order.
 enum class Telling {
   kLostPeer,    // A runner ended because another rank had.
-  kUnreached,   // It and another node do not reach each other, whichever is at fault.
+  kUnreached,   // It and another node do not reach each other; either may be at fault.
   kLatePeer,    // It waited for another in vain, and knows for which.
   kExit,        // It ended otherwise, without a word on fd 3,
   kSignal,      // or by a signal, which its peers would not have sent.
@@ -27,9 +27,9 @@ inline constexpr Duration kStopGrace = std::chrono::seconds(2);
 // ranks tell, and reports when they have gone.
 inline constexpr Duration kOtherNodeGrace = kStopGrace + std::chrono::seconds(2);
 
-// Of the failures of one node's ranks the most telling, whichever was read first. After the first
-// rank's end the others have a second to end by themselves. Where ranks elsewhere take part, one
-// that has only lost a peer, or does not reach it and cannot tell which of the two is cut off,
+// Picks the most informative failure among one node's ranks, regardless of arrival order. After the
+// first rank's end the others have a second to end by themselves. Where ranks elsewhere take part,
+// one that has only lost a peer, or does not reach it and cannot tell which of the two is cut off,
 // waits longer, for what stops it from there.
 class GroupFailure {
  public:

@@ -15,7 +15,7 @@ struct Comparison {
   const v1::StoredResult* result = nullptr;
   const PublishedFigure* figure = nullptr;
   double published = 0;  // Converted to the result's unit.
-  // Above 1 the result is better than the published figure, whichever direction is better.
+  // Above 1 the result is better than the published figure, in the direction of its metric.
   double ratio = 0;
 };
 

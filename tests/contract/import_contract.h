@@ -41,7 +41,7 @@ class ImportContract : public StoreContract {
     return page.ok() ? page->items.size() : 0;
   }
 
-  // Nothing of it is to be seen anywhere.
+  // Nothing of the import is stored.
   void ExpectNothingStored() {
     EXPECT_TRUE(jobs().ListCampaigns({})->items.empty());
     EXPECT_EQ(Matching("imported = true AND metric : *"), 0U);

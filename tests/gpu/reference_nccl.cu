@@ -4,8 +4,8 @@
 // numbers and shift with each call through at least 256 MiB.
 //
 // A kernel of one wave fills the buffers: after one of more blocks than the SMs hold at once NCCL
-// is up to 1.5% slower (kernels/cuda/frame/one_wave.h), and a reference is to be the fastest there
-// is.
+// is up to 1.5% slower (kernels/cuda/frame/one_wave.h), and a reference must be the fastest
+// possible.
 //
 // A loop is of 20 calls and begins at the first buffer, as in nccl-tests, so that small arrays
 // may still be in the L2 cache; or it lasts for 10 ms and goes on where the one before ended.

@@ -1,9 +1,9 @@
 // Does the engine give the same number again, and see a small change? On a GPU that
 // nothing else uses, in about two minutes:
 //   100 measurements of one bf16 GEMM: the 95th percentile of their medians' distance
-//   from the median of all is to be at most 1%;
+//   from the median of all must be at most 1%;
 //   the same GEMM with a kernel that is 3% longer (k = 4224 in place of 4096), measured
-//   in turns with the first: at least 95% of the pairs are to show it.
+//   in turns with the first: at least 95% of the pairs must show it.
 // All in one process, on one prepared case of each (the same memory, the same algorithm of
 // cuBLASLt), and with the warm-up held at 0.25 s on a GPU that is hot: what a GPU and the engine
 // repeat, and no more. Runs apart prepare and tune anew, wait for power to settle, and differ by

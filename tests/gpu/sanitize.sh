@@ -16,7 +16,7 @@ vendors="gemm sustained all_reduce all_gather reduce_scatter broadcast reduce al
 # what our calls return, the self-test looks at.
 own="--kernel-name kns=assay --report-api-errors no"
 # Benchmarks whose processes map each other's memory by CUDA IPC: two processes under
-# compute-sanitizer then wait for each other for ever, so it looks at rank 0 alone.
+# compute-sanitizer then wait for each other indefinitely, so it looks at rank 0 alone.
 shared="peer_transfer peer_latency"
 # Seconds that one run may take: NCCL's kernels wait for each other, and a sanitizer may stop one.
 limit=300

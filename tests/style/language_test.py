@@ -6,10 +6,9 @@ import re
 import tree
 
 # What a comment never begins with.
-OPENING = re.compile(r"(?:Of|What|That|Whether|How)\b")
+OPENING = re.compile(r"(?:Of|What)\b")
 # Phrase, and what to say instead.
 PHRASES = [
-    (re.compile(r"\bstands twice\b"), "is given twice"),
     (re.compile(r"\b(?:goes|go|going) without\b"), "has no, is not needed"),
     (re.compile(r"\bis to be\b"), "must be"),
     (re.compile(r"\bwhichever\b"), "any, regardless of which"),

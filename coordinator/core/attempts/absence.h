@@ -6,10 +6,10 @@
 
 namespace assay::coordinator {
 
-// The process is away before its start, while its database is away, and while it stands still, as
-// one that was stopped or whose host was paused. What agents said meanwhile is not read yet, and no
-// lease is renewed. Of a process that is not there or stands still agents take leave as well, and
-// dial again after a minute at worst. Thread-safe.
+// Tracks when this process could not hear its agents: before its start, while its database was
+// unreachable, and while it was suspended. Messages of that time have not been read, and no lease
+// was renewed. While the coordinator is down or suspended, agents close their sessions; they
+// reconnect within a minute. Thread-safe.
 class Absence {
  public:
   // Begins with a start.

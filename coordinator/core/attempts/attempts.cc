@@ -173,7 +173,7 @@ Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
   storage::FinishedAttempt attempt;
   const int failed = CountOf(outcomes, v1::CASE_OUTCOME_FAILED);
   if (failed > 0) {
-    // A case has one result for ever, so another attempt would change nothing.
+    // A case never gets a second result, so another attempt would change nothing.
     attempt.disposition = Disposition::kFailed;
     v1::Failure& failure = attempt.failure.emplace(outcomes.first_failure.value_or(v1::Failure()));
     if (failure.failure_class() == v1::FAILURE_CLASS_UNSPECIFIED) {

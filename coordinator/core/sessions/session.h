@@ -1,4 +1,4 @@
-// One agent's session, whichever side dialled.
+// One agent's session; either side may have dialled.
 //
 //   OnMessage(Hello)      node stored
 //   +-----+   valid   +------------+            +--------+

@@ -76,7 +76,7 @@ TEST_F(CredentialsTest, AuthoritiesThatCannotBeReadAreNamed) {
   }
 }
 
-// gRPC goes without those behind the first that it cannot read.
+// gRPC ignores all certificates after the first that it cannot read.
 TEST_F(CredentialsTest, AFileThatEndsTooEarlyIsNamed) {
   const std::string cut =
       Write("cut.pem", *ReadFile(At("server.pem")) + ReadFile(At("ca.pem"))->substr(0, 250));
