@@ -13,7 +13,7 @@ namespace assay::analysis {
 namespace {
 
 constexpr size_t kMinLinks = 3;
-// How many standard errors below zero an effect or a link's deviation must be. Both are the worst
+// Required distance below zero of an effect or deviation, in standard errors. Both are the worst
 // of many, and the noise itself is estimated from few values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;

@@ -27,7 +27,7 @@ struct PairValue {
 
 struct PairRule {
   bool higher_is_better = true;
-  // How much worse than the others something must be to be bad: 0.10 is 10%. For an additive
+  // Margin by which something bad is worse than the others: 0.10 is 10%. For an additive
   // model it is a fraction of the mean value.
   double threshold = 0.10;
   // The values are counts, such as retransmitted segments.
@@ -40,7 +40,7 @@ enum class NodeSide { kBoth, kSending, kReceiving };
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // How much worse than the median node: 0.43 is 43% lower, or higher if lower is better. In the
+  // Margin to the median node: 0.43 is 43% lower, or higher if lower is better. In the
   // values' unit if the model is additive.
   double deficit = 0;
   // Links that are worse by the threshold, and all measured links of the node.

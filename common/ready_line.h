@@ -1,4 +1,4 @@
-// How a server tells the process that started it where it serves, or why it does not: one line of
+// Tells the process that started a server where it serves, or why it does not: one line of
 // JSON on the descriptor that --ready-fd names.
 #pragma once
 

@@ -21,7 +21,7 @@ struct GpuModel {
 // The memory's size is not part of the model.
 GpuModel ParseGpuName(std::string_view name);
 
-// How `gpus` of one node reach each other: "none" without GPUs, "single" for one GPU, "nvlink"
+// Returns how `gpus` of one node are connected: "none" without GPUs, "single" for one GPU, "nvlink"
 // if NVLink connects every pair, otherwise "pcie". `links` are all links of the node.
 std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>& links);
 

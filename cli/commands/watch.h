@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-// How the end of the campaign is told: as text on stdout, as text on stderr (stdout is for other
+// Output of the end of the campaign: as text on stdout, as text on stderr (stdout is for other
 // data), or as the campaign's JSON on stdout.
 enum class Summary { kOnStdout, kOnStderr, kJson };
 
