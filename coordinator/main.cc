@@ -1,16 +1,135 @@
 // assay-coordinator: schedules campaigns, sends jobs to agents and stores results in PostgreSQL.
 #include <signal.h>
 
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "common/host_port.h"
 #include "common/log.h"
+#include "common/mutex.h"
 #include "common/ready_line.h"
-#include "coordinator/coordinator_process.h"
-#include "coordinator/options.h"
+#include "common/units.h"
+#include "common/uuid.h"
+#include "coordinator/core/coordinator.h"
+#include "coordinator/metrics/metrics.h"
+#include "coordinator/rpc/server.h"
+#include "http/metrics_server.h"
+#include "storage/postgres/postgres.h"
+#include "wire/credentials.h"
 
 namespace assay::coordinator {
 namespace {
+
+constexpr int kUsageError = 2;
+constexpr Duration kMinHeartbeat = std::chrono::milliseconds(100);
+constexpr Duration kMaxLease = std::chrono::hours(1);
+
+constexpr int kExecutorThreads = 4;
+constexpr int kDatabaseConnections = 6;
+constexpr Duration kDatabasePatience = std::chrono::seconds(30);
+constexpr Duration kDatabaseRetry = std::chrono::seconds(1);
+constexpr Duration kShutdownPatience = std::chrono::seconds(2);
+constexpr Duration kGaugePeriod = std::chrono::seconds(5);
+// Partitions are created long before they are needed.
+constexpr Duration kMigratePeriod = std::chrono::hours(6);
+
+// The command line, checked.
+struct CoordinatorOptions {
+  HostPort listen;
+  std::optional<HostPort> http;  // Absent: no HTTP.
+  // libpq's key=value form or a postgresql:// URL; may hold a password, so it is never logged.
+  std::string database;
+  assay::rpc::TlsFiles tls;
+  assay::rpc::TlsFiles agent_tls;  // For dialling agents.
+  bool insecure = false;
+  Duration lease{0};
+  Duration heartbeat{0};
+  std::string log_level = "info";
+  int ready_fd = -1;
+};
+
+// Flags as parsed, before they are checked.
+struct Flags {
+  std::string listen = "127.0.0.1:7900";
+  std::string http = "127.0.0.1:9900";
+  std::string lease = "30s";
+  std::string heartbeat = "5s";
+};
+
+void AddOptions(CLI::App& app, Flags& flags, CoordinatorOptions& options) {
+  app.set_version_flag("--version", std::string("assay-coordinator ") + ASSAY_VERSION);
+  app.add_option("--listen", flags.listen, "HOST:PORT for gRPC; port 0 takes a free one")
+      ->capture_default_str();
+  app.add_option("--http", flags.http,
+                 "HOST:PORT for /metrics, /healthz and /sd; \"\" for none, port 0 for any")
+      ->capture_default_str();
+  app.add_option("--tls-cert", options.tls.certificate, "PEM file: certificate chain");
+  app.add_option("--tls-key", options.tls.key, "PEM file: private key");
+  app.add_option("--tls-ca", options.tls.authorities,
+                 "PEM file: authorities that clients must chain to (mutual TLS)");
+  app.add_option("--agent-tls-cert", options.agent_tls.certificate,
+                 "As --tls-cert, for dialling agents (default: the same)");
+  app.add_option("--agent-tls-key", options.agent_tls.key,
+                 "As --tls-key, for dialling agents (default: the same)");
+  app.add_option("--agent-tls-ca", options.agent_tls.authorities,
+                 "As --tls-ca, for dialling agents (default: the same)");
+  app.add_flag("--insecure", options.insecure, "Allow plaintext beyond loopback");
+  app.add_option("--lease", flags.lease, "Time without a message after which an agent is lost")
+      ->capture_default_str();
+  app.add_option("--heartbeat", flags.heartbeat, "Interval at which agents report")
+      ->capture_default_str();
+  app.add_option("--log-level", options.log_level, "debug, info, warn or error")
+      ->capture_default_str();
+  app.add_option("--ready-fd", options.ready_fd,
+                 "Write the addresses, as one line of JSON, to this descriptor when serving");
+  app.footer(
+      "ASSAY_DATABASE must hold libpq's connection string of the PostgreSQL database: key=value "
+      "pairs or a URL.\n\nExit status: 0 ended by SIGTERM or SIGINT; 1 cannot start, for example "
+      "without its database; 2 invalid flag, address or TLS file.");
+}
+
+// Stores the value of a flag, or returns its error.
+template <typename Value, typename Into>
+Status Store(const char* flag, const Result<Value>& parsed, Into& into) {
+  if (!parsed.ok()) return parsed.status().WithContext(flag);
+  into = *parsed;
+  return Status::Ok();
+}
+
+Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
+  ASSAY_RETURN_IF_ERROR(Store("--listen", ParseHostPort(flags.listen), options.listen));
+  if (!flags.http.empty()) {
+    ASSAY_RETURN_IF_ERROR(Store("--http", ParseHostPort(flags.http), options.http));
+  }
+  ASSAY_RETURN_IF_ERROR(Store("--lease", ParseDuration(flags.lease), options.lease));
+  ASSAY_RETURN_IF_ERROR(Store("--heartbeat", ParseDuration(flags.heartbeat), options.heartbeat));
+  if (options.heartbeat < kMinHeartbeat) {
+    return InvalidArgument("--heartbeat: " + flags.heartbeat + " is less than 100ms");
+  }
+  if (options.lease < 2 * options.heartbeat || options.lease > kMaxLease) {
+    return InvalidArgument("--lease: " + flags.lease + " is not between two heartbeats (" +
+                           flags.heartbeat + " each) and 1h");
+  }
+  // No flag, because `ps` shows flags, and a connection string may hold a password.
+  const char* const database = std::getenv("ASSAY_DATABASE");
+  if (database == nullptr || *database == '\0') {
+    return InvalidArgument(
+        "no database: set the environment variable ASSAY_DATABASE to a connection string of "
+        "libpq, for example \"host=/run/postgresql dbname=assay\"");
+  }
+  options.database = database;
+  if (options.agent_tls.empty()) options.agent_tls = options.tls;
+  return Status::Ok();
+}
 
 sigset_t EndingSignals() {
   sigset_t ending;
@@ -29,13 +148,168 @@ bool WaitUnlessEnding(Duration time) {
   return ::sigtimedwait(&ending, nullptr, &timeout) < 0;
 }
 
+// Opens and migrates the database. Tries for 30 s if it is unreachable, unless a signal ends the
+// process.
+Status MigrateWithPatience(storage::Database& database) {
+  Clock& clock = Clock::Real();
+  const MonotonicTime deadline = clock.Now() + kDatabasePatience;
+  for (bool said = false;;) {
+    const Status migrated = database.Migrate();
+    if (migrated.code() != Code::kUnavailable) return migrated;
+    if (clock.Now() >= deadline) {
+      return migrated.WithContext("gave up on the database after 30 s")
+          .WithHint("is PostgreSQL running, and is ASSAY_DATABASE right?");
+    }
+    if (!std::exchange(said, true)) {
+      Log().warn("the database is unreachable; trying for 30 s: {}", migrated.message());
+    }
+    if (!WaitUnlessEnding(kDatabaseRetry)) {
+      return Status(Code::kCancelled, Reason::kInterrupted, "interrupted by a signal");
+    }
+  }
+}
+
+// The parts of the process, assembled.
+class Process {
+ public:
+  // Closes agents' sessions, ends calls, and stops within a few seconds.
+  ~Process() {
+    {
+      MutexLock lock(gate_mutex_);
+      open_ = false;
+    }
+    http_ = nullptr;
+    if (server_) server_->Shutdown(kShutdownPatience);
+    // Tasks end before the objects that they use.
+    executor_ = nullptr;
+  }
+
+  // Opens and migrates the database and starts serving. The error says what is missing or in use.
+  Status Start(const CoordinatorOptions& options) {
+    storage::DatabaseOptions database_options;
+    database_options.pool.connections = kDatabaseConnections;
+    database_options.pool.observer = [this](const char* name, Duration took, bool) {
+      metrics_.QueryEnded(name, took);
+    };
+    ASSAY_ASSIGN_OR_RETURN(database_, storage::OpenDatabase(options.database, database_options));
+    ASSAY_RETURN_IF_ERROR(MigrateWithPatience(*database_));
+
+    executor_ = NewThreadPool(kExecutorThreads, "coordinator");
+    Options core;
+    core.coordinator_id = NewUuid();
+    core.lease = options.lease;
+    core.heartbeat = options.heartbeat;
+    core.poll = std::min<Duration>(core.poll, options.lease / 3);
+    const Environment environment{Clock::Real(),        *executor_,         database_->jobs(),
+                                  database_->results(), database_->nodes(), metrics_};
+    coordinator_ = std::make_unique<Coordinator>(environment, core);
+    ASSAY_RETURN_IF_ERROR(Serve(options));
+    coordinator_->Start();
+    database_->Listen([this] {
+      MutexLock lock(gate_mutex_);
+      if (open_) coordinator_->OnNotification();
+    });
+    RefreshGauges();
+    MigrateLater();
+    return DialKnown();
+  }
+
+  // Returns {"grpc":"HOST:PORT","http":"HOST:PORT"} with the actual ports.
+  std::string ReadyLine() const {
+    nlohmann::json line = {{"grpc", server_->address().ToString()}};
+    if (http_) line["http"] = http_->address().ToString();
+    return line.dump();
+  }
+
+ private:
+  Status Serve(const CoordinatorOptions& options) {
+    rpc::ServerOptions server;
+    server.listen = options.listen;
+    server.tls = options.tls;
+    server.agent_tls = options.agent_tls;
+    server.insecure = options.insecure;
+    server.counter = [this](const char* method, Code code) { metrics_.CallEnded(method, code); };
+    ASSAY_ASSIGN_OR_RETURN(server_, rpc::Server::Start(*coordinator_, std::move(server)));
+    Log().info("gRPC on {}", server_->address().ToString());
+    if (!options.http) return Status::Ok();
+    http::MetricsServerOptions http;
+    http.address = *options.http;
+    http.collectables = {metrics_.collectable()};
+    http.handlers = {{"/sd", "application/json", [this] {
+                        MutexLock lock(discovery_mutex_);
+                        return discovery_;
+                      }}};
+    ASSAY_ASSIGN_OR_RETURN(http_, http::MetricsServer::Start(std::move(http)));
+    Log().info("metrics on http://{}/metrics", http_->address().ToString());
+    return Status::Ok();
+  }
+
+  // Dials the agents that were added before this process started.
+  Status DialKnown() {
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                           database_->nodes().ListDialAddresses());
+    for (const std::string& address : addresses) {
+      const Status dialled = server_->dialer().Dial(address);
+      if (!dialled.ok()) Log().error("cannot dial {}: {}", address, dialled.ToString());
+    }
+    return Status::Ok();
+  }
+
+  // Reads state outside this process at intervals, not at every scrape.
+  void RefreshGauges() {
+    if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
+    if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().lease);
+        nodes.ok()) {
+      metrics_.SetNodes(*nodes);
+      MutexLock lock(discovery_mutex_);
+      discovery_ = ServiceDiscovery(*nodes);
+    }
+    const storage::PoolStats pool = database_->Stats();
+    metrics_.SetPool({pool.in_use, pool.idle, pool.waiting});
+    executor_->PostAfter(kGaugePeriod, [this] { RefreshGauges(); });
+  }
+
+  void MigrateLater() {
+    executor_->PostAfter(kMigratePeriod, [this] {
+      if (const Status migrated = database_->Migrate(); !migrated.ok()) {
+        Log().warn("cannot create the database partitions of the next months: {}",
+                   migrated.ToString());
+      }
+      MigrateLater();
+    });
+  }
+
+  // Destroyed in reverse order: users before the objects that they use.
+  Metrics metrics_;
+  Mutex gate_mutex_;
+  bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // Notifications may be forwarded.
+  Mutex discovery_mutex_;
+  std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
+  std::unique_ptr<storage::Database> database_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<http::MetricsServer> http_;
+};
+
 // Returns the exit code.
 int Main(int argc, char** argv) {
-  const ParsedOptions parsed = ParseOptions(argc, argv);
-  if (!parsed.options) return parsed.exit_code;
-  if (const Status status = InitLog("assay-coordinator", parsed.options->log_level); !status.ok()) {
-    std::cerr << "assay-coordinator: --log-level: " << status.message() << "\n";
-    return 2;
+  CoordinatorOptions options;
+  Flags flags;
+  CLI::App app("Schedules Assay's campaigns on the connected agents.", "assay-coordinator");
+  AddOptions(app, flags, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageError;
+  }
+  Status usable = CheckFlags(flags, options);
+  if (usable.ok()) {
+    usable = InitLog("assay-coordinator", options.log_level).WithContext("--log-level");
+  }
+  if (!usable.ok()) {
+    std::cerr << "assay-coordinator: " << usable.message() << "\n";
+    return kUsageError;
   }
   // Block the signals before any thread starts: all threads inherit the mask, and only sigwait
   // receives them.
@@ -43,22 +317,21 @@ int Main(int argc, char** argv) {
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
-  auto process = CoordinatorProcess::Start(*parsed.options, WaitUnlessEnding);
-  if (!process.ok()) {
-    std::cerr << "assay-coordinator: " << process.status() << "\n";
-    // Nobody may be left to read it; the text above is for people.
-    static_cast<void>(TellFailed(parsed.options->ready_fd, process.status()));
-    return process.status().code() == Code::kInvalidArgument ? 2 : 1;
+  auto process = std::make_unique<Process>();
+  if (const Status started = process->Start(options); !started.ok()) {
+    std::cerr << "assay-coordinator: " << started << "\n";
+    // Best effort: the starting program may have ended. The text above is for people.
+    static_cast<void>(TellFailed(options.ready_fd, started));
+    return started.code() == Code::kInvalidArgument ? kUsageError : 1;
   }
-  if (const Status told = TellReady(parsed.options->ready_fd, (*process)->ReadyLine());
-      !told.ok()) {
+  if (const Status told = TellReady(options.ready_fd, process->ReadyLine()); !told.ok()) {
     Log().warn("{}", told.message());
   }
   int signal = 0;
   while (::sigwait(&ending, &signal) != 0) {
   }
   Log().info("ending on signal {}", signal);
-  process.value().reset();
+  process = nullptr;
   return 0;
 }
 

@@ -5,17 +5,39 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "common/executor.h"
+#include "common/log.h"
 #include "common/status.h"
 #include "coordinator/core/attempts/outage.h"
-#include "coordinator/rpc/guard.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
+
+// Runs `body`, which returns a Status. gRPC swallows exceptions that leave its reactions, so an
+// exception is logged and becomes INTERNAL.
+template <typename Body>
+Status Guarded(const char* what, Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    Log().error("{} threw: {}", what, error.what());
+    return Internal(std::string(what) + " failed in the coordinator; its log has the reason");
+  }
+}
+
+// Runs `body`, which returns nothing, and logs an exception.
+template <typename Body>
+void Reaction(const char* what, Body&& body) {
+  static_cast<void>(Guarded(what, [&] {
+    body();
+    return Status::Ok();
+  }));
+}
 
 // Thread-safe. Must outlive the server's calls.
 class Calls {
@@ -32,8 +54,8 @@ class Calls {
 
   // Runs `body`, which returns a Status and may block, and answers with its result. Request and
   // response stay alive until then. While the database is unreachable, `body` runs again for some
-  // seconds, so it must fill the response only after its last step that can fail.
-  // RESOURCE_EXHAUSTED if too many calls wait already.
+  // seconds, so it must fill the response only after its last step that can fail. Answers
+  // RESOURCE_EXHAUSTED if too many calls are in progress.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
@@ -50,7 +72,7 @@ class Calls {
     return reactor;
   }
 
-  // Like Run, for a call that is answered later by calling `done` once.
+  // Like Answer, for a call that `body` answers later, by calling its argument once.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,

@@ -1,16 +1,136 @@
 #include "coordinator/rpc/dialer.h"
 
+#include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/support/client_callback.h>
 
+#include <algorithm>
+#include <optional>
+#include <random>
 #include <utility>
 
+#include "assay/v1/agent_service.grpc.pb.h"
 #include "common/host_port.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "coordinator/rpc/dial_target.h"
+#include "coordinator/rpc/stream_link.h"
 
 namespace assay::coordinator::rpc {
+
+// One address that the coordinator dials; dialer.h shows its states. Thread-safe. Create with
+// std::make_shared. The coordinator outlives it.
+class DialTarget : public std::enable_shared_from_this<DialTarget> {
+ public:
+  DialTarget(Coordinator& coordinator, std::string address,
+             const std::shared_ptr<grpc::Channel>& channel)
+      : coordinator_(coordinator),
+        address_(std::move(address)),
+        stub_(v1::AgentService::NewStub(channel)) {}
+
+  // Opens a session, and another one whenever one has ended. Call once.
+  void Open();
+  // Ends the session with `status` and opens no more.
+  void Forget(const Status& status);
+
+  // Blocks until the stream has ended. Returns false if it has not at `deadline`.
+  bool AwaitEnd(std::chrono::steady_clock::time_point deadline) {
+    MutexLock lock(mutex_);
+    while (open_) {
+      if (!ended_.WaitUntil(mutex_, deadline)) return !open_;
+    }
+    return true;
+  }
+
+  // Records that the agent has a session through this address.
+  void NoteAgent(const Agent& agent) {
+    MutexLock lock(mutex_);
+    agent_ = agent;
+  }
+  // Returns the agent that has a session now, if any.
+  std::optional<Agent> agent() const {
+    MutexLock lock(mutex_);
+    return agent_;
+  }
+  // Returns the reason why the last session ended; OK if none has ended.
+  Status last_error() const {
+    MutexLock lock(mutex_);
+    return last_error_;
+  }
+
+  // Handles the end of the stream, with its status.
+  void OnStreamEnded(const Status& status);
+  v1::AgentService::Stub& stub() { return *stub_; }
+
+ private:
+  Duration NextDelay() ASSAY_REQUIRES(mutex_);
+
+  Coordinator& coordinator_;
+  const std::string address_;
+  const std::unique_ptr<v1::AgentService::Stub> stub_;
+
+  mutable Mutex mutex_;
+  CondVar ended_;
+  bool open_ ASSAY_GUARDED_BY(mutex_) = false;  // A stream exists and has not ended.
+  std::shared_ptr<StreamLink> link_ ASSAY_GUARDED_BY(mutex_);
+  std::optional<Agent> agent_ ASSAY_GUARDED_BY(mutex_);
+  Status last_error_ ASSAY_GUARDED_BY(mutex_);
+  MonotonicTime opened_ ASSAY_GUARDED_BY(mutex_);
+  int failures_ ASSAY_GUARDED_BY(mutex_) = 0;
+  bool forgotten_ ASSAY_GUARDED_BY(mutex_) = false;
+};
+
 namespace {
+
+constexpr Duration kFirstDelay = std::chrono::milliseconds(500);
+constexpr Duration kMaxDelay = std::chrono::seconds(60);
+constexpr Duration kStable = std::chrono::minutes(2);
+
+// The client side of one AgentService.Session. Deletes itself when gRPC has finished with it.
+class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::AgentMessage>,
+                    public StreamOperations {
+ public:
+  explicit DialReactor(std::shared_ptr<DialTarget> target)
+      : target_(std::move(target)), link_(std::make_shared<StreamLink>(this)) {}
+
+  const std::shared_ptr<StreamLink>& link() const { return link_; }
+
+  void Begin(std::shared_ptr<Session> session) {
+    target_->stub().async()->Session(&context_, this);
+    // The hold, released by Finish, allows reads and writes to start outside of reactions.
+    AddHold();
+    link_->Start(std::move(session));
+    StartCall();
+  }
+
+  void Read() override { StartRead(&inbound_); }
+  void Write(const v1::CoordinatorMessage* message) override { StartWrite(message); }
+  void Finish(const Status&) override {
+    StartWritesDone();
+    RemoveHold();
+  }
+
+  void OnReadDone(bool ok) override {
+    Reaction("Session.OnReadDone", [&] { link_->OnReadDone(ok, std::exchange(inbound_, {})); });
+  }
+  void OnWriteDone(bool ok) override {
+    Reaction("Session.OnWriteDone", [&] { link_->OnWriteDone(ok); });
+  }
+  // All queued messages have been sent. If the agent does not end the stream, it is cancelled.
+  void OnWritesDoneDone(bool) override { context_.TryCancel(); }
+  void OnDone(const grpc::Status& status) override {
+    Reaction("Session.OnDone", [&] {
+      link_->OnDone();
+      target_->OnStreamEnded(assay::rpc::FromGrpc(status));
+    });
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<DialTarget> target_;
+  grpc::ClientContext context_;
+  v1::AgentMessage inbound_;
+  const std::shared_ptr<StreamLink> link_;
+};
 
 // Describes the last attempt to reach an agent; empty if nothing is known.
 std::string Cause(const Status& why) {
@@ -23,6 +143,61 @@ Status Forgotten() { return FailedPrecondition("the node was removed", Reason::k
 
 }  // namespace
 
+void DialTarget::Open() {
+  auto* reactor = new DialReactor(shared_from_this());
+  const std::shared_ptr<StreamLink> link = reactor->link();
+  {
+    MutexLock lock(mutex_);
+    if (forgotten_) {
+      delete reactor;
+      return;
+    }
+    link_ = link;
+    open_ = true;
+    opened_ = coordinator_.clock().Now();
+  }
+  reactor->Begin(coordinator_.OpenSession(link, address_));
+}
+
+void DialTarget::Forget(const Status& status) {
+  std::shared_ptr<StreamLink> link;
+  {
+    MutexLock lock(mutex_);
+    forgotten_ = true;
+    link = std::exchange(link_, nullptr);
+  }
+  if (link) link->Close(status);
+}
+
+void DialTarget::OnStreamEnded(const Status& status) {
+  Duration delay{0};
+  {
+    MutexLock lock(mutex_);
+    if (!forgotten_ && (agent_ || failures_ == 0)) {
+      Log().info("the session with {} ended{}{}; it is dialled again", address_,
+                 status.ok() ? "" : ": ", status.message());
+    }
+    link_ = nullptr;
+    agent_ = std::nullopt;
+    last_error_ = status;
+    open_ = false;
+    ended_.NotifyAll();
+    if (forgotten_) return;
+    delay = NextDelay();
+  }
+  coordinator_.executor().PostAfter(delay, [self = shared_from_this()] { self->Open(); });
+}
+
+Duration DialTarget::NextDelay() {
+  if (coordinator_.clock().Now() - opened_ >= kStable) failures_ = 0;
+  const Duration most = std::min(kMaxDelay, kFirstDelay * (1 << std::min(failures_, 10)));
+  ++failures_;
+  // Full jitter with a minimum of half the first delay, so that a retry never follows at once.
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return std::uniform_int_distribution<int64_t>(kFirstDelay.count() / 2, most.count())(random) *
+         std::chrono::nanoseconds(1);
+}
+
 Dialer::Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls,
                bool insecure)
     : coordinator_(coordinator), calls_(calls), tls_(std::move(tls)), insecure_(insecure) {}
@@ -32,7 +207,9 @@ Dialer::~Dialer() = default;
 Status Dialer::Dial(const std::string& address) {
   const Result<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return parsed.status();
-  if (parsed->port == 0) return InvalidArgument(address + " has port 0, which nobody listens on");
+  if (parsed->port == 0)
+    return InvalidArgument(address +
+                           " has port 0; an address to dial needs a port from 1 to 65535");
   ASSAY_ASSIGN_OR_RETURN(const auto credentials,
                          assay::rpc::ClientCredentials(*parsed, tls_, insecure_));
   std::shared_ptr<DialTarget> target;

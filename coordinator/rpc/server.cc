@@ -4,15 +4,303 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "common/log.h"
+#include "assay/v1/campaign_service.grpc.pb.h"
+#include "assay/v1/fleet_service.grpc.pb.h"
+#include "assay/v1/node_service.grpc.pb.h"
+#include "assay/v1/result_service.grpc.pb.h"
+#include "coordinator/rpc/stream_link.h"
+#include "coordinator/rpc/watch.h"
+#include "model/page.h"
 
 namespace assay::coordinator::rpc {
 namespace {
 
+using Context = grpc::CallbackServerContext;
+using Unary = grpc::ServerUnaryReactor;
+
 // Delay after which agents reconnect; their own jitter spreads them.
 constexpr Duration kReconnectAfter = std::chrono::seconds(1);
+// Time that AddNode gives an agent to open its session.
+constexpr Duration kHelloPatience = std::chrono::seconds(10);
+constexpr char kNodeTokens = 'n';
+
+// Returns the page that a list request asks for (AIP-158), or an error for a negative page size.
+// Page size 0 means `normal`; sizes above the limit of 10,000 mean the limit. The reader of the
+// pages validates the token.
+template <typename Request>
+Result<PageRequest> PageOf(const Request& request, int normal) {
+  constexpr int kMost = 10'000;
+  constexpr size_t kMaxTokenBytes = 4096;
+  const int size = request.page_size();
+  if (size < 0) {
+    return InvalidArgument("page_size is " + std::to_string(size) +
+                           "; it must be 0 or from 1 to 10000");
+  }
+  if (request.page_token().size() > kMaxTokenBytes) return InvalidArgument("invalid page_token");
+  return PageRequest{size == 0 ? normal : std::min(size, kMost), request.page_token()};
+}
+
+// Moves a page into the fields of a response.
+template <typename Item, typename Items>
+void FillPage(Page<Item> page, Items* items, std::string* next_token) {
+  items->Assign(std::make_move_iterator(page.items.begin()),
+                std::make_move_iterator(page.items.end()));
+  *next_token = std::move(page.next_token);
+}
+
+// Checks the id or name in a request. Empty or very long ones are an error.
+Status CheckReference(const std::string& field, const std::string& value) {
+  constexpr size_t kMaxBytes = 512;
+  if (value.empty()) return InvalidArgument(field + " is missing; give an id or a name");
+  if (value.size() > kMaxBytes) return InvalidArgument(field + " is longer than any id or name");
+  return Status::Ok();
+}
+
+class CampaignServiceImpl : public v1::CampaignService::CallbackService {
+ public:
+  // Both outlive the service.
+  CampaignServiceImpl(Coordinator& coordinator, const Calls& calls)
+      : coordinator_(coordinator), calls_(calls) {}
+
+  Unary* CreateCampaign(Context* context, const v1::CreateCampaignRequest* request,
+                        v1::CreateCampaignResponse* response) override {
+    return calls_.Answer(context, "CreateCampaign", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(), coordinator_.CreateCampaign(*request));
+      return Status::Ok();
+    });
+  }
+
+  Unary* GetCampaign(Context* context, const v1::GetCampaignRequest* request,
+                     v1::GetCampaignResponse* response) override {
+    return calls_.Answer(context, "GetCampaign", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
+                             coordinator_.GetCampaign(request->campaign()));
+      return Status::Ok();
+    });
+  }
+
+  Unary* ListCampaigns(Context* context, const v1::ListCampaignsRequest* request,
+                       v1::ListCampaignsResponse* response) override {
+    return calls_.Answer(context, "ListCampaigns", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 100));
+      ASSAY_ASSIGN_OR_RETURN(Page<v1::Campaign> found, coordinator_.ListCampaigns(page));
+      FillPage(std::move(found), response->mutable_campaigns(),
+               response->mutable_next_page_token());
+      return Status::Ok();
+    });
+  }
+
+  Unary* CancelCampaign(Context* context, const v1::CancelCampaignRequest* request,
+                        v1::CancelCampaignResponse* response) override {
+    return calls_.Answer(context, "CancelCampaign", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
+                             coordinator_.CancelCampaign(request->campaign()));
+      return Status::Ok();
+    });
+  }
+
+  Unary* ListJobs(Context* context, const v1::ListJobsRequest* request,
+                  v1::ListJobsResponse* response) override {
+    return calls_.Answer(context, "ListJobs", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
+      ASSAY_ASSIGN_OR_RETURN(Page<v1::Job> found, coordinator_.ListJobs(request->campaign(), page));
+      FillPage(std::move(found), response->mutable_jobs(), response->mutable_next_page_token());
+      return Status::Ok();
+    });
+  }
+
+  grpc::ServerWriteReactor<v1::WatchCampaignResponse>* WatchCampaign(
+      Context*, const v1::WatchCampaignRequest* request) override {
+    return NewWatch(coordinator_, calls_, request->campaign());
+  }
+
+  Unary* ListFleetBenchmarks(Context* context, const v1::ListFleetBenchmarksRequest*,
+                             v1::ListFleetBenchmarksResponse* response) override {
+    return calls_.Answer(context, "ListFleetBenchmarks", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::FleetBenchmark> found,
+                             coordinator_.ListFleetBenchmarks());
+      response->mutable_benchmarks()->Assign(found.begin(), found.end());
+      return Status::Ok();
+    });
+  }
+
+ private:
+  Coordinator& coordinator_;
+  const Calls& calls_;
+};
+
+class NodeServiceImpl : public v1::NodeService::CallbackService {
+ public:
+  // All outlive the service.
+  NodeServiceImpl(Coordinator& coordinator, Dialer& dialer, const Calls& calls)
+      : coordinator_(coordinator), dialer_(dialer), calls_(calls) {}
+
+  Unary* ListNodes(Context* context, const v1::ListNodesRequest* request,
+                   v1::ListNodesResponse* response) override {
+    return calls_.Answer(context, "ListNodes", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
+      ASSAY_ASSIGN_OR_RETURN(const int64_t first, ParsePageToken(kNodeTokens, page.token, 0));
+      ASSAY_ASSIGN_OR_RETURN(std::vector<v1::Node> nodes,
+                             coordinator_.ListNodes(request->filter()));
+      PageFiller<v1::Node> filler(kNodeTokens, page);
+      for (auto next = static_cast<size_t>(first); next < nodes.size(); ++next) {
+        if (!filler.Add(std::move(nodes[next]), static_cast<int64_t>(next + 1))) break;
+      }
+      FillPage(std::move(filler).Take(), response->mutable_nodes(),
+               response->mutable_next_page_token());
+      return Status::Ok();
+    });
+  }
+
+  Unary* GetNode(Context* context, const v1::GetNodeRequest* request,
+                 v1::GetNodeResponse* response) override {
+    return calls_.Answer(context, "GetNode", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("node", request->node()));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_node(), coordinator_.GetNode(request->node()));
+      return Status::Ok();
+    });
+  }
+
+  Unary* AddNode(Context* context, const v1::AddNodeRequest* request,
+                 v1::AddNodeResponse* response) override {
+    return calls_.AnswerLater(context, "AddNode", [=, this](const Calls::Done& done) -> Status {
+      const std::string& address = request->address();
+      const bool known = dialer_.Dials(address);
+      ASSAY_RETURN_IF_ERROR(dialer_.Dial(address));
+      dialer_.AwaitHello(address, kHelloPatience, [=, this](Result<Agent> agent) {
+        if (!agent.ok()) {
+          // An address where no agent answers is not kept.
+          if (!known) dialer_.Forget(address);
+          return done(agent.status());
+        }
+        calls_.executor().Post([=, this, agent = *std::move(agent)] {
+          done(Guarded("AddNode", [&] { return StoreAdded(address, agent, response); }));
+        });
+      });
+      return Status::Ok();
+    });
+  }
+
+  Unary* RemoveNode(Context* context, const v1::RemoveNodeRequest* request,
+                    v1::RemoveNodeResponse*) override {
+    return calls_.Answer(context, "RemoveNode", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("node", request->node()));
+      ASSAY_ASSIGN_OR_RETURN(const v1::Node removed, coordinator_.RemoveNode(request->node()));
+      if (!removed.dial_address().empty()) dialer_.Forget(removed.dial_address());
+      return Status::Ok();
+    });
+  }
+
+ private:
+  Status StoreAdded(const std::string& address, const Agent& agent, v1::AddNodeResponse* response) {
+    ASSAY_RETURN_IF_ERROR(coordinator_.AddDialAddress(address));
+    ASSAY_ASSIGN_OR_RETURN(*response->mutable_node(), coordinator_.GetNode(agent.node_id));
+    return Status::Ok();
+  }
+
+  Coordinator& coordinator_;
+  Dialer& dialer_;
+  const Calls& calls_;
+};
+
+class ResultServiceImpl : public v1::ResultService::CallbackService {
+ public:
+  // Both outlive the service.
+  ResultServiceImpl(Coordinator& coordinator, const Calls& calls)
+      : coordinator_(coordinator), calls_(calls) {}
+
+  Unary* ListResults(Context* context, const v1::ListResultsRequest* request,
+                     v1::ListResultsResponse* response) override {
+    return calls_.Answer(context, "ListResults", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(const PageRequest page, PageOf(*request, 1000));
+      ASSAY_ASSIGN_OR_RETURN(Page<v1::StoredResult> found,
+                             coordinator_.ListResults(request->filter(), page));
+      FillPage(std::move(found), response->mutable_results(), response->mutable_next_page_token());
+      return Status::Ok();
+    });
+  }
+
+  Unary* GetResult(Context* context, const v1::GetResultRequest* request,
+                   v1::GetResultResponse* response) override {
+    return calls_.Answer(context, "GetResult", [=, this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(CheckReference("result_id", request->result_id()));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_result(),
+                             coordinator_.GetResult(request->result_id()));
+      return Status::Ok();
+    });
+  }
+
+  Unary* ImportResults(Context* context, const v1::ImportResultsRequest* request,
+                       v1::ImportResultsResponse* response) override {
+    return calls_.Answer(context, "ImportResults", [=, this]() -> Status {
+      ASSAY_ASSIGN_OR_RETURN(*response, coordinator_.ImportResults(*request));
+      return Status::Ok();
+    });
+  }
+
+ private:
+  Coordinator& coordinator_;
+  const Calls& calls_;
+};
+
+// The server side of one session, which an agent opened. Deletes itself when gRPC has finished
+// with it.
+class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
+                      public StreamOperations {
+ public:
+  AttachReactor(Coordinator& coordinator, const Calls& calls)
+      : calls_(calls), link_(std::make_shared<StreamLink>(this)) {
+    link_->Start(coordinator.OpenSession(link_, ""));
+  }
+
+  void Read() override { StartRead(&inbound_); }
+  void Write(const v1::CoordinatorMessage* message) override { StartWrite(message); }
+  void Finish(const Status& status) override {
+    calls_.Count("Attach", status.code());
+    ServerBidiReactor::Finish(assay::rpc::ToGrpc(status));
+  }
+
+  void OnReadDone(bool ok) override {
+    Reaction("Attach.OnReadDone", [&] { link_->OnReadDone(ok, std::exchange(inbound_, {})); });
+  }
+  void OnWriteDone(bool ok) override {
+    Reaction("Attach.OnWriteDone", [&] { link_->OnWriteDone(ok); });
+  }
+  void OnCancel() override {
+    Reaction("Attach.OnCancel", [&] { link_->OnBroken(); });
+  }
+  void OnDone() override {
+    Reaction("Attach.OnDone", [&] { link_->OnDone(); });
+    delete this;
+  }
+
+ private:
+  const Calls& calls_;
+  v1::AgentMessage inbound_;
+  const std::shared_ptr<StreamLink> link_;
+};
+
+class FleetServiceImpl : public v1::FleetService::CallbackService {
+ public:
+  // Both outlive the service.
+  FleetServiceImpl(Coordinator& coordinator, const Calls& calls)
+      : coordinator_(coordinator), calls_(calls) {}
+
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>* Attach(Context*) override {
+    return new AttachReactor(coordinator_, calls_);
+  }
+
+ private:
+  Coordinator& coordinator_;
+  const Calls& calls_;
+};
 
 void ApplyThreadLimits(grpc::ServerBuilder& builder) {
   // Reflection is the only service that uses the threaded API.
@@ -27,11 +315,12 @@ Server::Server(Coordinator& coordinator, ServerOptions options)
     : coordinator_(coordinator),
       address_(options.listen),
       calls_(coordinator.executor(), std::move(options.counter)),
-      dialer_(coordinator, calls_, std::move(options.agent_tls), options.insecure),
-      fleet_(coordinator, calls_),
-      campaigns_(coordinator, calls_),
-      nodes_(coordinator, dialer_, calls_),
-      results_(coordinator, calls_) {}
+      dialer_(coordinator, calls_, std::move(options.agent_tls), options.insecure) {
+  services_.push_back(std::make_unique<FleetServiceImpl>(coordinator, calls_));
+  services_.push_back(std::make_unique<CampaignServiceImpl>(coordinator, calls_));
+  services_.push_back(std::make_unique<NodeServiceImpl>(coordinator, dialer_, calls_));
+  services_.push_back(std::make_unique<ResultServiceImpl>(coordinator, calls_));
+}
 
 Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOptions options) {
   ASSAY_ASSIGN_OR_RETURN(
@@ -45,17 +334,14 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
   builder.AddListeningPort(server->address_.ToString(), credentials, &port);
   assay::rpc::ApplyServerLimits(builder);
   ApplyThreadLimits(builder);
-  builder.RegisterService(&server->fleet_);
-  builder.RegisterService(&server->campaigns_);
-  builder.RegisterService(&server->nodes_);
-  builder.RegisterService(&server->results_);
+  for (const auto& service : server->services_) builder.RegisterService(service.get());
   server->server_ = builder.BuildAndStart();
   if (!server->server_ || port == 0) {
     server->server_ = nullptr;
     return InvalidArgument("cannot listen on " + server->address_.ToString() +
-                               ": the port is taken, or the address is not this machine's",
+                               ": the port is in use, or this machine does not have the address",
                            Reason::kAddressInUse)
-        .WithHint("stop what listens there, or choose another --listen");
+        .WithHint("stop the program that listens there, or choose another --listen");
   }
   server->address_.port = port;
   coordinator.OnAttached(

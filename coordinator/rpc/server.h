@@ -4,15 +4,11 @@
 #include <grpcpp/server.h>
 
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "coordinator/core/coordinator.h"
 #include "coordinator/rpc/calls.h"
-#include "coordinator/rpc/campaign_service.h"
 #include "coordinator/rpc/dialer.h"
-#include "coordinator/rpc/fleet_service.h"
-#include "coordinator/rpc/node_service.h"
-#include "coordinator/rpc/result_service.h"
 #include "wire/credentials.h"
 
 namespace assay::coordinator::rpc {
@@ -48,10 +44,7 @@ class Server {
   HostPort address_;
   const Calls calls_;
   Dialer dialer_;
-  FleetServiceImpl fleet_;
-  CampaignServiceImpl campaigns_;
-  NodeServiceImpl nodes_;
-  ResultServiceImpl results_;
+  std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
 };
 

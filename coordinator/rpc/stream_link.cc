@@ -9,7 +9,35 @@ namespace {
 // without reading answers must wait.
 constexpr size_t kMaxOutbound = 1024;
 
+std::string KeyOf(const v1::CoordinatorMessage& message) {
+  switch (message.kind_case()) {
+    case v1::CoordinatorMessage::kLeaseRenewal:
+      return "renewal";
+    case v1::CoordinatorMessage::kReconnect:
+      return "reconnect";
+    case v1::CoordinatorMessage::kAssign:
+      return "assign " + message.assign().job().job_id();
+    case v1::CoordinatorMessage::kCancel:
+      return "cancel " + message.cancel().job_id() + " " + std::to_string(message.cancel().epoch());
+    default:
+      return "";
+  }
+}
+
 }  // namespace
+
+void OutboundQueue::Push(v1::CoordinatorMessage message) {
+  std::string key = KeyOf(message);
+  if (!key.empty()) std::erase_if(queue_, [&](const Item& item) { return item.key == key; });
+  queue_.push_back({std::move(key), std::move(message)});
+}
+
+std::optional<v1::CoordinatorMessage> OutboundQueue::Pop() {
+  if (queue_.empty()) return std::nullopt;
+  v1::CoordinatorMessage message = std::move(queue_.front().message);
+  queue_.pop_front();
+  return message;
+}
 
 void StreamLink::Start(std::shared_ptr<Session> session) {
   MutexLock lock(mutex_);

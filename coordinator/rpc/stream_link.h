@@ -9,17 +9,37 @@
 //                                                                       detached
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "assay/v1/session.pb.h"
 #include "common/mutex.h"
 #include "common/status.h"
 #include "coordinator/core/sessions/session.h"
 #include "coordinator/core/sessions/sessions.h"
-#include "coordinator/rpc/outbound_queue.h"
 
 namespace assay::coordinator::rpc {
+
+// The messages that wait to be sent on one session: first in, first out. Of messages with the same
+// meaning (renewals; Assigns and Cancels of one job) only the latest is kept, so the queue of a
+// peer that does not read grows only with its own requests. Not thread-safe.
+class OutboundQueue {
+ public:
+  void Push(v1::CoordinatorMessage message);
+  std::optional<v1::CoordinatorMessage> Pop();
+  size_t size() const { return queue_.size(); }
+  void Clear() { queue_.clear(); }
+
+ private:
+  struct Item {
+    std::string key;  // Equal for messages with the same meaning; empty if every one counts.
+    v1::CoordinatorMessage message;
+  };
+  std::deque<Item> queue_;
+};
 
 // The operations of one reactor. Each returns at once and never calls back into the link on the
 // same thread.

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "common/mutex.h"
-#include "coordinator/rpc/guard.h"
 #include "model/page.h"
 #include "wire/status_conversion.h"
 
@@ -16,6 +15,8 @@ namespace {
 
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
+
+Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
 
 // Outlives its reactor, so that a late notification finds a valid object.
 class Watch : public std::enable_shared_from_this<Watch> {
@@ -40,8 +41,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   void OnWriteDone(bool ok) {
     MutexLock lock(mutex_);
     state_ = State::kIdle;
-    if (!ok || broken_)
-      return Finish(Status(Code::kCancelled, Reason::kNone, "the watcher has gone"));
+    if (!ok || broken_) return Finish(Gone());
     if (last_) return Finish(Status::Ok());
     if (!dirty_) return;
     state_ = State::kLoading;
@@ -51,8 +51,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   void OnCancel() {
     MutexLock lock(mutex_);
     broken_ = true;
-    if (state_ == State::kIdle)
-      Finish(Status(Code::kCancelled, Reason::kNone, "the watcher has gone"));
+    if (state_ == State::kIdle) Finish(Gone());
   }
 
   void OnDone() {
@@ -82,7 +81,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     MutexLock lock(mutex_);
     state_ = State::kIdle;
     if (reactor_ == nullptr || finished_) return;
-    if (broken_) return Finish(Status(Code::kCancelled, Reason::kNone, "the watcher has gone"));
+    if (broken_) return Finish(Gone());
     // A watch survives an outage of the database: the next poll tries again.
     if (loaded.code() == Code::kUnavailable && !first_) return;
     if (!loaded.ok()) return Finish(loaded);
@@ -103,7 +102,6 @@ class Watch : public std::enable_shared_from_this<Watch> {
     reactor_->StartWrite(&response_);
   }
 
-  // Only one Load runs at a time, so revision_ needs no lock.
   Status Fill(Response& response) {
     ASSAY_ASSIGN_OR_RETURN(*response.mutable_campaign(), coordinator_.GetCampaign(campaign_));
     if (revision_ < 0) {
@@ -126,8 +124,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
     // The verdict is sent with the last jobs, because it ends the watch.
     if (!unsent_.empty()) response.mutable_campaign()->clear_verdict();
     // The spec is sent once.
-    if (!first_load_) response.mutable_campaign()->clear_spec();
-    first_load_ = false;
+    if (!first_) response.mutable_campaign()->clear_spec();
     return Status::Ok();
   }
 
@@ -153,19 +150,18 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   Coordinator& coordinator_;
   const Calls& calls_;
-  // Used by Load alone.
+  // Used by Load alone, which never runs twice at a time.
   std::string campaign_;
   int64_t revision_ = -1;
   std::deque<v1::Job> unsent_;  // Changes up to that revision.
-  bool first_load_ = true;
+  bool first_ = true;           // Nothing has been sent yet.
+  std::string last_campaign_;   // The campaign as it was sent last, without its spec.
 
   Mutex mutex_;
   Reactor* reactor_ ASSAY_GUARDED_BY(mutex_);
   State state_ ASSAY_GUARDED_BY(mutex_) = State::kIdle;
   Response response_ ASSAY_GUARDED_BY(mutex_);
-  std::string last_campaign_ ASSAY_GUARDED_BY(mutex_);
   int64_t subscription_ ASSAY_GUARDED_BY(mutex_) = 0;
-  bool first_ ASSAY_GUARDED_BY(mutex_) = true;  // Nothing has been sent yet.
   bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // The last message ends the watch.
   bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
   bool broken_ ASSAY_GUARDED_BY(mutex_) = false;

@@ -8,7 +8,10 @@
 #include <set>
 
 #include "assay/v1/agent_service.grpc.pb.h"
-#include "coordinator/rpc/outbound_queue.h"
+#include "assay/v1/campaign_service.grpc.pb.h"
+#include "assay/v1/fleet_service.grpc.pb.h"
+#include "assay/v1/node_service.grpc.pb.h"
+#include "coordinator/rpc/stream_link.h"
 #include "storage/fakes/fake_job_store.h"
 #include "storage/fakes/fake_node_store.h"
 #include "storage/fakes/fake_result_store.h"
