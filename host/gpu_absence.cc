@@ -3,7 +3,8 @@
 namespace assay {
 namespace {
 
-// cudaError_t, so that this is tested where CUDA is not; kernels/cuda/frame/device.cc compares.
+// Values of cudaError_t, so that this is tested where CUDA is not;
+// kernels/cuda/frame/find_gpu_absence.cc compares them.
 constexpr int kInitialization = 3;
 constexpr int kStubLibrary = 34;
 constexpr int kInsufficientDriver = 35;

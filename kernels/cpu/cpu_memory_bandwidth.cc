@@ -6,7 +6,7 @@
 
 #include "common/units.h"
 #include "kernels/cpu/host_buffer.h"
-#include "kernels/cpu/stream.h"
+#include "kernels/cpu/loops.h"
 #include "kernels/cpu/team_case.h"
 
 namespace assay {

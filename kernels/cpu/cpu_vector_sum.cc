@@ -7,9 +7,8 @@
 
 #include "host/cpu.h"
 #include "kernels/cpu/host_buffer.h"
-#include "kernels/cpu/stream.h"
+#include "kernels/cpu/loops.h"
 #include "kernels/cpu/team_case.h"
-#include "kernels/cpu/vector_sum.h"
 
 namespace assay {
 namespace {

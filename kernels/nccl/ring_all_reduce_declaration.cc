@@ -4,6 +4,7 @@
 // Its work is that of all_reduce: each rank sends at least 2 (n - 1) / n of the array, and a ring
 // sends no more. ring_schedule.h has the algorithm, ring_case.cc its pipeline.
 #include "kernels/nccl/nccl_parameters.h"
+#include "kernels/nccl/ring_schedule.h"
 
 namespace assay {
 namespace {
@@ -19,7 +20,7 @@ Work RingAllReduceWork(const ParameterMap& parameters, int ranks) {
   Work work;
   work.payload_bytes = Number(parameters, "bytes");
   work.link_bytes = 2.0 * (ranks - 1) / ranks * work.payload_bytes;
-  work.fixed_seconds = 2 * (ranks - 1) * kStepSeconds;
+  work.fixed_seconds = RingPlace{ranks}.steps() * kStepSeconds;
   return work;
 }
 

@@ -1,4 +1,4 @@
-// A ring of ranks over TCP, and the all-reduce on it.
+// A ring of ranks over TCP, the all-reduce on it, and inputs whose sums are known.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "common/status.h"
 #include "gang/peers.h"
 #include "gang/socket.h"
+#include "kernels/benchmark.h"
 
 namespace assay {
 
@@ -48,5 +49,16 @@ class Ring {
   Socket previous_;
   Duration stall_timeout_ = std::chrono::seconds(30);
 };
+
+// Returns the input of rank `rank` at element `index`: a + rank * b, with a in [0, 1024) and b in
+// [0, 8) derived from seed and index. Every rank can thus compute the sum of any element by itself,
+// and it is exact in fp32.
+float AllReduceInput(uint64_t seed, int rank, int64_t index);
+
+// Returns the sum over all ranks, n a + b n (n - 1) / 2, which is below 2^24 for 64 ranks.
+float AllReduceSum(uint64_t seed, int world_size, int64_t index);
+
+// Compares every element exactly; NaN is a mismatch.
+Verdict VerifyAllReduce(uint64_t seed, int world_size, const float* out, int64_t elements);
 
 }  // namespace assay

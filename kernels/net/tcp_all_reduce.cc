@@ -11,7 +11,6 @@
 #include "kernels/benchmark.h"
 #include "kernels/cpu/host_buffer.h"
 #include "kernels/cpu/thread_team.h"
-#include "kernels/net/all_reduce_pattern.h"
 #include "kernels/net/ring.h"
 
 namespace assay {

@@ -21,7 +21,6 @@
 
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/gpu_case.h"
-#include "kernels/cuda/links/transfer_ends.h"
 #include "kernels/registry.h"
 #include "tests/gpu/kernel_variants.h"
 #include "tests/gpu/plant.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "kernels/cuda/execution/divergence.h"
+#include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"

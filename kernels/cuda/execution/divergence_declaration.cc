@@ -1,7 +1,7 @@
 // divergence: the cost of lanes of a warp that take different branches.
 #include <algorithm>
 
-#include "kernels/cuda/execution/divergence.h"
+#include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -1,7 +1,7 @@
 // The kernels of occupancy. Every warp walks its own part of one random cycle through rows of 128
 // bytes; each load needs the result of the previous one.
 #include "common/units.h"
-#include "kernels/cuda/execution/occupancy.h"
+#include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/frame/host_check.h"

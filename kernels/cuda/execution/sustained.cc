@@ -1,17 +1,122 @@
 // The case of sustained. It has no warm-up: the first interval begins on a GPU that has rested.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "kernels/cuda/frame/device_monitor.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "host/nvml.h"
+#include "kernels/benchmark.h"
+#include "kernels/cuda/frame/gpu_uuid.h"
 #include "kernels/cuda/gemm/gemm_case.h"
 
 namespace assay {
 namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct DeviceReading {
+  SteadyTime time;
+  double sm_clock_mhz = 0;
+  double power_watts = 0;  // As NVML reports it: on Hopper a mean over one second.
+  double temperature_celsius = 0;
+};
+
+// Reads NVML on its own thread from Start to destruction.
+class DeviceMonitor {
+ public:
+  // UNSUPPORTED if NVML cannot read all three for CUDA's GPU `ordinal`.
+  static Result<std::unique_ptr<DeviceMonitor>> Start(int ordinal);
+
+  DeviceMonitor(const DeviceMonitor&) = delete;
+  DeviceMonitor& operator=(const DeviceMonitor&) = delete;
+  ~DeviceMonitor();
+
+  // Returns the means of the readings from `begin` to `end`, with `time` = `end`; without any, the
+  // latest reading before. Thread-safe.
+  DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
+
+ private:
+  DeviceMonitor(std::unique_ptr<Nvml> nvml, int index, const DeviceReading& first);
+  void Loop();
+
+  const std::unique_ptr<Nvml> nvml_;
+  const int index_;
+  mutable Mutex mutex_;
+  std::vector<DeviceReading> readings_ ASSAY_GUARDED_BY(mutex_);  // Never empty; in order.
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+// A reading takes about a millisecond.
+constexpr auto kPeriod = std::chrono::milliseconds(25);
+
+// Absent if one of the three cannot be read.
+std::optional<DeviceReading> Read(const Nvml& nvml, int index) {
+  const NvmlSample sample = nvml.Sample(index);
+  if (!sample.sm_clock_mhz || !sample.power_watts || !sample.temperature_celsius) {
+    return std::nullopt;
+  }
+  return DeviceReading{std::chrono::steady_clock::now(), *sample.sm_clock_mhz, *sample.power_watts,
+                       *sample.temperature_celsius};
+}
+
+Result<std::unique_ptr<DeviceMonitor>> DeviceMonitor::Start(int ordinal) {
+  const std::string refusal = "needs NVML's clock, power and temperature: ";
+  const std::string uuid = GpuUuid(ordinal);
+  auto nvml = Nvml::Open(nullptr);
+  if (!nvml.ok()) return Unsupported(refusal + nvml.status().message());
+  const std::optional<int> index = (*nvml)->FindByUuid(uuid);
+  if (!index) return Unsupported(refusal + "it does not know the GPU " + uuid);
+  const auto first = Read(**nvml, *index);
+  if (!first) return Unsupported(refusal + "it cannot read all of them on this GPU");
+  return std::unique_ptr<DeviceMonitor>(new DeviceMonitor(std::move(nvml).value(), *index, *first));
+}
+
+DeviceMonitor::DeviceMonitor(std::unique_ptr<Nvml> nvml, int index, const DeviceReading& first)
+    : nvml_(std::move(nvml)), index_(index), readings_({first}), thread_([this] { Loop(); }) {}
+
+DeviceMonitor::~DeviceMonitor() {
+  ending_ = true;
+  thread_.join();
+}
+
+void DeviceMonitor::Loop() {
+  while (!ending_) {
+    if (const auto reading = Read(*nvml_, index_)) {
+      MutexLock lock(mutex_);
+      readings_.push_back(*reading);
+    }
+    std::this_thread::sleep_for(kPeriod);
+  }
+}
+
+DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
+  const auto earlier = [](SteadyTime time, const DeviceReading& reading) {
+    return time < reading.time;
+  };
+  MutexLock lock(mutex_);
+  const auto after = std::upper_bound(readings_.begin(), readings_.end(), end, earlier);
+  auto from = std::upper_bound(readings_.begin(), after, begin, earlier);
+  if (from == after && from != readings_.begin()) --from;
+  if (from == after) return readings_.front();
+  DeviceReading mean;
+  mean.time = end;
+  const auto count = static_cast<double>(after - from);
+  for (auto reading = from; reading != after; ++reading) {
+    mean.sm_clock_mhz += reading->sm_clock_mhz / count;
+    mean.power_watts += reading->power_watts / count;
+    mean.temperature_celsius += reading->temperature_celsius / count;
+  }
+  return mean;
+}
 
 // An interval is one sample: this long, or longer if there would be too many of them.
 constexpr double kIntervalSeconds = 0.1;

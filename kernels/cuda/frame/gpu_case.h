@@ -54,6 +54,15 @@ struct OutputRange {
   int64_t bytes = 0;
 };
 
+// A case of transfers, which has outputs in several places.
+class TransferEnds {
+ public:
+  virtual ~TransferEnds() = default;
+  // Returns the output of the latest iteration in each direction, in the GPU's or the host's
+  // memory. A test corrupts it to see VerifyLast fail.
+  virtual std::vector<OutputRange> LastOutputs() = 0;
+};
+
 class GpuCase : public Case {
  public:
   // Reads cache, fill and launch from the parameters, as far as they are declared.

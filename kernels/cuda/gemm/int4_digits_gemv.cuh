@@ -1,5 +1,5 @@
 // y = x W for one or two rows of x on the integer tensor cores. W consists of 4-bit integers, 128
-// neighbours of which share a scale, packed as in int4_layout.h.
+// neighbours of which share a scale, packed as in int4_gemm_data.h.
 //
 // With so few rows the limit is not the memory but the number of instructions and their power.
 // Therefore W's nibbles stay integers: three instructions expand eight of them to bytes, where

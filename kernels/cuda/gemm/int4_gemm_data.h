@@ -9,9 +9,56 @@
 #include "common/status.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/gemm/gemm_shape.h"
-#include "kernels/cuda/gemm/int4_layout.h"
 
 namespace assay {
+
+inline constexpr int kInt4Tile = 16;  // Columns of W.
+
+// The element of W that a value belongs to.
+struct Int4Place {
+  int64_t k = 0;
+  int64_t column = 0;
+};
+
+// Sizes of the packed arrays. k must be a multiple of 64 and of `group`.
+struct Int4Layout {
+  int64_t n = 0;
+  int64_t k = 0;
+  int64_t group = 0;
+
+  __host__ __device__ int64_t Pairs() const { return (n + 2 * kInt4Tile - 1) / (2 * kInt4Tile); }
+  __host__ __device__ int64_t Units() const { return (k + 127) / 128; }
+  // Including padding.
+  __host__ __device__ int64_t Groups() const { return Units() * 128 / group; }
+  __host__ __device__ int64_t ValueBytes() const { return Pairs() * Units() * 2048; }
+  __host__ __device__ int64_t ScaleBytes() const { return Pairs() * Groups() * 128; }
+
+  // Returns the element that nibble `nibble` of word `word` of the values belongs to.
+  __host__ __device__ Int4Place PlaceOf(int64_t word, int nibble) const {
+    const int64_t step = word % 4;
+    const int64_t lane = word / 4 % 32;
+    const int64_t chunk = word / 512 % Units() * 2 + word / 128 % 2;
+    const int64_t tile = word / 512 / Units() * 2 + word / 256 % 2;
+    const int pair = nibble % 4;
+    return {chunk * 64 + step / 2 * 32 + lane % 4 * 8 + step % 2 * 4 + pair / 2 * 2 + nibble / 4,
+            tile * kInt4Tile + lane / 4 + pair % 2 * 8};
+  }
+  // Returns true if W has this element; the others are padding.
+  __host__ __device__ bool Holds(const Int4Place& place) const {
+    return place.k < k && place.column < n;
+  }
+  // Returns the index of an element's {scale, zero}.
+  __host__ __device__ int64_t ScaleIndexOf(const Int4Place& place) const {
+    const int64_t tile = place.column / kInt4Tile;
+    const int64_t inside = place.column % 8 * 2 + place.column / 8 % 2;
+    return ((tile / 2 * Groups() + place.k / group) * 2 + tile % 2) * kInt4Tile + inside;
+  }
+  // Returns the first k of the group, and the column, that {scale, zero} number `index` belongs to.
+  __host__ __device__ Int4Place ScalePlaceOf(int64_t index) const {
+    const int64_t tile = index / 32 / Groups() * 2 + index / 16 % 2;
+    return {index / 32 % Groups() * group, tile * kInt4Tile + index % 16 / 2 + index % 2 * 8};
+  }
+};
 
 // y = x W: x is m x k, W is k x n in groups of `group` along k, y is m x n. k is a multiple of 64
 // and of `group`, which is 32, 64 or 128.

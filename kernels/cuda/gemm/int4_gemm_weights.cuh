@@ -1,13 +1,13 @@
-// W in 4-bit integers, packed as in int4_layout.h, in the form that GemvKernel takes: w(k, column)
-// = scale * (q - zero). `group` neighbours along k in a column share scale and zero point. q and
-// zero are 0..15; scales and zero points are of x's type.
+// W in 4-bit integers, packed as in int4_gemm_data.h, in the form that GemvKernel takes: w(k,
+// column) = scale * (q - zero). `group` neighbours along k in a column share scale and zero point.
+// q and zero are 0..15; scales and zero points are of x's type.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/tensor_core.cuh"
-#include "kernels/cuda/gemm/int4_layout.h"
+#include "kernels/cuda/gemm/int4_gemm_data.h"
 #include "kernels/cuda/gemv/gemv_kernel.cuh"
 
 namespace assay {

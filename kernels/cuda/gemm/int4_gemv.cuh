@@ -1,4 +1,4 @@
-// y = x W for up to 8 rows of x and W in 4-bit integers, packed as in int4_layout.h.
+// y = x W for up to 8 rows of x and W in 4-bit integers, packed as in int4_gemm_data.h.
 //
 // A block computes 32 columns. Its `warps` share k in units of 128, and every lane has up to
 // `depth` units of W in flight. With few rows the multiprocessors have about three instructions per

@@ -9,8 +9,8 @@
 #include "kernels/cuda/frame/byte_pattern.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/gpu_case.h"
 #include "kernels/cuda/links/host_memory.h"
-#include "kernels/cuda/links/transfer_ends.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/host_check.h"
 #include "kernels/cuda/frame/random.cuh"
-#include "kernels/cuda/memory/bank_conflict.h"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 // bank_conflict: the cost of a warp's load from shared memory if `ways` of its lanes access
 // different words of one bank.
 #include "kernels/cuda/frame/gpu_parameters.h"
-#include "kernels/cuda/memory/bank_conflict.h"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {

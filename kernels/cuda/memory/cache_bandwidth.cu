@@ -7,8 +7,8 @@
 #include "kernels/cuda/frame/host_check.h"
 #include "kernels/cuda/frame/mismatches.h"
 #include "kernels/cuda/frame/random.cuh"
-#include "kernels/cuda/memory/cache_bandwidth.h"
 #include "kernels/cuda/memory/cache_levels.h"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {

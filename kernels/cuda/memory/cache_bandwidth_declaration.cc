@@ -1,8 +1,8 @@
 // cache_bandwidth: the rate at which all multiprocessors together read a working set repeatedly
 // from their L1 caches, the L2 cache, memory, or shared memory.
 #include "kernels/cuda/frame/gpu_parameters.h"
-#include "kernels/cuda/memory/cache_bandwidth.h"
 #include "kernels/cuda/memory/cache_levels.h"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/memory/cache_levels.h"
 #include "kernels/cuda/memory/pointer_chain.cuh"
-#include "kernels/cuda/memory/pointer_chase.h"
+#include "kernels/cuda/memory/work_sizes.h"
 #include "measure/plateau.h"
 
 namespace assay {

@@ -2,7 +2,7 @@
 // result of the previous one.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/cache_levels.h"
-#include "kernels/cuda/memory/pointer_chase.h"
+#include "kernels/cuda/memory/work_sizes.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "gang/peers.h"
-#include "kernels/net/all_reduce_pattern.h"
 #include "kernels/net/ring.h"
 #include "kernels/registry.h"
 #include "tests/unit/gang/gang.h"

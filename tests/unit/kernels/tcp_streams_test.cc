@@ -7,7 +7,6 @@
 #include "gang/peers.h"
 #include "kernels/net/pair.h"
 #include "kernels/net/stream_ends.h"
-#include "kernels/net/stream_pattern.h"
 #include "tests/unit/gang/gang.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 
 #include "host/cpu.h"
 #include "kernels/cpu/caches.h"
-#include "kernels/cpu/stream.h"
+#include "kernels/cpu/loops.h"
 #include "kernels/registry.h"
 #include "tests/unit/kernels/run_small.h"
 

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cpu/stream.h"
-#include "kernels/cpu/vector_sum.h"
+#include "kernels/cpu/loops.h"
 #include "kernels/registry.h"
 #include "tests/unit/kernels/run_small.h"
 

@@ -1,10 +1,17 @@
-// The work of one iteration of cache_bandwidth, for its declaration and its kernel.
+// The sizes of one iteration, which a benchmark's declaration and its kernel share.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 namespace assay {
+
+inline constexpr int kBanks = 32;  // Each serves one word of 4 bytes per cycle.
+// Enough warps that the banks are the limit, not the latency of a load.
+inline constexpr int kBankConflictWarps = 8;
+// Loads per warp: rounds over the same rows.
+inline constexpr int kBankConflictRounds = 256;
+inline constexpr int kBankConflictRows = 16;
 
 // kL2 also serves `level: none`: loads bypass the L1, wherever the working set is.
 enum class CacheLevel { kL1, kL2, kMemory, kShared };
@@ -21,5 +28,8 @@ inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;
   return (kIterationBytes + bytes - 1) / bytes;
 }
+
+// Loads per iteration: so many that the cost of reading the clock and of the loop is negligible.
+inline constexpr int64_t kChaseLoads = 16384;
 
 }  // namespace assay

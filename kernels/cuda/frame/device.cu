@@ -1,13 +1,11 @@
-#include "kernels/cuda/frame/device.h"
-
 #include <algorithm>
 #include <atomic>
 
 #include "common/units.h"
 #include "kernels/benchmark.h"
 #include "kernels/cuda/frame/cuda_check.h"
+#include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/find_gpu_absence.h"
-#include "kernels/cuda/frame/kernel_image.h"
 
 namespace assay {
 namespace {
@@ -16,6 +14,20 @@ namespace {
 constexpr int64_t kReserveBytes = int64_t{512} << 20;
 
 std::atomic<int64_t> missing_bytes{0};
+
+// Compiled for the same architectures as every other kernel of this folder.
+__global__ void ProbeKernel() {}
+
+// Returns false only if the current GPU has an architecture that no kernel was compiled for. A
+// build has kernels for the architectures that it was configured for. Other errors are left to the
+// next CUDA call.
+bool HasKernelsForGpu() {
+  cudaFuncAttributes attributes;
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel);
+  // Clears the error, so that the next call reports its own.
+  if (error != cudaSuccess) cudaGetLastError();
+  return error != cudaErrorNoKernelImageForDevice;
+}
 
 }  // namespace
 
@@ -94,13 +106,13 @@ Result<DeviceBuffer> DeviceBuffer::Allocate(int64_t bytes, const std::string& pu
   }
   ASSAY_RETURN_IF_ERROR(CudaStatus(error, "cudaMalloc", __FILE__, __LINE__));
   buffer.bytes_ = bytes;
-  return buffer;
+  return Result<DeviceBuffer>(std::move(buffer));
 }
 
 Result<CudaStream> CudaStream::Create() {
   CudaStream stream;
   ASSAY_CUDA(cudaStreamCreateWithFlags(&stream.stream_, cudaStreamNonBlocking));
-  return stream;
+  return Result<CudaStream>(std::move(stream));
 }
 
 }  // namespace assay
