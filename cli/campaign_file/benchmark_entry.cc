@@ -1,9 +1,8 @@
-#include "cli/campaign_file/benchmark_entry.h"
+#include "cli/campaign_file/field_reader.h"
 
 #include <algorithm>
 
 #include "cli/campaign_file/campaign_fields.h"
-#include "cli/campaign_file/nccl_entry.h"
 #include "common/text.h"
 
 namespace assay::cli {

@@ -8,10 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cli/campaign_file/benchmark_entry.h"
 #include "cli/campaign_file/campaign_fields.h"
 #include "cli/campaign_file/field_reader.h"
-#include "cli/campaign_file/nccl_entry.h"
 #include "common/subprocess.h"
 #include "common/text.h"
 #include "common/units.h"

@@ -1,13 +1,15 @@
-// Reads single values of a campaign file and records their faults.
+// Reads values of a campaign file and records their faults.
 #pragma once
+
+#include <google/protobuf/map.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/v1/campaign_service.pb.h"
 #include "cli/campaign_file/yaml_tree.h"
-#include "cli/views/utf8.h"
 
 namespace assay::cli {
 
@@ -43,5 +45,21 @@ class FieldReader {
  private:
   std::vector<FileFault>& faults_;
 };
+
+// Reads a map such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds the variables of `value` to `settings`, and their lines to `lines` under
+// "SPEC_FIELD.NAME". Checks variables and values as the coordinator does. Reports faults at
+// `field`.
+void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
+              FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
+              google::protobuf::Map<std::string, int>& lines);
+
+// Adds one v1::BenchmarkMatrix to `spec` per entry of the list `value`. An entry is `gemm`, or
+// `gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}`. The keys
+// `gpus`, `counters`, `nccl` and `unplaceable` are not parameters.
+void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec);
+
+// Reads `refuse` or `skip`. Returns UNSPECIFIED after a fault.
+v1::Unplaceable ReadUnplaceable(const YamlNode& value, const std::string& field,
+                                FieldReader& reader);
 
 }  // namespace assay::cli

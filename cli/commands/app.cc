@@ -1,15 +1,15 @@
 #include "cli/commands/app.h"
 
 #include <cstdio>
+#include <map>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/campaign_file/field_reader.h"
-#include "cli/commands/completion.h"
+#include "cli/commands/fetch_results.h"
+#include "cli/views/format.h"
 #include "common/text.h"
-#include "model/parameter.h"
 
 namespace assay::cli {
 namespace {
@@ -37,15 +37,6 @@ void AddVersionCommand(CLI::App& app) {
   app.add_subcommand("version", "Print the version")->callback([] {
     Print("assay " ASSAY_VERSION "\n");
   });
-}
-
-void AddCompletionCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("completion", "Print a shell's completion script");
-  auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([&app, shell] { Print(CompletionScript(app, *shell)); });
 }
 
 // The innermost command that was given.
@@ -138,8 +129,10 @@ std::unique_ptr<CLI::App> MakeApp(Context& context) {
   AddCompletionCommand(*app);
   // Commands that are added later would inherit it.
   app->footer(
-      "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link); 2 the "
-      "command line or a file is wrong; 3 the coordinator or agent cannot be reached; 4 it refused.");
+      "Exit status: 0 done; 1 failed (a case, a campaign's verdict, a bad or undecided link); 2 "
+      "the "
+      "command line or a file is wrong; 3 the coordinator or agent cannot be reached; 4 it "
+      "refused.");
   return app;
 }
 
@@ -150,6 +143,10 @@ int RunApp(int argc, const char* const* argv) {
   }
   Context context;
   const std::unique_ptr<CLI::App> app = MakeApp(context);
+  if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+    Print(Completions(*app, {argv + 2, argv + argc}));
+    return kExitDone;
+  }
   try {
     app->parse(argc, argv);
     // Without this check, a full disk would look like a short list.
@@ -165,6 +162,58 @@ int RunApp(int argc, const char* const* argv) {
     PrintError("assay: out of memory\n");
     return kExitRefused;
   }
+}
+
+void AddOutputOption(CLI::App& command, OutputFormat& format) {
+  static const std::map<std::string, OutputFormat> kFormats = {
+      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
+  command
+      .add_option_function<std::string>(
+          "-o,--output", [&format](const std::string& name) { format = kFormats.at(name); },
+          "Form of the output: table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+}
+
+CLI::Validator NotNegative() {
+  return CLI::Validator(
+      [](const std::string& value) {
+        return value.starts_with("-") ? value + " must be a whole number, at least 0"
+                                      : std::string();
+      },
+      "");
+}
+
+CLI::Validator NumberWithin(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& value) {
+        double number = 0;
+        // A comparison with NaN is false.
+        if (CLI::detail::lexical_cast(value, number) && number >= low && number <= high) {
+          return std::string();
+        }
+        return Quote(value) + " must be a number from " + FormatExact(low) + " to " +
+               FormatExact(high);
+      },
+      "");
+}
+
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& value) {
+        return value.empty() ? std::string("must not be empty; leave the option out instead")
+                             : std::string();
+      },
+      "");
+}
+
+void AddQueryOptions(CLI::App& command, ResultsQuery& query) {
+  command.add_option("--filter", query.filter,
+                     "For example: benchmark=\"gemm\" AND gpu.model=\"H200\" AND driver>=\"580\"");
+  command.add_option("--campaign", query.campaign,
+                     "Only of this campaign: id, or name (the newest of that name)");
+  command.add_option("-n,--limit", query.limit, "At most this many, newest first")
+      ->check(NotNegative());
 }
 
 }  // namespace assay::cli

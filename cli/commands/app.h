@@ -1,17 +1,67 @@
-// The command line as a whole.
+// The command line: its parser, its commands, and the parts that the commands share.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "cli/commands/context.h"
+#include "cli/commands/client.h"
+#include "cli/views/output.h"
 
 namespace assay::cli {
 
+struct ResultsQuery;
+
+// The connection and the exit code. Must live as long as the app, whose callbacks use it.
+struct Context {
+  ClientOptions client;
+  ExitCode exit_code = kExitDone;
+};
+
 // Returns the parser of all commands. Parsing runs the chosen command, which stores its exit code
-// in `context`. `context` must outlive the app.
+// in `context`.
 std::unique_ptr<CLI::App> MakeApp(Context& context);
 
 // Parses and runs; returns the exit code.
 int RunApp(int argc, const char* const* argv);
+
+// Runs `action` if the user chose `command`; its result becomes the program's exit code. `options`
+// is kept alive until then.
+template <typename Options, typename Action>
+void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
+  command.callback([&context, options, action] { context.exit_code = action(context, *options); });
+}
+
+// Each of these adds one command with its subcommands.
+void AddCampaignCommands(CLI::App& app, Context& context);
+void AddNodeCommands(CLI::App& app, Context& context);
+void AddBenchmarkCommands(CLI::App& app, Context& context);
+void AddResultsCommand(CLI::App& app, Context& context);
+void AddCompareCommand(CLI::App& app, Context& context);
+void AddPairsCommand(CLI::App& app, Context& context);
+void AddImportCommand(CLI::App& app, Context& context);
+void AddRunCommand(CLI::App& app, Context& context);
+void AddUpCommand(CLI::App& app, Context& context);
+void AddCompletionCommand(CLI::App& app);
+
+// Returns the commands or options that may complete the last of `words`, which follow "assay" on a
+// shell's command line. One per line, with a tab and its description. Empty if a file may follow.
+std::string Completions(const CLI::App& app, const std::vector<std::string>& words);
+
+// Adds -o/--output table|json|csv to a command.
+void AddOutputOption(CLI::App& command, OutputFormat& format);
+
+// Adds --filter, --campaign and --limit to a command.
+void AddQueryOptions(CLI::App& command, ResultsQuery& query);
+
+// Refuses a number below zero. CLI11's own check would print the bounds of a double.
+CLI::Validator NotNegative();
+
+// Refuses everything but a number from `low` to `high`. Unlike CLI11's Range, refuses NaN.
+CLI::Validator NumberWithin(double low, double high);
+
+// Refuses "", which many commands would take for an option that is not given.
+CLI::Validator NotEmpty();
 
 }  // namespace assay::cli

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "cli/campaign_file/field_reader.h"
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/views/roofline_text.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "model/parameter.h"

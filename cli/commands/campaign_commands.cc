@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/campaign_file/campaign_file.h"
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/pages.h"
 #include "cli/commands/watch.h"
 #include "cli/views/campaign_text.h"
@@ -15,7 +15,7 @@
 #include "cli/views/format.h"
 #include "cli/views/progress.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 #include "common/uuid.h"
 #include "wire/reasons.h"

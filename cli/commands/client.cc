@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "cli/views/output.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/host_port.h"
 #include "common/text.h"
 

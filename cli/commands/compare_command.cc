@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
-#include "cli/views/compare_view.h"
+#include "cli/views/results_view.h"
 
 namespace assay::cli {
 namespace {

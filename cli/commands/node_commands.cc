@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/pages.h"
 #include "cli/views/node_view.h"

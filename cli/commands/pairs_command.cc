@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/pages.h"
 #include "cli/views/campaign_text.h"
-#include "cli/views/pairs_view.h"
-#include "cli/views/utf8.h"
+#include "cli/views/pair_report.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 
 namespace assay::cli {

@@ -1,7 +1,7 @@
 // assay results
 #include <memory>
 
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 
 namespace assay::cli {

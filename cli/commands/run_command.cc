@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/campaign_file/field_reader.h"
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/commands/interrupt.h"
 #include "cli/commands/watch.h"

@@ -12,13 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/campaign_file/field_reader.h"
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/fetch_results.h"
 #include "cli/imports/imports.h"
 #include "cli/views/format.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/clock.h"
 #include "common/digest.h"
 #include "common/text.h"

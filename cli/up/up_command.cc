@@ -17,7 +17,7 @@
 #include <string>
 #include <system_error>
 
-#include "cli/commands/context.h"
+#include "cli/commands/app.h"
 #include "cli/commands/interrupt.h"
 #include "cli/up/child_program.h"
 #include "cli/up/private_postgres.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/views/format.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 
 namespace assay::cli {

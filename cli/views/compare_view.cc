@@ -1,4 +1,4 @@
-#include "cli/views/compare_view.h"
+#include "cli/views/results_view.h"
 
 #include <algorithm>
 #include <map>
@@ -6,12 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "cli/campaign_file/field_reader.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 
 namespace assay::cli {

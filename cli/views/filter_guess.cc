@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/campaign_file/yaml_tree.h"
 #include "cli/views/format.h"
 #include "common/text.h"
 #include "model/parameter.h"

@@ -4,11 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "cli/campaign_file/field_reader.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
-#include "cli/views/topology_view.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 
 namespace assay::cli {

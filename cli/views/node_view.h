@@ -1,4 +1,4 @@
-// Renders nodes as a table, as CSV and as descriptions. Pure.
+// Renders nodes as a table, as CSV and as descriptions, and the links between their GPUs. Pure.
 #pragma once
 
 #include <string>
@@ -21,5 +21,16 @@ std::string NodeCsv(const std::vector<v1::Node>& nodes);
 // Describes one node in full. `transfers` are results for MeasuredLinks.
 std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
                          const Style& style);
+
+// Returns a matrix with the kind of link between every two GPUs, and for each GPU its NUMA node,
+// CPUs and PCIe switch. Lines below explain the kinds of link. Empty if the inventory has none of
+// this.
+std::string TopologyText(const v1::NodeInventory& inventory, const Style& style);
+
+// Returns a matrix of the bandwidth from each GPU (row) to each other (column). `results` are those
+// of peer_transfer on this node, newest first; only results with the parameters of the newest
+// count. Empty if no result is between two of the node's GPUs.
+std::string MeasuredLinks(const v1::NodeInventory& inventory,
+                          const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

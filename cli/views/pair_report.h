@@ -10,6 +10,7 @@
 #include "analysis/suspects.h"
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/result_service.pb.h"
+#include "cli/views/table.h"
 #include "common/status.h"
 
 namespace assay::cli {
@@ -70,5 +71,12 @@ struct PairQuery {
 // ignored. Fails with UNKNOWN_METRIC, which lists the known metrics, if no result has the metric.
 Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
                                   const std::vector<v1::Job>& jobs, const PairQuery& query);
+
+// Renders a matrix of medians for each case with what is bad in it, then failures, then what to
+// check.
+std::string PairsText(const PairReport& report, const Style& style);
+// One record per case, pair and direction, failed and missing ones included.
+std::string PairsCsv(const PairReport& report);
+std::string PairsJson(const PairReport& report);
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-#include "cli/views/pairs_view.h"
+#include "cli/views/pair_report.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_marks.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 
 namespace assay::cli {

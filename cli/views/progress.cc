@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/campaign_file/field_reader.h"
 #include "cli/views/campaign_text.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 #include "common/units.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 #include "roofline/spec_sheet.h"
 #include "wire/interval.h"

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/campaign_file/field_reader.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 #include "wire/interval.h"
 

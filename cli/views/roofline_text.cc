@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/campaign_file/field_reader.h"
 #include "cli/views/format.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "common/text.h"
 #include "roofline/prediction.h"
 #include "roofline/published.h"

@@ -1,4 +1,4 @@
-#include "cli/views/compare_view.h"
+#include "cli/views/results_view.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/views/pairs_view.h"
+#include "cli/views/pair_report.h"
 
 #include <gtest/gtest.h>
 

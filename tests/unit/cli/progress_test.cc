@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/views/format.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "tests/wording.h"
 
 namespace assay::cli {

@@ -10,7 +10,7 @@
 
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
-#include "cli/views/utf8.h"
+#include "cli/views/table.h"
 #include "tests/wording.h"
 #include "wire/result_flags.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cli/views/output.h"
-#include "cli/views/utf8.h"
 
 namespace assay::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/views/topology_view.h"
+#include "cli/views/node_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
