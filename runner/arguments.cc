@@ -1,7 +1,7 @@
 #include "runner/arguments.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "common/text.h"
 #include "common/units.h"
@@ -16,6 +16,28 @@ std::vector<std::string> OptionsOf(const std::string& command) {
   if (command == "selftest") return {"--gpu", "--require-gpu", "--help"};
   if (command.empty()) return {"--help", "--version"};
   return {"--help"};
+}
+
+// Adds the benchmark with the given parameters. Without any, adds its variants too.
+Status Add(const Benchmark& benchmark, const ParameterMap& given, Selection* selection) {
+  const BenchmarkInfo& info = benchmark.Info();
+  std::vector<ParameterMap> changes = {given};
+  if (given.empty()) {
+    changes.insert(changes.end(), info.selftest_variants.begin(), info.selftest_variants.end());
+  }
+  for (size_t i = 0; i < changes.size(); ++i) {
+    Selftest test;
+    test.what.benchmark = &benchmark;
+    test.what.gpu = selection->gpu;
+    test.given = changes[i];
+    test.variant = i > 0;
+    ParameterMap wanted = info.selftest_parameters;
+    for (const auto& [name, value] : test.given) wanted[name] = value;
+    ASSAY_ASSIGN_OR_RETURN(test.what.parameters, CheckParameters(benchmark, wanted));
+    ASSAY_RETURN_IF_ERROR(CheckGpu(test.what));
+    selection->tests.push_back(std::move(test));
+  }
+  return Status::Ok();
 }
 
 }  // namespace
@@ -58,6 +80,39 @@ Status AddParameter(const std::string& argument, const std::string& command, Par
   const std::string name = argument.substr(0, equals);
   if (given->emplace(name, argument.substr(equals + 1)).second) return Status::Ok();
   return InvalidArgument(command + ": parameter " + Quote(name) + " is given twice");
+}
+
+Result<Selection> ParseSelection(const Registry& registry,
+                                 const std::vector<std::string>& arguments) {
+  Selection selection;
+  std::vector<std::pair<const Benchmark*, ParameterMap>> chosen;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--gpu") {
+      if (++i == arguments.size()) return InvalidArgument("--gpu needs a value");
+      ASSAY_ASSIGN_OR_RETURN(selection.gpu, GpuNumber(arguments[i]));
+    } else if (argument == "--require-gpu") {
+      selection.require_gpu = true;
+    } else if (LooksLikeOption(argument)) {
+      return UnknownOption(argument, "selftest");
+    } else if (!chosen.empty() && argument.find('=') != std::string::npos) {
+      ASSAY_RETURN_IF_ERROR(AddParameter(argument, "selftest", &chosen.back().second));
+    } else {
+      ASSAY_ASSIGN_OR_RETURN(const Benchmark* const benchmark, registry.Find(argument));
+      chosen.emplace_back(benchmark, ParameterMap());
+    }
+  }
+  selection.named = !chosen.empty();
+  for (const auto& benchmark : registry.All()) {
+    const BenchmarkInfo& info = benchmark->Info();
+    const bool on_one_gpu = info.resource == Resource::kGpu && !info.collective;
+    if (selection.named || (selection.gpu && !on_one_gpu)) continue;
+    chosen.emplace_back(benchmark.get(), ParameterMap());
+  }
+  for (const auto& [benchmark, given] : chosen) {
+    ASSAY_RETURN_IF_ERROR(Add(*benchmark, given, &selection));
+  }
+  return selection;
 }
 
 }  // namespace assay

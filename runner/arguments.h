@@ -1,11 +1,15 @@
 // Parsing of assay-runner's command line. Every error is INVALID_ARGUMENT.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "common/status.h"
-#include "model/parameter.h"
+#include "kernels/registry.h"
+#include "runner/local_case.h"
 
 namespace assay {
 
@@ -25,5 +29,46 @@ Result<int> GpuNumber(const std::string& value);
 
 // Adds an argument of the form NAME=VALUE to `given`.
 Status AddParameter(const std::string& argument, const std::string& command, ParameterMap* given);
+
+// One benchmark with the parameters of its self-test; given parameters replace some of them.
+struct Selftest {
+  LocalCase what;
+  ParameterMap given;
+  bool variant = false;  // One of the benchmark's selftest_variants, which the user did not name.
+
+  const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
+  bool OnGpu() const { return Info().resource == Resource::kGpu; }
+  // Whether its parameters contradict each other: it then fails the same way on every GPU.
+  bool Contradicts() const {
+    return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
+  }
+  // Whether it runs once on each GPU.
+  bool OnEachGpu() const { return OnGpu() && !Info().collective && !Contradicts(); }
+  // "softmax columns=31 variant=warp".
+  std::string Name() const {
+    std::string text = Info().name;
+    for (const auto& [name, value] : given) text += " " + name + "=" + value;
+    return text;
+  }
+};
+
+struct Selection {
+  std::vector<Selftest> tests;
+  bool named = false;  // The user named benchmarks; otherwise all are selected.
+  std::optional<int> gpu;
+  bool require_gpu = false;
+
+  // The tests that run once on each GPU, or all others.
+  std::vector<Selftest> OnEachGpu(bool on_each) const {
+    std::vector<Selftest> found;
+    std::copy_if(tests.begin(), tests.end(), std::back_inserter(found),
+                 [&](const Selftest& test) { return test.OnEachGpu() == on_each; });
+    return found;
+  }
+};
+
+// Parses [NAME [k=v...]]... [--gpu N] [--require-gpu].
+Result<Selection> ParseSelection(const Registry& registry,
+                                 const std::vector<std::string>& arguments);
 
 }  // namespace assay

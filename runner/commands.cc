@@ -1,5 +1,6 @@
 #include "runner/commands.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,10 +16,35 @@
 #include "runner/local_case.h"
 #include "runner/local_gang.h"
 #include "runner/output.h"
-#include "runner/stdout_to_stderr.h"
 
 namespace assay {
 namespace {
+
+// Lets everything that libraries and child processes print to stdout go to stderr during its
+// lifetime. NCCL, for example, prints its log there if NCCL_DEBUG is set, which would corrupt a
+// result in JSON. Use one instance at a time. Has no effect without a stderr.
+class StdoutToStderr {
+ public:
+  StdoutToStderr() {
+    std::fflush(stdout);
+    constexpr int kFirstFree = 10;  // Above the descriptors that this program uses by number.
+    kept_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kFirstFree);
+    if (kept_ < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return;
+    close(kept_);
+    kept_ = -1;
+  }
+  ~StdoutToStderr() {
+    if (kept_ < 0) return;
+    std::fflush(stdout);
+    dup2(kept_, STDOUT_FILENO);
+    close(kept_);
+  }
+  StdoutToStderr(const StdoutToStderr&) = delete;
+  StdoutToStderr& operator=(const StdoutToStderr&) = delete;
+
+ private:
+  int kept_ = -1;  // A duplicate of the original stdout; -1 if nothing was redirected.
+};
 
 struct RunOptions {
   LocalCase what;

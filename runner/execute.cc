@@ -10,9 +10,8 @@
 #include "host/gpu_platform.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/caches.h"
-#include "runner/ceiling_store.h"
 #include "runner/gang.h"
-#include "runner/link_models.h"
+#include "runner/measurement_cache.h"
 #include "runner/profile.h"
 
 namespace assay {
@@ -25,10 +24,6 @@ const LocalGpu* GpuOf(const RunContext& context) {
     if (gpu.ordinal == context.gpu) return &gpu;
   }
   return nullptr;
-}
-
-const GpuSpec* SpecOf(const LocalGpu* gpu) {
-  return gpu == nullptr ? nullptr : FindSpec(gpu->name, gpu->memory_bytes);
 }
 
 void FillEnvironment(const BenchmarkInfo& info, const RunContext& context,
@@ -59,7 +54,11 @@ Status VerificationFailed(const Verdict& verdict, const char* when) {
 class Execution {
  public:
   Execution(const Benchmark& benchmark, const RunContext& context, const ExecuteOptions& options)
-      : benchmark_(benchmark), context_(context), options_(options) {}
+      : benchmark_(benchmark),
+        context_(context),
+        options_(options),
+        on_gpu_(benchmark.Info().resource == Resource::kGpu),
+        gpu_(on_gpu_ ? GpuOf(context) : nullptr) {}
 
   ExecutedCase TakeCase() { return std::move(executed_); }
 
@@ -86,7 +85,7 @@ class Execution {
   Status Steps() {
     Phase("verify");
     ASSAY_RETURN_IF_ERROR(Prepare());
-    ASSAY_ASSIGN_OR_RETURN(machine_, LinkMachine(context_.peers, GpuOf(context_), context_));
+    ASSAY_ASSIGN_OR_RETURN(series_, LinkSeriesOf(benchmark_.Info(), context_, gpu_));
     ASSAY_RETURN_IF_ERROR(Check(&Case::Verify, "before timing"));
     if (!options_.measure) return Status::Ok();
     ASSAY_RETURN_IF_ERROR(MeasureCase());
@@ -100,9 +99,7 @@ class Execution {
 
   // Errors of one rank reach all ranks, so they continue together or not at all.
   Status DiagnoseGang() {
-    const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
-    const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
-    const RankPlace place = PlaceOf(context_, gpu != nullptr ? gpu->uuid : "");
+    const RankPlace place = PlaceOf(context_, gpu_ != nullptr ? gpu_->uuid : "");
     ASSAY_ASSIGN_OR_RETURN(const GangReport gang,
                            DiagnoseRanks(*case_, context_, place, median_seconds_));
     Fill(gang, &result_);
@@ -128,8 +125,7 @@ class Execution {
 
   // Errors of this step do not fail the case, which has been timed and verified.
   void Profile() {
-    if (benchmark_.Info().resource == Resource::kGpu && context_.world_size == 1 &&
-        Gpu() != nullptr) {
+    if (on_gpu_ && context_.world_size == 1 && Gpu() != nullptr) {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
                                      *context_.clock};
       Phase("profile");
@@ -195,8 +191,7 @@ class Execution {
   }
 
   Status MeasureCase() {
-    const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
-    const auto new_sampler = [&] { return NewConditionsSampler(on_gpu ? context_.gpu : -1); };
+    const auto new_sampler = [&] { return NewConditionsSampler(on_gpu_ ? context_.gpu : -1); };
     auto sampler = new_sampler();
     MeasureRule rule = RuleFor(benchmark_.Info().resource);
     case_->AdjustRule(&rule);
@@ -216,7 +211,7 @@ class Execution {
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
     Fill(conditions, result_.mutable_conditions());
     // A busy host never settles, so only GPUs get this flag; "busy_host" marks hosts.
-    if ((on_gpu && !times.settled) || times.short_samples)
+    if ((on_gpu_ && !times.settled) || times.short_samples)
       result_.mutable_conditions()->add_flags("unsettled");
     const auto ceilings = case_->MeasureCeilings();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, ceilings.status()));
@@ -267,21 +262,16 @@ class Execution {
 
   // The last step, because it destroys the case: probes of ceilings may need its memory.
   void MakePrediction() {
-    const bool on_gpu = benchmark_.Info().resource == Resource::kGpu;
-    const LocalGpu* const gpu = on_gpu ? GpuOf(context_) : nullptr;
     case_.reset();
-    if (fill_ != "random") {
-      LeaveOutCeilings();
-    } else if (gpu != nullptr && context_.world_size == 1) {
-      UseMeasuredCeilings(*gpu);
-    }
+    ChooseCeilings();
     Evidence evidence;
-    evidence.spec = SpecOf(gpu);
+    if (gpu_ != nullptr) evidence.spec = FindSpec(gpu_->name, gpu_->memory_bytes);
     if (result_.conditions().has_sm_clock_mhz()) {
       evidence.sm_clock_mhz = result_.conditions().sm_clock_mhz();
     }
     evidence.ceilings = ceilings_;
-    if (!on_gpu) evidence.in_cache = StaysInCache();
+    // A CPU benchmark may find its data in the caches from one iteration to the next.
+    evidence.in_cache = !on_gpu_ && cache_ == "hot" && StaysInCpuCaches(work_.bytes);
     Prediction prediction = Predict(work_, evidence, median_seconds_);
     // Nothing is faster than a ceiling: it was probed while others used the machine, or what it
     // bounds came from a cache.
@@ -296,37 +286,33 @@ class Execution {
   void UseLinkModel(Prediction* prediction) {
     const double bytes = LinkBytes(work_);
     if (bytes <= 0) return;
-    const std::string series = LinkSeries(benchmark_.Info(), context_.parameters);
-    LinkModelStore& store = ProcessLinkModels();
-    if (const auto model = store.Fit(machine_, series, bytes); model && model->Covers(bytes)) {
+    if (const auto model = series_.Fit(bytes, ProcessCache()); model && model->Covers(bytes)) {
       prediction->link_model = model;
       prediction->link_model_seconds = model->Seconds(bytes);
       if (model->LeavesUnexplained(bytes, median_seconds_))
         result_.mutable_conditions()->add_flags("below_model");
     }
-    store.Add(machine_, series, {bytes, median_seconds_});
+    series_.Add({bytes, median_seconds_}, ProcessCache());
   }
 
-  // Whether a CPU benchmark finds its data in the caches from one iteration to the next.
-  bool StaysInCache() const { return cache_ == "hot" && StaysInCpuCaches(work_.bytes); }
-
-  // Measured ceilings hold for random data. Zeros draw less power and run faster.
-  void LeaveOutCeilings() {
-    const auto fixed_seconds = ceilings_.fixed_seconds;
-    ceilings_ = {};
-    ceilings_.fixed_seconds = fixed_seconds;
-  }
-
-  // Ceilings that the case measured itself take precedence. A broken context can measure none.
-  void UseMeasuredCeilings(const LocalGpu& gpu) {
-    if (!executed_.context_lost.ok()) return;
-    if (ceilings_.flops || ceilings_.bytes || ceilings_.link_bytes) return;
-    if (CeilingStore* const store = ProcessCeilings()) ceilings_ = store->For(gpu, work_);
+  // Measured ceilings hold for random data: zeros draw less power and run faster. Ceilings that the
+  // case measured itself take precedence. A broken context can measure none.
+  void ChooseCeilings() {
+    if (fill_ != "random") {
+      const auto fixed_seconds = ceilings_.fixed_seconds;
+      ceilings_ = {};
+      ceilings_.fixed_seconds = fixed_seconds;
+    } else if (gpu_ != nullptr && context_.world_size == 1 && executed_.context_lost.ok() &&
+               !ceilings_.flops && !ceilings_.bytes && !ceilings_.link_bytes) {
+      ceilings_ = CeilingsFor(*gpu_, work_, *Gpu(), ProcessCache());
+    }
   }
 
   const Benchmark& benchmark_;
   const RunContext& context_;
   const ExecuteOptions& options_;
+  const bool on_gpu_;
+  const LocalGpu* const gpu_;  // Null if the benchmark or the machine has none.
   Work work_;
   std::unique_ptr<Case> case_;
   Ceilings ceilings_;
@@ -334,7 +320,7 @@ class Execution {
   double median_seconds_ = 0;
   std::string fill_;  // As Timing::fill and cache.
   std::string cache_;
-  std::string machine_;  // All ranks' hardware and software: LinkMachine.
+  LinkSeries series_;
   ExecutedCase executed_;
   v1::CaseResult& result_ = executed_.result;
 };

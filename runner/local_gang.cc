@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "gang/socket.h"
 #include "runner/exit_codes.h"
 #include "runner/frame_io.h"
-#include "runner/rank_output.h"
 
 namespace assay {
 namespace {
@@ -46,6 +46,21 @@ Result<Child> StartChild(const std::vector<std::string>& arguments) {
   return Child{std::move(input.write), std::move(output.read), std::move(process)};
 }
 
+// Copies what a rank writes to stderr until the pipe ends, each line with the rank in front.
+void CopyLines(size_t rank, FileDescriptor output) {
+  std::FILE* const file = fdopen(output.get(), "r");
+  if (file == nullptr) return;  // The rank then writes to a closed pipe and continues.
+  static_cast<void>(output.Release());
+  char* line = nullptr;
+  size_t capacity = 0;
+  for (ssize_t size = 0; (size = getline(&line, &capacity, file)) > 0;) {
+    const char* const end = line[size - 1] == '\n' ? "" : "\n";
+    std::fprintf(stderr, "rank %zu: %s%s", rank, line, end);
+  }
+  std::free(line);
+  std::fclose(file);
+}
+
 class SpawnedGang : public LocalGang {
  public:
   ~SpawnedGang() override {
@@ -55,7 +70,7 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.process.Wait(kLeavingTimeout);
     NameKilled();
     children_.clear();  // Who has not left is killed.
-    output_.reset();
+    for (std::thread& copier : copiers_) copier.join();
   }
 
   Status Start(const std::string& benchmark, const ParameterMap& parameters, RankOrder order) {
@@ -64,16 +79,14 @@ class SpawnedGang : public LocalGang {
     std::vector<std::string> arguments = {"/proc/self/exe", "rank", benchmark};
     for (const auto& [name, value] : parameters) arguments.push_back(name + "=" + value);
     std::vector<int> processes;
-    std::vector<FileDescriptor> outputs;
     for (order.rank = 1; order.rank < order.world_size; ++order.rank) {
       ASSAY_ASSIGN_OR_RETURN(Child child, StartChild(arguments));
       processes.push_back(child.process.pidfd());
-      outputs.push_back(std::move(child.output));
+      copiers_.emplace_back(CopyLines, static_cast<size_t>(order.rank), std::move(child.output));
       children_.push_back(std::move(child));
       // It fails where the child has ended, which Accept notices.
       static_cast<void>(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
-    output_ = std::make_unique<RankOutput>(std::move(outputs));
     auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
     if (!met.ok()) return WhoEnded(met.status());
     peers_ = *std::move(met);
@@ -121,8 +134,8 @@ class SpawnedGang : public LocalGang {
   }
 
   std::vector<Child> children_;
-  bool names_killed_ = false;  // Of the watch's thread while there is one.
-  std::unique_ptr<RankOutput> output_;
+  bool names_killed_ = false;         // Of the watch's thread while there is one.
+  std::vector<std::thread> copiers_;  // Of the ranks' output.
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<PeerWatch> watch_;
 };

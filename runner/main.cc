@@ -20,8 +20,6 @@
 #include "runner/frame_io.h"
 #include "runner/node_fault.h"
 #include "runner/output.h"
-#include "runner/selftest.h"
-#include "runner/serve.h"
 
 namespace assay {
 namespace {
@@ -74,12 +72,12 @@ int List(const std::vector<std::string>& arguments) {
 bool EventsAreOpen() { return fcntl(kEventsFd, F_GETFD) != -1; }
 
 int DescribeOrList() {
-  return EventsAreOpen() ? Describe(BuiltinBenchmarks(), kEventsFd) : List({});
+  return EventsAreOpen() ? DescribeCommand(BuiltinBenchmarks(), kEventsFd) : List({});
 }
 
 int ServeJob() {
   if (!EventsAreOpen()) return Usage("serve: fd 3 is not open; only an agent starts this command");
-  return Serve(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
+  return ServeCommand(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
 
 // Whether all output was written. A full disk is an error; a reader that closed its pipe, as `head`

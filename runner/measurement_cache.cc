@@ -4,56 +4,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
-#include <optional>
+#include <sstream>
 #include <string_view>
-#include <system_error>
+#include <vector>
 
 #include "common/subprocess.h"
 #include "common/text.h"
+#include "gang/peers.h"
 #include "runner/frame_io.h"
 
 namespace assay {
 namespace {
 
-// A file has this line, the owner, and one line per value: BYTES, VALUE and the time in Unix
-// seconds, then the series, separated by tabs.
-constexpr char kFormat[] = "assay measurements 1";
-constexpr double kMostValue = 1e18;
-constexpr int64_t kMostUnixSeconds = int64_t{1} << 33;  // The year 2242.
-
-// A file name, not a signature: the file itself names its owner. FNV-1a (Fowler, Noll, Vo).
-std::string HashOf(const std::string& owner) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char c : owner) hash = (hash ^ c) * 0x100000001b3;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016" PRIx64, hash);
-  return text;
-}
-
-// The text with spaces for characters that would end a field or a line.
-std::string OneLine(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
-  return text;
-}
-
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
-}
-
-int64_t UnixSeconds(WallTime time) {
-  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
-}
+constexpr Duration kMaxCeilingAge = std::chrono::hours(24);
+constexpr int64_t kMaxUnixSeconds = int64_t{1} << 33;  // The year 2242.
 
 // Replaces the file at once, so that readers see the old text or the new one.
 Status WriteFile(const std::string& path, const std::string& text) {
@@ -67,30 +38,64 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return status.ok() ? status : status.WithContext(path);
 }
 
+std::string CeilingOwner(const LocalGpu& gpu, GpuPlatform& platform) {
+  LinkedSoftware software;
+  platform.FillVersions(&software);
+  return "ceilings of " + (gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid) + " driver " +
+         gpu.driver_version + " power limit " + std::to_string(gpu.power_limit_watts.value_or(0)) +
+         " runner " ASSAY_VERSION " cuda " + software.cuda_runtime.value_or("") + " cublas " +
+         software.cublas.value_or("");
+}
+
+// NCCL's settings except those of its log.
+std::string NcclSettings() {
+  std::vector<std::string> settings;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (text.rfind("NCCL_", 0) == 0 && text.rfind("NCCL_DEBUG", 0) != 0) {
+      settings.emplace_back(text);
+    }
+  }
+  std::sort(settings.begin(), settings.end());
+  return Join(settings, " ");
+}
+
+std::string RankName(const LocalGpu* gpu, const RunContext& context) {
+  if (gpu != nullptr && !gpu->uuid.empty()) return gpu->uuid + " driver " + gpu->driver_version;
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return std::string(host) + " " + context.advertise_address;
+}
+
 }  // namespace
 
-MeasurementCache::MeasurementCache(std::string folder, Duration max_age, size_t most, Clock* clock)
-    : folder_(std::move(folder)), max_age_(max_age), most_(most), clock_(clock) {}
+MeasurementCache::MeasurementCache(std::string folder, Clock* clock)
+    : folder_(std::move(folder)), clock_(clock) {}
 
-std::map<MeasurementCache::Key, double> MeasurementCache::Find(const std::string& owner) {
+std::map<MeasurementCache::Key, double> MeasurementCache::Find(const std::string& owner,
+                                                               Duration max_age) {
   std::map<Key, double> values;
-  for (const auto& [key, entry] : Load(OneLine(owner))) values[key] = entry.value;
+  for (const auto& [key, entry] : Load(owner)) {
+    if (clock_->WallNow() - entry.measured_at <= max_age) values[key] = entry.value;
+  }
   return values;
 }
 
+// A file has one line per value: bytes, value and the time in Unix seconds, then the series.
 void MeasurementCache::Add(const std::string& owner, const Key& key, double value) {
-  if (!(value > 0 && value <= kMostValue && key.second >= 0 && key.second <= kMostValue)) return;
-  const std::string line = OneLine(owner);
-  Load(line)[{OneLine(key.first), key.second}] = {value, clock_->WallNow()};
-  std::string text = std::string(kFormat) + "\n" + line + "\n";
-  for (const auto& [stored, entry] : Load(line)) {
+  if (!std::isfinite(value) || value <= 0) return;
+  Load(owner)[key] = {value, clock_->WallNow()};
+  if (folder_.empty()) return;
+  std::string text;
+  for (const auto& [stored, entry] : Load(owner)) {
+    const auto age =
+        std::chrono::duration_cast<std::chrono::seconds>(entry.measured_at.time_since_epoch());
     char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "%.17g\t%.17g\t%" PRId64 "\t", stored.second,
-                  entry.value, UnixSeconds(entry.measured_at));
+    std::snprintf(numbers, sizeof numbers, "%.17g %.17g %" PRId64 " ", stored.second, entry.value,
+                  static_cast<int64_t>(age.count()));
     text += numbers + stored.first + "\n";
   }
-  if (folder_.empty()) return;
-  if (const Status written = WriteFile(PathOf(line), text); !written.ok()) {
+  if (const Status written = WriteFile(PathOf(owner), text); !written.ok()) {
     std::fprintf(stderr, "assay-runner: %s\n", written.ToString().c_str());
   }
 }
@@ -98,30 +103,29 @@ void MeasurementCache::Add(const std::string& owner, const Key& key, double valu
 MeasurementCache::Entries& MeasurementCache::Load(const std::string& owner) {
   Entries& entries = known_[owner];
   std::ifstream file(PathOf(owner));
-  std::string line;
-  const bool ours =
-      std::getline(file, line) && line == kFormat && std::getline(file, line) && line == owner;
-  // Lines that were changed by hand are ignored.
-  while (ours && std::getline(file, line)) {
-    const auto fields = Split(line, '\t', 4);
-    if (fields.size() != 4 || fields[3].empty()) continue;
-    const auto bytes = ParseNumber<double>(fields[0]);
-    const auto value = ParseNumber<double>(fields[1]);
-    const auto seconds = ParseNumber<int64_t>(fields[2]);
-    if (!bytes || !value || !(*value > 0 && *value <= kMostValue)) continue;
-    if (!seconds || *seconds < 0 || *seconds > kMostUnixSeconds) continue;
-    const WallTime measured_at{std::chrono::seconds(*seconds)};
-    Entry& entry = entries[{std::string(fields[3]), *bytes}];
-    if (entry.measured_at < measured_at) entry = {*value, measured_at};
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    Key key;
+    Entry read;
+    int64_t seconds = 0;
+    fields >> key.second >> read.value >> seconds;
+    // Lines that were changed by hand are ignored.
+    if (!std::getline(fields >> std::ws, key.first) || !(read.value > 0) || seconds < 0 ||
+        seconds > kMaxUnixSeconds) {
+      continue;
+    }
+    read.measured_at = WallTime(std::chrono::seconds(seconds));
+    Entry& entry = entries[key];
+    if (entry.measured_at < read.measured_at) entry = read;
   }
   const WallTime now = clock_->WallNow();
   for (auto entry = entries.begin(); entry != entries.end();) {
     const Duration age = now - entry->second.measured_at;
     // A clock that was set back leaves values of the future.
-    const bool keep = age >= -std::chrono::seconds(1) && age <= max_age_;
+    const bool keep = age >= -std::chrono::seconds(1) && age <= kMaxAge;
     entry = keep ? std::next(entry) : entries.erase(entry);
   }
-  while (entries.size() > most_) {
+  while (entries.size() > kMaxValues) {
     entries.erase(std::min_element(
         entries.begin(), entries.end(),
         [](const auto& a, const auto& b) { return a.second.measured_at < b.second.measured_at; }));
@@ -130,12 +134,74 @@ MeasurementCache::Entries& MeasurementCache::Load(const std::string& owner) {
 }
 
 std::string MeasurementCache::PathOf(const std::string& owner) const {
-  return folder_.empty() ? "" : folder_ + "/measured-" + HashOf(owner) + ".tsv";
+  if (folder_.empty()) return "";
+  char hash[17];  // If it changes with the compiler, only the measurements are lost.
+  std::snprintf(hash, sizeof hash, "%016zx", std::hash<std::string>()(owner));
+  return folder_ + "/measured-" + hash + ".txt";
 }
 
-std::string CacheFolder() {
+MeasurementCache& ProcessCache() {
   const char* const folder = std::getenv("ASSAY_CACHE_DIR");
-  return folder == nullptr ? "" : folder;
+  static MeasurementCache cache(folder == nullptr ? "" : folder);
+  return cache;
+}
+
+Ceilings CeilingsFor(const LocalGpu& gpu, const Work& work, GpuPlatform& platform,
+                     MeasurementCache& cache) {
+  const std::string owner = CeilingOwner(gpu, platform);
+  const auto find = [&](std::string_view name) -> std::optional<double> {
+    const std::string kind(name);
+    const MeasurementCache::Key key = {kind, 0};
+    const auto known = cache.Find(owner, kMaxCeilingAge);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+    const Result<double> measured = platform.MeasureCeiling(gpu.ordinal, kind);
+    if (measured.ok()) {
+      cache.Add(owner, key, *measured);
+      return *measured;
+    }
+    if (!IsUnsupported(measured.status())) {
+      std::fprintf(stderr, "assay-runner: the measured ceiling \"%s\": %s\n", kind.c_str(),
+                   measured.status().ToString().c_str());
+    }
+    return std::nullopt;
+  };
+  Ceilings ceilings;
+  if (work.bytes > 0) ceilings.bytes = find(ToText(work.traffic));
+  if (work.flops > 0 && work.peak != Peak::kNone) ceilings.flops = find(ToText(work.peak));
+  return ceilings;
+}
+
+std::optional<AlphaBeta> LinkSeries::Fit(double bytes, MeasurementCache& cache) const {
+  std::vector<SizedTime> times;
+  for (const auto& [key, seconds] : cache.Find(machine)) {
+    if (key.first == name && key.second != bytes) times.push_back({key.second, seconds});
+  }
+  return FitAlphaBeta(times);
+}
+
+void LinkSeries::Add(const SizedTime& measured, MeasurementCache& cache) const {
+  cache.Add(machine, {name, measured.bytes}, measured.seconds);
+}
+
+Result<LinkSeries> LinkSeriesOf(const BenchmarkInfo& info, const RunContext& context,
+                                const LocalGpu* gpu) {
+  LinkSeries series;
+  series.machine = RankName(gpu, context);
+  if (context.peers != nullptr) {
+    ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(*context.peers, series.machine, kPeerTimeout));
+    series.machine = Join(all, "; ");
+  }
+  series.machine += " NCCL " + Software().nccl.value_or("none") + " " + NcclSettings();
+  series.name = info.name + " v" + std::to_string(info.version);
+  for (const auto& [name, value] : context.parameters) {
+    if (name != "bytes") series.name += " " + name + "=" + value;
+  }
+  return series;
+}
+
+double LinkBytes(const Work& work) {
+  if (work.link_bytes <= 0) return 0;
+  return work.payload_bytes > 0 ? work.payload_bytes : work.link_bytes;
 }
 
 }  // namespace assay

@@ -1,5 +1,4 @@
-#include "runner/selftest.h"
-
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,16 +7,18 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "assay/v1/runner.pb.h"
 #include "common/framing.h"
 #include "common/subprocess.h"
+#include "common/text.h"
 #include "host/gpu_platform.h"
 #include "runner/arguments.h"
 #include "runner/case_result.h"
@@ -26,10 +27,6 @@
 #include "runner/frame_io.h"
 #include "runner/local_case.h"
 #include "runner/node_fault.h"
-#include "runner/output.h"
-#include "runner/required_gpus.h"
-#include "runner/selftest_selection.h"
-#include "runner/stoppable_output.h"
 #include "wire/result_fields.h"
 
 namespace assay {
@@ -37,29 +34,107 @@ namespace {
 
 // How long a process may take to end after SIGKILL, or after it has closed its events.
 constexpr Duration kEndTimeout = std::chrono::seconds(5);
+// How long a full pipe may take to get room after a signal.
+constexpr int kRoomMilliseconds = 1000;
+
+volatile sig_atomic_t stop_signal = 0;  // The last SIGINT or SIGTERM; 0 before the first.
+int stop_write_fd = -1;
+
+// Writes a byte that nobody reads, so the other end of the pipe stays readable.
+void HandleStop(int number) {
+  const int error = errno;
+  stop_signal = number;
+  [[maybe_unused]] const ssize_t written = write(stop_write_fd, "!", 1);
+  errno = error;
+}
+
+// From now on SIGINT and SIGTERM no longer end the process but make the returned descriptor
+// readable. Signals that the process ignores stay ignored, as in a job in the background.
+FileDescriptor CatchStopSignals() {
+  Result<Pipe> pipe = MakePipe();
+  if (!pipe.ok()) return {};  // The signals keep ending the process.
+  stop_write_fd = pipe->write.Release();
+  stop_signal = 0;
+  // signalfd(2) needs the signals blocked in every thread, but libraries have started some by now.
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = HandleStop;
+    sigaction(number, &action, nullptr);
+  }
+  return std::move(pipe->read);
+}
+
+std::string SignalName(int number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
+
+// Prints lines to a descriptor that may be a full pipe. Such a pipe blocks its writer for as long
+// as its reader does not read, so each write waits for room first.
+class Output {
+ public:
+  Output(int fd, const FileDescriptor& stop) : fd_(fd), stop_(stop) {}
+
+  // Waits for room until a signal arrives, and for one second after it. If there is no room by
+  // then, drops this line and all further ones.
+  void Print(const std::string& line) {
+    const std::string text = line + "\n";
+    for (std::string_view rest = text; !rest.empty() && !dropped_;) {
+      if (!WaitForRoom()) {
+        dropped_ = true;
+        return;
+      }
+      // A pipe with any room takes PIPE_BUF bytes without blocking.
+      const ssize_t wrote = write(fd_, rest.data(), std::min<size_t>(rest.size(), PIPE_BUF));
+      if (wrote >= 0) {
+        rest.remove_prefix(static_cast<size_t>(wrote));
+      } else if (errno != EINTR) {
+        dropped_ = true;
+        failed_ = errno != EPIPE;
+      }
+    }
+  }
+
+  // Whether a line was lost because of an error such as a full disk. A reader that has closed its
+  // pipe is no error.
+  bool failed() const { return failed_; }
+
+ private:
+  bool WaitForRoom() const {
+    pollfd polled[] = {{fd_, POLLOUT, 0}, {stop_.get(), POLLIN, 0}};
+    const auto has_room = [&](nfds_t count, int timeout) {
+      while (poll(polled, count, timeout) < 0 && errno == EINTR) {
+      }
+      return polled[0].revents != 0;
+    };
+    return has_room(2, -1) || has_room(1, kRoomMilliseconds);
+  }
+
+  const int fd_;
+  const FileDescriptor& stop_;
+  bool dropped_ = false;
+  bool failed_ = false;
+};
 
 int Milliseconds(Duration time) {
-  const auto count = std::chrono::ceil<std::chrono::milliseconds>(time).count();
-  return static_cast<int>(std::clamp<int64_t>(count, 0, std::numeric_limits<int>::max()));
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count());
 }
 
 std::string Seconds(Duration time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
 }
 
-const char* SignalName(int number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
-
 // "GPU 3", "GPUs 0 to 7", "GPUs 0, 2".
 std::string GpusText(const std::set<int>& gpus) {
-  if (gpus.size() == 1) return "GPU " + std::to_string(*gpus.begin());
   const int first = *gpus.begin();
   const int last = *gpus.rbegin();
-  if (last - first + 1 == static_cast<int>(gpus.size()) && gpus.size() > 2) {
+  if (gpus.size() == 1) return "GPU " + std::to_string(first);
+  if (gpus.size() > 2 && last - first + 1 == static_cast<int>(gpus.size())) {
     return "GPUs " + std::to_string(first) + " to " + std::to_string(last);
   }
-  std::string text;
-  for (const int gpu : gpus) text += (text.empty() ? "GPUs " : ", ") + std::to_string(gpu);
-  return text;
+  std::vector<std::string> numbers;
+  for (const int gpu : gpus) numbers.push_back(std::to_string(gpu));
+  return "GPUs " + Join(numbers);
 }
 
 std::string WhyNoGpus() {
@@ -72,7 +147,7 @@ struct GpusHere {
   RequiredGpus required;
 };
 
-// GPUs that are there but unusable are not missing: their tests run and fail.
+// Lists the GPUs. Those that are there but unusable are not missing: their tests run and fail.
 GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   GpusHere here;
   const std::vector<LocalGpu> offered = Gpu() == nullptr ? std::vector<LocalGpu>() : Gpu()->Gpus();
@@ -93,8 +168,8 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
 
 // Runs FindGpus on a thread of its own. Returns nothing if a signal arrives first or the driver
 // does not answer in time; the thread is left behind then.
-std::optional<GpusHere> FindGpusInTime(const Selection& selection, const StopSignal& signal,
-                                       StoppableOutput* errors, const SelftestTimes& times) {
+std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
+                                       Output* errors, const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
   if (!done.ok()) return FindGpus(selection.gpu, selection.require_gpu);
   const auto found = std::make_shared<GpusHere>();
@@ -105,7 +180,7 @@ std::optional<GpusHere> FindGpusInTime(const Selection& selection, const StopSig
   }).detach();
   const MonotonicTime deadline = Clock::Real().Now() + times.listing_patience;
   while (Clock::Real().Now() < deadline) {
-    pollfd polled[] = {{done->read.get(), POLLIN, 0}, {signal.fd(), POLLIN, 0}};
+    pollfd polled[] = {{done->read.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}};
     const Duration left = deadline - Clock::Real().Now();
     const int ready = poll(polled, 2, Milliseconds(std::min(times.patience, left)));
     if (polled[1].revents != 0) return std::nullopt;
@@ -149,27 +224,27 @@ struct Worker {
 class SelftestRun {
  public:
   SelftestRun(const Selection& selection, const std::vector<std::string>& arguments, GpusHere here,
-              const StopSignal& signal, StoppableOutput* errors, Duration patience)
+              const FileDescriptor& stop, Output* errors, Duration patience)
       : selection_(selection),
         arguments_(arguments),
         gpus_(std::move(here.gpus)),
         notes_(std::move(here.required.notes)),
-        signal_(signal),
-        lines_(STDOUT_FILENO, signal),
+        stop_(stop),
+        lines_(STDOUT_FILENO, stop),
         errors_(*errors),
         patience_(patience) {}
 
   int Run() {
     if (gpus_.size() > 1 && !selection_.gpu) {
-      const std::vector<Selftest> tests = TestsOnEachGpu(selection_, true);
+      const std::vector<Selftest> tests = selection_.OnEachGpu(true);
       for (const int gpu : gpus_) StartProcess(gpu, tests);
       Relay();
-      StartThread(TestsOnEachGpu(selection_, false));
+      StartThread(selection_.OnEachGpu(false));
     } else {
       StartThread(selection_.tests);
     }
     Relay();
-    for (const Worker& worker : workers_) TellUnanswered(worker);
+    for (const Worker& worker : workers_) PrintInterrupted(worker);
     lines_.Print(Summary());
     EndProcesses();
     if (lines_.failed()) errors_.Print("assay-runner: cannot write the output");
@@ -177,7 +252,7 @@ class SelftestRun {
   }
 
  private:
-  // An error that breaks one GPU's context, or a test that hangs, then affects no other GPU.
+  // Starts a process, so that a broken context or a hanging test affects no other GPU.
   void StartProcess(int gpu, const std::vector<Selftest>& tests) {
     if (tests.empty()) return;
     Worker& worker = workers_.emplace_back(Worker{tests});
@@ -217,7 +292,7 @@ class SelftestRun {
   // left to read.
   void Relay() {
     for (;;) {
-      std::vector<pollfd> polled = {{stopped_by_ == 0 ? signal_.fd() : -1, POLLIN, 0}};
+      std::vector<pollfd> polled = {{stopped_by_ == 0 ? stop_.get() : -1, POLLIN, 0}};
       for (const Worker& worker : workers_) polled.push_back({worker.events.get(), POLLIN, 0});
       const bool open = std::any_of(workers_.begin(), workers_.end(),
                                     [](const Worker& one) { return one.events.valid(); });
@@ -226,11 +301,11 @@ class SelftestRun {
           poll(polled.data(), polled.size(), stopped_by_ == 0 ? Milliseconds(patience_) : 0);
       if (ready < 0 && errno == EINTR) continue;
       if (ready <= 0 && stopped_by_ != 0) return;
-      if (ready == 0) TellRunning();
+      if (ready == 0) PrintRunning();
       for (size_t i = 0; i < workers_.size(); ++i) {
         if (polled[i + 1].revents != 0) ReadEvents(&workers_[i]);
       }
-      if (polled[0].revents != 0) stopped_by_ = StopSignal::number();
+      if (polled[0].revents != 0) stopped_by_ = stop_signal;
     }
   }
 
@@ -246,7 +321,7 @@ class SelftestRun {
       if (!frame.ok()) return EndOf(worker);
       if (!frame->has_value()) return;
       if (!event.ParseFromString(**frame) || worker->Done()) return EndOf(worker);
-      Tell(worker, event.case_result());
+      Finish(worker, event.case_result());
     }
   }
 
@@ -261,11 +336,12 @@ class SelftestRun {
     FailRest(worker, "its process " + (exit ? exit->ToString() : "does not end"));
   }
 
+  // Fails the tests that the worker has not finished.
   void FailRest(Worker* worker, const std::string& why) {
     v1::CaseResult result;
     result.set_outcome(v1::CASE_OUTCOME_FAILED);
     result.mutable_failure()->set_message(why);
-    while (!worker->Done()) Tell(worker, result);
+    while (!worker->Done()) Finish(worker, result);
   }
 
   // Kills what still runs. A process that is inside the GPU's driver may never end.
@@ -282,19 +358,18 @@ class SelftestRun {
     }
   }
 
-  // How a test's line begins.
-  static std::string Head(const Selftest& test) {
+  // The name of the worker's running test, padded to a column.
+  static std::string Head(const Worker& worker) {
     constexpr size_t kWidth = 24;
-    std::string text = test.Name();
+    std::string text = worker.Test().Name();
     text.resize(std::max(text.size(), kWidth), ' ');
     return text + " ";
   }
 
-  // " on GPU 3", where there are several.
+  // " on GPU 3" for the worker's running test; empty unless there are several GPUs.
   std::string Where(const Worker& worker) const {
     const Selftest& test = worker.Test();
-    const bool on_gpu = test.Info().resource == Resource::kGpu && !test.Contradicts();
-    if (gpus_.size() < 2 || !on_gpu) return "";
+    if (gpus_.size() < 2 || !test.OnGpu() || test.Contradicts()) return "";
     std::set<int> on;
     const int first = worker.gpu.value_or(test.what.gpu.value_or(0));
     for (int rank = 0; rank < WorldSizeOf(test.what); ++rank) on.insert(first + rank);
@@ -302,23 +377,24 @@ class SelftestRun {
     return all_here ? " on " + GpusText(on) : "";
   }
 
-  static std::string Age(const Worker& worker) {
-    return Seconds(Clock::Real().Now() - worker.since);
+  // "still running on GPU 3 after 60 s".
+  std::string StillRunning(const Worker& worker) const {
+    return "still running" + Where(worker) + " after " +
+           Seconds(Clock::Real().Now() - worker.since);
   }
 
-  void TellRunning() {
+  void PrintRunning() {
     for (const Worker& worker : workers_) {
       if (!worker.events.valid() || worker.Done()) continue;
-      errors_.Print("assay-runner: " + worker.Test().Name() + Where(worker) +
-                    " still running after " + Age(worker));
+      errors_.Print("assay-runner: " + worker.Test().Name() + " " + StillRunning(worker));
     }
   }
 
   // Prints and counts the outcome of the worker's running test; the next one runs now.
-  void Tell(Worker* worker, const v1::CaseResult& result) {
+  void Finish(Worker* worker, const v1::CaseResult& result) {
     const Selftest& test = worker->Test();
     const std::string& why = result.failure().message();
-    lines_.Print(Head(test) + schema::OutcomeName(result.outcome()) + Where(*worker) +
+    lines_.Print(Head(*worker) + schema::OutcomeName(result.outcome()) + Where(*worker) +
                  (why.empty() ? "" : ": " + why));
     if (result.outcome() == v1::CASE_OUTCOME_OK) {
       ++ok_;
@@ -337,13 +413,14 @@ class SelftestRun {
     worker->since = Clock::Real().Now();
   }
 
-  void TellUnanswered(const Worker& worker) {
+  // Prints and counts the tests that a signal interrupted.
+  void PrintInterrupted(const Worker& worker) {
     if (worker.Done()) return;
     if (!worker.process && !worker.events.valid()) {  // Never started.
       not_started_ += worker.tests.size();
       return;
     }
-    lines_.Print(Head(worker.Test()) + "still running" + Where(worker) + " after " + Age(worker));
+    lines_.Print(Head(worker) + StillRunning(worker));
     ++running_;
     not_started_ += worker.tests.size() - worker.next - 1;
   }
@@ -352,9 +429,8 @@ class SelftestRun {
     std::string text = std::to_string(ok_) + " ok, " + std::to_string(unsupported_) +
                        " unsupported, " + std::to_string(failed_) + " failed" + OnGpus();
     if (stopped_by_ != 0) {
-      text += std::string("; interrupted by ") + SignalName(stopped_by_) + ": " +
-              std::to_string(running_) + " still running, " + std::to_string(not_started_) +
-              " not started";
+      text += "; interrupted by " + SignalName(stopped_by_) + ": " + std::to_string(running_) +
+              " still running, " + std::to_string(not_started_) + " not started";
     }
     for (const std::string& note : notes_) text += "; " + note;
     return text;
@@ -362,11 +438,9 @@ class SelftestRun {
 
   // " on GPUs 0 to 7; failed on GPU 3".
   std::string OnGpus() const {
-    const auto on_gpus = [](const Selftest& test) {
-      return test.Info().resource == Resource::kGpu;
-    };
     const auto& tests = selection_.tests;
-    if (selection_.named && std::none_of(tests.begin(), tests.end(), on_gpus)) return "";
+    const bool on_gpu = std::any_of(tests.begin(), tests.end(), std::mem_fn(&Selftest::OnGpu));
+    if (selection_.named && !on_gpu) return "";
     if (gpus_.empty()) return "; no GPU was verified: " + WhyNoGpus();
     return " on " + GpusText(selection_.gpu ? std::set<int>{*selection_.gpu} : gpus_) +
            (failed_gpus_.empty() ? "" : "; failed on " + GpusText(failed_gpus_));
@@ -383,18 +457,18 @@ class SelftestRun {
   const std::vector<std::string>& arguments_;
   const std::set<int> gpus_;
   const std::vector<std::string> notes_;
-  const StopSignal& signal_;
-  StoppableOutput lines_;
-  StoppableOutput& errors_;
+  const FileDescriptor& stop_;
+  Output lines_;
+  Output& errors_;
   const Duration patience_;
   std::vector<Worker> workers_;
   int ok_ = 0;
   int unsupported_ = 0;
   int failed_ = 0;
-  int contradictions_ = 0;  // Of those that failed.
+  int contradictions_ = 0;  // Failures by parameters that contradict each other.
   bool lacks_named_ = false;
   std::set<int> failed_gpus_;
-  int stopped_by_ = 0;  // The signal. The two below count what it interrupted.
+  int stopped_by_ = 0;  // The signal. The next two count the tests that it interrupted.
   int running_ = 0;
   size_t not_started_ = 0;
 };
@@ -405,17 +479,17 @@ int SelftestCommand(const Registry& registry, const std::vector<std::string>& ar
                     const SelftestTimes& times) {
   const auto selection = ParseSelection(registry, arguments);
   if (!selection.ok()) return Refuse(selection.status());
-  StopSignal signal;
-  StoppableOutput errors(STDERR_FILENO, signal);
-  auto here = FindGpusInTime(*selection, signal, &errors, times);
+  const FileDescriptor stop = CatchStopSignals();
+  Output errors(STDERR_FILENO, stop);
+  auto here = FindGpusInTime(*selection, stop, &errors, times);
   if (!here) {
-    const int number = StopSignal::number();
-    errors.Print("assay-runner: " +
-                 (number != 0 ? std::string("interrupted by ") + SignalName(number) +
-                                    " before the driver had listed its GPUs"
-                              : "the driver did not list its GPUs within " +
-                                    Seconds(times.listing_patience)) +
-                 "; check whether `nvidia-smi` answers, and look for Xid in dmesg");
+    const int number = stop_signal;
+    errors.Print(
+        "assay-runner: " +
+        (number != 0
+             ? "interrupted by " + SignalName(number) + " before the driver had listed its GPUs"
+             : "the driver did not list its GPUs within " + Seconds(times.listing_patience)) +
+        "; check whether `nvidia-smi` answers, and look for Xid in dmesg");
     return number != 0 ? kExitSignal + number : kExitFailed;
   }
   if (!here->required.missing.empty()) {
@@ -423,8 +497,7 @@ int SelftestCommand(const Registry& registry, const std::vector<std::string>& ar
     for (const std::string& note : here->required.notes) errors.Print("assay-runner: " + note);
     return kExitUnsupported;
   }
-  return SelftestRun(*selection, arguments, *std::move(here), signal, &errors, times.patience)
-      .Run();
+  return SelftestRun(*selection, arguments, *std::move(here), stop, &errors, times.patience).Run();
 }
 
 int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
@@ -434,7 +507,7 @@ int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>&
   if (!gpu.ok()) return Refuse(gpu.status());
   const auto selection = ParseSelection(registry, {arguments.begin() + 1, arguments.end()});
   if (!selection.ok()) return Refuse(selection.status());
-  std::vector<Selftest> tests = TestsOnEachGpu(*selection, true);
+  std::vector<Selftest> tests = selection->OnEachGpu(true);
   for (Selftest& test : tests) test.what.gpu = *gpu;
   RunTests(tests, events_fd);
   return kExitDone;

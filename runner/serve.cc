@@ -1,5 +1,3 @@
-#include "runner/serve.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +15,7 @@
 #include "gang/socket.h"
 #include "host/gpu_platform.h"
 #include "runner/case_result.h"
-#include "runner/describe.h"
+#include "runner/commands.h"
 #include "runner/execute.h"
 #include "runner/exit_codes.h"
 #include "runner/frame_io.h"
@@ -378,16 +376,7 @@ class Session {
 
 }  // namespace
 
-int Describe(const Registry& registry, int events_fd) {
-  v1::RunnerEvent event;
-  *event.mutable_description() = DescribeBenchmarks(registry);
-  const Status written = WriteFrame(events_fd, event.SerializeAsString());
-  if (written.ok()) return kExitDone;
-  LogError(written);
-  return kExitStopped;
-}
-
-int Serve(const Registry& registry, int commands_fd, int events_fd) {
+int ServeCommand(const Registry& registry, int commands_fd, int events_fd) {
   // Never destroyed: its thread runs until the process ends.
   static CommandStream& commands = *new CommandStream(commands_fd);
   return Session(registry, commands, events_fd).Run();

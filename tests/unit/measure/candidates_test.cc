@@ -159,12 +159,12 @@ TEST(FastestCandidate, NeedsNoTurnOfTheOnlyOne) {
   EXPECT_TRUE(turns.empty());
 }
 
-TEST(FastestCandidate, TellsWhatFailed) {
-  const auto fastest = FastestCandidate({{0, 1.0}, {1, 1.0}}, CandidateRule(),
-                                        [](const Candidate&, const CandidateRule&) {
-                                          return Result<double>(Internal("the GPU is lost"));
-                                        });
-  EXPECT_EQ(fastest.status().message(), "the GPU is lost");
+TEST(FastestCandidate, FailedTurnIsTheError) {
+  const auto fastest = FastestCandidate(
+      {{0, 1.0}, {1, 1.0}}, CandidateRule(), [](const Candidate&, const CandidateRule&) {
+        return Result<double>(Unavailable("lost", Reason::kGpuLost));
+      });
+  EXPECT_EQ(fastest.status().reason(), Reason::kGpuLost);
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
-// In place of kernels/builtin.cc: assay-runner as it is, with GPUs that do not exist, a
-// collective of such GPUs and a benchmark on one, for tests of what gangs of GPUs are told apart
-// by and of the self-test. From the environment, each with CUDA_ before it:
-//   VISIBLE_DEVICES   the GPU's UUID
-//   FAKE_NAME         its product
-//   FAKE_FAULT        why it cannot be used
-//   FAKE_COUNT        how many GPUs there are: 1
-//   FAKE_WRONG        the one whose results are wrong
-//   FAKE_CRASH        the one on which the process ends by SIGKILL
-//   FAKE_HANG         the one on which fake_copy of size 2 says "hangs" and never ends; or "list":
-//                     so does the question which GPUs there are
+// Replaces kernels/builtin.cc, to test the real assay-runner with fake GPUs, a collective of them
+// and a benchmark on one of them. Variables of the environment:
+//   CUDA_VISIBLE_DEVICES   the GPU's UUID
+//   CUDA_FAKE_NAME         the GPU's product name
+//   CUDA_FAKE_FAULT        why the GPUs cannot be used
+//   CUDA_FAKE_COUNT        the number of GPUs; 1 if not set
+//   CUDA_FAKE_WRONG        the GPU whose results are wrong
+//   CUDA_FAKE_CRASH        the GPU on which SIGKILL ends the process
+//   CUDA_FAKE_HANG         the GPU on which fake_copy of size 2 prints "hangs" and never ends; or
+//                          "list": the driver prints it and never lists its GPUs
+//   CUDA_FAKE_LOG          a line that each case prints to stdout, as a library does
 #include <signal.h>
 #include <unistd.h>
 
@@ -85,6 +85,9 @@ class FakeCase : public Case {
   Timing HowTimed() const override { return {"cold", "random", "events"}; }
   Result<Verdict> Verify() override {
     if (FromEnvironment("CUDA_FAKE_CRASH", "") == gpu_) kill(getpid(), SIGKILL);
+    if (const std::string log = FromEnvironment("CUDA_FAKE_LOG", ""); !log.empty()) {
+      std::puts(log.c_str());
+    }
     Verdict verdict;
     verdict.passed = FromEnvironment("CUDA_FAKE_WRONG", "") != gpu_;
     if (!verdict.passed) verdict.detail = "element 7 is 1, should be 0";

@@ -1,10 +1,9 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "roofline/alpha_beta.h"
-#include "runner/link_models.h"
+#include "runner/measurement_cache.h"
 #include "tests/temporary_folder.h"
 
 namespace assay {
@@ -94,37 +93,37 @@ TEST(AlphaBetaTest, TooFewOrUnusableTimesGiveNoModel) {
   EXPECT_FALSE(FitAlphaBeta({{8, 3e-6}, {80, 2e-6}, {8e9, 1e-6}}));
 }
 
-class LinkModelStoreTest : public ::testing::Test {
- protected:
-  void AddLine(LinkModelStore& store, const std::string& series, double alpha) {
-    for (double bytes = 8; bytes <= 8e9; bytes *= 1000) {
-      store.Add("machine", series, Time(bytes, alpha, 1e9));
-    }
-  }
-  TemporaryFolder folder_;
-};
+const LinkSeries kTwoRanks = {"machine", "all_reduce ranks=2"};
 
-TEST_F(LinkModelStoreTest, KeepsMachinesAndSeriesApartBetweenProcesses) {
-  {
-    LinkModelStore store(folder_.path());
-    AddLine(store, "all_reduce ranks=2", 1e-6);
-    AddLine(store, "all_reduce ranks=4", 3e-6);
+void AddLine(const LinkSeries& series, double alpha, MeasurementCache& cache) {
+  for (double bytes = 8; bytes <= 8e9; bytes *= 1000) {
+    series.Add(Time(bytes, alpha, 1e9), cache);
   }
-  LinkModelStore store(folder_.path());
-  const auto two = store.Fit("machine", "all_reduce ranks=2", kOtherBytes);
-  const auto four = store.Fit("machine", "all_reduce ranks=4", kOtherBytes);
+}
+
+TEST(LinkSeries, MachinesAndSeriesAreKeptApartBetweenProcesses) {
+  const TemporaryFolder folder;
+  const LinkSeries four_ranks = {"machine", "all_reduce ranks=4"};
+  {
+    MeasurementCache cache(folder.path());
+    AddLine(kTwoRanks, 1e-6, cache);
+    AddLine(four_ranks, 3e-6, cache);
+  }
+  MeasurementCache cache(folder.path());
+  const auto two = kTwoRanks.Fit(kOtherBytes, cache);
+  const auto four = four_ranks.Fit(kOtherBytes, cache);
   ASSERT_TRUE(two && four);
   EXPECT_NEAR(two->latency_seconds, 1e-6, 1e-9);
   EXPECT_NEAR(four->latency_seconds, 3e-6, 1e-9);
   EXPECT_EQ(two->points, 4);
-  EXPECT_FALSE(store.Fit("another machine", "all_reduce ranks=2", kOtherBytes));
-  EXPECT_FALSE(store.Fit("machine", "all_reduce ranks=8", kOtherBytes));
+  EXPECT_FALSE((LinkSeries{"another machine", kTwoRanks.name}.Fit(kOtherBytes, cache)));
+  EXPECT_FALSE((LinkSeries{"machine", "all_reduce ranks=8"}.Fit(kOtherBytes, cache)));
 }
 
-TEST_F(LinkModelStoreTest, SizeIsNotPredictedFromItself) {
-  LinkModelStore store("");
-  AddLine(store, "s", 1e-6);
-  const auto model = store.Fit("machine", "s", 8);
+TEST(LinkSeries, SizeIsNotPredictedFromItself) {
+  MeasurementCache cache("");
+  AddLine(kTwoRanks, 1e-6, cache);
+  const auto model = kTwoRanks.Fit(8, cache);
   ASSERT_TRUE(model);
   EXPECT_EQ(model->points, 3);
 }

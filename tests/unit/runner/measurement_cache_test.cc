@@ -23,8 +23,8 @@ constexpr char kOwner[] = "GPU-1 driver 580";
 
 class MeasurementCacheTest : public testing::Test {
  protected:
-  // As a process of its own would have.
-  MeasurementCache NewCache() { return {folder_.path(), std::chrono::hours(24), 3, &clock_}; }
+  // Returns the cache of a further process.
+  MeasurementCache NewCache() { return MeasurementCache(folder_.path(), &clock_); }
 
   std::string OnlyFile() const {
     const auto entries = std::filesystem::directory_iterator(folder_.path());
@@ -45,7 +45,7 @@ TEST_F(MeasurementCacheTest, ProcessesShareTheValuesOfAnOwner) {
               ElementsAre(Pair(Pair("all_reduce", 1024), 5e-6), Pair(Pair("copy", 0), 4e12)));
   EXPECT_THAT(NewCache().Find(kOwner), SizeIs(2));
   EXPECT_THAT(NewCache().Find("GPU-2"), IsEmpty());
-  OnlyFile();  // Nothing is left of how it was written.
+  OnlyFile();  // No temporary file is left.
 }
 
 TEST_F(MeasurementCacheTest, NewestValueOfAKeyCounts) {
@@ -58,13 +58,16 @@ TEST_F(MeasurementCacheTest, NewestValueOfAKeyCounts) {
 TEST_F(MeasurementCacheTest, OldValuesAndTheOldestBeyondTheLimitAreForgotten) {
   MeasurementCache cache = NewCache();
   cache.Add(kOwner, {"copy", 0}, 4e12);
-  clock_.Advance(std::chrono::hours(25));
+  clock_.Advance(std::chrono::hours(1));
+  EXPECT_THAT(cache.Find(kOwner, std::chrono::minutes(59)), IsEmpty());
+  EXPECT_THAT(cache.Find(kOwner), SizeIs(1));
+  clock_.Advance(MeasurementCache::kMaxAge);
   EXPECT_THAT(cache.Find(kOwner), IsEmpty());
-  for (const double bytes : {1, 2, 3, 4}) {
-    cache.Add(kOwner, {"send", bytes}, 1e-6);
+  for (size_t bytes = 1; bytes <= MeasurementCache::kMaxValues + 1; ++bytes) {
+    cache.Add(kOwner, {"send", static_cast<double>(bytes)}, 1e-6);
     clock_.Advance(std::chrono::seconds(1));
   }
-  EXPECT_THAT(cache.Find(kOwner), SizeIs(3));
+  EXPECT_THAT(cache.Find(kOwner), SizeIs(MeasurementCache::kMaxValues));
   EXPECT_EQ(cache.Find(kOwner).count({"send", 1}), 0u);
 }
 
@@ -72,13 +75,14 @@ TEST_F(MeasurementCacheTest, ClockThatWasSetBackMakesValuesUseless) {
   clock_.Advance(std::chrono::hours(1));
   NewCache().Add(kOwner, {"copy", 0}, 4e12);
   VirtualClock earlier;
-  MeasurementCache cache(folder_.path(), std::chrono::hours(24), 3, &earlier);
+  MeasurementCache cache(folder_.path(), &earlier);
   EXPECT_THAT(cache.Find(kOwner), IsEmpty());
 }
 
 TEST_F(MeasurementCacheTest, ImpossibleValuesAreNotStored) {
   MeasurementCache cache = NewCache();
-  for (const double value : {0.0, -1.0, 1e300, std::nan("")}) cache.Add(kOwner, {"copy", 0}, value);
+  for (const double value : {0.0, -1.0, HUGE_VAL, std::nan("")})
+    cache.Add(kOwner, {"copy", 0}, value);
   EXPECT_THAT(cache.Find(kOwner), IsEmpty());
 }
 
@@ -93,15 +97,15 @@ TEST_F(MeasurementCacheTest, DamagedFilesAndLinesAreIgnored) {
   EXPECT_EQ(found(good), 1u);
   EXPECT_EQ(found("x" + good), 0u);
   EXPECT_EQ(found(""), 0u);
-  EXPECT_EQ(found(good.substr(0, good.find(kOwner)) + "GPU-2\n0\t1\t0\tcopy\n"), 0u);
-  for (const char* line : {"8\t-1\t0\ts\n", "8\tnan\t0\ts\n", "8\t1\ts\n", "8\t1\t0\t\n"}) {
+  for (const char* line :
+       {"8 -1 0 s\n", "8 nan 0 s\n", "8 1 s\n", "8 1 0 \n", "8 1 9000000000000000000 s\n"}) {
     EXPECT_EQ(found(good + line), 1u) << line;
   }
 }
 
 TEST_F(MeasurementCacheTest, WithoutAFolderValuesLastAsLongAsTheProcess) {
   for (const std::string& folder : {std::string(), folder_.path() + "/missing"}) {
-    MeasurementCache cache(folder, std::chrono::hours(24), 3, &clock_);
+    MeasurementCache cache(folder, &clock_);
     cache.Add(kOwner, {"copy", 0}, 4e12);
     EXPECT_THAT(cache.Find(kOwner), SizeIs(1));
   }

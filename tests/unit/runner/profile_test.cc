@@ -10,10 +10,9 @@ namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Notes what is asked of it; whatever that is takes 400 ms of the virtual clock.
+// Records the batches that it runs. Each run takes 400 ms of the virtual clock.
 class CountingCase : public Case {
  public:
   explicit CountingCase(VirtualClock* clock) : clock_(clock) {}
@@ -34,7 +33,7 @@ class CountingCase : public Case {
   VirtualClock* const clock_;
 };
 
-// A platform whose parts work or say why not.
+// A platform each of whose sources can be made to fail.
 class FakePlatform : public GpuPlatform {
  public:
   std::vector<LocalGpu> Gpus() override { return {}; }
@@ -102,7 +101,8 @@ TEST_F(ProfileTest, HardwareCountersComeFirst) {
   const CounterReport report = Read();
   EXPECT_EQ(report.source, "cupti");
   EXPECT_EQ(report.reason, "");
-  EXPECT_EQ(report.dram_read_bytes, 24);  // 20 ms of 1 ms, a multiple of 8.
+  // 20 iterations of 1 ms fill the pass of 20 ms; 24 is the next multiple of 8.
+  EXPECT_EQ(report.dram_read_bytes, 24);
   EXPECT_THAT(case_.batches, ElementsAre(24, 24, 24));
 }
 
@@ -155,7 +155,7 @@ TEST(ShortKernelName, OmitsTemplateArgumentsAndParameters) {
   EXPECT_EQ(ShortKernelName(")"), ")");
   const std::string cut = ShortKernelName(std::string(500, 'x'));
   EXPECT_EQ(cut.size(), kMaxKernelName);
-  EXPECT_THAT(cut, HasSubstr("x..."));
+  EXPECT_EQ(cut.substr(cut.size() - 4), "x...");
 }
 
 }  // namespace

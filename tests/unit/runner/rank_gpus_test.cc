@@ -1,4 +1,4 @@
-// Which GPU each rank has, from the ranks to the result.
+// Tests how ranks exchange which GPUs they have, and how the result lists them.
 #include "runner/rank_gpus.h"
 
 #include <gmock/gmock.h>
@@ -7,19 +7,19 @@
 #include "gang/peers.h"
 #include "runner/case_result.h"
 #include "tests/unit/gang/gang.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 RankGpu GpuOfRank(int rank, const std::string& model) {
   return {"GPU-" + std::to_string(rank), model};
 }
 
-TEST(RankGpus, EveryRankHearsThoseOfAllInOrder) {
+TEST(RankGpus, EveryRankGetsTheGpusOfAllRanksInOrder) {
   RunGang(4, [](std::unique_ptr<Peers> peers) {
     const auto gpus = GatherGpus(*peers, GpuOfRank(peers->rank(), "H200 SXM"));
     ASSERT_TRUE(gpus.ok()) << gpus.status();
@@ -31,15 +31,14 @@ TEST(RankGpus, EveryRankHearsThoseOfAllInOrder) {
   });
 }
 
-TEST(RankGpus, SeveralModelsAreNamedWithTheirRanks) {
+TEST(RankGpus, SeveralModels_AreNamedWithTheirRanks) {
   RunGang(3, [](std::unique_ptr<Peers> peers) {
     const auto gpus =
         GatherGpus(*peers, GpuOfRank(peers->rank(), peers->rank() == 1 ? "H100 PCIe" : "H200 SXM"));
     ASSERT_TRUE(gpus.ok()) << gpus.status();
     const Status status = CheckOneModel(*gpus);
     EXPECT_EQ(status.reason(), Reason::kMixedGpus);
-    EXPECT_THAT(status.message(),
-                HasSubstr("the GPU is H200 SXM at ranks 0, 2 and H100 PCIe at rank 1"));
+    EXPECT_WORDING("runner/mixed-gpus", status.message());
     v1::CaseResult result;
     AddGpus(*gpus, &result);
     EXPECT_THAT(result.provenance().gpu_models(), ElementsAre("H200 SXM", "H100 PCIe", "H200 SXM"));
@@ -58,7 +57,7 @@ TEST(RankGpus, RanksWithoutGpusHaveNone) {
   });
 }
 
-TEST(RankGpus, AListThatLacksOneIsLeftOut) {
+TEST(RankGpus, ListWithAnUnknownGpu_IsLeftOut) {
   v1::CaseResult result;
   AddGpus({{"GPU-0", "H200 SXM"}, {"", ""}}, &result);
   EXPECT_THAT(result.provenance().gpu_uuids(), IsEmpty());

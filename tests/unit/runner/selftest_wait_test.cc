@@ -13,8 +13,8 @@
 
 #include "common/subprocess.h"
 #include "kernels/registry.h"
+#include "runner/commands.h"
 #include "runner/exit_codes.h"
-#include "runner/selftest.h"
 
 namespace assay {
 namespace {

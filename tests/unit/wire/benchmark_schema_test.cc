@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "runner/describe.h"
+#include "runner/commands.h"
 
 namespace assay::schema {
 namespace {
