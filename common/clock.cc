@@ -16,21 +16,4 @@ Clock& Clock::Real() {
   return clock;
 }
 
-MonotonicTime VirtualClock::Now() const {
-  MutexLock lock(mutex_);
-  return MonotonicTime(elapsed_);
-}
-
-WallTime VirtualClock::WallNow() const {
-  using namespace std::chrono_literals;
-  static constexpr WallTime kStart{1767225600s};  // 2026-01-01T00:00:00Z
-  MutexLock lock(mutex_);
-  return kStart + elapsed_;
-}
-
-void VirtualClock::Advance(Duration by) {
-  MutexLock lock(mutex_);
-  elapsed_ += by;
-}
-
 }  // namespace assay

@@ -62,7 +62,7 @@ class ThreadPool : public Executor {
     }
   }
 
-  // Waits for a task that is due; empty when the pool stops.
+  // Waits for a task that is due. Returns an empty task when the pool stops.
   Task Next() {
     MutexLock lock(mutex_);
     for (;;) {

@@ -1,5 +1,5 @@
-// Where work runs. Callbacks of gRPC share very few threads, so they post what
-// may block (PostgreSQL, files, processes) to an executor of ours.
+// Runs tasks on threads of its own. gRPC's callbacks share few threads, so they post work that may
+// block (PostgreSQL, files, processes) to an executor.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,7 @@
 
 namespace assay {
 
-// Thread-safe. Tasks may post tasks. An exception that leaves a task is logged
-// and dropped.
+// Thread-safe. Tasks may post tasks. An exception that leaves a task is logged and dropped.
 class Executor {
  public:
   using Task = std::function<void()>;
@@ -23,8 +22,8 @@ class Executor {
   virtual void PostAfter(Duration delay, Task task) = 0;
 };
 
-// A fixed number of threads and one timer queue. Destruction drops tasks that
-// have not begun and waits for those that have.
+// Returns an executor with a fixed number of threads. Its destructor drops tasks that have not
+// begun and waits for those that have.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
 
 }  // namespace assay

@@ -1,19 +1,27 @@
-// Reading of files.
+// Functions that read files.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/status.h"
 
 namespace assay {
 
-// Returns the content of a file. The error names the path and the reason, also if the file has
-// more than `most` bytes.
+// Returns the content of a file. It is an error if the file has more than `most` bytes. Errors name
+// the path and the reason.
 Result<std::string> ReadFile(const std::string& path, size_t most = SIZE_MAX);
 
 // Returns the first line of a file; empty if it cannot be read.
 std::string FirstLineOf(const std::string& path);
+
+// Returns the number at the start of a file. Absent if there is no such file, or another word
+// ("max").
+std::optional<int64_t> NumberIn(const std::string& path);
+
+// Returns the number after `name` in a file with lines "name number ...". Absent if there is none.
+std::optional<int64_t> NumberOf(const std::string& name, const std::string& path);
 
 }  // namespace assay

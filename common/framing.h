@@ -1,5 +1,5 @@
-// Messages on a byte stream: each preceded by its length as a protobuf varint.
-// This is how agent and runner talk. Bytes only; what they mean is the caller's.
+// Frames messages on a byte stream: each message follows its length, a protobuf varint. Agent and
+// runner talk in such frames.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,10 @@
 
 namespace assay {
 
-// No message between agent and runner may be larger. A length beyond it means
-// that the stream is garbage.
+// The largest message between agent and runner. A greater length means that the stream is garbage.
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
 
-// `payload` with its length in front.
+// Returns `payload` preceded by its length.
 std::string EncodeFrame(std::string_view payload);
 
 // Reassembles frames from chunks of any size. Not thread-safe.
@@ -23,11 +22,11 @@ class FrameDecoder {
  public:
   void Append(std::string_view chunk) { buffer_.append(chunk); }
 
-  // The next whole payload, nullopt if more bytes are needed, DATA_LOSS if the
-  // stream cannot be frames (then and forever after).
+  // Returns the next whole payload, or nothing if more bytes are needed. DATA_LOSS if the stream is
+  // not made of frames; all later calls then fail too.
   Result<std::optional<std::string>> Next();
 
-  // True if a frame has begun and not ended: end of file here is a truncation.
+  // Returns true in the middle of a frame, where an end of file means that the stream was cut.
   bool HasPartialFrame() const { return consumed_ < buffer_.size(); }
 
  private:

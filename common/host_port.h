@@ -1,4 +1,4 @@
-// Addresses of services.
+// The addresses of services.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace assay {
 struct HostPort {
   std::string host;
   int port = 0;
-  // True for 127.0.0.0/8, ::1 and "localhost".
+  // Returns true for 127.0.0.0/8, ::1 and "localhost".
   bool IsLoopback() const;
   std::string ToString() const;
 };

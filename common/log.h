@@ -1,4 +1,4 @@
-// The program's log: lines on stderr, UTC time, level, program, message.
+// The program's log: lines on stderr with UTC time, level, program and message.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -10,12 +10,12 @@
 
 namespace assay {
 
-// Log().info("job {} assigned to {}", job, node). Thread-safe. Never log secrets:
-// no key material, tokens, connection strings or environment dumps.
+// Returns the logger: Log().info("job {} assigned to {}", job, node). Thread-safe. Never log
+// secrets, such as keys, tokens, connection strings or whole environments.
 spdlog::logger& Log();
 
-// Names the program in every line and sets the least level that is written:
-// "debug", "info", "warn" or "error". Call once, first thing in main.
+// Sets the program's name for every line and the lowest level that is written: "debug", "info",
+// "warn" or "error". Call once, at the start of main.
 Status InitLog(std::string program, std::string_view level);
 
 }  // namespace assay

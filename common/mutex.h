@@ -1,5 +1,5 @@
-// std::mutex with Clang's thread-safety annotations: which mutex guards which
-// member is written down, and checked wherever Clang compiles.
+// std::mutex with Clang's thread-safety annotations. Members name the mutex that guards them, and
+// Clang checks it.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class ASSAY_THREAD_ANNOTATION(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Holds `mutex` for its own lifetime.
+// Holds `mutex` during the lifetime of this object.
 class ASSAY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ASSAY_THREAD_ANNOTATION(acquire_capability(mutex))
@@ -43,7 +43,8 @@ class ASSAY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// Waits may wake for no reason: loop on the condition, holding `mutex`.
+// A condition variable. Waits may end without a notification, so call them in a loop that checks
+// the condition, with `mutex` held.
 class CondVar {
  public:
   void Wait(Mutex& mutex) ASSAY_REQUIRES(mutex) {
@@ -52,7 +53,7 @@ class CondVar {
     lock.release();
   }
 
-  // False if `deadline` passed first.
+  // Returns false if `deadline` passed first.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point deadline)
       ASSAY_REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);

@@ -1,4 +1,4 @@
-// Why something failed, for programs. common/reasons.inc lists every reason.
+// The reason of a failure, for programs. common/reasons.inc lists all reasons.
 #pragma once
 
 #include <ostream>
@@ -14,13 +14,14 @@ enum class Reason : int {
 #undef ASSAY_REASON
 };
 
-// "PEER_LOST", ...; empty for kNone and for numbers outside the enum.
+// Returns "PEER_LOST" and so on. Empty for kNone and for numbers outside the enum.
 std::string_view ReasonWord(Reason reason);
 
-// The reason with this word; kNone if there is none.
+// Returns the reason with this word, or kNone.
 Reason ReasonOfWord(std::string_view word);
 
-// True if a rank of a gang gave up because of another: PEER_LOST, _TIMEOUT, _FROZEN, _UNREACHABLE.
+// Returns true if a rank of a gang gave up because of another rank: PEER_LOST, _TIMEOUT, _FROZEN or
+// _UNREACHABLE.
 inline bool IsPeerLoss(Reason reason) {
   return reason == Reason::kPeerLost || reason == Reason::kPeerTimeout ||
          reason == Reason::kPeerFrozen || reason == Reason::kPeerUnreachable;

@@ -1,4 +1,4 @@
-// Errors as values: Status (did it work?) and Result<T> (the value, or why not).
+// Errors as values: a Status is success or an error, a Result<T> is a value or an error.
 #pragma once
 
 #include <cassert>
@@ -36,10 +36,10 @@ enum class Code : int {
   kUnauthenticated = 16,
 };
 
-// "INVALID_ARGUMENT", ...; "UNKNOWN" for numbers outside the enum.
+// Returns "INVALID_ARGUMENT" and so on. "UNKNOWN" for numbers outside the enum.
 std::string_view CodeName(Code code);
 
-// One fault in a request: where it stands, what was found, what is allowed.
+// One error in a request.
 struct Violation {
   std::string field;        // For example "benchmarks[1].dtype[0]".
   std::string description;  // "\"bf17\" is not one of bf16, fp16, fp32"
@@ -52,17 +52,16 @@ struct PeerOfError {
   std::chrono::milliseconds silence{0};  // How long nothing had come from it; 0: not known.
 };
 
-// The outcome of an operation. Cheap to copy; immutable once made, so safe to
-// share between threads.
+// The outcome of an operation. Immutable, so threads can share it. Cheap to copy.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // `reason` is for programs; `message` says what was wrong and where, for people.
+  // `reason` is for programs. `message` says what was wrong and where, for people.
   Status(Code code, Reason reason, std::string message);
 
   static Status Ok() { return Status(); }
 
-  // Copies of this error with more to say. No effect on an OK status.
+  // Return copies of this error with more information. No effect on an OK status.
   Status WithHint(std::string hint) const;
   Status WithViolations(std::vector<Violation> violations) const;
   // Prepends "context: " to the message.
@@ -82,9 +81,9 @@ class [[nodiscard]] Status {
   const std::string& hint() const;
   const std::vector<Violation>& violations() const;
 
-  // The message, after "rank 2: " if a rank is named.
+  // Returns the message, after "rank 2: " if a rank is named.
   std::string Text() const;
-  // "INVALID_ARGUMENT: text (REASON)", then one line per violation, and the hint.
+  // Returns "INVALID_ARGUMENT: text (REASON)", then one line per violation, then the hint.
   std::string ToString() const;
 
  private:
@@ -120,8 +119,8 @@ inline Status Internal(std::string message, Reason reason = Reason::kInternal) {
   return Status(Code::kInternal, reason, std::move(message));
 }
 
-// A value, or the error that stands in for it. Reading the value of an error is
-// a programming fault and asserts.
+// A value, or the error for which there is none. Reading the value of an error is a bug and
+// asserts.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -156,7 +155,8 @@ class [[nodiscard]] Result {
 #define ASSAY_CONCAT_INNER(a, b) a##b
 #define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
 
-// ASSAY_ASSIGN_OR_RETURN(auto file, Open(path)): the value, or return the error.
+// ASSAY_ASSIGN_OR_RETURN(auto file, Open(path)) declares `file` with the value, or returns the
+// error from the enclosing function.
 #define ASSAY_ASSIGN_OR_RETURN(declaration, expression) \
   ASSAY_ASSIGN_OR_RETURN_INNER(ASSAY_CONCAT(assay_result_, __LINE__), declaration, expression)
 #define ASSAY_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "common/units.h"
+
 namespace assay {
 namespace {
 
@@ -25,13 +27,13 @@ Status SystemError(const std::string& what, int error) {
   return Internal(what + ": " + std::strerror(error), Reason::kSystemError);
 }
 
-// Milliseconds for poll(2), rounded up; -1 would wait indefinitely, so it is capped.
+// Returns the milliseconds for poll(2), rounded up. Never -1, which would wait indefinitely.
 int PollTimeout(Duration timeout) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   return static_cast<int>(std::clamp<int64_t>(ms, 0, 86'400'000));
 }
 
-// The program's path, looked up on PATH unless it has a slash. Done before the
+// Returns the program's path, found on PATH unless the name has a slash. This happens before the
 // fork, because the child may only make async-signal-safe calls.
 Result<std::string> FindProgram(const std::string& name) {
   if (name.find('/') != std::string::npos) {
@@ -56,15 +58,15 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// All that the child needs, prepared before the fork.
+// Everything that the child needs, prepared before the fork.
 struct ChildPlan {
   std::string program;
   std::vector<char*> argv;
   std::vector<char*> environment;
   const SubprocessOptions* options = nullptr;
-  std::vector<std::pair<int, int>> descriptors;  // (child's, ours), by child's.
+  std::vector<std::pair<int, int>> descriptors;  // The child's and ours, sorted.
   pid_t parent = -1;
-  int error_pipe = -1;  // errno and the failed step go here if exec fails.
+  int error_pipe = -1;  // Receives the failed step and errno if exec fails.
 };
 
 [[noreturn]] void Fail(const ChildPlan& plan, int step) {
@@ -77,8 +79,8 @@ constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
                                                "enter the working directory", "change user",
                                                "set the parent-death signal", "execute"};
 
-// Moves the descriptors into place. Sources are first duplicated above every
-// target, so that no dup2 overwrites one that is still needed.
+// Moves the descriptors into place. First duplicates the sources above all targets, so that no dup2
+// overwrites one that is still needed.
 bool PlaceDescriptors(ChildPlan& plan) {
   int floor = 3;
   for (const auto& [target, source] : plan.descriptors) floor = std::max(floor, target + 1);
@@ -93,7 +95,7 @@ bool PlaceDescriptors(ChildPlan& plan) {
   for (const auto& [target, source] : plan.descriptors) {
     if (::dup2(source, target) < 0) return false;
   }
-  // Whatever else is open (without close-on-exec, by some library) ends here.
+  // Libraries may have opened others without close-on-exec.
   int begin = 3;
   for (const auto& [target, source] : plan.descriptors) {
     if (target < 3) continue;
@@ -121,7 +123,7 @@ bool PlaceDescriptors(ChildPlan& plan) {
   }
   if (options.die_with_parent) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) Fail(plan, 3);
-    if (::getppid() != plan.parent) ::_exit(127);  // It died before the line above.
+    if (::getppid() != plan.parent) ::_exit(127);  // The parent died before prctl.
   }
   ::execve(plan.program.c_str(), plan.argv.data(), plan.environment.data());
   Fail(plan, 4);
@@ -171,7 +173,7 @@ Subprocess::Subprocess(Subprocess&& other) noexcept
 
 Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
   if (this != &other) {
-    Subprocess ended(std::move(*this));  // Killed and reaped as this goes.
+    Subprocess ended(std::move(*this));  // Its destructor kills and reaps the old child.
     pid_ = std::exchange(other.pid_, -1);
     pidfd_ = std::move(other.pidfd_);
     reaped_ = std::move(other.reaped_);
@@ -214,14 +216,14 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Without what libraries do before a fork: OpenBLAS waits for its threads to end, which
-  // they never do where they lack memory. The child only makes async-signal-safe calls.
+  // Unlike fork, _Fork does not run the handlers of libraries. OpenBLAS's handler waits for its
+  // threads to end, which may never happen without free memory.
   const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) return SystemError("cannot start " + options.argv[0], fork_error);
-  ::setpgid(pid, pid);  // Whoever comes first; the child does the same.
+  ::setpgid(pid, pid);  // The child calls this too. Either may come first.
 
   Subprocess process;
   process.pid_ = pid;
@@ -259,8 +261,8 @@ std::optional<ExitStatus> Subprocess::Wait(Duration timeout) {
   }
   MutexLock lock(reaped_->mutex);
   if (reaped_->exit) return reaped_->exit;  // Another thread was here first.
-  // Grandchildren must not outlive the job. While the leader is unreaped, its
-  // group cannot be anybody else's.
+  // Grandchildren must not outlive the child. Until the child is reaped, no other process group can
+  // have its id.
   ::kill(-pid_, SIGKILL);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0) {
@@ -287,26 +289,22 @@ Result<CommandOutput> RunCommand(SubprocessOptions options, Duration timeout) {
   CommandOutput result;
   std::array<char, 4096> chunk{};
   for (;;) {
-    const Duration left = deadline - std::chrono::steady_clock::now();
     pollfd watched{pipe.read.get(), POLLIN, 0};
-    const int ready = ::poll(&watched, 1, PollTimeout(left));
+    const int ready = ::poll(&watched, 1, PollTimeout(deadline - std::chrono::steady_clock::now()));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) break;
     const ssize_t size = ::read(pipe.read.get(), chunk.data(), chunk.size());
     if (size <= 0) break;
     result.output.append(chunk.data(), static_cast<size_t>(size));
-    if (result.output.size() > 2 * kMaxOutputBytes) {
+    if (result.output.size() > kMaxOutputBytes) {
       result.output.erase(0, result.output.size() - kMaxOutputBytes);
     }
-  }
-  if (result.output.size() > kMaxOutputBytes) {
-    result.output.erase(0, result.output.size() - kMaxOutputBytes);
   }
   const auto status = process.Wait(deadline - std::chrono::steady_clock::now());
   if (!status) {
     process.Stop(Duration(0));
     return Status(Code::kDeadlineExceeded, Reason::kCommandTimeout,
-                  options.argv[0] + " did not end within the time it had");
+                  options.argv[0] + " did not end within " + FormatDuration(timeout));
   }
   result.exit = *status;
   return result;

@@ -1,5 +1,5 @@
-// Child processes: started with exactly the file descriptors, environment and user
-// they should have, in a process group of their own, waited for by pidfd.
+// Child processes. A child gets exactly the file descriptors, the environment and the user that the
+// caller names, and its own process group.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 
 namespace assay {
 
-// An owned file descriptor; closes it.
+// Owns a file descriptor and closes it.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -35,7 +35,7 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// A pipe with close-on-exec ends.
+// A pipe. Both ends are close-on-exec.
 struct Pipe {
   FileDescriptor read;
   FileDescriptor write;
@@ -43,15 +43,15 @@ struct Pipe {
 Result<Pipe> MakePipe();
 
 struct SubprocessOptions {
-  // argv[0] is the program: a path, or a name looked up on PATH.
+  // argv[0] is the program: a path, or a name to find on PATH.
   std::vector<std::string> argv;
-  // The whole environment of the child; absent: ours.
+  // The whole environment of the child. Absent: that of this process.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
-  // Child's descriptor -> ours. 0, 1 and 2 are /dev/null unless named here; all
-  // others are closed.
+  // Maps descriptors of the child to those of this process. 0, 1 and 2 are /dev/null unless named
+  // here. The child has no others.
   std::map<int, int> descriptors;
-  // Run as this user and group (needs root).
+  // The user and group of the child. Setting it needs root.
   std::optional<std::pair<uid_t, gid_t>> user;
   // The kernel kills the child with SIGKILL when the thread that spawned it ends.
   bool die_with_parent = false;
@@ -59,17 +59,17 @@ struct SubprocessOptions {
 
 struct ExitStatus {
   int code = 0;    // Meaningful if signal is 0.
-  int signal = 0;  // That ended the process; 0 if it exited.
+  int signal = 0;  // The signal that ended the process. 0 if it exited.
   bool ok() const { return code == 0 && signal == 0; }
-  // "exited with status 3", "was killed by signal 9 (Killed)".
+  // Returns "exited with status 3" or "was killed by signal 9 (Killed)".
   std::string ToString() const;
 };
 
-// A running or ended child. Destruction kills its process group and reaps it.
-// Signal and Wait may be called from different threads.
+// A running or ended child. The destructor kills its process group and reaps the child. Signal and
+// Wait may be called from different threads.
 class Subprocess {
  public:
-  // The error says which program and why (not found, not executable, ...).
+  // Starts a child. The error names the program and the reason.
   static Result<Subprocess> Spawn(const SubprocessOptions& options);
 
   Subprocess(Subprocess&& other) noexcept;
@@ -77,24 +77,24 @@ class Subprocess {
   ~Subprocess();
 
   pid_t pid() const { return pid_; }
-  // Readable once the process has ended; for poll(2).
+  // A descriptor for poll(2) that becomes readable when the process ends.
   int pidfd() const { return pidfd_.get(); }
 
-  // To the whole process group; no effect once reaped.
+  // Sends a signal to the whole process group. No effect after the child was reaped.
   void Signal(int signal);
 
-  // nullopt if it still runs after `timeout`. Once it has ended, always the same.
+  // Waits for the end of the child. Returns nothing if it still runs after `timeout`.
   std::optional<ExitStatus> Wait(Duration timeout);
 
-  // Leaves the child to itself: destruction neither kills nor waits for it. For a child that not
-  // even SIGKILL ends.
+  // Makes the destructor neither kill the child nor wait for it. For a child that not even SIGKILL
+  // ends.
   void Abandon() { reaped_.reset(); }
 
-  // SIGTERM to the group, SIGKILL after `grace`, and reaps.
+  // Sends SIGTERM to the group, SIGKILL after `grace`, and reaps the child.
   ExitStatus Stop(Duration grace);
 
  private:
-  // Guards the moment of reaping: afterwards the pid may be somebody else's.
+  // Guards the reaping of the child. Afterwards its pid may belong to another process.
   struct Reaped {
     Mutex mutex;
     std::optional<ExitStatus> exit ASSAY_GUARDED_BY(mutex);
@@ -108,15 +108,16 @@ class Subprocess {
   std::unique_ptr<Reaped> reaped_;
 };
 
-// Runs to the end and returns exit status and output (stdout and stderr together,
-// at most the last 64 KiB). DEADLINE_EXCEEDED kills it.
 struct CommandOutput {
   ExitStatus exit;
   std::string output;
 };
+
+// Runs a program to its end. The output has stdout and stderr together, at most the last 64 KiB. If
+// the program still runs after `timeout`, kills it and returns DEADLINE_EXCEEDED.
 Result<CommandOutput> RunCommand(SubprocessOptions options, Duration timeout);
 
-// The folder of the running program, for finding its siblings.
+// Returns the folder of the running program, which has Assay's other programs too.
 std::string ExecutableDirectory();
 
 }  // namespace assay

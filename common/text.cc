@@ -11,18 +11,16 @@ namespace {
 constexpr size_t kMostRanks = 16;
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-
-// C0, DEL, C1.
+// Returns true for C0, DEL and C1.
 bool IsControl(char32_t point) { return point < 0x20 || (point >= 0x7f && point < 0xa0); }
 
-// Line separators and marks that reorder text.
+// Returns true for line separators and marks that reorder text.
 bool MovesText(char32_t point) {
   return point == 0x2028 || point == 0x2029 || (point >= 0x202a && point <= 0x202e) ||
          (point >= 0x2066 && point <= 0x2069);
 }
 
-// Levenshtein's distance.
+// Returns the Levenshtein distance.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -39,12 +37,6 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
-
-std::string JoinLast(const std::vector<std::string>& parts, std::string_view last) {
-  if (parts.size() < 2) return Join(parts);
-  const std::vector<std::string> front(parts.begin(), parts.end() - 1);
-  return Join(front).append(last) + parts.back();
-}
 
 std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t unnamed) {
   // The name of the last part takes no more room than "and 1 more".
@@ -95,7 +87,7 @@ std::string ClosestName(std::string_view name, const std::vector<std::string>& n
   const std::string* best = nullptr;
   size_t best_distance = std::max<size_t>(name.size() / 3, 1) + 1;
   for (const std::string& candidate : names) {
-    // The difference in length is a lower bound of the distance.
+    // The distance is at least the difference in length.
     const size_t shorter = std::min(name.size(), candidate.size());
     if (std::max(name.size(), candidate.size()) - shorter >= best_distance) continue;
     const size_t distance = EditDistance(name, candidate);
@@ -129,12 +121,6 @@ std::string DifferenceText(
   std::vector<std::string> parts;
   for (const auto& [value, positions] : positions_by_value) parts.push_back(say(value, positions));
   return what + " is " + Join(parts, " and ");
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 std::string Lower(std::string_view text) {

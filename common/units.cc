@@ -6,15 +6,25 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <limits>
+#include <functional>
+#include <map>
 
 #include "common/text.h"
 
 namespace assay {
 namespace {
 
-// Reads digits with an optional fraction off the front of `text`.
-bool TakeNumber(std::string_view& text, double& number) {
+std::string_view Trim(std::string_view text) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// Removes a number with an optional fraction from the front of `text`. Returns false if there is
+// none. The mantissa of `Number` limits its digits.
+template <typename Number>
+bool TakeNumber(std::string_view& text, Number& number) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || !std::isfinite(number) || number < 0) return false;
@@ -37,25 +47,6 @@ Result<int64_t> ParseInteger(std::string_view text) {
 }
 
 Result<int64_t> ParseBytes(std::string_view text) {
-  const std::string_view original = text;
-  text = Trim(text);
-  // Whole numbers are multiplied exactly; only fractions go through a double.
-  int64_t whole = 0;
-  double fraction = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  const bool is_whole = error == std::errc() && (end == text.data() + text.size() || *end != '.');
-  if (error == std::errc::result_out_of_range) {
-    return InvalidArgument(Quote(original) + " is beyond 64 bits");
-  }
-  if (is_whole && whole < 0) {
-    return InvalidArgument(Quote(original) + " is negative; a size is 0 or more");
-  }
-  if (is_whole) {
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-  } else if (!TakeNumber(text, fraction)) {
-    return InvalidArgument(Quote(original) +
-                           " is not a size; write for example 4096, 4KiB or 1GiB");
-  }
   static constexpr std::array<std::pair<std::string_view, int64_t>, 10> kSuffixes = {{
       {"b", 1},
       {"kib", int64_t{1} << 10},
@@ -68,25 +59,21 @@ Result<int64_t> ParseBytes(std::string_view text) {
       {"tb", 1000'000'000'000},
       {"", 1},
   }};
-  const std::string suffix = Lower(Trim(text));
-  const auto* found = std::find_if(kSuffixes.begin(), kSuffixes.end(),
-                                   [&](const auto& entry) { return entry.first == suffix; });
-  if (found == kSuffixes.end()) {
-    return InvalidArgument(Quote(original) +
-                           " has an unknown unit; use B, KiB, MiB, GiB, TiB, KB, "
-                           "MB, GB or TB");
+  std::string_view rest = Trim(text);
+  long double number = 0;  // Has at least the 63 bits of the largest size.
+  const bool parsed = TakeNumber(rest, number);
+  const std::string suffix = Lower(Trim(rest));
+  const auto* unit = std::find_if(kSuffixes.begin(), kSuffixes.end(),
+                                  [&](const auto& entry) { return entry.first == suffix; });
+  if (!parsed || unit == kSuffixes.end()) {
+    return InvalidArgument(Quote(text) +
+                           " is not a size; write a number with an optional unit: B, KiB, MiB, "
+                           "GiB, TiB, KB, MB, GB or TB");
   }
-  if (is_whole) {
-    int64_t bytes = 0;
-    if (__builtin_mul_overflow(whole, found->second, &bytes)) {
-      return InvalidArgument(Quote(original) + " is beyond 64 bits");
-    }
-    return bytes;
-  }
-  const double bytes = fraction * static_cast<double>(found->second);
-  if (bytes >= 9.2e18) return InvalidArgument(Quote(original) + " is beyond 64 bits");
+  const long double bytes = number * static_cast<long double>(unit->second);
+  if (bytes >= 0x1p63L) return InvalidArgument(Quote(text) + " is beyond 64 bits");
   if (bytes != std::floor(bytes)) {
-    return InvalidArgument(Quote(original) + " is not a whole number of bytes");
+    return InvalidArgument(Quote(text) + " is not a whole number of bytes");
   }
   return static_cast<int64_t>(bytes);
 }
@@ -111,36 +98,29 @@ std::string FormatBytes(int64_t bytes) {
 }
 
 Result<Duration> ParseDuration(std::string_view text) {
-  const std::string_view original = text;
-  text = Trim(text);
+  std::string_view rest = Trim(text);
   const auto bad = [&] {
-    return InvalidArgument(Quote(original) +
+    return InvalidArgument(Quote(text) +
                            " is not a duration; write for example 250ms, 90s, 20m or 1h30m");
   };
-  if (text.empty()) return bad();
+  if (rest.empty()) return bad();
   double seconds = 0;
-  while (!text.empty()) {
+  while (!rest.empty()) {
     double number = 0;
-    if (!TakeNumber(text, number)) return bad();
+    if (!TakeNumber(rest, number)) return bad();
     size_t letters = 0;
-    while (letters < text.size() && std::isalpha(static_cast<unsigned char>(text[letters])))
+    while (letters < rest.size() && std::isalpha(static_cast<unsigned char>(rest[letters]))) {
       ++letters;
-    const std::string unit = Lower(text.substr(0, letters));
-    text.remove_prefix(letters);
-    if (unit == "ms")
-      seconds += number / 1e3;
-    else if (unit == "s")
-      seconds += number;
-    else if (unit == "m" || unit == "min")
-      seconds += number * 60;
-    else if (unit == "h")
-      seconds += number * 3600;
-    else if (unit == "d")
-      seconds += number * 86400;
-    else
-      return bad();
+    }
+    const std::string unit = Lower(rest.substr(0, letters));
+    rest.remove_prefix(letters);
+    static const std::map<std::string, double, std::less<>> kUnits = {
+        {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+    const auto found = kUnits.find(unit);
+    if (found == kUnits.end()) return bad();
+    seconds += number * found->second;
   }
-  if (seconds > 9e9) return InvalidArgument(Quote(original) + " is longer than 285 years");
+  if (seconds > 9e9) return InvalidArgument(Quote(text) + " is longer than 285 years");
   return Duration(std::llround(seconds * 1e9));
 }
 

@@ -11,8 +11,8 @@
 
 namespace assay {
 
-// Parses "4096", "4KiB", "1 GiB", "1MB": binary and decimal suffixes up to T, in any case. A
-// fraction is allowed if the product is whole ("1.5KiB").
+// Parses a size such as "4096", "4KiB", "1 GiB" or "1MB". Suffixes are binary and decimal, up to T,
+// in any case. A fraction is allowed if the product is whole ("1.5KiB").
 Result<int64_t> ParseBytes(std::string_view text);
 
 // Returns the shortest exact form: 1073741824 -> "1GiB", 1000000 -> "1MB", 1023 -> "1023B".
@@ -27,7 +27,7 @@ Result<Duration> ParseDuration(std::string_view text);
 // Returns at most two units: "1h30m", "2m05s", "3.2s", "12ms".
 std::string FormatDuration(Duration duration);
 
-// Parses a whole decimal number without anything around it.
+// Parses a whole decimal number. Refuses any other character before or after it.
 Result<int64_t> ParseInteger(std::string_view text);
 
 // Returns `number` with at most `digits` significant digits: "6.1e-05", "0.25", "nan".

@@ -1,4 +1,4 @@
-// Collects every fault of a request, so that users mend them all at once.
+// Collects all errors of a request, so that users can fix them at once.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace assay {
 
-// Stands, without a field, behind the faults of a request that has more of them.
-inline constexpr std::string_view kMoreFaults = "there are more faults; mend these first";
+// The description of the last violation, which has no field, if there are more than are listed.
+inline constexpr std::string_view kMoreErrors = "there are more errors; fix these first";
 
 // Not thread-safe.
 class Violations {
  public:
-  // Beyond kMost, faults are counted but not kept: a message is for people.
+  // Keeps at most kMost errors and counts the others.
   void Add(std::string field, std::string description, int line) {
     ++count_;
     if (kept_.size() < kMost) kept_.push_back({std::move(field), std::move(description), line});
@@ -25,16 +25,16 @@ class Violations {
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
 
-  // OK if there are none; else INVALID_ARGUMENT: "`subject` has 2 faults", with the
-  // first one in the message.
+  // Returns OK if there are none, otherwise INVALID_ARGUMENT with the message "`subject` has 2
+  // errors: ", followed by the first.
   Status ToStatus(const std::string& subject, Reason reason) const {
     if (empty()) return Status::Ok();
     const Violation& first = kept_.front();
     std::string message = subject + " has " +
-                          (count_ == 1 ? "a fault" : std::to_string(count_) + " faults") + ": " +
+                          (count_ == 1 ? "an error" : std::to_string(count_) + " errors") + ": " +
                           first.field + ": " + first.description;
     std::vector<Violation> told = kept_;
-    if (count_ > kMost) told.push_back({"", std::string(kMoreFaults), 0});
+    if (count_ > kMost) told.push_back({"", std::string(kMoreErrors), 0});
     return InvalidArgument(std::move(message), reason).WithViolations(std::move(told));
   }
 

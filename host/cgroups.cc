@@ -6,12 +6,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "host/proc_file.h"
+#include "common/file.h"
 
 namespace assay {
 namespace {
 
-// The path of the process's group: the line "0::/a/b" of /proc/self/cgroup.
+// Returns the path of the process's group, from the line "0::/a/b" of /proc/self/cgroup.
 std::optional<std::string> OwnGroup(const std::string& root) {
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {

@@ -1,10 +1,15 @@
 // Conditions of the hardware while something is measured.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "host/nvml.h"
 
 namespace assay {
 
@@ -33,9 +38,54 @@ class ConditionsSampler {
   virtual std::vector<double> Readings() { return {}; }
 };
 
-// Returns a sampler of host conditions, and of the conditions of the GPU `gpu` unless that is
-// negative. Sets the flag "busy_host" if processes other than Assay's used more than a tenth of
-// the CPU time in the window.
-std::unique_ptr<ConditionsSampler> NewConditionsSampler(int gpu);
+// Returns a sampler of host conditions, and of those of `gpu` unless that is null. Sets the flag
+// "busy_host" if processes other than Assay's used more than a tenth of the CPU time in the window.
+std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
+
+// Reads one GPU. Called on the sampler's thread, and by Readings on the caller's.
+struct NvmlSource {
+  std::function<NvmlSample()> sample;
+  std::function<std::optional<std::vector<NvmlProcess>>()> processes;
+};
+
+// Returns a sampler of the conditions of one GPU. Listing its processes takes longer than a sample,
+// so they are counted only when the window begins, when it ends and every `process_period` between.
+// The largest count is reported.
+std::unique_ptr<ConditionsSampler> NewNvmlSampler(
+    NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
+
+// Measures the CPU time that other processes used. Assay's own processes are the process tree of
+// this one: all descendants of its topmost ancestor that is reached only through processes named
+// "assay...", such as an agent with the other ranks of a gang. Not thread-safe.
+class HostLoad {
+ public:
+  // `cpus` are those that this process may use. `proc` replaces /proc.
+  explicit HostLoad(std::vector<int> cpus, std::string proc = "/proc");
+
+  void Begin();
+
+  // Returns the fraction of CPU time since Begin that other processes used or that a hypervisor
+  // withheld. Interrupts are excluded, because most of them serve the measured work. Returns
+  // nothing if the kernel does not report it, or after less than 100 ms (ten ticks).
+  std::optional<double> OthersShare() const;
+
+ private:
+  struct Ticks {
+    int64_t used = 0;
+    int64_t all = 0;
+  };
+  std::optional<Ticks> ReadCpus() const;
+  // Returns the CPU ticks of all processes of the tree, including ended ones; `tree` lists the
+  // running ones.
+  int64_t TicksOf(const std::vector<int>& tree) const;
+  std::vector<int> OwnTree() const;
+
+  const std::vector<int> cpus_;
+  const std::string proc_;
+  // Found before the window, because reading all processes takes long.
+  const std::vector<int> tree_;
+  std::optional<Ticks> cpus_begin_;
+  int64_t own_begin_ = 0;
+};
 
 }  // namespace assay

@@ -24,8 +24,8 @@ const HostCpu& Cpu();
 // that share a CPU's quota are stopped again and again.
 int ThreadsWithin(int usable, const std::vector<CpuQuota>& quotas);
 
-// Returns the CPUs that this process could use when it first called this. A case binds threads to
-// some of them. Empty if unknown.
+// Returns the CPUs that this process could use when this was first called, before a case bound
+// threads to some of them. Empty if unknown.
 const std::vector<int>& UsableCpus();
 
 }  // namespace assay

@@ -2,18 +2,16 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
 #include <utility>
+
+#include "common/subprocess.h"
 
 namespace assay {
 namespace {
 
 std::vector<std::string> CandidatePaths(const std::string& soname,
                                         const std::vector<std::string>& folders) {
-  std::vector<std::string> paths = {soname};
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) paths.push_back((program.parent_path().parent_path() / "lib" / soname).string());
+  std::vector<std::string> paths = {soname, ExecutableDirectory() + "/../lib/" + soname};
   for (const std::string& folder : folders) paths.push_back(folder + "/" + soname);
   return paths;
 }
@@ -38,10 +36,10 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& soname,
 void DynamicLibrary::Close() { dlclose(std::exchange(handle_, nullptr)); }
 
 Status DynamicLibrary::Find(const char* symbol, void** address) const {
-  // dlsym takes no handle for any library.
+  // For dlsym, a null handle would mean all loaded libraries.
   *address = handle_ == nullptr ? nullptr : dlsym(handle_, symbol);
   if (*address != nullptr) return Status::Ok();
-  return NotFound(soname_ + " has no symbol " + symbol + ": it is of another version",
+  return NotFound(soname_ + " has no symbol " + symbol + ", so its version is not supported",
                   Reason::kLibraryMissing);
 }
 

@@ -1,6 +1,5 @@
-// Libraries that are loaded when first used: a program that links them would not start on
-// a node without them, though it has other benchmarks to run, and would begin with
-// whatever they do as they are loaded.
+// Libraries that are loaded when first used. A program that linked them could not start on a node
+// without them, although it has other benchmarks to run.
 #pragma once
 
 #include <string>
@@ -11,18 +10,18 @@
 
 namespace assay {
 
-// A loaded library. Not unloaded unless closed: OpenBLAS, cuBLAS, NCCL and CUPTI keep threads
-// and code.
+// A loaded library. The destructor does not unload it, because OpenBLAS, cuBLAS, NCCL and CUPTI
+// keep threads that run its code.
 class DynamicLibrary {
  public:
-  // `soname` as in "libnccl.so.2". Looks where the dynamic linker looks, then in lib/
-  // beside the program's folder, then in `folders`. NOT_FOUND (LIBRARY_MISSING) with the
-  // linker's own words and, as its hint, what `to_install` names.
+  // Loads `soname`, such as "libnccl.so.2". Searches where the dynamic linker does, then ../lib
+  // relative to the program's folder, then `folders`. The error is NOT_FOUND (LIBRARY_MISSING) with
+  // the linker's message and a hint to install `to_install`.
   static Result<DynamicLibrary> Open(const std::string& soname,
                                      const std::vector<std::string>& folders,
                                      const std::string& to_install);
 
-  // Sets `*function` to the exported `symbol`, whose type the caller takes from the
+  // Sets `*function` to the exported `symbol`. The caller takes the function's type from the
   // library's header: Load("ncclAllReduce", &table.all_reduce).
   template <typename Function>
   Status Load(const char* symbol, Function** function) const {
@@ -32,7 +31,7 @@ class DynamicLibrary {
     return Status::Ok();
   }
 
-  // Unloads it unless others have it open too. Nothing that Load gave may be used any more.
+  // Unloads the library unless others have it open. Invalidates all functions from Load.
   void Close();
 
  private:

@@ -8,17 +8,13 @@
 namespace assay {
 namespace {
 
-// Products whose plain name is the SXM module; boards for PCIe say so in theirs.
+// Products whose plain name means the SXM module. The names of their PCIe boards say so.
 constexpr std::array<std::string_view, 5> kSxmByDefault = {"H100", "H200", "H20", "B200", "B300"};
 
-// Words of vendor and brand that say nothing about the product.
+// Names of vendors and brands, which do not identify the product.
 constexpr std::array<std::string_view, 3> kBrands = {"NVIDIA", "Tesla", "GeForce"};
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
-// "80GB", "141GB".
+// Returns true for "80GB" and the like.
 bool IsMemorySize(std::string_view word) {
   return word.size() > 2 && word.substr(word.size() - 2) == "GB" &&
          std::all_of(word.begin(), word.end() - 2,
@@ -41,9 +37,9 @@ GpuModel ParseGpuName(std::string_view name) {
   GpuModel gpu;
   for (const std::string_view word : Words(name)) {
     if (std::find(kBrands.begin(), kBrands.end(), word) != kBrands.end()) continue;
-    if (word == "MIG") break;  // What follows is a profile of the GPU, not its name.
+    if (word == "MIG") break;  // The rest is the MIG profile, not the name.
     if (IsMemorySize(word) || word == "HBM3" || word == "HBM3e") continue;
-    if (StartsWith(word, "SXM")) {
+    if (word.starts_with("SXM")) {
       gpu.form_factor = "SXM";
     } else if (word == "PCIe" || word == "PCIE" || word == "NVL") {
       gpu.form_factor = word == "NVL" ? "NVL" : "PCIe";
@@ -63,7 +59,7 @@ std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>
   if (gpus.size() == 1) return "single";
   const auto nvlinks = std::count_if(links.begin(), links.end(), [&](const NvmlLink& link) {
     return gpus.count(link.gpu_a) != 0 && gpus.count(link.gpu_b) != 0 &&
-           StartsWith(link.kind, "NV");
+           link.kind.starts_with("NV");
   });
   const size_t pairs = gpus.size() * (gpus.size() - 1) / 2;
   return static_cast<size_t>(nvlinks) == pairs ? "nvlink" : "pcie";

@@ -13,12 +13,12 @@ namespace assay {
 
 struct GpuModel {
   std::string model;        // "H200", "A100", "RTX 4090".
-  std::string form_factor;  // "SXM", "PCIe", "NVL", or empty where the name does not tell.
+  std::string form_factor;  // "SXM", "PCIe", "NVL", or empty if the name does not show it.
 };
 
-// "NVIDIA A100-SXM4-80GB" -> {"A100", "SXM"}; "NVIDIA H100 PCIe" -> {"H100", "PCIe"};
-// "NVIDIA H200" -> {"H200", "SXM"}, since the other H200 is called "NVIDIA H200 NVL".
-// The memory's size is not part of the model.
+// Splits the name of a GPU: "NVIDIA A100-SXM4-80GB" becomes {"A100", "SXM"}, "NVIDIA H100 PCIe"
+// becomes {"H100", "PCIe"}. "NVIDIA H200" becomes {"H200", "SXM"}, because the other H200 is called
+// "NVIDIA H200 NVL". The size of the memory is not part of the model.
 GpuModel ParseGpuName(std::string_view name);
 
 // Returns how `gpus` of one node are connected: "none" without GPUs, "single" for one GPU, "nvlink"

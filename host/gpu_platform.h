@@ -107,11 +107,34 @@ class GpuPlatform {
 // Returns the GPU platform of this build, created on first use. Null if built without CUDA.
 GpuPlatform* Gpu();
 
-// Returns the versions of the libraries of GPUs. kernels/cpu/blas.h has the BLAS version.
-LinkedSoftware Software();
+// Returns the versions of the GPU libraries. kernels/cpu/blas.h has the BLAS version.
+inline LinkedSoftware Software() {
+  LinkedSoftware software;
+  if (Gpu() != nullptr) Gpu()->FillVersions(&software);
+  return software;
+}
 
 // Returns what the libraries of this build logged about the running gang: NCCL's warnings, then
 // the end of its log, at most 16 KiB. Thread-safe.
 std::string LibraryLog();
+
+// CUDA's answer to the query for GPUs, and related facts about the node.
+struct CudaAnswer {
+  int error = 0;            // A cudaError_t. 0 without a GPU means cudaErrorNoDevice.
+  std::string error_name;   // "cudaErrorSystemNotReady".
+  int runtime_version = 0;  // In the format of CUDART_VERSION: 13010 is 13.1.
+  int driver_version = 0;   // Newest runtime that the driver supports. 0 without a driver.
+  std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES.
+  // True if /dev has device files of NVIDIA GPUs: the node has GPUs, whatever CUDA says.
+  bool device_files = false;
+};
+
+struct GpuAbsence {
+  bool broken = false;  // True if the node has GPUs that it cannot use.
+  std::string why;      // What is wrong and what to do, for people.
+};
+
+// Explains an answer without GPUs.
+GpuAbsence ExplainNoGpu(const CudaAnswer& answer);
 
 }  // namespace assay

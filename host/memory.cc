@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/file.h"
 #include "host/cgroups.h"
-#include "host/proc_file.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-// The NUMA nodes of this machine, and memory on a chosen one. Linux only.
+// The NUMA nodes of this machine, and how to use the memory of one of them.
 #pragma once
 
 #include <sched.h>
@@ -10,11 +10,11 @@
 
 namespace assay {
 
-// Nodes that have memory.
+// The nodes that have memory, as keys of both maps.
 struct NumaTopology {
-  // By node: ACPI's distance to each node, in the order of nodes. 10 within a node.
+  // ACPI's distances from a node to each node, in the order of nodes. 10 within a node.
   std::map<int, std::vector<int>> distances;
-  // By node: its CPUs. Empty for a node that has only memory.
+  // The CPUs of a node. Empty for a node that has only memory.
   std::map<int, std::vector<int>> cpus;
 };
 
@@ -24,8 +24,8 @@ NumaTopology ReadNumaTopology(const std::string& sys = "/sys");
 // Parses a list of CPUs in Linux's format: "0-3,8". Stops at the first malformed entry.
 std::vector<int> ParseCpuList(const std::string& list);
 
-// Binds the calling thread and its new pages to a node during its lifetime, as far as the
-// container allows.
+// Binds the calling thread, and the memory pages that it allocates, to a node during the lifetime
+// of this object, as far as the container allows.
 class OnNumaNode {
  public:
   // Changes nothing without a node.
@@ -43,8 +43,8 @@ class OnNumaNode {
   bool policy_ = false;
 };
 
-// Returns the node of the page at `address`, which must have been touched. Absent if unknown:
-// containers often forbid the question.
+// Returns the node of the page at `address`, which must have been touched. Absent if unknown, as in
+// containers that forbid the system call.
 std::optional<int> NumaNodeOfPage(const void* address);
 
 }  // namespace assay

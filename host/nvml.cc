@@ -18,7 +18,7 @@ using nvml_abi::PciInfo;
 constexpr char kDefaultLibrary[] = "libnvidia-ml.so.1";
 constexpr char kLibraryVariable[] = "ASSAY_NVML_LIBRARY";
 
-// In the order of the mask's bits.
+// Names of the bits of the mask, lowest bit first.
 constexpr std::array<std::string_view, 9> kThrottleReasons = {"gpu_idle",
                                                               "applications_clocks_setting",
                                                               "sw_power_cap",
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 9> kThrottleReasons = {"gpu_idle",
                                                               "hw_power_brake_slowdown",
                                                               "display_clock_setting"};
 
-// nvmlPerfPolicyType_t and our names.
+// Values of nvmlPerfPolicyType_t with the names that Assay reports.
 constexpr std::array<std::pair<int, const char*>, 5> kPolicies = {
     {{0, "power"}, {1, "thermal"}, {2, "sync_boost"}, {3, "board_limit"}, {5, "reliability"}}};
 
@@ -62,15 +62,13 @@ Result<std::unique_ptr<Nvml>> Nvml::Open(Warn warn, const std::string& library) 
 }
 
 std::optional<std::string> Nvml::DriverVersion() const {
-  std::string version =
-      library_->ReadText("nvmlSystemGetDriverVersion", library_->functions().driver_version);
+  std::string version = library_->ReadText(library_->functions().driver_version);
   if (version.empty()) return std::nullopt;
   return version;
 }
 
 std::optional<std::string> Nvml::CudaDriverVersion() const {
-  const auto version =
-      library_->Read<int>("nvmlSystemGetCudaDriverVersion", library_->functions().cuda_version);
+  const auto version = library_->Read<int>(library_->functions().cuda_version);
   if (!version) return std::nullopt;
   return std::to_string(*version / 1000) + "." + std::to_string(*version % 1000 / 10);
 }
@@ -84,7 +82,7 @@ Status Nvml::Select(const std::vector<std::string>& gpus) {
       index = FindByUuid(gpu).value_or(-1);
     }
     if (index < 0 || index >= GpuCount()) {
-      return NotFound("there is no GPU \"" + gpu + "\": this node has " +
+      return NotFound("there is no GPU \"" + gpu + "\"; this node has " +
                           std::to_string(GpuCount()) + ", numbered from 0",
                       Reason::kNoSuchGpu);
     }
@@ -100,8 +98,7 @@ Status Nvml::Select(const std::vector<std::string>& gpus) {
 
 int Nvml::GpuCount() const {
   if (library_->selected()) return static_cast<int>(library_->selected()->size());
-  return static_cast<int>(
-      library_->Read<unsigned>("nvmlDeviceGetCount", library_->functions().count).value_or(0));
+  return static_cast<int>(library_->Read<unsigned>(library_->functions().count).value_or(0));
 }
 
 NvmlGpu Nvml::Describe(int index) const {
@@ -112,47 +109,39 @@ NvmlGpu Nvml::Describe(int index) const {
   Device device = *handle;
   Library& library = *library_;
   const auto& nvml = library.functions();
-  gpu.uuid = library.ReadText("nvmlDeviceGetUUID", nvml.uuid, device);
-  gpu.name = library.ReadText("nvmlDeviceGetName", nvml.name, device);
-  if (const auto pci = library.Read<PciInfo>("nvmlDeviceGetPciInfo", nvml.pci_info, device)) {
+  gpu.uuid = library.ReadText(nvml.uuid, device);
+  gpu.name = library.ReadText(nvml.name, device);
+  if (const auto pci = library.Read<PciInfo>(nvml.pci_info, device)) {
     gpu.pci_bus_id = pci->bus_id;
     gpu.numa_node = ReadPciPlace(pci->bus_id).numa_node;
   }
-  if (const auto memory =
-          library.Read<nvml_abi::Memory>("nvmlDeviceGetMemoryInfo", nvml.memory, device)) {
+  if (const auto memory = library.Read<nvml_abi::Memory>(nvml.memory, device)) {
     gpu.memory_bytes = static_cast<int64_t>(memory->total);
   }
   int major = 0;
   int minor = 0;
-  if (library.Call("nvmlDeviceGetCudaComputeCapability", nvml.compute_capability, device, &major,
-                   &minor)) {
+  if (library.Call(nvml.compute_capability, device, &major, &minor)) {
     gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
   }
-  const auto number = [&](const char* name, auto function, auto... arguments) {
-    return library.Read<unsigned>(name, function, device, arguments...);
+  const auto number = [&](const auto& function, auto... arguments) {
+    return library.Read<unsigned>(function, device, arguments...);
   };
-  gpu.pcie_generation =
-      As<int>(number("nvmlDeviceGetCurrPcieLinkGeneration", nvml.pcie_generation));
-  gpu.pcie_generation_max =
-      As<int>(number("nvmlDeviceGetMaxPcieLinkGeneration", nvml.pcie_generation_max));
-  gpu.pcie_width = As<int>(number("nvmlDeviceGetCurrPcieLinkWidth", nvml.pcie_width));
-  gpu.pcie_width_max = As<int>(number("nvmlDeviceGetMaxPcieLinkWidth", nvml.pcie_width_max));
-  gpu.power_limit_watts =
-      Scaled(number("nvmlDeviceGetPowerManagementLimit", nvml.power_limit), 1e-3);
-  gpu.power_limit_default_watts =
-      Scaled(number("nvmlDeviceGetPowerManagementDefaultLimit", nvml.power_limit_default), 1e-3);
-  gpu.sm_clock_max_mhz =
-      As<int>(number("nvmlDeviceGetMaxClockInfo", nvml.max_clock, nvml_abi::kClockSm));
-  gpu.memory_clock_max_mhz =
-      As<int>(number("nvmlDeviceGetMaxClockInfo", nvml.max_clock, nvml_abi::kClockMemory));
+  gpu.pcie_generation = As<int>(number(nvml.pcie_generation));
+  gpu.pcie_generation_max = As<int>(number(nvml.pcie_generation_max));
+  gpu.pcie_width = As<int>(number(nvml.pcie_width));
+  gpu.pcie_width_max = As<int>(number(nvml.pcie_width_max));
+  gpu.power_limit_watts = Scaled(number(nvml.power_limit), 1e-3);
+  gpu.power_limit_default_watts = Scaled(number(nvml.power_limit_default), 1e-3);
+  gpu.sm_clock_max_mhz = As<int>(number(nvml.max_clock, nvml_abi::kClockSm));
+  gpu.memory_clock_max_mhz = As<int>(number(nvml.max_clock, nvml_abi::kClockMemory));
   int ecc = 0;
   int pending_ecc = 0;
-  if (library.Call("nvmlDeviceGetEccMode", nvml.ecc_mode, device, &ecc, &pending_ecc)) {
+  if (library.Call(nvml.ecc_mode, device, &ecc, &pending_ecc)) {
     gpu.ecc_enabled = ecc == nvml_abi::kEnabled;
   }
   unsigned mig = 0;
   unsigned pending_mig = 0;
-  if (library.Call("nvmlDeviceGetMigMode", nvml.mig_mode, device, &mig, &pending_mig)) {
+  if (library.Call(nvml.mig_mode, device, &mig, &pending_mig)) {
     gpu.mig_enabled = mig == nvml_abi::kEnabled;
   }
   if (const NvLinks links = library.ReadNvLinks(device); links.readable) {
@@ -168,22 +157,17 @@ NvmlSample Nvml::Sample(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return sample;
   const auto& nvml = library_->functions();
-  const auto number = [&](const char* name, auto function, auto... arguments) {
-    return library_->Read<unsigned>(name, function, *handle, arguments...);
+  const auto number = [&](const auto& function, auto... arguments) {
+    return library_->Read<unsigned>(function, *handle, arguments...);
   };
-  sample.sm_clock_mhz =
-      As<double>(number("nvmlDeviceGetClockInfo", nvml.clock, nvml_abi::kClockSm));
-  sample.memory_clock_mhz =
-      As<double>(number("nvmlDeviceGetClockInfo", nvml.clock, nvml_abi::kClockMemory));
-  sample.power_watts = Scaled(number("nvmlDeviceGetPowerUsage", nvml.power), 1e-3);
-  sample.temperature_celsius =
-      As<double>(number("nvmlDeviceGetTemperature", nvml.temperature, nvml_abi::kTemperatureGpu));
-  if (const auto mask = library_->Read<uint64_t>("nvmlDeviceGetCurrentClocksThrottleReasons",
-                                                 nvml.throttle_reasons, *handle)) {
+  sample.sm_clock_mhz = As<double>(number(nvml.clock, nvml_abi::kClockSm));
+  sample.memory_clock_mhz = As<double>(number(nvml.clock, nvml_abi::kClockMemory));
+  sample.power_watts = Scaled(number(nvml.power), 1e-3);
+  sample.temperature_celsius = As<double>(number(nvml.temperature, nvml_abi::kTemperatureGpu));
+  if (const auto mask = library_->Read<uint64_t>(nvml.throttle_reasons, *handle)) {
     sample.throttle_reasons = ThrottleReasonNames(*mask);
   }
-  sample.energy_joules = Scaled(
-      library_->Read<uint64_t>("nvmlDeviceGetTotalEnergyConsumption", nvml.energy, *handle), 1e-3);
+  sample.energy_joules = Scaled(library_->Read<uint64_t>(nvml.energy, *handle), 1e-3);
   return sample;
 }
 
@@ -192,8 +176,8 @@ std::vector<NvmlThrottleTime> Nvml::ThrottleTimes(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return times;
   for (const auto& [policy, reason] : kPolicies) {
-    const auto time = library_->Read<nvml_abi::ViolationTime>(
-        "nvmlDeviceGetViolationStatus", library_->functions().violation, *handle, policy);
+    const auto time =
+        library_->Read<nvml_abi::ViolationTime>(library_->functions().violation, *handle, policy);
     if (time) times.push_back({reason, static_cast<double>(time->violation_time) * 1e-9});
   }
   return times;
@@ -204,15 +188,13 @@ NvmlErrors Nvml::Errors(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return errors;
   const auto& nvml = library_->functions();
-  errors.ecc_uncorrected =
-      As<int64_t>(library_->Read<uint64_t>("nvmlDeviceGetTotalEccErrors", nvml.ecc_errors, *handle,
-                                           nvml_abi::kEccUncorrected, nvml_abi::kEccVolatile));
+  errors.ecc_uncorrected = As<int64_t>(library_->Read<uint64_t>(
+      nvml.ecc_errors, *handle, nvml_abi::kEccUncorrected, nvml_abi::kEccVolatile));
   unsigned corrected = 0;
   unsigned uncorrected = 0;
   unsigned pending = 0;
   unsigned failed = 0;
-  if (library_->Call("nvmlDeviceGetRemappedRows", nvml.remapped_rows, *handle, &corrected,
-                     &uncorrected, &pending, &failed)) {
+  if (library_->Call(nvml.remapped_rows, *handle, &corrected, &uncorrected, &pending, &failed)) {
     errors.row_remap_pending = pending != 0;
     errors.row_remap_failed = failed != 0;
   }
@@ -221,10 +203,9 @@ NvmlErrors Nvml::Errors(int index) const {
 
 std::string Nvml::WhyLost(int index) const {
   const auto& nvml = library_->functions();
-  if (nvml.handle == nullptr || nvml.temperature == nullptr) return "";
-  nvml_abi::Device device = nullptr;
   const std::optional<unsigned> native = library_->NativeIndex(index);
   if (!native) return "";
+  Device device = nullptr;
   nvml_abi::Return code = nvml.handle(*native, &device);
   if (code == nvml_abi::kSuccess) {
     unsigned celsius = 0;
@@ -237,10 +218,9 @@ std::string Nvml::WhyLost(int index) const {
 std::optional<std::vector<NvmlProcess>> Nvml::ComputeProcesses(int index) const {
   const auto handle = library_->Handle(index);
   if (!handle) return std::nullopt;
-  std::array<nvml_abi::ProcessInfo, 64> processes{};  // More than a GPU ever has contexts.
+  std::array<nvml_abi::ProcessInfo, 64> processes{};  // More contexts than a GPU ever has.
   auto count = static_cast<unsigned>(processes.size());
-  if (!library_->Call("nvmlDeviceGetComputeRunningProcesses", library_->functions().processes,
-                      *handle, &count, processes.data())) {
+  if (!library_->Call(library_->functions().processes, *handle, &count, processes.data())) {
     return std::nullopt;
   }
   std::vector<NvmlProcess> found;
@@ -258,8 +238,7 @@ std::optional<std::vector<NvmlProcess>> Nvml::ComputeProcesses(int index) const 
 std::optional<int> Nvml::FindByUuid(std::string_view uuid) const {
   for (int index = 0; index < GpuCount(); ++index) {
     const auto handle = library_->Handle(index);
-    if (handle &&
-        library_->ReadText("nvmlDeviceGetUUID", library_->functions().uuid, *handle) == uuid) {
+    if (handle && library_->ReadText(library_->functions().uuid, *handle) == uuid) {
       return index;
     }
   }

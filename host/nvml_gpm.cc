@@ -1,3 +1,4 @@
+// Reads the performance monitors (GPM) of GPUs from Hopper on.
 #include <array>
 #include <string>
 
@@ -26,13 +27,13 @@ Status NoGpm(const std::string& why) {
 
 }  // namespace
 
-// Freed on destruction. What cannot be had is reported and absent, as of every call.
+// Two samples of the performance monitors, freed on destruction. A sample that cannot be allocated
+// is null and reported.
 class Nvml::Library::Gpm {
  public:
   explicit Gpm(Library& library) : library_(library) {
     for (GpmSample& sample : samples_) {
-      sample = library_.Read<GpmSample>("nvmlGpmSampleAlloc", library_.functions().gpm_sample_alloc)
-                   .value_or(nullptr);
+      sample = library_.Read<GpmSample>(library_.functions().gpm_sample_alloc).value_or(nullptr);
     }
   }
   Gpm(const Gpm&) = delete;
@@ -40,14 +41,13 @@ class Nvml::Library::Gpm {
   ~Gpm() {
     for (GpmSample sample : samples_) {
       if (sample == nullptr) continue;
-      library_.Call("nvmlGpmSampleFree", library_.functions().gpm_sample_free, sample);
+      library_.Call(library_.functions().gpm_sample_free, sample);
     }
   }
 
   bool Take(nvml_abi::Device device, size_t which) {
     return samples_[which] != nullptr &&
-           library_.Call("nvmlGpmSampleGet", library_.functions().gpm_sample_get, device,
-                         samples_[which]);
+           library_.Call(library_.functions().gpm_sample_get, device, samples_[which]);
   }
 
   std::optional<NvmlUtilization> Between() {
@@ -57,7 +57,7 @@ class Nvml::Library::Gpm {
     get.first = samples_[0];
     get.second = samples_[1];
     for (size_t i = 0; i < kMetrics.size(); ++i) get.metrics[i].id = kMetrics[i].id;
-    if (!library_.Call("nvmlGpmMetricsGet", library_.functions().gpm_metrics_get, &get)) {
+    if (!library_.Call(library_.functions().gpm_metrics_get, &get)) {
       return std::nullopt;
     }
     NvmlUtilization utilization;
@@ -76,13 +76,12 @@ class Nvml::Library::Gpm {
 Result<NvmlUtilization> Nvml::UtilizationDuring(int index,
                                                 const std::function<Status()>& work) const {
   const auto device = library_->Handle(index);
-  if (!device) return NoGpm("the GPU cannot be asked");
+  if (!device) return NoGpm("the GPU does not answer");
   nvml_abi::GpmSupport support{nvml_abi::kGpmVersion, 0};
-  if (!library_->Call("nvmlGpmQueryDeviceSupport", library_->functions().gpm_support, *device,
-                      &support)) {
-    return NoGpm("the driver does not know them");
+  if (!library_->Call(library_->functions().gpm_support, *device, &support)) {
+    return NoGpm("the driver does not support them");
   }
-  if (support.supported == 0) return NoGpm("the GPU lacks them");
+  if (support.supported == 0) return NoGpm("the GPU does not have them");
   Library::Gpm gpm(*library_);
   if (!gpm.Take(*device, 0)) return NoGpm("no sample can be taken");
   ASSAY_RETURN_IF_ERROR(work());

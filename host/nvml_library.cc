@@ -16,15 +16,15 @@ std::string ReturnText(Return code) {
 // Describes why NVML did not start, and the remedy.
 std::string InitText(Return code) {
   if (code == nvml_abi::kVersionMismatch) {
-    return "the driver's kernel module and its libraries are of different versions, as after an "
-           "upgrade: reboot, or reload the module";
+    return "the driver's kernel module and libraries have different versions, as after an upgrade: "
+           "reboot, or reload the module";
   }
   if (code == nvml_abi::kDriverNotLoaded) return "the driver's kernel module is not loaded";
   if (code == nvml_abi::kNoPermission) {
-    return "this user may not open /dev/nvidiactl: let it read and write there";
+    return "this user may not open /dev/nvidiactl; grant read and write access to it";
   }
   if (code == nvml_abi::kGpuIsLost || code == nvml_abi::kResetRequired) {
-    return "a GPU fell off the bus or needs a reset: look for Xid in dmesg, and reset or reboot";
+    return "a GPU fell off the bus or needs a reset: look for Xid in dmesg, then reset or reboot";
   }
   return ReturnText(code);
 }
@@ -32,7 +32,7 @@ std::string InitText(Return code) {
 }  // namespace
 
 Nvml::Library::~Library() {
-  if (started_ && functions_.shutdown != nullptr) functions_.shutdown();
+  if (started_) functions_.shutdown();
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
@@ -44,16 +44,17 @@ Status Nvml::Library::Load(const std::string& path) {
                     Reason::kNoNvidiaDriver);
   }
 #define ASSAY_NVML_LOAD(member, symbol, parameters) \
-  functions_.member = reinterpret_cast<decltype(functions_.member)>(::dlsym(handle_, symbol));
+  functions_.member.address =                       \
+      reinterpret_cast<decltype(functions_.member.address)>(::dlsym(handle_, symbol));
   ASSAY_NVML_FUNCTIONS(ASSAY_NVML_LOAD)
 #undef ASSAY_NVML_LOAD
-  if (functions_.init == nullptr) {
+  if (functions_.init.address == nullptr) {
     return Unavailable(path + " is not NVML: it has no nvmlInit_v2", Reason::kNvmlUnusable);
   }
   const Return code = functions_.init();
   if (code != nvml_abi::kSuccess) {
     const std::string message = "nvmlInit_v2 of " + path + " failed: " + InitText(code);
-    // Libraries alone make no node of GPUs.
+    // A node with only the libraries installed is not a GPU node.
     if (code == nvml_abi::kDriverNotLoaded) return NotFound(message, Reason::kNoNvidiaDriver);
     return Unavailable(message, Reason::kNvmlUnusable);
   }

@@ -1,4 +1,4 @@
-// How GPUs are connected: NVLinks, NVSwitches, PCIe.
+// Reads how GPUs are connected: NVLinks, NVSwitches, PCIe.
 #include <algorithm>
 
 #include "host/nvml_library.h"
@@ -27,7 +27,7 @@ std::optional<std::string> LinkKind(int topology_level) {
   }
 }
 
-// nvmlGpuP2PStatus_t, for people.
+// Describes a value of nvmlGpuP2PStatus_t. Empty if it is not a problem.
 std::string PeerAccessProblem(int status) {
   switch (status) {
     case nvml_abi::kP2pOk:
@@ -58,24 +58,19 @@ NvLinks Nvml::Library::ReadNvLinks(nvml_abi::Device device) {
   NvLinks links;
   const auto& nvml = functions_;
   for (unsigned link = 0; link < nvml_abi::kMaxNvLinks; ++link) {
-    // A GPU with fewer links refuses the higher numbers: that is how their number
-    // is found, and no failure.
+    // A GPU with fewer links refuses the first number that it does not have. That is not reported
+    // as a failure.
     int state = 0;
-    if (nvml.nvlink_state == nullptr ||
-        nvml.nvlink_state(device, link, &state) != nvml_abi::kSuccess) {
-      break;
-    }
+    if (nvml.nvlink_state(device, link, &state) != nvml_abi::kSuccess) break;
     links.readable = true;
     if (state != nvml_abi::kEnabled) continue;
     ++links.active;
     if (!links.bytes_per_second) links.bytes_per_second = ReadNvLinkSpeed(device, link);
-    const auto type =
-        Read<int>("nvmlDeviceGetNvLinkRemoteDeviceType", nvml.nvlink_remote_type, device, link);
+    const auto type = Read<int>(nvml.nvlink_remote_type, device, link);
     if (type == nvml_abi::kRemoteSwitch) {
       ++links.to_switch;
     } else if (type == nvml_abi::kRemoteGpu) {
-      const auto remote =
-          Read<PciInfo>("nvmlDeviceGetNvLinkRemotePciInfo", nvml.nvlink_remote_pci, device, link);
+      const auto remote = Read<PciInfo>(nvml.nvlink_remote_pci, device, link);
       if (remote) links.remote_gpus.push_back(*remote);
     }
   }
@@ -87,7 +82,7 @@ std::optional<int64_t> Nvml::Library::ReadNvLinkSpeed(Device device, unsigned li
   speeds[0].field = nvml_abi::kFieldNvLinkSpeed;
   speeds[0].scope = link;
   speeds[1].field = nvml_abi::kFieldNvLinkSpeedCommon;
-  if (!Call("nvmlDeviceGetFieldValues", functions_.field_values, device, 2, speeds)) {
+  if (!Call(functions_.field_values, device, 2, speeds)) {
     return std::nullopt;
   }
   for (const nvml_abi::FieldValue& speed : speeds) {
@@ -109,14 +104,14 @@ std::vector<NvmlLink> Nvml::Links() const {
     std::optional<Node>& node = nodes.emplace_back();
     const auto handle = library_->Handle(index);
     if (!handle) continue;
-    const auto pci = library_->Read<PciInfo>("nvmlDeviceGetPciInfo", nvml.pci_info, *handle);
+    const auto pci = library_->Read<PciInfo>(nvml.pci_info, *handle);
     if (pci) node = Node{*handle, *pci, library_->ReadNvLinks(*handle)};
   }
   std::vector<NvmlLink> links;
   for (size_t a = 0; a < nodes.size(); ++a) {
     for (size_t b = a + 1; b < nodes.size(); ++b) {
       if (!nodes[a] || !nodes[b]) continue;
-      // Through a switch, every GPU reaches every other with all its links.
+      // Through NVSwitches, a GPU reaches every other GPU with all its links.
       int width = std::min(nodes[a]->nvlinks.to_switch, nodes[b]->nvlinks.to_switch);
       for (const PciInfo& remote : nodes[a]->nvlinks.remote_gpus) {
         width += SamePlace(remote, nodes[b]->pci) ? 1 : 0;
@@ -124,8 +119,7 @@ std::vector<NvmlLink> Nvml::Links() const {
       std::optional<std::string> kind;
       if (width > 0) {
         kind = "NV" + std::to_string(width);
-      } else if (const auto level = library_->Read<int>("nvmlDeviceGetTopologyCommonAncestor",
-                                                        nvml.common_ancestor, nodes[a]->device,
+      } else if (const auto level = library_->Read<int>(nvml.common_ancestor, nodes[a]->device,
                                                         nodes[b]->device)) {
         kind = LinkKind(*level);
       }
@@ -143,8 +137,7 @@ std::string Nvml::WhyNoPeerAccess(int a, int b) const {
   const auto second = library_->Handle(b);
   if (!first || !second || a == b) return "";
   const auto status =
-      library_->Read<int>("nvmlDeviceGetP2PStatus", library_->functions().p2p_status, *first,
-                          *second, nvml_abi::kP2pRead);
+      library_->Read<int>(library_->functions().p2p_status, *first, *second, nvml_abi::kP2pRead);
   return status ? PeerAccessProblem(*status) : "";
 }
 

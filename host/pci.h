@@ -1,4 +1,4 @@
-// Where a PCI function sits, as Linux tells it under /sys. Only the C++ standard library.
+// The places of PCI functions, read from /sys.
 #pragma once
 
 #include <optional>
@@ -7,26 +7,28 @@
 
 namespace assay {
 
+// The place of a PCI function.
 struct PciPlace {
-  // The port of the CPU's root complex that leads there: "0000:16:01.0"; empty if the
-  // function shows on a root bus itself, as GPUs of virtual machines do.
+  // The port of the CPU's root complex above the function: "0000:16:01.0". Empty if the function is
+  // on a root bus itself, as GPUs of virtual machines are.
   std::string root_port;
-  // The upstream port of the PCIe switch next to it; empty without a switch.
+  // The upstream port of the nearest PCIe switch. Empty without a switch.
   std::string pcie_switch;
-  // Nothing if the firmware does not say.
+  // Absent if the firmware does not report it.
   std::optional<int> numa_node;
-  // CPUs next to it, as the kernel lists them: "0-47,96-143"; empty if it does not say.
+  // The nearest CPUs in the kernel's format: "0-47,96-143". Empty if unknown.
   std::string cpus;
 };
 
-// The kernel's name of a function that CUDA or NVML name: "0000:18:00.0".
+// Converts a bus id of CUDA or NVML to the kernel's name of the function: "0000:18:00.0".
 std::string SysfsPciName(const std::string& bus_id);
 
-// Reads `sys`/bus/pci/devices. What cannot be read is empty.
+// Reads the place of a function from `sys`/bus/pci/devices. Fields that cannot be read are empty.
 PciPlace ReadPciPlace(const std::string& bus_id, const std::string& sys = "/sys");
 
-// The kernel's names of NVIDIA's GPUs that NVIDIA's driver has or none: those handed to virtual
-// machines, and virtual functions, are left out. A container shows the GPUs of others too.
+// Returns the kernel's names of the NVIDIA GPUs of this machine, sorted. Leaves out virtual
+// functions and GPUs with a driver other than NVIDIA's, such as those passed to virtual machines.
+// Inside a container, includes the GPUs of other containers.
 std::vector<std::string> NvidiaGpusOnBus(const std::string& sys = "/sys");
 
 }  // namespace assay

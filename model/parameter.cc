@@ -11,6 +11,13 @@
 namespace assay {
 namespace {
 
+// Returns "a, b or c" if `last` is " or ".
+std::string JoinLast(const std::vector<std::string>& parts, std::string_view last) {
+  if (parts.size() < 2) return Join(parts);
+  const std::vector<std::string> front(parts.begin(), parts.end() - 1);
+  return Join(front).append(last) + parts.back();
+}
+
 std::string JoinOr(const std::vector<std::string>& parts) { return JoinLast(parts, " or "); }
 
 bool Contains(const std::vector<std::string>& all, std::string_view one) {

@@ -191,7 +191,10 @@ class Execution {
   }
 
   Status MeasureCase() {
-    const auto new_sampler = [&] { return NewConditionsSampler(on_gpu_ ? context_.gpu : -1); };
+    const auto new_sampler = [&] {
+      return NewConditionsSampler(on_gpu_ && Gpu() != nullptr ? Gpu()->NewSampler(context_.gpu)
+                                                              : nullptr);
+    };
     auto sampler = new_sampler();
     MeasureRule rule = RuleFor(benchmark_.Info().resource);
     case_->AdjustRule(&rule);

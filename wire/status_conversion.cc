@@ -49,7 +49,7 @@ grpc::Status ToGrpc(const Status& status) {
     added->set_line(violation.line);
     if (detail.ByteSizeLong() <= kMostDetails) continue;
     added->Clear();
-    added->set_description(std::string(kMoreFaults));
+    added->set_description(std::string(kMoreErrors));
     break;
   }
   return {static_cast<grpc::StatusCode>(status.code()), Cut(status.message()),

@@ -8,7 +8,7 @@
 
 namespace assay::rpc {
 
-// Long texts are cut, and of many violations the first ones kept, with kMoreFaults at their end: a
+// Long texts are cut, and of many violations the first ones kept, with kMoreErrors at their end: a
 // client that gets more than 8 KiB drops all of it.
 grpc::Status ToGrpc(const Status& status);
 

@@ -7,6 +7,7 @@
 #include "tests/contract/job_store_contract.h"
 #include "tests/contract/node_store_contract.h"
 #include "tests/contract/result_store_contract.h"
+#include "tests/virtual_clock.h"
 
 namespace assay::storage {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <optional>
 
-#include "host/gpu_absence.h"
+#include "host/gpu_platform.h"
 
 namespace assay {
 
-// Returns an empty text if CUDA shows a GPU.
+// Returns nothing if CUDA shows a GPU.
 std::optional<GpuAbsence> FindGpuAbsence();
 
 }  // namespace assay

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/mutex.h"
+#include "host/conditions.h"
 #include "host/nvml.h"
-#include "host/nvml_sampler.h"
 #include "kernels/cuda/frame/cuda.h"
 #include "kernels/cuda/frame/device.h"
 #include "kernels/cuda/frame/find_gpu_absence.h"
@@ -154,9 +154,8 @@ class CudaPlatform : public GpuPlatform {
     const std::optional<int> index = IndexOf(*nvml, ordinal);
     if (!index) return std::make_unique<BlindSampler>();
     const int number = *index;
-    return std::make_unique<NvmlSampler>(
-        NvmlSource{[nvml, number] { return nvml->Sample(number); },
-                   [nvml, number] { return nvml->ComputeProcesses(number); }});
+    return NewNvmlSampler({[nvml, number] { return nvml->Sample(number); },
+                           [nvml, number] { return nvml->ComputeProcesses(number); }});
   }
 
   Result<double> MeasureCeiling(int ordinal, const std::string& kind) override {

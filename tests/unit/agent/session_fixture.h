@@ -13,6 +13,7 @@
 #include "agent/core/session.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/agent/manual_executor.h"
+#include "tests/virtual_clock.h"
 
 namespace assay::agent {
 

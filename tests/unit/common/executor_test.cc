@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-TEST(ThreadPool, RunsTasksAndSurvivesAThrowingOne) {
+TEST(ThreadPool, TaskThatThrows_DoesNotStopTheOthers) {
   auto pool = NewThreadPool(2, "test");
   std::promise<int> done;
   pool->Post([] { throw std::runtime_error("planted"); });
@@ -30,7 +30,7 @@ TEST(ThreadPool, DelayedTasksKeepTheirOrder) {
   EXPECT_EQ(order, "early late");
 }
 
-TEST(ThreadPool, DropsWhatHasNotBegunWhenDestroyed) {
+TEST(ThreadPool, Destructor_DropsTasksThatHaveNotBegun) {
   std::atomic<bool> ran = false;
   {
     auto pool = NewThreadPool(1, "test");

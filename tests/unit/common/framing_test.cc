@@ -27,7 +27,7 @@ TEST(Framing, SurvivesAnyChunking) {
   }
 }
 
-TEST(Framing, GarbageIsAnErrorNotAnAllocation) {
+TEST(Framing, Garbage_IsAnErrorAndAllocatesNothing) {
   FrameDecoder endless;
   endless.Append("\xff\xff\xff\xff\xff\xff");
   EXPECT_EQ(endless.Next().status().code(), Code::kDataLoss);

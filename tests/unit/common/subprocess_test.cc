@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "tests/wording.h"
+
 namespace assay {
 namespace {
 
@@ -30,8 +32,8 @@ TEST(Subprocess, ReportsExitCodesAndSignals) {
   EXPECT_EQ(dies->Wait(kLong)->signal, SIGKILL);
 }
 
-// Libraries' handlers may wait for threads that never end.
-TEST(Subprocess, RunsNoLibrarysForkHandlers) {
+// A library's handler may wait for threads that never end.
+TEST(Subprocess, DoesNotRunForkHandlers) {
   static int runs = 0;
   ASSERT_EQ(::pthread_atfork([] { ++runs; }, nullptr, nullptr), 0);
   auto process = Subprocess::Spawn(Shell("exit 0"));
@@ -40,18 +42,24 @@ TEST(Subprocess, RunsNoLibrarysForkHandlers) {
   EXPECT_EQ(runs, 0);
 }
 
-TEST(Subprocess, SaysWhyAProgramCannotStart) {
+TEST(Subprocess, MissingProgram_IsNotFound) {
   SubprocessOptions missing;
   missing.argv = {"/nonexistent/assay-runner"};
-  EXPECT_NE(Subprocess::Spawn(missing).status().message().find("/nonexistent/assay-runner"),
-            std::string::npos);
-  SubprocessOptions nowhere = Shell("true");
-  nowhere.working_directory = "/nonexistent";
-  EXPECT_NE(Subprocess::Spawn(nowhere).status().message().find("working directory"),
-            std::string::npos);
+  const Status status = Subprocess::Spawn(missing).status();
+  EXPECT_EQ(status.reason(), Reason::kProgramNotFound);
+  EXPECT_WORDING("common/missing-program", status.message());
 }
 
-TEST(Subprocess, PassesExactlyTheDescriptorsAndEnvironmentNamed) {
+TEST(Subprocess, FailureInTheChild_NamesTheStep) {
+  SubprocessOptions nowhere = Shell("true");
+  nowhere.argv[0] = "/bin/sh";
+  nowhere.working_directory = "/nonexistent";
+  const Status status = Subprocess::Spawn(nowhere).status();
+  EXPECT_EQ(status.reason(), Reason::kSystemError);
+  EXPECT_WORDING("common/child-step", status.message());
+}
+
+TEST(Subprocess, PassesOnlyTheNamedDescriptorsAndEnvironment) {
   auto pipe = MakePipe();
   ASSERT_TRUE(pipe.ok());
   SubprocessOptions options = Shell("echo \"$A:$HOME\" >&3; ls /proc/self/fd | wc -l >&3");
@@ -69,7 +77,7 @@ TEST(Subprocess, PassesExactlyTheDescriptorsAndEnvironmentNamed) {
   EXPECT_EQ(output, "1:\n5\n");
 }
 
-TEST(Subprocess, StopKillsTheWholeGroupEvenIfItIgnoresTerm) {
+TEST(Subprocess, Stop_KillsAGroupThatIgnoresSigterm) {
   auto pipe = MakePipe();
   ASSERT_TRUE(pipe.ok());
   SubprocessOptions options =
@@ -85,7 +93,7 @@ TEST(Subprocess, StopKillsTheWholeGroupEvenIfItIgnoresTerm) {
   EXPECT_EQ(::read(pipe->read.get(), chunk.data(), chunk.size()), 0);
 }
 
-TEST(Subprocess, DestructionLeavesNothingBehind) {
+TEST(Subprocess, Destructor_KillsTheChild) {
   pid_t pid = 0;
   {
     auto process = Subprocess::Spawn(Shell("tail -f /dev/null"));
@@ -96,7 +104,7 @@ TEST(Subprocess, DestructionLeavesNothingBehind) {
   EXPECT_EQ(::kill(pid, 0), -1);
 }
 
-TEST(RunCommand, CollectsOutputAndKeepsItsEnd) {
+TEST(RunCommand, ReturnsTheEndOfTheOutput) {
   auto result = RunCommand(Shell("echo out; echo err >&2; exit 4"), kLong);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->output, "out\nerr\n");
@@ -107,7 +115,7 @@ TEST(RunCommand, CollectsOutputAndKeepsItsEnd) {
   EXPECT_TRUE(large->output.ends_with("end\n"));
 }
 
-TEST(RunCommand, KillsWhatTakesTooLong) {
+TEST(RunCommand, ProgramThatTakesTooLong_IsKilled) {
   const auto result = RunCommand(Shell("tail -f /dev/null"), 20ms);
   EXPECT_EQ(result.status().code(), Code::kDeadlineExceeded);
 }

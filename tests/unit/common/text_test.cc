@@ -10,8 +10,6 @@ TEST(Join, TakesAnyRangeOfStrings) {
   EXPECT_EQ(Join({"a", "b"}), "a, b");
   EXPECT_EQ(Join({"", "b"}, "/"), "/b");
   EXPECT_EQ(Join(std::set<std::string_view>{"b", "a"}, "; "), "a; b");
-  EXPECT_EQ(JoinLast({"a", "b", "c"}, " or "), "a, b or c");
-  EXPECT_EQ(JoinLast({"a"}, " or "), "a");
 }
 
 TEST(JoinSome, NamesAtMostTheLimit) {

@@ -21,7 +21,7 @@ TEST(ParseBytes, ReadsBinaryDecimalAndFractionalSizes) {
   EXPECT_EQ(*ParseBytes("9223372036854775807"), INT64_MAX);
 }
 
-TEST(ParseBytes, RefusesWhatIsNotASize) {
+TEST(ParseBytes, RefusesMalformedAndTooLargeSizes) {
   for (const char* bad : {"", "-1", "GiB", "1 GiBs", "0.3B", "1e9", "nan", "inf",
                           "9223372036854775808", "99999999TiB", "4096x"}) {
     EXPECT_FALSE(ParseBytes(bad).ok()) << bad;
@@ -49,7 +49,7 @@ TEST(ApproximateBytes, IsOneDigitOfTheLargestUnit) {
   EXPECT_EQ(ApproximateBytes(3 << 29), "1.5 GiB");
 }
 
-TEST(ParseDuration, ReadsCompoundTimesAndNeedsUnits) {
+TEST(ParseDuration, ReadsCompoundTimesAndRequiresUnits) {
   EXPECT_EQ(*ParseDuration("250ms"), 250ms);
   EXPECT_EQ(*ParseDuration("1h30m"), 90min);
   EXPECT_EQ(*ParseDuration("1.5s"), 1500ms);

@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "tests/virtual_clock.h"
+
 namespace assay::coordinator {
 namespace {
 

@@ -287,7 +287,7 @@ TEST(ExpandFaultTest, MoreThanHundredErrors_LastSaysSo) {
   for (int i = 0; i < 101; ++i) spec.add_benchmarks()->set_benchmark("elsewhere");
   const std::vector<Violation> faults = ExpandCampaign(spec, ThreeNodes()).status().violations();
   ASSERT_THAT(faults, SizeIs(101));
-  EXPECT_EQ(faults.back().description, kMoreFaults);
+  EXPECT_EQ(faults.back().description, kMoreErrors);
 }
 
 TEST(ExpandFaultTest, ExplodingMatrix_IsCountedButNotMade) {

@@ -16,6 +16,7 @@
 #include "storage/fakes/fake_result_store.h"
 #include "tests/unit/coordinator/fleet_records.h"
 #include "tests/unit/coordinator/manual_executor.h"
+#include "tests/virtual_clock.h"
 
 namespace assay::coordinator {
 

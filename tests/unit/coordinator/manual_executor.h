@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "common/clock.h"
 #include "common/executor.h"
 #include "common/mutex.h"
+#include "tests/virtual_clock.h"
 
 namespace assay {
 

@@ -234,7 +234,7 @@ TEST_F(ServerTest, Violations_AreTruncatedToTheTrailer) {
     ASSERT_GT(status.violations().size(), 5u) << status;
     EXPECT_EQ(status.violations()[4].line, 12);
     EXPECT_EQ(status.violations().back().field, "");
-    EXPECT_EQ(status.violations().back().description, "there are more faults; mend these first");
+    EXPECT_EQ(status.violations().back().description, kMoreErrors);
   }
 }
 

@@ -1,11 +1,11 @@
-// A libnvidia-ml.so.1 of eight H200 behind NVSwitches, for tests on machines without
-// a GPU. Built as a shared library and loaded by path; calls that a test wants to see
-// fail do so: GPU 0 cannot read its remapped rows.
+// A libnvidia-ml.so.1 with eight H200 behind NVSwitches, for tests on machines without a GPU. Tests
+// load it by path. Some calls fail so that tests can check failures: GPU 0 cannot read its remapped
+// rows.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "host/nvml_abi.h"
+#include "host/nvml_library.h"
 
 namespace {
 
@@ -13,9 +13,10 @@ using namespace assay::nvml_abi;
 
 constexpr unsigned kGpus = 8;
 constexpr Return kInvalidArgument = 2;
+constexpr Return kInsufficientSize = 7;
 constexpr uint64_t kSwPowerCap = 0x4;
 
-// Handles are numbers in disguise: 1 for GPU 0, and so on.
+// A handle is the number of the GPU plus 1.
 unsigned IndexOf(Device device) {
   return static_cast<unsigned>(reinterpret_cast<uintptr_t>(device)) - 1;
 }
@@ -32,7 +33,7 @@ Return GiveText(char* out, unsigned size, const char* text) {
   return kSuccess;
 }
 
-// Tests with several hosts give each its own.
+// Reads a value that a test may set, for example a different one for each of several hosts.
 const char* FromEnvironment(const char* name, const char* otherwise) {
   const char* const value = std::getenv(name);
   return value == nullptr ? otherwise : value;
@@ -42,7 +43,7 @@ const char* FromEnvironment(const char* name, const char* otherwise) {
 
 extern "C" {
 
-// FAKE_NVML_INIT is another answer than that all is well.
+// FAKE_NVML_INIT replaces the return code 0.
 Return nvmlInit_v2() { return std::atoi(FromEnvironment("FAKE_NVML_INIT", "0")); }
 Return nvmlShutdown() { return kSuccess; }
 Return nvmlSystemGetDriverVersion(char* out, unsigned size) {
@@ -96,7 +97,7 @@ Return nvmlDeviceGetNvLinkRemoteDeviceType(Device, unsigned, int* out) {
   return Give(out, kRemoteSwitch);
 }
 
-// GPUs 0 and 7 may not read each other.
+// GPUs 0 and 7 cannot read the memory of each other.
 Return nvmlDeviceGetP2PStatus(Device a, Device b, int, int* out) {
   const bool refused = IndexOf(a) + IndexOf(b) == 7 && (IndexOf(a) == 0 || IndexOf(b) == 0);
   return Give(out, refused ? 1 : kP2pOk);
@@ -145,7 +146,7 @@ Return nvmlDeviceGetMigMode(Device, unsigned* current, unsigned* pending) {
   return Give(current, 0U);
 }
 
-// GPU 7 has a tenant.
+// GPU 7 runs processes.
 Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* out) {
   if (IndexOf(device) != 7) return Give(count, 0U);
   out[0] = {4242, 1 << 20, ~0U, ~0U};
@@ -158,7 +159,7 @@ Return nvmlDeviceGetClockInfo(Device, int type, unsigned* out) {
 }
 
 Return nvmlDeviceGetPowerUsage(Device, unsigned* out) { return Give(out, 698'500U); }
-// The seventh fell off the bus.
+// GPU 6 fell off the bus.
 Return nvmlDeviceGetTemperature(Device device, int, unsigned* out) {
   return IndexOf(device) == 6 ? kGpuIsLost : Give(out, 61U);
 }
@@ -174,7 +175,7 @@ Return nvmlDeviceGetTotalEnergyConsumption(Device, uint64_t* out) {
   return Give(out, uint64_t{123'456'000});
 }
 
-// GPUs 0 to 6 have performance monitors; a sample is the number of samples taken so far.
+// GPUs 0 to 6 have performance monitors. A sample is the number of samples taken before it.
 Return nvmlGpmQueryDeviceSupport(Device device, GpmSupport* out) {
   if (out->version != kGpmVersion) return kInvalidArgument;
   out->supported = IndexOf(device) < 7 ? 1 : 0;

@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "tests/wording.h"
+
 namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -25,7 +26,7 @@ class NvmlTest : public ::testing::Test {
   std::unique_ptr<Nvml> nvml_;
 };
 
-// Opens an NVML that answers its initialisation with `code`.
+// Opens an NVML whose initialisation returns `code`.
 Status OpenWithAnswer(const char* code) {
   setenv("FAKE_NVML_INIT", code, 1);
   const Status status = Nvml::Open(nullptr, ASSAY_FAKE_NVML).status();
@@ -33,13 +34,10 @@ Status OpenWithAnswer(const char* code) {
   return status;
 }
 
-TEST(NvmlOpen, SaysWhatIsWrongAndWhatWouldBeRight) {
-  const Status mismatch = OpenWithAnswer("18");
-  EXPECT_EQ(mismatch.reason(), Reason::kNvmlUnusable);
-  EXPECT_THAT(mismatch.message(), HasSubstr("different versions, as after an upgrade: reboot"));
-  EXPECT_THAT(OpenWithAnswer("4").message(), HasSubstr("may not open /dev/nvidiactl"));
-  EXPECT_THAT(OpenWithAnswer("15").message(), HasSubstr("fell off the bus"));
-  EXPECT_THAT(OpenWithAnswer("999").message(), HasSubstr("NVML error 999"));
+TEST(NvmlOpen, FailedInitialisation_IsUnusableExceptWithoutADriver) {
+  for (const char* code : {"4", "15", "18", "999"}) {
+    EXPECT_EQ(OpenWithAnswer(code).reason(), Reason::kNvmlUnusable) << code;
+  }
   EXPECT_EQ(OpenWithAnswer("9").reason(), Reason::kNoNvidiaDriver);
 }
 
@@ -64,7 +62,7 @@ TEST_F(NvmlTest, DescribesDriverAndGpus) {
   EXPECT_EQ(nvml_->FindByUuid("GPU-none"), std::nullopt);
 }
 
-TEST_F(NvmlTest, SwitchesJoinEveryPair) {
+TEST_F(NvmlTest, SwitchesConnectEveryPair) {
   const std::vector<NvmlLink> links = nvml_->Links();
   ASSERT_THAT(links, SizeIs(28));
   for (const NvmlLink& link : links) EXPECT_EQ(link.kind, "NV18");
@@ -72,7 +70,7 @@ TEST_F(NvmlTest, SwitchesJoinEveryPair) {
   EXPECT_EQ(nvml_->Describe(2).nvlink_bytes_per_second, 26'562'000'000);
 }
 
-TEST_F(NvmlTest, APairWithoutPeerAccessHasAReason) {
+TEST_F(NvmlTest, PairWithoutPeerAccess_HasAReason) {
   EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 1), "");
   EXPECT_EQ(nvml_->WhyNoPeerAccess(7, 0), "the chipset does not support it");
   EXPECT_EQ(nvml_->WhyNoPeerAccess(0, 0), "");
@@ -80,7 +78,7 @@ TEST_F(NvmlTest, APairWithoutPeerAccessHasAReason) {
   EXPECT_EQ(nvml_->Links().at(6).no_peer_access, "the chipset does not support it");
 }
 
-TEST_F(NvmlTest, SamplesInUnitsOfTheirNames) {
+TEST_F(NvmlTest, SamplesAreInTheUnitsOfTheirNames) {
   const NvmlSample sample = nvml_->Sample(0);
   EXPECT_DOUBLE_EQ(sample.sm_clock_mhz.value(), 1830);
   EXPECT_DOUBLE_EQ(sample.power_watts.value(), 698.5);
@@ -95,53 +93,53 @@ TEST_F(NvmlTest, SamplesInUnitsOfTheirNames) {
   EXPECT_EQ(processes[1].memory_bytes, std::nullopt);
 }
 
-TEST_F(NvmlTest, FailedCallIsAbsentAndReportedOnce) {
+TEST_F(NvmlTest, FailedCall_IsAbsentAndReportedOnce) {
   EXPECT_EQ(nvml_->Errors(0).row_remap_failed, std::nullopt);
   EXPECT_EQ(nvml_->Errors(0).ecc_uncorrected, 0);
   EXPECT_EQ(nvml_->Errors(1).row_remap_failed, false);
   ASSERT_THAT(problems_, SizeIs(1));
-  EXPECT_THAT(problems_[0], HasSubstr("nvmlDeviceGetRemappedRows"));
+  EXPECT_WORDING("host/nvml-call-failed", problems_[0]);
 }
 
-TEST_F(NvmlTest, AGpuOffTheBusIsTold) {
+TEST_F(NvmlTest, OnlyAGpuOffTheBusIsLost) {
   EXPECT_EQ(nvml_->WhyLost(0), "");
-  EXPECT_THAT(nvml_->WhyLost(6), HasSubstr("fell off the bus"));
+  EXPECT_NE(nvml_->WhyLost(6), "");
   EXPECT_EQ(nvml_->WhyLost(99), "");
 }
 
-TEST_F(NvmlTest, UnknownGpuReadsAbsent) {
+TEST_F(NvmlTest, UnknownGpu_HasNoFacts) {
   EXPECT_EQ(nvml_->Describe(99).uuid, "");
   EXPECT_EQ(nvml_->Describe(-1).memory_bytes, std::nullopt);
   EXPECT_EQ(nvml_->Sample(99).power_watts, std::nullopt);
 }
 
-TEST_F(NvmlTest, SelectedGpusAreNumberedAnew) {
+TEST_F(NvmlTest, SelectedGpus_AreRenumbered) {
   ASSERT_TRUE(nvml_->Select({"6", "GPU-00000000-0000-4000-8000-000000000003"}).ok());
   ASSERT_EQ(nvml_->GpuCount(), 2);
   EXPECT_EQ(nvml_->Describe(1).uuid, "GPU-00000000-0000-4000-8000-000000000003");
   EXPECT_EQ(nvml_->Describe(2).uuid, "");
   EXPECT_EQ(nvml_->FindByUuid("GPU-00000000-0000-4000-8000-000000000003"), 1);
   EXPECT_EQ(nvml_->FindByUuid("GPU-00000000-0000-4000-8000-000000000000"), std::nullopt);
-  EXPECT_THAT(nvml_->WhyLost(0), HasSubstr("fell off the bus"));
+  EXPECT_NE(nvml_->WhyLost(0), "");
   EXPECT_THAT(nvml_->Links(), SizeIs(1));
 }
 
-TEST_F(NvmlTest, SelectsOnlyWhatIsThere) {
+TEST_F(NvmlTest, Select_RefusesUnknownAndRepeatedGpus) {
   const Status missing = nvml_->Select({"0", "8"});
   EXPECT_EQ(missing.reason(), Reason::kNoSuchGpu);
-  EXPECT_THAT(missing.message(), HasSubstr("no GPU \"8\": this node has 8, numbered from 0"));
+  EXPECT_WORDING("host/no-such-gpu", missing.message());
   EXPECT_EQ(nvml_->Select({"0x1"}).reason(), Reason::kNoSuchGpu);
-  EXPECT_THAT(nvml_->Select({"2", "2"}).message(), HasSubstr("twice"));
+  EXPECT_EQ(nvml_->Select({"2", "2"}).code(), Code::kInvalidArgument);
   EXPECT_EQ(nvml_->GpuCount(), 8);
 }
 
-TEST(NvmlOpenTest, MissingLibraryIsSaidSo) {
+TEST(NvmlOpen, MissingLibrary_MeansNoDriver) {
   const auto opened = Nvml::Open(nullptr, "/nonexistent/libnvidia-ml.so.1");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().reason(), Reason::kNoNvidiaDriver);
 }
 
-TEST(ThrottleReasonTest, DecodesEveryBit) {
+TEST(ThrottleReasonNames, DecodesEveryBit) {
   EXPECT_THAT(ThrottleReasonNames(0), IsEmpty());
   EXPECT_THAT(ThrottleReasonNames(0x1 | 0x8 | 0x40 | (1 << 17)),
               ElementsAre("gpu_idle", "hw_slowdown", "hw_thermal_slowdown", "bit_17"));
@@ -149,7 +147,7 @@ TEST(ThrottleReasonTest, DecodesEveryBit) {
   EXPECT_TRUE(IsHarmfulThrottleReason("hw_thermal_slowdown"));
 }
 
-TEST_F(NvmlTest, AveragesWhatItsMonitorsSawDuringWork) {
+TEST_F(NvmlTest, UtilizationIsTheMeanDuringTheWork) {
   bool worked = false;
   const auto during = nvml_->UtilizationDuring(1, [&] {
     worked = true;
@@ -163,13 +161,16 @@ TEST_F(NvmlTest, AveragesWhatItsMonitorsSawDuringWork) {
   EXPECT_EQ(during->occupancy, std::nullopt);
 }
 
-TEST_F(NvmlTest, SaysWhyThereAreNoMonitors) {
-  const auto nothing = [] { return Status::Ok(); };
-  EXPECT_THAT(nvml_->UtilizationDuring(7, nothing).status().message(), HasSubstr("GPU lacks them"));
-  EXPECT_THAT(nvml_->UtilizationDuring(6, nothing).status().message(), HasSubstr("no sample"));
-  EXPECT_EQ(nvml_->UtilizationDuring(9, nothing).status().reason(), Reason::kNoGpm);
-  const auto failing = nvml_->UtilizationDuring(1, [] { return Internal("broke"); });
-  EXPECT_EQ(failing.status().message(), "broke");
+TEST_F(NvmlTest, WithoutMonitors_UtilizationIsAnError) {
+  for (const int gpu : {6, 7, 9}) {  // No samples, no monitors, no GPU.
+    const auto during = nvml_->UtilizationDuring(gpu, [] { return Status::Ok(); });
+    EXPECT_EQ(during.status().reason(), Reason::kNoGpm) << gpu;
+  }
+}
+
+TEST_F(NvmlTest, UtilizationReturnsTheErrorOfTheWork) {
+  const auto failing = nvml_->UtilizationDuring(1, [] { return NotFound("planted"); });
+  EXPECT_EQ(failing.status().reason(), Reason::kNotFound);
 }
 
 }  // namespace

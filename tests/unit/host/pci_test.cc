@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// A /sys with one function at a path of `ports` under its root bus.
+// A /sys with functions below the ports of a root bus.
 class PciTest : public ::testing::Test {
  protected:
   void Add(const std::string& ports, const std::string& name, const std::string& node) {
@@ -27,13 +27,13 @@ class PciTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(PciTest, KernelsNameOfEverySpelling) {
+TEST_F(PciTest, SysfsName_IsTheKernelsSpelling) {
   EXPECT_EQ(SysfsPciName("00000000:F3:00.0"), "0000:f3:00.0");
   EXPECT_EQ(SysfsPciName("0000:F3:00.0"), "0000:f3:00.0");
   EXPECT_EQ(SysfsPciName("00010000:F3:00.0"), "00010000:f3:00.0");
 }
 
-TEST_F(PciTest, FindsTheSwitchNextToTheFunction) {
+TEST_F(PciTest, Place_HasTheSwitchAboveTheFunction) {
   Add("0000:15:01.0/0000:16:00.0/0000:17:02.0/", "0000:18:00.0", "1");
   const PciPlace place = ReadPciPlace("00000000:18:00.0", sys());
   EXPECT_EQ(place.root_port, "0000:15:01.0");
@@ -42,12 +42,12 @@ TEST_F(PciTest, FindsTheSwitchNextToTheFunction) {
   EXPECT_EQ(place.cpus, "0-47,96-143");
 }
 
-TEST_F(PciTest, OfSwitchesBehindSwitchesTheNearest) {
+TEST_F(PciTest, NestedSwitches_GiveTheNearest) {
   Add("0000:15:01.0/0000:16:00.0/0000:17:02.0/0000:18:00.0/0000:19:01.0/", "0000:1a:00.0", "0");
   EXPECT_EQ(ReadPciPlace("0000:1A:00.0", sys()).pcie_switch, "0000:18:00.0");
 }
 
-TEST_F(PciTest, WithoutASwitchThereIsNone) {
+TEST_F(PciTest, WithoutASwitch_ThereIsOnlyTheRootPort) {
   Add("0000:15:01.0/", "0000:18:00.0", "-1");
   const PciPlace place = ReadPciPlace("0000:18:00.0", sys());
   EXPECT_EQ(place.root_port, "0000:15:01.0");
@@ -55,13 +55,13 @@ TEST_F(PciTest, WithoutASwitchThereIsNone) {
   EXPECT_EQ(place.numa_node, std::nullopt);
 }
 
-TEST_F(PciTest, OnARootBusThereIsNoPortEither) {
+TEST_F(PciTest, OnARootBus_ThereIsNoPort) {
   Add("", "0000:00:05.0", "-1");
   EXPECT_EQ(ReadPciPlace("0000:00:05.0", sys()).root_port, "");
   EXPECT_EQ(ReadPciPlace("0000:99:00.0", sys()).cpus, "");
 }
 
-TEST_F(PciTest, GpusThatNvidiasDriverHasOrNone) {
+TEST_F(PciTest, GpusOnBus_LeavesOutOtherDriversAndVirtualFunctions) {
   const auto add = [&](const std::string& name, const std::string& vendor, const std::string& kind,
                        const std::string& driver) {
     Add("", name, "0");

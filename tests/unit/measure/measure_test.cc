@@ -8,6 +8,8 @@
 #include <memory>
 #include <random>
 
+#include "tests/virtual_clock.h"
+
 namespace assay {
 namespace {
 

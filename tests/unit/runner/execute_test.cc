@@ -13,6 +13,7 @@
 #include "kernels/cpu/blas.h"
 #include "kernels/registry.h"
 #include "tests/unit/gang/gang.h"
+#include "tests/virtual_clock.h"
 #include "tests/wording.h"
 
 namespace assay {

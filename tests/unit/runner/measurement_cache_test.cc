@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/temporary_folder.h"
+#include "tests/virtual_clock.h"
 
 namespace assay {
 namespace {

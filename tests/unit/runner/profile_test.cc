@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/profiling/kernel_name.h"
+#include "tests/virtual_clock.h"
 #include "tests/wording.h"
 
 namespace assay {

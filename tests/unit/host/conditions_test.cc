@@ -1,15 +1,100 @@
-#include "host/host_load.h"
+#include "host/conditions.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "common/mutex.h"
 #include "tests/temporary_folder.h"
 
 namespace assay {
 namespace {
 
-// A /proc made of files. CPUs 0 and 1, of which each has had `idle` idle ticks.
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A GPU whose list of processes a test can change. Counts how often the list was read.
+class FakeGpu {
+ public:
+  NvmlSource Source() {
+    return {[] { return NvmlSample(); },
+            [this]() -> std::optional<std::vector<NvmlProcess>> {
+              MutexLock lock(mutex_);
+              ++reads_;
+              read_.NotifyAll();
+              return std::vector<NvmlProcess>(processes_);
+            }};
+  }
+
+  // Returns how often the list was read before the change.
+  int SetProcesses(size_t processes) {
+    MutexLock lock(mutex_);
+    processes_ = processes;
+    return reads_;
+  }
+
+  // Waits until the list was read more than `reads` times. False after a minute.
+  bool AwaitMoreReadsThan(int reads) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    MutexLock lock(mutex_);
+    while (reads_ <= reads) {
+      if (!read_.WaitUntil(mutex_, deadline)) return false;
+    }
+    return true;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar read_;
+  int reads_ ASSAY_GUARDED_BY(mutex_) = 0;
+  size_t processes_ ASSAY_GUARDED_BY(mutex_) = 1;
+};
+
+constexpr auto kNever = std::chrono::hours(1);
+
+TEST(NvmlSampler, SingleProcess_IsNotShared) {
+  FakeGpu gpu;
+  const auto sampler = NewNvmlSampler(gpu.Source());
+  sampler->Start();
+  const WindowConditions conditions = sampler->Stop();
+  EXPECT_EQ(conditions.other_gpu_processes, 0);
+  EXPECT_THAT(conditions.flags, IsEmpty());
+}
+
+TEST(NvmlSampler, ProcessThatArrivesInTheWindow_IsCountedAtItsEnd) {
+  FakeGpu gpu;
+  const auto sampler = NewNvmlSampler(gpu.Source(), kNever);
+  sampler->Start();
+  ASSERT_TRUE(gpu.AwaitMoreReadsThan(0));
+  gpu.SetProcesses(3);
+  const WindowConditions conditions = sampler->Stop();
+  EXPECT_EQ(conditions.other_gpu_processes, 2);
+  EXPECT_THAT(conditions.flags, ElementsAre("shared_gpu"));
+}
+
+TEST(NvmlSampler, ProcessThatComesAndGoes_IsCounted) {
+  FakeGpu gpu;
+  const auto sampler = NewNvmlSampler(gpu.Source(), std::chrono::milliseconds(0));
+  sampler->Start();
+  ASSERT_TRUE(gpu.AwaitMoreReadsThan(0));
+  ASSERT_TRUE(gpu.AwaitMoreReadsThan(gpu.SetProcesses(2)));
+  gpu.SetProcesses(1);
+  const WindowConditions conditions = sampler->Stop();
+  EXPECT_EQ(conditions.other_gpu_processes, 1);
+  EXPECT_THAT(conditions.flags, ElementsAre("shared_gpu"));
+}
+
+TEST(NvmlSampler, UnreadableList_GivesNoCount) {
+  NvmlSource source;
+  source.sample = [] { return NvmlSample(); };
+  source.processes = [] { return std::nullopt; };
+  const auto sampler = NewNvmlSampler(source);
+  sampler->Start();
+  EXPECT_EQ(sampler->Stop().other_gpu_processes, std::nullopt);
+}
+
+// A /proc made of files, for a machine with CPUs 0, 1 and 2.
 class FakeProc {
  public:
   const std::string& path() const { return folder_.path(); }
@@ -19,7 +104,7 @@ class FakeProc {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
-  // Ticks of CPU 0; CPU 1 is idle.
+  // Sets the ticks of CPUs 0 and 2. CPU 1 is idle.
   void Cpus(int64_t user, int64_t nice, int64_t system, int64_t softirq, int64_t steal) {
     const std::string busy = std::to_string(user) + " " + std::to_string(nice) + " " +
                              std::to_string(system) + " 100 50 0 " + std::to_string(softirq) + " " +
@@ -34,7 +119,7 @@ class FakeProc {
                                 std::to_string(system) + " " + std::to_string(ended_children) +
                                 " 0 20 0 1 0\n");
   }
-  // This process, 70.
+  // Sets this process, which has the id 70.
   void Self(const std::string& name, int parent, int64_t user, int64_t system,
             int64_t ended_children = 0) {
     for (const char* folder : {"self", "70"}) {
@@ -46,7 +131,7 @@ class FakeProc {
   TemporaryFolder folder_;
 };
 
-TEST(HostLoad, OwnThreadsAreNotOthers) {
+TEST(HostLoad, OwnThreads_AreNotOthers) {
   FakeProc proc;
   proc.Self("assay-runner", 1, 10, 10);
   proc.Cpus(1000, 0, 1000, 0, 0);
@@ -57,10 +142,10 @@ TEST(HostLoad, OwnThreadsAreNotOthers) {
   EXPECT_EQ(load.OthersShare(), 0);
 }
 
-TEST(HostLoad, WhatOthersUseAndAHypervisorWithholdsCounts) {
+TEST(HostLoad, TimeOfOthersAndOfTheHypervisor_Counts) {
   FakeProc proc;
   proc.Self("assay-runner", 1, 0, 0);
-  proc.Process("99", 99, "assay of (gold) ", 1, 5, 5);  // Neither child nor parent.
+  proc.Process("99", 99, "assay of (gold) ", 1, 5, 5);  // Unrelated in spite of its name.
   proc.Cpus(0, 0, 0, 0, 0);
   HostLoad load({0}, proc.path());
   load.Begin();
@@ -71,9 +156,9 @@ TEST(HostLoad, WhatOthersUseAndAHypervisorWithholdsCounts) {
   EXPECT_DOUBLE_EQ(load.OthersShare().value_or(-1), 0.45);
 }
 
-TEST(HostLoad, TheRanksOfAGangAreNotOthers) {
+TEST(HostLoad, RanksOfTheSameAgent_AreNotOthers) {
   FakeProc proc;
-  // systemd - agent 60 - runners 70 (this one), 71; 80 is another's.
+  // systemd (1) started agent 60, which started runners 70 (this one) and 71. 80 is unrelated.
   proc.Process("1", 1, "systemd", 0, 0, 0);
   proc.Process("60", 60, "assay-agent", 1, 0, 0);
   proc.Self("assay-runner", 60, 0, 0);
@@ -82,16 +167,16 @@ TEST(HostLoad, TheRanksOfAGangAreNotOthers) {
   proc.Cpus(0, 0, 0, 0, 0);
   HostLoad load({0}, proc.path());
   load.Begin();
-  proc.Process("60", 60, "assay-agent", 1, 10, 0, 100);  // One of its runners has ended.
+  proc.Process("60", 60, "assay-agent", 1, 10, 0, 100);  // One of its runners ended.
   proc.Self("assay-runner", 60, 200, 0);
   proc.Process("71", 71, "assay-runner", 60, 200, 0);
-  proc.Process("72", 72, "exe", 70, 40, 0);  // Our own child, which is new.
+  proc.Process("72", 72, "exe", 70, 40, 0);  // A new child of this process.
   proc.Process("80", 80, "python3", 1, 450, 0);
   proc.Cpus(1000, 0, 0, 0, 0);
   EXPECT_DOUBLE_EQ(load.OthersShare().value_or(-1), 0.45);
 }
 
-TEST(HostLoad, InterruptsAndOtherCpusAreNobodys) {
+TEST(HostLoad, InterruptsAndOtherCpus_AreIgnored) {
   FakeProc proc;
   proc.Self("assay-runner", 1, 0, 0);
   proc.Cpus(0, 0, 0, 0, 0);
@@ -105,7 +190,7 @@ TEST(HostLoad, InterruptsAndOtherCpusAreNobodys) {
   EXPECT_EQ(idle.OthersShare(), std::nullopt);
 }
 
-TEST(HostLoad, AKernelThatDoesNotTellSaysNothing) {
+TEST(HostLoad, WithoutKernelStatistics_TheShareIsUnknown) {
   FakeProc proc;
   HostLoad load({0}, proc.path());
   load.Begin();
