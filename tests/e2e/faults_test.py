@@ -1,4 +1,5 @@
-"""What a user gets when something is wrong: a message, a status, nothing stored."""
+"""Checks what a user gets when something is wrong: a message, an exit status, and nothing stored.
+"""
 
 import unittest
 

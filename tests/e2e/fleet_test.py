@@ -1,4 +1,4 @@
-"""The product end to end: real coordinator, agents, runners, CLI and PostgreSQL."""
+"""Tests the whole product: a real coordinator, agents, runners, the CLI and PostgreSQL."""
 
 import json
 import os
@@ -8,8 +8,7 @@ import unittest
 import harness
 from harness import Fleet, eventually
 
-# Two cases a repetition of a job that may run anywhere, each of them slow enough to
-# be interrupted.
+# Jobs of two cases that may run on any node. Each case is slow enough to be interrupted.
 SLOW = """
 name: interrupted
 placement: any
@@ -26,7 +25,7 @@ def slow(repetitions=4, millis=700):
 
 class FleetTest(unittest.TestCase):
     def expect_every_case_once(self, fleet, campaign, cases):
-        """Neither lost nor twice: one primary row for each case of each job."""
+        """Expects exactly one primary row for each case of each job."""
         rows = fleet.postgres.rows(
             "SELECT job_id, case_index, count(*) FROM result "
             f"WHERE campaign_id = '{campaign}' AND \"primary\" GROUP BY 1, 2")
@@ -34,7 +33,7 @@ class FleetTest(unittest.TestCase):
         self.assertEqual({row[2] for row in rows}, {"1"})
 
     def running_job(self, fleet, campaign):
-        """Node name of a job that runs now."""
+        """Returns the name of a node that runs a job now."""
         def running():
             return next((job for job in fleet.jobs(campaign)
                          if job["state"] == "JOB_STATE_RUNNING"), None)
@@ -56,7 +55,7 @@ class FleetTest(unittest.TestCase):
                 self.assertTrue(result["verified"])
                 self.assertRegex(result["series_id"], "^[0-9a-f]{64}$")
                 self.assertIn(result["regime"], ("compute", "memory", "launch"))
-            # No CPU is among the published figures, so it says what is.
+            # No CPU is among the published figures, so the command says which models are.
             compared = fleet.cli("compare", "--published")
             self.assertEqual(compared.stdout, "")
             self.assertIn("Figures were published for", compared.stderr)
@@ -100,7 +99,7 @@ class FleetTest(unittest.TestCase):
             self.expect_every_case_once(fleet, campaign, 8)
 
     def coordinator_away_for_longer_than_a_lease(self, leave, come_back):
-        """No node is to blame for the attempt that it costs."""
+        """Takes the coordinator away. This costs an attempt, for which no node is blamed."""
         with Fleet() as fleet:
             fleet.start()
             agent = fleet.agent("node-a")
@@ -146,7 +145,7 @@ class FleetTest(unittest.TestCase):
             campaign = fleet.submit("name: dialled\nbenchmarks:\n  - ok: {value: 7}\n")
             self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 1)
             self.expect_every_case_once(fleet, campaign, 1)
-            # The coordinator dials again after its own restart, without being told.
+            # After its restart, the coordinator dials the agent again without a command.
             fleet.coordinator.kill()
             fleet.restart_coordinator()
             fleet.await_node("dialled")
@@ -179,7 +178,7 @@ class FleetTest(unittest.TestCase):
             fleet.agent("node-a")
             campaign = fleet.submit("name: long\nplacement: any\nrepetitions: 501\n"
                                     "benchmarks:\n  - hang: {}\n  - crash: {}\n")
-            # A page has a thousand.
+            # A page has at most a thousand results.
             self.assertEqual(len({job["job_id"] for job in fleet.jobs(campaign)}), 1002)
 
     def test_misbehaving_runners_fail_their_own_job_only(self):

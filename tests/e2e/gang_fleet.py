@@ -1,4 +1,4 @@
-"""A fleet of agents in namespaces of their own, whose gangs can be held in any phase."""
+"""A fleet of agents in separate network namespaces. Its gangs can be held in any phase."""
 
 import contextlib
 import glob
@@ -10,7 +10,7 @@ import harness
 from harness import Fleet, eventually
 from namespaces import HOST_ADDRESS, Network
 
-# Waits before it serves while there is a gate, as the process that then becomes the runner.
+# Waits at the gate, if there is one, and then becomes the runner in the same process.
 GATED_RUNNER = """#!/bin/sh
 if [ "$1" = serve ] && [ -p {gate} ]; then
   echo $$ > {held}
@@ -21,7 +21,7 @@ exec {runner} "$@"
 
 
 class Gate:
-    """Holds the runner that a node starts next; a pipe, so that nothing polls."""
+    """Holds the next runner that a node starts. The gate is a pipe, so nothing has to poll."""
 
     def __init__(self, fleet, name):
         self._gate, self._held = fleet.path(f"{name}.gate"), fleet.path(f"{name}.held")
@@ -41,13 +41,13 @@ class Gate:
         passed = f"{self._gate}.open"
         with contextlib.suppress(FileNotFoundError):
             os.rename(self._gate, passed)
-            # Without a reader there is nobody to let through.
+            # Opening fails if no runner waits.
             with contextlib.suppress(OSError):
                 os.close(os.open(passed, os.O_WRONLY | os.O_NONBLOCK))
             os.unlink(passed)
 
     def held(self):
-        """The process that waits, or 0."""
+        """Returns the id of the process that waits, or 0."""
         with contextlib.suppress(FileNotFoundError):
             with open(self._held, encoding="ascii") as file:
                 return int(file.read().strip() or 0)
@@ -55,9 +55,10 @@ class Gate:
 
 
 class GangFleet(Fleet):
-    """`count` agents, g1 and on, of a coordinator at HOST_ADDRESS. Use after `enter`.
+    """A coordinator at HOST_ADDRESS with `count` agents named g1, g2 and so on. Use after `enter`.
 
-    With `gang_links` their ranks meet on a network of their own."""
+    With `gang_links` the ranks use a separate network.
+    """
 
     def __init__(self, count, gang_links=False):
         super().__init__()
@@ -83,7 +84,8 @@ class GangFleet(Fleet):
         return super().new_coordinator(name, "--insecure", *options, grpc=grpc, http=http)
 
     def start_agent(self, name):
-        """Starts the node's agent; as after a crash if it had one."""
+        """Starts the node's agent. If the node had one before, this is like a restart after a
+        crash."""
         own = self.network.addresses[name]
         self.agents[name] = self.add(name, [
             *self.network.inside(name), os.path.join(harness.BUILD, "bin", "assay-agent"),
@@ -94,7 +96,7 @@ class GangFleet(Fleet):
             "--advertise-address", self.network.gang_addresses.get(name, own)], ready=True).start()
 
     def repair(self):
-        """Everything up again, whatever a test did."""
+        """Restores everything that a test may have broken."""
         for name in self.names:
             self.network.plug(name, True)
             self.gates[name].open()
@@ -108,15 +110,15 @@ class GangFleet(Fleet):
             if not self.agents[name].running():
                 self.start_agent(name)
         for name in self.names:
-            # An agent that lost its coordinator time and again waits up to a minute to dial.
+            # After several failed attempts an agent waits up to a minute before it dials again.
             self.await_node(name, seconds=90)
 
     def mark_logs(self):
-        """From here on `said` looks."""
+        """Sets the position in the logs from which `said` searches."""
         self._marks = {path: os.path.getsize(path) for path in glob.glob(self.path("*.log"))}
 
     def said(self, pattern, *names):
-        """The first match in the logs of these agents since the mark; None if there is none."""
+        """Returns the first match in the logs of these agents since the mark, or None."""
         return self._search(pattern, [self.path(f"{name}.log") for name in names])
 
     def coordinator_said(self, pattern):
@@ -133,18 +135,18 @@ class GangFleet(Fleet):
         return None
 
     def runners(self):
-        """Processes in the namespaces that are not agents, as (node, process id)."""
+        """Returns the processes in the namespaces that are not agents, as (node, process id)."""
         agents = {agent.pid for agent in self.agents.values()}
         return [(name, pid) for name, pids in self.network.processes().items()
                 for pid in pids if pid not in agents]
 
     def spooled(self):
-        """Files of results that no coordinator has acknowledged."""
+        """Returns the files of results that no coordinator has acknowledged."""
         return [path for name in self.names
                 for path in glob.glob(self.path(f"{name}.data", "spool", "*.result"))]
 
     def expect_no_growth(self, kibibytes=32768):
-        """Against the first call that saw the same process."""
+        """Expects that no process has grown since the first call that saw it."""
         for process in (self.coordinator, *self.agents.values()):
             first = self._footprints.setdefault(process.pid, self._footprint(process))
 
@@ -159,10 +161,11 @@ class GangFleet(Fleet):
                     f"{self._footprint(process)}: {_open_files(process.pid)}") from error
 
     def _footprint(self, process):
-        """Open descriptors, and resident KiB.
+        """Returns the number of open descriptors and the resident memory in KiB.
 
-        Without the connections to the database: the coordinator's pool opens one when all
-        others are busy and keeps it, which is its size and no leak."""
+        Connections to the database are not counted: the coordinator's pool opens a new one when all
+        others are busy and keeps it, which is not a leak.
+        """
         with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
             resident = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
         connections = 0

@@ -1,13 +1,13 @@
-"""Gangs that lose a rank, a node, the network or the coordinator, in every phase.
+"""Tests gangs that lose a rank, a node, the network or the coordinator, in every phase.
 
-Agents in network namespaces of their own run tcp_all_reduce; something is killed by a real
-signal as soon as the gang is in the phase wanted. After each kill the attempt has ended with
-the failure that tells what died, and nothing is left of it: no runner, no allocation, no
-result but those of whole attempts, no descriptor, no memory.
+Agents in separate network namespaces run tcp_all_reduce. As soon as the gang reaches the chosen
+phase, a real signal kills something. After each kill the attempt must end with the failure that
+names what died. Nothing else may remain: no runner, no allocation, no result of an unfinished
+attempt, no descriptor and no memory.
 
     gang_test.py                        each phase once, three ranks
-    gang_test.py --kills 200 --seed 1   so many drawn ones, two to eight ranks (label slow)
-    gang_test.py --kills 20 --kind stop the same of one kind
+    gang_test.py --kills 200 --seed 1   this many random kills, two to eight ranks (label slow)
+    gang_test.py --kills 20 --kind stop the same with one kind of kill
 """
 
 import argparse
@@ -26,13 +26,13 @@ import namespaces
 from gang_fleet import GangFleet
 from harness import eventually
 
-# In the order in which a gang goes through them; "final" is the verification after timing.
+# The phases in the order in which a gang passes them. "final" is the verification after timing.
 PHASES = ("prepare", "ready", "rendezvous", "verify", "warm_up", "measure", "final")
-# A runner or an agent killed, a runner stopped as one whose host swaps to death (or whose
-# rank never comes), a node's cables pulled, or the one to the other nodes alone, the coordinator
-# killed and started again.
+# A runner or an agent is killed. A runner is stopped, like one on a host that swaps heavily (or one
+# whose rank never arrives). All cables of a node are pulled, or only the one to the other nodes.
+# The coordinator is killed and restarted.
 KINDS = ("runner", "agent", "stop", "partition", "gang_link", "coordinator")
-# Drawn never, for rank 0 must be neither: the way between the victim and the next rank cut.
+# Never drawn at random: cuts the link between the victim and the next rank. Neither may be rank 0.
 PART = "part"
 
 GANG = """
@@ -49,16 +49,16 @@ benchmarks:
   - cpu_vector_sum: {elements: 1000}
 """
 
-TIMEOUT = 120  # Of a job, in seconds: longer than any kill may take to be noticed.
-# What a runner that is stopped before the ranks have met costs: a minute before it is ready,
-# then half a minute at the rendezvous or the job's timeout. (timeout, bound)
+TIMEOUT = 120  # Time limit of a job in seconds, longer than it may take to notice any kill.
+# The cost of stopping a runner before the ranks have met: a minute before it is ready, then half a
+# minute at the rendezvous or the job's timeout. (timeout, bound)
 EARLY_STOPS = {"prepare": (TIMEOUT, 125), "ready": (45, 65), "rendezvous": (45, 65)}
-# The end of the attempt, in seconds from the kill, on a machine that is busy: a second or
-# three for the cause to be told, two heartbeats or a lease for an agent, ten seconds for a
-# host that fell silent, fifteen of a rank's heartbeats for one that is stopped.
+# Limits for the end of the attempt, in seconds from the kill, on a busy machine: one to three until
+# the cause is reported, two heartbeats or a lease for an agent, ten for a silent host, fifteen
+# heartbeats of a rank for a stopped one.
 BOUNDS = {"runner": 20, "agent": 25, "stop": 40, "partition": 30, "gang_link": 30,
           "coordinator": 150, PART: 30}
-# Of a gang that cannot meet: half a minute at the rendezvous more.
+# For a gang that cannot meet: half a minute more, at the rendezvous.
 MEETING = 30
 
 
@@ -69,26 +69,27 @@ class Trial:
     ranks: int = 3
     victim: int = 1  # Rank.
     retries: int = 3
-    timeout: int = 0  # Of the job, that ends the attempt.
+    timeout: int = 0  # Time limit of the job, which ends the attempt.
 
     @property
     def early_stop(self):
-        """Before the ranks have met and hear each other's heartbeats."""
+        """Returns true if the runner is stopped before the ranks hear each other's heartbeats."""
         return self.kind == "stop" and self.phase in EARLY_STOPS
 
     @property
     def loses_one_that_came(self):
-        """Rank 0 loses the only one that has come; another is late for reasons of its own."""
+        """Returns true if rank 0 loses the only rank that came, and another is late anyway."""
         return (self.kind == "gang_link" and self.phase == "rendezvous" and self.ranks == 3 and
                 self.victim == 0)
 
     @property
     def unknowable(self):
-        """Two ranks do not reach each other: there is no third to tell whose fault it is, or it
-        is late, or it is rank 0 and reaches both."""
+        """Returns true if the blame cannot be decided: two ranks do not reach each other and no
+        third rank can tell which of them failed, or it is late, or it is rank 0 and reaches both.
+        """
         if self.early_stop:
-            # Of a runner that is never ready its agent knows, of a rank 0 that does not answer
-            # the others: its host does.
+            # The agent of a runner that is never ready knows about it. If rank 0 does not answer,
+            # the hosts of the others know about it.
             return self.phase != "prepare" and self.ranks == 2 and self.victim == 1
         if self.loses_one_that_came:
             return True
@@ -99,7 +100,7 @@ class Trial:
                 f"{self.retries} retries")
 
 
-# Reasons with which the attempt may end, and the class that belongs to each.
+# The reasons with which an attempt may end, and the class that belongs to each.
 CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
            "RUNNER_NOT_READY": "NODE", "GANG_NOT_READY": "NODE",
            "PEER_LOST": "INFRASTRUCTURE", "PEER_TIMEOUT": "NODE",
@@ -107,8 +108,8 @@ CLASSES = {"RUNNER_CRASHED": "JOB", "TIMEOUT": "JOB", "AGENT_LOST": "NODE",
 REASONS = {"runner": {"RUNNER_CRASHED"}, "agent": {"AGENT_LOST"},
            "stop": {"PEER_TIMEOUT"}, "partition": {"AGENT_LOST"}, "gang_link": {"PEER_TIMEOUT"},
            PART: {"PEER_TIMEOUT"},
-           # The last where a rank's agent has not come back within a lease and ends it, and
-           # another's, which has, tells of it first. No node is at fault.
+           # The last one occurs if a rank's agent has not reconnected within a lease and ends its
+           # rank, and another agent that has reconnected reports it first. No node is blamed.
            "coordinator": {"GANG_NOT_STARTED", "LEASE_LOST", "PEER_LOST"}}
 EARLY_STOP_REASONS = {"prepare": {"RUNNER_NOT_READY"},
                       "ready": {"TIMEOUT", "PEER_TIMEOUT"},
@@ -116,17 +117,17 @@ EARLY_STOP_REASONS = {"prepare": {"RUNNER_NOT_READY"},
 
 
 class Run:
-    """One trial on a fleet."""
+    """One kill on a fleet, with all checks."""
 
     def __init__(self, fleet, trial):
         self.fleet, self.trial = fleet, trial
         self.campaign = self.job = None
-        self.members, self.pids = [], []  # By rank.
+        self.members, self.pids = [], []  # Indexed by rank.
         self.parted = False
 
     def run(self):
-        """Seconds from the kill to the end of the attempt; AssertionError. However it ends, the
-        next trial finds the fleet whole."""
+        """Returns the seconds from the kill to the end of the attempt, or raises AssertionError.
+        The fleet is repaired in any case."""
         self.fleet.mark_logs()
         try:
             self._begin()
@@ -171,7 +172,7 @@ class Run:
         self.pids = [fleet.gates[name].held() for name in self.members]
 
     def _reach(self):
-        """Lets the gang go to the phase, and holds it there where that can be."""
+        """Lets the gang go to the phase, and holds it there if that is possible."""
         gates = self.fleet.gates
         phase = self.trial.phase
         if phase == "prepare":
@@ -181,7 +182,7 @@ class Run:
             self._await_phase("ready", self.victim)
             return
         if phase == "rendezvous":
-            # One that is ready and then stopped never comes.
+            # A rank that is stopped when it is ready never arrives.
             late = self._late()
             gates[self.members[late]].open()
             self._await_phase("ready", self.members[late])
@@ -203,7 +204,7 @@ class Run:
         return (self.trial.victim + 1) % self.trial.ranks
 
     def _await_arrival(self, rank):
-        """Until it has both of its connections with rank 0, for messages and heartbeats."""
+        """Waits until the rank has both connections to rank 0, for messages and for heartbeats."""
         eventually(
             lambda: self.fleet.network.connections(self.pids[0], self.members[rank]) == 2,
             30, f"the arrival of rank {rank}", 0.002)
@@ -238,7 +239,7 @@ class Run:
                 gate.open()
 
     def _await_end_of_attempt(self):
-        """With the failure that the kill calls for."""
+        """Waits for the end of the attempt and expects the failure that fits the kill."""
         trial = self.trial
         bound, reasons = BOUNDS[trial.kind], REASONS[trial.kind]
         if trial.early_stop:
@@ -255,7 +256,7 @@ class Run:
                 rf"job {self.job} epoch 1 failed \((\w+)\): ([^\n]*)") or self._succeeded(),
             bound, f"the end of the attempt ({trial})")
         if match is True:
-            # The last phase may be over before the signal arrives.
+            # The last phase may end before the signal arrives.
             assert trial.phase == "final", f"the attempt succeeded: {trial}"
             return
         reason, message = match.groups()
@@ -268,8 +269,9 @@ class Run:
         return state == "succeeded"
 
     def _tells_where(self, reason, message):
-        """The node or the rank; of a job that took too long, what it was at; of a rank that is
-        frozen, that its heartbeats ended; both nodes where either may be cut off."""
+        """Expects that the message names the place: the node or rank; for a timeout, what the job
+        was doing; for a frozen rank, that its heartbeats stopped; both nodes if either may be cut
+        off."""
         if reason == "TIMEOUT" and self.trial.phase == "prepare":
             late = f"that it is ready: rank {self.trial.victim} on node {self.victim} (its agent"
             return late in message and "; ready: rank " in message
@@ -287,7 +289,7 @@ class Run:
         return re.search(rf"\b({self.victim}|rank {self.trial.victim})\b", message)
 
     def _expect_record(self, reason):
-        """The failure as it is stored: by the job's class, at the node at fault."""
+        """Expects that the failure is stored with the class of the job and the node to blame."""
         record = self.fleet.postgres.rows(
             f"SELECT failures->0->>'class', failures->0->>'reason' FROM job "
             f"WHERE job_id = '{self.job}' AND jsonb_array_length(failures) > 0")
@@ -304,8 +306,8 @@ class Run:
             assert record and record[0][1] == reason, record
 
     def _await_adoption(self, bound, reasons):
-        """A coordinator that is killed costs a gang nothing, unless it was about to begin or the
-        new one takes longer than a lease to come: then one attempt."""
+        """Expects that killing the coordinator costs a gang nothing. It costs one attempt if the
+        gang was about to begin, or if the new coordinator takes longer than a lease to start."""
         for gate in self.fleet.gates.values():
             gate.open()
         for pid in self.pids:
@@ -318,7 +320,7 @@ class Run:
         assert len(failures) <= 1 and {failure[0] for failure in failures} <= reasons, failures
 
     def _expect_policy(self):
-        """Tried again until it succeeds if it may be, else failed."""
+        """Expects a retry until success if the failure allows one, otherwise a failed job."""
         ended = self.fleet.await_end(self.campaign, 180)
         jobs = ended["jobs"]
         results = self.fleet.postgres.rows(
@@ -329,11 +331,11 @@ class Run:
             self._expect_others()
             return
         assert self.trial.retries == 0, (str(self.trial), self.fleet.jobs(self.campaign))
-        # Rank 0 may have sent its whole result before another was killed.
+        # Rank 0 may have sent its whole result before the other rank was killed.
         assert len(results) <= (1 if self.trial.phase == "final" else 0), results
 
     def _expect_others(self):
-        """Of the nodes that are left, if they suffice, the next attempt took no other."""
+        """Expects that the next attempt avoids the blamed node if enough other nodes are left."""
         trial = self.trial
         if trial.kind != "gang_link" and not trial.timeout:
             return
@@ -352,9 +354,9 @@ class Run:
         fleet.expect_no_growth()
 
     def _expect_free_nodes(self):
-        """Each takes a job, as soon as its agent is back: after the coordinator's death it may
-        wait a minute to dial. It counts as connected for some seconds of that; once it does
-        not, a campaign submitted then would leave it out."""
+        """Expects that every node takes a job once its agent is back. After the coordinator's death
+        an agent may wait a minute before it dials. For some seconds of that it counts as connected;
+        afterwards a campaign would leave the node out."""
         fleet = self.fleet
         for name in fleet.names:
             fleet.await_node(name, seconds=90)
@@ -377,7 +379,7 @@ def _continue(pid):
 
 
 class GangTest(unittest.TestCase):
-    """Each phase once, and each kind."""
+    """Kills in each phase once, and with each kind once."""
 
     @classmethod
     def setUpClass(cls):
@@ -439,8 +441,8 @@ class GangTest(unittest.TestCase):
     def test_two_of_three_ranks_that_never_reach_each_other(self):
         self.expect("ready", PART, retries=0)
 
-    # Rank 0 sees the connection of a rank end that gave up first. Its PEER_LOST and the PEER_TIMEOUT
-    # of the two others race to the coordinator, which takes the first report.
+    # Rank 0 sees that the rank which gave up first closes its connection. Its PEER_LOST and the
+    # PEER_TIMEOUT of the two others race to the coordinator, which takes the first report.
     @unittest.skip("the first of two reports decides; needs one decision from all reports")
     def test_two_of_three_ranks_that_lose_each_other(self):
         self.expect("measure", PART, retries=0)
@@ -454,7 +456,7 @@ class GangTest(unittest.TestCase):
 
 def draw(random_source, nodes, kind=None):
     ranks = random_source.randint(2, nodes)
-    # Few are stopped: each takes longest to be noticed.
+    # Stopping is drawn rarely, because it takes the longest to be noticed.
     kind = kind or random_source.choices(KINDS, weights=(40, 25, 6, 15, 14, 10))[0]
     phase = random_source.choice(PHASES)
     retries = 3 if kind == "coordinator" else random_source.choice((0, 3))
@@ -462,7 +464,7 @@ def draw(random_source, nodes, kind=None):
 
 
 def campaign_of_kills(kills, seed, nodes, kind):
-    """Whether all went as they should."""
+    """Returns true if all trials passed."""
     print(f"{kills} kills, seed {seed}, {nodes} nodes", flush=True)
     source, done, failed = random.Random(seed), collections.Counter(), 0
     with GangFleet(nodes, gang_links=True) as fleet:

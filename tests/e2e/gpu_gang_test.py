@@ -1,6 +1,6 @@
-"""Gangs of GPUs that do not exist, over several agents: which GPUs a result names, which
-models a gang may have, what is left out where they are too few, and NCCL's variables from the
-campaign to the filter.
+"""Tests gangs of simulated GPUs over several agents: which GPUs a result names, which models a gang
+may have, what is left out if there are too few GPUs, and NCCL's variables from the campaign to the
+filter.
 
 The agents read fake NVML libraries, and their runner is assay-runner with a fake GPU.
 """
@@ -36,7 +36,8 @@ benchmarks:
 
 class GpuFleet(Fleet):
     def gpu_agent(self, name, model, found=None):
-        """A node of eight GPUs of this product, `name` in their UUIDs; ranks find `found`."""
+        """Starts a node with eight GPUs of this model and `name` in their UUIDs. Ranks see the
+        model `found` instead, if given."""
         env = {"ASSAY_NVML_LIBRARY": FAKE_NVML, "FAKE_NVML_NAME": model,
                "FAKE_NVML_HOST": name, "CUDA_FAKE_NAME": found or model}
         self.new_agent(name, runner=RUNNER, env=env).start()
@@ -78,7 +79,7 @@ class GpuGangTest(unittest.TestCase):
         self.assertEqual(result["gpu"]["uuid"],
                          [uuid("a", 0), uuid("a", 1), uuid("b", 0), uuid("b", 1)])
         self.assertEqual(result["gpu"]["model"], "H200")
-        # The agent chose the interface, which carries the address that it advertises.
+        # The agent chose the interface with the address that it advertises.
         self.assertEqual(result["nccl_variables"],
                          {"NCCL_ALGO": "Ring", "NCCL_SOCKET_IFNAME": "=lo"})
         self.assertEqual(fleet.results("nccl_variables.NCCL_ALGO = Tree"), [])
@@ -89,7 +90,7 @@ class GpuGangTest(unittest.TestCase):
                       fleet.refusal("gpu.model = H200", "nccl: {NCCL_BUFFSIZE: 4M}"))
 
     def check_models(self, fleet):
-        # What the inventory did not tell the ranks do, when they meet.
+        # The inventory does not show this difference. The ranks notice it when they meet.
         ended = fleet.run("found", "name = a OR name = d")
         self.assertEqual(ended["jobs"]["failed"], 1, ended)
         failure = fleet.jobs(ended["campaign_id"])[0]["failure"]

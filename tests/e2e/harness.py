@@ -1,8 +1,7 @@
-"""Real processes for tests: a private PostgreSQL, coordinators, agents, the CLI.
+"""Real processes for tests: a private PostgreSQL, coordinators, agents and the CLI.
 
-Everything lives in one temporary folder and on free loopback ports, is started by
-the test, and is ended by its process id when the test ends. Nothing is waited for
-blindly: `eventually` polls a condition until a deadline.
+Everything is in one temporary folder and on free loopback ports. The test starts each process and
+ends it by its process id. Tests do not sleep: `eventually` polls a condition until a deadline.
 
     with Fleet() as fleet:
         fleet.start()                       # PostgreSQL and a coordinator
@@ -32,7 +31,7 @@ RUNNER = os.path.join(BUILD, "bin", "assay-runner")
 
 
 def eventually(condition, seconds=30.0, what="the condition", period=0.05):
-    """The first true value of `condition()`; AssertionError after `seconds`."""
+    """Returns the first true value of `condition()`. Raises AssertionError after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -50,7 +49,8 @@ def free_port():
 
 
 def postgres_bin():
-    """The folder of the server's programs: $ASSAY_POSTGRES_BIN, or the newest installed."""
+    """Returns the folder of PostgreSQL's programs: $ASSAY_POSTGRES_BIN, or the newest installed
+    one."""
     named = os.environ.get("ASSAY_POSTGRES_BIN")
     if named:
         return named
@@ -61,7 +61,7 @@ def postgres_bin():
 
 
 class Process:
-    """A child that is killed with its test; its output goes to a file."""
+    """A child process that is killed when the test ends. Its output goes to a file."""
 
     def __init__(self, name, command, log, ready=False, user=None, env=None):
         self.name, self.log = name, log
@@ -122,13 +122,13 @@ class Process:
         self.process.send_signal(number)
 
     def kill(self):
-        """kill -9, as a machine that dies would have it."""
+        """Kills the process with SIGKILL, as if its machine died."""
         if self.running():
             self.process.kill()
             self.process.wait()
 
     def stop(self, seconds=15.0, number=signal.SIGTERM):
-        """Asks it to end and returns its exit status; kills it after `seconds`."""
+        """Ends the process with a signal and returns its exit status. Kills it after `seconds`."""
         if not self.running():
             return self.process.returncode if self.process else None
         self.process.send_signal(number)
@@ -140,12 +140,12 @@ class Process:
 
 
 class Postgres:
-    """A private cluster: trust on a socket in its own folder and one loopback port."""
+    """A private PostgreSQL without passwords, on a socket in its own folder and a loopback port."""
 
     def __init__(self, folder):
         self._bin, self._data = postgres_bin(), os.path.join(folder, "data")
         self._folder, self.port = folder, free_port()
-        # initdb refuses root; the package brings a user for this.
+        # initdb refuses to run as root. The package creates a user for this.
         self._user = pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
         os.makedirs(folder, exist_ok=True)
         if self._user is not None:
@@ -181,7 +181,7 @@ class Postgres:
             self.server.stop(number=signal.SIGINT)
 
     def rows(self, sql, database="assay"):
-        """Rows as lists of text."""
+        """Returns rows as lists of text."""
         run = subprocess.run(
             [os.path.join(self._bin, "psql"), "-X", "-A", "-t", "-q", "-F", "\x1f",
              "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.port), "-U", "assay",
@@ -203,7 +203,7 @@ class Fleet:
         self.postgres = Postgres(os.path.join(self.folder, "pg"))
         self.coordinator = None
         self._agents, self._processes = [], []
-        # Options that every call of the CLI gets, for example --tls-ca.
+        # Options for every call of the CLI, for example --tls-ca.
         self.cli_options = []
 
     def __enter__(self):
@@ -242,13 +242,14 @@ class Fleet:
             ready=True, env={"ASSAY_DATABASE": self.postgres.conninfo})
 
     def restart_coordinator(self, *options):
-        """A new process on the addresses of the last one."""
+        """Starts a new coordinator on the addresses of the last one."""
         old = self.coordinator.addresses
         self.coordinator = self.new_coordinator(
             "coordinator-again", *options, grpc=old["grpc"], http=old["http"]).start()
 
     def new_agent(self, folder, *options, name=None, runner=FAKE_RUNNER, attach=True, env=None):
-        """An agent with its state in `folder`, which names its node too without `name`."""
+        """Returns an agent with its state in `folder`. Without `name`, the folder names the node
+        too."""
         command = [os.path.join(BUILD, "bin", "assay-agent"), "--data", self.path(folder),
                    "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--name", name or folder,
                    "--runner", runner]
@@ -257,7 +258,7 @@ class Fleet:
         return self.add(folder, [*command, *options], ready=True, env=env)
 
     def agent(self, name, *options, runner=FAKE_RUNNER, attach=True):
-        """Starts an agent, and waits until the coordinator has it if it attaches."""
+        """Starts an agent. If it attaches, waits until the coordinator lists it."""
         process = self.new_agent(name, *options, runner=runner, attach=attach).start()
         if attach:
             self.await_node(name)
@@ -273,7 +274,7 @@ class Fleet:
         return self.cli_json("node", "list")
 
     def cli(self, *arguments, code=0, seconds=120, stdin=None):
-        """Runs `assay ARGUMENTS`; `code` is the exit status expected, None for any."""
+        """Runs `assay ARGUMENTS`. `code` is the expected exit status, None for any."""
         command = [os.path.join(BUILD, "bin", "assay"), "--coordinator",
                    self.coordinator.addresses["grpc"], *self.cli_options, *arguments]
         run = subprocess.run(command, capture_output=True, text=True, timeout=seconds,
@@ -287,7 +288,7 @@ class Fleet:
         return json.loads(self.cli(*arguments, "-o", "json").stdout)
 
     def grpc(self, *arguments, server=None, tls=(), code=0):
-        """Lists or calls services by reflection alone: grpc_client's output lines."""
+        """Lists or calls services by reflection alone. Returns grpc_client's output lines."""
         address = (server or self.coordinator).addresses["grpc"]
         run = subprocess.run([os.path.join(BUILD, "tests", "grpc_client"), address, *tls,
                               *arguments], capture_output=True, text=True, timeout=60, check=False)
@@ -297,7 +298,7 @@ class Fleet:
         return run.stdout.splitlines()
 
     def call(self, method, request=None, **options):
-        """The responses of one call of assay.v1, for example "NodeService/ListNodes"."""
+        """Returns the responses of one call of assay.v1, for example "NodeService/ListNodes"."""
         lines = self.grpc("call", f"assay.v1.{method}", json.dumps(request or {}), **options)
         return [json.loads(line) for line in lines]
 
@@ -308,7 +309,7 @@ class Fleet:
         return file
 
     def submit(self, text):
-        """Submits a campaign file with this text; the campaign's id."""
+        """Submits a campaign file with this text and returns the campaign's id."""
         run = self.cli("campaign", "submit", self.write_campaign(text))
         return re.search(r"\(([0-9a-f-]{36})\)", run.stdout).group(1)
 
@@ -316,7 +317,7 @@ class Fleet:
         return self.cli_json("campaign", "show", campaign)
 
     def jobs(self, campaign):
-        """All jobs of a campaign, page by page."""
+        """Returns all jobs of a campaign, which it reads page by page."""
         jobs, request = [], {"campaign": campaign}
         while True:
             page = self.call("CampaignService/ListJobs", request)[0]

@@ -1,9 +1,8 @@
-"""Nodes of their own on one machine: a network namespace each, joined by a bridge.
+"""Simulated nodes on one machine: each is a network namespace, and a bridge connects them.
 
-The test itself runs in a private network and mount namespace (`enter`), so that nothing
-it does to links or to /run is seen outside, and the kernel takes all of it away when the
-last process has ended, however it ended. Root is not needed where users may have
-namespaces of their own.
+The test itself runs in a private network and mount namespace (`enter`). Changes to links or to /run
+stay inside, and the kernel removes them when the last process ends. Root is not needed if users may
+create namespaces.
 """
 
 import contextlib
@@ -12,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-# What ctest takes for "skipped" (SKIP_RETURN_CODE).
+# The exit code that ctest shows as "skipped" (SKIP_RETURN_CODE).
 SKIPPED = 77
 HOST_ADDRESS = "10.213.0.1"
 _INSIDE = "ASSAY_TEST_INSIDE_NAMESPACES"
@@ -21,9 +20,10 @@ _GANG_BRIDGE = "assay1"
 
 
 def enter():
-    """Starts this program again inside; returns there. Exits 77 where that is not allowed."""
+    """Starts this program again inside private namespaces and returns there. Exits with 77 if they
+    are not allowed."""
     if os.environ.get(_INSIDE):
-        # Over all of /run: `ip netns` keeps its names there, and so would ours.
+        # Hides all of /run, because `ip netns` keeps its names there.
         _run("mount", "-t", "tmpfs", "tmpfs", "/run")
         _run("ip", "link", "set", "lo", "up")
         return
@@ -61,7 +61,8 @@ def _gang_cable(name):
 class Network:
     """A namespace for each of `names` (at most 12 characters), reached from HOST_ADDRESS.
 
-    With `gang_links` the nodes have a network of their own beside it, for `gang_addresses`."""
+    With `gang_links` the nodes also have a separate network for `gang_addresses`.
+    """
 
     def __init__(self, names, gang_links=False):
         self.addresses = {}
@@ -90,22 +91,24 @@ class Network:
 
     @staticmethod
     def inside(name):
-        """What to put before a command so that it runs, as the same process, in `name`."""
+        """Returns the prefix for a command that runs it in the namespace `name`, as the same
+        process."""
         return ["ip", "netns", "exec", name]
 
     def plug(self, name, connected):
-        """The cables of `name`, in or out."""
+        """Connects or disconnects all cables of `name`."""
         _run("ip", "link", "set", name, "up" if connected else "down")
         if name in self.gang_addresses:
             self.plug_gang_link(name, connected)
 
     @staticmethod
     def plug_gang_link(name, connected):
-        """The cable to the other nodes alone."""
+        """Connects or disconnects only the cable to the other nodes."""
         _run("ip", "link", "set", _gang_cable(name), "up" if connected else "down")
 
     def part(self, one, other, connected):
-        """Two nodes' way to each other alone, of gang_addresses: what they send goes nowhere."""
+        """Connects or separates two nodes in the network of gang_addresses. If separated, packets
+        between them are dropped."""
         for sender, receiver in ((one, other), (other, one)):
             neighbour = (self.gang_addresses[receiver], "dev", "eth1")
             if connected:
@@ -115,7 +118,8 @@ class Network:
                      "02:00:00:00:00:99", "nud", "permanent")
 
     def connections(self, pid, name):
-        """How many TCP connections a process' namespace has with the gang address of `name`."""
+        """Returns the number of TCP connections from the namespace of a process to the gang address
+        of `name`."""
         established = "01"
         address = bytes(map(int, self.gang_addresses[name].split(".")))[::-1].hex().upper()
         with open(f"/proc/{pid}/net/tcp", encoding="ascii") as file:
@@ -123,7 +127,7 @@ class Network:
         return sum(row[2].startswith(f"{address}:") and row[3] == established for row in rows)
 
     def processes(self):
-        """Process ids by namespace."""
+        """Returns process ids by namespace."""
         found = {name: set() for name in self.addresses}
         for entry in os.listdir("/proc"):
             if not entry.isdigit():

@@ -1,8 +1,8 @@
-"""tcp_bandwidth beside iperf3: on loopback, and between two network namespaces.
+"""Compares tcp_bandwidth with iperf3, on loopback and between two network namespaces.
 
-In turns, so that both meet the same neighbours; medians of the turns. Ends with 1 if
-tcp_bandwidth falls below 0.95 of iperf3, and with 77 where there is no iperf3 or namespaces
-are not allowed; `--loopback` measures that part alone.
+The two run in turns, so that other load affects both alike, and the medians of the turns are
+compared. Exits with 1 if tcp_bandwidth is below 0.95 of iperf3, and with 77 without iperf3 or if
+namespaces are not allowed. `--loopback` measures only loopback.
 """
 
 import json
@@ -27,7 +27,7 @@ benchmarks:
 
 
 def iperf3(server_prefix, client_prefix, address, streams):
-    """GB/s that the server received."""
+    """Returns the GB/s that the server received."""
     port = str(harness.free_port())
     with subprocess.Popen([*server_prefix, "iperf3", "-s", "-1", "-p", port, "--forceflush"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -60,7 +60,7 @@ def between_nodes(fleet, streams):
 
 
 def compare(name, ours, theirs):
-    """Prints a line; whether the bar is met."""
+    """Prints a line and returns true if the bar is met."""
     pairs = [(ours(), theirs()) for _ in range(TURNS)]
     mine = statistics.median(pair[0] for pair in pairs)
     plain = statistics.median(pair[1] for pair in pairs)

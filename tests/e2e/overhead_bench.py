@@ -1,10 +1,10 @@
-"""What Assay itself costs, measured from outside on real processes.
+"""Measures the overhead of Assay from outside, on real processes.
 
 - start: from spawning `assay campaign submit` to the first instruction of the first
   runner that the agent starts for it.
-- outside: a job's duration, as the coordinator stored it, less the time that its
+- outside: a job's duration, as the coordinator stored it, minus the time that its
   runner spent measuring (a fake runner that takes exactly `millis`).
-- rate: jobs a second that one agent gets through when each takes no time.
+- rate: jobs per second of one agent if each job takes no time.
 """
 
 import os
@@ -27,7 +27,7 @@ exec '{runner}' "$@"
 
 
 def recording_runner(fleet):
-    """A runner that first notes the time; (its path, the notes' path)."""
+    """Returns (path of a runner that first records the time, path of its records)."""
     path, log = fleet.path("recording-runner"), fleet.path("starts")
     with open(path, "w", encoding="ascii") as file:
         file.write(RUNNER.format(log=log, runner=harness.FAKE_RUNNER))

@@ -1,6 +1,7 @@
-"""A bad node and a bad link, planted between agents in network namespaces, are named.
+"""Plants a bad node and a bad link between agents in network namespaces, and expects both to be
+named.
 
-The kernel's traffic control gives every node the same rate, and a planted one less.
+The kernel's traffic control gives every node the same rate, and the planted ones a lower rate.
 """
 
 import json
@@ -19,9 +20,10 @@ benchmarks:
 """
 RATE = "320mbit"
 BAD_RATE = "160mbit"
-# 25 ms at RATE. What the shaper could not send while the host's CPUs were held up, it sends
-# afterwards; with the default of a few packets that time is lost, and pairs scatter. Less than a
-# message: the untimed one that leads each transfer uses up what an idle link has gathered.
+# The buffer of the shaper: 25 ms at RATE. It lets the shaper catch up after the host's CPUs were
+# busy. With the default of a few packets that time would be lost and the values of pairs would
+# scatter. It is smaller than a message, so the untimed message before each transfer uses up what an
+# idle link has saved.
 BURST = "1mb"
 
 
@@ -35,10 +37,11 @@ def limit(rate):
 
 
 def shape(fleet):
-    """Every node sends and receives at RATE; what the filters pick goes at BAD_RATE."""
+    """Limits sending and receiving of every node to RATE, and the traffic of the filters to
+    BAD_RATE."""
     for name in fleet.names:
-        # Where the host's default is BBR, it paces at the rate that it has seen: it makes up for
-        # no delay, and takes delays for a slow path.
+        # Some hosts use BBR by default. It paces by the rate that it has seen, so it does not catch
+        # up after a delay and takes a delay for a slow path.
         subprocess.run([*namespaces.Network.inside(name), "sh", "-c",
                         "echo reno > /proc/sys/net/ipv4/tcp_congestion_control"],
                        capture_output=True, text=True, check=True)
@@ -94,7 +97,7 @@ class PairsTest(unittest.TestCase):
             self.assertEqual(len(case["pairs"]), 6)
             csv = fleet.cli("pairs", "bad-link", "-o", "csv", code=1).stdout
             self.assertEqual(len(csv.splitlines()), 7)
-            # A count that is zero on most pairs is a measurement like any other.
+            # Counts that are zero on most pairs are valid measurements.
             counts = fleet.cli("pairs", "bad-link", "--metric", "retransmits", "-o", "json",
                                code=None)
             case, = json.loads(counts.stdout)["cases"]

@@ -1,6 +1,7 @@
-"""What a campaign for any of many nodes costs: seconds, and the coordinator's memory.
+"""Measures what a campaign with `placement: any` costs on many nodes: seconds, and the
+coordinator's memory.
 
-One real agent describes a node, and copies of its row stand for the fleet: nothing runs.
+One real agent describes a node, and copies of its row simulate the fleet. No job runs.
 
     scale_bench.py [JOBS [NODES]]           # 10000 1000
 """
@@ -16,7 +17,7 @@ NAME = "q000000"
 
 
 def copy_node(fleet, count):
-    """`count` nodes that look connected, all like the one agent's, which ends."""
+    """Stores `count` nodes that look connected and equal the agent's node, then ends the agent."""
     fleet.agent(NAME).stop()
     fleet.await_node(NAME, "DISCONNECTED")
     fleet.postgres.rows(f"""
@@ -58,14 +59,14 @@ def main(jobs=10_000, nodes=1000):
         file = fleet.write_campaign(campaign)
 
         def submit():
-            # The CLI may give up before the coordinator has finished.
+            # The CLI may time out before the coordinator has finished.
             fleet.cli("campaign", "submit", file, code=None)
             eventually(lambda: fleet.postgres.rows("SELECT 1 FROM campaign"), 300, "the campaign")
 
         step("submit", submit)
         step("show, all queued", lambda: fleet.cli("campaign", "show", "any", seconds=300))
         fleet.cli("campaign", "cancel", "any")
-        # Ends once it has told of every job.
+        # Ends when every job has been reported.
         step("watch, all cancelled", lambda: fleet.cli("campaign", "watch", "any", code=None,
                                                        seconds=300))
         size = int(fleet.postgres.value("SELECT pg_database_size('assay')"))

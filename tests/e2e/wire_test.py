@@ -1,4 +1,4 @@
-"""The wire as others see it: reflection, health, TLS and mutual TLS."""
+"""Tests the wire as other programs see it: reflection, health, TLS and mutual TLS."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ def openssl(*arguments):
 
 
 def make_certificate(fleet, name, authority=None):
-    """Paths of (certificate, key) for loopback, signed by `authority` or by itself."""
+    """Returns the paths (certificate, key) for loopback, signed by `authority` or by itself."""
     certificate, key = fleet.path(f"{name}.pem"), fleet.path(f"{name}.key")
     options = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
     if authority:
@@ -79,7 +79,7 @@ class WireTest(unittest.TestCase):
             fleet.agent("node-a", *files(server))
             campaign = fleet.submit("name: tls\nbenchmarks:\n  - ok: {value: 1}\n")
             self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 1)
-            # Whoever has no certificate of the authority is turned away.
+            # Clients without a certificate of the authority are refused.
             for options in ([], ["--tls-ca", authority[0]], files(stranger)):
                 fleet.cli_options = options
                 fleet.cli("node", "list", code=3)

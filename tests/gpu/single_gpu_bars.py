@@ -108,6 +108,9 @@ def streams():
                       case(COPY), 0.95, 1.00)
             yield Bar(f"{name} {dtype}, PyTorch", f"{name} elements=268435456 dtype={dtype}",
                       torch(f"{op} 268435456 --dtype {dtype}"))
+    for dtype, least in (("fp32", 0.85), ("bf16", 0.75)):
+        yield Bar(f"transpose {dtype}, of copy",
+                  f"transpose rows=16384 columns=16384 dtype={dtype}", case(COPY), least)
     for name, selector, command, copied, least in (
             ("softmax fused", "softmax variant=fused columns=8192", "softmax 8192 8192", COPY_FP32,
              0.85),

@@ -1,4 +1,4 @@
-"""Rules that every Grafana dashboard of ours keeps."""
+"""Checks the rules for Grafana dashboards."""
 
 import glob
 import json

@@ -1,6 +1,6 @@
-"""Documents are short and wrapped: prose lines have at most 100 columns, unless they are generated,
-and a page that is neither reference nor measured has at most 1,200 words. A room's README has at most
-25 lines."""
+"""Checks that documents are short and wrapped: prose lines have at most 100 columns unless they are
+generated, a page that is neither reference nor measured has at most 1,200 words, and a room's
+README has at most 25 lines."""
 
 import re
 
@@ -10,12 +10,12 @@ MAXIMUM_COLUMNS = 100
 MAXIMUM_WORDS = 1200
 ROOM_README_LINES = 25
 LONG_PAGES = ("docs/reference/", "docs/measured/")
-# READMEs at these places are documents, not rooms.
+# READMEs in these folders are documents. Those elsewhere describe rooms.
 NOT_ROOMS = {"README.md", "docs/README.md", "examples/README.md"}
 
 
 def prose_lines(text):
-    """Numbered lines outside code, tables, headings and generated blocks."""
+    """Returns the numbered lines outside code, tables, headings and generated blocks."""
     fenced = generated = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(("<!-- generated:", "<!-- end:")):

@@ -1,7 +1,7 @@
-"""Every public header compiles alone.
+"""Checks that every public header compiles alone.
 
-A header that its own source includes first is proven by the build already; each
-other one becomes a translation unit of one line, checked for syntax only.
+If a header's own source includes it first, the build proves that. Each other header becomes a
+translation unit of one line, which is checked for syntax only.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import subprocess
 
 import tree
 
-# Headers that need a CUDA compiler, and those that are no part's public face.
+# Headers that need a CUDA compiler, and headers that are private to their room.
 SKIPPED = ("kernels/cuda/", "kernels/nccl/", "tests/")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -1,14 +1,14 @@
-"""Who may include whom: the layers of Assay, as a table and a check.
+"""Checks which room may include which.
 
-The first row whose prefix matches a file names what it may include: parts of the
-tree by prefix, and the external libraries that are kept to few places.
+The first row whose prefix matches a file lists what the file may include: rooms of the tree by
+prefix, and the external libraries that only few rooms may use.
 """
 
 import re
 
 import tree
 
-# External libraries that only some parts may see, by the headers' prefix.
+# External libraries that only some rooms may include, by the prefix of their headers.
 LIBRARIES = {
     "grpc": ("grpcpp/", "grpc/", "grpc++/"),
     "pqxx": ("pqxx/", "pqxx", "libpq"),
@@ -18,7 +18,7 @@ LIBRARIES = {
 }
 
 CORE = {"common", "model", "wire", "messages"}
-# Programs' entry points put everything of their own side together.
+# The entry points of programs, which may include all of their program.
 COORDINATOR_MAIN = CORE | {"coordinator", "http", "storage", "storage/postgres", "grpc",
                            "prometheus"}
 AGENT_MAIN = CORE | {"agent", "host", "http", "grpc", "prometheus"}
@@ -80,7 +80,7 @@ def allowed(path, header, system, rule):
     if not system and header.startswith(tuple(part + "/" for part in PARTS)):
         if header.startswith(prefix):
             return True
-        # storage/postgres is named apart from storage: only main.cc puts it in place.
+        # storage/postgres has its own row, because only main.cc may include it.
         if header.startswith("storage/postgres/"):
             return "storage/postgres" in targets
         return any(header.startswith(target + "/") for target in targets)

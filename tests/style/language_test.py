@@ -1,13 +1,13 @@
-"""Plain English, as far as a test can hold it: openings of comments and phrases that are known to
+"""Checks for plain English as far as a test can: openings of comments and phrases that are known to
 puzzle readers, in code, tests, scripts and documents."""
 
 import re
 
 import tree
 
-# What a comment never begins with.
+# Words that may not begin a comment.
 OPENING = re.compile(r"(?:Of|What)\b")
-# Phrase, and what to say instead.
+# Each phrase with a better one.
 PHRASES = [
     (re.compile(r"\b(?:goes|go|going) without\b"), "has no, is not needed"),
     (re.compile(r"\bis to be\b"), "must be"),

@@ -1,7 +1,7 @@
-"""Every relative link, and every file named in a code span, exists.
+"""Checks that every relative link, and every file named in a code span, exists.
 
-A link may name a line by its text: [text](../common/units.h#ParseBytes) asks that
-the file contains "ParseBytes".
+A link may name a line by its text: [text](../common/units.h#ParseBytes) requires that the file
+contains "ParseBytes".
 """
 
 import os
@@ -38,7 +38,8 @@ def check(path, target):
 
 
 def missing_paths(path, text, known):
-    """Files named in code spans that the tree does not have; NAME stands for any name."""
+    """Returns the files named in code spans that the tree does not have. NAME stands for any name.
+    """
     for match in SPAN.finditer(text):
         name = match.group(1)
         if "NAME" not in name and not any(file == name or file.endswith("/" + name) for file in known):

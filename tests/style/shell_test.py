@@ -1,4 +1,4 @@
-"""Shell scripts are strict, executable where they are run, and clean to shellcheck."""
+"""Checks that shell scripts are strict, executable where they are run, and clean to shellcheck."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import subprocess
 import tree
 
 SHEBANG = re.compile(r"^#!.*\b(bash|sh)\b")
-# Sourced by others, so without a first line and without options of their own.
+# Scripts that others source. They have no first line and set no options.
 FRAGMENTS = {"tools/common.sh", "tools/packages.sh"}
 
 

@@ -1,5 +1,5 @@
-"""Small rules of the house: size of files, nothing unfinished, no sleeping tests, scripts that run,
-flags of results that filters know."""
+"""Checks small rules: the size of files, unfinished code, tests that sleep, scripts that can run,
+and flags of results that filters know."""
 
 import os
 import re
@@ -7,25 +7,24 @@ import re
 import tree
 
 CODE = (".h", ".cc", ".cu", ".cuh", ".py", ".sh")
-# One idea a file comes first: ./dev house warns at 500 lines.
+# A file should hold one idea. ./dev house warns at 500 lines.
 MAXIMUM_LINES = 800
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
-# Tests wait for what they need, with a deadline; they never hope that it is there.
+# Tests wait for a condition with a deadline instead of sleeping.
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
-# A fake runner's very purpose is to take time; polling helpers hold the one
-# sleep that everything else goes through.
+# A fake runner exists to take time, and polling helpers hold the only other sleep.
 MAY_SLEEP = {
     "tests/unit/runner/fake_runner.cc",
     "tests/e2e/harness.py",
 }
 
-# How code puts a flag on a result.
+# Finds where code sets a flag on a result.
 FLAG = re.compile(r"""(?:flags\.push_back|add_flags|Warn|JudgeSpace)\(\s*"(\w+)\"""")
 FLAGS = "wire/result_flags.h"
 
 
 def flag_faults():
-    """Flags that the code sets and the list does not have, and the other way round."""
+    """Returns flags that the code sets and the list does not have, and the reverse."""
     listed = tree.read(FLAGS)
     listed = set(re.findall(r'"(\w+)"', listed[:listed.index("kOtherDoubts")]))
     flags = {flag for path in tree.files(*CODE) if not path.startswith("tests/")

@@ -1,4 +1,4 @@
-"""The files of the source tree, for the style tests."""
+"""Lists the files of the source tree for the style tests."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ IGNORED = {".git", "build", "dist", ".cache", "node_modules", "__pycache__"}
 
 
 def files(*suffixes):
-    """Paths relative to the root, sorted; git's list where there is a repository."""
+    """Returns paths relative to the root, sorted. Uses git's list if there is a repository."""
     try:
         listed = subprocess.run(
             ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -33,7 +33,7 @@ def read(path):
 
 
 def finish(faults):
-    """Ends the test: prints the faults, or says that there are none."""
+    """Prints the faults, or that there are none, and ends the test."""
     for fault in faults:
         print(fault)
     print(f"{len(faults)} faults")

@@ -1,8 +1,8 @@
-"""Every query of every dashboard, against data that our own programs produced.
+"""Runs every query of every dashboard against data that Assay's programs produced.
 
-Starts a private fleet with two nodes (one with eight simulated GPUs behind a stand-in
-for NVML), runs campaigns, lets Debian's Prometheus discover and scrape everything,
-and then asks what Grafana would ask. No panel may come back empty.
+Starts a private fleet with two nodes (one has eight simulated GPUs from a fake NVML), runs
+campaigns, lets Debian's Prometheus discover and scrape everything, and sends the queries that
+Grafana would send. No panel may be empty.
 """
 
 import glob
@@ -37,7 +37,7 @@ benchmarks:
   - {benchmark}
 """
 
-# What no machine without a GPU can measure: one lineage on two drivers and two nodes.
+# Results that a machine without a GPU cannot produce: one lineage on two drivers and two nodes.
 SEED = """
 INSERT INTO environment (environment_id, content, gpu_model, gpu_form_factor, gpu_count,
                          topology, cpu_model, driver)
@@ -58,7 +58,7 @@ FROM series, generate_series(1, 3) AS run, unnest(ARRAY['seed-a', 'seed-b']) AS 
 WHERE lineage_id = 'seed';
 """
 
-# A window that holds several scrapes, as Grafana would choose it.
+# A window with several scrapes, as Grafana would choose it.
 RATE_INTERVAL = "4s"
 
 
@@ -112,7 +112,7 @@ class PanelsTest(unittest.TestCase):
             f"--storage.tsdb.path={fleet.path('prometheus')}",
             f"--web.listen-address={cls.url.removeprefix('http://')}"]).start()
         eventually(lambda: cls.ask("count(up == 1) == 3"), 60, "a scrape of all three programs")
-        # Counters must be seen before they grow, or their rates are nothing.
+        # A counter needs a sample before it grows, otherwise its rate is zero.
         for benchmark in ("ok: {value: 5}", "slow: {value: [1, 2], millis: 300}",
                           "cpu_memory_bandwidth: {op: triad, bytes: 8MiB}"):
             campaign = fleet.submit(CAMPAIGN.format(benchmark=benchmark))
@@ -157,7 +157,8 @@ class PanelsTest(unittest.TestCase):
         self.assertEqual(empty, [], "\n".join(empty))
 
     def sql_variables(self, dashboard):
-        """Each variable as Grafana expands "All": every value, quoted, by commas."""
+        """Returns each variable as Grafana expands "All": all values, quoted, separated by commas.
+        """
         values = {}
         for variable in dashboard["templating"]["list"]:
             if variable["type"] != "query" or not isinstance(variable["query"], str):
