@@ -11,6 +11,7 @@
 #include "assay/v1/campaign_service.grpc.pb.h"
 #include "assay/v1/fleet_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
+#include "common/violations.h"
 #include "coordinator/rpc/stream_link.h"
 #include "storage/fakes/fake_job_store.h"
 #include "storage/fakes/fake_node_store.h"
