@@ -6,6 +6,7 @@
 
 #include "runner/measurement_cache.h"
 #include "tests/temporary_folder.h"
+#include "tests/virtual_clock.h"
 
 namespace assay {
 namespace {
