@@ -33,24 +33,6 @@ int PollTimeout(Duration timeout) {
   return static_cast<int>(std::clamp<int64_t>(ms, 0, 86'400'000));
 }
 
-// Returns the program's path, found on PATH unless the name has a slash. This happens before the
-// fork, because the child may only make async-signal-safe calls.
-Result<std::string> FindProgram(const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    if (::access(name.c_str(), X_OK) == 0) return name;
-    return NotFound("cannot run " + name + ": " + std::strerror(errno), Reason::kProgramNotFound);
-  }
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
-  while (!rest.empty()) {
-    const size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string candidate = std::string(rest.substr(0, colon)) + "/" + name;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-  }
-  return NotFound("cannot run " + name + ": it is not on the PATH", Reason::kProgramNotFound);
-}
-
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
@@ -60,7 +42,6 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 
 // Everything that the child needs, prepared before the fork.
 struct ChildPlan {
-  std::string program;
   std::vector<char*> argv;
   std::vector<char*> environment;
   const SubprocessOptions* options = nullptr;
@@ -77,7 +58,8 @@ struct ChildPlan {
 
 constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
                                                "enter the working directory", "change user",
-                                               "set the parent-death signal", "execute"};
+                                               "set the parent-death signal", "execute it"};
+constexpr int kExecuteStep = 4;
 
 // Moves the descriptors into place. First duplicates the sources above all targets, so that no dup2
 // overwrites one that is still needed.
@@ -125,8 +107,8 @@ bool PlaceDescriptors(ChildPlan& plan) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) Fail(plan, 3);
     if (::getppid() != plan.parent) ::_exit(127);  // The parent died before prctl.
   }
-  ::execve(plan.program.c_str(), plan.argv.data(), plan.environment.data());
-  Fail(plan, 4);
+  ::execvpe(plan.argv[0], plan.argv.data(), plan.environment.data());
+  Fail(plan, kExecuteStep);
 }
 
 ExitStatus Decode(const siginfo_t& info) {
@@ -196,7 +178,6 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   if (options.argv.empty()) return InvalidArgument("no program to run");
   ASSAY_ASSIGN_OR_RETURN(Pipe errors, MakePipe());
   ChildPlan plan;
-  ASSAY_ASSIGN_OR_RETURN(plan.program, FindProgram(options.argv[0]));
   plan.argv = Pointers(options.argv);
   if (options.environment) {
     plan.environment = Pointers(*options.environment);
@@ -236,9 +217,14 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
     size = ::read(errors.read.get(), report.data(), sizeof report);
   } while (size < 0 && errno == EINTR);
   if (size == static_cast<ssize_t>(sizeof report)) {
-    const auto step = static_cast<size_t>(report[0]);
-    return SystemError("cannot start " + plan.program + ": could not " + kSteps.at(step),
-                       report[1]);
+    const auto [step, error] = report;
+    if (step == kExecuteStep && (error == ENOENT || error == EACCES)) {
+      return NotFound("cannot run " + options.argv[0] + ": " + std::strerror(error),
+                      Reason::kProgramNotFound);
+    }
+    return SystemError(
+        "cannot start " + options.argv[0] + ": could not " + kSteps.at(static_cast<size_t>(step)),
+        error);
   }
   if (!process.pidfd_.valid()) return SystemError("cannot watch " + options.argv[0], errno);
   return process;

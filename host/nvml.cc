@@ -124,16 +124,16 @@ NvmlGpu Nvml::Describe(int index) const {
     gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
   }
   const auto number = [&](const auto& function, auto... arguments) {
-    return library.Read<unsigned>(function, device, arguments...);
+    return As<int>(library.Read<unsigned>(function, device, arguments...));
   };
-  gpu.pcie_generation = As<int>(number(nvml.pcie_generation));
-  gpu.pcie_generation_max = As<int>(number(nvml.pcie_generation_max));
-  gpu.pcie_width = As<int>(number(nvml.pcie_width));
-  gpu.pcie_width_max = As<int>(number(nvml.pcie_width_max));
+  gpu.pcie_generation = number(nvml.pcie_generation);
+  gpu.pcie_generation_max = number(nvml.pcie_generation_max);
+  gpu.pcie_width = number(nvml.pcie_width);
+  gpu.pcie_width_max = number(nvml.pcie_width_max);
   gpu.power_limit_watts = Scaled(number(nvml.power_limit), 1e-3);
   gpu.power_limit_default_watts = Scaled(number(nvml.power_limit_default), 1e-3);
-  gpu.sm_clock_max_mhz = As<int>(number(nvml.max_clock, nvml_abi::kClockSm));
-  gpu.memory_clock_max_mhz = As<int>(number(nvml.max_clock, nvml_abi::kClockMemory));
+  gpu.sm_clock_max_mhz = number(nvml.max_clock, nvml_abi::kClockSm);
+  gpu.memory_clock_max_mhz = number(nvml.max_clock, nvml_abi::kClockMemory);
   int ecc = 0;
   int pending_ecc = 0;
   if (library.Call(nvml.ecc_mode, device, &ecc, &pending_ecc)) {
@@ -158,12 +158,12 @@ NvmlSample Nvml::Sample(int index) const {
   if (!handle) return sample;
   const auto& nvml = library_->functions();
   const auto number = [&](const auto& function, auto... arguments) {
-    return library_->Read<unsigned>(function, *handle, arguments...);
+    return As<double>(library_->Read<unsigned>(function, *handle, arguments...));
   };
-  sample.sm_clock_mhz = As<double>(number(nvml.clock, nvml_abi::kClockSm));
-  sample.memory_clock_mhz = As<double>(number(nvml.clock, nvml_abi::kClockMemory));
+  sample.sm_clock_mhz = number(nvml.clock, nvml_abi::kClockSm);
+  sample.memory_clock_mhz = number(nvml.clock, nvml_abi::kClockMemory);
   sample.power_watts = Scaled(number(nvml.power), 1e-3);
-  sample.temperature_celsius = As<double>(number(nvml.temperature, nvml_abi::kTemperatureGpu));
+  sample.temperature_celsius = number(nvml.temperature, nvml_abi::kTemperatureGpu);
   if (const auto mask = library_->Read<uint64_t>(nvml.throttle_reasons, *handle)) {
     sample.throttle_reasons = ThrottleReasonNames(*mask);
   }

@@ -285,8 +285,6 @@ class Nvml::Library {
   // Returns the rate of the device's active NVLink `link` in one direction, in bytes per second.
   std::optional<int64_t> ReadNvLinkSpeed(nvml_abi::Device device, unsigned link);
 
-  class Gpm;
-
  private:
   void Report(const char* name, nvml_abi::Return code);
 

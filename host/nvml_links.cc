@@ -1,5 +1,6 @@
 // Reads how GPUs are connected: NVLinks, NVSwitches, PCIe.
 #include <algorithm>
+#include <map>
 
 #include "host/nvml_library.h"
 
@@ -9,43 +10,28 @@ namespace {
 using nvml_abi::Device;
 using nvml_abi::PciInfo;
 
-std::optional<std::string> LinkKind(int topology_level) {
-  switch (topology_level) {
-    case nvml_abi::kTopologyInternal:
-    case nvml_abi::kTopologySingle:
-      return "PIX";
-    case nvml_abi::kTopologyMultiple:
-      return "PXB";
-    case nvml_abi::kTopologyHostBridge:
-      return "PHB";
-    case nvml_abi::kTopologyNode:
-      return "NODE";
-    case nvml_abi::kTopologySystem:
-      return "SYS";
-    default:
-      return std::nullopt;
-  }
+// Returns the name of a value of nvmlGpuTopologyLevel_t. Empty for unknown values.
+std::string LinkKind(int level) {
+  static const std::map<int, std::string> kinds = {
+      {nvml_abi::kTopologyInternal, "PIX"}, {nvml_abi::kTopologySingle, "PIX"},
+      {nvml_abi::kTopologyMultiple, "PXB"}, {nvml_abi::kTopologyHostBridge, "PHB"},
+      {nvml_abi::kTopologyNode, "NODE"},    {nvml_abi::kTopologySystem, "SYS"}};
+  const auto found = kinds.find(level);
+  return found == kinds.end() ? "" : found->second;
 }
 
 // Describes a value of nvmlGpuP2PStatus_t. Empty if it is not a problem.
 std::string PeerAccessProblem(int status) {
-  switch (status) {
-    case nvml_abi::kP2pOk:
-    case nvml_abi::kP2pUnknown:
-      return "";
-    case 1:
-      return "the chipset does not support it";
-    case 2:
-      return "the GPU does not support it";
-    case 3:
-      return "the PCIe topology does not support it";
-    case 4:
-      return "the driver's settings disable it";
-    case 5:
-      return "it is not supported";
-    default:
-      return "NVML gives the reason " + std::to_string(status);
-  }
+  static const std::map<int, std::string> problems = {{nvml_abi::kP2pOk, ""},
+                                                      {1, "the chipset does not support it"},
+                                                      {2, "the GPU does not support it"},
+                                                      {3, "the PCIe topology does not support it"},
+                                                      {4, "the driver's settings disable it"},
+                                                      {5, "it is not supported"},
+                                                      {nvml_abi::kP2pUnknown, ""}};
+  const auto found = problems.find(status);
+  return found == problems.end() ? "NVML returns the reason " + std::to_string(status)
+                                 : found->second;
 }
 
 bool SamePlace(const PciInfo& a, const PciInfo& b) {
@@ -116,17 +102,17 @@ std::vector<NvmlLink> Nvml::Links() const {
       for (const PciInfo& remote : nodes[a]->nvlinks.remote_gpus) {
         width += SamePlace(remote, nodes[b]->pci) ? 1 : 0;
       }
-      std::optional<std::string> kind;
+      std::string kind;
       if (width > 0) {
         kind = "NV" + std::to_string(width);
       } else if (const auto level = library_->Read<int>(nvml.common_ancestor, nodes[a]->device,
                                                         nodes[b]->device)) {
         kind = LinkKind(*level);
       }
-      if (!kind) continue;
+      if (kind.empty()) continue;
       const auto first = static_cast<int>(a);
       const auto second = static_cast<int>(b);
-      links.push_back({first, second, *kind, WhyNoPeerAccess(first, second)});
+      links.push_back({first, second, kind, WhyNoPeerAccess(first, second)});
     }
   }
   return links;
