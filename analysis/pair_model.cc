@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,6 +21,10 @@ constexpr double kLinkErrors = 5;
 // If one side of a node, or one direction of a link, is bad, the other counts as bad too from this
 // fraction of its deviation: half-way between fine and equally bad.
 constexpr double kAlike = 0.5;
+
+// Whether a node's side or a link is bad, in ascending order. It is uncertain if the errors of its
+// own values could explain the deviation.
+enum class Level { kFine, kUncertain, kCertain };
 
 using Pair = std::pair<size_t, size_t>;
 
@@ -163,21 +168,23 @@ class PairModel {
     result_.link_limit = scale_.Deficit(std::max(scale_.threshold(), kLinkErrors * noise_));
   }
 
-  bool IsBad(size_t side) const {
-    return -fit_->effect(side) >= std::max(scale_.threshold(), NodeLimit(noise_, LinksOf(side)));
-  }
-
-  // Returns whether the errors of the side's own values are too small to explain its effect.
-  bool IsCertain(size_t side) const {
+  Level LevelOf(size_t side) const {
+    const double below = -fit_->effect(side);
+    const size_t links = LinksOf(side);
+    if (below < std::max(scale_.threshold(), NodeLimit(noise_, links))) return Level::kFine;
     std::vector<double> errors;
     for (const size_t i : fit_->EquationsOf(side)) {
       if (fit_->equations()[i].error) errors.push_back(*fit_->equations()[i].error);
     }
-    return -fit_->effect(side) >= NodeLimit(MedianOf(errors), LinksOf(side));
+    return below >= NodeLimit(MedianOf(errors), links) ? Level::kCertain : Level::kUncertain;
   }
 
-  bool IsCertain(const PairEquation& equation) const {
-    return scale_.Distance(-equation.residual) >= kLinkErrors * equation.error.value_or(0);
+  Level LevelOf(const PairEquation& equation) const {
+    const double below = -equation.residual;
+    if (!IsJudged(equation)) return Level::kFine;
+    if (below < std::max(scale_.threshold(), kLinkErrors * noise_)) return Level::kFine;
+    const bool certain = scale_.Distance(below) >= kLinkErrors * equation.error.value_or(0);
+    return certain ? Level::kCertain : Level::kUncertain;
   }
 
   bool IsJudged(const PairEquation& equation) const {
@@ -195,17 +202,16 @@ class PairModel {
       if (measured > 0) result_.unjudged_nodes.push_back(node);
       return;
     }
-    std::vector<size_t> certain;
-    std::vector<size_t> uncertain;
-    for (const size_t side : judged) {
-      if (IsBad(side)) (IsCertain(side) ? certain : uncertain).push_back(side);
-    }
-    const std::vector<size_t>& bad = certain.empty() ? uncertain : certain;
-    if (bad.empty()) return;
+    Level level = Level::kFine;
+    for (const size_t side : judged) level = std::max(level, LevelOf(side));
+    if (level == Level::kFine) return;
+    std::vector<size_t> bad;
+    std::copy_if(judged.begin(), judged.end(), std::back_inserter(bad),
+                 [&](size_t side) { return LevelOf(side) == level; });
     const bool all = std::all_of(judged.begin(), judged.end(), [&](size_t side) {
       return fit_->effect(side) <= kAlike * fit_->effect(bad[0]);
     });
-    result_.nodes.push_back(Describe(node, all ? judged : bad, !certain.empty()));
+    result_.nodes.push_back(Describe(node, all ? judged : bad, level == Level::kCertain));
   }
 
   BadNode Describe(size_t node, const std::vector<size_t>& sides, bool certain) const {
@@ -234,39 +240,29 @@ class PairModel {
     return found;
   }
 
+  // Two directions of a pair are one link if both are bad, or if one is bad and the other deviates
+  // at least half as much.
   void JudgeLinks() {
-    std::map<Pair, double> residuals;
-    std::set<Pair> certain;
-    std::set<Pair> uncertain;
+    std::map<Pair, const PairEquation*> links;
     for (const PairEquation& equation : fit_->equations()) {
-      const Pair pair = {equation.first, equation.second % nodes_};
-      residuals[pair] = equation.residual;
-      if (!IsJudged(equation)) continue;
-      if (-equation.residual < std::max(scale_.threshold(), kLinkErrors * noise_)) continue;
-      (IsCertain(equation) ? certain : uncertain).insert(pair);
+      links[{equation.first, equation.second % nodes_}] = &equation;
     }
-    for (const Pair& pair : certain) uncertain.erase(Reversed(pair));
-    AddLinks(certain, residuals, true);
-    AddLinks(uncertain, residuals, false);
-  }
-
-  // Adds a link for each of `pairs`; two directions of which one is bad and the other at least
-  // half as bad are one link.
-  void AddLinks(const std::set<Pair>& pairs, const std::map<Pair, double>& residuals,
-                bool certain) {
-    for (const Pair& pair : pairs) {
-      const Pair reversed = Reversed(pair);
-      const double residual = residuals.at(pair);
-      const auto back = residuals.find(reversed);
-      const bool both = back != residuals.end() &&
-                        (pairs.count(reversed) > 0 || back->second <= kAlike * residual);
-      if (!both) {
-        result_.links.push_back(
-            {pair.first, pair.second, result_.directed, scale_.Deficit(-residual), certain});
-      } else if (pair < reversed || pairs.count(reversed) == 0) {
+    for (const auto& [pair, link] : links) {
+      const auto back = links.find(Reversed(pair));
+      const Level level = LevelOf(*link);
+      const Level other = back == links.end() ? Level::kFine : LevelOf(*back->second);
+      const bool named_with_other = other > level || (other == level && back->first < pair);
+      if (level == Level::kFine || named_with_other) continue;
+      const bool certain = level == Level::kCertain;
+      const bool both = back != links.end() &&
+                        (other == level || back->second->residual <= kAlike * link->residual);
+      if (both) {
         const auto [a, b] = std::minmax(pair.first, pair.second);
-        const double below = -(residual + back->second) / 2;
+        const double below = -(link->residual + back->second->residual) / 2;
         result_.links.push_back({a, b, false, scale_.Deficit(below), certain});
+      } else {
+        result_.links.push_back(
+            {pair.first, pair.second, result_.directed, scale_.Deficit(-link->residual), certain});
       }
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "measure/statistics.h"
+
 namespace assay {
 namespace {
 
@@ -12,12 +14,6 @@ struct Run {
   size_t last = 0;
   size_t length() const { return last - first; }
 };
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Returns the longest run within [within.first, within.last); the first of equally long ones.
 Run LongestRun(const std::vector<LatencyPoint>& points, double tolerance, const Run& within) {
@@ -73,7 +69,8 @@ std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, doubl
     std::vector<double> latencies;
     for (size_t i = run.first; i < run.last; ++i) latencies.push_back(points[i].latency);
     plateaus.push_back({points[run.first].bytes, points[run.last - 1].bytes,
-                        MedianOf(std::move(latencies)), static_cast<int64_t>(run.length())});
+                        Summarize(std::move(latencies)).median,
+                        static_cast<int64_t>(run.length())});
   }
   return plateaus;
 }

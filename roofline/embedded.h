@@ -5,5 +5,6 @@ namespace assay {
 
 extern const char kGpuSpecsCsv[];
 extern const char kPublishedCsv[];
+extern const char kSmRatesCsv[];
 
 }  // namespace assay

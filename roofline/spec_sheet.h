@@ -37,8 +37,8 @@ const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
 const GpuSpec* SheetNamed(std::string_view name);
 
-// Returns dense FLOP (operations for int8) per SM and clock of the GPU with the spec sheet `gpu`
-// (GpuSpec::name): in `column` (Work::peak), or of a Work::sm_rate. Returns nothing if NVIDIA's
+// Returns a rate per SM and clock from data/sm_rates.csv. `gpu` is a GpuSpec::name. `column` is a
+// Work::peak, for dense FLOP (operations for int8), or a Work::sm_rate. Returns nothing if NVIDIA's
 // papers do not give it; then no peak at a given clock can be computed.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 

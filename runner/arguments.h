@@ -1,4 +1,4 @@
-// Parsing of assay-runner's command line. Every error is INVALID_ARGUMENT.
+// Parses assay-runner's command line. Every error is INVALID_ARGUMENT.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,19 @@
 
 namespace assay {
 
-// Whether an argument looks like an option: "-o", "--seed=3".
+// Returns whether an argument looks like an option: "-o", "--seed=3".
 bool LooksLikeOption(const std::string& argument);
 
-// An error that names the options of `command`: "run", "selftest", ...; "" for the program itself.
+// Returns an error that names the options of `command`: "run", "selftest", ...; "" stands for the
+// program itself.
 Status UnknownOption(const std::string& argument, const std::string& command);
 
 bool HasOption(const std::string& command, const std::string& option);
 
-// The value of an option that takes a whole number from 0 to `most`.
+// Parses the value of an option that takes a whole number from 0 to `most`.
 Result<int64_t> OptionNumber(const std::string& option, const std::string& value, int64_t most);
 
-// The value of --gpu.
+// Parses the value of --gpu.
 Result<int> GpuNumber(const std::string& value);
 
 // Adds an argument of the form NAME=VALUE to `given`.
@@ -38,13 +39,13 @@ struct Selftest {
 
   const BenchmarkInfo& Info() const { return what.benchmark->Info(); }
   bool OnGpu() const { return Info().resource == Resource::kGpu; }
-  // Whether its parameters contradict each other: it then fails the same way on every GPU.
+  // Returns whether its parameters contradict each other: it then fails the same way on every GPU.
   bool Contradicts() const {
     return !what.benchmark->WorkOf(what.parameters, WorldSizeOf(what)).ok();
   }
-  // Whether it runs once on each GPU.
+  // Returns whether it runs once on each GPU.
   bool OnEachGpu() const { return OnGpu() && !Info().collective && !Contradicts(); }
-  // "softmax columns=31 variant=warp".
+  // Returns "softmax columns=31 variant=warp".
   std::string Name() const {
     std::string text = Info().name;
     for (const auto& [name, value] : given) text += " " + name + "=" + value;
@@ -54,11 +55,11 @@ struct Selftest {
 
 struct Selection {
   std::vector<Selftest> tests;
-  bool named = false;  // The user named benchmarks; otherwise all are selected.
+  bool named = false;  // True if the user named benchmarks; otherwise all are selected.
   std::optional<int> gpu;
   bool require_gpu = false;
 
-  // The tests that run once on each GPU, or all others.
+  // Returns the tests that run once on each GPU, or all others.
   std::vector<Selftest> OnEachGpu(bool on_each) const {
     std::vector<Selftest> found;
     std::copy_if(tests.begin(), tests.end(), std::back_inserter(found),

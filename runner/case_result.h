@@ -10,8 +10,8 @@
 #include "measure/measure.h"
 #include "measure/statistics.h"
 #include "roofline/prediction.h"
-#include "runner/rank_gpus.h"
 #include "runner/rank_times.h"
+#include "runner/version_check.h"
 
 namespace assay {
 

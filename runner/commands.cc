@@ -52,7 +52,7 @@ struct RunOptions {
   bool counters = false;
 };
 
-// Stores the value of an option.
+// Stores the value of an option in `options`.
 Status ApplyOption(const std::string& option, const std::string& value, RunOptions* options) {
   if (option == "--gpu") {
     ASSAY_ASSIGN_OR_RETURN(options->what.gpu, GpuNumber(value));
@@ -98,7 +98,7 @@ Result<RunOptions> ParseRun(const Registry& registry, const std::vector<std::str
   return options;
 }
 
-// A collective over several nodes needs a runner on each of them.
+// Refuses a collective over several nodes, which needs a runner on each of them.
 Status CheckOneNode(const LocalCase& one) {
   const auto nodes = one.parameters.find("nodes");
   const BenchmarkInfo& info = one.benchmark->Info();
@@ -179,7 +179,7 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   const auto order = RankOrder::Parse(line);
   if (!order.ok()) return Refuse(order.status());
   StopWithStdin();
-  // So that output of libraries reaches rank 0 even if this rank is killed.
+  // With line buffering, output of libraries reaches rank 0 even if this rank is killed.
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto peers =
       JoinPeers(order->token, order->rank, order->world_size, std::chrono::seconds(60));
@@ -194,7 +194,7 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
   Status status = peers.status();
   if (peers.ok()) {
     context.peers = peers->get();
-    // Only sends heartbeats. It does not watch rank 0, which the user may suspend.
+    // The watch only sends heartbeats. It does not watch rank 0, which the user may suspend.
     HeartbeatRule rule;
     rule.patience = rule.first_patience = std::numeric_limits<int>::max();
     const PeerWatch watch(context.peers->Heartbeats(), {}, rule);

@@ -38,8 +38,9 @@ struct SelftestTimes {
 // self-test. Several GPUs are verified side by side, each in a process of its own; --gpu
 // verifies one of them.
 //
-// SIGINT and SIGTERM end the self-test: it then says which tests were still running. The caller
-// should leave with _exit afterwards, because threads that wait for the driver may be left behind.
+// SIGINT and SIGTERM end the self-test: it then says which tests were still running. A second
+// signal ends the process at once. The caller should leave with _exit afterwards, because threads
+// that wait for the driver may be left behind.
 //
 // Returns the first that applies:
 //   kExitSignal + N   signal N ended the self-test,

@@ -13,6 +13,7 @@
 #include "runner/gang.h"
 #include "runner/measurement_cache.h"
 #include "runner/profile.h"
+#include "runner/rank_times.h"
 
 namespace assay {
 namespace {
@@ -134,12 +135,12 @@ class Execution {
       result_.set_kernels_reason(kernels.reason);
       executed_.context_lost = ContextAfter("recording the names of kernels", profiled);
       if (options_.counters && executed_.context_lost.ok()) {
-        Fill(ReadCounters(SourcesFor(profiled), work_), result_.mutable_counters());
+        Fill(ReadCounters(&profiled, work_), result_.mutable_counters());
         executed_.context_lost = ContextAfter("reading hardware counters", profiled);
       }
       return;
     }
-    if (options_.counters) Fill(ReadCounters({}, work_), result_.mutable_counters());
+    if (options_.counters) Fill(ReadCounters(nullptr, work_), result_.mutable_counters());
   }
 
   void Phase(const char* phase) {

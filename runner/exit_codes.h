@@ -1,4 +1,4 @@
-// How assay-runner ends.
+// Exit codes of assay-runner.
 #pragma once
 
 namespace assay {
@@ -12,7 +12,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnsupported = 3;
 // The gang broke: a rank was lost or did not appear.
 inline constexpr int kExitGangLost = 4;
-// Whoever started the runner closed its stdin or its events.
+// The process that started the runner closed its stdin or its events.
 inline constexpr int kExitStopped = 5;
 // Added to the number of the signal that ended a self-test: 130 SIGINT, 143 SIGTERM.
 inline constexpr int kExitSignal = 128;

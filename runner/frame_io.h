@@ -1,4 +1,4 @@
-// Frames (common/framing.h) on file descriptors, blocking.
+// Reads and writes frames (common/framing.h) on file descriptors. Calls block.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace assay {
 // The descriptor on which a runner writes its events (runner.proto).
 inline constexpr int kEventsFd = 3;
 
-// Reads frames from a descriptor that it does not own. One thread at a time.
+// Reads frames from a descriptor that it does not own. Used by one thread at a time.
 class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}
 
-  // The next payload; nullopt at a clean end of file. DATA_LOSS if the stream is
-  // not frames or ends within one, UNAVAILABLE if reading fails.
+  // Returns the next payload; nullopt at a clean end of file. Fails with DATA_LOSS if the stream is
+  // not frames or ends within one, and with UNAVAILABLE if reading fails.
   Result<std::optional<std::string>> Read();
 
  private:
@@ -27,7 +27,7 @@ class FrameReader {
   FrameDecoder decoder_;
 };
 
-// Writes all of `bytes`; UNAVAILABLE if the reader is gone (ignore SIGPIPE first).
+// Writes all of `bytes`. Fails with UNAVAILABLE if the reader is gone (ignore SIGPIPE first).
 Status WriteAll(int fd, std::string_view bytes);
 
 // Writes `payload` as one frame.

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// Why this machine cannot run `world_size` ranks; empty if it can.
+// Returns why this machine cannot run `world_size` ranks; empty if it can.
 std::string NoPlaceFor(const Benchmark& benchmark, int world_size) {
   if (std::string reason = benchmark.UnsupportedReason(); !reason.empty()) return reason;
   if (benchmark.Info().resource != Resource::kGpu || world_size == 1) return "";
@@ -95,7 +95,7 @@ void IdentifyHardware(const LocalCase& one, v1::CaseResult* result) {
   if (ranks == 1) return environment->set_topology(TopologyClass({one.gpu.value_or(0)}, {}));
   const auto nvml = Nvml::Open(nullptr);
   if (!nvml.ok() || Gpu() == nullptr) return;
-  std::set<int> gpus;  // By NVML's numbers.
+  std::set<int> gpus;  // NVML's numbers.
   for (const LocalGpu& local : Gpu()->Gpus()) {
     const auto index = local.ordinal < ranks ? (*nvml)->FindByUuid(local.uuid) : std::nullopt;
     if (index) gpus.insert(*index);

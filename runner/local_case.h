@@ -16,13 +16,13 @@ struct LocalCase {
   std::optional<int> gpu;  // Absent: GPU 0, or in a gang GPU r for rank r.
 };
 
-// The number of ranks.
+// Returns the number of ranks.
 int WorldSizeOf(const LocalCase& one);
 
-// INVALID_ARGUMENT if the case cannot run on the GPU that it names.
+// Returns INVALID_ARGUMENT if the case cannot run on the GPU that it names.
 Status CheckGpu(const LocalCase& one);
 
-// INVALID_ARGUMENT if the case has no hardware counters.
+// Returns INVALID_ARGUMENT if the case has no hardware counters.
 Status CheckCounters(const LocalCase& one);
 
 // Runs the case with all of its ranks. An error instead of a case means that the gang broke.
@@ -32,7 +32,7 @@ Result<ExecutedCase> RunHere(const LocalCase& one, const ExecuteOptions& execute
 // form factor from the GPU's name, and the topology from the links that NVML lists.
 void IdentifyHardware(const LocalCase& one, v1::CaseResult* result);
 
-// The exit code of a runner that has run this case.
+// Returns the exit code of a runner that has run this case.
 int ExitCodeOf(const ExecutedCase& executed);
 
 }  // namespace assay

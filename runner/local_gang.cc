@@ -23,9 +23,9 @@ namespace assay {
 namespace {
 
 constexpr Duration kMeetingTimeout = std::chrono::seconds(60);
-// How long children get to leave once their stdin is closed.
+// How long the children may take to exit after their stdin is closed.
 constexpr Duration kLeavingTimeout = std::chrono::seconds(5);
-// How long a rank whose connection has ended gets to end.
+// How long a rank may take to end after its connection has ended.
 constexpr int kEndingMilliseconds = 1000;
 
 struct Child {
@@ -46,7 +46,7 @@ Result<Child> StartChild(const std::vector<std::string>& arguments) {
   return Child{std::move(input.write), std::move(output.read), std::move(process)};
 }
 
-// Copies what a rank writes to stderr until the pipe ends, each line with the rank in front.
+// Copies a rank's output to stderr until the pipe ends, each line with the rank in front.
 void CopyLines(size_t rank, FileDescriptor output) {
   std::FILE* const file = fdopen(output.get(), "r");
   if (file == nullptr) return;  // The rank then writes to a closed pipe and continues.
@@ -69,7 +69,7 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.input.Close();
     for (Child& child : children_) child.process.Wait(kLeavingTimeout);
     NameKilled();
-    children_.clear();  // Who has not left is killed.
+    children_.clear();  // Kills the children that have not exited.
     for (std::thread& copier : copiers_) copier.join();
   }
 
@@ -84,7 +84,7 @@ class SpawnedGang : public LocalGang {
       processes.push_back(child.process.pidfd());
       copiers_.emplace_back(CopyLines, static_cast<size_t>(order.rank), std::move(child.output));
       children_.push_back(std::move(child));
-      // It fails where the child has ended, which Accept notices.
+      // Writing fails if the child has ended; Accept notices that.
       static_cast<void>(WriteAll(children_.back().input.get(), order.ToString() + "\n"));
     }
     auto met = rendezvous->Accept(order.world_size, processes, kMeetingTimeout);
@@ -99,7 +99,7 @@ class SpawnedGang : public LocalGang {
   Peers& peers() override { return *peers_; }
 
  private:
-  // The first rank that has ended, and how; `otherwise` if none has.
+  // Returns which rank ended first and how; `otherwise` if none has ended.
   Status WhoEnded(const Status& otherwise) {
     for (size_t i = 0; i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));
@@ -111,7 +111,7 @@ class SpawnedGang : public LocalGang {
     return otherwise;
   }
 
-  // This process then loses its peers, wherever it waits for them.
+  // Kills all ranks. This process then loses its peers, wherever it waits for them.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());
     // A process has closed its connections a moment before it has ended.
@@ -122,8 +122,8 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.process.Signal(SIGKILL);
   }
 
-  // Once, on stderr: ranks that a signal has ended, the kernel's for want of memory too. What the
-  // others see of it is a connection that was closed.
+  // Names on stderr, once, the ranks that a signal has ended, such as the kernel's SIGKILL when
+  // memory runs out. The other ranks see only a closed connection.
   void NameKilled() {
     for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));
@@ -134,8 +134,8 @@ class SpawnedGang : public LocalGang {
   }
 
   std::vector<Child> children_;
-  bool names_killed_ = false;         // Of the watch's thread while there is one.
-  std::vector<std::thread> copiers_;  // Of the ranks' output.
+  bool names_killed_ = false;         // Used by the watch's thread while the watch exists.
+  std::vector<std::thread> copiers_;  // One per child; they copy its output.
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<PeerWatch> watch_;
 };

@@ -1,5 +1,5 @@
-// A gang on this machine without an agent: the calling process is rank 0, the
-// others are children running `assay-runner rank`.
+// Runs a gang on this machine without an agent: the calling process is rank 0, and the other ranks
+// are child processes that run `assay-runner rank`.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,17 @@ struct RankOrder {
   static Result<RankOrder> Parse(const std::string& line);
 };
 
-// The children, and the way to them. Children end by themselves when this process
-// does, however it ends: their stdin closes. When one freezes all are killed, so that this
-// process loses its peers instead of waiting. What they write to stdout and stderr goes to this
-// process' stderr.
+// The child processes and the connections to them. The children end when this process ends, because
+// their stdin closes. If one of them freezes, all are killed, so that this process loses its peers
+// instead of waiting. What they print goes to this process's stderr.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.
   virtual Peers& peers() = 0;
 };
 
-// Starts ranks 1 to world_size - 1 of `benchmark` with `parameters`, and waits until all have
-// met. One that ends before is an error at once (PEER_LOST), which says which and how.
+// Starts ranks 1 to world_size - 1 of `benchmark` with `parameters`, and waits until all have met.
+// If one ends before that, returns at once: PEER_LOST, with the rank and how it ended.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);

@@ -80,8 +80,8 @@ int ServeJob() {
   return ServeCommand(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
 
-// Whether all output was written. A full disk is an error; a reader that closed its pipe, as `head`
-// does, is not.
+// Returns whether all output was written. A full disk is an error. A reader that closed its pipe,
+// as `head` does, is not.
 bool OutputIsWritten() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, 0, 0};
@@ -129,7 +129,8 @@ int main(int argc, char** argv) {
   int code = assay::kExitFailed;
   try {
     code = assay::Main(std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const std::exception& error) {  // The standard library's: no memory, no threads.
+  // The standard library throws if there is no memory or thread.
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "assay-runner: the system refused memory or threads: %s\n", error.what());
   }
   // After a signal, a thread that was left behind may hold stdout.

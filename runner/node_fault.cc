@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// Rounded up: "1 MiB" is less than that, but not nothing.
+// Rounds up: "1 MiB" is at most that, but not nothing.
 std::string FormatMebibytes(int64_t bytes) {
   constexpr int64_t kMebi = int64_t{1} << 20;
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
@@ -30,7 +30,8 @@ Status AtRank(int rank, const Status& agreed) {
 
 constexpr size_t kMostNamed = 8;
 
-// A MIG instance has a UUID of its own, but the PCI address of its GPU.
+// Returns whether CUDA offers the GPU. A MIG instance has a UUID of its own, but the PCI address of
+// its GPU.
 bool IsOffered(const NvmlGpu& gpu, const std::vector<LocalGpu>& offered) {
   return std::any_of(offered.begin(), offered.end(), [&](const LocalGpu& one) {
     return (!gpu.uuid.empty() && one.uuid == gpu.uuid) ||
@@ -47,14 +48,12 @@ std::string NameOf(const MachineGpus::Gpu& gpu) {
   return gpu.described.mig_enabled.value_or(false) ? text + " (MIG is on)" : text;
 }
 
-// How many GPUs CUDA_VISIBLE_DEVICES names.
+// Returns how many GPUs CUDA_VISIBLE_DEVICES names.
 size_t CountNamed(const std::string& visible) {
   size_t named = 0;
-  for (size_t begin = 0; begin <= visible.size(); ++named) {
-    const size_t end = std::min(visible.find(',', begin), visible.size());
-    const std::string one = visible.substr(begin, end - begin);
-    if (one.empty() || one == "-1") break;  // CUDA reads no further.
-    begin = end + 1;
+  for (const std::string_view one : Split(visible, ',')) {
+    if (one.empty() || one == "-1") break;  // CUDA ignores the rest.
+    ++named;
   }
   return named;
 }

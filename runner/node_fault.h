@@ -1,4 +1,5 @@
-// Whose fault a failed case is: its own, or the GPU's that it ran on, or should have.
+// Decides whether a failed case or the GPU that it ran on is to blame, and whether all GPUs of the
+// machine can be used.
 #pragma once
 
 #include <optional>
@@ -12,15 +13,15 @@
 
 namespace assay {
 
-// OK if the case itself is to blame for `agreed`, the error of all its ranks, or another rank's
-// GPU: `trouble` is of the GPU of `rank`. Else UNAVAILABLE with what was seen in the message, and
-// the reason
+// Returns OK if the case is to blame for `agreed`, the error that all its ranks agreed on, or if
+// another rank's GPU is. `trouble` describes the GPU of `rank`. Otherwise returns UNAVAILABLE with
+// the evidence in the message and one of these reasons:
 //   GPU_LOST          the GPU fell off the bus or needs a reset,
-//   GPU_BUSY          others' processes hold memory without which the case would have
-//                     fitted, or have closed the GPU. A case that would not have fitted
-//                     beside nobody either is to blame itself,
-//   GPU_CONTEXT_LOST  the case is to blame, but CUDA refuses all further work of this
-//                     process: the next case needs another.
+//   GPU_BUSY          other processes have closed the GPU, or hold memory without which the case
+//                     would have fitted. A case that is too large for the empty GPU is to blame
+//                     itself,
+//   GPU_CONTEXT_LOST  the case is to blame, but CUDA refuses all further work of this process:
+//                     the next case needs another process.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
 // Returns the status that a rank ends with if `mine` is its NodeFault. All ranks must call it. Each
@@ -29,13 +30,13 @@ Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 // may be null.
 Status FaultInGang(Peers* peers, const Status& mine);
 
-// Whether a fault leaves the case without a result: the GPU's state had a part in it. A broken
-// context spoils only what comes after.
+// Whether a fault leaves the case without a result, because the GPU's state had a part in it. A
+// broken context affects only what comes after the case.
 bool EndsWithoutResult(const Status& fault);
 
-// UNAVAILABLE (GPU_UNUSABLE) with what is wrong and what would be right if `platform` has
-// GPUs that cannot be used. OK if they can, and if there are none (`platform` may be null):
-// then benchmarks are unsupported.
+// Returns UNAVAILABLE (GPU_UNUSABLE), with what is wrong and how to repair it, if `platform` has
+// GPUs that cannot be used. Returns OK if they can be used or there are none; benchmarks are then
+// unsupported. `platform` may be null.
 Status CheckGpusUsable(GpuPlatform* platform);
 
 // The GPUs of the machine as NVML and the PCI bus list them.
@@ -51,13 +52,12 @@ struct MachineGpus {
 MachineGpus ReadMachineGpus();
 
 struct RequiredGpus {
-  std::string missing;             // Which GPUs CUDA does not offer, and what to check. Or empty.
+  std::string missing;  // The GPUs that CUDA does not offer, and what to check; may be empty.
   std::vector<std::string> notes;  // Differences that are no error.
 };
 
-// Compares the GPUs that CUDA offers with those of the machine. `visible` is
-// CUDA_VISIBLE_DEVICES: a GPU that it leaves out is not missing, but one that it names and CUDA
-// does not offer is.
+// Compares the GPUs that CUDA offers with those of the machine. `visible` is CUDA_VISIBLE_DEVICES.
+// A GPU that it leaves out is not missing; a GPU that it names and CUDA does not offer is missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

@@ -23,12 +23,12 @@ namespace {
   return text;
 }
 
-// A line of a result's table; none without a text.
+// Returns a line of a result's table; nothing if `text` is empty.
 std::string Line(const char* name, const std::string& text) {
   return text.empty() ? "" : Format("  %-16s ", name) + text + "\n";
 }
 
-// A size as people write it and as parameters take it: 1GiB.
+// Returns a size in the form that users write and parameters accept: "1GiB".
 std::string SizeText(const std::string& bytes) {
   const auto number = ParseInteger(bytes);
   return number.ok() ? FormatBytes(*number) : bytes;
@@ -43,8 +43,8 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
-// The arithmetic intensity at which compute and memory bounds meet. Without a sheet the prediction
-// is made from the measured ceilings, so both ridge points are the same.
+// Returns the arithmetic intensity at which compute and memory bounds meet. Without a sheet the
+// prediction is made from the measured ceilings, so both ridge points are the same.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;

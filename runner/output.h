@@ -8,20 +8,21 @@
 
 namespace assay {
 
-// Aligned lines: outcome, metrics with their spread, prediction, conditions.
+// Returns aligned lines: outcome, metrics with their spread, prediction, conditions.
 std::string ResultAsTable(const v1::CaseResult& result);
 
-// A JSON array with one object per metric, as all programs print results (wire/result_fields.h).
+// Returns a JSON array with one object per metric, in the form in which all programs print results
+// (wire/result_fields.h).
 std::string ResultAsJson(const v1::CaseResult& result);
 
-// One line per benchmark, with the reason why this machine cannot run it.
+// Returns one line per benchmark, with the reason if this machine cannot run it.
 std::string ListBenchmarks(const Registry& registry);
 
-// An error of the command line: its message, the violations that the message leaves out, and the
-// hint. Without codes, because the exit status gives the kind of error.
+// Returns an error of the command line as text: its message, the violations that the message leaves
+// out, and the hint. Omits codes, because the exit status gives the kind of error.
 std::string ErrorText(const Status& error);
 
-// Parameters, metrics and model of one benchmark.
+// Returns parameters, metrics and model of one benchmark.
 std::string ShowBenchmark(const Benchmark& benchmark);
 
 }  // namespace assay

@@ -8,7 +8,8 @@
 namespace assay {
 namespace {
 
-// Length of a pass over the counters: its begin and end then change rates by less than 1%.
+// Length of a pass over the counters. The begin and the end of such a pass change rates by less
+// than 1%.
 constexpr double kPassSeconds = 20e-3;
 constexpr int64_t kMostIterations = 2000;
 // NVML's monitors average over hundreds of milliseconds.
@@ -39,6 +40,14 @@ std::string DeclaredText(const Work& work) {
   return text;
 }
 
+// Returns a report without counters.
+CounterReport Analytic(std::string reason) {
+  CounterReport report;
+  report.source = "analytic";
+  report.reason = std::move(reason);
+  return report;
+}
+
 }  // namespace
 
 KernelNames KernelNamesOf(const ProfiledCase& profiled) {
@@ -50,20 +59,6 @@ KernelNames KernelNamesOf(const ProfiledCase& profiled) {
   return {{}, why.message() + (why.hint().empty() ? "" : "; " + why.hint())};
 }
 
-std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled) {
-  const int64_t iterations = IterationsOfPass(profiled);
-  return {{"cupti",
-           [profiled, iterations] {
-             return profiled.platform.HardwareCounters(profiled.gpu, iterations, [&] {
-               return profiled.prepared.RunUntimed(iterations);
-             });
-           }},
-          {"nvml_gpm", [profiled, iterations] {
-             return profiled.platform.MonitorDuring(profiled.gpu,
-                                                    [&] { return KeepBusy(profiled, iterations); });
-           }}};
-}
-
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled) {
   const GpuTrouble trouble = profiled.platform.TroubleOf(profiled.gpu);
   if (!trouble.context_broken) return Status::Ok();
@@ -73,26 +68,28 @@ Status ContextAfter(const std::string& step, const ProfiledCase& profiled) {
                      Reason::kGpuContextLost);
 }
 
-CounterReport ReadCounters(const std::vector<CounterSource>& sources, const Work& work) {
-  std::string reason;
-  const auto because = [&reason](const std::string& why) {
-    reason += (reason.empty() ? "" : "; ") + why;
-  };
-  for (const CounterSource& source : sources) {
-    Result<CounterReport> read = source.read();
-    if (read.ok()) {
-      read->source = source.name;
-      read->reason = reason;
-      return std::move(read).value();
-    }
-    because(source.name + ": " + read.status().message());
+CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work) {
+  if (profiled == nullptr) {
+    return Analytic("counters are read for cases on one GPU; " + DeclaredText(work));
   }
-  if (sources.empty()) because("counters are read of cases on one GPU");
-  because(DeclaredText(work));
-  CounterReport analytic;
-  analytic.source = "analytic";
-  analytic.reason = reason;
-  return analytic;
+  const int64_t iterations = IterationsOfPass(*profiled);
+  Result<CounterReport> counters = profiled->platform.HardwareCounters(
+      profiled->gpu, iterations,
+      [profiled, iterations] { return profiled->prepared.RunUntimed(iterations); });
+  if (counters.ok()) {
+    counters->source = "cupti";
+    return std::move(counters).value();
+  }
+  const std::string no_cupti = "cupti: " + counters.status().message();
+  Result<CounterReport> monitored = profiled->platform.MonitorDuring(
+      profiled->gpu, [profiled, iterations] { return KeepBusy(*profiled, iterations); });
+  if (monitored.ok()) {
+    monitored->source = "nvml_gpm";
+    monitored->reason = no_cupti;
+    return std::move(monitored).value();
+  }
+  return Analytic(no_cupti + "; nvml_gpm: " + monitored.status().message() + "; " +
+                  DeclaredText(work));
 }
 
 }  // namespace assay

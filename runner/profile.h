@@ -1,7 +1,6 @@
 // Kernel names and hardware counters of a case, from separate runs after the timed ones.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,7 @@
 
 namespace assay {
 
-// A case that has been timed and verified, on one GPU. Not owned.
+// A case on one GPU that has been timed and verified. Owns nothing.
 struct ProfiledCase {
   Case& prepared;
   GpuPlatform& platform;
@@ -26,23 +25,14 @@ struct KernelNames {
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// One way to read counters. `name` is CounterReport::source.
-struct CounterSource {
-  std::string name;
-  std::function<Result<CounterReport>()> read;
-};
+// Reads counters from CUPTI, or else averages from NVML's monitors. CUPTI has more counters, but
+// many machines allow it to administrators only. The report's reason says why an earlier source had
+// none. If no source works, the report's source is "analytic" and its reason names the bytes that
+// the benchmark declares (`work`). `profiled` is null for a case that is not on one GPU.
+CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
-// CUPTI's hardware counters first, then averages of NVML's monitors. CUPTI has more counters, but
-// many machines allow it to administrators only.
-std::vector<CounterSource> SourcesFor(const ProfiledCase& profiled);
-
-// Reads counters from the first of `sources` that has any. The report's reason says why the earlier
-// ones had none. If no source works, the report's source is "analytic" and its reason names the
-// bytes that the benchmark declares (`work`).
-CounterReport ReadCounters(const std::vector<CounterSource>& sources, const Work& work);
-
-// UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses work after a step of profiling, such as "reading
-// counters". The error blames the step, because the case itself has been verified.
+// Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses work after a step of profiling, such as
+// "reading counters". The error blames the step, because the case itself has been verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 
 }  // namespace assay

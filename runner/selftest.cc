@@ -1,4 +1,3 @@
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -6,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -34,13 +33,11 @@ namespace {
 
 // How long a process may take to end after SIGKILL, or after it has closed its events.
 constexpr Duration kEndTimeout = std::chrono::seconds(5);
-// How long a full pipe may take to get room after a signal.
-constexpr int kRoomMilliseconds = 1000;
 
 volatile sig_atomic_t stop_signal = 0;  // The last SIGINT or SIGTERM; 0 before the first.
 int stop_write_fd = -1;
 
-// Writes a byte that nobody reads, so the other end of the pipe stays readable.
+// Writes a byte that is never read, so the other end of the pipe stays readable.
 void HandleStop(int number) {
   const int error = errno;
   stop_signal = number;
@@ -48,8 +45,8 @@ void HandleStop(int number) {
   errno = error;
 }
 
-// From now on SIGINT and SIGTERM no longer end the process but make the returned descriptor
-// readable. Signals that the process ignores stay ignored, as in a job in the background.
+// Makes the first SIGINT or SIGTERM write to the returned pipe instead of ending the process. A
+// second one ends it. Signals that the process ignores stay ignored, as in a job in the background.
 FileDescriptor CatchStopSignals() {
   Result<Pipe> pipe = MakePipe();
   if (!pipe.ok()) return {};  // The signals keep ending the process.
@@ -62,6 +59,7 @@ FileDescriptor CatchStopSignals() {
     if (action.sa_handler == SIG_IGN) continue;
     action = {};
     action.sa_handler = HandleStop;
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
     sigaction(number, &action, nullptr);
   }
   return std::move(pipe->read);
@@ -69,52 +67,12 @@ FileDescriptor CatchStopSignals() {
 
 std::string SignalName(int number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
 
-// Prints lines to a descriptor that may be a full pipe. Such a pipe blocks its writer for as long
-// as its reader does not read, so each write waits for room first.
-class Output {
- public:
-  Output(int fd, const FileDescriptor& stop) : fd_(fd), stop_(stop) {}
+void Print(std::FILE* stream, const std::string& line) {
+  std::fprintf(stream, "%s\n", line.c_str());
+  std::fflush(stream);
+}
 
-  // Waits for room until a signal arrives, and for one second after it. If there is no room by
-  // then, drops this line and all further ones.
-  void Print(const std::string& line) {
-    const std::string text = line + "\n";
-    for (std::string_view rest = text; !rest.empty() && !dropped_;) {
-      if (!WaitForRoom()) {
-        dropped_ = true;
-        return;
-      }
-      // A pipe with any room takes PIPE_BUF bytes without blocking.
-      const ssize_t wrote = write(fd_, rest.data(), std::min<size_t>(rest.size(), PIPE_BUF));
-      if (wrote >= 0) {
-        rest.remove_prefix(static_cast<size_t>(wrote));
-      } else if (errno != EINTR) {
-        dropped_ = true;
-        failed_ = errno != EPIPE;
-      }
-    }
-  }
-
-  // Whether a line was lost because of an error such as a full disk. A reader that has closed its
-  // pipe is no error.
-  bool failed() const { return failed_; }
-
- private:
-  bool WaitForRoom() const {
-    pollfd polled[] = {{fd_, POLLOUT, 0}, {stop_.get(), POLLIN, 0}};
-    const auto has_room = [&](nfds_t count, int timeout) {
-      while (poll(polled, count, timeout) < 0 && errno == EINTR) {
-      }
-      return polled[0].revents != 0;
-    };
-    return has_room(2, -1) || has_room(1, kRoomMilliseconds);
-  }
-
-  const int fd_;
-  const FileDescriptor& stop_;
-  bool dropped_ = false;
-  bool failed_ = false;
-};
+void PrintError(const std::string& line) { Print(stderr, "assay-runner: " + line); }
 
 int Milliseconds(Duration time) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count());
@@ -169,7 +127,7 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
 // Runs FindGpus on a thread of its own. Returns nothing if a signal arrives first or the driver
 // does not answer in time; the thread is left behind then.
 std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
-                                       Output* errors, const SelftestTimes& times) {
+                                       const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
   if (!done.ok()) return FindGpus(selection.gpu, selection.require_gpu);
   const auto found = std::make_shared<GpusHere>();
@@ -185,7 +143,7 @@ std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDes
     const int ready = poll(polled, 2, Milliseconds(std::min(times.patience, left)));
     if (polled[1].revents != 0) return std::nullopt;
     if (polled[0].revents != 0) return *found;
-    if (ready == 0) errors->Print("assay-runner: the driver has not listed its GPUs yet");
+    if (ready == 0) PrintError("the driver has not listed its GPUs yet");
   }
   return std::nullopt;
 }
@@ -224,14 +182,12 @@ struct Worker {
 class SelftestRun {
  public:
   SelftestRun(const Selection& selection, const std::vector<std::string>& arguments, GpusHere here,
-              const FileDescriptor& stop, Output* errors, Duration patience)
+              const FileDescriptor& stop, Duration patience)
       : selection_(selection),
         arguments_(arguments),
         gpus_(std::move(here.gpus)),
         notes_(std::move(here.required.notes)),
         stop_(stop),
-        lines_(STDOUT_FILENO, stop),
-        errors_(*errors),
         patience_(patience) {}
 
   int Run() {
@@ -245,9 +201,8 @@ class SelftestRun {
     }
     Relay();
     for (const Worker& worker : workers_) PrintInterrupted(worker);
-    lines_.Print(Summary());
+    Print(stdout, Summary());
     EndProcesses();
-    if (lines_.failed()) errors_.Print("assay-runner: cannot write the output");
     return ExitCode();
   }
 
@@ -352,8 +307,8 @@ class SelftestRun {
     const MonotonicTime deadline = Clock::Real().Now() + kEndTimeout;
     for (Worker& worker : workers_) {
       if (!worker.process || worker.process->Wait(deadline - Clock::Real().Now())) continue;
-      errors_.Print("assay-runner: process " + std::to_string(worker.process->pid()) + " of GPU " +
-                    std::to_string(*worker.gpu) + " does not end");
+      PrintError("process " + std::to_string(worker.process->pid()) + " of GPU " +
+                 std::to_string(*worker.gpu) + " does not end");
       worker.process->Abandon();
     }
   }
@@ -386,7 +341,7 @@ class SelftestRun {
   void PrintRunning() {
     for (const Worker& worker : workers_) {
       if (!worker.events.valid() || worker.Done()) continue;
-      errors_.Print("assay-runner: " + worker.Test().Name() + " " + StillRunning(worker));
+      PrintError(worker.Test().Name() + " " + StillRunning(worker));
     }
   }
 
@@ -394,8 +349,8 @@ class SelftestRun {
   void Finish(Worker* worker, const v1::CaseResult& result) {
     const Selftest& test = worker->Test();
     const std::string& why = result.failure().message();
-    lines_.Print(Head(*worker) + schema::OutcomeName(result.outcome()) + Where(*worker) +
-                 (why.empty() ? "" : ": " + why));
+    Print(stdout, Head(*worker) + schema::OutcomeName(result.outcome()) + Where(*worker) +
+                      (why.empty() ? "" : ": " + why));
     if (result.outcome() == v1::CASE_OUTCOME_OK) {
       ++ok_;
     } else if (result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
@@ -420,7 +375,7 @@ class SelftestRun {
       not_started_ += worker.tests.size();
       return;
     }
-    lines_.Print(Head(worker) + StillRunning(worker));
+    Print(stdout, Head(worker) + StillRunning(worker));
     ++running_;
     not_started_ += worker.tests.size() - worker.next - 1;
   }
@@ -448,7 +403,7 @@ class SelftestRun {
 
   int ExitCode() const {
     if (stopped_by_ != 0) return kExitSignal + stopped_by_;
-    if (failed_ > contradictions_ || lines_.failed()) return kExitFailed;
+    if (failed_ > contradictions_) return kExitFailed;
     if (contradictions_ > 0) return kExitUsage;
     return lacks_named_ ? kExitUnsupported : kExitDone;
   }
@@ -458,8 +413,6 @@ class SelftestRun {
   const std::set<int> gpus_;
   const std::vector<std::string> notes_;
   const FileDescriptor& stop_;
-  Output lines_;
-  Output& errors_;
   const Duration patience_;
   std::vector<Worker> workers_;
   int ok_ = 0;
@@ -480,12 +433,10 @@ int SelftestCommand(const Registry& registry, const std::vector<std::string>& ar
   const auto selection = ParseSelection(registry, arguments);
   if (!selection.ok()) return Refuse(selection.status());
   const FileDescriptor stop = CatchStopSignals();
-  Output errors(STDERR_FILENO, stop);
-  auto here = FindGpusInTime(*selection, stop, &errors, times);
+  auto here = FindGpusInTime(*selection, stop, times);
   if (!here) {
     const int number = stop_signal;
-    errors.Print(
-        "assay-runner: " +
+    PrintError(
         (number != 0
              ? "interrupted by " + SignalName(number) + " before the driver had listed its GPUs"
              : "the driver did not list its GPUs within " + Seconds(times.listing_patience)) +
@@ -493,11 +444,11 @@ int SelftestCommand(const Registry& registry, const std::vector<std::string>& ar
     return number != 0 ? kExitSignal + number : kExitFailed;
   }
   if (!here->required.missing.empty()) {
-    errors.Print("assay-runner: " + here->required.missing);
-    for (const std::string& note : here->required.notes) errors.Print("assay-runner: " + note);
+    PrintError(here->required.missing);
+    for (const std::string& note : here->required.notes) PrintError(note);
     return kExitUnsupported;
   }
-  return SelftestRun(*selection, arguments, *std::move(here), stop, &errors, times.patience).Run();
+  return SelftestRun(*selection, arguments, *std::move(here), stop, times.patience).Run();
 }
 
 int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,

@@ -21,7 +21,6 @@
 #include "runner/frame_io.h"
 #include "runner/gang.h"
 #include "runner/node_fault.h"
-#include "runner/rank_gpus.h"
 #include "runner/version_check.h"
 #include "wire/reasons.h"
 

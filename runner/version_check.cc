@@ -2,19 +2,19 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
 #include "common/text.h"
 #include "gang/peers.h"
+#include "host/gpu_model.h"
 #include "host/gpu_platform.h"
 #include "model/nccl_variables.h"
 
 namespace assay {
 namespace {
 
-// A line for each, as "NAME\tVALUE".
+// Writes one line per version: "NAME\tVALUE".
 std::string Pack(const Versions& versions) {
   std::string text;
   for (const auto& [name, value] : versions) text += name + "\t" + value + "\n";
@@ -23,11 +23,9 @@ std::string Pack(const Versions& versions) {
 
 Versions Unpack(const std::string& text) {
   Versions versions;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const size_t tab = text.find('\t', begin);
-    if (tab < end) versions[text.substr(begin, tab - begin)] = text.substr(tab + 1, end - tab - 1);
-    begin = end + 1;
+  for (const std::string_view line : Split(text, '\n')) {
+    const auto parts = Split(line, '\t', 2);
+    if (parts.size() == 2) versions.emplace(parts[0], parts[1]);
   }
   return versions;
 }
@@ -49,6 +47,19 @@ std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Ver
   return values;
 }
 
+// Says which ranks have which of `values`, which has one entry per rank: "NCCL is 2.28.9 at ranks
+// 0, 1, 3 and 2.27.3 at rank 2". Returns an empty text if all are the same.
+std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
+  return DifferenceText(what, values,
+                        [](const std::string& value, const std::vector<size_t>& ranks) {
+                          return value + " at " + RankText(ranks);
+                        });
+}
+
+// The two entries with which a rank describes its GPU.
+constexpr char kGpuUuid[] = "GPU";
+constexpr char kGpuModel[] = "model";
+
 }  // namespace
 
 Versions OwnVersions(Resource resource) {
@@ -64,13 +75,6 @@ Versions OwnVersions(Resource resource) {
     if (!FindNcclVariable(name)->per_host) versions[name] = value;
   }
   return versions;
-}
-
-std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
-  return DifferenceText(what, values,
-                        [](const std::string& value, const std::vector<size_t>& ranks) {
-                          return value + " at " + RankText(ranks);
-                        });
 }
 
 Status CheckVersions(Peers& peers, const Versions& mine) {
@@ -89,6 +93,34 @@ Status CheckVersions(Peers& peers, const Versions& mine) {
   if (differences.empty()) return Status::Ok();
   return FailedPrecondition("the ranks have different software: " + differences,
                             Reason::kVersionMismatch);
+}
+
+RankGpu OwnGpu(Resource resource) {
+  if (resource != Resource::kGpu || Gpu() == nullptr) return {};
+  const std::vector<LocalGpu> gpus = Gpu()->Gpus();
+  if (gpus.empty()) return {};
+  const GpuModel model = ParseGpuName(gpus[0].name);
+  return {gpus[0].uuid, model.model + (model.form_factor.empty() ? "" : " " + model.form_factor)};
+}
+
+Result<std::vector<RankGpu>> GatherGpus(Peers& peers, const RankGpu& mine) {
+  const Versions entries = {{kGpuUuid, mine.uuid}, {kGpuModel, mine.model}};
+  ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(peers, Pack(entries), kPeerTimeout));
+  std::vector<RankGpu> gpus;
+  for (const std::string& text : all) {
+    Versions theirs = Unpack(text);
+    gpus.push_back({theirs[kGpuUuid], theirs[kGpuModel]});
+  }
+  return gpus;
+}
+
+Status CheckOneModel(const std::vector<RankGpu>& gpus) {
+  std::vector<std::string> models;
+  for (const RankGpu& gpu : gpus) models.push_back(gpu.model.empty() ? "unknown" : gpu.model);
+  const std::string difference = DifferenceOfRanks("the GPU", models);
+  if (difference.empty()) return Status::Ok();
+  return FailedPrecondition("the ranks have GPUs of several models: " + difference,
+                            Reason::kMixedGpus);
 }
 
 }  // namespace assay

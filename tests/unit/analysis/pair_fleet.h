@@ -11,8 +11,8 @@
 
 namespace assay::analysis {
 
-// A pair reaches the least of what its sender, its receiver and its link can; 10 if nothing is
-// planted. The same seed gives the same measurements.
+// A pair reaches the least of the rates of its sender, its receiver and its link. All are 10 unless
+// a fault is planted. The same seed gives the same measurements.
 struct PairFleet {
   // `noise` is the standard deviation of a value's logarithm.
   explicit PairFleet(size_t nodes, uint64_t seed = 1, double noise = 0.02)

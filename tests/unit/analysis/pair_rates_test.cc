@@ -1,5 +1,5 @@
-// How often the analysis of pairs names what was planted, and what was not: measured by
-// simulation. Prints the rates as the table in docs/measured/pairs-rates.md.
+// Measures by simulation how often the analysis of pairs names the planted faults and how often it
+// names something else. Prints the rates as the table in docs/measured/pairs-rates.md.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,17 +23,17 @@ enum class Fault { kNone, kNode, kLink, kSender, kLinkOneWay, kSeveral };
 struct Setting {
   const char* name;
   Fault fault;
-  double factor;  // What is left of the rate.
+  double factor;  // The factor by which a fault reduces the rate.
   bool both_ways;
   double lost = 0;  // Share of values that are missing.
-  // Whether each value says how noisy it is.
+  // Each value reports its standard error.
   bool errors_known = false;
 };
 
 // Names the test.
 void PrintTo(const Setting& setting, std::ostream* out) { *out << setting.name; }
 
-// Named things: node and side, or a link and whether one way.
+// Named things: 'n' with a node and its side, or 'l' with a link and whether it is bad one way.
 using Named = std::set<std::tuple<char, size_t, size_t, int>>;
 
 Named NamedBy(const PairAnalysis& found) {
@@ -81,11 +81,11 @@ Named Plant(const Setting& setting, PairFleet& fleet) {
 }
 
 struct Rates {
-  double found = 0;  // All that was planted is named.
-  double wrong = 0;  // Something is named that was not planted.
+  double found = 0;  // Share of runs in which everything planted is named.
+  double wrong = 0;  // Share of runs in which something else is named.
 };
 
-// Takes values away, but for that of a planted link.
+// Removes values, but never that of a planted link.
 void Lose(const Setting& setting, const PairFleet& fleet, std::vector<PairValue>& values) {
   auto lost = static_cast<size_t>(setting.lost * static_cast<double>(values.size()));
   std::erase_if(values, [&](const PairValue& value) {
@@ -110,10 +110,11 @@ Rates Simulate(const Setting& setting, size_t nodes, double noise) {
   return {static_cast<double>(found) / kRuns, static_cast<double>(wrong) / kRuns};
 }
 
-// Whether a fault is so far beyond what can be named that it must be found. Of five nodes and
-// more; the pairs of four tell too little of the noise. A link's deviation has the noise of one
-// value, an effect that of a median over links; 1.4 for the noise that is itself estimated
-// and for what the fit takes off. Three standard errors beyond are missed once in 700.
+// Returns whether a fault is so large that the analysis must find it. The few pairs of four nodes
+// do not suffice to estimate the noise. A link's deviation has the noise of one value, and an
+// effect that of a median over links. The factor 1.4 allows for the error of the estimated noise
+// and for the bias of the fit. A fault that is three standard errors above the limit is missed once
+// in 700 runs.
 bool MustBeFound(const Setting& setting, size_t nodes, double noise) {
   if (setting.fault == Fault::kNone) return true;
   const bool few = nodes < 5 || (setting.fault == Fault::kSeveral && nodes < 8);
@@ -134,8 +135,9 @@ TEST_P(PairRates, NamesWhatWasPlantedAndNothingElse) {
     for (const size_t nodes : {4, 5, 6, 8, 16}) {
       const Rates rates = Simulate(setting, nodes, noise);
       std::printf(" %.1f / %.1f |", 100 * rates.found, 100 * rates.wrong);
-      // One in a hundred, up to where the threshold lies within a few deviations, and three
-      // deviations of what so many runs count. The worst are four nodes in loud noise.
+      // At most one run in a hundred may be wrong, more in loud noise, where the threshold is
+      // within a few deviations. Three standard deviations of the count are added. Four nodes are
+      // the worst case.
       const double most = noise < 0.1 ? 0.01 : 0.025;
       EXPECT_LE(rates.wrong, most + 3 * std::sqrt(most / kRuns)) << nodes << " nodes, " << noise;
       if (MustBeFound(setting, nodes, noise)) {
@@ -166,8 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Setting{"two nodes and a link at 60%", Fault::kSeveral, 0.6, false},
                     Setting{"two nodes and a link at 60%, both ways", Fault::kSeveral, 0.6, true}));
 
-// One node fails with every other, and each other pair in twenty fails of itself.
-TEST(PairRates, AFailingNodeIsToldFromFailingLinks) {
+// One node fails with every other, and one in twenty of the other pairs fails too.
+TEST(PairRates, FailingNodeIsToldFromFailingLinks) {
   for (const size_t nodes : {3, 4, 5, 6, 8, 16}) {
     int right = 0;
     for (uint64_t seed = 0; seed < kRuns; ++seed) {
@@ -183,7 +185,7 @@ TEST(PairRates, AFailingNodeIsToldFromFailingLinks) {
       right += found.size() == 1 && found[0].node == nodes - 1 ? 1 : 0;
     }
     std::printf("| a node that fails | %zu nodes | %.1f |\n", nodes, 100.0 * right / kRuns);
-    // One pair remains of three nodes: if that fails too, every pair does.
+    // Three nodes leave one other pair: if it fails too, every pair fails.
     EXPECT_GE(right, nodes > 3 ? 0.99 * kRuns : 0.92 * kRuns) << nodes;
   }
 }

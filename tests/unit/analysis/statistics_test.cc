@@ -20,7 +20,7 @@ TEST(Statistics, CombineRepetitions_OneRepetitionIsUnchanged) {
   EXPECT_FALSE(CombineRepetitions({{0.5, std::nullopt}}).error.has_value());
 }
 
-// By Student's t: 12.7 standard errors for two repetitions, and 4.3 of a median for three.
+// Student's t is 12.7 standard errors for two repetitions; for the median of three it is 4.3.
 TEST(Statistics, CombineRepetitions_FewRepetitionsWidenTheirSpread) {
   const Estimate two = CombineRepetitions({{0.9, {}}, {1.0, {}}});
   EXPECT_DOUBLE_EQ(two.value, 0.95);

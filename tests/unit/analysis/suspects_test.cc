@@ -8,7 +8,7 @@
 namespace assay::analysis {
 namespace {
 
-// Returns all pairs of six nodes, of which `failed` failed.
+// Returns all pairs of six nodes; those in `failed` failed.
 std::vector<TriedPair> SixNodes(const std::vector<std::pair<size_t, size_t>>& failed) {
   std::vector<TriedPair> tried;
   for (size_t a = 0; a < 6; ++a) {
@@ -31,7 +31,7 @@ TEST(FailingNodes, NodeWithMostPairsFailed_IsNamed) {
   EXPECT_EQ(one[0].node, 3U);
   EXPECT_EQ(one[0].failed, 5U);
   EXPECT_EQ(one[0].pairs, 5U);
-  // Two nodes share the pair between them.
+  // The two nodes share a pair.
   const auto two =
       FailingNodes(SixNodes({{0, 3}, {1, 3}, {2, 3}, {3, 4}, {3, 5}, {0, 4}, {1, 4}, {2, 4}}));
   ASSERT_EQ(two.size(), 2U);

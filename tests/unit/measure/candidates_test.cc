@@ -10,20 +10,20 @@
 namespace assay {
 namespace {
 
-// One way of doing the work: its seconds at full clock, and the power it draws there as a
+// One implementation of the work: its seconds at full clock, and the power that it draws there as a
 // multiple of the power limit.
 struct Way {
   double seconds = 1e-3;
   double power = 1;
 };
 
-// A GPU that holds its power limit: power goes with the cube of the clock, which follows what
-// runs with a delay and wanders besides. Time is virtual.
+// A GPU that keeps its power limit. Power grows with the cube of the clock. The clock follows the
+// load with a delay and also wanders. Time is virtual.
 class PowerLimitedGpu {
  public:
   PowerLimitedGpu(std::vector<Way> ways, unsigned seed) : ways_(std::move(ways)), random_(seed) {}
 
-  // Mean seconds of the work, done for `length` seconds.
+  // Runs the work for `length` seconds and returns its mean seconds.
   double Run(size_t way, double length) {
     double done = 0;
     for (double at = 0; at < length; at += kStep) {
@@ -52,14 +52,14 @@ class PowerLimitedGpu {
                             });
   }
 
-  // Whose turn it was, in their order.
+  // The candidates in the order of their turns.
   const std::vector<size_t>& turns() const { return turns_; }
 
  private:
   static constexpr double kStep = 5e-3;
-  static constexpr double kDelay = 0.1;          // Seconds until the clock has mostly followed.
-  static constexpr double kWander = 0.01;        // Standard deviation, of the clock.
-  static constexpr double kWanderSeconds = 0.3;  // How long it wanders one way.
+  static constexpr double kDelay = 0.1;          // Time constant with which the clock follows the load.
+  static constexpr double kWander = 0.01;        // Standard deviation of the clock.
+  static constexpr double kWanderSeconds = 0.3;  // How long the clock wanders in one direction.
 
   const std::vector<Way> ways_;
   std::mt19937 random_;
@@ -69,7 +69,7 @@ class PowerLimitedGpu {
   std::vector<size_t> turns_;
 };
 
-// How often of 200 GPUs, each of its own seed, `way` is chosen.
+// Returns how often `way` is chosen on 200 GPUs with different seeds.
 int TimesChosen(size_t way, const std::vector<Way>& ways,
                 const CandidateRule& rule = CandidateRule()) {
   int times = 0;
@@ -80,31 +80,31 @@ int TimesChosen(size_t way, const std::vector<Way>& ways,
   return times;
 }
 
-// Faster at the same clock by 5%, slower at the power limit by 5%.
+// The second implementation is 5% faster at the same clock, and 5% slower at the power limit.
 const Way kPlain = {1e-3, 1.5};
 const Way kHungry = {0.95e-3, 1.5 * 1.35};
 
-TEST(FastestCandidate, IsNotTheOneThatWinsASprint) {
+TEST(FastestCandidate, ShortTimingDoesNotDecide) {
   EXPECT_EQ(TimesChosen(0, {kPlain, kHungry, kHungry, kHungry}), 200);
 }
 
-TEST(FastestCandidate, NeedsTurnsThatOutlastTheClock) {
+TEST(FastestCandidate, TurnsMustOutlastTheClocksDelay) {
   CandidateRule sprint;
   sprint.follow_seconds = 0;
   sprint.timed_seconds = 0.02;
   EXPECT_LT(TimesChosen(0, {kPlain, kHungry, kHungry, kHungry}, sprint), 200);
 }
 
-TEST(FastestCandidate, FindsACandidateThatIsALittleFaster) {
+TEST(FastestCandidate, CandidateThatIsALittleFasterIsFound) {
   const Way faster = {kPlain.seconds / 1.03, kPlain.power};
   EXPECT_GT(TimesChosen(2, {kPlain, kHungry, faster, kHungry}), 180);
 }
 
-TEST(FastestCandidate, LeavesTheFavouriteForAnEqualSeldom) {
+TEST(FastestCandidate, FirstIsSeldomReplacedByAnEqualCandidate) {
   EXPECT_GT(TimesChosen(0, {kPlain, kPlain}), 160);
 }
 
-// Turns that take what each way takes, exactly.
+// Times each candidate with exactly these seconds.
 TimeCandidate Exactly(const std::vector<double>& seconds, std::vector<size_t>* turns) {
   return [&seconds, turns](const Candidate& candidate, const CandidateRule&) {
     turns->push_back(candidate.index);
@@ -112,7 +112,7 @@ TimeCandidate Exactly(const std::vector<double>& seconds, std::vector<size_t>* t
   };
 }
 
-TEST(FastestCandidate, GoesThroughThemThereAndBackAndDropsWhoIsBehind) {
+TEST(FastestCandidate, RoundsAlternateInDirectionAndDropSlowerCandidates) {
   const std::vector<double> seconds = {1.0, 0.9, 0.95, 1.1};
   std::vector<size_t> turns;
   const auto fastest = FastestCandidate({{0, 1.0}, {1, 0.9}, {2, 0.95}, {3, 0.85}}, CandidateRule(),
@@ -122,7 +122,7 @@ TEST(FastestCandidate, GoesThroughThemThereAndBackAndDropsWhoIsBehind) {
   EXPECT_EQ(turns, (std::vector<size_t>{0, 3, 1, 2, 2, 1, 0, 0, 1, 2}));
 }
 
-TEST(FastestCandidate, ComparesOnlyTheBestAtFirstSight) {
+TEST(FastestCandidate, OnlyTheFastestAtTheFirstTimingAreCompared) {
   const std::vector<double> seconds = {1.0, 0.5, 0.9, 0.9, 0.9};
   std::vector<size_t> turns;
   const auto fastest = FastestCandidate({{0, 1.0}, {1, 2.0}, {2, 0.9}, {3, 0.9}, {4, 0.9}},
@@ -142,7 +142,7 @@ TEST(FastestCandidate, EndsOnceNoOtherCandidateIsLeft) {
   EXPECT_EQ(turns.size(), 3u);
 }
 
-TEST(FastestCandidate, KeepsTheFavouriteFromOneThatIsNotClearlyFaster) {
+TEST(FastestCandidate, FirstIsKeptUnlessAnotherIsClearlyFaster) {
   const std::vector<double> seconds = {1.0, 0.999};
   std::vector<size_t> turns;
   const auto fastest =
@@ -151,7 +151,7 @@ TEST(FastestCandidate, KeepsTheFavouriteFromOneThatIsNotClearlyFaster) {
   EXPECT_EQ(*fastest, 0u);
 }
 
-TEST(FastestCandidate, NeedsNoTurnOfTheOnlyOne) {
+TEST(FastestCandidate, OnlyCandidateNeedsNoTurn) {
   std::vector<size_t> turns;
   const auto fastest = FastestCandidate({{5, 1.0}}, CandidateRule(), Exactly({}, &turns));
   ASSERT_TRUE(fastest.ok());

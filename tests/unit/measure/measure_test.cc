@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// Iterations that last as long as `model` says, on a clock that only they move.
+// A device whose iterations last as long as `model` says. Only iterations advance its clock.
 class VirtualDevice : public TimedDevice {
  public:
   // `model` maps the number of iterations run so far to seconds.
@@ -37,7 +37,7 @@ class VirtualDevice : public TimedDevice {
 
   VirtualClock clock;
   int64_t granularity = 1;
-  int64_t lead = 0;  // Said, and left to the test to take time for.
+  int64_t lead = 0;  // Reported by UntimedIterations; the test advances the clock for them.
   int64_t iterations = 0;
   std::vector<int64_t> batches;
 
@@ -82,8 +82,8 @@ TEST(Measure, VerySlowDeviceEndsWithItsBudget) {
   EXPECT_EQ(times->warmup_iterations, 1);
 }
 
-// A warm-up of at most 2 s has no room for three windows of these after the cold one: what
-// the timed samples do is what tells.
+// These iterations are so long that a warm-up of 2 s has no room for three windows after the cold
+// one. The timed samples then decide whether the device has settled.
 TEST(Measure, LongIterationsSettleByTheirSamples) {
   for (const double seconds : {0.7, 1.5, 4.0, 6.0}) {
     VirtualDevice steady([=](int64_t i) { return seconds * (i == 0 ? 1.001 : 1); });
@@ -98,7 +98,7 @@ TEST(Measure, LongIterationsSettleByTheirSamples) {
   }
 }
 
-// Iterations of a second and a half: two readings before the window.
+// Iterations of 1.5 s leave two readings before the window.
 TEST(Measure, ReadingsCountForLongIterationsToo) {
   for (const double second_reading : {610.0, 690.0}) {
     VirtualDevice device([](int64_t) { return 1.5; });
@@ -158,7 +158,7 @@ TEST(Measure, BatchesAreWholeReplays) {
 }
 
 TEST(Measure, HostTimeIsThatOfTheWholeWindow) {
-  // The device's own times know nothing of a millisecond between iterations.
+  // The device's own times do not include the millisecond between iterations.
   class Gaps : public VirtualDevice {
    public:
     Gaps() : VirtualDevice([](int64_t) { return 1e-3; }) {}
@@ -175,7 +175,7 @@ TEST(Measure, HostTimeIsThatOfTheWholeWindow) {
 }
 
 TEST(Measure, HostTimeCountsUntimedIterations) {
-  // Each call begins with an iteration that no sample has.
+  // Each call begins with an iteration that belongs to no sample.
   class Led : public VirtualDevice {
    public:
     Led() : VirtualDevice([](int64_t) { return 50e-3; }) { lead = 1; }
@@ -191,7 +191,7 @@ TEST(Measure, HostTimeCountsUntimedIterations) {
 }
 
 TEST(Measure, HostTimeCountsUntimedIterationsOfSamples) {
-  // As nccl-tests' loops, each after a call that is not timed.
+  // Each sample comes after an untimed call, as in nccl-tests' loops.
   class Loops : public VirtualDevice {
    public:
     Loops() : VirtualDevice([](int64_t) { return 50e-3; }) {}
@@ -223,7 +223,7 @@ TEST(Measure, WarmUpWaitsUntilReadingsSettle) {
   EXPECT_GT(power_at_begin, 650);
 }
 
-TEST(Measure, ReadingsThatNeverSettleEndWithTheBound) {
+TEST(Measure, ReadingsThatNeverSettleEndAtTheTimeLimit) {
   VirtualDevice device([](int64_t) { return 1e-3; });
   MeasureHooks hooks;
   bool high = false;
@@ -234,8 +234,8 @@ TEST(Measure, ReadingsThatNeverSettleEndWithTheBound) {
   EXPECT_GE(times->warmup_seconds, MeasureRule().max_warmup_seconds);
 }
 
-// A hundred runs of one device whose noise is a GPU's: clocks that wander by half a
-// percent over seconds under jitter of one percent.
+// Makes 100 runs of one device with the noise of a GPU: a clock that wanders by half a percent over
+// seconds, and a jitter of one percent.
 TEST(Measure, RepeatedRunsAgreeAndASlowdownShows) {
   const auto median_of_run = [](uint64_t seed, double slowdown) {
     auto random = std::make_shared<std::mt19937_64>(seed);
@@ -260,7 +260,7 @@ TEST(Measure, RepeatedRunsAgreeAndASlowdownShows) {
 }
 
 TEST(Measure, WarmUpOutlastsASlowStart) {
-  // Ten percent slower at first, settling over two hundred iterations of 5 ms.
+  // The device is 10% slower at first and settles over 200 iterations of 5 ms.
   VirtualDevice device(
       [](int64_t i) { return 5e-3 * (1 + 0.1 * std::exp(-static_cast<double>(i) / 50)); });
   MeasureRule rule;
@@ -292,7 +292,7 @@ TEST(Measure, MaxSamplesEnds) {
   EXPECT_EQ(times->seconds.size(), 100u);
 }
 
-TEST(Measure, SamplesThatAreNoTimesAreRefused) {
+TEST(Measure, SamplesThatAreNotPositiveAreErrors) {
   for (const double bad : {std::nan(""), -1.0, 0.0, HUGE_VAL}) {
     VirtualDevice device([=](int64_t i) { return i == 400 ? bad : 1e-3; });
     EXPECT_EQ(Measure(device, MeasureRule(), device.clock).status().reason(), Reason::kBadSample)
@@ -300,10 +300,10 @@ TEST(Measure, SamplesThatAreNoTimesAreRefused) {
   }
 }
 
-// Iterations of 2 us, whose samples are dated by `stamp` instead of by the clock.
+// A device with iterations of 2 us whose samples are timed by `stamp` instead of by the clock.
 class Misdated : public VirtualDevice {
  public:
-  // `stamp` maps seconds since the first iteration to what a sample's timer reads.
+  // `stamp` maps seconds since the first iteration to the reading of the sample's timer.
   explicit Misdated(std::function<double(double)> stamp)
       : VirtualDevice([](int64_t) { return 2e-6; }), stamp_(std::move(stamp)) {}
 
@@ -330,7 +330,7 @@ class Misdated : public VirtualDevice {
   std::function<double(double)> stamp_;
 };
 
-TEST(Measure, TimesThatAreAThousandTimesTooShortCostTenWindowsAtMost) {
+TEST(Measure, TimesThatAreFarTooShortCostTenWindowsAtMost) {
   Misdated device([](double seconds) { return 1e-3 * seconds; });
   MeasureRule rule;
   rule.max_seconds = 0.5;
@@ -340,8 +340,8 @@ TEST(Measure, TimesThatAreAThousandTimesTooShortCostTenWindowsAtMost) {
   EXPECT_LT(times->warmup_seconds, 2 * rule.max_warmup_seconds + 0.51);
 }
 
-// A receiver that wakes up every 8 ms finds all that came meanwhile at once: most samples
-// shorter than that last nothing. Together they last as long as they should.
+// A receiver that wakes up every 8 ms finds everything that arrived in between at once. Most
+// samples shorter than 8 ms then last no time at all, but their sum is right.
 TEST(Measure, SamplesOfBurstsDoNotMakeWindowsLonger) {
   Misdated device([](double seconds) {
     const double turn = 8e-3;
@@ -378,8 +378,8 @@ struct FasterInWindows {
   size_t ended = 0;
 };
 
-// A host that was busy in the warm-up, and no longer is.
-TEST(Measure, AWindowOfSamplesThatAreTooShortBeginsAnew) {
+// The host was busy during the warm-up only.
+TEST(Measure, WindowOfTooShortSamplesRestarts) {
   FasterInWindows faster(30, 1);
   const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);
   ASSERT_TRUE(times.ok()) << times.status();
@@ -387,9 +387,9 @@ TEST(Measure, AWindowOfSamplesThatAreTooShortBeginsAnew) {
   EXPECT_FALSE(times->short_samples);
   EXPECT_EQ(faster.began_at.size(), 3u);  // The batch grows tenfold at a time.
   EXPECT_EQ(faster.ended, 3u);
-  // max_samples of them fill min_seconds.
+  // At this length max_samples samples fill min_seconds.
   EXPECT_GE(*faster.seconds * static_cast<double>(times->batch), 100e-6);
-  // Nothing but the last window is in the result.
+  // The result has only the last window.
   EXPECT_NEAR(*std::max_element(times->seconds.begin(), times->seconds.end()), *faster.seconds,
               1e-3 * *faster.seconds);
   EXPECT_EQ(faster.began_at.back(), times->warmup_iterations);
@@ -398,7 +398,7 @@ TEST(Measure, AWindowOfSamplesThatAreTooShortBeginsAnew) {
   EXPECT_NEAR(times->host_seconds, *faster.seconds, 1e-3 * *faster.seconds);
 }
 
-TEST(Measure, WindowsThatAlwaysGetShorterEndAndAreKnown) {
+TEST(Measure, WindowsThatKeepGettingShorterEndAndAreFlagged) {
   FasterInWindows faster(100, 10);
   const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);
   ASSERT_TRUE(times.ok()) << times.status();
@@ -406,8 +406,8 @@ TEST(Measure, WindowsThatAlwaysGetShorterEndAndAreKnown) {
   EXPECT_EQ(faster.began_at.size(), 4u);
 }
 
-// Samples that are somewhat short, but long enough, are kept.
-TEST(Measure, AWindowOfSomewhatShorterSamplesStands) {
+// Samples that are shorter than planned, but long enough, are kept.
+TEST(Measure, WindowOfSlightlyShortSamplesIsKept) {
   FasterInWindows faster(1.9, 1);
   const auto times = Measure(faster.device, MeasureRule(), faster.device.clock, faster.hooks);
   ASSERT_TRUE(times.ok()) << times.status();

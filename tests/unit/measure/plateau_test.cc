@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Latencies over working sets that double from 4 KiB.
+// Returns latencies over working sets that double from 4 KiB.
 std::vector<LatencyPoint> Sweep(const std::vector<double>& latencies) {
   std::vector<LatencyPoint> points;
   int64_t bytes = 4096;
@@ -37,7 +37,7 @@ TEST(PlateauTest, FindsTheLevelsBetweenTheirTransitions) {
   EXPECT_EQ(PlateauOf("dram", plateaus)->first_bytes, 4096 << 15);
 }
 
-// A cache in two halves, the farther one slower.
+// The cache has two halves, of which the farther one is slower.
 TEST(PlateauTest, TakesTheWidestOfSeveralMiddlePlateausForL2) {
   const auto points = Sweep({34, 34, 34, 265, 265, 265, 265, 475, 475, 475, 650, 650, 650});
   const auto plateaus = FindPlateaus(points, 0.06, 3);
@@ -45,14 +45,14 @@ TEST(PlateauTest, TakesTheWidestOfSeveralMiddlePlateausForL2) {
   EXPECT_DOUBLE_EQ(PlateauOf("l2", plateaus)->latency, 265);
 }
 
-TEST(PlateauTest, TakesNoSlopeForAPlateau) {
+TEST(PlateauTest, SlopeIsNotAPlateau) {
   std::vector<double> slope;
   for (double latency = 30; latency < 1000; latency *= 1.1) slope.push_back(latency);
   EXPECT_TRUE(FindPlateaus(Sweep(slope), 0.06, 3).empty());
   EXPECT_TRUE(FindPlateaus({}, 0.06, 3).empty());
 }
 
-TEST(PlateauTest, SaysWhichPlateausThereAreIfOneIsMissing) {
+TEST(PlateauTest, MissingPlateauErrorListsThoseFound) {
   const auto plateaus = FindPlateaus(Sweep({34, 34, 34, 265, 265, 265}), 0.06, 3);
   EXPECT_TRUE(PlateauOf("l1", plateaus).ok());
   const auto missing = PlateauOf("l2", plateaus);

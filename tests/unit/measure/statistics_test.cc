@@ -55,7 +55,7 @@ TEST(Statistics, ConfidenceIntervalUsesTheTabulatedRanks) {
 
 TEST(Statistics, IntervalCoversTheTrueMedianAsOftenAsItSays) {
   std::mt19937_64 random(11);
-  std::lognormal_distribution<double> skewed(0, 1);  // Median 1, far from normal.
+  std::lognormal_distribution<double> skewed(0, 1);  // Its median is 1, and it is far from normal.
   int covered = 0;
   constexpr int kTrials = 2000;
   for (int trial = 0; trial < kTrials; ++trial) {

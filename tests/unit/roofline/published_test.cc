@@ -31,7 +31,7 @@ TEST(Published, EveryRowCanBeMatched) {
     EXPECT_GT(figure.value, 0);
     EXPECT_FALSE(figure.selector.empty());
     EXPECT_FALSE(figure.parameters.empty());
-    // Rates in the unit that the benchmarks have, times in seconds.
+    // Rates are in the unit that the benchmarks use; times are in seconds.
     EXPECT_TRUE(ValueIn(figure, figure.metric == "time"             ? "s"
                                 : figure.metric == "tflops"         ? "TFLOP/s"
                                 : figure.metric == "launch_time"    ? "us"
@@ -69,7 +69,7 @@ TEST(Published, SeveralFiguresOfOneCase) {
   EXPECT_EQ(FindPublished(query).size(), 2u);
 }
 
-TEST(Published, TheSheetTellsPartsOfAModelApart) {
+TEST(Published, SheetDistinguishesVariantsOfAModel) {
   PublishedQuery query;
   query.gpu_model = "A100";
   query.gpu_form_factor = "SXM";
@@ -78,7 +78,7 @@ TEST(Published, TheSheetTellsPartsOfAModelApart) {
   EXPECT_EQ(PublishedGpu(query), "A100-SXM4-40GB");
   query.spec = "A100-SXM4-80GB";
   EXPECT_EQ(PublishedGpu(query), "");
-  // Without a prediction the model will do where it is enough.
+  // Without a prediction the model's name is used if it is unambiguous.
   EXPECT_EQ(PublishedGpu({"", "H200", "SXM", 1, "", {}, ""}), "H200 SXM");
   EXPECT_EQ(PublishedGpu({"", "H200", "NVL", 1, "", {}, ""}), "");
   EXPECT_EQ(PublishedGpu({"", "RTX 4090", "", 1, "", {}, ""}), "RTX 4090");

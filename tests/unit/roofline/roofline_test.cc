@@ -40,7 +40,7 @@ TEST(SpecSheet, FindsDevicesByTheNamesThatDriversGive) {
   EXPECT_EQ(SheetOf("NVIDIA B200", 180), "B200");
 }
 
-TEST(SpecSheet, NeverTakesAVariantForAnother) {
+TEST(SpecSheet, VariantIsNeverMistakenForAnother) {
   for (const char* device : {"NVIDIA H200 NVL", "NVIDIA H100 NVL", "NVIDIA GeForce RTX 4090 D",
                              "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GH200 480GB",
                              "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "", "MIG"}) {
@@ -62,12 +62,12 @@ TEST(SpecSheet, ReadsUnitsNotesAndGaps) {
 }
 
 TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
-  // The clocks that the sheets' peaks assume: tensor cores', and the lanes'.
+  // The clocks that the sheets' peaks assume, for tensor cores and for vector lanes.
   const struct {
     const char* gpu;
     double tensor_mhz;
     double vector_mhz;
-    std::set<std::string> apart = {};  // Columns that the sheet gives otherwise.
+    std::set<std::string> apart = {};  // Columns whose peak assumes the other clock.
   } clocks[] = {{"RTX 4090", 2520, 2520},
                 {"RTX 5080", 2617, 2617},
                 {"RTX 5090", 2407, 2407},
@@ -94,7 +94,7 @@ TEST(SpecSheet, PeaksAreUnitsTimesRateTimesClock) {
       const bool vector = column == "fp32" || column == "fp64_vector";
       const double mhz =
           vector || clock.apart.count(column) > 0 ? clock.vector_mhz : clock.tensor_mhz;
-      // Sheets round; fp64 of consumer parts to one digit, the L40S's bf16 the odd one out.
+      // Sheets round: fp64 of consumer parts to one digit. The L40S's bf16 is the outlier.
       const double rounding = 0.015 + 0.05e12 / peak;
       EXPECT_NEAR(*rate * *spec->sm_count * mhz * 1e6 / peak, 1, rounding)
           << spec->name << " " << column;
@@ -139,7 +139,7 @@ TEST(Prediction, Fp64WithoutTensorCoresRunsOnTheLanes) {
 }
 
 TEST(Prediction, SheetClocksReproduceTheSheet) {
-  // The clock that each sheet's peak assumes gives that peak back.
+  // At the clock that a sheet's peak assumes, the rates reproduce that peak.
   const GpuSpec* const h100 = FindSpec("NVIDIA H100 80GB HBM3", 80 * kGiB);
   EXPECT_NEAR(*ClockPeaks(*h100, Gemm(1), 1830).flops / 989e12, 1, 0.002);
   const GpuSpec* const a100 = FindSpec("NVIDIA A100-SXM4-80GB", 80 * kGiB);
@@ -159,7 +159,7 @@ TEST(Prediction, MemoryAndLatencyBounds) {
   EXPECT_FALSE(Predict(copy, evidence, 1e-3).arithmetic_intensity);
 }
 
-// NVLink's sheet says nothing of what a gang over several nodes sends through the network.
+// NVLink's peak does not apply to a gang over several nodes, which sends through the network.
 TEST(Prediction, OnlyTheGpusOwnLinksAreInTheSheet) {
   Evidence evidence;
   evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
@@ -177,25 +177,25 @@ TEST(Prediction, OnlyTheGpusOwnLinksAreInTheSheet) {
 TEST(Prediction, RegimeAndRidgePoint) {
   Evidence evidence;
   evidence.spec = FindSpec("NVIDIA H200", 141 * kGiB);
-  // Above the ridge: 8192 / 3 FLOP/B.
+  // This GEMM is above the ridge: 8192 / 3 FLOP/B.
   Work work = Gemm(8192);
   work.fixed_seconds = 2.5e-6;
   Prediction prediction = Predict(work, evidence, 1.6e-3);
   EXPECT_DOUBLE_EQ(*prediction.ridge_point, 989e12 / 4800e9);
   EXPECT_EQ(prediction.regime, "compute");
-  // Below it: a GEMV-like shape, 64 MB of weights for 1 FLOP a byte.
+  // A shape like a GEMV's is below it: 64 MB of weights for 1 FLOP per byte.
   work.flops = 64e6;
   work.bytes = 64e6;
   prediction = Predict(work, evidence, 20e-6);
   EXPECT_EQ(prediction.regime, "memory");
-  // As small as a launch by its ideal time...
+  // The launch dominates if it takes as long as the ideal time...
   work.bytes = 4.8e6;
   EXPECT_EQ(Predict(work, evidence, 20e-6).regime, "launch");
-  // ... or by what was measured, the sheet's bandwidth or not.
+  // ... or half of the measured time.
   work.bytes = 24e6;
   EXPECT_EQ(Predict(work, evidence, 5.1e-6).regime, "memory");
   EXPECT_EQ(Predict(work, evidence, 5e-6).regime, "launch");
-  // Without peaks only that can be told.
+  // Without peaks only the launch can be recognised.
   EXPECT_EQ(Predict(work, Evidence(), 5e-6).regime, "launch");
   EXPECT_EQ(Predict(work, Evidence(), 50e-6).regime, "");
   EXPECT_FALSE(Predict(work, Evidence(), 50e-6).ridge_point);
@@ -214,7 +214,7 @@ TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
   EXPECT_FALSE(Predict(Gemm(512), evidence, 1).predicted_seconds);
   EXPECT_FALSE(Predict(Gemm(512), evidence, 1).efficiency_spec);
   evidence.ceilings.flops = 1e12;
-  // Half of the ceilings may hide the bound.
+  // With only one ceiling the other bound could be the real one.
   EXPECT_FALSE(Predict(Gemm(512), evidence, 1).predicted_seconds);
   evidence.ceilings.bytes = 1e15;
   const Prediction prediction = Predict(Gemm(512), evidence, 1e-3);
@@ -223,8 +223,8 @@ TEST(Prediction, WithoutASheetOnlyCeilingsCount) {
   EXPECT_TRUE(prediction.spec.empty());
 }
 
-// An H100 whose products reach 68% of the sheet under its power limit, and whose memory 92%:
-// 2000 rows of some width, between the two ridges.
+// An H100 that reaches 68% of the sheet's arithmetic under its power limit, and 92% of its
+// bandwidth. The work, 2000 rows of some width, lies between the two ridges.
 TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
   Evidence evidence;
   evidence.spec = SheetNamed("H100 SXM");
@@ -236,7 +236,7 @@ TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
   EXPECT_NEAR(*Predict(work, evidence, 1e-3).ridge_point, 295.2, 0.1);
   EXPECT_FALSE(Predict(work, evidence, 1e-3).ridge_measured);
   evidence.ceilings.flops = 670e12;
-  // One of the two says nothing of where they meet.
+  // One ceiling alone gives no ridge point.
   EXPECT_EQ(Predict(work, evidence, 1e-3).regime, "memory");
   EXPECT_FALSE(Predict(work, evidence, 1e-3).ridge_measured);
   evidence.ceilings.bytes = 3082e9;
@@ -248,8 +248,9 @@ TEST(Prediction, RegimeTurnsWhereTheMeasuredCeilingsMeet) {
   EXPECT_NEAR(*both.ridge_point, 295.2, 0.1);
 }
 
-// Times of an H200 at 1980 MHz from docs/measured, except launches, where the host is the limit.
-TEST(Prediction, WhatMultiprocessorsDoInACycle) {
+// The times are those of an H200 at 1980 MHz in docs/measured, except launches, which the host
+// limits.
+TEST(Prediction, RatesPerMultiprocessorAndCycle) {
   Evidence evidence;
   evidence.spec = SheetNamed("H200 SXM");
   evidence.sm_clock_mhz = 1980;
@@ -276,22 +277,22 @@ TEST(Prediction, WhatMultiprocessorsDoInACycle) {
   const double seconds = integers.sm_amount / 14.977e12;
   EXPECT_EQ(Predict(integers, evidence, seconds).regime, "compute");
   EXPECT_NEAR(*Predict(integers, evidence, seconds).efficiency_clock, 0.895, 1e-3);
-  // No paper that was read gives this rate of a B200: no prediction.
+  // The B200's paper does not give this rate, so there is no prediction.
   evidence.spec = SheetNamed("B200");
   EXPECT_FALSE(Predict(integers, evidence, seconds).predicted_seconds);
   EXPECT_TRUE(Predict(l1, evidence, seconds).predicted_seconds);
 }
 
-TEST(Prediction, OfLaunchesAloneIsTheirFixedCost) {
+TEST(Prediction, LaunchesAloneTakeTheirFixedCost) {
   Evidence evidence;
   evidence.spec = SheetNamed("H200 SXM");
   Work work;
   work.operations = 1000;
   work.fixed_seconds = 2.5e-3;
-  // Bytes that no sheet has a peak for are not predicted by the launch before them.
+  // No sheet has a peak for these bytes, so the launch's cost alone predicts nothing.
   EXPECT_FALSE(Predict(work, evidence, 20e-3).predicted_seconds);
   work.fixed_only = true;
-  // However slow the host is.
+  // The prediction does not depend on how slow the host is.
   const Prediction prediction = Predict(work, evidence, 20e-3);
   EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 2.5e-3);
   EXPECT_EQ(prediction.bound, "latency");
@@ -299,8 +300,8 @@ TEST(Prediction, OfLaunchesAloneIsTheirFixedCost) {
   EXPECT_FALSE(prediction.efficiency_spec);
 }
 
-// Two arrays that caches hold, on a CPU whose threads take 10 us to wake.
-TEST(Prediction, WhatCachesHoldIsNotMemorys) {
+// The work reads two arrays that fit into the caches of a CPU whose threads take 10 us to wake.
+TEST(Prediction, CachedDataIsNotBoundByMemory) {
   Evidence evidence;
   evidence.ceilings.flops = 1e12;
   evidence.ceilings.bytes = 1e10;
@@ -309,7 +310,7 @@ TEST(Prediction, WhatCachesHoldIsNotMemorys) {
   Work work;
   work.bytes = 1e6;
   work.flops = 1e5;
-  // Three times as fast as memory could be.
+  // Three times the speed of memory.
   Prediction prediction = Predict(work, evidence, 33e-6);
   EXPECT_EQ(prediction.regime, "cache");
   EXPECT_EQ(prediction.bound, "");
@@ -319,14 +320,14 @@ TEST(Prediction, WhatCachesHoldIsNotMemorys) {
   EXPECT_EQ(Predict(work, evidence, 15e-6).regime, "launch");
   work.bytes = 4096;
   EXPECT_EQ(Predict(work, evidence, 30e-6).regime, "launch");
-  // Memory's ceiling holds where memory is read, the fixed cost beside it.
+  // Without caches the memory's ceiling applies, and the fixed cost is added.
   evidence.in_cache = false;
   work.bytes = 1e9;
   prediction = Predict(work, evidence, 0.2);
   EXPECT_EQ(prediction.regime, "memory");
   EXPECT_DOUBLE_EQ(*prediction.predicted_seconds, 0.1 + 10e-6);
   EXPECT_DOUBLE_EQ(*prediction.efficiency_measured, 0.5);
-  // Arithmetic bounds cached data as it bounds other data.
+  // Arithmetic bounds cached data like other data.
   evidence.in_cache = true;
   EXPECT_EQ(Predict(Gemm(2048), evidence, 1).regime, "compute");
   EXPECT_TRUE(Predict(Gemm(2048), evidence, 1).efficiency_measured);

@@ -1,4 +1,4 @@
-// Measured ceilings of a GPU that does not exist.
+// Tests when ceilings of a GPU are measured again and when they are reused.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -54,7 +54,7 @@ class FakePlatform : public GpuPlatform {
     for (int ordinal = 0; ordinal < Count(); ++ordinal) {
       LocalGpu& one = gpus[static_cast<size_t>(ordinal)];
       one.ordinal = ordinal;
-      char bus_id[16];  // As in tests/unit/host/fake_nvml.cc.
+      char bus_id[16];  // The same address as in tests/unit/host/fake_nvml.cc.
       std::snprintf(bus_id, sizeof bus_id, "0000:F%x:00.0", ordinal & 0xf);
       one.pci_bus_id = bus_id;
     }
@@ -135,7 +135,7 @@ class FakeCollective : public Benchmark {
   BenchmarkInfo info_;
 };
 
-// On one GPU, which lacks what size 4 needs.
+// A benchmark on one GPU, which lacks what size 4 needs.
 class FakeCopy : public Benchmark {
  public:
   FakeCopy() {

@@ -1,4 +1,4 @@
-// The build's assay-runner, from its arguments to its end.
+// Runs the build's assay-runner to its end.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// tests/gpu/kernel_variants.txt: every kernel of ours is run under compute-sanitizer, with
-// parameters that its benchmark accepts.
+// Tests tests/gpu/kernel_variants.txt, the list of what runs under compute-sanitizer: it must cover
+// every kernel of this project, with parameters that its benchmark accepts.
 #include "tests/gpu/kernel_variants.h"
 
 #include <gtest/gtest.h>
@@ -33,17 +33,18 @@ TEST(KernelVariants, EveryChoiceOfAKernelIsCovered) {
     EXPECT_TRUE(accepted.ok()) << name << ": " << accepted.status();
     if (accepted.ok()) runs[name].push_back(*accepted);
   }
-  // Where iterations run, from what and how often, but not which kernel; any other is taken to
-  // choose one.
+  // Parameters that say where, from which data and how often iterations run, but not which kernel.
+  // Every other choice is assumed to select a kernel.
   const std::set<std::string> not_choosing = {"cache", "launch", "fill",      "memory",
                                               "numa",  "layout", "accumulate"};
-  // Sizes of what another word's kernel reads.
+  // Choices that change only the size of the data that a kernel reads.
   const std::set<std::string> same_kernel = {"pointer_chase level=l1", "pointer_chase level=l2",
                                              "pointer_chase level=dram", "cache_bandwidth level=l2",
                                              "cache_bandwidth level=hbm"};
   for (const auto& benchmark : registry.All()) {
     const BenchmarkInfo& info = benchmark->Info();
-    // sustained does as gemm; of collectives, planted_collectives.cu has every type and operation.
+    // "sustained" runs the kernels of gemm. planted_collectives.cu covers every type and operation
+    // of the collectives.
     if (info.resource != Resource::kGpu || info.name == "sustained" || info.collective) continue;
     const auto own = Accepted(*benchmark, {});
     ASSERT_TRUE(own.ok()) << info.name << ": " << own.status();

@@ -26,7 +26,7 @@ TEST(AlphaBetaTest, FindsLatencyAndBandwidthOfExactTimes) {
   EXPECT_EQ(model->points, 10);
 }
 
-// Relative errors give small and large times the same weight.
+// Relative errors give short and long times the same weight.
 TEST(AlphaBetaTest, MinimisesRelativeErrors) {
   std::vector<SizedTime> points;
   double sign = 1;
@@ -42,11 +42,12 @@ TEST(AlphaBetaTest, MinimisesRelativeErrors) {
   EXPECT_NEAR(model->error, 0.02, 0.01);
 }
 
-// The line nearly meets the three times that it is fitted to, so those errors would be too small.
+// The line nearly meets the three times that it is fitted to, so the errors of these times would be
+// too small.
 TEST(AlphaBetaTest, ErrorIsThatOfTimesLeftOutOfTheFit) {
   const auto model = FitAlphaBeta({{1e3, 10e-6}, {4e3, 20e-6}, {16e3, 22e-6}});
   ASSERT_TRUE(model);
-  // Predicted by the other two: 19.5 us for 1e3, 12.4 us for 4e3, 60 us for 16e3.
+  // Each size is predicted from the other two: 19.5 us for 1e3, 12.4 us for 4e3, 60 us for 16e3.
   EXPECT_NEAR(model->error, 0.95, 0.001);
 }
 
@@ -56,13 +57,13 @@ TEST(AlphaBetaTest, TimesBeyondTheErrorsOfTheModelAreUnexplained) {
   model.bandwidth = 1e9;
   model.smallest_bytes = 1e5;
   model.largest_bytes = 1e7;
-  model.error = 0.01;  // Twice as long counts.
+  model.error = 0.01;  // Times that are twice as long are unexplained.
   EXPECT_FALSE(model.LeavesUnexplained(1e6, 3.9e-3));
   EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.1e-3));
   EXPECT_FALSE(model.LeavesUnexplained(1e6, 1e-4));
-  EXPECT_FALSE(model.LeavesUnexplained(9e4, 1));  // Beyond its sizes it may bend.
+  EXPECT_FALSE(model.LeavesUnexplained(9e4, 1));  // The model may not hold outside its sizes.
   EXPECT_FALSE(model.LeavesUnexplained(2e7, 1));
-  model.error = 0.2;  // Six times this.
+  model.error = 0.2;  // The limit is six times this error.
   EXPECT_FALSE(model.LeavesUnexplained(1e6, 4.3e-3));
   EXPECT_TRUE(model.LeavesUnexplained(1e6, 4.5e-3));
 }
@@ -89,7 +90,7 @@ TEST(AlphaBetaTest, TooFewOrUnusableTimesGiveNoModel) {
   EXPECT_FALSE(FitAlphaBeta({{100, 1e-6}, {200, 2e-6}, {300, 3e-6}}));
   EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {80, 0}, {800, 3e-6}}));
   EXPECT_FALSE(FitAlphaBeta({{8, 1e-6}, {80, NAN}, {800, 3e-6}}));
-  // No bandwidth explains larger messages that are faster.
+  // The model cannot explain larger messages that are faster.
   EXPECT_FALSE(FitAlphaBeta({{8, 3e-6}, {80, 2e-6}, {8e9, 1e-6}}));
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(60);
 
-// The last of three ranks ends as requested; the other waits for the end of its stdin.
+// Runs one of three ranks. Rank 2 ends as requested; rank 1 waits for the end of its stdin.
 int RunRank(const std::string& how) {
   if (how == "exits_untold") return 3;
   std::string line;
@@ -30,7 +30,7 @@ int RunRank(const std::string& how) {
   if (order->rank == 2 && how == "is_killed") kill(getpid(), SIGKILL);
   if (how == "is_killed_later") {
     const auto peers = JoinPeers(order->token, order->rank, order->world_size, kPatience);
-    // All have come once rank 0 speaks.
+    // Rank 0 broadcasts after all have met.
     if (!peers.ok() || !(*peers)->Broadcast(&line, kPatience).ok()) return 8;
     if (order->rank == 2) kill(getpid(), SIGKILL);
     std::getline(std::cin, line);

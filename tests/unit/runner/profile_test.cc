@@ -75,7 +75,7 @@ class ProfileTest : public ::testing::Test {
   CounterReport Read() {
     Work work;
     work.bytes = 2e9;
-    return ReadCounters(SourcesFor(profiled_), work);
+    return ReadCounters(&profiled_, work);
   }
 
   VirtualClock clock_;
@@ -139,7 +139,7 @@ TEST_F(ProfileTest, BrokenContextIsBlamedOnProfiling) {
 }
 
 TEST(ReadCounters, WithoutAGpuThereIsNoSource) {
-  const CounterReport report = ReadCounters({}, Work());
+  const CounterReport report = ReadCounters(nullptr, Work());
   EXPECT_EQ(report.source, "analytic");
   EXPECT_NE(report.reason, "");
 }

@@ -1,4 +1,4 @@
-// Published figures name benchmarks, parameters and metrics as this build declares them.
+// Tests that published figures name benchmarks, parameters and metrics as this build declares them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,11 +1,10 @@
 // Tests how ranks exchange which GPUs they have, and how the result lists them.
-#include "runner/rank_gpus.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gang/peers.h"
 #include "runner/case_result.h"
+#include "runner/version_check.h"
 #include "tests/unit/gang/gang.h"
 #include "tests/wording.h"
 

@@ -41,7 +41,7 @@ class RequiredGpusTest : public ::testing::Test {
   std::optional<std::string> visible_;
 };
 
-TEST_F(RequiredGpusTest, AnyOrderIsComplete) {
+TEST_F(RequiredGpusTest, OrderOfGpusDoesNotMatter) {
   Offer({2, 3, 0, 1});
   EXPECT_EQ(Check().missing, "");
   EXPECT_THAT(Check().notes, IsEmpty());

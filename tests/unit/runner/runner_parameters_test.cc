@@ -1,4 +1,5 @@
-// How assay-runner refuses parameters. The cases of each benchmark are in its declaration.
+// Tests that assay-runner refuses invalid parameters. The examples of each benchmark are in its
+// declaration.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace assay {
 namespace {
 
-// Neither a GPU nor the other ranks are needed to refuse.
+// The runner refuses a case without a GPU and without the other ranks.
 TEST(RunnerParameters, EveryCommandRefusesInvalidCases) {
   const std::vector<std::pair<const char*, std::vector<std::string>>> cases = {
       {"runner/multiple", {"tcp_all_reduce", "bytes=6"}},
@@ -29,7 +30,7 @@ TEST(RunnerParameters, EveryCommandRefusesInvalidCases) {
   }
 }
 
-TEST(RunnerParameters, AListDescribesConstraints) {
+TEST(RunnerParameters, ListDescribesConstraints) {
   const std::string text = Invoke({"list", "softmax"}).output;
   const size_t begin = text.find("parameters\n");
   ASSERT_NE(begin, std::string::npos) << text;

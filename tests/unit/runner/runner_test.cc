@@ -159,7 +159,7 @@ TEST(RunnerCommandLine, RunsACaseAsJson) {
   const CommandOutput output =
       Invoke({"run", "cpu_memory_bandwidth", "op=copy", "bytes=64KiB", "threads=1", "-o", "json"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
-  // Only the end of the output is kept: a busy machine takes thousands of samples.
+  // RunCommand keeps only the end of the output: a busy machine takes thousands of samples.
   for (const char* field :
        {"\"verified\":true", "\"elements_checked\":8192", "\"topology\":\"none\""}) {
     EXPECT_NE(output.output.find(field), std::string::npos) << output.output;
@@ -170,7 +170,7 @@ TEST(RunnerCommandLine, CollectiveStartsItsOwnRanks) {
   const CommandOutput output =
       Invoke({"run", "tcp_all_reduce", "ranks=3", "bytes=1000", "-o", "json"});
   EXPECT_EQ(output.exit.code, kExitDone) << output.output;
-  // Only the end of the output is kept.
+  // RunCommand keeps only the end of the output.
   EXPECT_NE(output.output.find("\"metric\":\"algorithm_bandwidth\""), std::string::npos);
   EXPECT_NE(output.output.find("\"elements_checked\":750"), std::string::npos);
 }
@@ -181,7 +181,7 @@ TEST(RunnerCommandLine, SpinningRanksNeedOneCpuEach) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // And so of what it starts.
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // Child processes inherit the affinity.
   const CommandOutput spins = Invoke({"run", "tcp_latency", "wait=spin"});
   const CommandOutput sleeps = Invoke({"run", "tcp_latency"});
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
@@ -298,12 +298,13 @@ TEST(RunnerProtocol, StopsWhenItsAgentEnds) {
   EXPECT_EQ(terminated.Wait().signal, SIGTERM);
 }
 
-TEST(RunnerProtocol, ARankThatCannotListenBlamesItsNodeBeforeItIsReady) {
+TEST(RunnerProtocol, RankThatCannotListenBlamesItsNodeBeforeItIsReady) {
   for (const int number : {0, 1}) {
     v1::RunnerCommand start = Start("tcp_all_reduce", {{{"ranks", "2"}}});
     start.mutable_start()->set_world_size(2);
     start.mutable_start()->set_rank(number);
-    start.mutable_start()->set_advertise_address("192.0.2.1");  // Nobody's: RFC 5737.
+    // Reserved for documentation (RFC 5737).
+    start.mutable_start()->set_advertise_address("192.0.2.1");
     Rank rank("serve");
     rank.Send(start);
     const v1::RunnerEvent event = rank.Next();

@@ -94,7 +94,7 @@ class SelftestOfGpus : public testing::Test {
 
   enum class Whom { kRunner, kItsProcesses };
 
-  // Sends the signal once the output of a self-test has all of `awaited`.
+  // Sends the signal once the output of a self-test contains all of `awaited`.
   static CommandOutput Stopped(int signal, const std::vector<std::string>& awaited,
                                const std::vector<std::string>& arguments = {},
                                Whom whom = Whom::kRunner) {
@@ -104,14 +104,14 @@ class SelftestOfGpus : public testing::Test {
     options.argv = {ASSAY_FAKE_GPU_RUNNER, "selftest"};
     options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
     options.descriptors = {{1, pipe->write.get()}, {2, pipe->write.get()}};
-    options.die_with_parent = true;  // Should it not end by itself.
+    options.die_with_parent = true;  // In case the runner does not end by itself.
     auto runner = Subprocess::Spawn(options);
     EXPECT_TRUE(runner.ok()) << runner.status();
     if (!runner.ok()) return output;
     pipe->write.Close();
     bool sent = false;
     char chunk[1024];
-    // Until all processes that were started have ended.
+    // Reads until all processes that were started have ended.
     for (ssize_t got = 0; (got = read(pipe->read.get(), chunk, sizeof chunk)) > 0;) {
       output.output.append(chunk, static_cast<size_t>(got));
       const bool all = std::all_of(awaited.begin(), awaited.end(), [&](const std::string& words) {
@@ -175,7 +175,7 @@ TEST_F(SelftestOfGpus, ContradictingParametersAreAUsageErrorAndBlameNoGpu) {
   }
 }
 
-TEST_F(SelftestOfGpus, OneIsChosen) {
+TEST_F(SelftestOfGpus, ChosenGpuIsVerifiedAlone) {
   setenv(kCount, "3", 1);
   setenv(kWrong, "2", 1);
   const CommandOutput one = Selftest({"--gpu", "1"});
@@ -197,7 +197,7 @@ TEST_F(SelftestOfGpus, NamedBenchmarkThatIsUnsupportedIsNotDone) {
     EXPECT_EQ(OutcomeOf(named.output, "fake_copy size=4"), "unsupported");
   }
   EXPECT_EQ(Selftest({"fake_all_reduce", "ranks=3"}).exit.code, kExitUnsupported);
-  // A failure outweighs it, and so do parameters that contradict each other.
+  // Failures and contradicting parameters take precedence over it.
   setenv(kWrong, "1", 1);
   EXPECT_EQ(Selftest({"fake_copy", "fake_copy", "size=4"}).exit.code, kExitFailed);
   unsetenv(kWrong);

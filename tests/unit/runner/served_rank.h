@@ -1,4 +1,4 @@
-// `assay-runner serve`, as an agent holds it.
+// Runs `assay-runner serve` as an agent does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace assay {
 
-// One rank as an agent holds it.
+// One rank, with the pipes that its agent would have.
 class Rank {
  public:
   explicit Rank(const std::string& command) {
@@ -43,7 +43,7 @@ class Rank {
   void CloseEvents() { events_.Close(); }
   void Signal(int signal) { process_->Signal(signal); }
 
-  // The next event; one without a kind at the end.
+  // Returns the next event; at the end one without a kind.
   v1::RunnerEvent NextOfAnyKind() {
     auto frame = reader_->Read();
     v1::RunnerEvent event;
@@ -53,7 +53,7 @@ class Rank {
     return event;
   }
 
-  // As NextOfAnyKind, past CaseStarted.
+  // Returns the next event that is not CaseStarted.
   v1::RunnerEvent Next() {
     for (;;) {
       v1::RunnerEvent event = NextOfAnyKind();

@@ -1,4 +1,4 @@
-#include "runner/slow_rank.h"
+#include "runner/rank_times.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace assay {
 namespace {
 
-// 64 iterations of a collective of `seconds` on `ranks` ranks that arrive within
-// `jitter` of one another, rank `slow` by `delay` later.
+// Simulates 64 iterations of a collective of `seconds`. The ranks arrive within `jitter` of each
+// other; rank `slow` arrives later by `delay`.
 std::vector<std::vector<double>> Simulate(int ranks, double seconds, double jitter, int slow,
                                           double delay, unsigned seed) {
   std::mt19937 random(seed);
@@ -53,7 +53,7 @@ TEST(SlowRankTest, EqualRanksHaveNoSlowOne) {
   int named = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     named += FindSlowRank(Simulate(8, 30e-6, 2e-6, -1, 0, seed)) ? 1 : 0;
-    // Late by chance, each rank as often as another: noise, however large.
+    // Each rank is late equally often by chance: this is noise, however large the delays are.
     named += FindSlowRank(Simulate(8, 30e-6, 100e-6, -1, 0, seed)) ? 1 : 0;
   }
   EXPECT_EQ(named, 0);
@@ -62,7 +62,7 @@ TEST(SlowRankTest, EqualRanksHaveNoSlowOne) {
 TEST(SlowRankTest, SmallDelaysAreIgnored) {
   EXPECT_FALSE(FindSlowRank(Simulate(4, 30e-6, 0.1e-6, 2, 4e-6, 1)));
   EXPECT_TRUE(FindSlowRank(Simulate(4, 30e-6, 0.1e-6, 2, 8e-6, 1)));
-  // 100 us of 4 ms are less than 5%.
+  // A delay of 100 us is less than 5% of 4 ms.
   EXPECT_FALSE(FindSlowRank(Simulate(4, 4e-3, 1e-6, 2, 100e-6, 1)));
   EXPECT_TRUE(FindSlowRank(Simulate(4, 4e-3, 1e-6, 2, 300e-6, 1)));
 }
