@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/clock.h"
@@ -24,7 +25,7 @@ class Peers;
 
 // Libraries that a build or a node may lack.
 enum class Library {
-  kBlas,  // Of the CPUs. Results of another version are not compared.
+  kBlas,  // Matrix products on CPUs. Results of different versions are not compared.
   kCublasLt,
   kNccl,
 };
@@ -54,19 +55,20 @@ struct Metric {
   // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
   double scale = 1.0;
 
-  // An amount of Work per second; higher is better. `unit` is "GB/s", "Gbit/s", "GFLOP/s",
-  // "TFLOP/s" or "Gop/s".
+  // Returns a metric of an amount of Work per second; higher is better. `unit` is "GB/s", "Gbit/s",
+  // "GFLOP/s", "TFLOP/s" or "Gop/s".
   static Metric Rate(std::string name, std::string unit, Quantity quantity,
                      std::string description);
-  // kSeconds or kSecondsPerOperation; lower is better. `unit` is "s", "us" or "ns".
+  // Returns a metric of kSeconds or kSecondsPerOperation; lower is better. `unit` is "s", "us" or
+  // "ns".
   static Metric Time(std::string name, std::string unit, Quantity quantity,
                      std::string description);
-  // Case::Observed(name), in any unit.
+  // Returns a metric whose values are Case::Observed(name), in any unit.
   static Metric Observed(std::string name, std::string unit, Direction direction,
                          std::string description);
 };
 
-// The metric "time" that every benchmark has, in seconds per iteration.
+// Returns the metric "time" that every benchmark has, in seconds per iteration.
 Metric TimeMetric();
 
 // A case whose work was computed by hand, for a test of Benchmark::WorkOf.
@@ -223,6 +225,14 @@ int64_t Integer(const ParameterMap& parameters, const std::string& name);
 double Number(const ParameterMap& parameters, const std::string& name);  // As a double.
 const std::string& Word(const ParameterMap& parameters, const std::string& name);
 
+// Makes a case of type T from `arguments` and prepares it.
+template <typename T, typename... Arguments>
+Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
+  auto prepared = std::make_unique<T>(std::forward<Arguments>(arguments)...);
+  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
+  return std::unique_ptr<Case>(std::move(prepared));
+}
+
 class Benchmark;
 
 // Returns the canonical, complete and valid parameters of a case of `benchmark`. The error has one
@@ -232,11 +242,11 @@ Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const Parameter
 // Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
-// The error of Prepare if this hardware or software cannot run the case. The outcome is then
-// UNSUPPORTED instead of a failure.
+// Returns the error of Prepare if this hardware or software cannot run the case. The outcome is
+// then UNSUPPORTED instead of a failure.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
-// The error of an allocation that failed. `what` names the device and the requested bytes.
+// Returns the error of an allocation that failed. `what` names the device and the requested bytes.
 Status OutOfMemory(std::string what);
 
 // One benchmark. Immutable, so threads may share it.

@@ -1,7 +1,5 @@
 #include "kernels/declaration.h"
 
-#include <utility>
-
 namespace assay {
 
 Rule OneOf(std::vector<std::string> choices) { return {std::move(choices), {}, 1}; }
@@ -45,26 +43,6 @@ Parameter& Parameter::Default(const std::string& value) {
 
 Parameter& Parameter::Default(int64_t value) { return Default(std::to_string(value)); }
 
-Parameter& Parameter::AtLeast(int64_t minimum) {
-  spec_.minimum = minimum;
-  return *this;
-}
-
-Parameter& Parameter::AtMost(int64_t maximum) {
-  spec_.maximum = maximum;
-  return *this;
-}
-
-Parameter& Parameter::MultipleOf(int64_t multiple) {
-  spec_.multiple = multiple;
-  return *this;
-}
-
-Parameter& Parameter::Describe(std::string description) {
-  spec_.description = std::move(description);
-  return *this;
-}
-
 Parameter& Parameter::With(std::string other, std::vector<std::string> values, Rule rule,
                            std::string reason) {
   spec_.constraints.push_back({std::move(other), std::move(values), std::move(rule.choices),
@@ -79,28 +57,8 @@ Declaration::Declaration(std::string name, Resource resource)
   info_.resource = resource;
 }
 
-Declaration& Declaration::Version(int version) {
-  info_.version = version;
-  return *this;
-}
-
-Declaration& Declaration::Summary(std::string summary) {
-  info_.summary = std::move(summary);
-  return *this;
-}
-
-Declaration& Declaration::Collective() {
-  info_.collective = true;
-  return *this;
-}
-
 Declaration& Declaration::Needs(Library library) {
   info_.libraries.push_back(library);
-  return *this;
-}
-
-Declaration& Declaration::Parameters(std::vector<ParameterSpec> parameters) {
-  info_.parameters = std::move(parameters);
   return *this;
 }
 
@@ -110,31 +68,6 @@ Declaration& Declaration::Metrics(std::vector<Metric> metrics) {
     if (metric.name == TimeMetric().name) return *this;
   }
   info_.metrics.push_back(TimeMetric());
-  return *this;
-}
-
-Declaration& Declaration::Model(std::string model) {
-  info_.model = std::move(model);
-  return *this;
-}
-
-Declaration& Declaration::Prediction(std::string prediction) {
-  info_.prediction = std::move(prediction);
-  return *this;
-}
-
-Declaration& Declaration::WorkOf(WorkFunction work) {
-  work_ = std::move(work);
-  return *this;
-}
-
-Declaration& Declaration::Validate(ValidateFunction validate) {
-  validate_ = std::move(validate);
-  return *this;
-}
-
-Declaration& Declaration::SelfTest(ParameterMap parameters) {
-  info_.selftest_parameters = std::move(parameters);
   return *this;
 }
 

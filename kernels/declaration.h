@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/benchmark.h"
@@ -37,11 +38,13 @@ class Parameter {
   // Users must give a number that has no default. `value` is as users write it: "1GiB".
   Parameter& Default(const std::string& value);
   Parameter& Default(int64_t value);
-  Parameter& AtLeast(int64_t minimum);
-  Parameter& AtMost(int64_t maximum);
-  Parameter& MultipleOf(int64_t multiple);
+  Parameter& AtLeast(int64_t minimum) { return Set(&spec_.minimum, minimum); }
+  Parameter& AtMost(int64_t maximum) { return Set(&spec_.maximum, maximum); }
+  Parameter& MultipleOf(int64_t multiple) { return Set(&spec_.multiple, multiple); }
   // One line with the unit.
-  Parameter& Describe(std::string description);
+  Parameter& Describe(std::string description) {
+    return Set(&spec_.description, std::move(description));
+  }
   // Narrows the parameter where `other` has one of `values`:
   //   .With("variant", {"warp"}, AtMost(32), "one lane per column")
   // The reason, for users, may be left out.
@@ -52,6 +55,11 @@ class Parameter {
 
  private:
   Parameter(std::string name, ParameterType type);
+  template <typename Field, typename Value>
+  Parameter& Set(Field* field, Value value) {
+    *field = std::move(value);
+    return *this;
+  }
 
   ParameterSpec spec_;
 };
@@ -65,28 +73,34 @@ class Declaration {
   Declaration(std::string name, Resource resource);
 
   // Raised when a change makes results incomparable with earlier ones. The default is 1.
-  Declaration& Version(int version);
-  Declaration& Summary(std::string summary);
+  Declaration& Version(int version) { return Set(&info_.version, version); }
+  Declaration& Summary(std::string summary) { return Set(&info_.summary, std::move(summary)); }
   // An integer parameter "ranks" sets how many ranks run.
-  Declaration& Collective();
+  Declaration& Collective() { return Set(&info_.collective, true); }
   Declaration& Needs(Library library);
-  Declaration& Parameters(std::vector<ParameterSpec> parameters);  // In the order of listings.
+  Declaration& Parameters(std::vector<ParameterSpec> parameters) {
+    return Set(&info_.parameters, std::move(parameters));
+  }  // In the order of listings.
   // The first is the primary one. TimeMetric() is added at the end unless it is there.
   Declaration& Metrics(std::vector<Metric> metrics);
   // The formulas of FLOPs, bytes and predicted time, for users.
-  Declaration& Model(std::string model);
+  Declaration& Model(std::string model) { return Set(&info_.model, std::move(model)); }
   // See BenchmarkInfo::prediction.
-  Declaration& Prediction(std::string prediction);
+  Declaration& Prediction(std::string prediction) {
+    return Set(&info_.prediction, std::move(prediction));
+  }
 
   // The work of one iteration, from canonical and valid parameters. The default is no work.
-  Declaration& WorkOf(WorkFunction work);
+  Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
   // Checks what constraints cannot express, for example a product of parameters. Runs on the node
   // just before the case: prefer a constraint, which also refuses the case in a campaign file.
   // Errors are InvalidParameter().
-  Declaration& Validate(ValidateFunction validate);
+  Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // A case that verifies within a second, and changes to it: see BenchmarkInfo.
-  Declaration& SelfTest(ParameterMap parameters);
+  Declaration& SelfTest(ParameterMap parameters) {
+    return Set(&info_.selftest_parameters, std::move(parameters));
+  }
   Declaration& SelfTestAlso(ParameterMap changes);
 
   // A case at a small size whose work is computed by hand, independently of WorkOf. At least one
@@ -97,6 +111,12 @@ class Declaration {
 
  private:
   friend class DeclaredBenchmark;
+
+  template <typename Field, typename Value>
+  Declaration& Set(Field* field, Value value) {
+    *field = std::move(value);
+    return *this;
+  }
 
   BenchmarkInfo info_;
   WorkFunction work_;

@@ -92,9 +92,7 @@ class CpuStreamCase : public TeamCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewCpuMemoryBandwidthCase(const RunContext& context) {
-  auto prepared = std::make_unique<CpuStreamCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<CpuStreamCase>(context);
 }
 
 }  // namespace assay

@@ -89,9 +89,7 @@ Result<std::unique_ptr<Case>> NewCpuVectorSumCase(const RunContext& context) {
     return Unsupported("variant " + variant + " needs a CPU with " + variant + "; this is " +
                        Cpu().model);
   }
-  auto prepared = std::make_unique<CpuVectorSumCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<CpuVectorSumCase>(context);
 }
 
 }  // namespace assay

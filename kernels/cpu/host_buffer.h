@@ -28,7 +28,7 @@ class HostBuffer {
   }
   ~HostBuffer();
 
-  // RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses.
+  // Returns RESOURCE_EXHAUSTED (OUT_OF_MEMORY) if the system refuses the memory.
   static Result<HostBuffer> Allocate(int64_t elements);
 
   T* data() { return data_; }
@@ -45,8 +45,9 @@ class HostBuffer {
 };
 
 // Returns OUT_OF_MEMORY if the machine, its control group or the process's address space has less
-// than `bytes` left; libraries map `mapped_by_libraries` bytes more of that space. A benchmark that
-// asks first fails instead of being killed. `what_fits` makes the hint from the available bytes.
+// than `bytes` left. Checking first makes a case fail, while touching memory that is not there
+// would get the process killed. Libraries will map `mapped_by_libraries` bytes more of the address
+// space. `what_fits` makes the hint from the available bytes.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);

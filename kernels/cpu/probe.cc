@@ -16,9 +16,9 @@
 namespace assay {
 namespace {
 
-// `rounds` rounds of kChains independent multiply-adds on vectors of Bytes bytes:
-// enough chains to cover the latency of two units (4 cycles each). Returns a value
-// that depends on all of them.
+// Runs `rounds` rounds of kChains independent multiply-adds on vectors of Bytes bytes. There are
+// enough chains to cover the latency of two units (4 cycles each). Returns a value that depends on
+// all chains.
 constexpr int kChains = 10;
 template <typename T, int Bytes>
 [[gnu::always_inline]] inline T MultiplyAdds(int64_t rounds) {

@@ -1,5 +1,5 @@
-// The frame of CPU cases whose threads share arrays of fp64: threads, timing, verification and
-// ceilings. A case adds its arrays, one iteration and its check.
+// The base class of CPU cases whose threads share arrays of fp64. It provides threads, timing,
+// verification and ceilings. A case adds its arrays, one iteration and its check.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace assay {
 
 class TeamCase : public Case {
  public:
-  // An iteration touches `touched_bytes`. Reads the parameter "threads".
+  // Reads the parameter "threads". `touched_bytes` are the bytes that an iteration reads or writes.
   TeamCase(const RunContext& context, double touched_bytes)
       : seed_(context.seed),
         threads_(ThreadCount(Integer(context.parameters, "threads"))),
         touched_bytes_(touched_bytes) {}
 
-  // To be called once, before anything else.
+  // Must be called once, before anything else.
   Status Prepare() {
     ASSAY_RETURN_IF_ERROR(CheckThreadCount(threads_));
     ASSAY_ASSIGN_OR_RETURN(team_, ThreadTeam::Start(threads_));

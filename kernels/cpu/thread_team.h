@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// Where workers run.
+// The CPUs on which workers run.
 enum class Pinning {
   kOneCpuEach,  // As long as the process may use enough CPUs.
   kNone         // The system decides. For workers that share CPUs with those of other processes.
@@ -22,7 +22,7 @@ enum class Pinning {
 // A team of workers. Used by one thread, which waits while they work.
 class ThreadTeam {
  public:
-  // RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system refuses that many.
+  // Starts the workers. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the system refuses a thread.
   static Result<std::unique_ptr<ThreadTeam>> Start(int threads,
                                                    Pinning pinning = Pinning::kOneCpuEach);
   ~ThreadTeam();
@@ -43,7 +43,7 @@ class ThreadTeam {
 
   const Pinning pinning_;
 
-  // The owner writes it before it increments round_; workers read it afterwards.
+  // Written by the owner before it increments round_, read by the workers afterwards.
   const std::function<void(int)>* body_ = nullptr;
   std::atomic<uint32_t> round_{0};
   std::atomic<int> working_{0};

@@ -19,7 +19,6 @@ int OneStep(int) { return 1; }
 int RingSteps(int ranks) { return ranks - 1; }
 int RingStepsTwice(int ranks) { return 2 * (ranks - 1); }
 
-int64_t Zero(const Place&) { return 0; }
 int64_t Share(const Place& place) { return place.count; }
 int64_t All(const Place& place) { return place.ranks * place.count; }
 int64_t OwnShare(const Place& place) { return place.rank * place.count; }
@@ -58,195 +57,129 @@ std::vector<OutputBlock> OwnShareOfEach(const Place& place) {
   return OfEach(place, OwnShare(place));
 }
 
-Collective AllReduce() {
-  return {CollectiveKind::kAllReduce,
-          "all_reduce",
-          "every rank gets the reduction of all ranks' arrays (ncclAllReduce)",
-          /*divided=*/false,
-          /*reduces=*/true,
-          /*rooted=*/false,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/true,
-          OthersShareTwice,
-          "2 (n - 1) / n x bytes",
-          RingStepsTwice,
-          "2 (n - 1)",
-          /*input_count=*/Share,
-          /*output_count=*/Share,
-          /*input_at=*/Zero,
-          /*output_at=*/Zero,
-          Reduced};
-}
-
-Collective AllGather() {
-  return {CollectiveKind::kAllGather,
-          "all_gather",
-          "every rank gets the shares of all, side by side (ncclAllGather)",
-          /*divided=*/true,
-          /*reduces=*/false,
-          /*rooted=*/false,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/true,
-          OthersShare,
-          "(n - 1) / n x bytes",
-          RingSteps,
-          "(n - 1)",
-          /*input_count=*/Share,
-          /*output_count=*/All,
-          /*input_at=*/OwnShare,
-          /*output_at=*/Zero,
-          InputOfEach};
-}
-
-Collective ReduceScatter() {
-  return {CollectiveKind::kReduceScatter,
-          "reduce_scatter",
-          "every rank gets its share of the reduction (ncclReduceScatter)",
-          /*divided=*/true,
-          /*reduces=*/true,
-          /*rooted=*/false,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/true,
-          OthersShare,
-          "(n - 1) / n x bytes",
-          RingSteps,
-          "(n - 1)",
-          /*input_count=*/All,
-          /*output_count=*/Share,
-          /*input_at=*/Zero,
-          /*output_at=*/OwnShare,
-          OwnShareReduced};
-}
-
-Collective Broadcast() {
-  return {CollectiveKind::kBroadcast,
-          "broadcast",
-          "every rank gets the root's array (ncclBroadcast)",
-          /*divided=*/false,
-          /*reduces=*/false,
-          /*rooted=*/true,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/false,
-          OneWay,
-          "bytes",
-          RingSteps,
-          "(n - 1)",
-          /*input_count=*/ShareAtRoot,
-          /*output_count=*/Share,
-          /*input_at=*/Zero,
-          /*output_at=*/Zero,
-          OfRoot};
-}
-
-Collective Reduce() {
-  return {CollectiveKind::kReduce,
-          "reduce",
-          "the root gets the reduction of all ranks' arrays (ncclReduce)",
-          /*divided=*/false,
-          /*reduces=*/true,
-          /*rooted=*/true,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/false,
-          OneWay,
-          "bytes",
-          RingSteps,
-          "(n - 1)",
-          /*input_count=*/Share,
-          /*output_count=*/ShareAtRoot,
-          /*input_at=*/Zero,
-          /*output_at=*/Zero,
-          ReducedAtRoot};
-}
-
-Collective AllToAll() {
-  return {CollectiveKind::kAllToAll,
-          "all_to_all",
-          "every rank sends each rank another share (ncclAlltoAll, else grouped send and receive)",
-          /*divided=*/true,
-          /*reduces=*/false,
-          /*rooted=*/false,
-          "NCCL sends a rank's shares while others' arrive",
-          /*mutual=*/true,
-          OthersShare,
-          "(n - 1) / n x bytes",
-          OneStep,
-          "1",
-          /*input_count=*/All,
-          /*output_count=*/All,
-          /*input_at=*/Zero,
-          /*output_at=*/Zero,
-          OwnShareOfEach};
-}
-
-Collective Gather() {
-  return {CollectiveKind::kGather,
-          "gather",
-          "the root gets the shares of all, side by side (ncclGather, else grouped send and "
-          "receive)",
-          /*divided=*/true,
-          /*reduces=*/false,
-          /*rooted=*/true,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/false,
-          OthersShare,
-          "(n - 1) / n x bytes",
-          OneStep,
-          "1",
-          /*input_count=*/Share,
-          /*output_count=*/AllAtRoot,
-          /*input_at=*/OwnShareAtRoot,
-          /*output_at=*/Zero,
-          InputOfEachAtRoot};
-}
-
-Collective Scatter() {
-  return {CollectiveKind::kScatter,
-          "scatter",
-          "every rank gets its share of the root's array (ncclScatter, else grouped send and "
-          "receive)",
-          /*divided=*/true,
-          /*reduces=*/false,
-          /*rooted=*/true,
-          /*not_in_place=*/nullptr,
-          /*mutual=*/false,
-          OthersShare,
-          "(n - 1) / n x bytes",
-          OneStep,
-          "1",
-          /*input_count=*/AllAtRoot,
-          /*output_count=*/Share,
-          /*input_at=*/Zero,
-          /*output_at=*/OwnShareAtRoot,
-          OwnShareOfRoot};
-}
-
-Collective SendRecv() {
-  return {CollectiveKind::kSendRecv,
-          "send_recv",
-          "every rank sends its array to the next and gets that of the one before (ncclSend, "
-          "ncclRecv)",
-          /*divided=*/false,
-          /*reduces=*/false,
-          /*rooted=*/false,
-          "NCCL sends an array while another arrives",
-          /*mutual=*/false,
-          OneWay,
-          "bytes",
-          OneStep,
-          "1",
-          /*input_count=*/Share,
-          /*output_count=*/Share,
-          /*input_at=*/Zero,
-          /*output_at=*/Zero,
-          OfPrevious};
-}
-
 }  // namespace
 
 const std::vector<Collective>& Collectives() {
   static const std::vector<Collective> all = {
-      AllReduce(), AllGather(), ReduceScatter(), Broadcast(), Reduce(),
-      AllToAll(),  Gather(),    Scatter(),       SendRecv(),
+      {.kind = CollectiveKind::kAllReduce,
+       .name = "all_reduce",
+       .summary = "every rank gets the reduction of all ranks' arrays (ncclAllReduce)",
+       .reduces = true,
+       .mutual = true,
+       .bus_factor = OthersShareTwice,
+       .bus_formula = "2 (n - 1) / n x bytes",
+       .steps = RingStepsTwice,
+       .steps_formula = "2 (n - 1)",
+       .input_count = Share,
+       .output_count = Share,
+       .output = Reduced},
+      {.kind = CollectiveKind::kAllGather,
+       .name = "all_gather",
+       .summary = "every rank gets the shares of all, side by side (ncclAllGather)",
+       .divided = true,
+       .mutual = true,
+       .bus_factor = OthersShare,
+       .bus_formula = "(n - 1) / n x bytes",
+       .steps = RingSteps,
+       .steps_formula = "(n - 1)",
+       .input_count = Share,
+       .output_count = All,
+       .input_at = OwnShare,
+       .output = InputOfEach},
+      {.kind = CollectiveKind::kReduceScatter,
+       .name = "reduce_scatter",
+       .summary = "every rank gets its share of the reduction (ncclReduceScatter)",
+       .divided = true,
+       .reduces = true,
+       .mutual = true,
+       .bus_factor = OthersShare,
+       .bus_formula = "(n - 1) / n x bytes",
+       .steps = RingSteps,
+       .steps_formula = "(n - 1)",
+       .input_count = All,
+       .output_count = Share,
+       .output_at = OwnShare,
+       .output = OwnShareReduced},
+      {.kind = CollectiveKind::kBroadcast,
+       .name = "broadcast",
+       .summary = "every rank gets the root's array (ncclBroadcast)",
+       .rooted = true,
+       .bus_factor = OneWay,
+       .bus_formula = "bytes",
+       .steps = RingSteps,
+       .steps_formula = "(n - 1)",
+       .input_count = ShareAtRoot,
+       .output_count = Share,
+       .output = OfRoot},
+      {.kind = CollectiveKind::kReduce,
+       .name = "reduce",
+       .summary = "the root gets the reduction of all ranks' arrays (ncclReduce)",
+       .reduces = true,
+       .rooted = true,
+       .bus_factor = OneWay,
+       .bus_formula = "bytes",
+       .steps = RingSteps,
+       .steps_formula = "(n - 1)",
+       .input_count = Share,
+       .output_count = ShareAtRoot,
+       .output = ReducedAtRoot},
+      {.kind = CollectiveKind::kAllToAll,
+       .name = "all_to_all",
+       .summary =
+           "every rank sends each rank another share (ncclAlltoAll, else grouped send and receive)",
+       .divided = true,
+       .not_in_place = "NCCL sends a rank's shares while others' arrive",
+       .mutual = true,
+       .bus_factor = OthersShare,
+       .bus_formula = "(n - 1) / n x bytes",
+       .steps = OneStep,
+       .steps_formula = "1",
+       .input_count = All,
+       .output_count = All,
+       .output = OwnShareOfEach},
+      {.kind = CollectiveKind::kGather,
+       .name = "gather",
+       .summary =
+           "the root gets the shares of all, side by side (ncclGather, else grouped send and "
+           "receive)",
+       .divided = true,
+       .rooted = true,
+       .bus_factor = OthersShare,
+       .bus_formula = "(n - 1) / n x bytes",
+       .steps = OneStep,
+       .steps_formula = "1",
+       .input_count = Share,
+       .output_count = AllAtRoot,
+       .input_at = OwnShareAtRoot,
+       .output = InputOfEachAtRoot},
+      {.kind = CollectiveKind::kScatter,
+       .name = "scatter",
+       .summary =
+           "every rank gets its share of the root's array (ncclScatter, else grouped send and "
+           "receive)",
+       .divided = true,
+       .rooted = true,
+       .bus_factor = OthersShare,
+       .bus_formula = "(n - 1) / n x bytes",
+       .steps = OneStep,
+       .steps_formula = "1",
+       .input_count = AllAtRoot,
+       .output_count = Share,
+       .output_at = OwnShareAtRoot,
+       .output = OwnShareOfRoot},
+      {.kind = CollectiveKind::kSendRecv,
+       .name = "send_recv",
+       .summary =
+           "every rank sends its array to the next and gets that of the one before (ncclSend, "
+           "ncclRecv)",
+       .not_in_place = "NCCL sends an array while another arrives",
+       .bus_factor = OneWay,
+       .bus_formula = "bytes",
+       .steps = OneStep,
+       .steps_formula = "1",
+       .input_count = Share,
+       .output_count = Share,
+       .output = OfPrevious},
   };
   return all;
 }

@@ -50,14 +50,14 @@ struct Collective {
   const char* summary;
   // True if every rank has a share of the array `bytes`, rounded down to 16 bytes per rank as in
   // nccl-tests; false if each rank has an array of that size.
-  bool divided;
-  bool reduces;
-  bool rooted;
+  bool divided = false;
+  bool reduces = false;
+  bool rooted = false;
   // The reason why NCCL cannot write over its input; null if it can.
-  const char* not_in_place;
+  const char* not_in_place = nullptr;
   // True if no rank can finish before every rank has started. Only then do waiting times show which
   // rank started last.
-  bool mutual;
+  bool mutual = false;
   // Returns bus bandwidth over algorithm bandwidth: the bytes that the busiest link must carry,
   // over the size S (nccl-tests, doc/PERFORMANCE.md).
   double (*bus_factor)(int ranks);
@@ -69,8 +69,8 @@ struct Collective {
   int64_t (*input_count)(const CollectivePlace&);
   int64_t (*output_count)(const CollectivePlace&);
   // Return where input and output begin in the one buffer of an in-place collective.
-  int64_t (*input_at)(const CollectivePlace&);
-  int64_t (*output_at)(const CollectivePlace&);
+  int64_t (*input_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
+  int64_t (*output_at)(const CollectivePlace&) = [](const CollectivePlace&) { return int64_t{0}; };
   // Returns the blocks of the whole output, in order.
   std::vector<OutputBlock> (*output)(const CollectivePlace&);
 };

@@ -11,9 +11,8 @@
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/one_wave.h"
 #include "kernels/nccl/collective_calls.h"
-#include "kernels/nccl/event_pairs.h"
 #include "kernels/nccl/nccl_profiler.h"
-#include "kernels/nccl/rank_numbers.h"
+#include "kernels/rank_numbers.h"
 
 namespace assay {
 namespace {
@@ -42,8 +41,9 @@ constexpr int64_t kMaxGraphIterations = 1024;
 // (-e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// Iterations before those whose ranks are compared, until all ranks are in step.
-constexpr int64_t kDiagnosisLead = 8;
+// Iterations before those whose ranks are compared, until all ranks are in step. The timer adds
+// one.
+constexpr int64_t kDiagnosisLead = 7;
 
 // The loops of nccl-tests in a sample.
 int64_t LoopsOf(int64_t batch) { return std::max<int64_t>(batch / kNcclTestsIterations, 1); }
@@ -393,17 +393,14 @@ OutputRange CollectiveCase::LastOutput() {
 }
 
 Status CollectiveCase::TimeInside(int64_t iterations, std::vector<double>* seconds) {
-  EventPairs events;
   for (int64_t i = 0; i < kDiagnosisLead; ++i) ASSAY_RETURN_IF_ERROR(Iterate());
-  for (int64_t i = 0; i < iterations; ++i) {
+  const auto before = [this]() -> Status {
     ASSAY_RETURN_IF_ERROR(queue_.MakeRoom(*communicator_, stream_.get(), kPeerTimeout));
-    ASSAY_RETURN_IF_ERROR(BeforeIteration(stream_.get()));
-    ASSAY_RETURN_IF_ERROR(events.Record(stream_.get()));
-    ASSAY_RETURN_IF_ERROR(Enqueue(rotation_.Next()));
-    ASSAY_RETURN_IF_ERROR(events.Record(stream_.get()));
-  }
-  ASSAY_RETURN_IF_ERROR(Wait());
-  return events.Read(seconds);
+    return BeforeIteration(stream_.get());
+  };
+  return timer_.TimeApart(
+      stream_.get(), iterations, 1, before, [this] { return Enqueue(rotation_.Next()); },
+      [this] { return Wait(); }, seconds);
 }
 
 Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
@@ -454,50 +451,20 @@ Result<double> CollectiveCase::Probe(CollectiveKind kind, void* buffer) {
          *std::min_element(seconds.begin(), seconds.end());
 }
 
-namespace {
-
-Result<std::unique_ptr<Case>> NewCase(CollectiveKind kind, const RunContext& context) {
-  auto prepared = std::make_unique<CollectiveCase>(CollectiveOf(kind), context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Case>> NewAllReduceCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kAllReduce, context);
-}
-
-Result<std::unique_ptr<Case>> NewAllGatherCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kAllGather, context);
-}
-
-Result<std::unique_ptr<Case>> NewReduceScatterCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kReduceScatter, context);
-}
-
-Result<std::unique_ptr<Case>> NewBroadcastCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kBroadcast, context);
-}
-
-Result<std::unique_ptr<Case>> NewReduceCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kReduce, context);
-}
-
-Result<std::unique_ptr<Case>> NewAllToAllCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kAllToAll, context);
-}
-
-Result<std::unique_ptr<Case>> NewGatherCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kGather, context);
-}
-
-Result<std::unique_ptr<Case>> NewScatterCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kScatter, context);
-}
-
-Result<std::unique_ptr<Case>> NewSendRecvCase(const RunContext& context) {
-  return NewCase(CollectiveKind::kSendRecv, context);
-}
+// Defines the factory of each collective's cases, which benchmarks.inc names.
+#define ASSAY_COLLECTIVE(name)                                                          \
+  Result<std::unique_ptr<Case>> New##name##Case(const RunContext& context) {            \
+    return PrepareCase<CollectiveCase>(CollectiveOf(CollectiveKind::k##name), context); \
+  }
+ASSAY_COLLECTIVE(AllReduce)
+ASSAY_COLLECTIVE(AllGather)
+ASSAY_COLLECTIVE(ReduceScatter)
+ASSAY_COLLECTIVE(Broadcast)
+ASSAY_COLLECTIVE(Reduce)
+ASSAY_COLLECTIVE(AllToAll)
+ASSAY_COLLECTIVE(Gather)
+ASSAY_COLLECTIVE(Scatter)
+ASSAY_COLLECTIVE(SendRecv)
+#undef ASSAY_COLLECTIVE
 
 }  // namespace assay

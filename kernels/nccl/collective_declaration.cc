@@ -73,9 +73,9 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
           .Describe("collectives per iteration, each on buffers of its own, in one group"));
   parameters.push_back(
       Parameter::Choice("policy", {"assay", "nccl_tests"})
-          .Describe("assay: GPU events, the slowest rank's time, cold caches; nccl_tests: the "
-                    "host's clock over loops of 20, the mean of ranks, buffers rotating through "
-                    "256 MiB"));
+          .Describe(
+              "assay: GPU events, the slowest rank's time, cold caches; nccl_tests: the host's "
+              "clock over loops of 20, the mean of ranks, buffers rotating through 256 MiB"));
   return parameters;
 }
 
@@ -129,10 +129,10 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;
-  std::string model = "link bytes = " + bus + "; time = link bytes / NVLink bandwidth + 6.6 us + " +
-                      collective.steps_formula +
-                      " x 0.6 us; over several nodes, whose network has no sheet, what was fitted "
-                      "before";
+  std::string model =
+      "link bytes = " + bus + "; time = link bytes / NVLink bandwidth + 6.6 us + " +
+      collective.steps_formula +
+      " x 0.6 us; over several nodes, whose network has no sheet, what was fitted before";
   if (collective.divided) {
     model += "; bytes count as nccl-tests does, rounded down to 16 a rank";
   }
@@ -145,10 +145,10 @@ Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
           Metric::Rate("bus_bandwidth", "GB/s", Quantity::kLinkBytes,
                        bus + " per second: what the busiest link carries at least"),
           Metric::Rate("algorithm_bandwidth", "GB/s", Quantity::kPayloadBytes, "bytes per second"),
-          Metric::Rate("wire_bandwidth", "GB/s", Quantity::kWireBytes,
-                       bus + " x what NCCL's protocol adds (Simple 1, LL128 128 / 120, LL 2) per "
-                             "second; only if NCCL reported its algorithm and the network does "
-                             "not reduce"),
+          Metric::Rate(
+              "wire_bandwidth", "GB/s", Quantity::kWireBytes,
+              bus + " x what NCCL's protocol adds (Simple 1, LL128 128 / 120, LL 2) per second; "
+                    "only if NCCL reported its algorithm and the network does not reduce"),
       })
       .Model(std::move(model))
       .WorkOf([&collective](const ParameterMap& parameters, int ranks) {

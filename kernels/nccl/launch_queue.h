@@ -6,17 +6,13 @@
 
 #include <array>
 
+#include "kernels/cuda/frame/device.h"
 #include "kernels/nccl/communicator.h"
 
 namespace assay {
 
 class LaunchQueue {
  public:
-  LaunchQueue() = default;
-  LaunchQueue(const LaunchQueue&) = delete;
-  LaunchQueue& operator=(const LaunchQueue&) = delete;
-  ~LaunchQueue();
-
   // Waits until few enough launches are in `stream`. Must be called before every launch.
   Status MakeRoom(Communicator& communicator, cudaStream_t stream, Duration timeout);
 
@@ -25,7 +21,7 @@ class LaunchQueue {
   static constexpr int64_t kStep = 64;
   static constexpr size_t kSteps = 4;
 
-  std::array<cudaEvent_t, kSteps> events_{};
+  std::array<CudaEvent, kSteps> events_;
   int64_t launches_ = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "kernels/nccl/nccl_library.h"
 
 #include "kernels/call_site.h"
-#include "kernels/cuda/frame/toolkit_library.h"
 #include "kernels/nccl/nccl_log.h"
 #include "kernels/nccl/nccl_profiler.h"
 
@@ -26,24 +25,8 @@ Result<NcclLibrary> Load() {
   ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
                          OpenToolkitLibrary("libnccl.so." + std::to_string(NCCL_MAJOR)));
   NcclLibrary nccl;
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetVersion", &nccl.get_version));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetErrorString", &nccl.get_error_string));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetLastError", &nccl.get_last_error));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclGetUniqueId", &nccl.get_unique_id));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommInitRank", &nccl.comm_init_rank));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommInitRankConfig", &nccl.comm_init_rank_config));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommGetAsyncError", &nccl.comm_get_async_error));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommDestroy", &nccl.comm_destroy));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclCommAbort", &nccl.comm_abort));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclGroupStart", &nccl.group_start));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclGroupEnd", &nccl.group_end));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclAllReduce", &nccl.all_reduce));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclAllGather", &nccl.all_gather));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclReduceScatter", &nccl.reduce_scatter));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclBroadcast", &nccl.broadcast));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclReduce", &nccl.reduce));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclSend", &nccl.send));
-  ASSAY_RETURN_IF_ERROR(library.Load("ncclRecv", &nccl.recv));
+  NcclLibrary* const table = &nccl;
+  ASSAY_NCCL_FUNCTIONS(ASSAY_LOAD_FUNCTION)
   LoadOptional(library, &nccl);
   nccl.get_version(&nccl.version);
   return nccl;

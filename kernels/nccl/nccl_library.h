@@ -7,10 +7,30 @@
 #include <string>
 
 #include "common/status.h"
+#include "kernels/cuda/frame/toolkit_library.h"
 
 namespace assay {
 
-// The functions that Assay calls, with the types of nccl.h if every version of it declares them.
+// The functions that Assay calls and every version of nccl.h declares.
+#define ASSAY_NCCL_FUNCTIONS(X)                    \
+  X(get_version, ncclGetVersion)                   \
+  X(get_error_string, ncclGetErrorString)          \
+  X(get_last_error, ncclGetLastError)              \
+  X(get_unique_id, ncclGetUniqueId)                \
+  X(comm_init_rank, ncclCommInitRank)              \
+  X(comm_init_rank_config, ncclCommInitRankConfig) \
+  X(comm_get_async_error, ncclCommGetAsyncError)   \
+  X(comm_destroy, ncclCommDestroy)                 \
+  X(comm_abort, ncclCommAbort)                     \
+  X(group_start, ncclGroupStart)                   \
+  X(group_end, ncclGroupEnd)                       \
+  X(all_reduce, ncclAllReduce)                     \
+  X(all_gather, ncclAllGather)                     \
+  X(reduce_scatter, ncclReduceScatter)             \
+  X(broadcast, ncclBroadcast)                      \
+  X(reduce, ncclReduce)                            \
+  X(send, ncclSend)                                \
+  X(recv, ncclRecv)
 struct NcclLibrary {
   using Exchange = ncclResult_t (*)(const void* input, void* output, size_t count,
                                     ncclDataType_t type, ncclComm_t comm, cudaStream_t stream);
@@ -18,24 +38,7 @@ struct NcclLibrary {
                                           ncclDataType_t type, int root, ncclComm_t comm,
                                           cudaStream_t stream);
 
-  decltype(&ncclGetVersion) get_version = nullptr;
-  decltype(&ncclGetErrorString) get_error_string = nullptr;
-  decltype(&ncclGetLastError) get_last_error = nullptr;
-  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
-  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
-  decltype(&ncclCommInitRankConfig) comm_init_rank_config = nullptr;
-  decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
-  decltype(&ncclCommDestroy) comm_destroy = nullptr;
-  decltype(&ncclCommAbort) comm_abort = nullptr;
-  decltype(&ncclGroupStart) group_start = nullptr;
-  decltype(&ncclGroupEnd) group_end = nullptr;
-  decltype(&ncclAllReduce) all_reduce = nullptr;
-  decltype(&ncclAllGather) all_gather = nullptr;
-  decltype(&ncclReduceScatter) reduce_scatter = nullptr;
-  decltype(&ncclBroadcast) broadcast = nullptr;
-  decltype(&ncclReduce) reduce = nullptr;
-  decltype(&ncclSend) send = nullptr;
-  decltype(&ncclRecv) recv = nullptr;
+  ASSAY_NCCL_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
   // Null before NCCL 2.28.
   Exchange all_to_all = nullptr;
   RootedExchange gather = nullptr;

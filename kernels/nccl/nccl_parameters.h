@@ -16,7 +16,7 @@ struct CollectiveDtype {
 };
 // The first is the default.
 const std::vector<CollectiveDtype>& CollectiveDtypes();
-// By a name that the parameters have checked.
+// Returns the entry of a name that the parameters have checked.
 const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 
 // "ranks", from 2. Users must give it.

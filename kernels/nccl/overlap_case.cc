@@ -10,7 +10,7 @@
 #include "kernels/cuda/gemm/gemm_case.h"
 #include "kernels/nccl/collective_calls.h"
 #include "kernels/nccl/nccl_profiler.h"
-#include "kernels/nccl/rank_numbers.h"
+#include "kernels/rank_numbers.h"
 
 namespace assay {
 namespace {
@@ -77,8 +77,8 @@ Status OverlapCase::AllocateOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(device_, UseGpu(gpu_));
   ASSAY_RETURN_IF_ERROR(LoadNccl().status());
   ASSAY_ASSIGN_OR_RETURN(gemm_stream_, CudaStream::Create());
-  ASSAY_ASSIGN_OR_RETURN(stream_, UrgentStream::Create());
-  ASSAY_ASSIGN_OR_RETURN(order_, OrderEvent::Create());
+  ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::CreateUrgent());
+  ASSAY_ASSIGN_OR_RETURN(order_, CudaEvent::Create());
   ASSAY_ASSIGN_OR_RETURN(gemm_, LtGemm::Create(shape_));
   ASSAY_ASSIGN_OR_RETURN(a_, DeviceBuffer::Allocate(shape_.ABytes(), "A"));
   ASSAY_ASSIGN_OR_RETURN(b_, DeviceBuffer::Allocate(shape_.BBytes(), "B"));
@@ -327,9 +327,7 @@ Result<Diagnosis> OverlapCase::Diagnose(int64_t) {
 }
 
 Result<std::unique_ptr<Case>> NewOverlapCase(const RunContext& context) {
-  auto prepared = std::make_unique<OverlapCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<OverlapCase>(context);
 }
 
 }  // namespace assay

@@ -19,7 +19,6 @@
 #include "kernels/nccl/launch_queue.h"
 #include "kernels/nccl/move_pattern.h"
 #include "kernels/nccl/reduce_pattern.h"
-#include "kernels/nccl/stream_order.h"
 
 namespace assay {
 
@@ -117,8 +116,8 @@ class OverlapCase : public Case {
   MovePattern moved_;
   GpuDevice device_;
   CudaStream gemm_stream_;
-  UrgentStream stream_;  // For the collective, so that it does not wait for a wave of the GEMM.
-  OrderEvent order_;
+  CudaStream stream_;  // For the collective, so that it does not wait for a wave of the GEMM.
+  CudaEvent order_;
   DeviceBuffer a_;
   DeviceBuffer b_;
   DeviceBuffer d_;

@@ -45,21 +45,21 @@ Declaration OverlapDeclaration() {
               "maxCTAs of the communicator; 0: NCCL's choice"),
       })
       .Metrics({
-          Metric::Observed("overlap_fraction", "x", kHigh,
-                           "(multiplications alone + collective alone - both together) / the "
-                           "shorter alone: 1 if it is hidden, 0 if running one after the other is "
-                           "as fast"),
-          Metric::Observed("gemm_slowdown", "x", kLow,
-                           "time of the multiplications while the collective runs, over their time "
-                           "alone"),
-          Metric::Observed("collective_slowdown", "x", kLow,
-                           "time of the collective while the multiplications run, over its time "
-                           "alone"),
+          Metric::Observed(
+              "overlap_fraction", "x", kHigh,
+              "(multiplications alone + collective alone - both together) / the shorter alone: 1 "
+              "if it is hidden, 0 if running one after the other is as fast"),
+          Metric::Observed(
+              "gemm_slowdown", "x", kLow,
+              "time of the multiplications while the collective runs, over their time alone"),
+          Metric::Observed(
+              "collective_slowdown", "x", kLow,
+              "time of the collective while the multiplications run, over its time alone"),
           Metric::Observed("gemm_alone", "s", kLow, "time of the multiplications alone"),
           Metric::Observed("collective_alone", "s", kLow, "time of the collective alone"),
-          Metric::Observed("gemms", "calls", kLow,
-                           "multiplications of an iteration, so many that both sides last about "
-                           "as long"),
+          Metric::Observed(
+              "gemms", "calls", kLow,
+              "multiplications of an iteration, so many that both sides last about as long"),
           Metric::Observed("collectives", "calls", kLow, "collectives of an iteration"),
       })
       .Model(

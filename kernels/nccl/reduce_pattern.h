@@ -26,9 +26,6 @@ enum class ReduceType {
 };
 enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 
-int64_t BytesOf(ReduceType type);
-bool IsFloating(ReduceType type);
-
 // The inputs of a case: whole numbers that depend on seed, rank and element. Their reduction is the
 // same in any order. reduce_values.cuh computes them. The limit is 2^20, or the largest number that
 // the type represents exactly if that is smaller.

@@ -30,8 +30,7 @@ Declaration RingAllReduceDeclaration() {
   const std::vector<std::string> dtypes = {"fp32", "bf16", "fp16", "fp64"};
   return Declaration("ring_all_reduce", Resource::kGpu)
       .Summary(
-          "all-reduce around a ring by ncclSend, ncclRecv and Assay's own sums, one process "
-          "a rank")
+          "all-reduce around a ring by ncclSend, ncclRecv and Assay's own sums, one process a rank")
       .Collective()
       .Needs(Library::kNccl)
       .Parameters({
@@ -43,8 +42,7 @@ Declaration RingAllReduceDeclaration() {
               .AtLeast(0)
               .AtMost(kMaxChunks)
               .Describe("messages that each of the rings cuts a step's chunk into, one being added "
-                        "while the "
-                        "next arrives; 0: chosen by the size"),
+                        "while the next arrives; 0: chosen by the size"),
           Parameter::Boolean("in_place").Describe("write over the input"),
       })
       .Metrics({

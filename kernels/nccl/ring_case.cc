@@ -7,9 +7,9 @@
 #include "gang/peers.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/one_wave.h"
-#include "kernels/nccl/rank_numbers.h"
 #include "kernels/nccl/reduce_pattern.h"
 #include "kernels/nccl/ring_kernels.h"
+#include "kernels/rank_numbers.h"
 #include "measure/statistics.h"
 
 namespace assay {
@@ -113,7 +113,7 @@ Status RingCase::PlanOnThisRank(int64_t* sets) {
 
 Status RingCase::AllocateOnThisRank() {
   ASSAY_ASSIGN_OR_RETURN(stream_, CudaStream::Create());
-  ASSAY_ASSIGN_OR_RETURN(begin_, OrderEvent::Create());
+  ASSAY_ASSIGN_OR_RETURN(begin_, CudaEvent::Create());
   ASSAY_ASSIGN_OR_RETURN(memory_,
                          DeviceBuffer::Allocate(rotation_.sets() * set_bytes_, "the buffers"));
   ASSAY_ASSIGN_OR_RETURN(received_,
@@ -122,13 +122,13 @@ Status RingCase::AllocateOnThisRank() {
   int64_t number = 0;
   for (Lane& lane : lanes_) {
     for (Ring& ring : lane.rings) ring.received = received_.At(number++ * chunk_bytes_);
-    ASSAY_ASSIGN_OR_RETURN(lane.messages, UrgentStream::Create());
+    ASSAY_ASSIGN_OR_RETURN(lane.messages, CudaStream::CreateUrgent());
     ASSAY_ASSIGN_OR_RETURN(lane.sums, CudaStream::Create());
-    ASSAY_ASSIGN_OR_RETURN(lane.done, OrderEvent::Create());
+    ASSAY_ASSIGN_OR_RETURN(lane.done, CudaEvent::Create());
     for (int i = 0; i < messages_; ++i) {
-      ASSAY_ASSIGN_OR_RETURN(OrderEvent arrived, OrderEvent::Create());
+      ASSAY_ASSIGN_OR_RETURN(CudaEvent arrived, CudaEvent::Create());
       lane.arrived.push_back(std::move(arrived));
-      ASSAY_ASSIGN_OR_RETURN(OrderEvent added, OrderEvent::Create());
+      ASSAY_ASSIGN_OR_RETURN(CudaEvent added, CudaEvent::Create());
       lane.added.push_back(std::move(added));
     }
   }
@@ -180,8 +180,8 @@ Status RingCase::Enqueue(int64_t set) {
 // sends a sum when it is complete; then the place of its message is free for the next one.
 Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
   const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
-  const OrderEvent& arrived = lane->arrived[static_cast<size_t>(message)];
-  const OrderEvent& added = lane->added[static_cast<size_t>(message)];
+  const CudaEvent& arrived = lane->arrived[static_cast<size_t>(message)];
+  const CudaEvent& added = lane->added[static_cast<size_t>(message)];
   cudaStream_t messages = lane->messages.get();
   if (step > 0 && step <= rounds) ASSAY_RETURN_IF_ERROR(added.Await(messages));
   ASSAY_RETURN_IF_ERROR(lane->queue.MakeRoom(*lane->communicator, messages, kPeerTimeout));
@@ -317,9 +317,7 @@ Result<Ceilings> RingCase::MeasureCeilings() {
 }
 
 Result<std::unique_ptr<Case>> NewRingAllReduceCase(const RunContext& context) {
-  auto prepared = std::make_unique<RingCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<RingCase>(context);
 }
 
 }  // namespace assay

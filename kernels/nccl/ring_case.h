@@ -18,7 +18,6 @@
 #include "kernels/nccl/communicator.h"
 #include "kernels/nccl/launch_queue.h"
 #include "kernels/nccl/ring_schedule.h"
-#include "kernels/nccl/stream_order.h"
 
 namespace assay {
 
@@ -63,11 +62,11 @@ class RingCase : public Case {
   struct Lane {
     std::array<Ring, 2> rings;
     std::unique_ptr<Communicator> communicator;
-    UrgentStream messages;
+    CudaStream messages;
     CudaStream sums;
-    std::vector<OrderEvent> arrived;  // One per message of a step.
-    std::vector<OrderEvent> added;
-    OrderEvent done;
+    std::vector<CudaEvent> arrived;  // One per message of a step.
+    std::vector<CudaEvent> added;
+    CudaEvent done;
     LaunchQueue queue;
   };
 
@@ -123,7 +122,7 @@ class RingCase : public Case {
   int64_t set_bytes_ = 0;    // Bytes from one set to the next.
   int64_t chunk_bytes_ = 0;  // Bytes of the largest chunk.
   CudaStream stream_;        // Iterations start and end in this stream.
-  OrderEvent begin_;
+  CudaEvent begin_;
   DeviceBuffer memory_;  // The sets: input, then output unless in place.
   DeviceBuffer received_;
   DeviceBuffer reference_;

@@ -1,14 +1,11 @@
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/frame/element.cuh"
 #include "kernels/cuda/frame/one_wave.h"
-#include "kernels/cuda/frame/random.cuh"
 #include "kernels/cuda/frame/vector.cuh"
 #include "kernels/nccl/ring_kernels.h"
 
@@ -20,38 +17,18 @@ constexpr int kThreads = 512;
 // blocks.
 constexpr int kUnroll = 4;
 
-template <typename T>
-struct Type {
-  using Element = T;
-};
-
-// Calls `body` with the element type that `dtype` names.
+// Calls `body` with the TypeTag of the element type that `dtype` names.
 template <typename Body>
-auto WithSumType(const std::string& dtype, const Body& body) {
-  if (dtype == "bf16") return body(Type<__nv_bfloat16>());
-  if (dtype == "fp16") return body(Type<__half>());
-  if (dtype == "fp64") return body(Type<double>());
-  return body(Type<float>());
+void WithSumType(const std::string& dtype, const Body& body) {
+  if (dtype == "fp64") return body(TypeTag<double>());
+  WithElementType(dtype, body);
 }
 
-__device__ float Sum(float a, float b) { return a + b; }
+template <typename T>
+__device__ T Sum(T a, T b) {
+  return Narrow<T>(static_cast<float>(a) + static_cast<float>(b));
+}
 __device__ double Sum(double a, double b) { return a + b; }
-__device__ __half Sum(__half a, __half b) {
-  return __float2half_rn(__half2float(a) + __half2float(b));
-}
-__device__ __nv_bfloat16 Sum(__nv_bfloat16 a, __nv_bfloat16 b) {
-  return __float2bfloat16_rn(__bfloat162float(a) + __bfloat162float(b));
-}
-
-__device__ double Wide(double value) { return value; }
-__device__ double Wide(float value) { return static_cast<double>(value); }
-__device__ double Wide(__half value) { return static_cast<double>(__half2float(value)); }
-__device__ double Wide(__nv_bfloat16 value) { return static_cast<double>(__bfloat162float(value)); }
-
-__device__ void Store(float value, float* to) { *to = value; }
-__device__ void Store(float value, double* to) { *to = static_cast<double>(value); }
-__device__ void Store(float value, __half* to) { *to = __float2half_rn(value); }
-__device__ void Store(float value, __nv_bfloat16* to) { *to = __float2bfloat16_rn(value); }
 
 // The pointers are not __restrict__, since `out` may be one of the inputs. Every thread reads all
 // its vectors before it writes, and writes only to elements that it has read.
@@ -91,7 +68,7 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
     FillKernel(uint64_t seed, uint64_t sequence, int64_t first, int64_t count, T* data) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    Store(NearNormal(RandomBits(seed, sequence, static_cast<uint64_t>(first + i))), data + i);
+    data[i] = RandomElement<T>(seed, sequence, first + i);
   }
 }
 
@@ -110,8 +87,8 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   double largest = 0;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    const double expected = Wide(reference[i]);
-    double difference = fabs(Wide(sums[i]) - expected) / fmax(fabs(expected), typical);
+    const double expected = Widen(reference[i]);
+    double difference = fabs(Widen(sums[i]) - expected) / fmax(fabs(expected), typical);
     // NaN, also if the reference is out of range.
     if (!(difference < INFINITY)) difference = INFINITY;
     largest = fmax(largest, difference);
@@ -132,8 +109,8 @@ __global__ void __launch_bounds__(kThreads, kOneWaveThreads / kThreads)
 
 Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
                   int blocks, cudaStream_t stream) {
-  WithSumType(dtype, [&](auto type) {
-    using T = typename decltype(type)::Element;
+  WithSumType(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     const int64_t threads = count / Vector<T>::kLength;
     const auto grid =
         static_cast<unsigned>(std::clamp<int64_t>((threads + kThreads - 1) / kThreads, 1, blocks));
@@ -147,8 +124,8 @@ Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* 
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const unsigned blocks, OneWaveBlocks(count, kThreads));
-  WithSumType(dtype, [&](auto type) {
-    using T = typename decltype(type)::Element;
+  WithSumType(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     FillKernel<<<blocks, kThreads, 0, stream>>>(seed, sequence, first, count,
                                                 static_cast<T*>(data));
   });
@@ -172,8 +149,8 @@ Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const vo
                          DeviceBuffer::Allocate(sizeof(Differences), "the comparison"));
   Differences found;
   ASSAY_CUDA(cudaMemcpyAsync(buffer.data(), &found, sizeof found, cudaMemcpyHostToDevice, stream));
-  WithSumType(dtype, [&](auto type) {
-    using T = typename decltype(type)::Element;
+  WithSumType(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
     CompareKernel<<<blocks, kThreads, 0, stream>>>(
         static_cast<const T*>(sums), static_cast<const T*>(reference), count, std::sqrt(ranks),
         tolerance, buffer.as<Differences>());

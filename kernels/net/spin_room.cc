@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-// Three parts: a line with the host, a line with CPUs, and a line per quota.
+// Writes one line with the host, one with the CPUs, and one per quota.
 std::string Encode(const RankCpus& rank) {
   std::ostringstream text;
   text << rank.host << '\n';
@@ -52,7 +52,7 @@ struct Pool {
   double quota = 0;  // 0: the pool is a host.
 };
 
-// OK if the pool has one CPU per rank.
+// Returns OK if the pool has one CPU per rank.
 Status CheckPool(const Pool& pool) {
   const double cpus = pool.quota > 0 ? pool.quota : static_cast<double>(pool.cpus.size());
   if (cpus >= static_cast<double>(pool.ranks.size())) return Status::Ok();

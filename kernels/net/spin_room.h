@@ -14,17 +14,17 @@ class Peers;
 
 // The CPUs of one rank.
 struct RankCpus {
-  std::string host;       // Boot id of the kernel: equal in all containers of a machine.
-  std::vector<int> cpus;  // That the rank may use; empty if unknown.
+  std::string host;  // Boot id of the kernel, which is the same in all containers of a machine.
+  std::vector<int> cpus;  // CPUs that the rank may use; empty if unknown.
   std::vector<CpuQuota> quotas;
 };
 
-// Unsupported(), naming the ranks, if the ranks of one host have fewer CPUs than ranks, or those of
-// one control group less CPU time. A busy-waiting rank would then hold the CPU that its peer needs
-// to answer, until the kernel preempts it milliseconds later.
+// Returns Unsupported(), with the ranks, if the ranks of one host have fewer CPUs than ranks, or
+// those of one control group less CPU time. A busy-waiting rank would then occupy the CPU that its
+// peer needs to answer, until the kernel preempts it milliseconds later.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
-// Checks the gang. All of its ranks must call this.
+// Checks the ranks of this gang. All of them must call this.
 Status RoomToSpin(Peers& peers, Duration timeout);
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 // The case of tcp_bandwidth.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "kernels/benchmark.h"
 #include "kernels/net/pair.h"
 #include "kernels/net/stream_ends.h"
+#include "kernels/rank_numbers.h"
 
 namespace assay {
 namespace {
@@ -18,38 +18,6 @@ namespace {
 // without heartbeats ends the transfer much earlier.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
-
-template <typename Number>
-std::string Pack(const std::vector<Number>& numbers) {
-  std::string bytes(numbers.size() * sizeof(Number), '\0');
-  if (!numbers.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
-}
-
-template <typename Number>
-std::vector<Number> Unpack(const std::string& bytes) {
-  std::vector<Number> numbers(bytes.size() / sizeof(Number));
-  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(Number));
-  return numbers;
-}
-
-// The report of a rank to the other after a transfer: the segments that it sent again (negative if
-// unknown) and its times as a receiver.
-struct Account {
-  double retransmits = -1;
-  std::vector<double> seconds;
-
-  std::string ToBytes() const {
-    std::vector<double> numbers = {retransmits};
-    numbers.insert(numbers.end(), seconds.begin(), seconds.end());
-    return Pack(numbers);
-  }
-  static Account Of(const std::string& bytes) {
-    const auto numbers = Unpack<double>(bytes);
-    if (numbers.empty()) return {};
-    return {numbers[0], {numbers.begin() + 1, numbers.end()}};
-  }
-};
 
 class TcpBandwidthCase : public Case {
  public:
@@ -106,28 +74,30 @@ class TcpBandwidthCase : public Case {
   Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) override {
     const auto before = sender_ ? sender_->Retransmits() : 0;
     ASSAY_RETURN_IF_ERROR(Transfer({.lead = kLeadIterations, .samples = samples, .batch = batch}));
-    Account mine;
     const auto after = sender_ ? sender_->Retransmits() : 0;
-    if (before && after) mine.retransmits = static_cast<double>(*after - *before);
-    if (receiver_) mine.seconds = receiver_->Seconds();
-    ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(peers_, mine.ToBytes(), kPeerTimeout));
-    const Account accounts[2] = {Account::Of(all[0]), Account::Of(all[1])};
-    const auto& to_rank_1 = accounts[1].seconds;
-    const auto& to_rank_0 = accounts[0].seconds;
+    // Each rank reports the segments that it sent again, negative if unknown, then its times as a
+    // receiver.
+    std::vector<double> mine = {before && after ? static_cast<double>(*after - *before) : -1};
+    if (receiver_) {
+      const std::vector<double> times = receiver_->Seconds();
+      mine.insert(mine.end(), times.begin(), times.end());
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto all, NumbersOfRanks(peers_, mine));
     const auto count = static_cast<size_t>(samples);
-    if ((forward_ && to_rank_1.size() != count) || (backward_ && to_rank_0.size() != count)) {
+    if (all[0].size() != (backward_ ? count : 0) + 1 ||
+        all[1].size() != (forward_ ? count : 0) + 1) {
       return Internal("the other rank sent another number of times", Reason::kBadMessage);
     }
     const auto iterations = static_cast<double>(batch);
     for (size_t i = 0; i < count; ++i) {
-      const double forward = forward_ ? to_rank_1[i] / iterations : 0;
-      const double backward = backward_ ? to_rank_0[i] / iterations : 0;
+      const double forward = forward_ ? all[1][i + 1] / iterations : 0;
+      const double backward = backward_ ? all[0][i + 1] / iterations : 0;
       if (forward_) forward_seconds_.push_back(forward);
       if (backward_) backward_seconds_.push_back(backward);
       seconds->push_back(std::max(forward, backward));
     }
-    if (accounts[0].retransmits < 0 || accounts[1].retransmits < 0) return Status::Ok();
-    const double again = accounts[0].retransmits + accounts[1].retransmits;
+    if (all[0][0] < 0 || all[1][0] < 0) return Status::Ok();
+    const double again = all[0][0] + all[1][0];
     retransmits_.insert(retransmits_.end(), count,
                         again / static_cast<double>(kLeadIterations + samples * batch));
     return Status::Ok();
@@ -181,11 +151,10 @@ class TcpBandwidthCase : public Case {
       mine = sender_->Send(order.lead + order.samples * order.batch, bytes_, enough);
       sent = sender_->Sent();
     }
-    const auto all = AllGather(peers_, Pack(sent), mine.ok() ? kTransferTimeout : kStreamStall);
+    const auto all = NumbersOfRanks(peers_, sent, mine.ok() ? kTransferTimeout : kStreamStall);
     if (!all.ok()) return GiveUp(mine.ok() ? all.status() : mine);
     if (receiver_) {
-      const auto theirs = Unpack<int64_t>((*all)[rank_ == 0 ? 1 : 0]);
-      const Status received = receiver_->Finish(theirs);
+      const Status received = receiver_->Finish((*all)[rank_ == 0 ? 1 : 0]);
       if (mine.ok()) mine = received;
     }
     return Agree(peers_, mine, kPeerTimeout);

@@ -42,9 +42,9 @@ Declaration TcpBandwidthDeclaration() {
                            "payload that rank 1 receives per second"),
           Metric::Observed("backward_bandwidth", "GB/s", Direction::kHigherIsBetter,
                            "payload that rank 0 receives per second"),
-          Metric::Observed("retransmits", "segments", Direction::kLowerIsBetter,
-                           "segments sent again per iteration, as the kernel counts them "
-                           "(TCP_INFO)"),
+          Metric::Observed(
+              "retransmits", "segments", Direction::kLowerIsBetter,
+              "segments sent again per iteration, as the kernel counts them (TCP_INFO)"),
       })
       .Model(
           "messages follow each other without a pause; time = bytes / bandwidth of the path. "

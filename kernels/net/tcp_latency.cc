@@ -170,9 +170,7 @@ Result<std::unique_ptr<Case>> NewTcpLatencyCase(const RunContext& context) {
   }
   ASSAY_ASSIGN_OR_RETURN(auto sockets,
                          ConnectPair(*context.peers, context.advertise_address, 1, kPeerTimeout));
-  auto prepared = std::make_unique<TcpLatencyCase>(context, std::move(sockets[0]));
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<TcpLatencyCase>(context, std::move(sockets[0]));
 }
 
 }  // namespace assay

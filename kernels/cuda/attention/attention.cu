@@ -217,7 +217,7 @@ class AttentionCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewAttentionCase(const RunContext& context) {
-  return PrepareGpuCase<AttentionCase>(context);
+  return PrepareCase<AttentionCase>(context);
 }
 
 }  // namespace assay

@@ -35,9 +35,9 @@ Work AttentionWork(const ParameterMap& parameters, int) {
 
 Status ValidateAttention(const ParameterMap& parameters) {
   if (FlopsOf(parameters) <= kMaxFlops) return Status::Ok();
-  return InvalidParameter("n", "is " + Word(parameters, "n") +
-                                   "; with b, h and d that is more than 4e14 FLOPs, too many to "
-                                   "verify");
+  return InvalidParameter("n",
+                          "is " + Word(parameters, "n") +
+                              "; with b, h and d that is more than 4e14 FLOPs, too many to verify");
 }
 
 // 2 x 3 heads, n = 256, d = 64: FLOPs of two products, elements of four arrays, bytes of S.
@@ -86,11 +86,10 @@ Declaration AttentionDeclaration() {
       .Metrics({Metric::Rate("tflops", "TFLOP/s", Quantity::kFlops,
                              "multiplications and additions per second")})
       .Model(
-          "FLOPs = 4 b h n^2 d, half if causal; bytes = 4 b h n d x element size; time = "
-          "max(FLOPs / peak, bytes / bandwidth) + 2.5 us per kernel (0.6 us in a graph). naive, "
-          "whose S is fp32, moves 16 b h n^2 additional bytes (S written, read and written again "
-          "by "
-          "the softmax, read), which count, and computes both halves if causal")
+          "FLOPs = 4 b h n^2 d, half if causal; bytes = 4 b h n d x element size; time = max(FLOPs "
+          "/ peak, bytes / bandwidth) + 2.5 us per kernel (0.6 us in a graph). naive, whose S is "
+          "fp32, moves 16 b h n^2 additional bytes (S written, read and written again by the "
+          "softmax, read), which count, and computes both halves if causal")
       .WorkOf(AttentionWork)
       .Validate(ValidateAttention)
       .SelfTest({{"b", "1"}, {"h", "3"}, {"n", "331"}, {"d", "64"}})

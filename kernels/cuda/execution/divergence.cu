@@ -46,7 +46,7 @@ __device__ uint32_t TakeBranch(uint32_t x) {
   return x;
 }
 
-// Takes branch `branch` of those numbered.
+// Executes branch `branch`; `numbers` are the numbers of all branches.
 template <int... numbers>
 __device__ uint32_t TakeOne(int branch, uint32_t x, std::integer_sequence<int, numbers...>) {
   uint32_t result = x;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads)
       TakeOne(branch, InputOf(seed, thread), std::make_integer_sequence<int, kMaxBranches>());
 }
 
-// All of a branch's steps at once: x -> first x + second.
+// Returns all steps of a branch as one: x -> first x + second.
 std::pair<uint32_t, uint32_t> AllSteps(int branch) {
   uint32_t factor = Factor(branch);
   uint32_t summand = Summand(branch);
@@ -119,7 +119,7 @@ class DivergenceCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewDivergenceCase(const RunContext& context) {
-  return PrepareGpuCase<DivergenceCase>(context);
+  return PrepareCase<DivergenceCase>(context);
 }
 
 }  // namespace assay

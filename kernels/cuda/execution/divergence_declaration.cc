@@ -53,13 +53,10 @@ Declaration DivergenceDeclaration() {
       .Model("operations = 1024 x threads; time grows in proportion to branches")
       .Prediction(
           "predicted = 1024 x threads x branches multiply-adds of 32-bit integers, with all 32 "
-          "lanes "
-          "of a warp occupied for each branch, / (64 per clock and multiprocessor x the clock that "
-          "the sheet's fp32 peak assumes) + 2.5 us (0.6 us in a graph). The 64 is from the CUDA "
-          "C++ "
-          "Programming Guide for compute capability 8.0 to 9.0; none on newer GPUs. Efficiency: "
-          "the "
-          "first term over the median time.")
+          "lanes of a warp occupied for each branch, / (64 per clock and multiprocessor x the "
+          "clock that the sheet's fp32 peak assumes) + 2.5 us (0.6 us in a graph). The 64 is from "
+          "the CUDA C++ Programming Guide for compute capability 8.0 to 9.0; none on newer GPUs. "
+          "Efficiency: the first term over the median time.")
       .WorkOf(DivergenceWork)
       .SelfTest({{"branches", "5"}, {"threads", "1003"}})
       // 31 warps and 8 lanes of another.

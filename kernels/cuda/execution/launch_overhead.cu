@@ -7,7 +7,8 @@
 namespace assay {
 namespace {
 
-// Launches that the host times alone: fewer than a stream accepts before the host must wait.
+// Number of launches whose host time is measured together, fewer than a stream queues before the
+// host must wait.
 constexpr int kHostCalls = 64;
 
 // Runs in one thread and waits for nothing.
@@ -56,7 +57,7 @@ class LaunchCase : public Case {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
     ASSAY_RETURN_IF_ERROR(timer_.Time(
         stream_.get(), samples, batch, [this] { return Iterate(); }, seconds));
-    // One observation of each a sample, so that their spread is what the host really saw.
+    // Takes one observation of each per sample, so that their spread is that of single calls.
     for (int64_t sample = 0; sample < samples; ++sample) {
       ASSAY_ASSIGN_OR_RETURN(const double call, HostSecondsOfCall());
       ASSAY_ASSIGN_OR_RETURN(const double round_trip, RoundTripSeconds());
@@ -70,7 +71,7 @@ class LaunchCase : public Case {
     return name == "host_time" ? call_microseconds_ : round_trip_microseconds_;
   }
 
-  // Every launch so far has counted, and nothing else has.
+  // Checks that every launch so far has counted exactly once.
   Result<Verdict> VerifyLast() override {
     ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());
     unsigned long long count = 0;
@@ -92,8 +93,8 @@ class LaunchCase : public Case {
   }
 
  private:
-  // Without the <<<>>>, which costs the host two more calls, and with nothing of ours between
-  // two launches: the host sets the pace.
+  // Calls cudaLaunchKernel directly, because <<<>>> costs the host two more calls. Nothing else
+  // runs between two launches, because the host is the limit.
   Status LaunchMany(int64_t launches) {
     auto* counter = counter_.as<unsigned long long>();
     void* arguments[] = {&counter};
@@ -110,7 +111,7 @@ class LaunchCase : public Case {
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchMany(launches_);
   }
 
-  // One call of the host: of a kernel, or of the whole graph.
+  // Makes one call, which launches one kernel or the whole graph.
   Status Call() {
     counted_ += graph_mode_ ? launches_ : 1;
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchMany(1);
@@ -127,7 +128,7 @@ class LaunchCase : public Case {
     return seconds;
   }
 
-  // From a call until the host knows that what it launched is done.
+  // Returns the time from a call until the host knows that its work is done.
   Result<double> RoundTripSeconds() {
     const auto begin = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(Call());
@@ -150,7 +151,7 @@ class LaunchCase : public Case {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewLaunchOverheadCase(const RunContext& context) {
-  return PrepareGpuCase<LaunchCase>(context);
+  return PrepareCase<LaunchCase>(context);
 }
 
 }  // namespace assay

@@ -40,8 +40,7 @@ Declaration LaunchOverheadDeclaration() {
       })
       .Model(
           "from a stream, time = launches x the slower of host_time and the GPU's own 1.4 us; from "
-          "a "
-          "graph, launches x 0.6 us + 0.8 us")
+          "a graph, launches x 0.6 us + 0.8 us")
       .Prediction(
           "predicted = launches x 2.5 us from a stream, as gpu-benches published for an H200 (the "
           "host is the limit); launches x 0.6 us + 0.8 us from a graph, measured on an H200. There "

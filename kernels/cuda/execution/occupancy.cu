@@ -45,7 +45,7 @@ __device__ uint32_t Load(const uint32_t* address) {
   return word;
 }
 
-// out[thread] = the row at which the warp's walk ends + the sum of the held values.
+// Sets out[thread] to the row at which the warp's walk ends plus the sum of the held values.
 template <int held>
 __global__ void WalkKernel(RandomCycle cycle, const uint32_t* rows, const uint32_t* values,
                            uint32_t* out) {
@@ -153,7 +153,8 @@ class OccupancyCase : public GpuCase {
   }
 
  private:
-  // Registers of the kernel, and the part of a multiprocessor's threads that fit at once.
+  // Finds the kernel's registers and its occupancy, the share of a multiprocessor's threads that
+  // are resident at once.
   Status FindOccupancy() {
     cudaFuncAttributes attributes;
     ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));
@@ -180,7 +181,7 @@ class OccupancyCase : public GpuCase {
 
   const int block_;  // Threads.
   const int held_;
-  const int64_t bytes_;  // Of a set's rows.
+  const int64_t bytes_;  // Bytes of the rows of a set.
   const int64_t warps_;
   const Kernel kernel_;
   DeviceBuffer values_;
@@ -192,7 +193,7 @@ class OccupancyCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewOccupancyCase(const RunContext& context) {
-  return PrepareGpuCase<OccupancyCase>(context);
+  return PrepareCase<OccupancyCase>(context);
 }
 
 }  // namespace assay

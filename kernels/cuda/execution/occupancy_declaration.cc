@@ -48,8 +48,7 @@ Declaration OccupancyDeclaration() {
       })
       .Model(
           "bandwidth = warps at once x 128 bytes / latency of memory, up to the bandwidth of "
-          "memory; "
-          "warps at once = multiprocessors x 64 x occupancy on most GPUs")
+          "memory; warps at once = multiprocessors x 64 x occupancy on most GPUs")
       .WorkOf(OccupancyWork)
       .SelfTest({{"block_size", "96"}, {"held_values", "32"}, {"bytes", "1052672"}})
       // Rows of 128 bytes.

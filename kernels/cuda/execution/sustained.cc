@@ -1,4 +1,4 @@
-// The case of sustained. It has no warm-up: the first interval begins on a GPU that has rested.
+// The case of sustained. It has no warm-up, so that the first interval starts on a cool GPU.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -32,7 +32,7 @@ struct DeviceReading {
 // Reads NVML on its own thread from Start to destruction.
 class DeviceMonitor {
  public:
-  // UNSUPPORTED if NVML cannot read all three for CUDA's GPU `ordinal`.
+  // Returns Unsupported() if NVML cannot read all three values for CUDA's GPU `ordinal`.
   static Result<std::unique_ptr<DeviceMonitor>> Start(int ordinal);
 
   DeviceMonitor(const DeviceMonitor&) = delete;
@@ -55,10 +55,10 @@ class DeviceMonitor {
   std::thread thread_;
 };
 
-// A reading takes about a millisecond.
+// Interval between readings; one reading takes about a millisecond.
 constexpr auto kPeriod = std::chrono::milliseconds(25);
 
-// Absent if one of the three cannot be read.
+// Returns nothing if one of the three values cannot be read.
 std::optional<DeviceReading> Read(const Nvml& nvml, int index) {
   const NvmlSample sample = nvml.Sample(index);
   if (!sample.sm_clock_mhz || !sample.power_watts || !sample.temperature_celsius) {
@@ -118,26 +118,27 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// An interval is one sample: this long, or longer if there would be too many of them.
+// Length of an interval, which is one sample. Runs that would have more than kMaxIntervals have
+// longer ones.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
-// Comparing algorithms heats the GPU up: it rests before the run begins.
+// Pause before the run, because comparing algorithms heats the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// The initial plateau is the best interval of this time; throttled is who falls below
-// this part of it, in clock or throughput, for two intervals in a row.
+// A GPU has throttled if its clock or throughput is below kThrottled times the best of the first
+// kPlateauSeconds in two consecutive intervals.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;
 
 // One sample of Run.
 struct Interval {
-  double begin = 0;  // Seconds from the first one's begin.
+  double begin = 0;  // Seconds since the start of the first interval.
   double end = 0;
   double tflops = 0;
   DeviceReading reading;
 };
 
-// When the GPU first throttled, in seconds; if it never did, all the time there was.
+// Returns the seconds until the GPU first throttled, or the length of the run if it never did.
 double TimeToThrottle(const std::vector<Interval>& intervals) {
   double clock = 0;
   double tflops = 0;
@@ -179,7 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Samples follow each other without a pause: they are dated from the last one back.
+    // Samples follow each other without a pause, so their times are computed backwards from the
+    // end.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);
@@ -250,7 +252,7 @@ class SustainedCase : public GemmCase {
   const int gpu_;
   const double seconds_;
   std::unique_ptr<DeviceMonitor> monitor_;
-  int64_t multiplications_ = 1;  // Of an interval.
+  int64_t multiplications_ = 1;  // Multiplications per interval.
   SteadyTime start_;
   std::vector<Interval> intervals_;
 };
@@ -258,7 +260,7 @@ class SustainedCase : public GemmCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewSustainedCase(const RunContext& context) {
-  return PrepareGpuCase<SustainedCase>(context);
+  return PrepareCase<SustainedCase>(context);
 }
 
 }  // namespace assay

@@ -21,19 +21,19 @@ Declaration SustainedDeclaration() {
           CacheParameter("one set of matrices"),
       })
       .Metrics({
-          Metric::Rate("tflops", "TFLOP/s", Quantity::kFlops,
-                       "throughput of each interval (0.1 s, or a 4000th of the run), in order of "
-                       "time"),
+          Metric::Rate(
+              "tflops", "TFLOP/s", Quantity::kFlops,
+              "throughput of each interval (0.1 s, or a 4000th of the run), in order of time"),
           TimeMetric(),
           Metric::Observed("steady_tflops", "TFLOP/s", kHigh,
                            "throughput in the second half of the run"),
-          Metric::Observed("first_minute_tflops", "TFLOP/s", kHigh,
-                           "throughput in the first minute, or the first half of runs shorter "
-                           "than two"),
-          Metric::Observed("time_to_throttle", "s", kHigh,
-                           "time until clock or throughput fell over 2% below the best of the "
-                           "first second, for two intervals; the length of the run if they never "
-                           "did"),
+          Metric::Observed(
+              "first_minute_tflops", "TFLOP/s", kHigh,
+              "throughput in the first minute, or the first half of runs shorter than two"),
+          Metric::Observed(
+              "time_to_throttle", "s", kHigh,
+              "time until clock or throughput fell over 2% below the best of the first second, for "
+              "two intervals; the length of the run if they never did"),
           Metric::Observed("flops_per_joule", "GFLOP/J", kHigh,
                            "throughput over power, of each interval"),
           Metric::Observed("sm_clock", "MHz", kHigh, "SM clock of each interval"),

@@ -5,13 +5,11 @@
 
 namespace assay {
 
-// Whether iterations of `flops` are large enough to keep a GPU busy, and so to bring it to
-// its power limit.
+// Returns true if iterations of `flops` keep a GPU so busy that it reaches its power limit.
 constexpr bool IsSustainedLoad(double flops) { return flops >= 2e10; }
 
-// Case::AdjustRule of cases whose iterations are of `flops`, for sustained loads: at the
-// power limit, clocks follow the load over seconds, and every pause between chunks of
-// samples lets them rise again.
+// Adjusts the rule if iterations of `flops` are a sustained load. At the power limit, clocks follow
+// the load over seconds, and every pause between chunks of samples lets them rise again.
 inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
   if (!IsSustainedLoad(flops)) return;
   rule->min_warmup_seconds = 2.0;

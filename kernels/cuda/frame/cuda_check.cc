@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Errors that no program causes: failures of the hardware or its driver.
+// Returns true for failures of the hardware or its driver, which no program causes.
 bool IsLoss(cudaError_t error) {
   return error == cudaErrorECCUncorrectable || error == cudaErrorNvlinkUncorrectable ||
          error == cudaErrorNoDevice || error == cudaErrorHardwareStackError ||
@@ -26,7 +26,7 @@ Status CudaStatus(cudaError_t error, const char* expression, const char* file, i
     return OutOfMemory(std::move(message));
   }
   if (IsLoss(error)) return Unavailable(std::move(message), Reason::kGpuLost);
-  // In exclusive mode: another process uses the GPU.
+  // In exclusive mode, another process uses the GPU.
   if (error == cudaErrorDevicesUnavailable) {
     return Unavailable(std::move(message), Reason::kGpuUnavailable);
   }

@@ -115,4 +115,34 @@ Result<CudaStream> CudaStream::Create() {
   return Result<CudaStream>(std::move(stream));
 }
 
+Result<CudaStream> CudaStream::CreateUrgent() {
+  int least = 0;
+  int greatest = 0;
+  ASSAY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  CudaStream stream;
+  ASSAY_CUDA(cudaStreamCreateWithPriority(&stream.stream_, cudaStreamNonBlocking, greatest));
+  return Result<CudaStream>(std::move(stream));
+}
+
+Result<CudaEvent> CudaEvent::Create(unsigned flags) {
+  CudaEvent event;
+  ASSAY_CUDA(cudaEventCreateWithFlags(&event.event_, flags));
+  return Result<CudaEvent>(std::move(event));
+}
+
+Status CudaEvent::Record(cudaStream_t stream) const {
+  ASSAY_CUDA(cudaEventRecord(event_, stream));
+  return Status::Ok();
+}
+
+Status CudaEvent::Await(cudaStream_t stream) const {
+  ASSAY_CUDA(cudaStreamWaitEvent(stream, event_, 0));
+  return Status::Ok();
+}
+
+Status CudaEvent::Order(cudaStream_t earlier, cudaStream_t later) const {
+  ASSAY_RETURN_IF_ERROR(Record(earlier));
+  return Await(later);
+}
+
 }  // namespace assay

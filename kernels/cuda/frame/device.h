@@ -77,7 +77,7 @@ class DeviceBuffer {
   int64_t bytes_ = 0;
 };
 
-// A stream that does not wait for the default stream. Owned.
+// A stream that does not wait for the default stream. Owned, on the GPU that is current at Create.
 class CudaStream {
  public:
   CudaStream() = default;
@@ -91,11 +91,46 @@ class CudaStream {
   }
 
   static Result<CudaStream> Create();
+  // Creates a stream whose kernels get free multiprocessors before those of other streams, for
+  // kernels that move data and need few.
+  static Result<CudaStream> CreateUrgent();
 
   cudaStream_t get() const { return stream_; }
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+// A point in a stream. Owned, on the GPU that is current at Create.
+class CudaEvent {
+ public:
+  CudaEvent() = default;
+  CudaEvent(CudaEvent&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  CudaEvent& operator=(CudaEvent&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~CudaEvent() {
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+
+  // Creates an event that also has a time.
+  static Result<CudaEvent> CreateTimed() { return Create(cudaEventDefault); }
+  // Creates an event that only orders streams, which is faster.
+  static Result<CudaEvent> Create() { return Create(cudaEventDisableTiming); }
+
+  Status Record(cudaStream_t stream) const;
+  // Makes later work on `stream` wait for the work before Record.
+  Status Await(cudaStream_t stream) const;
+  // Makes later work on `later` wait for the work that is on `earlier` now.
+  Status Order(cudaStream_t earlier, cudaStream_t later) const;
+
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  static Result<CudaEvent> Create(unsigned flags);
+
+  cudaEvent_t event_ = nullptr;
 };
 
 }  // namespace assay

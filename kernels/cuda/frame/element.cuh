@@ -22,6 +22,10 @@ __host__ __device__ inline float Narrow(float value) {
   return value;
 }
 template <>
+__host__ __device__ inline double Narrow(float value) {
+  return value;
+}
+template <>
 __host__ __device__ inline __nv_bfloat16 Narrow(float value) {
   return __float2bfloat16_rn(value);
 }
@@ -33,6 +37,11 @@ __host__ __device__ inline __half Narrow(float value) {
 template <typename T>
 __host__ __device__ double Widen(T value) {
   return static_cast<double>(static_cast<float>(value));
+}
+
+template <>
+__host__ __device__ inline double Widen(double value) {
+  return value;
 }
 
 // Represents a type as a value: decltype(tag)::Type.

@@ -47,7 +47,8 @@ Status EventTimer::Time(cudaStream_t stream, int64_t samples, int64_t batch,
 
 Status EventTimer::TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                              const std::function<Status()>& before,
-                             const std::function<Status()>& iterate, std::vector<double>* seconds) {
+                             const std::function<Status()>& iterate,
+                             const std::function<Status()>& wait, std::vector<double>* seconds) {
   ASSAY_RETURN_IF_ERROR(MakeEvents(2 * samples));
   ASSAY_RETURN_IF_ERROR(before());
   ASSAY_RETURN_IF_ERROR(iterate());
@@ -57,7 +58,7 @@ Status EventTimer::TimeApart(cudaStream_t stream, int64_t samples, int64_t batch
     for (int64_t i = 0; i < batch; ++i) ASSAY_RETURN_IF_ERROR(iterate());
     ASSAY_CUDA(cudaEventRecord(events_[2 * sample + 1], stream));
   }
-  ASSAY_CUDA(cudaStreamSynchronize(stream));
+  ASSAY_RETURN_IF_ERROR(wait());
   for (size_t sample = 0; sample < static_cast<size_t>(samples); ++sample) {
     float milliseconds = 0;
     ASSAY_CUDA(cudaEventElapsedTime(&milliseconds, events_[2 * sample], events_[2 * sample + 1]));

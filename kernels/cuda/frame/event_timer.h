@@ -31,10 +31,10 @@ class EventTimer {
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // As above. `before` is enqueued, untimed, before every sample and before the untimed call.
+  // As the first, with `before` enqueued, untimed, before every sample and before the untimed call.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
-                   std::vector<double>* seconds);
+                   const std::function<Status()>& wait, std::vector<double>* seconds);
 
  private:
   // Ensures that there are at least `count` events.

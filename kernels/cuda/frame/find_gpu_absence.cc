@@ -11,12 +11,12 @@
 namespace assay {
 namespace {
 
-// Values that host/gpu_platform.cc uses.
+// Error numbers that host/gpu_platform.cc uses.
 static_assert(cudaErrorInitializationError == 3 && cudaErrorInsufficientDriver == 35 &&
               cudaErrorNoDevice == 100 && cudaErrorSystemNotReady == 802 &&
               cudaErrorSystemDriverMismatch == 803 && cudaErrorUnknown == 999);
 
-// Any GPU's device file, or the only path to GPUs under WSL.
+// Returns true if there is a device file of any GPU, or /dev/dxg, the only path to GPUs under WSL.
 bool HasDeviceFiles() {
   if (access("/dev/dxg", F_OK) == 0) return true;
   std::error_code error;

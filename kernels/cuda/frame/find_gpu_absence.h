@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// Returns nothing if CUDA shows a GPU.
+// Returns the reason, or nothing if CUDA shows a GPU.
 std::optional<GpuAbsence> FindGpuAbsence();
 
 }  // namespace assay

@@ -1,12 +1,11 @@
-// The frame of every single-GPU case: what is the same in all of them. A benchmark
-// derives from it and says how its memory is laid out, how an iteration is enqueued
-// and how its output is checked; rotation, poisoning, timing by events, graphs and
-// the verification of what was timed are here.
+// The base class of single-GPU cases. A benchmark defines its memory (SetUp), one iteration
+// (Enqueue) and the check of its output (Check). The base class rotates buffers, fills outputs with
+// NaN, times with events, replays graphs, and verifies before and after timing.
 //
 //   SetUp -> Enqueue(set)... -> Check(set)
 //
-// With `launch: graph` the iterations are captured once, over all sets of the
-// rotation, and every launch replays them: replays stay as cold as single launches.
+// With `launch: graph`, iterations over all sets of the rotation are captured once, and every
+// launch replays them. Replays are therefore as cold as single launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -39,7 +38,7 @@ class CudaGraph {
     if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
   }
 
-  // Captures what `enqueue` puts on `stream`.
+  // Captures the work that `enqueue` puts on `stream`.
   static Result<CudaGraph> Capture(cudaStream_t stream, const std::function<Status()>& enqueue);
 
   Status Launch(cudaStream_t stream) const;
@@ -54,22 +53,22 @@ struct OutputRange {
   int64_t bytes = 0;
 };
 
-// A case of transfers, which has outputs in several places.
+// A case with outputs in several places.
 class TransferEnds {
  public:
   virtual ~TransferEnds() = default;
   // Returns the output of the latest iteration in each direction, in the GPU's or the host's
-  // memory. A test corrupts it to see VerifyLast fail.
+  // memory. Tests change it to make VerifyLast fail.
   virtual std::vector<OutputRange> LastOutputs() = 0;
 };
 
 class GpuCase : public Case {
  public:
-  // Reads cache, fill and launch from the parameters, as far as they are declared.
+  // Reads the parameters cache, fill and launch if the benchmark declares them.
   explicit GpuCase(const RunContext& context);
 
-  // To be called once, before anything else: takes the GPU, makes the stream, calls
-  // SetUp, runs one iteration and, for `launch: graph`, captures.
+  // Must be called once, before anything else. Makes the GPU current, creates the stream and calls
+  // SetUp. For `launch: graph`, also runs one iteration and captures.
   Status Prepare();
 
   Timing HowTimed() const override;
@@ -82,16 +81,16 @@ class GpuCase : public Case {
   Status RunUntimed(int64_t iterations) override;
   Result<Verdict> VerifyLast() override;
 
-  // The output of the latest iteration: what a test spoils to see VerifyLast fail.
+  // Returns the output of the latest iteration. Tests change it to make VerifyLast fail.
   OutputRange LastOutput() { return Output(rotation_.last()); }
 
  protected:
-  // Everything before the first iteration, with the GPU current: usually AddArray for
-  // each array, AllocateSets, then the inputs of every set. Also what a capture must
-  // not see: cudaFuncSetAttribute, library handles, workspaces.
+  // Does everything that precedes the first iteration, with the GPU current: usually AddArray for
+  // each array, AllocateSets, then the inputs of every set. Calls that must not be captured belong
+  // here too, such as cudaFuncSetAttribute and the creation of handles and workspaces.
   virtual Status SetUp() = 0;
-  // Enqueues one iteration over `set` on stream(). Nothing in it may synchronise or
-  // allocate: it may be captured.
+  // Enqueues one iteration over `set` on stream(). May be captured, so it must neither synchronise
+  // nor allocate.
   virtual Status Enqueue(int64_t set) = 0;
   // Returns the memory that an iteration writes. It is filled with 0xff bytes (NaN in every
   // floating type) before each verification.
@@ -99,13 +98,14 @@ class GpuCase : public Case {
   // Compares Output(set) with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;
 
-  // Adds an array of `bytes` to each set; returns its number. Before AllocateSets.
+  // Adds an array of `bytes` to each set and returns its number. Must be called before
+  // AllocateSets.
   int AddArray(int64_t bytes);
-  // Plans the rotation over `l2_multiple` times the L2 (4 for streaming and quantised
-  // weights) and allocates all sets. `what` names the arrays in the error that they
-  // do not fit: "Q, K, V and O of 4 x 16 x 4096 x 128".
+  // Plans a rotation over `l2_multiple` times the L2 (4 for streaming and quantised weights) and
+  // allocates all sets. `what` names the arrays in the error if they do not fit: "Q, K, V and O of
+  // 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
-  // Array `number` of `set`, aligned to 256 bytes.
+  // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>
   T* Array(int64_t set, int number) const {
     return static_cast<T*>(memory_.At(set * set_bytes_ + offsets_[static_cast<size_t>(number)]));
@@ -121,34 +121,26 @@ class GpuCase : public Case {
   EventTimer& timer() { return timer_; }
 
  private:
-  // One launch: an iteration, or a replay of launches_ of them.
+  // Launches one iteration, or one replay of launches_ iterations.
   Status Launch();
   Status CaptureGraph();
   Status Poison(int64_t set);
 
   const int gpu_;
   const uint64_t seed_;
-  const bool has_cache_;  // Whether the benchmark has a parameter "cache".
+  const bool has_cache_;  // True if the benchmark has a parameter "cache".
   const bool cold_;
   const bool zeros_;
   const bool graph_mode_;
   GpuDevice device_;
   CudaStream stream_;
-  std::vector<int64_t> offsets_;  // Of the arrays, from a set's begin.
+  std::vector<int64_t> offsets_;  // Offsets of the arrays within a set.
   int64_t set_bytes_ = 0;
   DeviceBuffer memory_;
   Rotation rotation_;
   EventTimer timer_;
-  int64_t launches_ = 1;  // Iterations of a launch.
-  CudaGraph captured_;    // Before memory_ goes, it is never launched again.
+  int64_t launches_ = 1;  // Iterations per launch.
+  CudaGraph captured_;    // Not launched any more when memory_ is freed.
 };
-
-// Makes a case of type T (constructed from the context) and prepares it.
-template <typename T>
-Result<std::unique_ptr<Case>> PrepareGpuCase(const RunContext& context) {
-  auto prepared = std::make_unique<T>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
-}
 
 }  // namespace assay

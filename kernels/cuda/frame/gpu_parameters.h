@@ -21,12 +21,13 @@ Parameter DtypeParameter(const std::vector<std::string>& choices);
 // Bytes of an element of "fp32", "bf16" or "fp16".
 inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
-// The time that a kernel takes however little it does, on an H200: from a stream that is kept full,
-// and in a graph from one empty kernel to the next.
+// The shortest time of a kernel on an H200, launched from a stream that is kept full or within a
+// graph.
 inline constexpr double kStreamLaunchSeconds = 2.5e-6;
 inline constexpr double kGraphLaunchSeconds = 0.6e-6;
 
-// The one of them that "launch" selects: Work::fixed_seconds of a benchmark of one kernel.
+// Returns the one of them that "launch" selects, which is Work::fixed_seconds of a benchmark with
+// one kernel.
 double LaunchSeconds(const ParameterMap& parameters);
 
 }  // namespace assay

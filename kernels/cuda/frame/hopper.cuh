@@ -91,7 +91,7 @@ __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, u
       : "memory");
 }
 
-// As above, for data that is read once: its lines are evicted from the L2 first.
+// Copies data that is read once, as above, so that its lines are evicted from the L2 first.
 __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int y,
                                    uint64_t* barrier) {
   asm volatile(

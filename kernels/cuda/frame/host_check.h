@@ -1,4 +1,4 @@
-// Compares a kernel's output exactly, on the host, trusting neither the device nor its inputs.
+// Compares a kernel's output exactly, on the host, without using the device's inputs.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -208,7 +208,7 @@ class CudaPlatform : public GpuPlatform {
     return index;
   }
 
-  // Null without NVML. Opened on first use.
+  // Returns NVML, which the first call opens; null without NVML.
   const Nvml* Management() {
     MutexLock lock(mutex_);
     if (!opened_) {
@@ -219,7 +219,7 @@ class CudaPlatform : public GpuPlatform {
   }
 
   const std::function<std::optional<std::string>()> nccl_version_;
-  // From then on errors come from work and do not show whether there are GPUs.
+  // True once GPUs were seen. Later errors come from work and do not show whether there are GPUs.
   std::atomic<bool> seen_ = false;
   Mutex mutex_;
   bool opened_ ASSAY_GUARDED_BY(mutex_) = false;

@@ -27,7 +27,7 @@ constexpr int64_t kGemmSamples = 25;
 
 using Iterate = std::function<Status()>;
 
-// The best of a few, because a ceiling is what the device can reach.
+// Returns the best time of `samples` samples, because a ceiling is what the device can reach.
 Result<double> BestSeconds(int64_t samples, int64_t batch, cudaStream_t stream,
                            const Iterate& iterate) {
   EventTimer timer;

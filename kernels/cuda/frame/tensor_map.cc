@@ -10,7 +10,7 @@ namespace {
 
 using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
 
-// The driver's function, found at run time so that nothing links the driver.
+// Finds the driver's function at run time, so that nothing links the driver.
 Result<EncodeTiled> FindEncodeTiled() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;

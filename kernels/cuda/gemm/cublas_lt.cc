@@ -3,7 +3,6 @@
 #include "kernels/benchmark.h"
 #include "kernels/call_site.h"
 #include "kernels/cuda/frame/device.h"
-#include "kernels/cuda/frame/toolkit_library.h"
 
 namespace assay {
 namespace {
@@ -12,24 +11,8 @@ Result<CublasLt> Load() {
   ASSAY_ASSIGN_OR_RETURN(const DynamicLibrary library,
                          OpenToolkitLibrary("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR)));
   CublasLt lt;
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtGetVersion", &lt.get_version));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtGetStatusName", &lt.get_status_name));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtCreate", &lt.create));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtDestroy", &lt.destroy));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmul", &lt.matmul));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulAlgoGetHeuristic", &lt.algo_get_heuristic));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulDescCreate", &lt.matmul_desc_create));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulDescDestroy", &lt.matmul_desc_destroy));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cublasLtMatmulDescSetAttribute", &lt.matmul_desc_set_attribute));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatrixLayoutCreate", &lt.matrix_layout_create));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatrixLayoutDestroy", &lt.matrix_layout_destroy));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cublasLtMatrixLayoutSetAttribute", &lt.matrix_layout_set_attribute));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulPreferenceCreate", &lt.preference_create));
-  ASSAY_RETURN_IF_ERROR(library.Load("cublasLtMatmulPreferenceDestroy", &lt.preference_destroy));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cublasLtMatmulPreferenceSetAttribute", &lt.preference_set_attribute));
+  CublasLt* const table = &lt;
+  ASSAY_CUBLAS_LT_FUNCTIONS(ASSAY_LOAD_FUNCTION)
   return lt;
 }
 

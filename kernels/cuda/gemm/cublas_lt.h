@@ -6,26 +6,29 @@
 #include <string>
 
 #include "common/status.h"
+#include "kernels/cuda/frame/toolkit_library.h"
 
 namespace assay {
 
-// The functions that Assay calls, with the types of the library's own header.
+// The functions that Assay calls.
+#define ASSAY_CUBLAS_LT_FUNCTIONS(X)                               \
+  X(get_version, cublasLtGetVersion)                               \
+  X(get_status_name, cublasLtGetStatusName)                        \
+  X(create, cublasLtCreate)                                        \
+  X(destroy, cublasLtDestroy)                                      \
+  X(matmul, cublasLtMatmul)                                        \
+  X(algo_get_heuristic, cublasLtMatmulAlgoGetHeuristic)            \
+  X(matmul_desc_create, cublasLtMatmulDescCreate)                  \
+  X(matmul_desc_destroy, cublasLtMatmulDescDestroy)                \
+  X(matmul_desc_set_attribute, cublasLtMatmulDescSetAttribute)     \
+  X(matrix_layout_create, cublasLtMatrixLayoutCreate)              \
+  X(matrix_layout_destroy, cublasLtMatrixLayoutDestroy)            \
+  X(matrix_layout_set_attribute, cublasLtMatrixLayoutSetAttribute) \
+  X(preference_create, cublasLtMatmulPreferenceCreate)             \
+  X(preference_destroy, cublasLtMatmulPreferenceDestroy)           \
+  X(preference_set_attribute, cublasLtMatmulPreferenceSetAttribute)
 struct CublasLt {
-  decltype(&cublasLtGetVersion) get_version = nullptr;
-  decltype(&cublasLtGetStatusName) get_status_name = nullptr;
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtDestroy) destroy = nullptr;
-  decltype(&cublasLtMatmul) matmul = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) algo_get_heuristic = nullptr;
-  decltype(&cublasLtMatmulDescCreate) matmul_desc_create = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) matmul_desc_destroy = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) matrix_layout_create = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) matrix_layout_destroy = nullptr;
-  decltype(&cublasLtMatrixLayoutSetAttribute) matrix_layout_set_attribute = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set_attribute = nullptr;
+  ASSAY_CUBLAS_LT_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
 // Returns the library, which the first call loads and nothing unloads. Thread-safe. NOT_FOUND

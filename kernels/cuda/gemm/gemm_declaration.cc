@@ -36,9 +36,9 @@ Declaration GemmDeclaration() {
           GemmDtypeParameter().With("accumulate", {"fast"}, OneOf(Fp8Names())),
           Parameter::Choice("layout", {"nn", "nt", "tn", "tt"})
               .With("dtype", ByteNames(), OneOf({"nt"}), "tensor cores take 8-bit A and B along k")
-              .Describe("how A (m x k) and B (k x n) are stored, row-major: n as they are, t "
-                        "transposed; nn is torch.matmul(a, b), nt is "
-                        "torch.nn.functional.linear(a, b)"),
+              .Describe(
+                  "how A (m x k) and B (k x n) are stored, row-major: n as they are, t transposed; "
+                  "nn is torch.matmul(a, b), nt is torch.nn.functional.linear(a, b)"),
           Parameter::Choice("accumulate", {"fp32", "fast"})
               .Describe("where sums are kept: fp32, or, fast and with fewer bits, in the tensor "
                         "cores (use_fast_accum of torch._scaled_mm)"),

@@ -17,18 +17,18 @@ struct GemmDtype {
   int minor;
 };
 const GemmDtype& GemmDtypeOf(GemmType type);
-// By a name that the parameters have checked.
+// Returns the entry of a name that the parameters have checked.
 const GemmDtype& GemmDtypeOf(const std::string& name);
 
 // "dtype": every type that cuBLASLt multiplies; the default is bf16.
 Parameter GemmDtypeParameter();
 
-// Names of the fp8 types, and of all types that multiply 8-bit numbers.
+// Return the names of the fp8 types, and of all types that multiply 8-bit numbers.
 std::vector<std::string> Fp8Names();
 std::vector<std::string> ByteNames();
 
-// An extent of the matrices, from 1. If `in_rows`, the 8-bit types of "dtype" need whole 16 or 4
-// elements, as they do for n and k.
+// Returns the parameter of a matrix extent, from 1. If `in_rows`, the 8-bit types of "dtype" need
+// multiples of 16 or 4 elements, as they do for n and k.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
 // Returns the work of one multiplication. "launch" of `parameters` selects its fixed time.

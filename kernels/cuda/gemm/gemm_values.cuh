@@ -46,10 +46,6 @@ __host__ __device__ inline double NearNormalDouble(uint64_t bits) {
 }
 
 template <>
-__host__ __device__ inline double Widen(double value) {
-  return value;
-}
-template <>
 __host__ __device__ inline double Widen(int32_t value) {
   return static_cast<double>(value);
 }

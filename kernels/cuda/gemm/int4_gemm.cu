@@ -249,7 +249,7 @@ class Int4GemmCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewInt4GemmCase(const RunContext& context) {
-  return PrepareGpuCase<Int4GemmCase>(context);
+  return PrepareCase<Int4GemmCase>(context);
 }
 
 }  // namespace assay

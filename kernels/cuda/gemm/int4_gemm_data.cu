@@ -35,14 +35,14 @@ struct Int4Values {
   __host__ __device__ T X(int64_t row, int64_t at) const {
     return RandomElement<T>(seed, kStreamX, (set * m + row) * k + at);
   }
-  // 0..15.
+  // Returns the integer of a weight, 0 to 15.
   __host__ __device__ unsigned Q(int64_t at, int64_t column) const {
     return Bits(kStreamValues, column * k + at, n * k) >> 60;
   }
   __host__ __device__ unsigned Zero(int64_t at_group, int64_t column) const {
     return Bits(kStreamZeros, column * (k / group) + at_group, n * (k / group)) >> 60;
   }
-  // 1/16 to 1/8, exact in bf16.
+  // Returns a scale from 1/16 to 1/8, exact in bf16.
   __host__ __device__ float Scale(int64_t at_group, int64_t column) const {
     const uint64_t bits = Bits(kStreamScales, column * (k / group) + at_group, n * (k / group));
     return static_cast<float>(128 + (bits >> 57)) / 2048.0F;

@@ -32,9 +32,9 @@ Work Int4GemmWork(const ParameterMap& parameters, int) {
 
 Status ValidateInt4Gemm(const ParameterMap& parameters) {
   if (FlopsOf(parameters) <= kMaxFlops) return Status::Ok();
-  return InvalidParameter("k", "is " + Word(parameters, "k") +
-                                   "; with m and n that is more than 4e14 FLOPs, 2 m n k, too many "
-                                   "to verify");
+  return InvalidParameter(
+      "k", "is " + Word(parameters, "k") +
+               "; with m and n that is more than 4e14 FLOPs, 2 m n k, too many to verify");
 }
 
 // m = 3, n = 64, k = 128. Half a byte per weight, and 4 bytes for each of a column's two groups.
@@ -87,10 +87,8 @@ Declaration Int4GemmDeclaration() {
       })
       .Model(
           "FLOPs = 2 m n k; weight bytes = n k / 2 + 4 n k / group; bytes = weight bytes + 2 (m k "
-          "+ "
-          "m n), naive also 4 n k; time = max(FLOPs / peak, bytes / read bandwidth) + 2.5 us (0.6 "
-          "us "
-          "in a graph), naive twice that")
+          "+ m n), naive also 4 n k; time = max(FLOPs / peak, bytes / read bandwidth) + 2.5 us "
+          "(0.6 us in a graph), naive twice that")
       .WorkOf(Int4GemmWork)
       .Validate(ValidateInt4Gemm)
       .SelfTest({{"m", "3"}, {"n", "333"}, {"k", "1088"}, {"group", "64"}})

@@ -79,7 +79,8 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The bound is of products so short that no turn of theirs is long.
+// Returns the number of iterations that take about `seconds` if one takes `one`. The limit applies
+// to products so short that no run of them takes long.
 int64_t IterationsIn(double seconds, double one) {
   return std::clamp<int64_t>(static_cast<int64_t>(seconds / one), 1, 50000);
 }
@@ -95,7 +96,7 @@ class TunedAlgorithms {
     return instance;
   }
 
-  // For the current GPU.
+  // Returns the key of a shape on the current GPU.
   static Result<Key> KeyOf(const GemmShape& shape, const std::string& conditions) {
     int gpu = 0;
     ASSAY_CUDA(cudaGetDevice(&gpu));

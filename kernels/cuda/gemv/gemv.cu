@@ -355,7 +355,7 @@ class GemvCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewGemvCase(const RunContext& context) {
-  return PrepareGpuCase<GemvCase>(context);
+  return PrepareCase<GemvCase>(context);
 }
 
 }  // namespace assay

@@ -60,8 +60,7 @@ Declaration GemvDeclaration() {
       })
       .Model(
           "FLOPs = 2 m n k; bytes = (n k + m k + m n) x element size; time = max(FLOPs / peak, "
-          "bytes "
-          "/ read bandwidth) + 2.5 us (0.6 us in a graph)")
+          "bytes / read bandwidth) + 2.5 us (0.6 us in a graph)")
       .WorkOf(GemvWork)
       .SelfTest({{"m", "5"}, {"n", "333"}, {"k", "1096"}})
       .Example(ExampleOf("fp16"), ExampleWork(2, Peak::kBf16))

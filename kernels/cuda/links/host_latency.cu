@@ -65,9 +65,7 @@ class HostLatencyCase : public Case {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewHostLatencyCase(const RunContext& context) {
-  auto prepared = std::make_unique<HostLatencyCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<HostLatencyCase>(context);
 }
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 // The case of host_transfer.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -36,9 +35,8 @@ class Transfer {
     ASSAY_ASSIGN_OR_RETURN(transfer.stream_, CudaStream::Create());
     ASSAY_ASSIGN_OR_RETURN(transfer.device_, DeviceBuffer::Allocate(room, "the GPU's end"));
     ASSAY_ASSIGN_OR_RETURN(transfer.host_, HostMemory::Allocate(room, pinned, gpu, numa));
-    for (Event& event : transfer.events_) {
-      ASSAY_ASSIGN_OR_RETURN(event, Event::Create());
-    }
+    ASSAY_ASSIGN_OR_RETURN(transfer.begin_, CudaEvent::CreateTimed());
+    ASSAY_ASSIGN_OR_RETURN(transfer.end_, CudaEvent::CreateTimed());
     if (to_device) {
       for (int64_t i = 0; i < room / 8; ++i) transfer.host_.words()[i] = transfer.pattern_.Word(i);
       return Result<Transfer>(std::move(transfer));
@@ -70,18 +68,15 @@ class Transfer {
     return Status::Ok();
   }
 
-  Status RecordBegin() { return Record(events_[0]); }
-  Status RecordEnd() { return Record(events_[1]); }
+  Status RecordBegin() { return begin_.Record(stream()); }
+  Status RecordEnd() { return end_.Record(stream()); }
   // Delays the work enqueued next until `other` has reached its start.
-  Status WaitForBegin(const Transfer& other) {
-    ASSAY_CUDA(cudaStreamWaitEvent(stream(), other.events_[0].event, 0));
-    return Status::Ok();
-  }
+  Status WaitForBegin(const Transfer& other) { return other.begin_.Await(stream()); }
   // Returns the seconds from the start of `first` to the end of this transfer. Synchronises.
   Result<double> SecondsSince(const Transfer& first) const {
-    ASSAY_CUDA(cudaEventSynchronize(events_[1].event));
+    ASSAY_CUDA(cudaEventSynchronize(end_.get()));
     float milliseconds = 0;
-    ASSAY_CUDA(cudaEventElapsedTime(&milliseconds, first.events_[0].event, events_[1].event));
+    ASSAY_CUDA(cudaEventElapsedTime(&milliseconds, first.begin_.get(), end_.get()));
     return milliseconds * 1e-3;
   }
 
@@ -97,29 +92,6 @@ class Transfer {
   }
 
  private:
-  struct Event {
-    Event() = default;
-    Event(Event&& other) noexcept : event(std::exchange(other.event, nullptr)) {}
-    Event& operator=(Event&& other) noexcept {
-      std::swap(event, other.event);
-      return *this;
-    }
-    ~Event() {
-      if (event != nullptr) cudaEventDestroy(event);
-    }
-    static Result<Event> Create() {
-      Event created;
-      ASSAY_CUDA(cudaEventCreate(&created.event));
-      return Result<Event>(std::move(created));
-    }
-    cudaEvent_t event = nullptr;
-  };
-
-  Status Record(const Event& event) {
-    ASSAY_CUDA(cudaEventRecord(event.event, stream()));
-    return Status::Ok();
-  }
-
   Result<Verdict> CheckHost() const {
     Verdict verdict;
     verdict.norm = "mismatches";
@@ -143,7 +115,8 @@ class Transfer {
   CudaStream stream_;
   DeviceBuffer device_;
   HostMemory host_;
-  std::array<Event, 2> events_;
+  CudaEvent begin_;
+  CudaEvent end_;
 };
 
 class HostTransferCase : public Case, public TransferEnds {
@@ -277,9 +250,7 @@ class HostTransferCase : public Case, public TransferEnds {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewHostTransferCase(const RunContext& context) {
-  auto prepared = std::make_unique<HostTransferCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<HostTransferCase>(context);
 }
 
 }  // namespace assay

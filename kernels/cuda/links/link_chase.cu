@@ -14,7 +14,7 @@ constexpr int kUnroll = 16;
 static_assert(kLoads % kUnroll == 0);
 constexpr int64_t kStride = kChaseStride;
 
-// Coherent with the memory's owner: never served by this multiprocessor's L1.
+// Loads coherently with the memory's owner, never from this multiprocessor's L1.
 __device__ uint64_t LoadAcrossLink(uint64_t address) {
   uint64_t next;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(next) : "l"(address) : "memory");
@@ -30,61 +30,46 @@ __global__ void ChaseKernel(uint64_t base, uint64_t at, int64_t* end) {
   *end = static_cast<int64_t>(at - base);
 }
 
-class RandomLinkChase : public LinkChase {
- public:
-  RandomLinkChase(void* memory, int64_t bytes, uint64_t seed, cudaStream_t stream)
-      : stream_(stream) {
-    chain_.base = static_cast<char*>(memory);
-    chain_.stride = kStride;
-    chain_.cycle.elements = bytes / kStride;
-    chain_.cycle.window = chain_.cycle.elements;
-    chain_.cycle.seed = seed;
-  }
-
-  Status Build() {
-    ASSAY_ASSIGN_OR_RETURN(end_, DeviceBuffer::Allocate(sizeof(int64_t), "the walk's end"));
-    ASSAY_RETURN_IF_ERROR(BuildChain(chain_, stream_));
-    ASSAY_CUDA(cudaStreamSynchronize(stream_));
-    return Status::Ok();
-  }
-
-  Status Enqueue() override {
-    ChaseKernel<<<1, 1, 0, stream_>>>(reinterpret_cast<uint64_t>(chain_.base),
-                                      reinterpret_cast<uint64_t>(chain_.Element(position_)),
-                                      end_.as<int64_t>());
-    ASSAY_CUDA(cudaGetLastError());
-    position_ = (position_ + kLoads) % chain_.cycle.elements;
-    return Status::Ok();
-  }
-
-  Status Poison() override {
-    ASSAY_CUDA(cudaMemsetAsync(end_.data(), 0xff, sizeof(int64_t), stream_));
-    return Status::Ok();
-  }
-
-  Result<Verdict> Check() override {
-    ASSAY_ASSIGN_OR_RETURN(const Mismatches mismatches, CheckChain(chain_, stream_));
-    int64_t end = -1;
-    ASSAY_CUDA(cudaMemcpyAsync(&end, end_.data(), sizeof end, cudaMemcpyDefault, stream_));
-    ASSAY_CUDA(cudaStreamSynchronize(stream_));
-    return ChainVerdict(end, chain_.cycle.At(position_) * kStride, mismatches,
-                        chain_.cycle.elements);
-  }
-
- private:
-  const cudaStream_t stream_;
-  PointerChain chain_;
-  DeviceBuffer end_;
-  int64_t position_ = 0;  // Start of the next walk within the cycle.
-};
-
 }  // namespace
+
+LinkChase::LinkChase(void* memory, int64_t bytes, uint64_t seed, cudaStream_t stream)
+    : stream_(stream) {
+  chain_.base = static_cast<char*>(memory);
+  chain_.stride = kStride;
+  chain_.cycle.elements = bytes / kStride;
+  chain_.cycle.window = chain_.cycle.elements;
+  chain_.cycle.seed = seed;
+}
 
 Result<std::unique_ptr<LinkChase>> LinkChase::Create(void* memory, int64_t bytes, uint64_t seed,
                                                      cudaStream_t stream) {
-  auto chase = std::make_unique<RandomLinkChase>(memory, bytes, seed, stream);
-  ASSAY_RETURN_IF_ERROR(chase->Build());
-  return std::unique_ptr<LinkChase>(std::move(chase));
+  std::unique_ptr<LinkChase> chase(new LinkChase(memory, bytes, seed, stream));
+  ASSAY_ASSIGN_OR_RETURN(chase->end_, DeviceBuffer::Allocate(sizeof(int64_t), "the walk's end"));
+  ASSAY_RETURN_IF_ERROR(BuildChain(chase->chain_, stream));
+  ASSAY_CUDA(cudaStreamSynchronize(stream));
+  return Result<std::unique_ptr<LinkChase>>(std::move(chase));
+}
+
+Status LinkChase::Enqueue() {
+  ChaseKernel<<<1, 1, 0, stream_>>>(reinterpret_cast<uint64_t>(chain_.base),
+                                    reinterpret_cast<uint64_t>(chain_.Element(position_)),
+                                    end_.as<int64_t>());
+  ASSAY_CUDA(cudaGetLastError());
+  position_ = (position_ + kLoads) % chain_.cycle.elements;
+  return Status::Ok();
+}
+
+Status LinkChase::Poison() {
+  ASSAY_CUDA(cudaMemsetAsync(end_.data(), 0xff, sizeof(int64_t), stream_));
+  return Status::Ok();
+}
+
+Result<Verdict> LinkChase::Check() {
+  ASSAY_ASSIGN_OR_RETURN(const Mismatches mismatches, CheckChain(chain_, stream_));
+  int64_t end = -1;
+  ASSAY_CUDA(cudaMemcpyAsync(&end, end_.data(), sizeof end, cudaMemcpyDefault, stream_));
+  ASSAY_CUDA(cudaStreamSynchronize(stream_));
+  return ChainVerdict(end, chain_.cycle.At(position_) * kStride, mismatches, chain_.cycle.elements);
 }
 
 }  // namespace assay

@@ -8,25 +8,33 @@
 #include <string>
 
 #include "kernels/benchmark.h"
+#include "kernels/cuda/frame/device.h"
+#include "kernels/cuda/memory/pointer_chain.cuh"
 
 namespace assay {
 
-// A walk over memory that the current GPU can access. The memory outlives it.
+// A walk over memory that the current GPU can access. The memory outlives it. Used by one thread.
 class LinkChase {
  public:
-  virtual ~LinkChase() = default;
-
   // Writes the chain to `bytes` of `memory`, at the GPU's addresses, and synchronises.
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 
   // Enqueues an iteration, which continues where the last one ended. No cache of this GPU's
   // multiprocessors serves its loads.
-  virtual Status Enqueue() = 0;
+  Status Enqueue();
   // Overwrites the data that Check reads.
-  virtual Status Poison() = 0;
+  Status Poison();
   // Checks every element of the chain and the end of the latest walk. Synchronises.
-  virtual Result<Verdict> Check() = 0;
+  Result<Verdict> Check();
+
+ private:
+  LinkChase(void* memory, int64_t bytes, uint64_t seed, cudaStream_t stream);
+
+  const cudaStream_t stream_;
+  PointerChain chain_;
+  DeviceBuffer end_;
+  int64_t position_ = 0;  // Start of the next walk within the cycle.
 };
 
 }  // namespace assay

@@ -32,10 +32,11 @@ inline constexpr int64_t kLinkChaseLoads = 4096;
 Parameter ChaseBytesParameter(const std::string& memory);
 // "latency" (ns per load).
 std::vector<Metric> ChaseMetrics();
-// The loads of a chain over `link`.
+// Returns the work of a chain of loads over `link`.
 Work ChaseWork(LinkKind link);
 
-// A copy of "bytes" in one direction, or in both with direction = "bidirectional".
+// Returns the work of a copy of "bytes" in one direction, or in both if direction is
+// "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
 // "bytes" of a copy; the default is `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);

@@ -7,6 +7,7 @@
 #include "host/nvml.h"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/frame/gpu_uuid.h"
+#include "kernels/rank_numbers.h"
 
 namespace assay {
 namespace {
@@ -86,17 +87,9 @@ Status PeerCase::Together(const Status& mine) {
 }
 
 Result<std::vector<std::vector<double>>> PeerCase::Share(const std::vector<double>& mine) {
-  std::string bytes(mine.size() * sizeof(double), '\0');
-  if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
-  const auto all = AllGather(peers_, bytes, kPeerTimeout);
+  auto all = NumbersOfRanks(peers_, mine);
   gang_lost_ = gang_lost_ || !all.ok();
-  ASSAY_RETURN_IF_ERROR(all.status());
-  std::vector<std::vector<double>> numbers;
-  for (const std::string& theirs : *all) {
-    std::vector<double>& values = numbers.emplace_back(theirs.size() / sizeof(double));
-    if (!values.empty()) std::memcpy(values.data(), theirs.data(), values.size() * sizeof(double));
-  }
-  return numbers;
+  return all;
 }
 
 Status PeerCase::Allocate(int64_t bytes, const std::string& what) {

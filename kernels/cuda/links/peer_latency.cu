@@ -77,9 +77,7 @@ class PeerLatencyCase : public PeerCase {
 
 Result<std::unique_ptr<Case>> NewPeerLatencyCase(const RunContext& context) {
   ASSAY_RETURN_IF_ERROR(CheckPair(context.parameters));
-  auto prepared = std::make_unique<PeerLatencyCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<PeerLatencyCase>(context);
 }
 
 }  // namespace assay

@@ -208,7 +208,8 @@ class PeerTransferCase : public PeerCase {
   Status Time(int64_t samples, int64_t batch, std::vector<double>* seconds) {
     ASSAY_RETURN_IF_ERROR(Synchronize());
     ASSAY_RETURN_IF_ERROR(timer_.TimeApart(
-        stream(), samples, batch, [this] { return Meet(); }, [this] { return Copy(); }, seconds));
+        stream(), samples, batch, [this] { return Meet(); }, [this] { return Copy(); },
+        [this] { return Synchronize(); }, seconds));
     if (both_) {
       unsigned missed = 0;
       ASSAY_CUDA(cudaMemcpy(&missed, missed_.data(), sizeof missed, cudaMemcpyDeviceToHost));
@@ -247,9 +248,7 @@ class PeerTransferCase : public PeerCase {
 
 Result<std::unique_ptr<Case>> NewPeerTransferCase(const RunContext& context) {
   ASSAY_RETURN_IF_ERROR(CheckPair(context.parameters));
-  auto prepared = std::make_unique<PeerTransferCase>(context);
-  ASSAY_RETURN_IF_ERROR(prepared->Prepare());
-  return std::unique_ptr<Case>(std::move(prepared));
+  return PrepareCase<PeerTransferCase>(context);
 }
 
 }  // namespace assay

@@ -236,7 +236,7 @@ class MmaCase : public MatmulCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewMatmulMmaCase(const RunContext& context) {
-  return PrepareGpuCase<MmaCase>(context);
+  return PrepareCase<MmaCase>(context);
 }
 
 }  // namespace assay

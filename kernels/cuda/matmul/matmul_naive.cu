@@ -41,7 +41,7 @@ class NaiveCase : public MatmulCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewMatmulNaiveCase(const RunContext& context) {
-  return PrepareGpuCase<NaiveCase>(context);
+  return PrepareCase<NaiveCase>(context);
 }
 
 }  // namespace assay

@@ -8,9 +8,8 @@ Declaration MatmulNaiveDeclaration() {
   return MatmulDeclaration(
              "matmul_naive", GemmType::kFp32,
              "No tiles: the 32 multiply-adds of a warp access the L1 cache twice, for one element "
-             "of A and for "
-             "32 neighbours in B. It serves one request per cycle, in which an SM could do 128 "
-             "multiply-adds: at most 1/8 of the fp32 peak")
+             "of A and for 32 neighbours in B. It serves one request per cycle, in which an SM "
+             "could do 128 multiply-adds: at most 1/8 of the fp32 peak")
       .Summary("fp32 matrix multiplication, one thread per element, from global memory")
       .SelfTest({{"m", "131"}, {"n", "67"}, {"k", "129"}})
       .Example(MatmulExample(), MatmulExampleWork(GemmType::kFp32))

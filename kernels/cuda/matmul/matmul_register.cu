@@ -211,7 +211,7 @@ class RegisterCase : public MatmulCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewMatmulRegisterCase(const RunContext& context) {
-  return PrepareGpuCase<RegisterCase>(context);
+  return PrepareCase<RegisterCase>(context);
 }
 
 }  // namespace assay

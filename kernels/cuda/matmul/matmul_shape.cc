@@ -50,8 +50,7 @@ Declaration MatmulDeclaration(const std::string& name, GemmType type, const std:
                              "multiplications and additions per second")})
       .Model(
           "FLOPs = 2 m n k; bytes = (m k + k n + m n) x element size; time = max(FLOPs / peak, "
-          "bytes "
-          "/ bandwidth) + 2.5 us (0.6 us in a graph). " +
+          "bytes / bandwidth) + 2.5 us (0.6 us in a graph). " +
           tiles)
       .WorkOf([type](const ParameterMap& parameters, int) {
         const GemmShape shape = MatmulShapeOf(parameters, type);

@@ -57,7 +57,7 @@ class TiledCase : public MatmulCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewMatmulTiledCase(const RunContext& context) {
-  return PrepareGpuCase<TiledCase>(context);
+  return PrepareCase<TiledCase>(context);
 }
 
 }  // namespace assay

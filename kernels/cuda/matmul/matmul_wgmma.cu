@@ -294,7 +294,7 @@ class WgmmaCase : public MatmulCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewMatmulWgmmaCase(const RunContext& context) {
-  return PrepareGpuCase<WgmmaCase>(context);
+  return PrepareCase<WgmmaCase>(context);
 }
 
 }  // namespace assay

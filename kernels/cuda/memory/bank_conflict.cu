@@ -95,7 +95,7 @@ class BankConflictCase : public ClockedCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewBankConflictCase(const RunContext& context) {
-  return PrepareGpuCase<BankConflictCase>(context);
+  return PrepareCase<BankConflictCase>(context);
 }
 
 }  // namespace assay

@@ -23,10 +23,9 @@ Declaration BankConflictDeclaration() {
       .Summary("cycles of a shared-memory load by how many lanes share a bank")
       .Parameters({Parameter::Integer("ways").Default(1).AtLeast(1).AtMost(kBanks).Describe(
           "lanes of a warp that access different words of the same bank")})
-      .Metrics({Metric::Observed(
-          "cycles_per_access", "cycles", Direction::kLowerIsBetter,
-          "clock cycles of the multiprocessor for one warp's load of 32 words, read in the kernel, "
-          "8 warps at once")})
+      .Metrics({Metric::Observed("cycles_per_access", "cycles", Direction::kLowerIsBetter,
+                                 "clock cycles of the multiprocessor for one warp's load of 32 "
+                                 "words, read in the kernel, 8 warps at once")})
       .Model("a load takes `ways` cycles; an iteration has 32768 loads, on one multiprocessor")
       .Prediction(
           "predicted = ways x 32768 cycles at the clock that the sheet's fp32 peak assumes + 2.5 "

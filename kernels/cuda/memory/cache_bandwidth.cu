@@ -18,7 +18,7 @@ constexpr int kThreads = 512;
 // from a part of the L2 take longer. On an H200, 32 blocks with 4 loads of 16 bytes in flight per
 // thread read 8 GiB of a 16 MiB set at 9.54 TB/s, 4 blocks at 9.13.
 constexpr int kCommonBlocks = 32;
-// How many of these a multiprocessor of this architecture holds at once.
+// Number of blocks that a multiprocessor of this architecture holds at once.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kResidentBlocks = 1024 / kThreads;
 #elif defined(__CUDA_ARCH__) && \
@@ -257,7 +257,8 @@ class CacheBandwidthCase : public GpuCase {
  private:
   int64_t threads() const { return division_.blocks * kThreads; }
 
-  // kHostSums sums from first to last; `verdict` is that of the device.
+  // Compares kHostSums evenly spread sums with the host's computation. `verdict` is the verdict of
+  // the device.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
         "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";
@@ -284,7 +285,7 @@ class CacheBandwidthCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewCacheBandwidthCase(const RunContext& context) {
-  return PrepareGpuCase<CacheBandwidthCase>(context);
+  return PrepareCase<CacheBandwidthCase>(context);
 }
 
 }  // namespace assay

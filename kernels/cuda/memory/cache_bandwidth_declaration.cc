@@ -40,19 +40,18 @@ Declaration CacheBandwidthDeclaration() {
       .Parameters({
           Parameter::Choice("level", {"none", "l2", "l1", "hbm", "shared"})
               .Describe(
-                  "none: all multiprocessors read one working set, bypassing their L1, wherever "
-                  "it is; l2 and hbm: the same, refused if the working set is larger than the "
-                  "L2, or below 8 times it; l1: each multiprocessor reads its own working set "
-                  "through its L1, at most as large; shared: each from its shared memory"),
+                  "none: all multiprocessors read one working set, bypassing their L1, wherever it "
+                  "is; l2 and hbm: the same, refused if the working set is larger than the L2, or "
+                  "below 8 times it; l1: each multiprocessor reads its own working set through its "
+                  "L1, at most as large; shared: each from its shared memory"),
           Parameter::Bytes("bytes")
               .Default("16MiB")
               .AtLeast(kVectorBytes)
               .AtMost(int64_t{1} << 39)
               .MultipleOf(kVectorBytes)
-              .Describe(
-                  "working set: of all, or for l1 and shared of each multiprocessor, where the "
-                  "default is too large; with level none, a set larger than the L2 shows the "
-                  "memory behind it")
+              .Describe("working set: of all, or for l1 and shared of each multiprocessor, where "
+                        "the default is too large; with level none, a set larger than the L2 shows "
+                        "the memory behind it")
               .With("level", {"l1", "shared"}, AtMost(kLargestL1), kLargestL1Reason),
           LaunchParameter(),
       })

@@ -26,7 +26,7 @@ __global__ void FillKernel(uint32_t* in, int64_t words, uint64_t seed, int64_t f
   }
 }
 
-// out[i] = in[i * stride]: stores are coalesced whatever the stride.
+// Computes out[i] = in[i * stride]. Stores are coalesced for every stride.
 __global__ void __launch_bounds__(kThreads)
     GatherKernel(const uint32_t* in, uint32_t* out, int64_t elements, int64_t stride) {
   const int64_t first = int64_t{blockIdx.x} * kThreads * kUnroll + threadIdx.x;
@@ -91,7 +91,7 @@ class CoalescingCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewCoalescingCase(const RunContext& context) {
-  return PrepareGpuCase<CoalescingCase>(context);
+  return PrepareCase<CoalescingCase>(context);
 }
 
 }  // namespace assay

@@ -128,15 +128,15 @@ class ElementwiseCase : public GpuCase {
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewVectorAddCase(const RunContext& context) {
-  return PrepareGpuCase<ElementwiseCase<ElementwiseOp::kAdd>>(context);
+  return PrepareCase<ElementwiseCase<ElementwiseOp::kAdd>>(context);
 }
 
 Result<std::unique_ptr<Case>> NewElementwiseMulCase(const RunContext& context) {
-  return PrepareGpuCase<ElementwiseCase<ElementwiseOp::kMultiply>>(context);
+  return PrepareCase<ElementwiseCase<ElementwiseOp::kMultiply>>(context);
 }
 
 Result<std::unique_ptr<Case>> NewReluCase(const RunContext& context) {
-  return PrepareGpuCase<ElementwiseCase<ElementwiseOp::kRelu>>(context);
+  return PrepareCase<ElementwiseCase<ElementwiseOp::kRelu>>(context);
 }
 
 }  // namespace assay

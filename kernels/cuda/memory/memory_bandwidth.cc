@@ -55,13 +55,13 @@ class StreamCase : public GpuCase {
   StreamInputs InputsOfSet(int64_t set) const { return {seed(), set, zeros()}; }
 
   const StreamOp op_;
-  const int64_t elements_;  // Of one array.
+  const int64_t elements_;  // Elements per array.
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewMemoryBandwidthCase(const RunContext& context) {
-  return PrepareGpuCase<StreamCase>(context);
+  return PrepareCase<StreamCase>(context);
 }
 
 }  // namespace assay

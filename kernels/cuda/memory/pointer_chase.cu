@@ -231,18 +231,18 @@ class PointerChaseCase : public ClockedCase {
   const std::string level_;
   const bool shared_;
   int64_t bytes_;
-  int64_t capacity_ = 0;  // Of level_, if a sweep found it.
+  int64_t capacity_ = 0;  // Largest working set of level_ in bytes, if a sweep found it.
   const int64_t window_;
   PointerChain chain_;
   DeviceBuffer memory_;
   DeviceBuffer end_;
-  int64_t position_ = 0;  // In the cycle: where the coming walk begins.
+  int64_t position_ = 0;  // Start of the next walk within the cycle.
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Case>> NewPointerChaseCase(const RunContext& context) {
-  return PrepareGpuCase<PointerChaseCase>(context);
+  return PrepareCase<PointerChaseCase>(context);
 }
 
 }  // namespace assay

@@ -29,10 +29,9 @@ Declaration PointerChaseDeclaration() {
           Parameter::Choice("space", {"global", "shared"})
               .Describe("global: through the caches; shared: shared memory"),
           Parameter::Choice("level", {"none", "l1", "l2", "dram"})
-              .Describe(
-                  "none: the working set is `bytes`; else the middle of that level's plateau, "
-                  "which a sweep of this GPU finds (dram: the largest of the sweep), and "
-                  "`bytes` is not used")
+              .Describe("none: the working set is `bytes`; else the middle of that level's "
+                        "plateau, which a sweep of this GPU finds (dram: the largest of the "
+                        "sweep), and `bytes` is not used")
               .With("space", {"shared"}, OneOf({"none"}), "shared memory is one level"),
           Parameter::Bytes("bytes")
               .Default("1GiB")
@@ -55,16 +54,16 @@ Declaration PointerChaseDeclaration() {
                         "spares the TLB; a multiple of stride; 0: the whole working set"),
       })
       .Metrics({
-          Metric::Observed("latency_cycles", "cycles", Direction::kLowerIsBetter,
-                           "clock cycles of the multiprocessor per dependent load, read in the "
-                           "kernel"),
+          Metric::Observed(
+              "latency_cycles", "cycles", Direction::kLowerIsBetter,
+              "clock cycles of the multiprocessor per dependent load, read in the kernel"),
           Metric::Observed("latency", "ns", Direction::kLowerIsBetter,
                            "time of a dependent load, read in the kernel"),
           Metric::Observed("working_set", "B", Direction::kHigherIsBetter,
                            "bytes that the walk visits"),
-          Metric::Observed("level_capacity", "B", Direction::kHigherIsBetter,
-                           "largest working set of the sweep that the level holds; 0 without a "
-                           "level"),
+          Metric::Observed(
+              "level_capacity", "B", Direction::kHigherIsBetter,
+              "largest working set of the sweep that the level holds; 0 without a level"),
       })
       .Model(
           "an iteration has 16384 loads of one thread, each from the address that the previous one "

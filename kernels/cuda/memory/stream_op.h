@@ -30,19 +30,19 @@ inline StreamOp StreamOpOf(std::string_view name) {
 // so that the sum is exact in fp32 in any order.
 inline constexpr int64_t kReadTile = 4096;
 
-// Arrays that an iteration reads.
+// Returns the number of arrays that an iteration reads.
 inline int InputsOf(StreamOp op) {
   if (op == StreamOp::kAdd || op == StreamOp::kTriad) return 2;
   return op == StreamOp::kWrite || op == StreamOp::kMemset ? 0 : 1;
 }
 
-// Elements that an iteration writes, for arrays of `elements`.
+// Returns the number of elements that an iteration writes, for arrays of `elements`.
 inline int64_t OutputElements(StreamOp op, int64_t elements) {
   return op == StreamOp::kRead ? (elements + kReadTile - 1) / kReadTile : elements;
 }
 
-// Arrays of full length that an iteration reads or writes. The short output of kRead is not
-// counted.
+// Returns the number of full-length arrays that an iteration reads or writes. The short output of
+// kRead is not counted.
 inline int ArraysOf(StreamOp op) { return InputsOf(op) + (op == StreamOp::kRead ? 0 : 1); }
 
 }  // namespace assay

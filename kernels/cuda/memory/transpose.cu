@@ -132,7 +132,7 @@ class TransposeCase : public GpuCase {
  private:
   int64_t Bytes() const { return rows_ * columns_ * static_cast<int64_t>(sizeof(T)); }
 
-  const int64_t rows_;  // Of the input.
+  const int64_t rows_;  // Rows of the input.
   const int64_t columns_;
 };
 
@@ -140,8 +140,8 @@ class TransposeCase : public GpuCase {
 
 Result<std::unique_ptr<Case>> NewTransposeCase(const RunContext& context) {
   return ElementBytes(Word(context.parameters, "dtype")) == 4
-             ? PrepareGpuCase<TransposeCase<uint32_t>>(context)
-             : PrepareGpuCase<TransposeCase<uint16_t>>(context);
+             ? PrepareCase<TransposeCase<uint32_t>>(context)
+             : PrepareCase<TransposeCase<uint16_t>>(context);
 }
 
 }  // namespace assay

@@ -35,8 +35,7 @@ Declaration TransposeDeclaration() {
                              "bytes read and written per second")})
       .Model(
           "bytes = 2 x rows x columns x element size; time = bytes / bandwidth + 2.5 us (0.6 us in "
-          "a "
-          "graph)")
+          "a graph)")
       .WorkOf(TransposeWork)
       .SelfTest({{"rows", "333"}, {"columns", "259"}})
       .SelfTestAlso({{"rows", "516"}, {"columns", "388"}})

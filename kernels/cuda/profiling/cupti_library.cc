@@ -5,59 +5,18 @@
 #include <string>
 
 #include "kernels/call_site.h"
-#include "kernels/cuda/frame/toolkit_library.h"
 
 namespace assay {
 namespace {
 
-Status LoadActivity(const DynamicLibrary& library, Cupti* cupti) {
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiGetResultString", &cupti->get_result_string));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiFinalize", &cupti->finalize));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiSubscribe", &cupti->subscribe));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiUnsubscribe", &cupti->unsubscribe));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cuptiActivityRegisterCallbacks", &cupti->activity_register_callbacks));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiActivityEnable", &cupti->activity_enable));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiActivityDisable", &cupti->activity_disable));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiActivityFlushAll", &cupti->activity_flush_all));
-  return library.Load("cuptiActivityGetNextRecord", &cupti->activity_get_next_record);
+Status LoadActivity(const DynamicLibrary& library, Cupti* table) {
+  ASSAY_CUPTI_ACTIVITY_FUNCTIONS(ASSAY_LOAD_FUNCTION)
+  return Status::Ok();
 }
 
-Status LoadProfilerHost(const DynamicLibrary& library, Cupti* cupti) {
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiDeviceGetChipName", &cupti->device_get_chip_name));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiProfilerInitialize", &cupti->profiler_initialize));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiProfilerDeInitialize", &cupti->profiler_deinitialize));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cuptiProfilerGetCounterAvailability", &cupti->get_counter_availability));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiProfilerHostInitialize", &cupti->host_initialize));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiProfilerHostDeinitialize", &cupti->host_deinitialize));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cuptiProfilerHostConfigAddMetrics", &cupti->host_config_add_metrics));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cuptiProfilerHostGetConfigImageSize", &cupti->host_get_config_image_size));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cuptiProfilerHostGetConfigImage", &cupti->host_get_config_image));
-  return library.Load("cuptiProfilerHostEvaluateToGpuValues", &cupti->host_evaluate_to_gpu_values);
-}
-
-Status LoadRangeProfiler(const DynamicLibrary& library, Cupti* cupti) {
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerEnable", &cupti->range_enable));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerDisable", &cupti->range_disable));
-  ASSAY_RETURN_IF_ERROR(
-      library.Load("cuptiRangeProfilerGetCounterDataSize", &cupti->range_get_counter_data_size));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerCounterDataImageInitialize",
-                                     &cupti->range_counter_data_image_initialize));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerSetConfig", &cupti->range_set_config));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerStart", &cupti->range_start));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerStop", &cupti->range_stop));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerPushRange", &cupti->range_push));
-  ASSAY_RETURN_IF_ERROR(library.Load("cuptiRangeProfilerPopRange", &cupti->range_pop));
-  return library.Load("cuptiRangeProfilerDecodeData", &cupti->range_decode_data);
-}
-
-Status LoadProfilers(const DynamicLibrary& library, Cupti* cupti) {
-  ASSAY_RETURN_IF_ERROR(LoadProfilerHost(library, cupti));
-  return LoadRangeProfiler(library, cupti);
+Status LoadProfilers(const DynamicLibrary& library, Cupti* table) {
+  ASSAY_CUPTI_PROFILER_FUNCTIONS(ASSAY_LOAD_FUNCTION)
+  return Status::Ok();
 }
 
 struct Loaded {

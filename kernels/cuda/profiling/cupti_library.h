@@ -12,47 +12,51 @@
 
 #include "common/mutex.h"
 #include "common/status.h"
+#include "kernels/cuda/frame/toolkit_library.h"
 
 namespace assay {
 
-// The functions that Assay calls, with the types of the library's own headers.
+// The functions that Assay calls. Activity records need those of the first list, the profilers of
+// counters those of both.
+#define ASSAY_CUPTI_ACTIVITY_FUNCTIONS(X)                        \
+  X(get_result_string, cuptiGetResultString)                     \
+  X(finalize, cuptiFinalize)                                     \
+  X(subscribe, cuptiSubscribe)                                   \
+  X(unsubscribe, cuptiUnsubscribe)                               \
+  X(activity_register_callbacks, cuptiActivityRegisterCallbacks) \
+  X(activity_enable, cuptiActivityEnable)                        \
+  X(activity_disable, cuptiActivityDisable)                      \
+  X(activity_flush_all, cuptiActivityFlushAll)                   \
+  X(activity_get_next_record, cuptiActivityGetNextRecord)
+#define ASSAY_CUPTI_PROFILER_FUNCTIONS(X)                                              \
+  X(device_get_chip_name, cuptiDeviceGetChipName)                                      \
+  X(profiler_initialize, cuptiProfilerInitialize)                                      \
+  X(profiler_deinitialize, cuptiProfilerDeInitialize)                                  \
+  X(get_counter_availability, cuptiProfilerGetCounterAvailability)                     \
+  X(host_initialize, cuptiProfilerHostInitialize)                                      \
+  X(host_deinitialize, cuptiProfilerHostDeinitialize)                                  \
+  X(host_config_add_metrics, cuptiProfilerHostConfigAddMetrics)                        \
+  X(host_get_config_image_size, cuptiProfilerHostGetConfigImageSize)                   \
+  X(host_get_config_image, cuptiProfilerHostGetConfigImage)                            \
+  X(host_evaluate_to_gpu_values, cuptiProfilerHostEvaluateToGpuValues)                 \
+  X(range_enable, cuptiRangeProfilerEnable)                                            \
+  X(range_disable, cuptiRangeProfilerDisable)                                          \
+  X(range_get_counter_data_size, cuptiRangeProfilerGetCounterDataSize)                 \
+  X(range_counter_data_image_initialize, cuptiRangeProfilerCounterDataImageInitialize) \
+  X(range_set_config, cuptiRangeProfilerSetConfig)                                     \
+  X(range_start, cuptiRangeProfilerStart)                                              \
+  X(range_stop, cuptiRangeProfilerStop)                                                \
+  X(range_push, cuptiRangeProfilerPushRange)                                           \
+  X(range_pop, cuptiRangeProfilerPopRange)                                             \
+  X(range_decode_data, cuptiRangeProfilerDecodeData)
 struct Cupti {
-  decltype(&cuptiGetResultString) get_result_string = nullptr;
-  decltype(&cuptiFinalize) finalize = nullptr;
-  decltype(&cuptiSubscribe) subscribe = nullptr;
-  decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
-  decltype(&cuptiActivityRegisterCallbacks) activity_register_callbacks = nullptr;
-  decltype(&cuptiActivityEnable) activity_enable = nullptr;
-  decltype(&cuptiActivityDisable) activity_disable = nullptr;
-  decltype(&cuptiActivityFlushAll) activity_flush_all = nullptr;
-  decltype(&cuptiActivityGetNextRecord) activity_get_next_record = nullptr;
-  decltype(&cuptiDeviceGetChipName) device_get_chip_name = nullptr;
-  decltype(&cuptiProfilerInitialize) profiler_initialize = nullptr;
-  decltype(&cuptiProfilerDeInitialize) profiler_deinitialize = nullptr;
-  decltype(&cuptiProfilerGetCounterAvailability) get_counter_availability = nullptr;
-  decltype(&cuptiProfilerHostInitialize) host_initialize = nullptr;
-  decltype(&cuptiProfilerHostDeinitialize) host_deinitialize = nullptr;
-  decltype(&cuptiProfilerHostConfigAddMetrics) host_config_add_metrics = nullptr;
-  decltype(&cuptiProfilerHostGetConfigImageSize) host_get_config_image_size = nullptr;
-  decltype(&cuptiProfilerHostGetConfigImage) host_get_config_image = nullptr;
-  decltype(&cuptiProfilerHostEvaluateToGpuValues) host_evaluate_to_gpu_values = nullptr;
-  decltype(&cuptiRangeProfilerEnable) range_enable = nullptr;
-  decltype(&cuptiRangeProfilerDisable) range_disable = nullptr;
-  decltype(&cuptiRangeProfilerGetCounterDataSize) range_get_counter_data_size = nullptr;
-  decltype(&cuptiRangeProfilerCounterDataImageInitialize) range_counter_data_image_initialize =
-      nullptr;
-  decltype(&cuptiRangeProfilerSetConfig) range_set_config = nullptr;
-  decltype(&cuptiRangeProfilerStart) range_start = nullptr;
-  decltype(&cuptiRangeProfilerStop) range_stop = nullptr;
-  decltype(&cuptiRangeProfilerPushRange) range_push = nullptr;
-  decltype(&cuptiRangeProfilerPopRange) range_pop = nullptr;
-  decltype(&cuptiRangeProfilerDecodeData) range_decode_data = nullptr;
+  ASSAY_CUPTI_ACTIVITY_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
+  ASSAY_CUPTI_PROFILER_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
 // Return the library, which the first call of either loads and nothing unloads. Thread-safe.
-// NOT_FOUND (LIBRARY_MISSING) if the node has no CUPTI, or one without a required function.
-// Activity records need the functions up to activity_get_next_record, and the others may be null;
-// the profilers of counters need all.
+// NOT_FOUND (LIBRARY_MISSING) if the node has no CUPTI, or one without a required function. For
+// activity records, the profilers' functions may be null.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 

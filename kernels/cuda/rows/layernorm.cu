@@ -1,5 +1,5 @@
-// layernorm: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta, of each row (Ba,
-// Kiros, Hinton 2016), the variance biased.
+// layernorm: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta for each row, with the biased
+// variance (Ba, Kiros, Hinton 2016).
 #include <algorithm>
 #include <cmath>
 
@@ -13,14 +13,15 @@ constexpr double kEpsilon = 1e-5;
 struct LayerNormOp {
   static constexpr int kWeights = 2;
 
-  // Count, mean and sum of squared differences from it, as each subset has them:
-  // sums of squares would cancel where the mean is large.
+  // The count, the mean and the sum of squared differences from that mean, for a set of elements.
+  // Plain sums of squares would cancel where the mean is large.
   struct Partial {
     float count;
     float mean;
     float squares;
   };
-  // The normalised element is x * inverse_deviation + offset, x as Summarise leaves it.
+  // The normalised element is x * inverse_deviation + offset, where x is the difference that
+  // Summarise stores.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -28,7 +29,8 @@ struct LayerNormOp {
 
   __device__ static Partial None() { return {0, 0, 0}; }
 
-  // Leaves the difference from the lanes' mean in x: exact where all elements are alike.
+  // Replaces x by its difference from the mean of these lanes, which is exactly 0 if all elements
+  // are equal.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, 0);
@@ -46,7 +48,7 @@ struct LayerNormOp {
     return {count, mean, SumLanes<Piece::kLanes>(squares)};
   }
 
-  // About the mean of all, a subset's squares are more by count * difference^2.
+  // Relative to the mean of all elements, the squares of a subset grow by count * difference^2.
   template <int kLanes>
   __device__ static Partial Merge(Partial partial) {
     const float count = SumLanes<kLanes>(partial.count);
@@ -56,8 +58,8 @@ struct LayerNormOp {
             SumLanes<kLanes>(fmaf(partial.count * difference, difference, partial.squares))};
   }
 
-  // Chan, Golub, LeVeque: "Updating formulae and a pairwise algorithm for computing
-  // sample variances", 1979.
+  // Merges two sets (Chan, Golub, LeVeque: "Updating formulae and a pairwise algorithm for
+  // computing sample variances", 1979).
   __device__ static Partial Combine(Partial a, Partial b) {
     const float count = a.count + b.count;
     const float share = Divide(b.count, count);
@@ -81,7 +83,7 @@ struct LayerNormOp {
     sums[1] += x * x;
   }
 
-  // In fp64 and for inputs of mean 0 and variance 1 the sum of squares will do.
+  // For inputs of mean 0 and variance 1, sums of squares are accurate enough in fp64.
   __host__ __device__ static double Reference(double x, const double* sums, double columns,
                                               double gamma, double beta) {
     const double mean = sums[0] / columns;
@@ -92,7 +94,7 @@ struct LayerNormOp {
   static ErrorLimits Limits(const std::string& dtype, int64_t) { return RowErrorLimits(dtype, 1); }
 
  private:
-  // No elements have a mean of 0.
+  // Returns 0 as the mean of no elements.
   __device__ static float Divide(float sum, float count) {
     return count > 0 ? __fdividef(sum, count) : 0;
   }

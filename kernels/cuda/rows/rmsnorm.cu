@@ -1,4 +1,4 @@
-// rmsnorm: y = x / sqrt(mean(x^2) + 1e-5) * gamma, of each row (Zhang, Sennrich 2019).
+// rmsnorm: y = x / sqrt(mean(x^2) + 1e-5) * gamma for each row (Zhang, Sennrich 2019).
 #include <cmath>
 
 #include "kernels/cuda/rows/row_case.cuh"

@@ -325,10 +325,10 @@ class RowCase : public GpuCase {
 
 template <typename Op>
 Result<std::unique_ptr<Case>> PrepareRowCase(const RunContext& context) {
-  return WithElementType(
-      Word(context.parameters, "dtype"), [&](auto tag) -> Result<std::unique_ptr<Case>> {
-        return PrepareGpuCase<RowCase<Op, typename decltype(tag)::Type>>(context);
-      });
+  return WithElementType(Word(context.parameters, "dtype"),
+                         [&](auto tag) -> Result<std::unique_ptr<Case>> {
+                           return PrepareCase<RowCase<Op, typename decltype(tag)::Type>>(context);
+                         });
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
-// softmax: y = exp(x - max) / sum(exp(x - max)) of each row, in one kernel that reads
-// and writes once, in one for short rows, and in a pass a step.
+// softmax: y = exp(x - max) / sum(exp(x - max)) for each row. There are three variants: one kernel
+// that reads and writes each element once (fused), one kernel for short rows (warp), and one kernel
+// per step of the formula (unfused).
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 struct SoftmaxOp {
   static constexpr int kWeights = 0;
 
-  // Maximum, and sum of exp(x - max), of some elements (Milakov, Gimelshein: "Online
+  // The maximum of some elements and their sum of exp(x - max) (Milakov, Gimelshein: "Online
   // normalizer calculation for softmax", 2018).
   struct Partial {
     float max;
@@ -27,7 +28,7 @@ struct SoftmaxOp {
 
   __device__ static Partial None() { return {-INFINITY, 0}; }
 
-  // Leaves exp(x - the lanes' own maximum) in x, so that each is computed once.
+  // Replaces x by exp(x - maximum of these lanes), so that each exponential is computed once.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, -INFINITY);
@@ -64,14 +65,15 @@ struct SoftmaxOp {
 
   __device__ static float Finish(float x, Scale scale, float, float) { return x * scale; }
 
-  // Inputs are within +-3.47, so that fp64 needs no maximum: a reference of its own.
+  // Inputs are within +-3.47, so fp64 needs no maximum. The reference therefore uses another
+  // formula than the kernel.
   __host__ __device__ static void AddToSums(double x, double* sums) { sums[0] += exp(x); }
   __host__ __device__ static double Reference(double x, const double* sums, double, double,
                                               double) {
     return exp(x) / sums[0];
   }
 
-  // fp16's smallest steps are 2^-24: half of one is what a result may be off by.
+  // The smallest step of fp16 is 2^-24, so a correctly rounded result may be off by half of that.
   static ErrorLimits Limits(const std::string& dtype, int64_t columns) {
     ErrorLimits limits = RowErrorLimits(dtype, 1 / static_cast<double>(columns));
     if (dtype != "fp16") return limits;
@@ -82,15 +84,16 @@ struct SoftmaxOp {
   }
 
  private:
-  // -inf, the maximum of no elements, subtracted from itself would be NaN.
+  // Returns 0 for -inf, the maximum of no elements, because -inf - -inf would be NaN.
   __device__ static float Finite(float most) { return most == -INFINITY ? 0 : most; }
 };
 
 constexpr int kWarpSoftmaxThreads = 256;
-// Rows of each group, all of whose loads are under way at once.
+// Rows per group of lanes. The loads of all these rows are in flight at once.
 constexpr int kWarpSoftmaxRows = 8;
 
-// A group of kGroup lanes a row, a column each; kGroup >= columns.
+// Each group of kGroup lanes computes a row, one column per lane. kGroup must be at least the
+// number of columns.
 template <typename T, int kGroup>
 __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs<T> args) {
   constexpr int kGroups = kWarpSoftmaxThreads / kGroup;
@@ -123,12 +126,12 @@ __global__ void __launch_bounds__(kWarpSoftmaxThreads) WarpSoftmaxKernel(RowArgs
   }
 }
 
-// The unfused passes. Each reads its operands from memory and writes its result there,
-// as a framework's operators do; what lies between them is in fp32.
+// The passes of the unfused variant. Like the operators of a framework, each reads its operands
+// from memory and writes its result to memory. Intermediate results are fp32.
 constexpr int kPassThreads = 256;
-constexpr int kPassColumns = 4096;  // Of a row, a block.
+constexpr int kPassColumns = 4096;  // Columns of a row that one block processes.
 
-// result[row] = the maximum or the sum of a row; a block a row.
+// Computes result[row], the maximum or the sum of a row, with one block per row.
 template <bool kMaximum, typename T>
 __global__ void __launch_bounds__(kPassThreads)
     ReducePassKernel(const T* in, float* result, int64_t columns) {
@@ -154,7 +157,7 @@ __global__ void __launch_bounds__(kPassThreads)
 
 enum class Pass { kSubtract, kExponential, kDivide };
 
-// Each element by itself, with its row's operand.
+// Applies `pass` to each element and its row's operand.
 template <Pass pass, typename In, typename Out>
 __global__ void __launch_bounds__(kPassThreads)
     ElementPassKernel(const In* in, const float* of_row, Out* out, int64_t columns) {
@@ -205,7 +208,7 @@ class WarpSoftmaxCase : public RowCase<SoftmaxOp, T> {
  private:
   static constexpr int64_t kMostBlocks = std::numeric_limits<int>::max();
 
-  // The power of two at or above columns.
+  // Returns the smallest power of two that is at least the number of columns.
   int64_t Group() const {
     int64_t group = 1;
     while (group < this->columns()) group *= 2;
@@ -228,7 +231,7 @@ class UnfusedSoftmaxCase : public RowCase<SoftmaxOp, T> {
   using RowCase<SoftmaxOp, T>::RowCase;
 
  protected:
-  // Two matrices, and a maximum and a sum a row.
+  // Needs two fp32 matrices, and a maximum and a sum per row.
   Result<int64_t> PlanVariant() override {
     const int64_t chunks = (this->columns() + kPassColumns - 1) / kPassColumns;
     if (this->rows() * chunks > std::numeric_limits<int>::max()) {
@@ -268,12 +271,12 @@ class UnfusedSoftmaxCase : public RowCase<SoftmaxOp, T> {
 Result<std::unique_ptr<Case>> NewSoftmaxCase(const RunContext& context) {
   const std::string& variant = Word(context.parameters, "variant");
   if (variant == "fused") return PrepareRowCase<SoftmaxOp>(context);
-  return WithElementType(
-      Word(context.parameters, "dtype"), [&](auto tag) -> Result<std::unique_ptr<Case>> {
-        using T = typename decltype(tag)::Type;
-        return variant == "warp" ? PrepareGpuCase<WarpSoftmaxCase<T>>(context)
-                                 : PrepareGpuCase<UnfusedSoftmaxCase<T>>(context);
-      });
+  return WithElementType(Word(context.parameters, "dtype"),
+                         [&](auto tag) -> Result<std::unique_ptr<Case>> {
+                           using T = typename decltype(tag)::Type;
+                           return variant == "warp" ? PrepareCase<WarpSoftmaxCase<T>>(context)
+                                                    : PrepareCase<UnfusedSoftmaxCase<T>>(context);
+                         });
 }
 
 }  // namespace assay

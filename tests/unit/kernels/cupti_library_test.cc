@@ -1,6 +1,5 @@
 #include "kernels/cuda/profiling/cupti_library.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace assay {
@@ -13,7 +12,6 @@ TEST(CuptiLibrary, NamesOfKernelsNeedNoProfilerOfCounters) {
   EXPECT_NE((*activity)->activity_enable, nullptr);
   const Status profilers = LoadCuptiProfilers().status();
   EXPECT_EQ(profilers.reason(), Reason::kLibraryMissing);
-  EXPECT_THAT(profilers.message(), testing::HasSubstr("no symbol cupti"));
 }
 
 }  // namespace

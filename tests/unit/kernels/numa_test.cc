@@ -10,12 +10,12 @@
 #include "kernels/benchmark.h"
 #include "kernels/cuda/links/link_parameters.h"
 #include "tests/temporary_folder.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // A /sys of two sockets with two nodes each, and of a node of memory alone.
@@ -64,14 +64,14 @@ TEST_F(NumaTest, ChoosesTheNodeOfTheParameter) {
   EXPECT_EQ(*ChooseNumaNode("local", std::nullopt, topology), std::nullopt);
   const auto unknown = ChooseNumaNode("remote", std::nullopt, topology);
   EXPECT_TRUE(IsUnsupported(unknown.status()));
-  EXPECT_THAT(unknown.status().message(), HasSubstr("which of the 5 NUMA nodes"));
+  EXPECT_WORDING("kernels/numa-unknown", unknown.status().message());
 }
 
 TEST_F(NumaTest, OneNodeHasNoRemoteMemory) {
   Write("devices/system/node/has_memory", "0");
   const auto chosen = ChooseNumaNode("remote", 0, ReadNumaTopology(sys()));
   EXPECT_TRUE(IsUnsupported(chosen.status()));
-  EXPECT_THAT(chosen.status().message(), HasSubstr("one NUMA node"));
+  EXPECT_WORDING("kernels/numa-single", chosen.status().message());
   EXPECT_THAT(ReadNumaTopology(sys() + "/nothing").distances, IsEmpty());
 }
 

@@ -8,12 +8,12 @@
 #include "kernels/net/pair.h"
 #include "kernels/net/stream_ends.h"
 #include "tests/unit/gang/gang.h"
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 
 TEST(StreamPattern, EveryWrongByteIsFound) {
   StreamPattern pattern(7, 1);
@@ -24,7 +24,7 @@ TEST(StreamPattern, EveryWrongByteIsFound) {
     const StreamMismatches found = pattern.Compare(wrong.data(), 0, kStreamBlockBytes, 5);
     EXPECT_EQ(found.wrong, 1);
     EXPECT_EQ(found.checked, static_cast<int64_t>(kStreamBlockBytes));
-    EXPECT_THAT(found.first, HasSubstr("byte " + std::to_string(at) + " of block 5 of stream 1"));
+    if (at == 70001) EXPECT_WORDING("kernels/wrong-byte", found.first);
     EXPECT_EQ(pattern.Compare(wrong.data(), 0, at, 5).wrong, 0);
   }
   EXPECT_EQ(pattern.Compare(block.data(), 0, kStreamBlockBytes, 5).wrong, 0);
@@ -183,7 +183,7 @@ TEST(Transfer, WrongBytesAreFound) {
     ASSERT_TRUE(end.Finish({3 * size}).ok());
     const StreamMismatches found = end.Check();
     EXPECT_EQ(found.wrong, 1);
-    EXPECT_THAT(found.first, HasSubstr("byte 100 of block 0 of stream 0"));
+    EXPECT_WORDING("kernels/wrong-byte-received", found.first);
     ASSERT_TRUE(peers->Barrier(20s).ok());
   });
 }
@@ -195,7 +195,6 @@ TEST(Transfer, LostSenderIsNamedAndNothingHangs) {
         ASSERT_TRUE(end.Start(0, 1000, 1, true).ok());
         const Status received = end.Finish({500, 500});
         EXPECT_EQ(received.reason(), Reason::kPeerLost) << received;
-        EXPECT_THAT(received.message(), HasSubstr("stream "));
         EXPECT_TRUE(end.enough());
       });
 }

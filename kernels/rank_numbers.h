@@ -1,0 +1,38 @@
+// Numbers that all ranks of a gang exchange. All ranks must call these functions together.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "common/status.h"
+#include "gang/peers.h"
+
+namespace assay {
+
+// Returns the numbers of every rank, by rank. Ranks may give different counts.
+template <typename T>
+Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vector<T>& mine,
+                                                   Duration timeout = kPeerTimeout) {
+  std::string bytes(mine.size() * sizeof(T), '\0');
+  if (!mine.empty()) std::memcpy(bytes.data(), mine.data(), bytes.size());
+  ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(peers, bytes, timeout));
+  std::vector<std::vector<T>> numbers;
+  for (const std::string& theirs : all) {
+    std::vector<T>& values = numbers.emplace_back(theirs.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), theirs.data(), values.size() * sizeof(T));
+  }
+  return numbers;
+}
+
+// Returns the smallest number of all ranks.
+Result<int64_t> LeastOfRanks(Peers& peers, int64_t mine);
+
+// Returns the mean over all ranks of each number. All ranks must give as many.
+Result<std::vector<double>> MeanOfRanks(Peers& peers, const std::vector<double>& mine);
+
+// Returns the largest over all ranks of each number. All ranks must give as many.
+Result<std::vector<double>> LargestOfRanks(Peers& peers, const std::vector<double>& mine);
+
+}  // namespace assay
