@@ -12,6 +12,18 @@
 #include "gang/socket.h"
 
 namespace assay {
+namespace {
+
+PeerOfError Silent(int rank, Duration silence) {
+  return {rank, std::chrono::duration_cast<std::chrono::milliseconds>(silence)};
+}
+
+// "15 s", "0.3 s".
+std::string SecondsText(Duration time) {
+  return NumberText(std::chrono::duration<double>(time).count()) + " s";
+}
+
+}  // namespace
 
 std::optional<Duration> SilenceOf(int fd) {
   tcp_info info{};
@@ -20,18 +32,18 @@ std::optional<Duration> SilenceOf(int fd) {
   return std::chrono::milliseconds(std::min(info.tcpi_last_data_recv, info.tcpi_last_ack_recv));
 }
 
-std::string SecondsText(Duration time) {
-  return NumberText(std::chrono::duration<double>(time).count()) + " s";
+Status PeerUnreachable(int rank, Duration silence) {
+  return Status(Code::kDeadlineExceeded, Reason::kPeerUnreachable,
+                "the host of rank " + std::to_string(rank) + " has not answered for " +
+                    SecondsText(silence))
+      .WithPeer(Silent(rank, silence));
 }
 
-Status HostLost(int rank, Duration silence) {
-  return PeerTimeout("rank " + std::to_string(rank) + ": its host has not answered for " +
-                     SecondsText(silence));
-}
-
-Status RankStopped(int rank, Duration silence) {
-  return PeerTimeout("rank " + std::to_string(rank) + " has not answered for " +
-                     SecondsText(silence) + ": its process is stopped, or its host hangs");
+Status PeerFrozen(int rank, Duration silence) {
+  return Status(Code::kDeadlineExceeded, Reason::kPeerFrozen,
+                "rank " + std::to_string(rank) + " has not answered for " + SecondsText(silence) +
+                    ", although its host has: its process is stopped, or its host hangs")
+      .WithPeer(Silent(rank, silence));
 }
 
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats) {

@@ -28,14 +28,11 @@ inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 // does not tell.
 std::optional<Duration> SilenceOf(int fd);
 
-// "15 s", "0.3 s".
-std::string SecondsText(Duration time);
+// The error for a rank whose host has not answered for `silence`.
+Status PeerUnreachable(int rank, Duration silence);
 
-// PEER_TIMEOUT for a rank of whose host nothing has come for `silence`.
-Status HostLost(int rank, Duration silence);
-
-// PEER_TIMEOUT for a rank that says nothing for `silence` while its host answers.
-Status RankStopped(int rank, Duration silence);
+// The error for a rank that has sent nothing for `silence` while its host answers.
+Status PeerFrozen(int rank, Duration silence);
 
 // All but `absent`, by the connections of Peers::Heartbeats, on which PeerWatches speak at both
 // ends. Any thread may ask, as long as they are open.

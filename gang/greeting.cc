@@ -22,17 +22,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A greeting is PURPOSE/VERSION NONCE RANK, without blanks around the nonce. Its size and the
-// place of the version stay the same in every version, so that each can tell the others'.
-// Version 2 brought the connections for heartbeats, 3 rank 0's word on when the timed window
-// begins.
-constexpr char kVersion = '3';
-constexpr std::string_view kMessagesMagic = "assay-rank/3 ";
-constexpr std::string_view kHeartbeatsMagic = "assay-beat/3 ";
+// A greeting is PURPOSE NONCE RANK, without blanks around the nonce.
+constexpr std::string_view kMessagesMagic = "assay-rank/1 ";
+constexpr std::string_view kHeartbeatsMagic = "assay-beat/1 ";
 constexpr size_t kMagicSize = kMessagesMagic.size();
-constexpr size_t kVersionAt = kMagicSize - 2;
-static_assert(kHeartbeatsMagic.size() == kMagicSize && kMessagesMagic[kVersionAt] == kVersion &&
-              kHeartbeatsMagic[kVersionAt] == kVersion);
+static_assert(kHeartbeatsMagic.size() == kMagicSize);
 constexpr size_t kNonceSize = 32;
 constexpr size_t kRankSize = 8;  // Decimal, padded with zeros.
 constexpr size_t kGreetingSize = kMagicSize + kNonceSize + kRankSize;
@@ -72,22 +66,15 @@ bool Advance(Pending* pending) {
   return true;
 }
 
-// Who says this whole greeting; nullopt if it is not one of ours, VERSION_MISMATCH if it is
-// but for its version.
-Result<std::optional<Caller>> CallerOf(std::string said, const std::string& nonce) {
+// The caller that says this whole greeting; nullopt if it is not one of ours.
+std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce) {
   const auto rank = ParseInteger(said.substr(kGreetingSize - kRankSize));
-  if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::optional<Caller>();
-  const char version = std::exchange(said[kVersionAt], kVersion);
+  if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::nullopt;
   for (const Purpose purpose : kPurposes) {
     const Caller caller = {static_cast<int>(*rank), purpose};
-    if (!SameSecret(said, Greeting(nonce, caller))) continue;
-    if (version == kVersion) return std::optional<Caller>(caller);
-    return FailedPrecondition("rank " + std::to_string(*rank) + " greets in version " + version +
-                                  " of the ranks' protocol, this rank in version " + kVersion +
-                                  ": install the same assay-runner on all nodes",
-                              Reason::kVersionMismatch);
+    if (SameSecret(said, Greeting(nonce, caller))) return caller;
   }
-  return std::optional<Caller>();
+  return std::nullopt;
 }
 
 void AcceptAllWaiting(const Socket& listener, std::vector<Pending>* pending) {
@@ -105,7 +92,8 @@ Status NotConnected(const std::set<Caller>& missing) {
   const int first = *ranks.begin();
   ranks.erase(first);
   return PeerTimeout("rank " + std::to_string(first) + " did not connect in time" +
-                     (ranks.empty() ? "" : ", nor did " + EachRank(ranks)));
+                     (ranks.empty() ? "" : ", nor did " + EachRank(ranks)))
+      .WithPeer({first});
 }
 
 // The hosts of ranks that have come. Until all have nobody speaks to them, and they give this
@@ -149,7 +137,7 @@ class ArrivedHosts {
     if (host->left) return Status::Ok();
     host->silent = ended || *silence >= rule_.host_patience ? host->silent + 1 : 0;
     // At the first check this process may just have been stopped, or its host asleep.
-    return host->silent > 1 ? HostLost(host->rank, *silence) : Status::Ok();
+    return host->silent > 1 ? PeerUnreachable(host->rank, *silence) : Status::Ok();
   }
 
   const HeartbeatRule rule_;
@@ -207,7 +195,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
         still_pending.push_back(std::move(one));
         continue;
       }
-      ASSAY_ASSIGN_OR_RETURN(const std::optional<Caller> caller, CallerOf(one.said, nonce));
+      const std::optional<Caller> caller = CallerOf(one.said, nonce);
       if (!caller || callers.count(*caller) == 0) continue;
       if (!SendAll(one.socket, &kWelcome, 1, deadline).ok()) continue;
       callers.erase(*caller);
@@ -251,13 +239,11 @@ Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
       if (last.ok() && answer == kWelcome) return std::move(socket).value();
       if (host_answers != nullptr) {
         const std::optional<Duration> silence = SilenceOf(socket->fd());
-        dropped = dropped || last.reason() != Reason::kPeerTimeout;
+        dropped = dropped || last.code() != Code::kDeadlineExceeded;
         *host_answers = !dropped && silence && *silence < kSilentAfter;
       }
     }
     if (!last.ok()) why = ": " + last.message();
-    // As by a rank 0 before version 2, which knows no other version.
-    if (last.reason() == Reason::kPeerLost) why += "; is its assay-runner of another version?";
     if (Clock::Real().Now() + pause >= deadline) break;
     std::this_thread::sleep_for(pause);
   }

@@ -49,17 +49,15 @@ struct Caller {
 struct AcceptWatch {
   // pidfds of ranks on this machine: PEER_LOST as soon as one has ended.
   std::vector<int> processes;
-  // PEER_TIMEOUT naming a rank that has come, for heartbeats, and whose host has not answered
-  // for `host_patience`. Asked every `interval`.
+  // PEER_UNREACHABLE for a rank that has come, for heartbeats, and whose host has not answered for
+  // `host_patience`. Checked every `interval`.
   HeartbeatRule hosts;
 };
 
-// Waits until each of `callers` has connected to `listener` and greeted; what is there when the
-// wait ends still counts. Strangers,
-// wrong nonces and repeated greetings are dropped; a silent connection holds nobody up.
-// The error names the ranks that are missing, the lowest first, or that of the gang's nonce which
-// greets in another version of this protocol (VERSION_MISMATCH). `arrived` then has those that
-// came.
+// Waits until each of `callers` has connected to `listener` and greeted. Greetings that are there
+// when the wait ends still count. Drops strangers, wrong nonces and repeated greetings; a silent
+// connection delays nobody. The error names the ranks that are missing, the lowest as its peer.
+// `arrived` has those that came, also after an error.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);

@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "common/text.h"
 #include "gang/contacts.h"
 #include "gang/socket.h"
 
@@ -62,7 +61,9 @@ void PeerWatch::Watch() {
       // Last, so that nobody is blamed before all is heard that came while this rank was stopped.
       Listen();
     }
-    if (const Status lost = Lost(); !lost.ok()) return on_lost_(lost);
+    for (const Watched& one : watched_) {
+      if (const Status lost = LossOf(one); !lost.ok()) return on_lost_(lost);
+    }
   }
 }
 
@@ -86,45 +87,25 @@ void PeerWatch::Listen() {
   }
 }
 
-Status PeerWatch::Lost() const {
-  for (const Watched& one : watched_) {
-    const Status lost = LossOf(one);
-    if (!lost.ok()) return Status(lost.code(), lost.reason(), lost.message() + AlsoSilent(one));
-  }
-  return Status::Ok();
-}
-
 Status PeerWatch::LossOf(const Watched& one) const {
   ASSAY_RETURN_IF_ERROR(LostHost(one));
   if (one.ended && report_ends_) {
-    return PeerLost("rank " + std::to_string(one.rank) +
-                    ": its connection ended while the gang ran");
+    return PeerLost("the connection to rank " + std::to_string(one.rank) +
+                    " ended while the gang ran")
+        .WithPeer({one.rank});
   }
   const bool stopped = !one.ended && one.silent >= one.patience;
-  return stopped ? RankStopped(one.rank, one.patience * rule_.interval) : Status::Ok();
+  return stopped ? PeerFrozen(one.rank, one.patience * rule_.interval) : Status::Ok();
 }
 
-// Ranks that fail for one cause seldom fall silent within the same heartbeat.
-std::string PeerWatch::AlsoSilent(const Watched& lost) const {
-  constexpr size_t kMost = 16;
-  std::vector<std::string> others;
-  for (const Watched& one : watched_) {
-    if (&one == &lost || one.ended || one.silent <= one.patience / 2) continue;
-    others.push_back("rank " + std::to_string(one.rank) + " for " +
-                     SecondsText(one.silent * rule_.interval));
-  }
-  return others.empty() ? "" : "; also silent: " + JoinSome(others, kMost);
-}
-
-// Both ends of a link that is cut see each other silent: which of them is at fault is for those
-// to say who hear more ranks.
+// Both ends of a cut link see each other silent. The coordinator decides which of them is at fault.
 Status PeerWatch::LostHost(const Watched& one) const {
   const std::optional<Duration> silence = SilenceOf(one.fd);
   if (!silence) return Status::Ok();
   // With one beat this rank may just have been stopped, or its host asleep.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
                               : one.silent > 1 && *silence >= rule_.host_patience;
-  return lost ? HostLost(one.rank, *silence) : Status::Ok();
+  return lost ? PeerUnreachable(one.rank, *silence) : Status::Ok();
 }
 
 }  // namespace assay

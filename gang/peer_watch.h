@@ -34,10 +34,9 @@ struct HeartbeatRule {
 // end or before, a process that is stopped while its kernel answers by its silence.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, with PEER_TIMEOUT naming the rank that is silent
-  // ("rank 2 has not ...") or whose host is ("rank 2: its host has not ..."), or PEER_LOST that
-  // whose connection ended. Others that have been silent for long by then are named behind it.
-  // May end the process.
+  // Called once, on the watching thread, with the first rank that is lost as the error's peer:
+  // PEER_FROZEN if it is silent, PEER_UNREACHABLE if its host is, PEER_LOST if its connection
+  // ended. May end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` are those of Peers::Heartbeats and stay open until this is destroyed.
@@ -66,11 +65,8 @@ class PeerWatch {
   void Beat();
   // Takes what has come.
   void Listen();
-  // The first rank that is lost, and who else has been silent for long.
-  Status Lost() const;
   Status LossOf(const Watched& one) const;
   Status LostHost(const Watched& one) const;
-  std::string AlsoSilent(const Watched& lost) const;
 
   const HeartbeatRule rule_;
   const OnLost on_lost_;

@@ -2,13 +2,13 @@
 
 #include <poll.h>
 
-#include <charconv>
+#include <chrono>
+#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "common/framing.h"
-#include "common/leading_rank.h"
 #include "common/text.h"
 #include "gang/contacts.h"
 #include "gang/greeting.h"
@@ -24,8 +24,9 @@ struct Link {
   Socket heartbeats;
 };
 
-Status NameRank(int rank, const Status& error) {
-  return error.WithContext("rank " + std::to_string(rank));
+// `error` of the connection to `rank`.
+Status OfPeer(int rank, const Status& error) {
+  return error.WithContext("rank " + std::to_string(rank)).WithPeer({rank});
 }
 
 // The next frame if it is there, nullopt if more must be waited for.
@@ -90,7 +91,7 @@ class TcpPeers : public Peers {
       pollfd entry = {link.socket.fd(), POLLRDHUP, 0};
       const bool ended = poll(&entry, 1, 0) > 0 &&
                          (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
-      if (ended) return NameRank(peer, PeerLost("the connection ended"));
+      if (ended) return OfPeer(peer, PeerLost("the connection ended"));
     }
     return Status::Ok();
   }
@@ -101,7 +102,7 @@ class TcpPeers : public Peers {
     const std::string frame = EncodeFrame(bytes);
     for (auto& [peer, link] : links_) {
       const Status sent = SendAll(link.socket, frame.data(), frame.size(), deadline);
-      if (!sent.ok()) return NameRank(peer, sent);
+      if (!sent.ok()) return OfPeer(peer, sent);
     }
     return Status::Ok();
   }
@@ -117,7 +118,7 @@ class TcpPeers : public Peers {
       for (auto peer = missing.begin(); peer != missing.end();) {
         Link& link = links_[*peer];
         auto frame = Poll(&link);
-        if (!frame.ok()) return NameRank(*peer, frame.status());
+        if (!frame.ok()) return OfPeer(*peer, frame.status());
         if (frame->has_value()) {
           received[static_cast<size_t>(*peer)] = std::move(**frame);
           peer = missing.erase(peer);
@@ -130,9 +131,8 @@ class TcpPeers : public Peers {
       if (Clock::Real().Now() >= deadline) {
         const int first = *missing.begin();
         missing.erase(first);
-        return NameRank(first,
-                        PeerTimeout("no answer in time" +
-                                    (missing.empty() ? "" : ", nor of " + EachRank(missing))));
+        return OfPeer(first, PeerTimeout("no answer in time" +
+                                         (missing.empty() ? "" : ", nor of " + EachRank(missing))));
       }
       poll(entries.data(), entries.size(), PollMillis(deadline));
     }
@@ -180,24 +180,30 @@ class TcpRendezvous : public Rendezvous {
   std::map<Caller, Socket> arrived_;
 };
 
-// A Status as text: code, reason and message, a line each.
+// The fields of a Status on the wire; its message follows. All ranks run the same build.
+struct StatusHeader {
+  Code code;
+  Reason reason;
+  int rank;
+  int peer;
+  int64_t silence_ms;
+};
+
 std::string EncodeStatus(const Status& status) {
-  return std::to_string(static_cast<int>(status.code())) + "\n" +
-         std::string(ReasonWord(status.reason())) + "\n" + status.message();
+  const StatusHeader header = {status.code(), status.reason(), status.rank(), status.peer().rank,
+                               status.peer().silence.count()};
+  std::string bytes(sizeof header, '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes + status.message();
 }
 
-Status DecodeStatus(const std::string& text) {
-  int code = static_cast<int>(Code::kUnknown);
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), code);
-  if (end.ec == std::errc() && code == 0) return Status::Ok();
-  const size_t reason = text.find('\n');
-  const size_t message = reason == std::string::npos ? reason : text.find('\n', reason + 1);
-  if (message == std::string::npos || code < 0 || code > 16) {
-    return Internal("an unreadable status", Reason::kBadMessage);
-  }
-  return Status(static_cast<Code>(code),
-                ReasonOfWord(text.substr(reason + 1, message - reason - 1)),
-                text.substr(message + 1));
+Status DecodeStatus(const std::string& bytes) {
+  StatusHeader header{};
+  if (bytes.size() < sizeof header) return Internal("an unreadable status", Reason::kBadMessage);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return Status(header.code, header.reason, bytes.substr(sizeof header))
+      .WithRank(header.rank)
+      .WithPeer({header.peer, std::chrono::milliseconds(header.silence_ms)});
 }
 
 }  // namespace
@@ -221,14 +227,14 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
   // A rank that waited in vain knows more than that the others cannot be reached.
-  if (!all.ok()) return mine.reason() == Reason::kPeerTimeout ? mine : all.status();
+  if (!all.ok()) return mine.code() == Code::kDeadlineExceeded ? mine : all.status();
   Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {
     const Status status = DecodeStatus((*all)[rank]);
-    // Ranks are lost by the one that tells why.
+    // PEER_LOST is a consequence of another rank's error.
     if (status.ok() || (!agreed.ok() && status.reason() == Reason::kPeerLost)) continue;
-    // An agreed error that a rank brings again is that of the rank which it names.
-    agreed = ErringRankOf(status.message()) ? status : NameRank(static_cast<int>(rank), status);
+    // An error that was agreed before keeps its rank.
+    agreed = status.rank() >= 0 ? status : status.WithRank(static_cast<int>(rank));
     if (agreed.reason() != Reason::kPeerLost) break;
   }
   return agreed;
@@ -250,8 +256,8 @@ Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int
   for (const Purpose purpose : kPurposes) {
     bool host_answers = false;
     auto socket = ConnectAndGreet(point, {rank, purpose}, deadline, &host_answers);
-    if (!socket.ok() && host_answers) return RankStopped(0, timeout);
-    if (!socket.ok()) return NameRank(0, socket.status());
+    if (!socket.ok() && host_answers) return PeerFrozen(0, timeout);
+    if (!socket.ok()) return OfPeer(0, socket.status());
     sockets[{0, purpose}] = std::move(*socket);
   }
   return std::unique_ptr<Peers>(new TcpPeers(rank, world_size, std::move(sockets)));

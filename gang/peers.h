@@ -24,9 +24,9 @@ struct PeerConnection {
 };
 
 // One rank's end. Every operation is called by all ranks, in the same order, by
-// one thread each. UNAVAILABLE (reason PEER_LOST) names the rank whose connection
-// ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) the ranks that were waited for, the lowest first;
-// after an error the gang is over.
+// one thread each. Errors name the other rank (Status::peer): UNAVAILABLE (PEER_LOST) if its
+// connection ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) if it was waited for in vain, of several the
+// lowest. After an error the gang is over.
 class Peers {
  public:
   virtual ~Peers() = default;
@@ -53,10 +53,10 @@ class Peers {
 // Everyone's bytes, by rank, at every rank.
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
-// OK at every rank if `mine` is OK at every rank; else at every rank the error of
-// the lowest failing one, with its code and reason, the message naming the rank: "rank 2: ...".
-// One that begins so already, as after an earlier Agree, stays as it is. Another error goes
-// before PEER_LOST, which it brought about.
+// Returns OK at every rank if `mine` is OK at every rank. Otherwise returns the error of the lowest
+// failing rank at every rank, and names that rank (Status::rank). An error that was agreed before
+// keeps its rank. PEER_LOST is returned only if no rank has another error, since another error
+// causes it.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
 // How long ranks wait for one another outside the timed window: a slow rank may

@@ -47,7 +47,8 @@ void SetIfPossible(const Socket& socket, int level, int name, int value) {
 
 // Returns the status of a connection that ended with `errno`.
 Status Lost() {
-  return errno == ETIMEDOUT ? PeerTimeout("the host at the other end has not answered")
+  return errno == ETIMEDOUT ? Status(Code::kDeadlineExceeded, Reason::kPeerUnreachable,
+                                     "the host at the other end has not answered")
                             : PeerLost(std::strerror(errno));
 }
 

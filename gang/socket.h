@@ -1,7 +1,8 @@
 // TCP with deadlines. Every descriptor is non-blocking; waiting is poll().
 //
-// Errors: UNAVAILABLE (PEER_LOST) when the other end is gone, DEADLINE_EXCEEDED
-// (PEER_TIMEOUT) when it did not answer in time.
+// Errors: UNAVAILABLE (PEER_LOST) when the other end closed the connection, DEADLINE_EXCEEDED
+// (PEER_TIMEOUT) when it did not answer in time, DEADLINE_EXCEEDED (PEER_UNREACHABLE) when its host
+// stopped answering.
 #pragma once
 
 #include <cstddef>

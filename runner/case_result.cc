@@ -35,7 +35,7 @@ void SetError(const Status& error, ExecutedCase* executed) {
   failure->set_reason(error.reason() == Reason::kNone ? v1::REASON_INTERNAL
                                                       : ToWire(error.reason()));
   // A failure has no field for hints. The hint says what would work, so it belongs to the message.
-  failure->set_message(error.message() + (error.hint().empty() ? "" : "; " + error.hint()));
+  failure->set_message(error.Text() + (error.hint().empty() ? "" : "; " + error.hint()));
   failure->set_evidence(error.ToString());
 }
 

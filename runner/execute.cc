@@ -186,9 +186,10 @@ class Execution {
   Status Check(Result<Verdict> (Case::*verify)(), const char* when) {
     const auto mine = (case_.get()->*verify)();
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine.status()));
-    ASSAY_ASSIGN_OR_RETURN(const Verdict verdict, MergeVerdicts(context_.peers, *mine));
-    Fill(verdict, result_.mutable_verification());
-    return verdict.passed ? Status::Ok() : VerificationFailed(verdict, when);
+    ASSAY_ASSIGN_OR_RETURN(const GangVerdict merged, MergeVerdicts(context_.peers, *mine));
+    Fill(merged.verdict, result_.mutable_verification());
+    if (merged.verdict.passed) return Status::Ok();
+    return VerificationFailed(merged.verdict, when).WithRank(merged.failed_rank);
   }
 
   Status MeasureCase() {

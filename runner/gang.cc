@@ -139,9 +139,10 @@ Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
       if (hooks.window_begins) hooks.window_begins();
     }
     std::vector<double> seconds;
-    // All ranks know of a failed run; rank 0 orders to stop next.
+    // All ranks know of a failed run, whose error names its rank, and rank 0 orders to stop next.
+    // An error without a rank is that of a lost control connection.
     Status ran = RunTogether(prepared, peers, order.samples, order.batch, &seconds);
-    if (IsPeerLoss(ran.reason())) return ran;
+    if (!ran.ok() && ran.rank() < 0) return ran;
   }
 }
 
@@ -157,10 +158,11 @@ Status AgreeIfGang(Peers* peers, const Status& mine) {
   return peers == nullptr ? mine : Agree(*peers, mine, kPeerTimeout);
 }
 
-Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine) {
-  if (peers == nullptr) return mine;
+Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine) {
+  if (peers == nullptr) return GangVerdict{mine};
   ASSAY_ASSIGN_OR_RETURN(const auto all, AllGather(*peers, PackVerdict(mine), kPeerTimeout));
-  Verdict merged = mine;
+  GangVerdict result{mine};
+  Verdict& merged = result.verdict;
   merged.passed = true;
   merged.error = 0;
   merged.elements_checked = 0;
@@ -173,13 +175,12 @@ Result<Verdict> MergeVerdicts(Peers* peers, const Verdict& mine) {
     }
     merged.error = LargerOrNan(merged.error, numbers.error);
     merged.elements_checked += numbers.elements_checked;
-    if (numbers.passed == 1) continue;
+    if (numbers.passed == 1 || !merged.passed) continue;
     merged.passed = false;
-    if (merged.detail.empty()) {
-      merged.detail = "rank " + std::to_string(rank) + ": " + all[rank].substr(sizeof numbers);
-    }
+    merged.detail = all[rank].substr(sizeof numbers);
+    result.failed_rank = static_cast<int>(rank);
   }
-  return merged;
+  return result;
 }
 
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,

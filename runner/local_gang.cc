@@ -113,7 +113,7 @@ class SpawnedGang : public LocalGang {
 
   // Kills all ranks. This process then loses its peers, wherever it waits for them.
   void KillAll(const Status& lost) {
-    std::fprintf(stderr, "assay-runner: %s\n", lost.message().c_str());
+    std::fprintf(stderr, "assay-runner: %s\n", lost.Text().c_str());
     // A process has closed its connections a moment before it has ended.
     std::vector<pollfd> ends;
     for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/leading_rank.h"
 #include "common/text.h"
 #include "gang/socket.h"
 #include "host/pci.h"
@@ -18,14 +17,12 @@ std::string FormatMebibytes(int64_t bytes) {
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
 }
 
-// As `rank` sees it: its own error without its name, which whoever reports it adds. Of another's
-// GPU the reason tells nothing here.
+// The error as `rank` sees it: its own error without its number, which is added where it is
+// reported; another rank's error without its reason, which tells nothing about this rank's GPU.
 Status AtRank(int rank, const Status& agreed) {
-  const std::string& message = agreed.message();
-  const auto erring = ErringRankOf(message);
-  if (!erring) return agreed;
-  if (erring->rank != rank) return Status(agreed.code(), Reason::kNone, message);
-  return Status(agreed.code(), agreed.reason(), message.substr(erring->end + 2));
+  if (agreed.rank() < 0) return agreed;
+  if (agreed.rank() != rank) return Status(agreed.code(), Reason::kNone, agreed.Text());
+  return Status(agreed.code(), agreed.reason(), agreed.message());
 }
 
 constexpr size_t kMostNamed = 8;
@@ -102,7 +99,7 @@ Status FaultInGang(Peers* peers, const Status& mine) {
                       agreed.reason() == Reason::kGpuContextLost;  // Else a rank was lost.
   if (!of_gpu) return agreed;
   if (!mine.ok() && EndsWithoutResult(mine) == EndsWithoutResult(agreed)) return mine;
-  return EndsWithoutResult(agreed) ? PeerLost(agreed.message()) : agreed;
+  return EndsWithoutResult(agreed) ? PeerLost(agreed.Text()).WithPeer({agreed.rank()}) : agreed;
 }
 
 bool EndsWithoutResult(const Status& fault) {

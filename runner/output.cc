@@ -250,7 +250,7 @@ std::string ListBenchmarks(const Registry& registry) {
 }
 
 std::string ErrorText(const Status& error) {
-  std::string text = error.message();
+  std::string text = error.Text();
   for (const Violation& violation : error.violations()) {
     const std::string fault = violation.field + ": " + violation.description;
     if (error.message().find(fault) == std::string::npos) text += "\n  " + fault;

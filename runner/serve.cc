@@ -6,9 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/leading_rank.h"
 #include "common/mutex.h"
-#include "common/subprocess.h"
 #include "gang/contacts.h"
 #include "gang/peer_watch.h"
 #include "gang/peers.h"
@@ -22,6 +20,7 @@
 #include "runner/gang.h"
 #include "runner/node_fault.h"
 #include "runner/version_check.h"
+#include "wire/durations.h"
 #include "wire/reasons.h"
 
 namespace assay {
@@ -47,40 +46,16 @@ void LogGangError(const Status& status) {
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
-    if (auto end = MakePipe(); end.ok()) {
-      end_ = std::move(end->read);
-      at_end_ = std::move(end->write);
-    }
     std::thread([this] { ReadAll(); }).detach();
   }
 
   // Waits for the next command.
   v1::RunnerCommand Next() {
     MutexLock lock(mutex_);
-    while (commands_.empty()) {
-      if (ended_) _exit(kExitStopped);
-      arrived_.Wait(mutex_);
-    }
+    while (commands_.empty()) arrived_.Wait(mutex_);
     v1::RunnerCommand command = std::move(commands_.front());
     commands_.pop_front();
     return command;
-  }
-
-  // From now on the end of the stream ends a wait for commands alone, and makes end() readable.
-  void TellEnd() {
-    MutexLock lock(mutex_);
-    told_ = end_.valid();
-  }
-  int end() const { return end_.get(); }
-  bool HasEnded() {
-    MutexLock lock(mutex_);
-    return ended_;
-  }
-  // From now on it ends the process again.
-  void ExitAtEnd() {
-    MutexLock lock(mutex_);
-    if (ended_) _exit(kExitStopped);
-    told_ = false;
   }
 
   // From now on the end of the stream ends nothing: the agent closes it as soon as
@@ -102,10 +77,7 @@ class CommandStream {
       }
       MutexLock lock(mutex_);
       if (!frame->has_value()) {
-        if (needed_ && !told_) _exit(kExitStopped);
-        ended_ = true;
-        at_end_.Close();
-        arrived_.NotifyOne();
+        if (needed_) _exit(kExitStopped);
         return;
       }
       commands_.push_back(std::move(command));
@@ -114,19 +86,15 @@ class CommandStream {
   }
 
   FrameReader reader_;
-  FileDescriptor end_;
-  FileDescriptor at_end_;  // The end of which is readable once this is closed.
   Mutex mutex_;
   CondVar arrived_;
   std::deque<v1::RunnerCommand> commands_ ASSAY_GUARDED_BY(mutex_);
   bool needed_ ASSAY_GUARDED_BY(mutex_) = true;
-  bool told_ ASSAY_GUARDED_BY(mutex_) = false;
-  bool ended_ ASSAY_GUARDED_BY(mutex_) = false;
 };
 
-class Session {
+class RankSession {
  public:
-  Session(const Registry& registry, CommandStream& commands, int events_fd)
+  RankSession(const Registry& registry, CommandStream& commands, int events_fd)
       : registry_(registry), commands_(commands), events_fd_(events_fd) {}
 
   int Run() {
@@ -137,8 +105,7 @@ class Session {
     // Before the gang compares versions, of which such a GPU's driver has none.
     if (const Status usable = CheckGpus(); !usable.ok()) return GiveUp(usable);
     if (const Status met = Meet(); !met.ok()) {
-      // For a lost rank the agent adds the phase, and the message begins with the rank.
-      return GiveUp(IsPeerLoss(met.reason()) ? met : met.WithContext("meeting the other ranks"));
+      return GiveUp(met.WithContext("meeting the other ranks"));
     }
     for (const v1::BenchmarkCase& one : start_.cases()) {
       if (const Status status = RunCase(one); !status.ok()) {
@@ -212,23 +179,19 @@ class Session {
     }
     if (rendezvous != nullptr) {
       ready.mutable_ready()->set_rendezvous_token(rendezvous->token());
-      commands_.TellEnd();  // The agent's time may be over before all have come.
     }
     Send(ready);
     if (world_size == 1) return Status::Ok();
     const v1::RunnerCommand command = commands_.Next();
     if (!command.has_rendezvous())
       return InvalidArgument("the second command must be `rendezvous`");
-    auto met =
-        rendezvous != nullptr
-            ? rendezvous->Accept(world_size, {commands_.end()}, kMeetingTimeout)
-            : JoinPeers(command.rendezvous().token(), start_.rank(), world_size, kMeetingTimeout);
+    auto met = rendezvous != nullptr ? rendezvous->Accept(world_size, {}, kMeetingTimeout)
+                                     : JoinPeers(command.rendezvous().token(), start_.rank(),
+                                                 world_size, kMeetingTimeout);
     if (!met.ok()) {
       NoteAbsent(rendezvous.get(), met.status());
-      if (!commands_.HasEnded()) return met.status();
-      return PeerTimeout("the job was ended before all ranks had come");
+      return met.status();
     }
-    commands_.ExitAtEnd();
     // Rank 0 alone knows when all have met.
     if (rendezvous != nullptr && start_.cases_size() > 0) {
       Send(Started(start_.cases(0).case_index(), "compare"));
@@ -247,11 +210,11 @@ class Session {
     return Status::Ok();
   }
 
-  // Who has not come: at rank 0 whoever is not at its `rendezvous`, elsewhere rank 0.
+  // Notes which ranks never connected: at rank 0 those that `rendezvous` lacks, elsewhere rank 0.
   void NoteAbsent(const Rendezvous* rendezvous, const Status& why) {
     if (rendezvous == nullptr) {
-      // Not where its host answers, and "rank 0 has not answered" blames its process.
-      if (ErringRankOf(why.message())) absent_.absent = {0};
+      // A frozen rank 0 is there: its host answers.
+      if (why.reason() != Reason::kPeerFrozen) absent_.absent = {0};
       return;
     }
     const std::vector<PeerConnection> arrived = rendezvous->Arrived();
@@ -299,32 +262,44 @@ class Session {
     return FaultInGang(peers_.get(), NodeFault(executed.error, trouble, start_.rank()));
   }
 
-  static bool IsOfGpu(Reason reason) {
-    return reason == Reason::kGpuLost || reason == Reason::kGpuBusy ||
-           reason == Reason::kGpuUnusable || reason == Reason::kGpuContextLost;
-  }
-
-  // False if the agent has to find out by the exit code.
+  // True for the reasons that an agent takes from its runner.
   static bool MayTell(Reason reason) {
-    return IsOfGpu(reason) || IsPeerLoss(reason) || reason == Reason::kAddressUnusable ||
-           reason == Reason::kVersionMismatch || reason == Reason::kMixedGpus;
+    switch (reason) {
+      case Reason::kGpuLost:
+      case Reason::kGpuBusy:
+      case Reason::kGpuUnusable:
+      case Reason::kGpuContextLost:
+      case Reason::kAddressUnusable:
+      case Reason::kVersionMismatch:
+      case Reason::kMixedGpus:
+        return true;
+      default:
+        return IsPeerLoss(reason);
+    }
   }
 
   v1::RunnerEvent AbortedBy(const Status& why) const {
     v1::RunnerEvent event;
-    v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-    *failure = MakeFailure(ToWire(why.reason()), why.message());
-    // For a lost rank the evidence is NCCL's log on stderr, which the agent has.
-    if (IsOfGpu(why.reason())) failure->set_evidence(why.ToString());
-    if (!IsPeerLoss(why.reason())) return event;
-    const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());
-    for (const int rank : contacts.heard) event.mutable_aborted()->add_heard_ranks(rank);
-    for (const int rank : contacts.silent) event.mutable_aborted()->add_silent_ranks(rank);
-    for (const int rank : contacts.absent) event.mutable_aborted()->add_absent_ranks(rank);
+    v1::Failure& failure = *event.mutable_aborted()->mutable_failure();
+    failure = MakeFailure(ToWire(why.reason()), why.Text());
+    if (start_.world_size() > 1) failure.set_rank(start_.rank());
+    if (IsPeerLoss(why.reason())) *failure.mutable_peer_loss() = PeerLossOf(why);
     return event;
   }
 
-  // Says why, and returns the exit code.
+  v1::PeerLoss PeerLossOf(const Status& why) const {
+    v1::PeerLoss loss;
+    loss.set_rank(why.rank() < 0 ? start_.rank() : why.rank());
+    if (why.peer().rank >= 0) loss.set_lost_rank(why.peer().rank);
+    *loss.mutable_silence() = ToProto(why.peer().silence);
+    const Contacts contacts = peers_ == nullptr ? absent_ : ContactsOf(peers_->Heartbeats());
+    for (const int rank : contacts.heard) loss.add_heard_ranks(rank);
+    for (const int rank : contacts.silent) loss.add_silent_ranks(rank);
+    for (const int rank : contacts.absent) loss.add_absent_ranks(rank);
+    return loss;
+  }
+
+  // Tells the agent why, and returns the exit code.
   int GiveUp(const Status& why) {
     watch_.reset();
     LogGangError(why);
@@ -334,7 +309,7 @@ class Session {
     return IsPeerLoss(why.reason()) ? kExitGangLost : kExitFailed;
   }
 
-  // Called from the watching thread, because the others may wait on a GPU indefinitely.
+  // Ends the process from the watching thread: the others may wait for a GPU indefinitely.
   [[noreturn]] void EndNow(const Status& lost) {
     LogGangError(lost);
     commands_.NoMoreNeeded();
@@ -378,7 +353,7 @@ class Session {
 int ServeCommand(const Registry& registry, int commands_fd, int events_fd) {
   // Never destroyed: its thread runs until the process ends.
   static CommandStream& commands = *new CommandStream(commands_fd);
-  return Session(registry, commands, events_fd).Run();
+  return RankSession(registry, commands, events_fd).Run();
 }
 
 }  // namespace assay

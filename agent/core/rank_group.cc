@@ -8,9 +8,6 @@
 #include <utility>
 
 #include "agent/core/case_name.h"
-#include "agent/core/cut_off.h"
-#include "agent/core/peer_node.h"
-#include "agent/core/runner_abort.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -20,8 +17,13 @@ namespace {
 
 // From Finished to the process' end: CUDA and NCCL take their time to let go.
 constexpr Duration kExitGrace = std::chrono::seconds(10);
-// With which a runner ends whose peers are lost.
-constexpr int kRunnerLostPeer = 4;
+// From SIGTERM to SIGKILL.
+constexpr Duration kStopGrace = std::chrono::seconds(2);
+// From the first rank's failure until the others are stopped.
+constexpr Duration kOthersMayEnd = std::chrono::seconds(1);
+// Limits on a failure that a runner reports.
+constexpr size_t kMaxMessageBytes = 16 << 10;
+constexpr size_t kMaxEvidenceBytes = 64 << 10;
 constexpr size_t kMaxPhaseBytes = 64;
 // A result travels in one gRPC message of at most 16 MiB.
 constexpr size_t kMaxResultBytes = 8 << 20;
@@ -30,6 +32,28 @@ constexpr size_t kMaxEventsPerCase = 32;
 
 Status ProtocolError(std::string message) {
   return Status(Code::kDataLoss, Reason::kRunnerProtocol, std::move(message));
+}
+
+// True for reasons that only the runner can know. With any other it could cancel the job, or keep
+// it from being tried again.
+bool MayAbortWith(const v1::Failure& failure, bool gang) {
+  if (failure.message().size() > kMaxMessageBytes ||
+      failure.evidence().size() > kMaxEvidenceBytes) {
+    return false;
+  }
+  switch (failure.reason()) {
+    case v1::REASON_GPU_LOST:
+    case v1::REASON_GPU_BUSY:
+    case v1::REASON_GPU_UNUSABLE:
+    case v1::REASON_GPU_CONTEXT_LOST:
+      return true;
+    case v1::REASON_ADDRESS_UNUSABLE:
+    case v1::REASON_VERSION_MISMATCH:
+    case v1::REASON_MIXED_GPUS:
+      return gang;
+    default:
+      return gang && IsPeerLoss(failure.reason());
+  }
 }
 
 int PollTimeout(MonotonicTime deadline) {
@@ -43,8 +67,7 @@ int PollTimeout(MonotonicTime deadline) {
 RankGroup::RankGroup(Options options, const JobEvents& events)
     : options_(std::move(options)),
       events_(events),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      failure_(Spread(), options_.spec.node_names_size() > 2) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   for (const v1::BenchmarkCase& one : options_.spec.cases()) {
     missing_cases_.insert(one.case_index());
   }
@@ -73,9 +96,9 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
   deadline_ = start_ + options_.timeout;
   events_.phase("starting");
   TakeRequests();
-  if (phase_ == Phase::kStopping) return failure_.Get();
+  if (phase_ == Phase::kStopping) return failure_;
   if (SpawnAll()) on_started();
-  while (!AllGone() || (phase_ != Phase::kStopping && failure_.AwaitsCause())) {
+  while (!AllGone()) {
     PollOnce();
     TakeRequests();
     for (RankState& state : ranks_) {
@@ -83,7 +106,7 @@ std::optional<v1::Failure> RankGroup::Run(const std::function<void()>& on_starte
     }
     CheckDeadlines();
   }
-  return failure_.Get();
+  return failure_;
 }
 
 bool RankGroup::SpawnAll() {
@@ -123,8 +146,8 @@ void RankGroup::PollOnce() {
 
 MonotonicTime RankGroup::NextDeadline() const {
   if (phase_ == Phase::kStopping) return killed_ ? MonotonicTime::max() : kill_time_;
-  MonotonicTime next = std::min(Deadline(), PrepareDeadline());
-  if (const auto end = failure_.EndOfWait()) next = std::min(next, *end);
+  MonotonicTime next = std::min(deadline_, PrepareDeadline());
+  if (others_may_end_) next = std::min(next, *others_may_end_);
   for (const RankState& state : ranks_) {
     if (state.partial_since) next = std::min(next, *state.partial_since + options_.event_patience);
   }
@@ -173,26 +196,21 @@ void RankGroup::OnExit(RankState* state, const ExitStatus& exit) {
   }
   std::string message = exit.ToString();
   if (state->process.HasPartialEvent()) message += " in the middle of an event";
-  const Telling telling = exit.signal != 0               ? Telling::kSignal
-                          : exit.code == kRunnerLostPeer ? Telling::kLostPeer
-                                                         : Telling::kExit;
-  Suspect(telling,
-          FailureOf(*state, v1::REASON_RUNNER_CRASHED, "the runner " + message + Where(*state)));
-}
-
-void RankGroup::Suspect(Telling telling, v1::Failure failure) {
-  if (phase_ == Phase::kStopping) return;  // It ends as it was told to.
-  failure_.Suspect(telling, std::move(failure), std::chrono::steady_clock::now());
+  KeepOfEndedRank(
+      FailureOf(*state, v1::REASON_RUNNER_CRASHED, "the runner " + message + Where(*state)),
+      exit.signal != 0 ? Detail::kSignal : Detail::kExit);
 }
 
 std::string RankGroup::Where(const RankState& state) const {
   return state.ready ? LastSeen() : " before it was ready";
 }
 
+std::string RankGroup::LastPhase() const {
+  return (last_case_ ? CaseName(options_.spec, *last_case_) + ", " : "") + last_phase_;
+}
+
 std::string RankGroup::LastSeen() const {
-  if (last_phase_.empty()) return "";
-  const std::string in = last_case_ ? CaseName(options_.spec, *last_case_) + ", " : "";
-  return ", last seen in: " + in + last_phase_;
+  return last_phase_.empty() ? "" : ", last seen in: " + LastPhase();
 }
 
 std::string RankGroup::Who(const RankState& state) const {
@@ -274,45 +292,19 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
     return ProtocolError("the runner gave up for no reason that it may name");
   }
   state->aborted = true;
-  if (asks_absent_) {
-    if (state->rank == 0) failure_.AddToMessage(NotCome(aborted.absent_ranks(), options_.spec));
+  v1::Failure mine = FailureOf(*state, failure.reason(), failure.message());
+  if (!failure.evidence().empty()) mine.set_evidence(failure.evidence());
+  if (!IsPeerLoss(failure.reason())) {
+    // A rank may say why while the others are stopped for its crash.
+    Keep(std::move(mine), Detail::kCause);
+    if (phase_ != Phase::kStopping) End();
     return Status::Ok();
   }
-  const bool lost_peer = failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE;
-  v1::Failure mine =
-      MakeFailure(failure.reason(),
-                  Who(*state) + ": " +
-                      (lost_peer ? NamePeersNodes(failure.message(), options_.spec) + Where(*state)
-                                 : failure.message()),
-                  failure.evidence().empty() ? state->process.OutputTail() : failure.evidence());
-  if (lost_peer) {
-    OnLostPeer(*state, aborted, std::move(mine));
-  } else {
-    Fail(std::move(mine), Telling::kAborted);
-  }
+  *mine.mutable_peer_loss() = failure.peer_loss();
+  mine.set_message(mine.message() + Where(*state));
+  KeepOfEndedRank(std::move(mine), failure.reason() == v1::REASON_PEER_LOST ? Detail::kPeerLost
+                                                                            : Detail::kPeerSilent);
   return Status::Ok();
-}
-
-void RankGroup::OnLostPeer(const RankState& state, const v1::RunnerAborted& aborted,
-                           v1::Failure mine) {
-  // Those that have been waited for in vain are named once; the ranks that lose this one
-  // by its leaving wait longer.
-  const bool late = mine.reason() == v1::REASON_PEER_TIMEOUT;
-  Telling telling = late ? Telling::kLatePeer : Telling::kLostPeer;
-  std::optional<int> culprit;
-  if (const std::optional<CutOff> cut = FindCutOff(aborted, state.rank, options_.spec)) {
-    culprit = cut->node;
-    telling = culprit ? Telling::kLatePeer : Telling::kUnreached;
-    mine.set_reason(v1::REASON_PEER_TIMEOUT);
-    mine.set_message(cut->message + "; " + mine.message());
-  } else if (late) {
-    culprit = SilentNode(aborted.failure().message(), options_.spec);
-  }
-  if (culprit && *culprit < options_.spec.node_ids_size()) {
-    mine.set_failure_class(v1::FAILURE_CLASS_NODE);
-    mine.set_node_id(options_.spec.node_ids(*culprit));
-  }
-  Suspect(telling, std::move(mine));
 }
 
 Status RankGroup::OnFinished(RankState* state) {
@@ -361,18 +353,10 @@ void RankGroup::CheckDeadlines() {
     for (RankState& state : ranks_) state.process.Signal(SIGKILL);
     return;
   }
-  if (const auto end = failure_.EndOfWait(); end && now >= *end) {
-    End();
-    return;
-  }
+  if (others_may_end_ && now >= *others_may_end_) return End();
   CheckStalled(now);
   CheckPrepared(now);
-  if (now >= Deadline()) OnTimeout();
-}
-
-MonotonicTime RankGroup::Deadline() const {
-  // Rank 0's node knows more of who has not come.
-  return Meeting() && options_.ranks.front().rank != 0 ? deadline_ + kOtherNodeGrace : deadline_;
+  if (now >= deadline_) OnTimeout();
 }
 
 MonotonicTime RankGroup::PrepareDeadline() const {
@@ -429,9 +413,6 @@ void RankGroup::OnTimeout() {
     message += "; not ready: " + WhoOf(late);
   } else if (phase_ == Phase::kWaiting) {
     message += "; " + WhoOf(late) + " waited for other nodes";
-  } else if (Meeting()) {
-    asks_absent_ = true;
-    message += "; " + WhoOf(late) + " waited for other ranks";
   } else if (options_.spec.world_size() > 1) {
     message += "; not finished: " + WhoOf(late);
   }
@@ -440,12 +421,23 @@ void RankGroup::OnTimeout() {
                    first == ranks_.end() ? "" : first->process.OutputTail()));
 }
 
-// While stopping after a crash, a rank may still say why; else the first failure stands.
-void RankGroup::Fail(v1::Failure failure, Telling telling) {
-  const bool stopping = phase_ == Phase::kStopping;
-  if (stopping && telling != Telling::kAborted) return;
-  failure_.Offer(telling, std::move(failure));
-  if (!stopping) End();
+void RankGroup::Keep(v1::Failure failure, Detail detail) {
+  if (failure_ && detail <= detail_) return;
+  failure.set_last_phase(LastPhase());
+  failure_ = std::move(failure);
+  detail_ = detail;
+}
+
+void RankGroup::KeepOfEndedRank(v1::Failure failure, Detail detail) {
+  if (phase_ == Phase::kStopping) return;  // It ends as it was told to.
+  Keep(std::move(failure), detail);
+  if (!others_may_end_) others_may_end_ = std::chrono::steady_clock::now() + kOthersMayEnd;
+}
+
+void RankGroup::Fail(v1::Failure failure) {
+  if (phase_ == Phase::kStopping) return;
+  Keep(std::move(failure), Detail::kCause);
+  End();
 }
 
 void RankGroup::End() {
@@ -453,7 +445,6 @@ void RankGroup::End() {
   kill_time_ = std::chrono::steady_clock::now() + kStopGrace;
   for (RankState& state : ranks_) {
     state.process.CloseInput();
-    if (asks_absent_ && state.rank == 0) continue;
     state.process.Signal(SIGTERM);
     state.process.Signal(SIGCONT);  // A stopped one takes no other signal but SIGKILL.
   }
@@ -461,7 +452,10 @@ void RankGroup::End() {
 
 v1::Failure RankGroup::FailureOf(const RankState& state, v1::Reason reason,
                                  const std::string& message) const {
-  return MakeFailure(reason, Who(state) + ": " + message, state.process.OutputTail());
+  v1::Failure failure =
+      MakeFailure(reason, Who(state) + ": " + message, state.process.OutputTail());
+  if (options_.spec.world_size() > 1) failure.set_rank(state.rank);
+  return failure;
 }
 
 bool RankGroup::AllGone() const {

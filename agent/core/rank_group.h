@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/core/group_failure.h"
 #include "agent/core/job_launcher.h"
 #include "agent/core/rank_process.h"
 #include "common/mutex.h"
@@ -22,7 +21,8 @@ namespace assay::agent {
 //   any --crash, protocol error, timeout, Stop--> Stopping (SIGTERM to all, SIGKILL
 //         2 s later) --every process gone--> Ended, with the failure
 //
-// After a crash GroupFailure tells how long the other ranks may say more, and which failure counts.
+// When a rank fails, the others fail with it, in any order. They have a second to end by
+// themselves; then the failure that tells most about the cause is the group's.
 class RankGroup {
  public:
   struct Rank {
@@ -81,7 +81,6 @@ class RankGroup {
   Status OnEvent(RankState* state, const v1::RunnerEvent& event);
   Status OnResult(const RankState& state, const v1::CaseResult& result);
   Status OnAborted(RankState* state, const v1::RunnerAborted& aborted);
-  void OnLostPeer(const RankState& state, const v1::RunnerAborted& aborted, v1::Failure mine);
   Status OnFinished(RankState* state);
   void OnAllReady();
   void SendToken(const std::string& token);
@@ -90,29 +89,37 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // When the job has to be over; while ranks meet, rank 0's node is the first to say that it is
-  // not.
-  MonotonicTime Deadline() const;
   // When the ranks have to be ready, or to begin; max() once they have.
   MonotonicTime PrepareDeadline() const;
-  void Fail(v1::Failure failure, Telling telling = Telling::kEverything);
+  // How much a failure tells about the cause of the group's end, the least first.
+  enum class Detail {
+    kPeerLost,    // Another rank's connection ended.
+    kPeerSilent,  // Another rank did not answer.
+    kExit,        // The rank exited without a word on fd 3,
+    kSignal,      // or was killed by a signal, which its peers would not have sent.
+    kCause,       // The rank or this agent says why.
+  };
+
+  // Keeps the failure if it tells more than the one kept before.
+  void Keep(v1::Failure failure, Detail detail);
+  // Keeps the failure of a rank that has ended; the others may end by themselves.
+  void KeepOfEndedRank(v1::Failure failure, Detail detail);
+  // Keeps the failure and ends the group.
+  void Fail(v1::Failure failure);
   void FailRank(const RankState& state, v1::Reason reason, const std::string& message) {
     Fail(FailureOf(state, reason, message));
   }
   v1::Failure FailureOf(const RankState& state, v1::Reason reason,
                         const std::string& message) const;
-  void Suspect(Telling telling, v1::Failure failure);
   void End();
   bool AllGone() const;
-  // From the token on until rank 0 says that all have met.
-  bool Meeting() const {
-    return phase_ == Phase::kRunning && !last_case_ && options_.spec.world_size() > 1;
-  }
   bool Spread() const {
     return static_cast<int>(options_.ranks.size()) < options_.spec.world_size();
   }
   std::string Where(const RankState& state) const;
-  // ", last seen in: case 2 (bytes=1024), measure", or empty before there is anything to tell.
+  // "case 2 (bytes=1024), measure"; empty before the first phase.
+  std::string LastPhase() const;
+  // ", last seen in: " and the last phase; empty before the first.
   std::string LastSeen() const;
   std::string Who(const RankState& state) const;
   // "rank 1 on node g2", "ranks 1, 2 on node g2": of those for which this holds.
@@ -128,14 +135,14 @@ class RankGroup {
   std::string token_;
   std::string last_phase_;
   std::optional<int> last_case_;
-  GroupFailure failure_;
+  std::optional<v1::Failure> failure_;
+  Detail detail_ = Detail::kPeerLost;            // Of failure_.
+  std::optional<MonotonicTime> others_may_end_;  // Set when the first rank fails; then End().
   std::set<int> missing_cases_;
   MonotonicTime start_;
-  MonotonicTime deadline_;   // Of the job, but for what Deadline() adds.
+  MonotonicTime deadline_;   // Of the job.
   MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
   bool killed_ = false;
-  // The job's time was over while ranks met: rank 0 says which had not come.
-  bool asks_absent_ = false;
 
   Mutex mutex_;
   std::optional<v1::Failure> stop_request_ ASSAY_GUARDED_BY(mutex_);

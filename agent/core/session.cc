@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/core/message_time.h"
+#include "wire/durations.h"
 #include "common/log.h"
 #include "common/units.h"
 
@@ -89,7 +89,7 @@ void Session::Received(const std::shared_ptr<Link>& link, const v1::CoordinatorM
   if (message.has_hello_ack()) {
     OnHelloAck(message.hello_ack());
   } else if (message.has_reconnect()) {
-    const Duration after = ToDuration(message.reconnect().after());
+    const Duration after = FromProto(message.reconnect().after());
     Log().info("the coordinator asks to reconnect after {}", FormatDuration(after));
     CloseLink("asked to reconnect", after);
   } else if (phase_ != Phase::kLive) {
@@ -120,7 +120,7 @@ void Session::OnHelloAck(const v1::HelloAck& ack) {
   }
   phase_ = Phase::kLive;
   hello_deadline_ = MonotonicTime::max();
-  heartbeat_period_ = ack.has_heartbeat_period() ? std::clamp(ToDuration(ack.heartbeat_period()),
+  heartbeat_period_ = ack.has_heartbeat_period() ? std::clamp(FromProto(ack.heartbeat_period()),
                                                               kLeastHeartbeat, kMostHeartbeat)
                                                  : kDefaultHeartbeat;
   Log().info("in session with coordinator {} ({}), heartbeat every {}", ack.coordinator_id(),

@@ -1,7 +1,7 @@
 // The session's jobs: from Assign to JobFinishedAck, with leases and results.
 #include <algorithm>
 
-#include "agent/core/message_time.h"
+#include "wire/durations.h"
 #include "agent/core/session.h"
 #include "common/log.h"
 
@@ -22,7 +22,7 @@ constexpr size_t kMaxTokenBytes = 64 << 10;
 void Session::OnAssign(const v1::Assign& assign) {
   const v1::JobSpec& spec = assign.job();
   const MonotonicTime now = options_.clock->Now();
-  const Duration given = ToDuration(assign.lease());
+  const Duration given = FromProto(assign.lease());
   const Duration lease = given > Duration::zero() ? given : kDefaultLease;
   if (AssignedJob* known = Find(spec.job_id(), spec.epoch())) {
     known->Extend(now, lease);
@@ -254,7 +254,7 @@ void Session::OnLeaseRenewal(const v1::LeaseRenewal& renewal) {
   if (sent == sent_states_.end()) return;
   for (const v1::RunningJob& running : renewal.jobs()) {
     if (AssignedJob* job = Find(running.job_id(), running.epoch())) {
-      job->Extend(sent->second, ToDuration(renewal.lease()));
+      job->Extend(sent->second, FromProto(renewal.lease()));
     }
   }
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "agent/core/gang_environment.h"
-#include "agent/core/message_time.h"
+#include "wire/durations.h"
 #include "agent/core/rank_group.h"
 #include "agent/core/result_context.h"
 #include "common/log.h"
@@ -23,7 +23,7 @@ constexpr Duration kPreflightBudget = std::chrono::seconds(5);
 constexpr Duration kDefaultTimeout = std::chrono::minutes(20);
 
 Duration TimeoutOf(const v1::JobSpec& spec) {
-  const Duration timeout = ToDuration(spec.timeout());
+  const Duration timeout = FromProto(spec.timeout());
   return timeout > Duration::zero() ? timeout : kDefaultTimeout;
 }
 

@@ -15,16 +15,16 @@ namespace assay::coordinator {
 Coordinator::Coordinator(const Environment& environment, Options options)
     : environment_(environment),
       options_(std::move(options)),
-      absence_(environment_.clock, options_.lease),
+      grace_(environment_.clock, options_.lease),
       running_(environment_.clock),
-      attempts_(environment_, options_, running_, sessions_, absence_,
+      attempts_(environment_, options_, running_, sessions_, grace_,
                 [this](const Attempts::Ended& ended) { scheduler_->OnAttemptEnded(ended); }),
       results_(environment_, running_, attempts_,
                [this](const std::string& campaign_id) { watchers_.Notify(campaign_id); }),
       heartbeats_(std::make_shared<Heartbeats>(environment_, options_, running_, sessions_,
                                                attempts_, outage_)),
       scheduler_(std::make_shared<Scheduler>(environment_, options_, running_, sessions_, attempts_,
-                                             watchers_, outage_, absence_)) {}
+                                             watchers_, outage_, grace_)) {}
 
 void Coordinator::Start() { scheduler_->Start(); }
 
@@ -98,8 +98,8 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   if (campaign.jobs().queued() == 0) return campaign;
   // Else only of nodes that were removed is it certain that they are gone.
   const storage::JobStore::Silence silence =
-      absence_.SilenceCounts() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.lease}
-                               : storage::JobStore::Silence{Duration::max(), Duration::max()};
+      !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.lease}
+                       : storage::JobStore::Silence{Duration::max(), Duration::max()};
   ASSAY_ASSIGN_OR_RETURN(std::vector<v1::WaitingJobs> waiting,
                          environment_.jobs.ListWaiting(campaign.campaign_id(), silence));
   for (v1::WaitingJobs& jobs : waiting) *campaign.add_waiting() = std::move(jobs);

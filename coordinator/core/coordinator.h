@@ -9,8 +9,8 @@
 #include "assay/v1/campaign_service.pb.h"
 #include "assay/v1/node_service.pb.h"
 #include "assay/v1/result_service.pb.h"
-#include "coordinator/core/attempts/absence.h"
 #include "coordinator/core/attempts/attempts.h"
+#include "coordinator/core/attempts/grace_period.h"
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/result_intake.h"
 #include "coordinator/core/attempts/running_jobs.h"
@@ -82,7 +82,7 @@ class Coordinator {
   const Environment environment_;
   const Options options_;
   Outage outage_;
-  Absence absence_;
+  GracePeriod grace_;
   Watchers watchers_;
   Sessions sessions_;
   RunningJobs running_;

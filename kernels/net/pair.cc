@@ -19,7 +19,8 @@ Result<std::vector<Socket>> Accept(const Socket& listener, const std::string& no
   auto accepted = AcceptRanks(listener, nonce, numbers, deadline);
   if (!accepted.ok()) {
     return PeerTimeout("rank 1 did not open all of " + std::to_string(connections) +
-                       " connections in time");
+                       " connections in time")
+        .WithPeer({1});
   }
   std::vector<Socket> sockets;
   for (auto& [number, socket] : *accepted) sockets.push_back(std::move(socket));
@@ -31,7 +32,7 @@ Result<std::vector<Socket>> Connect(const MeetingPoint& point, int connections,
   std::vector<Socket> sockets;
   for (int i = 0; i < connections; ++i) {
     auto socket = ConnectAndGreet(point, {i, Purpose::kMessages}, deadline);
-    if (!socket.ok()) return socket.status().WithContext("connection to rank 0");
+    if (!socket.ok()) return socket.status().WithContext("connection to rank 0").WithPeer({0});
     sockets.push_back(*std::move(socket));
   }
   return sockets;

@@ -62,9 +62,11 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
       std::async(std::launch::async, [&] { return ConnectAndGreet(point, me, deadline); });
   auto accepted = AcceptRanks(listener, mine.nonce, {previous}, deadline);
   auto to_next = connected.get();
-  const Status called =
-      to_next.ok() ? Status::Ok()
-                   : to_next.status().WithContext("connection to rank " + std::to_string(next));
+  const Status called = to_next.ok()
+                            ? Status::Ok()
+                            : to_next.status()
+                                  .WithContext("connection to rank " + std::to_string(next))
+                                  .WithPeer({next});
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
   // Only the receiving direction has a timeout: it names the silent rank. A send may wait for
   // a neighbour that is still busy.
@@ -154,7 +156,7 @@ Ring::Span Ring::Chunk(int64_t elements, int index) const {
 
 Status Ring::Name(int offset, const Status& error) const {
   const int neighbour = (rank_ + offset + world_size_) % world_size_;
-  return error.WithContext("exchange with rank " + std::to_string(neighbour));
+  return error.WithContext("exchange with rank " + std::to_string(neighbour)).WithPeer({neighbour});
 }
 
 float AllReduceInput(uint64_t seed, int rank, int64_t index) {

@@ -163,10 +163,11 @@ class TcpBandwidthCase : public Case {
   Status GiveUp(const Status& why) {
     if (sender_) sender_->Shutdown();
     const Status stream = receiver_ ? receiver_->Abort() : Status::Ok();
-    // A stall is the cause of the errors that follow it.
-    const Status& first = stream.reason() == Reason::kPeerTimeout ? stream : why;
-    if (first.reason() != Reason::kPeerTimeout) return first;
-    return first.WithContext("transfer with rank " + std::to_string(1 - rank_));
+    // A stall comes before all that follows from it.
+    const Status& first = stream.code() == Code::kDeadlineExceeded ? stream : why;
+    if (first.code() != Code::kDeadlineExceeded) return first;
+    return first.WithContext("transfer with rank " + std::to_string(1 - rank_))
+        .WithPeer({1 - rank_});
   }
 
   const int rank_;

@@ -103,9 +103,10 @@ class TcpLatencyCase : public Case {
   // Rank 0's message goes to rank 1, which sends back what it received.
   Status RoundTrip() {
     Poison(kPoisonedBytes);
-    if (rank_ == 0) ASSAY_RETURN_IF_ERROR(Send(message_));
-    ASSAY_RETURN_IF_ERROR(Receive());
-    return rank_ == 0 ? Status::Ok() : Send(received_);
+    Status moved = rank_ == 0 ? Send(message_) : Status::Ok();
+    if (moved.ok()) moved = Receive();
+    if (moved.ok() && rank_ != 0) moved = Send(received_);
+    return moved.WithPeer({1 - rank_});
   }
 
   Status Send(const std::vector<char>& bytes) {

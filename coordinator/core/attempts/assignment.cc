@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "coordinator/core/durations.h"
+#include "wire/durations.h"
 
 namespace assay::coordinator {
 namespace {

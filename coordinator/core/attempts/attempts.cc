@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "common/log.h"
 #include "coordinator/core/attempts/assignment.h"
+#include "coordinator/core/attempts/blame.h"
 #include "coordinator/core/attempts/retry_policy.h"
-#include "coordinator/core/durations.h"
+#include "wire/durations.h"
 #include "coordinator/core/placement/gang_versions.h"
 #include "wire/reasons.h"
 
@@ -23,7 +25,7 @@ using storage::LeasedJob;
 
 JobEpoch EpochOf(const LeasedJob& job) { return {job.job.job_id, job.epoch}; }
 
-bool Takes(const LeasedJob& job, const std::string& node_id) {
+bool HasNode(const LeasedJob& job, const std::string& node_id) {
   return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
 }
 
@@ -50,33 +52,29 @@ int CountOf(const CaseOutcomes& outcomes, v1::CaseOutcome outcome) {
 }
 
 v1::Failure MissingResults(const LeasedJob& job, size_t present) {
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_JOB);
-  failure.set_reason(v1::REASON_MISSING_RESULTS);
-  failure.set_message(
-      fmt::format("the agent said that the job is done, but {} of its {} cases "
-                  "have a result",
-                  present, job.job.cases.size()));
-  return failure;
+  return MakeFailure(v1::REASON_MISSING_RESULTS,
+                     fmt::format("the agent reported the end of the job, but only {} of its {} "
+                                 "cases have a result",
+                                 present, job.job.cases.size()));
 }
 
 }  // namespace
 
 Attempts::Attempts(const Environment& environment, const Options& options, RunningJobs& running,
-                   const Sessions& sessions, const Absence& absence, OnEnded on_ended)
+                   const Sessions& sessions, const GracePeriod& grace, OnEnded on_ended)
     : environment_(environment),
       options_(options),
       running_(running),
       sessions_(sessions),
-      absence_(absence),
+      grace_(grace),
       on_ended_(std::move(on_ended)) {}
 
 Status Attempts::Begin(const LeasedJob& job) {
   running_.Add(job, /*adopted=*/false);
   // The last attempt stored every result and was lost before it could say so.
-  if (NothingLeft(job)) return Conclude(job, "");
+  if (NothingLeft(job)) return Conclude(job);
   if (std::optional<v1::Failure> mixed = WhyMixed(job)) {
-    return FailFrom(job, *std::move(mixed), "");
+    return Fail(job, *std::move(mixed));
   }
   for (const std::string& node_id : job.node_ids) AssignTo(job, node_id);
   Log().debug("job {} epoch {} assigned", job.job.job_id, job.epoch);
@@ -106,37 +104,85 @@ Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
 Status Attempts::Finished(const std::string& node_id, const v1::JobFinished& finished) {
   const JobEpoch epoch{finished.job_id(), finished.epoch()};
   ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, FindOrAdopt(epoch));
-  if (job && Takes(*job, node_id)) {
+  if (job && HasNode(*job, node_id)) {
     if (finished.has_failure()) {
       v1::Failure failure = finished.failure();
-      // Another's node is named where a rank on it fell silent.
-      if (!Takes(*job, failure.node_id())) failure.set_node_id(node_id);
-      std::vector<std::string> at_fault;
-      ASSAY_ASSIGN_OR_RETURN(failure, BlameAbsent(*job, std::move(failure)));
-      failure = BlameLate(*job, std::move(failure), &at_fault);
-      failure = SpareIfAway(*job, node_id, std::move(failure));
-      ASSAY_RETURN_IF_ERROR(FailFrom(*job, std::move(failure), node_id, std::move(at_fault)));
-    } else if (running_.NoteFinished(epoch, node_id)) {
-      const std::optional<MonotonicTime> start = running_.StartOf(epoch);
-      ASSAY_RETURN_IF_ERROR(Conclude(*job, node_id));
+      failure.set_node_id(node_id);
+      running_.NoteFailure(epoch, node_id, std::move(failure));
+      return EndIfCauseIsKnown(*job, /*last_call=*/false).status();
+    }
+    const std::optional<MonotonicTime> start = running_.StartOf(epoch);
+    if (running_.NoteFinished(epoch, node_id)) {
+      ASSAY_RETURN_IF_ERROR(Conclude(*job));
       if (start) {
         const Duration total = environment_.clock.Now() - *start;
         environment_.observer.JobOverhead(
             FromProto(finished.start_delay()),
             std::max(Duration(0), total - FromProto(finished.runner_time())));
       }
+      return Status::Ok();
     }
   }
-  v1::CoordinatorMessage message;
-  message.mutable_job_finished_ack()->set_job_id(finished.job_id());
-  message.mutable_job_finished_ack()->set_epoch(finished.epoch());
-  sessions_.Send(node_id, std::move(message));
+  SendFinishedAck(node_id, epoch);
+  return Status::Ok();
+}
+
+Result<bool> Attempts::EndIfCauseIsKnown(const LeasedJob& job, bool last_call) {
+  const JobEpoch epoch = EpochOf(job);
+  Evidence evidence;
+  evidence.world_size = job.job.world_size;
+  evidence.wait = running_.WaitOf(epoch);
+  evidence.silence_counts = !grace_.Active();
+  const Duration patience = std::max(2 * options_.heartbeat, kReportsWait);
+  for (RunningJobs::NodeStatus& node : running_.NodesOf(epoch)) {
+    const bool silent =
+        !sessions_.Has(node.node_id) ||
+        (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
+    // The States of an agent that has reported its end list the job no longer.
+    const bool ended = node.failure || node.finished;
+    bool lost = !ended && node.last_seen && silent && evidence.silence_counts;
+    if (lost) {
+      ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, IsElsewhere(node.node_id));
+      lost = !elsewhere;
+    }
+    evidence.nodes.push_back({node.node_id, std::move(node.name), node.last_seen.has_value(), lost,
+                              std::move(node.failure), node.finished});
+  }
+  if (evidence.nodes.empty()) return true;
+  std::optional<Blame> blame = DecideBlame(evidence, last_call);
+  if (!blame) return false;
+  if (!blame->failure.node_id().empty()) {
+    blame->also_at_fault.insert(blame->also_at_fault.begin(), blame->failure.node_id());
+  }
+  ASSAY_RETURN_IF_ERROR(Fail(job, std::move(blame->failure), std::move(blame->also_at_fault)));
+  return true;
+}
+
+Status Attempts::DecideOverdue() {
+  for (const LeasedJob& job : running_.FailedBefore(kReportsWait)) {
+    ASSAY_RETURN_IF_ERROR(EndIfCauseIsKnown(job, /*last_call=*/true).status());
+  }
   return Status::Ok();
 }
 
 Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
                       std::vector<std::string> at_fault) {
-  return FailFrom(job, std::move(failure), "", std::move(at_fault));
+  failure.set_node_id(at_fault.empty() ? failure.node_id() : at_fault.front());
+  if (!at_fault.empty()) at_fault.erase(at_fault.begin());
+  // Assay's own failures are the fault of no node.
+  if (failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE) failure.clear_node_id();
+  // The record may be older than a cancel request, which FinishAttempt sees as well.
+  const RetryDecision decision = DecideRetry(job, failure, at_fault);
+  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch, ReasonWord(failure.reason()),
+             failure.message());
+  storage::FinishedAttempt attempt;
+  attempt.disposition = decision.disposition;
+  attempt.failure = std::move(failure);
+  attempt.also_node_ids = std::move(at_fault);
+  attempt.avoid_node_ids = decision.avoid_node_ids;
+  attempt.same_nodes = decision.same_nodes;
+  attempt.delay = decision.delay;
+  return End(job, std::move(attempt));
 }
 
 void Attempts::Cancel(const std::vector<JobEpoch>& jobs) {
@@ -160,7 +206,7 @@ Result<std::optional<LeasedJob>> Attempts::FindOrAdopt(const JobEpoch& epoch) {
 }
 
 // Decides an attempt that finished without failure by the outcomes of its cases.
-Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
+Status Attempts::Conclude(const LeasedJob& job) {
   const size_t cases = job.job.cases.size();
   CaseOutcomes outcomes = running_.OutcomesOf(EpochOf(job));
   if (outcomes.by_index.size() < cases) {
@@ -168,7 +214,7 @@ Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
     ASSAY_ASSIGN_OR_RETURN(outcomes, LoadOutcomes(job));
   }
   if (outcomes.by_index.size() < cases) {
-    return FailFrom(job, MissingResults(job, outcomes.by_index.size()), reporter);
+    return Fail(job, MissingResults(job, outcomes.by_index.size()));
   }
   storage::FinishedAttempt attempt;
   const int failed = CountOf(outcomes, v1::CASE_OUTCOME_FAILED);
@@ -185,7 +231,7 @@ Status Attempts::Conclude(const LeasedJob& job, const std::string& reporter) {
   } else if (CountOf(outcomes, v1::CASE_OUTCOME_UNSUPPORTED) == static_cast<int>(cases)) {
     attempt.disposition = Disposition::kSkipped;
   }
-  return End(job, std::move(attempt), reporter);
+  return End(job, std::move(attempt));
 }
 
 std::string Attempts::NameOf(const std::string& node_id) const {
@@ -204,21 +250,17 @@ std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
     held.push_back(agent->description);
     nodes.push_back(agent->description.get());
   }
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_USER);
   if (const std::string versions = VersionMismatch(nodes); !versions.empty()) {
-    failure.set_reason(v1::REASON_VERSION_MISMATCH);
-    failure.set_message("the nodes of the gang have different software: " + versions +
-                        "; install the same on all of them, or choose others by the campaign's "
-                        "`nodes`");
-    return failure;
+    return MakeFailure(v1::REASON_VERSION_MISMATCH,
+                       "the nodes of the gang have different software: " + versions +
+                           "; install the same on all of them, or choose others by the campaign's "
+                           "`nodes`");
   }
   const std::string gpus = job.job.mixed_gpus ? "" : GpuMismatch(nodes, job.job.gpu_indices);
   if (gpus.empty()) return std::nullopt;
-  failure.set_reason(v1::REASON_MIXED_GPUS);
-  failure.set_message("the gang has GPUs of several models: " + gpus +
-                      "; choose nodes by the campaign's `nodes`, or set `mixed_gpus: true`");
-  return failure;
+  return MakeFailure(v1::REASON_MIXED_GPUS,
+                     "the gang has GPUs of several models: " + gpus +
+                         "; choose nodes by the campaign's `nodes`, or set `mixed_gpus: true`");
 }
 
 Result<bool> Attempts::IsElsewhere(const std::string& node_id) const {
@@ -226,104 +268,20 @@ Result<bool> Attempts::IsElsewhere(const std::string& node_id) const {
   return environment_.nodes.IsElsewhere(options_.coordinator_id, node_id, options_.lease);
 }
 
-// A rank that lost another names its own node; if the agent of another node has left, and not for
-// another coordinator, that node is at fault.
-Result<v1::Failure> Attempts::BlameAbsent(const LeasedJob& job, v1::Failure failure) const {
-  if (!IsPeerLoss(failure.reason())) return failure;
-  for (const auto& [node_id, last_heard] : running_.SpokenFor(EpochOf(job))) {
-    if (sessions_.Has(node_id) || absence_.Excuses(last_heard)) continue;
-    ASSAY_ASSIGN_OR_RETURN(const bool elsewhere, IsElsewhere(node_id));
-    if (elsewhere) continue;
-    failure.set_message(fmt::format("the agent of node {} is gone; {}",
-                                    running_.NameOf(EpochOf(job), node_id), failure.message()));
-    failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-    failure.set_reason(v1::REASON_AGENT_LOST);
-    failure.set_node_id(node_id);
-    break;
-  }
-  return failure;
-}
-
-// Agents whose ranks waited for others' until the job's time was over know nothing of those.
-v1::Failure Attempts::BlameLate(const LeasedJob& job, v1::Failure failure,
-                                std::vector<std::string>* at_fault) const {
-  const std::optional<GangWait> wait = running_.WaitOf(EpochOf(job));
-  std::vector<std::string> late = wait ? LateNodes(*wait) : std::vector<std::string>();
-  if (late.empty()) return failure;
-  // Those that have begun may wait for one whose start was lost with the coordinator.
-  const bool in_vain = failure.reason() == v1::REASON_PEER_TIMEOUT && wait->adopted;
-  const bool waited =
-      failure.reason() == v1::REASON_TIMEOUT || failure.reason() == v1::REASON_GANG_NOT_STARTED;
-  if (!waited && !in_vain) return failure;
-  if (in_vain) {
-    failure.set_reason(v1::REASON_GANG_NOT_STARTED);
-    failure.set_message(DescribeWait(*wait) + "; those that began gave up: " + failure.message());
-  } else {
-    failure.set_message(failure.message() + "; " + DescribeWait(*wait));
-  }
-  if (wait->adopted) {
-    failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  } else if (failure.reason() == v1::REASON_TIMEOUT && absence_.SilenceCounts() &&
-             OthersWereQuick(*wait)) {
-    failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-    *at_fault = std::move(late);
-  }
-  return failure;
-}
-
-// Relieves a node of blame if the coordinator was away: an attempt that an agent had to end, or a
-// rank that waited for a start that may have been lost, proves nothing about the node.
-v1::Failure Attempts::SpareIfAway(const LeasedJob& job, const std::string& reporter,
-                                  v1::Failure failure) const {
-  const bool not_renewed = failure.reason() == v1::REASON_LEASE_LOST && absence_.Recent();
-  if (not_renewed || failure.reason() == v1::REASON_GANG_NOT_STARTED) failure.clear_node_id();
-  if (failure.reason() != v1::REASON_PEER_TIMEOUT ||
-      failure.failure_class() != v1::FAILURE_CLASS_NODE) {
-    return failure;
-  }
-  const std::map<std::string, MonotonicTime> spoken = running_.SpokenFor(EpochOf(job));
-  const bool all_spoke = std::all_of(
-      job.node_ids.begin(), job.node_ids.end(),
-      [&](const std::string& node_id) { return node_id == reporter || spoken.count(node_id) > 0; });
-  if (all_spoke) return failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure.clear_node_id();
-  failure.set_message(failure.message() +
-                      "; not all agents of the gang have spoken since the coordinator changed: a "
-                      "rank may have missed the gang's start");
-  return failure;
-}
-
-Status Attempts::FailFrom(const LeasedJob& job, v1::Failure failure, const std::string& reporter,
-                          std::vector<std::string> at_fault) {
-  if (!at_fault.empty()) {
-    failure.set_node_id(at_fault.front());
-    at_fault.erase(at_fault.begin());
-  }
-  // The record may be older than a cancel request; FinishAttempt knows of it as well.
-  const RetryDecision decision = DecideRetry(job, failure, at_fault);
-  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch,
-             ReasonWord(failure.reason()), failure.message());
-  storage::FinishedAttempt attempt;
-  attempt.disposition = decision.disposition;
-  attempt.failure = std::move(failure);
-  attempt.also_node_ids = std::move(at_fault);
-  attempt.avoid_node_ids = decision.avoid_node_ids;
-  attempt.same_nodes = decision.same_nodes;
-  attempt.delay = decision.delay;
-  return End(job, std::move(attempt), reporter);
-}
-
-Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt,
-                     const std::string& reporter) {
+Status Attempts::End(const LeasedJob& job, storage::FinishedAttempt attempt) {
   const JobEpoch epoch = EpochOf(job);
   attempt.job = epoch;
   ASSAY_ASSIGN_OR_RETURN(const storage::FinishOutcome outcome,
                          environment_.jobs.FinishAttempt(attempt));
   const std::optional<MonotonicTime> start = running_.StartOf(epoch);
+  const std::set<std::string> finished = running_.FinishedNodes(epoch);
   running_.Remove(epoch);
   for (const std::string& node_id : job.node_ids) {
-    if (node_id != reporter) SendCancel(node_id, epoch, "the attempt is over");
+    if (finished.count(node_id) > 0) {
+      SendFinishedAck(node_id, epoch);
+    } else {
+      SendCancel(node_id, epoch, "the attempt is over");
+    }
   }
   if (!outcome.held) return Status::Ok();
   environment_.observer.JobEnded(job.job.benchmark, OutcomeName(attempt.disposition),
@@ -343,6 +301,13 @@ Result<CaseOutcomes> Attempts::LoadOutcomes(const LeasedJob& job) {
     }
   }
   return outcomes;
+}
+
+void Attempts::SendFinishedAck(const std::string& node_id, const JobEpoch& job) {
+  v1::CoordinatorMessage message;
+  message.mutable_job_finished_ack()->set_job_id(job.job_id);
+  message.mutable_job_finished_ack()->set_epoch(job.epoch);
+  sessions_.Send(node_id, std::move(message));
 }
 
 void Attempts::SendCancel(const std::string& node_id, const JobEpoch& job,

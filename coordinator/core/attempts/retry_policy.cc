@@ -5,8 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "wire/reasons.h"
-
 namespace assay::coordinator {
 namespace {
 
@@ -26,33 +24,30 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-// The nodes at fault: the one named, else all of the placement, or none if Assay's own machinery
-// failed. A node that lost its peer is not: it only noticed. Where it knows which peer fell silent,
-// the class is NODE and that node is named.
-NodeSet Culprits(const storage::AttemptFailure& failure) {
-  const bool lost_peer = IsPeerLoss(failure.reason);
-  if (lost_peer && failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
+// The node that the failure names, else all of the placement. Only failures of class NODE are the
+// fault of nodes.
+NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
+  if (failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};
-  if (failure.failure_class == v1::FAILURE_CLASS_INFRASTRUCTURE) return {};
   return {failure.node_ids.begin(), failure.node_ids.end()};
 }
 
-// Without this attempt's culprits, and those that earlier ones blamed as long as enough other
-// nodes are left: of many suspects the latest are avoided.
+// Retries without the nodes at fault in this attempt, and without those of earlier attempts as long
+// as enough other nodes are left, the latest first.
 RetryDecision RetryElsewhere(const storage::LeasedJob& job, const storage::AttemptFailure& last) {
-  std::vector<NodeSet> suspects;  // The latest first.
-  const auto suspect = [&](const storage::AttemptFailure& failure) {
-    suspects.push_back(Culprits(failure));
-    for (const std::string& node_id : failure.also_node_ids) suspects.push_back({node_id});
+  std::vector<NodeSet> at_fault;  // The latest first.
+  const auto add = [&](const storage::AttemptFailure& failure) {
+    at_fault.push_back(NodesAtFault(failure));
+    for (const std::string& node_id : failure.also_node_ids) at_fault.push_back({node_id});
   };
-  suspect(last);
+  add(last);
   for (auto earlier = job.failures.rbegin(); earlier != job.failures.rend(); ++earlier) {
-    if (earlier->failure_class == v1::FAILURE_CLASS_NODE) suspect(*earlier);
+    if (earlier->failure_class == v1::FAILURE_CLASS_NODE) add(*earlier);
   }
-  NodeSet avoid = suspects.front();
+  NodeSet avoid = at_fault.front();
   bool enough = EnoughOthers(job, avoid);
-  for (size_t i = 1; enough && i < suspects.size(); ++i) {
-    NodeSet more = suspects[i];
+  for (size_t i = 1; enough && i < at_fault.size(); ++i) {
+    NodeSet more = at_fault[i];
     more.insert(avoid.begin(), avoid.end());
     enough = EnoughOthers(job, more);
     if (enough) avoid = std::move(more);

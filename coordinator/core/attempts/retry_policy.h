@@ -17,15 +17,14 @@ struct RetryDecision {
 // Judges `failure` of the attempt that `job` is in:
 //   cancelled       the job has a cancel request, or the reason is CANCELLED
 //   USER            never retried
-//   NODE, INFRA.    retried within the campaign's budget, without the nodes at fault in
-//                   this attempt and, by class NODE, in earlier ones, if there are others;
-//                   INFRA. that names no node is no node's fault
+//   INFRASTRUCTURE  retried within the campaign's budget
+//   NODE            the same, without the nodes at fault in this attempt
+//                   Both avoid the nodes at fault in earlier attempts, if there are others
 //   JOB             within the budget: the first time on the same nodes, the second
 //                   time on others; never a third time, nor if there are no others
-// A retry that can only go to the same nodes waits (1 s, doubled, at most 30 s), so
-// that a broken node is not hammered.
+// A retry that can only go to the same nodes waits first: 1 s, doubled each time, at most 30 s.
 //
-// `also` are nodes at fault beside the one that the failure names. They are avoided as far as
+// `also` are nodes at fault besides the one that the failure names. They are avoided as far as
 // enough others are left.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});

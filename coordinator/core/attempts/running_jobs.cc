@@ -161,15 +161,49 @@ CaseOutcomes RunningJobs::OutcomesOf(const JobEpoch& job) const {
   return entry == nullptr ? CaseOutcomes() : entry->outcomes;
 }
 
-std::map<std::string, MonotonicTime> RunningJobs::SpokenFor(const JobEpoch& job) const {
+void RunningJobs::NoteFailure(const JobEpoch& job, const std::string& node_id,
+                              v1::Failure failure) {
   MutexLock lock(mutex_);
-  std::map<std::string, MonotonicTime> nodes;
+  Entry* entry = FindEntry(job);
+  if (entry == nullptr) return;
+  const auto member = entry->members.find(node_id);
+  if (member == entry->members.end()) return;
+  member->second.finished = true;
+  member->second.failure = std::move(failure);
+  if (!entry->first_failure) entry->first_failure = clock_.Now();
+}
+
+std::vector<RunningJobs::NodeStatus> RunningJobs::NodesOf(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  std::vector<NodeStatus> nodes;
+  const Entry* entry = FindEntry(job);
+  if (entry == nullptr) return nodes;
+  for (const std::string& node_id : entry->job.node_ids) {
+    const Member& member = entry->members.at(node_id);
+    nodes.push_back({node_id, member.name.empty() ? node_id : member.name, member.last_seen,
+                     member.failure, member.finished && !member.failure});
+  }
+  return nodes;
+}
+
+std::set<std::string> RunningJobs::FinishedNodes(const JobEpoch& job) const {
+  MutexLock lock(mutex_);
+  std::set<std::string> nodes;
   const Entry* entry = FindEntry(job);
   if (entry == nullptr) return nodes;
   for (const auto& [node_id, member] : entry->members) {
-    if (member.last_seen) nodes[node_id] = *member.last_seen;
+    if (member.finished) nodes.insert(node_id);
   }
   return nodes;
+}
+
+std::vector<LeasedJob> RunningJobs::FailedBefore(Duration age) const {
+  MutexLock lock(mutex_);
+  std::vector<LeasedJob> jobs;
+  for (const auto& [job_id, entry] : entries_) {
+    if (entry.first_failure && clock_.Now() - *entry.first_failure > age) jobs.push_back(entry.job);
+  }
+  return jobs;
 }
 
 std::optional<MonotonicTime> RunningJobs::StartOf(const JobEpoch& job) const {

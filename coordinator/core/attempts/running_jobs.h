@@ -64,7 +64,7 @@ class RunningJobs {
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
 
-  // The node's name, also when it has left; its id if this process heard nothing of it.
+  // The node's name, also when it has left; its id if this process has not heard the name.
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
   // A State from `node_id` that lists these jobs. `name` as in NoteAssigned; empty if the agent
@@ -84,9 +84,25 @@ class RunningJobs {
   void NoteOutcome(const v1::CaseResult& result);
   CaseOutcomes OutcomesOf(const storage::JobEpoch& job) const;
 
-  // The nodes of the job whose agents have had a session with this process meanwhile, and when
-  // they spoke of it last.
-  std::map<std::string, MonotonicTime> SpokenFor(const storage::JobEpoch& job) const;
+  // An agent's part of the job failed.
+  void NoteFailure(const storage::JobEpoch& job, const std::string& node_id, v1::Failure failure);
+
+  // A node of a job, as far as this process knows.
+  struct NodeStatus {
+    std::string node_id;
+    std::string name;                        // Its id if this process has not heard the name.
+    std::optional<MonotonicTime> last_seen;  // When its agent spoke of the job last.
+    std::optional<v1::Failure> failure;      // As noted by NoteFailure.
+    bool finished = false;                   // As noted by NoteFinished.
+  };
+  // In rank order.
+  std::vector<NodeStatus> NodesOf(const storage::JobEpoch& job) const;
+
+  // The nodes whose agents have finished their part, well or not.
+  std::set<std::string> FinishedNodes(const storage::JobEpoch& job) const;
+
+  // Jobs with a failure that was noted more than `age` ago.
+  std::vector<storage::LeasedJob> FailedBefore(Duration age) const;
 
   // When the attempt began here.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
@@ -131,7 +147,8 @@ class RunningJobs {
 
  private:
   struct Member {
-    bool finished = false;
+    bool finished = false;  // Well or not.
+    std::optional<v1::Failure> failure;
     bool reported = false;
     std::optional<MonotonicTime> ready;
     std::string agent_instance_id;  // Empty until known.
@@ -153,6 +170,7 @@ class RunningJobs {
     std::map<std::string, Member> members;  // By node.
     std::string rendezvous_token;
     CaseOutcomes outcomes;
+    std::optional<MonotonicTime> first_failure;  // When the first one was noted.
   };
 
   Entry* FindEntry(const storage::JobEpoch& job) ASSAY_REQUIRES(mutex_);

@@ -9,8 +9,9 @@
 
 #include "common/log.h"
 #include "common/units.h"
-#include "coordinator/core/attempts/agent_lost.h"
+#include "coordinator/core/attempts/blame.h"
 #include "coordinator/core/campaign/verdict.h"
+#include "wire/reasons.h"
 
 namespace assay::coordinator {
 namespace {
@@ -20,20 +21,11 @@ using storage::LeasedJob;
 constexpr int kClaimLimit = 64;
 constexpr int kExpiredLimit = 256;
 
-// The coordinator was away, and so the lease ended: no node is at fault.
-v1::Failure LeaseLost(std::string message) {
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure.set_reason(v1::REASON_LEASE_LOST);
-  failure.set_message(std::move(message));
-  return failure;
-}
-
 }  // namespace
 
 Scheduler::Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
                      const Sessions& sessions, Attempts& attempts, Watchers& watchers,
-                     Outage& outage, Absence& absence)
+                     Outage& outage, GracePeriod& grace)
     : environment_(environment),
       options_(options),
       running_(running),
@@ -41,7 +33,7 @@ Scheduler::Scheduler(const Environment& environment, const Options& options, Run
       attempts_(attempts),
       watchers_(watchers),
       outage_(outage),
-      absence_(absence) {}
+      grace_(grace) {}
 
 void Scheduler::Start() {
   environment_.executor.Post([self = shared_from_this()] { self->Poll(); });
@@ -121,21 +113,20 @@ Status Scheduler::ClaimOnce(bool& more) {
 
 void Scheduler::Poll() {
   if (stopped_) return;
-  absence_.NotePoll();
+  grace_.BeginPoll();
   Status status = Sweep();
   if (status.ok()) status = JudgeAll();
   const bool away = outage_.Note(status);
   if (!away && !status.ok()) Log().error("the scheduler's poll failed: {}", status.ToString());
   watchers_.NotifyAll();
   Kick();
-  absence_.NotePolled(options_.poll, away);
+  grace_.EndPoll(options_.poll, away);
   environment_.executor.PostAfter(options_.poll, [self = shared_from_this()] { self->Poll(); });
 }
 
 Status Scheduler::Sweep() {
-  // While the database is away States wait behind results that cannot be stored, and
-  // leases are not renewed.
-  if (!absence_.SilenceCounts()) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(attempts_.DecideOverdue());
+  if (grace_.Active()) return Status::Ok();
   ASSAY_RETURN_IF_ERROR(SweepLost());
   ASSAY_RETURN_IF_ERROR(SweepUnprepared());
   return SweepExpired();
@@ -154,11 +145,7 @@ Status Scheduler::SweepLost() {
         fmt::format("the agent of node {} has not spoken of the job for {}",
                     running_.NameOf({lost.job.job.job_id, lost.job.epoch}, lost.node_id),
                     FormatDuration(environment_.clock.Now() - lost.last_seen));
-    // It may wait for its turn to dial. Until it is back its node gets no job.
-    const bool may_dial = !in_session(lost.node_id) && absence_.Excuses(lost.last_seen);
-    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
-        lost.job, may_dial ? LeaseLost(message + ", since the coordinator or its database was away")
-                           : AgentLost(lost.node_id, message)));
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(lost.job, AgentLost(lost.node_id, message)));
   }
   return Status::Ok();
 }
@@ -167,17 +154,11 @@ Status Scheduler::SweepLost() {
 Status Scheduler::SweepUnprepared() {
   for (const GangWait& wait : running_.UnpreparedSince(options_.prepare)) {
     std::vector<std::string> late = LateNodes(wait);
-    v1::Failure failure;
-    failure.set_message(DescribeWait(wait));
-    if (wait.adopted || late.empty()) {
-      late.clear();
-      failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-      failure.set_reason(v1::REASON_GANG_NOT_STARTED);
-    } else {
-      failure.set_failure_class(v1::FAILURE_CLASS_NODE);
-      failure.set_reason(v1::REASON_GANG_NOT_READY);
-      failure.set_message(failure.message() + "; " + WhyLate(wait));
-    }
+    if (wait.adopted) late.clear();
+    const v1::Failure failure =
+        late.empty()
+            ? MakeFailure(v1::REASON_GANG_NOT_STARTED, DescribeWait(wait))
+            : MakeFailure(v1::REASON_GANG_NOT_READY, DescribeWait(wait) + "; " + WhyLate(wait));
     ASSAY_RETURN_IF_ERROR(attempts_.Fail(wait.job, failure, late));
   }
   return Status::Ok();
@@ -192,19 +173,19 @@ Status Scheduler::SweepExpired() {
     const storage::JobEpoch epoch{job.job.job_id, job.epoch};
     // Spoken of lately: its renewal is under way.
     if (running_.AwaitsHeard(epoch)) continue;
-    ASSAY_RETURN_IF_ERROR(attempts_.Fail(
-        job, LeaseLost(running_.Find(epoch)
-                           ? "the lease expired: the coordinator or its database was away, and no "
-                             "agent that was heard since has a part of the job left"
-                           : "the lease expired: the coordinator that led the job was away, and "
-                             "none of its agents has spoken of it since")));
+    const char* const why =
+        running_.Find(epoch)
+            ? "the lease expired: the coordinator or its database was away, and no agent that was "
+              "heard since has a part of the job left"
+            : "the lease expired: the coordinator that led the job was away, and none of its "
+              "agents has spoken of it since";
+    ASSAY_RETURN_IF_ERROR(attempts_.Fail(job, MakeFailure(v1::REASON_LEASE_LOST, why)));
   }
   return Status::Ok();
 }
 
 Status Scheduler::JudgeAll() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> unjudged, environment_.jobs.ListUnjudged());
-  absence_.NoteAnswered();
   for (const std::string& campaign_id : unjudged) ASSAY_RETURN_IF_ERROR(JudgeOne(campaign_id));
   return Status::Ok();
 }

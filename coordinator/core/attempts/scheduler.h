@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/core/attempts/absence.h"
 #include "coordinator/core/attempts/attempts.h"
-#include "coordinator/core/environment.h"
+#include "coordinator/core/attempts/grace_period.h"
 #include "coordinator/core/attempts/outage.h"
 #include "coordinator/core/attempts/running_jobs.h"
+#include "coordinator/core/environment.h"
 #include "coordinator/core/sessions/sessions.h"
 #include "coordinator/core/watchers.h"
 
@@ -24,7 +24,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
             const Sessions& sessions, Attempts& attempts, Watchers& watchers, Outage& outage,
-            Absence& absence);
+            GracePeriod& grace);
 
   // Begins the poll, which goes on until Stop.
   void Start();
@@ -42,7 +42,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void Claim();
   Status ClaimOnce(bool& more);
   void Poll();
-  // Fails attempts whose agent or coordinator is gone; not soon after an absence of this process.
+  // Fails attempts whose agent or coordinator is gone.
   Status Sweep();
   Status SweepLost();
   Status SweepUnprepared();
@@ -57,7 +57,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   Attempts& attempts_;
   Watchers& watchers_;
   Outage& outage_;
-  Absence& absence_;
+  GracePeriod& grace_;
 
   std::atomic<bool> stopped_{false};
   Mutex mutex_;

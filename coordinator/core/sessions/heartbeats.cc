@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "common/log.h"
-#include "coordinator/core/attempts/agent_lost.h"
-#include "coordinator/core/durations.h"
+#include "coordinator/core/attempts/blame.h"
+#include "wire/durations.h"
+#include "wire/reasons.h"
 
 namespace assay::coordinator {
 namespace {
@@ -25,20 +26,8 @@ bool Takes(const LeasedJob& job, const std::string& node_id) {
 
 // The Assign may have been lost with the coordinator before, or the agent restarted meanwhile.
 v1::Failure NotStarted(const std::string& agent) {
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure.set_reason(v1::REASON_GANG_NOT_STARTED);
-  failure.set_message("the coordinator changed during the gang, and " + agent +
-                      " has no part of it");
-  return failure;
-}
-
-v1::Failure Cancelled() {
-  v1::Failure failure;
-  failure.set_failure_class(v1::FAILURE_CLASS_USER);
-  failure.set_reason(v1::REASON_CANCELLED);
-  failure.set_message("the campaign was cancelled");
-  return failure;
+  return MakeFailure(v1::REASON_GANG_NOT_STARTED, "the coordinator changed during the gang, and " +
+                                                      agent + " has no part of it");
 }
 
 }  // namespace
@@ -169,7 +158,9 @@ Status Heartbeats::ResolveMissing(const std::string& node_id, const std::string&
   }
   // Finished meanwhile, and only its record was a moment old.
   if (!running_.Find(missing.job)) return Status::Ok();
-  if (job->second.cancel_requested) return attempts_.Fail(job->second, Cancelled());
+  if (job->second.cancel_requested)
+    return attempts_.Fail(job->second,
+                          MakeFailure(v1::REASON_CANCELLED, "the campaign was cancelled"));
   const std::string agent = "the agent of node " + node_name;
   if (missing.agent_restarted) {
     return attempts_.Fail(job->second,

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
-#include "coordinator/core/durations.h"
+#include "wire/durations.h"
 
 namespace assay::coordinator {
 namespace {

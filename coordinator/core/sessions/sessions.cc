@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "coordinator/core/durations.h"
+#include "wire/durations.h"
 
 namespace assay::coordinator {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/core/message_time.h"
+#include "wire/durations.h"
 #include "agent/core/session.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/agent/manual_executor.h"

@@ -6,19 +6,19 @@
 
 #include <future>
 
-#include "agent/core/message_time.h"
+#include "wire/durations.h"
 #include "agent/core/rank_process.h"
 #include "agent/core/runner_description.h"
 #include "tests/temporary_folder.h"
+#include "tests/wording.h"
 
 namespace assay::agent {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::StartsWith;
 using namespace std::chrono_literals;
 
 // A job on the fake runner, awaited.
@@ -127,29 +127,28 @@ TEST_F(SupervisorTest, AsksTheRunnerForCounters) {
   EXPECT_EQ(results_[0].counters().source(), "analytic");
 }
 
-TEST_F(SupervisorTest, CrashKeepsSignalAndStderr) {
+TEST_F(SupervisorTest, CrashIsReportedWithStderr) {
   const v1::Failure failure = FailureOf(Job("crash"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
   EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_CRASHED);
-  EXPECT_THAT(failure.message(), HasSubstr("signal 11"));
   EXPECT_THAT(failure.evidence(), HasSubstr("about to crash"));
   EXPECT_EQ(failure.node_id(), "node-1");
 }
 
-TEST_F(SupervisorTest, ALostGpuIsTheNodesFault) {
+TEST_F(SupervisorTest, LostGpuIsAFailureOfTheNode) {
   const v1::Failure failure = FailureOf(Job("gpu_lost"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.reason(), v1::REASON_GPU_LOST);
   EXPECT_THAT(failure.evidence(), HasSubstr("fell off the bus"));
 }
 
-TEST_F(SupervisorTest, ARunnerMayGiveUpBeforeItIsReady) {
+TEST_F(SupervisorTest, RunnerMayGiveUpBeforeItIsReady) {
   const v1::Failure failure = FailureOf(Job("gpu_unusable"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.reason(), v1::REASON_GPU_UNUSABLE);
 }
 
-TEST_F(SupervisorTest, ARunnerCannotCancelItsJob) {
+TEST_F(SupervisorTest, RunnerCannotCancelItsJob) {
   const v1::Failure failure = FailureOf(Job("bad_abort"));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
   EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_PROTOCOL);
@@ -161,7 +160,8 @@ TEST_F(SupervisorTest, EndWithoutFinishedIsACrash) {
 
 TEST_F(SupervisorTest, EndBeforeReadyIsACrash) {
   const v1::Failure failure = FailureOf(Job("never_ready"));
-  EXPECT_THAT(failure.message(), AllOf(HasSubstr("status 7"), HasSubstr("before it was ready")));
+  EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_CRASHED);
+  EXPECT_WORDING("agent/crash-before-ready", failure.message());
 }
 
 TEST_F(SupervisorTest, HangEndsByTimeout) {
@@ -195,11 +195,10 @@ TEST_F(SupervisorTest, GarbageIsAProtocolError) {
 TEST_F(SupervisorTest, TruncatedEventIsACrash) {
   const v1::Failure failure = FailureOf(Job("truncated"));
   EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_CRASHED);
-  EXPECT_THAT(failure.message(), HasSubstr("in the middle of an event"));
 }
 
 TEST_F(SupervisorTest, ForeignResultIsAProtocolError) {
-  EXPECT_THAT(FailureOf(Job("foreign")).message(), HasSubstr("12345"));
+  EXPECT_EQ(FailureOf(Job("foreign")).reason(), v1::REASON_RUNNER_PROTOCOL);
   EXPECT_TRUE(results_.empty());
 }
 
@@ -222,24 +221,25 @@ TEST_F(SupervisorTest, LocalGangMeetsByItself) {
 }
 
 TEST_F(SupervisorTest, OneRanksCrashEndsTheGang) {
-  EXPECT_THAT(FailureOf(Job("gang_crash", 3)).message(), StartsWith("rank 2:"));
+  EXPECT_EQ(FailureOf(Job("gang_crash", 3)).rank(), 2);
 }
 
-TEST_F(SupervisorTest, TheMostTellingRankOfAGangIsItsFailure) {
+TEST_F(SupervisorTest, RankThatSaysWhyIsReportedForItsGroup) {
   const v1::Failure lost = FailureOf(Job("gang_gpu_lost", 2));
   EXPECT_EQ(lost.reason(), v1::REASON_GPU_LOST);
   EXPECT_EQ(lost.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_THAT(lost.message(), StartsWith("rank 1:"));
+  EXPECT_EQ(lost.rank(), 1);
   EXPECT_THAT(lost.evidence(), HasSubstr("fell off the bus"));
 }
 
-TEST_F(SupervisorTest, ASignalTellsMoreThanALostPeer) {
+TEST_F(SupervisorTest, RankKilledByASignalIsReportedBeforeOneThatExited) {
   const v1::Failure crash = FailureOf(Job("gang_segv", 2));
   EXPECT_EQ(crash.reason(), v1::REASON_RUNNER_CRASHED);
-  EXPECT_THAT(crash.message(), AllOf(StartsWith("rank 1:"), HasSubstr("signal 11")));
+  EXPECT_EQ(crash.rank(), 1);
+  EXPECT_WORDING("agent/crash", crash.message());
 }
 
-TEST_F(SupervisorTest, ARankThatWasStoppedEndsWithTheOthers) {
+TEST_F(SupervisorTest, SuspendedRankEndsWithTheOthers) {
   const v1::Failure told = FailureOf(Job("gang_stopped", 2));
   EXPECT_EQ(told.reason(), v1::REASON_GPU_LOST) << "killed, without a word: " << told.message();
 }
@@ -287,137 +287,63 @@ TEST_F(SupervisorTest, RanksThatAreNeverReadyEndSoon) {
   const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_silent", 2)));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_NOT_READY);
-  EXPECT_EQ(failure.message(), "rank 0 on node host: not ready within 300ms");
+  EXPECT_WORDING("agent/ranks-not-ready", failure.message());
 }
 
-TEST_F(SupervisorTest, ATimeoutTellsWhichRanksWereNotReady) {
+TEST_F(SupervisorTest, TimeoutNamesTheRanksThatAreNotReady) {
   v1::JobSpec spec = FirstOfTwoNodes(Job("gang_silent", 3));
   *spec.mutable_timeout() = ToProto(300ms);
-  EXPECT_EQ(FailureOf(spec).message(),
-            "the job did not end within 300ms; not ready: ranks 0, 1 on node host");
+  EXPECT_WORDING("agent/timeout-not-ready", FailureOf(spec).message());
 }
 
-TEST_F(SupervisorTest, ATimeoutTellsWhichRanksWaitedForOtherNodes) {
+TEST_F(SupervisorTest, TimeoutNamesTheRanksThatWaitForOtherNodes) {
   v1::JobSpec spec = FirstOfTwoNodes(Job("gang_ok", 2));
   *spec.mutable_timeout() = ToProto(2s);
-  EXPECT_EQ(FailureOf(spec).message(),
-            "the job did not end within 2.0s, last seen in: ready; rank 0 on node host waited for "
-            "other nodes");
+  EXPECT_WORDING("agent/timeout-waiting", FailureOf(spec).message());
 }
 
-TEST_F(SupervisorTest, ATimeoutTellsWhichRanksHadNotFinished) {
-  v1::JobSpec spec = Job("gang_hang", 2);
+TEST_F(SupervisorTest, TimeoutNamesTheRanksThatHaveNotFinished) {
+  v1::JobSpec spec = FirstOfTwoNodes(Job("gang_compares", 2));
   *spec.mutable_timeout() = ToProto(2s);
-  EXPECT_THAT(FailureOf(spec).message(), HasSubstr("; not finished: rank"));
+  Launch(spec);
+  job_->Go(ready_.get_future().get());
+  EXPECT_WORDING("agent/timeout-not-finished", Await().failure.value_or(v1::Failure()).message());
 }
 
-TEST_F(SupervisorTest, AGangThatIsNeverStartedEndsSoon) {
+TEST_F(SupervisorTest, GangThatIsNeverStartedEndsSoon) {
   supervisor_ = MakeSupervisor(ASSAY_FAKE_RUNNER, 1s);
   const v1::Failure failure = FailureOf(FirstOfTwoNodes(Job("gang_ok", 2)));
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_STARTED);
 }
 
-TEST_F(SupervisorTest, ALostPeerWaitsForItsCause) {
-  Launch(FirstOfTwoNodes(Job("gang_peer_lost", 2)));
-  job_->Go(ready_.get_future().get());
-  measuring_.get_future().wait();
-  job_->Stop(MakeFailure(v1::REASON_CANCELLED, "another rank failed"));
-  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), v1::REASON_CANCELLED);
-}
-
-TEST_F(SupervisorTest, ALostPeerWithoutACauseIsNamed) {
+TEST_F(SupervisorTest, LostPeerIsReportedWithWhatTheRankSaw) {
   Launch(FirstOfTwoNodes(Job("gang_peer_lost", 2)));
   job_->Go(ready_.get_future().get());
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(failure.reason(), v1::REASON_PEER_LOST);
-  EXPECT_THAT(failure.message(), AllOf(HasSubstr("rank 0 on node"), HasSubstr("rank 1: gone"),
-                                       HasSubstr("last seen in: case 11 (value=7), measure")));
+  EXPECT_EQ(failure.rank(), 0);
+  EXPECT_EQ(failure.peer_loss().lost_rank(), 1);
+  EXPECT_EQ(failure.last_phase(), "case 11 (value=7), measure");
   EXPECT_THAT(failure.evidence(), HasSubstr("NCCL WARN"));
 }
 
-// Rank 0 of `nodes` with a rank each, named a and on.
-v1::JobSpec FirstOfNodes(int nodes, v1::JobSpec spec) {
-  spec.mutable_ranks()->DeleteSubrange(1, nodes - 1);
-  for (int i = 0; i < nodes; ++i) {
-    if (i > 0) spec.add_node_ids("node-" + std::to_string(i + 1));
-    spec.add_node_names(std::string(1, static_cast<char>('a' + i)));
-  }
-  return spec;
-}
-
-TEST_F(SupervisorTest, APeerThatNeverCameIsNamedAtOnce) {
-  Launch(FirstOfNodes(3, Job("gang_peer_late", 3)));
-  job_->Go(ready_.get_future().get());
-  const auto before = std::chrono::steady_clock::now();
-  const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), v1::REASON_PEER_TIMEOUT);
-  EXPECT_THAT(failure.message(), HasSubstr("rank 1 on node b did not connect"));
-  // That node is at fault, so that the next attempt goes elsewhere.
-  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(failure.node_id(), "node-2");
-  // Before those who lost this rank by its leaving: they wait for three seconds.
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 2500ms);
-}
-
-TEST_F(SupervisorTest, ATimeoutAtTheRendezvousTellsWhichRanksHadNotCome) {
-  v1::JobSpec spec = FirstOfNodes(3, Job("gang_meets", 3));
-  *spec.mutable_timeout() = ToProto(2s);
-  Launch(spec);
+TEST_F(SupervisorTest, UnreachablePeerIsReportedWithTheOthersThatAnswer) {
+  Launch(FirstOfTwoNodes(Job("gang_peer_silent", 3)));
   job_->Go(ready_.get_future().get());
   const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), v1::REASON_TIMEOUT);
-  EXPECT_EQ(failure.message(),
-            "the job did not end within 2.0s, last seen in: rendezvous; rank 0 on node host waited "
-            "for other ranks; not come: rank 1 on node b, rank 2 on node c");
+  EXPECT_EQ(failure.reason(), v1::REASON_PEER_UNREACHABLE);
+  EXPECT_EQ(failure.node_id(), "node-1") << "blame is the coordinator's to assign";
+  EXPECT_THAT(failure.peer_loss().silent_ranks(), ElementsAre(1));
+  EXPECT_THAT(failure.peer_loss().heard_ranks(), ElementsAre(2));
 }
 
-TEST_F(SupervisorTest, ATimeoutAfterTheRendezvousSaysThatNobodyWasAwaited) {
-  v1::JobSpec spec = FirstOfNodes(2, Job("gang_compares", 2));
-  *spec.mutable_timeout() = ToProto(2s);
-  Launch(spec);
-  job_->Go(ready_.get_future().get());
-  EXPECT_EQ(Await().failure.value_or(v1::Failure()).message(),
-            "the job did not end within 2.0s, last seen in: case 11 (value=7), compare; not "
-            "finished: rank 0 on node host");
-}
-
-TEST_F(SupervisorTest, ANodeThatHearsNoOtherBlamesItself) {
-  Launch(FirstOfNodes(3, Job("gang_cut_off", 3)));
-  job_->Go(ready_.get_future().get());
-  const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), v1::REASON_PEER_TIMEOUT);
-  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_EQ(failure.node_id(), "node-1");
-  EXPECT_THAT(failure.message(), AllOf(StartsWith("node a is cut off from the gang: "),
-                                       HasSubstr("rank 1 on node b did not connect")));
-}
-
-TEST_F(SupervisorTest, OfTwoNodesThatDoNotReachEachOtherNeitherIsBlamed) {
-  Launch(FirstOfNodes(2, Job("gang_cut_off", 2)));
-  job_->Go(ready_.get_future().get());
-  const v1::Failure failure = Await().failure.value_or(v1::Failure());
-  EXPECT_EQ(failure.reason(), v1::REASON_PEER_TIMEOUT);
-  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_THAT(failure.message(), StartsWith("nodes a and b do not reach each other: "));
-}
-
-// The coordinator's word of it, as that the other's agent has left.
-TEST_F(SupervisorTest, WhoCannotTellWhichNodeIsCutOffWaitsForTheCause) {
-  Launch(FirstOfNodes(2, Job("gang_cut_off", 2)));
-  job_->Go(ready_.get_future().get());
-  measuring_.get_future().wait();
-  job_->Stop(MakeFailure(v1::REASON_CANCELLED, "another rank failed"));
-  EXPECT_EQ(Await().failure.value_or(v1::Failure()).reason(), v1::REASON_CANCELLED);
-}
-
-TEST_F(SupervisorTest, MissingRunnerIsTheNodesFault) {
+TEST_F(SupervisorTest, MissingRunnerIsAFailureOfTheNode) {
   supervisor_ = MakeSupervisor("/nonexistent/assay-runner");
   const v1::Failure failure = FailureOf(Job("ok"));
   EXPECT_EQ(failure.reason(), v1::REASON_RUNNER_SPAWN_FAILED);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
-  EXPECT_THAT(failure.message(), HasSubstr("/nonexistent/assay-runner"));
 }
 
 TEST_F(SupervisorTest, PreflightErrorFailsTheJob) {
@@ -456,7 +382,7 @@ TEST(RunnerDescriptionTest, ReadsTheCatalogue) {
 }
 
 TEST(RunnerDescriptionTest, BrokenRunnersAreErrors) {
-  EXPECT_THAT(DescribeRunner("/nonexistent", 30s).status().message(), HasSubstr("/nonexistent"));
+  EXPECT_FALSE(DescribeRunner("/nonexistent", 30s).ok());
   EXPECT_EQ(DescribeRunner("/bin/false", 30s).status().reason(), Reason::kRunnerUnusable);
   EXPECT_EQ(DescribeRunner("/bin/true", 30s).status().reason(), Reason::kRunnerUnusable);
 }

@@ -1,5 +1,6 @@
-// Tests which attempts are lost, and who is blamed, if the coordinator or its database was away.
-#include <gmock/gmock.h>
+// Tests which attempts end, and which nodes are blamed, after the coordinator or its database was
+// away.
+#include <gtest/gtest.h>
 
 #include "coordinator/core/sessions/session.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
@@ -7,12 +8,9 @@
 namespace assay::coordinator {
 namespace {
 
-using ::testing::HasSubstr;
-
-// An agent that gave its job up while the coordinator was away, and is not back.
 class AbsenceTest : public FleetOfTwo {
  protected:
-  // Runs on a_, whose agent is heard for as long as a start calls for.
+  // A job runs on a_, and its agent is heard until the grace period of the start is over.
   void Begin() {
     a = Attach(a_);
     campaign = Submit(MakeSpec("cpu_gemm"));
@@ -28,7 +26,7 @@ class AbsenceTest : public FleetOfTwo {
   v1::JobSpec job;
 };
 
-TEST_F(AbsenceTest, OfACoordinatorThatRestartedIsNoNodesFault) {
+TEST_F(AbsenceTest, RestartOfTheCoordinatorBlamesNoNode) {
   Begin();
   clock.Advance(std::chrono::minutes(1));
   Restart();
@@ -40,116 +38,57 @@ TEST_F(AbsenceTest, OfACoordinatorThatRestartedIsNoNodesFault) {
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
-TEST_F(AbsenceTest, OfACoordinatorThatStoodStillIsNoNodesFault) {
+TEST_F(AbsenceTest, SuspendedCoordinatorWaitsForAgentsToComeBack) {
   Begin();
   clock.Advance(std::chrono::minutes(5));
   a->session->OnClosed();
   executor->RunReady();
-  executor->Advance(std::chrono::seconds(40));
-  const v1::Failure failure = FailureOf(campaign);
-  EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(failure.reason(), v1::REASON_LEASE_LOST);
-  EXPECT_EQ(failure.node_id(), "");
-  EXPECT_THAT(failure.message(), HasSubstr("the agent of node a has not spoken of the job for 5m"));
-}
-
-// A message that arrived before the agent left is read when the coordinator continues.
-TEST_F(AbsenceTest, ExcusesAnAgentThatIsHeardOnceMore) {
-  Begin();
-  clock.Advance(std::chrono::minutes(5));
-  executor->RunReady();
-  SayState(a, {EpochOf(job)});
-  a->session->OnClosed();
-  executor->Advance(std::chrono::seconds(40));
+  executor->Advance(std::chrono::seconds(85));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
+  SayFinished(Attach(a_), job, v1::REASON_LEASE_LOST);
+  EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
-TEST_F(AbsenceTest, DoesNotExcuseAnAgentInSessionThatStaysSilent) {
+TEST_F(AbsenceTest, SuspendedCoordinatorBlamesAnAgentThatDoesNotComeBack) {
   Begin();
   clock.Advance(std::chrono::minutes(5));
-  executor->RunReady();
-  executor->Advance(std::chrono::seconds(40));
+  a->session->OnClosed();
+  executor->Advance(std::chrono::seconds(100));
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_AGENT_LOST);
   EXPECT_EQ(FailureOf(campaign).node_id(), a_.description().node_id());
-}
-
-TEST_F(AbsenceTest, DoesNotExcuseAnAgentThatLeftBefore) {
-  Begin();
-  a->session->OnClosed();
-  executor->Advance(std::chrono::seconds(25));
-  clock.Advance(std::chrono::minutes(5));
-  executor->RunReady();
-  executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_AGENT_LOST);
-}
-
-TEST_F(AbsenceTest, OfADatabaseExcusesAnAgentThatGaveUp) {
-  Begin();
-  executor->Advance(std::chrono::seconds(28));
-  jobs.away = true;
-  executor->Advance(std::chrono::seconds(28));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
-  executor->Advance(std::chrono::seconds(10));
-  jobs.away = false;
-  executor->Advance(std::chrono::seconds(10));
-  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
 // Its session ended meanwhile, and Hello is not answered while the database is away.
-TEST_F(AbsenceTest, OfADatabaseExcusesAnAgentThatIsNotBack) {
+TEST_F(AbsenceTest, OutageOfTheDatabaseGivesAgentsTimeToComeBack) {
   Begin();
   jobs.away = true;
   executor->Advance(std::chrono::seconds(28));
   a->session->OnClosed();
   executor->Advance(std::chrono::minutes(3));
   jobs.away = false;
-  executor->Advance(std::chrono::seconds(40));
-  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_INFRASTRUCTURE);
-  EXPECT_EQ(FailureOf(campaign).node_id(), "");
-}
-
-TEST_F(AbsenceTest, OfADatabaseDoesNotExcuseAnAgentThatLeftBefore) {
-  Begin();
-  a->session->OnClosed();
-  executor->Advance(std::chrono::seconds(25));
-  jobs.away = true;
-  executor->Advance(std::chrono::minutes(3));
-  jobs.away = false;
-  executor->Advance(std::chrono::seconds(40));
+  executor->Advance(std::chrono::seconds(80));
+  EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
+  executor->Advance(std::chrono::seconds(20));
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_AGENT_LOST);
 }
 
-// Read before the poll that is late.
-TEST_F(AbsenceTest, ExcusesAnAgentThatGaveUp) {
-  Begin();
-  clock.Advance(std::chrono::seconds(40));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).node_id(), "");
-}
-
-TEST_F(AbsenceTest, ExcusesAnAgentThatGaveUpAndComesBackLate) {
-  Begin();
-  Restart();
-  executor->Advance(std::chrono::seconds(33));
-  a = Attach(a_);
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).node_id(), "");
-}
-
-TEST_F(AbsenceTest, IsNotWhatAnAgentAloneMissed) {
+TEST_F(AbsenceTest, AgentThatGaveUpDuringAnOutageBlamesNoNode) {
   Begin();
   executor->Advance(std::chrono::seconds(28));
-  SayFinished(a, job, v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST);
-  EXPECT_EQ(FailureOf(campaign).node_id(), a_.description().node_id());
+  jobs.away = true;
+  executor->Advance(std::chrono::seconds(28));
+  SayFinished(a, job, v1::REASON_LEASE_LOST);
+  executor->Advance(std::chrono::seconds(10));
+  jobs.away = false;
+  executor->Advance(std::chrono::seconds(10));
+  EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
+  EXPECT_EQ(FailureOf(campaign).node_id(), "");
 }
 
-// The other gives its own jobs up, and knows whether an agent is gone.
-TEST_F(AbsenceTest, OfAnotherCoordinatorShowsWhenItDoesNotEndItsJobs) {
+// A coordinator that is there ends its own jobs.
+TEST_F(AbsenceTest, JobsOfASuspendedCoordinatorAreEndedByAnother) {
   Begin();
   const std::unique_ptr<Coordinator> other = std::move(coordinator);
   const std::unique_ptr<ManualExecutor> frozen = std::move(executor);
@@ -163,7 +102,7 @@ TEST_F(AbsenceTest, OfAnotherCoordinatorShowsWhenItDoesNotEndItsJobs) {
   a->session.reset();
 }
 
-TEST_F(AbsenceTest, OfAnAgentThatIsNowWithAnotherCoordinatorIsNone) {
+TEST_F(AbsenceTest, AgentThatMovedToAnotherCoordinatorKeepsItsJob) {
   Begin();
   const std::unique_ptr<Coordinator> before = std::move(coordinator);
   const std::unique_ptr<ManualExecutor> its_executor = std::move(executor);
@@ -181,21 +120,19 @@ TEST_F(AbsenceTest, OfAnAgentThatIsNowWithAnotherCoordinatorIsNone) {
   a->session.reset();
 }
 
-// It said that it was done, and nobody could write that down.
-TEST_F(AbsenceTest, OfADatabaseDoesNotKeepTheJobOfAnAgentThatFinishedAndLeft) {
+TEST_F(AbsenceTest, JobThatFinishedDuringAnOutageEndsWithoutItsAgent) {
   Begin();
   jobs.away = true;
   Complete(a, job);
   a->session->OnClosed();
   executor->Advance(std::chrono::seconds(10));
   jobs.away = false;
-  executor->Advance(std::chrono::minutes(2));
+  executor->Advance(std::chrono::minutes(3));
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
   EXPECT_EQ(FailureOf(campaign).reason(), v1::REASON_LEASE_LOST);
 }
 
-// By a result of the spool alone.
-TEST_F(AbsenceTest, OfACoordinatorDoesNotKeepTheJobOfAnAgentThatLeft) {
+TEST_F(AbsenceTest, JobOfAnAgentThatSentOnlyAResultAfterARestartEnds) {
   Begin();
   Restart();
   a = Attach(a_);

@@ -17,6 +17,7 @@
 #include "tests/unit/coordinator/fleet_records.h"
 #include "tests/unit/coordinator/manual_executor.h"
 #include "tests/virtual_clock.h"
+#include "wire/reasons.h"
 
 namespace assay::coordinator {
 
@@ -139,16 +140,21 @@ class FleetFixture : public ::testing::Test {
     Say(agent, std::move(message));
   }
 
+  // The agent's part of the job is over; failed unless the reason is unspecified.
   void SayFinished(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job,
-                   v1::FailureClass failure = v1::FAILURE_CLASS_UNSPECIFIED,
-                   v1::Reason reason = v1::REASON_RUNNER_CRASHED) {
+                   v1::Reason reason = v1::REASON_UNSPECIFIED) {
+    if (reason != v1::REASON_UNSPECIFIED) return SayFailed(agent, job, MakeFailure(reason, ""));
     v1::AgentMessage message;
     message.mutable_job_finished()->set_job_id(job.job_id());
     message.mutable_job_finished()->set_epoch(job.epoch());
-    if (failure != v1::FAILURE_CLASS_UNSPECIFIED) {
-      message.mutable_job_finished()->mutable_failure()->set_failure_class(failure);
-      message.mutable_job_finished()->mutable_failure()->set_reason(reason);
-    }
+    Say(agent, std::move(message));
+  }
+  void SayFailed(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job,
+                 const v1::Failure& failure) {
+    v1::AgentMessage message;
+    message.mutable_job_finished()->set_job_id(job.job_id());
+    message.mutable_job_finished()->set_epoch(job.epoch());
+    *message.mutable_job_finished()->mutable_failure() = failure;
     Say(agent, std::move(message));
   }
 

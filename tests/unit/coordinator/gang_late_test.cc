@@ -1,17 +1,16 @@
-// Gangs whose nodes are not ready in time: which of them the failure and the next attempt blame.
-#include <gmock/gmock.h>
+// Gangs whose nodes are not ready in time: which nodes are blamed, and where the job is tried next.
+#include <gtest/gtest.h>
 
 #include "coordinator/core/sessions/session.h"
 #include "tests/unit/coordinator/fleet_fixture.h"
+#include "tests/wording.h"
 
 namespace assay::coordinator {
 namespace {
 
-using ::testing::HasSubstr;
-
 using GangNotReadyTest = FleetOfTwo;
 
-TEST_F(GangNotReadyTest, FreesItself) {
+TEST_F(GangNotReadyTest, GangThatIsNotReadyInTimeFreesItsNodes) {
   const auto a = Attach(a_);
   const auto b = Attach(b_);
   const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
@@ -30,11 +29,7 @@ TEST_F(GangNotReadyTest, FreesItself) {
   EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_READY);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
-  EXPECT_EQ(failure.message(),
-            "1 of the gang's 2 nodes did not say within 1m18s that it is ready: rank 1 on node b "
-            "(its agent spoke of the job 3.0s ago); ready: rank 0 on node a (for 1m18s); b has the "
-            "job, and its ranks did not start: it may be busy with a benchmark that somebody "
-            "started on it");
+  EXPECT_WORDING("coordinator/gang-not-ready", failure.message());
   for (const auto& agent : {a, b}) {
     ASSERT_NE(agent->Last(Kind::kCancel), nullptr);
     EXPECT_EQ(agent->Last(Kind::kCancel)->cancel().job_id(), job.job_id());
@@ -76,18 +71,17 @@ class SeveralLateTest : public FleetOfTwo {
   v1::JobSpec job;
 };
 
-TEST_F(SeveralLateTest, AreAllLeftOutWhereTheGangIsNotReady) {
+TEST_F(SeveralLateTest, AllLateNodesAreAvoidedAfterGangNotReady) {
   Wait(81);
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.reason(), v1::REASON_GANG_NOT_READY);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
-  EXPECT_THAT(failure.message(), HasSubstr("; b, c have the job, and their ranks did not start"));
   ExpectWithoutTheLate();
 }
 
-TEST_F(SeveralLateTest, AreAllLeftOutWhereTheJobsTimeIsOver) {
+TEST_F(SeveralLateTest, AllLateNodesAreAvoidedAfterTimeout) {
   Wait(39);
-  SayFinished(all[0], job, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
+  SayFinished(all[0], job, v1::REASON_TIMEOUT);
   const v1::Failure failure = FailureOf(campaign);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
@@ -111,7 +105,7 @@ class GangTimeoutTest : public FleetOfTwo {
       for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job_)});
       executor->Advance(std::chrono::seconds(4));
     }
-    SayFinished(a, job_, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
+    SayFinished(a, job_, v1::REASON_TIMEOUT);
     return FailureOf(campaign);
   }
 
@@ -121,36 +115,28 @@ class GangTimeoutTest : public FleetOfTwo {
   v1::JobSpec job_;
 };
 
-TEST_F(GangTimeoutTest, BlamesTheNodeThatWasNotReady) {
+TEST_F(GangTimeoutTest, NodeThatWasNotReadyIsBlamed) {
   const v1::Failure failure = FailureIfReady(8);
   EXPECT_EQ(failure.reason(), v1::REASON_TIMEOUT);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_NODE);
   EXPECT_EQ(failure.node_id(), b_.description().node_id());
-  EXPECT_THAT(failure.message(),
-              HasSubstr("; 1 of the gang's 2 nodes did not say within 40.0s that it is ready: rank "
-                        "1 on node b (its agent spoke of the job 4.0s ago); ready: rank 0 on node "
-                        "a (for 32.0s)"));
   EXPECT_EQ(AssignedTo(a).epoch(), job_.epoch() + 1);
   EXPECT_EQ(b->Count(Kind::kAssign), 1);
   EXPECT_EQ(c->Count(Kind::kAssign), 1);
 }
 
-TEST_F(GangTimeoutTest, BlamesNobodyIfTheOtherWasSlowAsWell) {
+TEST_F(GangTimeoutTest, NoNodeIsBlamedIfTheOtherWasSlowAsWell) {
   const v1::Failure failure = FailureIfReady(20);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
-  EXPECT_THAT(failure.message(), HasSubstr("that it is ready: rank 1 on node b "));
   EXPECT_EQ(b->Count(Kind::kAssign), 2);
 }
 
-TEST_F(GangTimeoutTest, BlamesNobodyIfNobodyWasReady) {
+TEST_F(GangTimeoutTest, NoNodeIsBlamedIfNoneWasReady) {
   const v1::Failure failure = FailureIfReady(std::nullopt);
   EXPECT_EQ(failure.failure_class(), v1::FAILURE_CLASS_JOB);
-  EXPECT_THAT(failure.message(), HasSubstr("2 of the gang's 2 nodes did not say"));
-  EXPECT_THAT(failure.message(), HasSubstr("that they are ready: rank 0 on node a (its agent"));
-  EXPECT_THAT(failure.message(), HasSubstr("; none was ready"));
 }
 
-TEST_F(GangTimeoutTest, BlamesNobodyIfTheCoordinatorStoodStill) {
+TEST_F(GangTimeoutTest, NoNodeIsBlamedIfTheCoordinatorWasSuspended) {
   const v1::Campaign campaign = Submit(MakeSpec("tcp_all_reduce"));
   const v1::JobSpec job = AssignedTo(a);
   SayReady(a, job, "token");
@@ -159,7 +145,7 @@ TEST_F(GangTimeoutTest, BlamesNobodyIfTheCoordinatorStoodStill) {
     for (const auto& agent : {a, b}) SayState(agent, {EpochOf(job)});
   }
   clock.Advance(std::chrono::seconds(100));
-  SayFinished(a, job, v1::FAILURE_CLASS_JOB, v1::REASON_TIMEOUT);
+  SayFinished(a, job, v1::REASON_TIMEOUT);
   EXPECT_EQ(FailureOf(campaign).failure_class(), v1::FAILURE_CLASS_JOB);
 }
 

@@ -139,33 +139,29 @@ v1::Failure Failed(v1::FailureClass failure_class, v1::Reason reason = v1::REASO
   return failure;
 }
 
-TEST(RetryPolicyTest, NodeAndInfrastructureGoElsewhere) {
-  for (const auto failure_class : {v1::FAILURE_CLASS_NODE, v1::FAILURE_CLASS_INFRASTRUCTURE}) {
-    v1::Failure failure = Failed(failure_class);
-    failure.set_node_id("a");
-    const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
-    EXPECT_EQ(decision.disposition, Disposition::kRequeue);
-    EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
-    EXPECT_EQ(decision.delay, Duration(0));
-  }
+TEST(RetryPolicyTest, NodeFailureAvoidsTheNodeThatItNames) {
+  v1::Failure failure = Failed(v1::FAILURE_CLASS_NODE);
+  failure.set_node_id("a");
+  const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
+  EXPECT_EQ(decision.disposition, Disposition::kRequeue);
+  EXPECT_THAT(decision.avoid_node_ids, ElementsAre("a"));
+  EXPECT_EQ(decision.delay, Duration(0));
 }
 
-TEST(RetryPolicyTest, WithoutANodeNamedAllAreSuspectsUnlessAssayItselfFailed) {
+TEST(RetryPolicyTest, NodeFailureWithoutANameAvoidsThePlacement) {
   EXPECT_THAT(DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_NODE)).avoid_node_ids,
               ElementsAre("a"));
-  const RetryDecision decision =
-      DecideRetry(Job({"a", "b"}), Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_LEASE_LOST));
+}
+
+TEST(RetryPolicyTest, InfrastructureFailureAvoidsNoNode) {
+  v1::Failure failure = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
+  failure.set_node_id("a");
+  const RetryDecision decision = DecideRetry(Job({"a", "b"}), failure);
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre());
 }
 
-TEST(RetryPolicyTest, WhoLostAPeerIsNotAvoided) {
-  v1::Failure lost = Failed(v1::FAILURE_CLASS_INFRASTRUCTURE, v1::REASON_PEER_LOST);
-  lost.set_node_id("a");
-  EXPECT_THAT(DecideRetry(Job({"a", "b"}), lost).avoid_node_ids, ElementsAre());
-}
-
-TEST(RetryPolicyTest, APeerThatFellSilentIsAvoided) {
+TEST(RetryPolicyTest, GangAvoidsOnlyTheNodeAtFault) {
   storage::LeasedJob job = Job({"a", "b", "c", "d"});
   job.node_ids = {"a", "b"};
   job.job.node_count = 2;
@@ -177,7 +173,7 @@ TEST(RetryPolicyTest, APeerThatFellSilentIsAvoided) {
   EXPECT_EQ(decision.delay, Duration(0));
 }
 
-TEST(RetryPolicyTest, OfEarlierAttemptsOnlyTheCulpritsAreAvoided) {
+TEST(RetryPolicyTest, NodesAtFaultInEarlierAttemptsAreAvoidedIfEnoughAreLeft) {
   storage::LeasedJob job = Job({"a", "b", "c", "d"});
   job.job.node_count = 2;
   job.node_ids = {"a", "c"};
@@ -194,12 +190,12 @@ TEST(RetryPolicyTest, OfEarlierAttemptsOnlyTheCulpritsAreAvoided) {
   decision = DecideRetry(job, lost);
   EXPECT_THAT(decision.avoid_node_ids, ElementsAre("c", "d"));
   EXPECT_GT(decision.delay, Duration(0));
-  // An older version did not store whom the failure named.
+  // A failure that names no node was the fault of all of them.
   job.failures = {{v1::FAILURE_CLASS_NODE, v1::REASON_AGENT_LOST, {"a"}, ""}};
   EXPECT_THAT(DecideRetry(job, lost).avoid_node_ids, ElementsAre("a", "c"));
 }
 
-TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
+TEST(RetryPolicyTest, AsManyNodesAtFaultAsPossibleAreAvoided) {
   storage::LeasedJob job = Job({"a", "b", "c", "d", "e"});
   job.job.node_count = 3;
   job.node_ids = {"a", "b", "c"};
@@ -219,14 +215,14 @@ TEST(RetryPolicyTest, OfSeveralAtFaultAsManyAsCanAreAvoided) {
   EXPECT_THAT(DecideRetry(job, late).avoid_node_ids, ElementsAre("b", "c", "d"));
 }
 
-TEST(RetryPolicyTest, APinnedJobWaitsLongerEachTime) {
+TEST(RetryPolicyTest, PinnedJobWaitsLongerEachTime) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(1));
   job.failures.push_back({v1::FAILURE_CLASS_NODE, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE)).delay, std::chrono::seconds(2));
 }
 
-TEST(RetryPolicyTest, AJobFaultIsTriedOnceThereAndOnceElsewhere) {
+TEST(RetryPolicyTest, JobFailureIsRetriedOnceThereAndOnceElsewhere) {
   storage::LeasedJob job = Job({"a", "b", "c"});
   RetryDecision decision = DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB));
   EXPECT_EQ(decision.disposition, Disposition::kRequeue);
@@ -241,14 +237,14 @@ TEST(RetryPolicyTest, AJobFaultIsTriedOnceThereAndOnceElsewhere) {
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
 }
 
-TEST(RetryPolicyTest, APinnedJobFaultIsTriedTwiceInAll) {
+TEST(RetryPolicyTest, PinnedJobFailureIsTriedTwiceInAll) {
   storage::LeasedJob job = Job({"a"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kRequeue);
   job.failures.push_back({v1::FAILURE_CLASS_JOB, v1::REASON_INTERNAL, {"a"}});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_JOB)).disposition, Disposition::kFailed);
 }
 
-TEST(RetryPolicyTest, NeverBeyondTheBudgetNorForUsersNorWhenCancelled) {
+TEST(RetryPolicyTest, NothingIsRetriedBeyondTheBudgetOrForUsersOrWhenCancelled) {
   storage::LeasedJob job = Job({"a", "b"});
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_USER)).disposition, Disposition::kFailed);
   EXPECT_EQ(DecideRetry(job, Failed(v1::FAILURE_CLASS_NODE, v1::REASON_CANCELLED)).disposition,

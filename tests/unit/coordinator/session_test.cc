@@ -159,10 +159,10 @@ TEST_F(SessionTest, AFailedJobMovesToAnotherNode) {
   const bool first_on_a = a->Count(Kind::kAssign) == 1;
   const auto& first = first_on_a ? a : b;
   const auto& second = first_on_a ? b : a;
-  SayFinished(first, AssignedTo(first), v1::FAILURE_CLASS_NODE);
+  SayFinished(first, AssignedTo(first), v1::REASON_PREFLIGHT_FAILED);
   ASSERT_EQ(second->Count(Kind::kAssign), 1);
   EXPECT_EQ(AssignedTo(second).epoch(), 2);
-  SayFinished(second, AssignedTo(second), v1::FAILURE_CLASS_NODE);
+  SayFinished(second, AssignedTo(second), v1::REASON_PREFLIGHT_FAILED);
   EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
   EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_FAILED);
 }
@@ -183,11 +183,11 @@ TEST_F(SessionTest, ASilentAgentLosesItsJob) {
   EXPECT_EQ(AssignedTo(again).epoch(), 2);
 }
 
-TEST_F(SessionTest, ACoordinatorThatStoodStillHearsAgentsBeforeItGivesThemUp) {
+TEST_F(SessionTest, SuspendedCoordinator_GivesAgentsTimeToReconnectBeforeTheirJobsAreLost) {
   const auto a = Attach(a_);
   const v1::Campaign campaign = Submit(MakeSpec("cpu_gemm"));
   const v1::JobSpec job = AssignedTo(a);
-  for (const int seconds : {20, 20}) {  // After a start it hears them as well.
+  for (const int seconds : {20, 20}) {  // Until the grace period of the start is over.
     executor->Advance(std::chrono::seconds(seconds));
     SayState(a, {EpochOf(job)});
   }
@@ -195,7 +195,7 @@ TEST_F(SessionTest, ACoordinatorThatStoodStillHearsAgentsBeforeItGivesThemUp) {
   executor->RunReady();
   EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
   SayState(a, {EpochOf(job)});
-  executor->Advance(std::chrono::seconds(29));
+  executor->Advance(std::chrono::seconds(85));  // A lease, and a minute to reconnect.
   EXPECT_EQ(Campaign(campaign).jobs().running(), 1);
   executor->Advance(std::chrono::seconds(10));
   EXPECT_EQ(Campaign(campaign).jobs().running(), 0);
@@ -242,7 +242,7 @@ TEST_F(SessionTest, CancellingStopsRunningJobs) {
   const v1::JobSpec job = AssignedTo(agent);
   ASSERT_TRUE(coordinator->CancelCampaign(campaign.campaign_id()).ok());
   ASSERT_NE(agent->Last(Kind::kCancel), nullptr);
-  SayFinished(agent, job, v1::FAILURE_CLASS_JOB);
+  SayFinished(agent, job, v1::REASON_RUNNER_CRASHED);
   EXPECT_EQ(Campaign(campaign).state(), v1::CAMPAIGN_STATE_CANCELLED);
   EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_FAILED);
   EXPECT_EQ(agent->Count(Kind::kAssign), 1);

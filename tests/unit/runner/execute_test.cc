@@ -34,6 +34,7 @@ enum class Fault {
   kNanError,
   kWrongAfterTiming,
   kRunFails,
+  kNeighbourUnreachable,  // On a connection for data.
   kBadSample,
 };
 
@@ -56,6 +57,9 @@ class FakeCase : public Case {
     ran_ += samples * batch;
     if (fault_ == Fault::kRunFails && ran_ > 100)
       return Internal("an illegal address", Reason::kCudaError);
+    if (fault_ == Fault::kNeighbourUnreachable && ran_ > 100) {
+      return Status(Code::kDeadlineExceeded, Reason::kPeerUnreachable, "no answer").WithPeer({2});
+    }
     for (int64_t i = 0; i < samples; ++i) {
       // Higher ranks are slower, each in its own rhythm.
       const double time =
@@ -352,17 +356,32 @@ TEST(Execute, EveryRankReportsItsPhases) {
 
 TEST(Execute, ErrorOfAnyRankIsTheErrorOfTheGang) {
   for (const int rank : {0, 1, 2}) {
-    const std::string name = "rank " + std::to_string(rank);
     for (const Fault fault : {Fault::kUnsupported, Fault::kOutOfMemory, Fault::kWrongAtFirst,
                               Fault::kNanError, Fault::kWrongAfterTiming, Fault::kRunFails}) {
       const ExecutedCase executed = ExecuteInGang(fault, rank);
       EXPECT_EQ(executed.result.outcome(), fault == Fault::kUnsupported
                                                ? v1::CASE_OUTCOME_UNSUPPORTED
                                                : v1::CASE_OUTCOME_FAILED);
-      EXPECT_THAT(executed.error.message(), HasSubstr(name + ": "));
+      EXPECT_EQ(executed.error.rank(), rank);
     }
     EXPECT_EQ(ExecuteInGang(Fault::kBadSample, rank).error.reason(), Reason::kBadSample);
   }
+}
+
+TEST(Execute, UnreachableNeighbourEndsEveryRankWithTheSameError) {
+  const FakeBenchmark benchmark(Fault::kNeighbourUnreachable, 1, true);
+  RunGang(3, [&](std::unique_ptr<Peers> peers) {
+    RunContext context;
+    context.parameters = {{"ranks", "3"}};
+    context.rank = peers->rank();
+    context.world_size = 3;
+    context.peers = peers.get();
+    context.clock = &benchmark.clock;
+    const Status error = ExecuteCase(benchmark, context, {}).status();
+    EXPECT_EQ(error.reason(), Reason::kPeerUnreachable) << error;
+    EXPECT_EQ(error.rank(), 1);
+    EXPECT_EQ(error.peer().rank, 2);
+  });
 }
 
 TEST(Execute, GangOfAnotherSizeIsAUsageError) {

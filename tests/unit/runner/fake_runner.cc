@@ -50,15 +50,11 @@ const std::map<std::string, Behaviour>& Behaviours() {
       {"gang_hang", {"as hang, once the gang has met", v1::RESOURCE_KIND_NETWORK}},
       {"gang_peer_lost",
        {"rank 0 writes to stderr and gives up: it lost rank 1", v1::RESOURCE_KIND_NETWORK}},
-      {"gang_meets",
-       {"rank 0 meets nobody, and says so at the end of stdin", v1::RESOURCE_KIND_NETWORK}},
       {"gang_compares",
        {"rank 0 says that all have met, and waits for the end of stdin",
         v1::RESOURCE_KIND_NETWORK}},
-      {"gang_peer_late",
-       {"a gang whose rank 1 never comes, while rank 0 hears the others",
-        v1::RESOURCE_KIND_NETWORK}},
-      {"gang_cut_off", {"a gang whose rank 0 hears no other", v1::RESOURCE_KIND_NETWORK}},
+      {"gang_peer_silent",
+       {"rank 0 gives up: rank 1 is unreachable, the others answer", v1::RESOURCE_KIND_NETWORK}},
       {"gang_segv",
        {"rank 0 ends as if a peer were lost, then rank 1 by SIGSEGV", v1::RESOURCE_KIND_NETWORK}},
       {"gang_stopped",
@@ -207,10 +203,9 @@ void WriteOrExit(const std::string& bytes) {
   if (!WriteAll(kEvents, bytes).ok()) _exit(1);
 }
 
-[[noreturn]] void GiveUp(v1::FailureClass failure_class, v1::Reason reason) {
+[[noreturn]] void GiveUp(v1::Reason reason) {
   v1::RunnerEvent event;
   v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-  failure->set_failure_class(failure_class);
   failure->set_reason(reason);
   failure->set_evidence("NVML: GPU is lost (fell off the bus)");
   Send(event);
@@ -218,7 +213,7 @@ void WriteOrExit(const std::string& bytes) {
 }
 
 bool LosesPeer(const std::string& name) {
-  return name == "gang_peer_lost" || name == "gang_peer_late" || name == "gang_cut_off";
+  return name == "gang_peer_lost" || name == "gang_peer_silent";
 }
 
 // As rank 0 of a gang that is over.
@@ -226,29 +221,14 @@ bool LosesPeer(const std::string& name) {
   std::fprintf(stderr, "NCCL WARN as if from the library\n");
   v1::RunnerEvent event;
   v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-  failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  const bool late = name != "gang_peer_lost";
-  failure->set_reason(late ? v1::REASON_PEER_TIMEOUT : v1::REASON_PEER_LOST);
-  failure->set_message(late ? "rank 1 did not connect in time" : "rank 1: gone");
-  for (int rank = 1; late && rank < world_size; ++rank) {
-    if (rank == 1 || name == "gang_cut_off") {
-      event.mutable_aborted()->add_silent_ranks(rank);
-    } else {
-      event.mutable_aborted()->add_heard_ranks(rank);
-    }
+  const bool silent = name == "gang_peer_silent";
+  failure->set_reason(silent ? v1::REASON_PEER_UNREACHABLE : v1::REASON_PEER_LOST);
+  failure->set_message("rank 1: gone");
+  failure->mutable_peer_loss()->set_lost_rank(1);
+  if (silent) failure->mutable_peer_loss()->add_silent_ranks(1);
+  for (int rank = 2; silent && rank < world_size; ++rank) {
+    failure->mutable_peer_loss()->add_heard_ranks(rank);
   }
-  Send(event);
-  _exit(4);
-}
-
-// Meets nobody until the job is over, and says so.
-[[noreturn]] void MissRanks(int world_size) {
-  AwaitEndOfInput();
-  v1::RunnerEvent event;
-  v1::Failure* const failure = event.mutable_aborted()->mutable_failure();
-  failure->set_failure_class(v1::FAILURE_CLASS_INFRASTRUCTURE);
-  failure->set_reason(v1::REASON_PEER_TIMEOUT);
-  for (int rank = 1; rank < world_size; ++rank) event.mutable_aborted()->add_absent_ranks(rank);
   Send(event);
   _exit(4);
 }
@@ -259,10 +239,10 @@ void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
     if (name != "gang_stopped") _exit(4);
     signal(SIGTERM, SIG_IGN);
     raise(SIGSTOP);
-    GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_LOST);
+    GiveUp(v1::REASON_GPU_LOST);
   }
   usleep(100'000);
-  if (name == "gang_gpu_lost") GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_LOST);
+  if (name == "gang_gpu_lost") GiveUp(v1::REASON_GPU_LOST);
   signal(SIGSEGV, SIG_DFL);
   raise(SIGSEGV);
 }
@@ -274,9 +254,9 @@ void Misbehave(const std::string& name, const v1::RunnerStart& start) {
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
   } else if (name == "gpu_lost") {
-    GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_LOST);
+    GiveUp(v1::REASON_GPU_LOST);
   } else if (name == "bad_abort") {
-    GiveUp(v1::FAILURE_CLASS_USER, v1::REASON_CANCELLED);
+    GiveUp(v1::REASON_CANCELLED);
   } else if (name == "gang_segv" || name == "gang_gpu_lost" || name == "gang_stopped") {
     FollowRankZero(name, start);
   } else if (LosesPeer(name) && start.rank() == 0) {
@@ -352,7 +332,7 @@ int Serve() {
     return 2;
   }
   if (name == "never_ready") return 7;
-  if (name == "gpu_unusable") GiveUp(v1::FAILURE_CLASS_NODE, v1::REASON_GPU_UNUSABLE);
+  if (name == "gpu_unusable") GiveUp(v1::REASON_GPU_UNUSABLE);
   if (name == "gang_silent") {
     AwaitEndOfInput();
     return 5;
@@ -367,7 +347,6 @@ int Serve() {
     std::fprintf(stderr, "fake_runner: rank %d got another token\n", start.rank());
     return 2;
   }
-  if (name == "gang_meets") MissRanks(start.world_size());
   if (name == "gang_compares") {
     SendStarted(start.cases(0), "compare");
     AwaitEndOfInput();

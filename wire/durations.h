@@ -1,4 +1,4 @@
-// Durations between the wire's form and ours.
+// Durations on the wire and in the program.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>
@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 
-namespace assay::coordinator {
+namespace assay {
 
 inline google::protobuf::Duration ToProto(Duration duration) {
   google::protobuf::Duration proto;
@@ -18,7 +18,8 @@ inline google::protobuf::Duration ToProto(Duration duration) {
   return proto;
 }
 
-// Peers may send anything: negative durations become zero, absurd ones a year.
+// Peers may send anything. The result is between zero and one year, so that sums with a time
+// cannot overflow.
 inline Duration FromProto(const google::protobuf::Duration& proto) {
   constexpr int64_t kYear = 365 * 86'400;
   const int64_t seconds = std::clamp<int64_t>(proto.seconds(), 0, kYear);
@@ -26,4 +27,4 @@ inline Duration FromProto(const google::protobuf::Duration& proto) {
   return std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos);
 }
 
-}  // namespace assay::coordinator
+}  // namespace assay
