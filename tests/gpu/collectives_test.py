@@ -14,7 +14,7 @@ import collectives
 import turns
 
 
-class Others(unittest.TestCase):
+class OtherPrograms(unittest.TestCase):
     def of_slow_rank(self, script):
         with tempfile.TemporaryDirectory() as folder:
             program = os.path.join(folder, "gpu_slow_rank")
@@ -23,7 +23,7 @@ class Others(unittest.TestCase):
             os.chmod(program, 0o755)
             return collectives.slow_rank(folder, folder, 4)
 
-    def test_say_what_the_program_said(self):
+    def test_output_of_the_program_is_reported(self):
         met = self.of_slow_rank("echo ok on $1 ranks")
         self.assertEqual(met.verdict, "met")
         self.assertIn("ok on 4 ranks", met.text())
@@ -31,16 +31,16 @@ class Others(unittest.TestCase):
         skipped = self.of_slow_rank("echo skipped: needs 2 GPUs; exit 77")
         self.assertEqual(skipped.verdict, "skipped")
 
-    def test_that_are_missing_say_so(self):
+    def test_missing_program_is_missed(self):
         missing = collectives.slow_rank("/nowhere", "/nowhere", 2)
         self.assertEqual(missing.verdict, "MISSED")
 
-    def test_the_network_is_skipped_without_iperf3(self):
+    def test_network_is_skipped_without_iperf3(self):
         with mock.patch.dict(os.environ, PATH="/nowhere"):
             skipped = collectives.network("/nowhere/bin", "", 2)
         self.assertEqual(skipped.verdict, "skipped")
 
-    def test_stand_in_the_report_of_no_entry(self):
+    def test_report_without_entries_lists_them(self):
         class Nothing:
             rows = []
 
@@ -68,13 +68,13 @@ class References(unittest.TestCase):
             self.assertIsNone(reference.process)
             return list(answers.values())
 
-    def test_answer_each_command(self):
+    def test_each_command_is_answered(self):
         answers = self.measure(f"while read line; do echo '{self.GOOD}'; done")
         self.assertEqual([one["seconds"] for one in answers], [2.0, 2.0])
         line = collective_bars.Line([(self.ROW, 1.0, answers[0])])
         self.assertEqual(line.verdict(), "met")
 
-    def test_have_a_process_of_their_own_up_to_1_mib(self):
+    def test_each_runs_in_its_own_process_up_to_1_mib(self):
         # The answer tells how many lines the process has had.
         count = 'n=0; while read line; do n=$((n+1)); echo "{\\"seconds\\": $n}"; done'
         commands = [f"all_reduce {size}" for size in (1 << 20, 16 << 20, 1 << 30, 512, 8)]
@@ -82,7 +82,7 @@ class References(unittest.TestCase):
         # In the order of their texts: 1 MiB and the two large ones, then 512 and 8.
         self.assertEqual([one["seconds"] for one in answers], [1, 2, 3, 1, 1])
 
-    def test_that_end_or_hang_leave_their_bars_unmeasured(self):
+    def test_bar_is_not_measured_if_the_program_ends_or_hangs(self):
         for script in ("exit 3", "exec cat > /dev/null"):
             answers = self.measure(script, patience=0.2)
             self.assertEqual(len(answers), 2)
@@ -91,7 +91,7 @@ class References(unittest.TestCase):
             line = collective_bars.Line([(self.ROW, 1.0, answers[0])])
             self.assertTrue(line.missed())
 
-    def test_a_turn_without_an_answer_is_none(self):
+    def test_turn_without_an_answer_is_not_counted(self):
         line = collective_bars.Line([(self.ROW, 1.0, {"error": "it ended"}),
                                  (self.ROW, 1.0, {"seconds": 1.0, "low": 1.0, "high": 1.0})])
         self.assertEqual(line.verdict(), "met")
@@ -108,7 +108,7 @@ class Starts(unittest.TestCase):
             [(row, mine, {"seconds": other, "low": other, "high": other})
              for mine, other in zip(ours, theirs)])
 
-    def test_chance_is_wilcoxons(self):
+    def test_chance_follows_the_rank_sum_test(self):
         # All of three slower: one of the twenty ways to divide six.
         self.assertAlmostEqual(collective_bars.chance_of_slower([4, 5, 6], [1, 2, 3]), 1 / 20)
         self.assertAlmostEqual(collective_bars.chance_of_slower([1, 2, 3], [4, 5, 6]), 1)
@@ -122,20 +122,20 @@ class Starts(unittest.TestCase):
         ours[0], others[others.index(3)] = 3, 4
         self.assertAlmostEqual(collective_bars.chance_of_slower(ours, others), 0.0524, 4)
 
-    def test_that_chance_explains_are_parity(self):
+    def test_difference_within_chance_is_parity(self):
         line = self.line([self.SLOW] * 2 + [self.FAST], [self.FAST] * 2 + [self.SLOW])
         self.assertLess(line.ratio, 0.99)
         self.assertEqual(line.verdict(), "parity")
         self.assertFalse(line.missed())
         self.assertIn("| 3 | 1.8% | 1.8% |", line.text())
 
-    def test_that_are_all_slower_miss(self):
+    def test_all_slower_is_a_miss(self):
         self.assertEqual(self.line([self.SLOW] * 3, [self.FAST] * 3).verdict(), "MISSED")
         # Each mode 2% slower than the reference's.
         ours = [self.FAST * 1.02] * 4 + [self.SLOW * 1.02] * 5
         self.assertEqual(self.line(ours, [self.FAST] * 4 + [self.SLOW] * 5).verdict(), "MISSED")
 
-    def test_of_which_there_are_two_tell_by_the_ratio_alone(self):
+    def test_two_starts_are_judged_by_their_ratio(self):
         self.assertEqual(self.line([self.SLOW, self.FAST], [self.FAST] * 2).verdict(), "met")
         self.assertEqual(self.line([self.SLOW] * 2, [self.FAST, self.FAST]).verdict(), "MISSED")
 
@@ -145,7 +145,7 @@ class Turns(unittest.TestCase):
     LARGE, BRIEF = (f"  - all_reduce: {{ranks: 2, bytes: {size}}}" for size in ("16MiB", "1MiB"))
     WHOLE = f"{LARGE}\n{BRIEF}"
 
-    def test_are_of_cases_by_themselves_up_to_1_mib(self):
+    def test_small_cases_are_run_one_by_one(self):
         entry = "  - reduce: {ranks: [2, 4], bytes: [8, 1MiB, 16MiB, 8GiB], policy: [a, b]}\n"
         small = [f"  - reduce: {{ranks: {ranks}, bytes: {size}, policy: {policy}}}"
                  for ranks in (2, 4) for size in ("8", "1MiB") for policy in "ab"]
@@ -154,7 +154,7 @@ class Turns(unittest.TestCase):
         self.assertEqual(turns.whole(entry), "\n".join([large] + small))
         self.assertEqual(turns.whole(self.BRIEF), self.BRIEF)
 
-    def test_are_of_whole_entries_otherwise(self):
+    def test_large_cases_are_run_by_entry(self):
         for entry in ("  - overlap: {ranks: 2, bytes: 256MiB, ctas: [0, 8]}\n",
                       "  - peer_transfer: {ranks: 8, from: [0, 1], to: [0, 1]}\n"):
             self.assertEqual(turns.brief(entry), [])
@@ -177,12 +177,12 @@ class Turns(unittest.TestCase):
                                lambda: len(parts) >= turns_in_time)
         return parts, lines
 
-    def test_end_where_every_bar_is_met(self):
+    def test_turns_end_when_every_bar_is_met(self):
         parts, lines = self.take(lambda *_: 1.001)
         self.assertEqual(parts, [self.WHOLE] + [self.BRIEF] * 2)
         self.assertEqual([len(line.our_starts) for line in lines], [3, 1])
 
-    def test_are_as_many_again_of_a_case_that_misses(self):
+    def test_case_that_misses_gets_as_many_turns_again(self):
         # By chance slower at first, and then as fast.
         for size, alone, starts in (("1048576", self.BRIEF, [6, 1]),
                                     ("16777216", self.LARGE, [3, 4])):
@@ -196,14 +196,14 @@ class Turns(unittest.TestCase):
         self.assertEqual(parts[3:], [f"{self.BRIEF}\n{self.LARGE}"] * 3)
         self.assertEqual([line.verdict() for line in lines], ["MISSED", "MISSED"])
 
-    def test_begin_no_further_once_late(self):
+    def test_no_turn_starts_after_the_deadline(self):
         self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=4)[0]), 4)
         self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=2)[0]), 2)
         self.assertEqual(len(self.take(lambda *_: 1.02, turns_in_time=0)[0]), 1)
 
 
 class Ranks(unittest.TestCase):
-    def test_that_are_asked_for_remain(self):
+    def test_only_requested_ranks_remain(self):
         entry = "  - all_reduce: {ranks: [2, 4, 8], bytes: 1MiB}"
         self.assertEqual(collectives.fitted(entry, 4, []), entry.replace(", 8]", "]"))
         self.assertEqual(collectives.fitted(entry, 8, [4]), entry.replace("2, 4, 8", "4"))
@@ -212,7 +212,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(collectives.fitted(pairs, 8, [2]),
                          "  - peer_transfer: {ranks: [8], from: [0, 7], to: [0, 7]}")
 
-    def test_of_pairs_are_all_gpus_once(self):
+    def test_pairs_cover_all_gpus_once(self):
         campaign = os.path.join(collectives.HERE, "../../examples/collectives.yaml")
         listed = collectives.without_subsets(collectives.entries(campaign)[1])
         pairs = [entry for entry in listed if "peer_transfer" in entry]
@@ -223,8 +223,8 @@ class Ranks(unittest.TestCase):
                          ["  - reduce: {ranks: 2}"])
 
 
-class Words(unittest.TestCase):
-    def test_that_nothing_contains_are_refused(self):
+class OnlyOption(unittest.TestCase):
+    def test_unknown_word_is_refused(self):
         error = io.StringIO()
         with mock.patch.object(sys, "argv", ["collectives.py", "bin", "tests", "--out", "/nowhere",
                                              "--only", "all_redcue"]), \

@@ -53,20 +53,20 @@ class SanitizeTest(unittest.TestCase):
         self.assertRegex(line, "^ok   bank_conflict .* 1 of 1 cases")
         self.assertEqual(code, 0)
 
-    def test_variants_that_the_gpu_lacks_are_no_failure(self):
+    def test_unsupported_variants_are_no_failure(self):
         lacking = "bank_conflict ways=3     unsupported on GPU 0: needs another\n"
         line, code = self.check(OK + lacking + CLEAN, 3)
         self.assertRegex(line, "^ok   bank_conflict .* 1 of 2 cases")
         self.assertEqual(code, 0)
 
-    def test_what_the_tool_finds_is_not_hidden_by_the_program(self):
+    def test_findings_are_not_hidden_by_the_output_of_the_program(self):
         for code in (0, 1, 3, 9):
             found = "========= ERROR SUMMARY: 10 errors\n"
             line, ended = self.check(OK + found + CLEAN, code)
             self.assertRegex(line, "^FAIL bank_conflict +memcheck +errors: ")
             self.assertEqual(ended, 1)
 
-    def test_a_case_that_ran_out_of_time_is_told_apart(self):
+    def test_timed_out_case_is_reported_as_such(self):
         late = "bank_conflict            failed: rank 1: no answer in time\n"
         self.assertRegex(self.check(late + CLEAN, 1)[0],
                          "^FAIL .* no errors, but not to its end: ERROR SUMMARY: 0 errors ")

@@ -35,7 +35,7 @@ def judge(value, least=1.0, stretch=0.0, band=0.0, same_call=False, halves=(1.0,
 
 
 class Entries(unittest.TestCase):
-    def test_are_of_one_gpu(self):
+    def test_entries_use_one_gpu(self):
         self.assertEqual(single_gpu.on_gpu(3, "  - gemm: {m: [8, 16]}\n"),
                          "  - gemm: {m: [8, 16], gpus: [3]}\n")
         self.assertEqual(single_gpu.on_gpu(0, "  - gemm: {}"), "  - gemm: {gpus: [0]}")
@@ -43,7 +43,7 @@ class Entries(unittest.TestCase):
 
 
 class Bars(unittest.TestCase):
-    def test_each_is_of_a_case_of_the_campaign(self):
+    def test_each_bar_has_a_case_in_the_campaign(self):
         _, listed = single_gpu.entries(CAMPAIGN)
         for bar in all_bars():
             selectors = [bar.case] + ([bar.reference[1]] if bar.reference[0] == "case" else [])
@@ -80,7 +80,7 @@ class Bars(unittest.TestCase):
         self.assertEqual((judged.ours, judged.theirs), (104, 100.5))
         self.assertEqual(judged.verdict(), "met")
 
-    def test_the_report_names_what_pytorch_ran(self):
+    def test_report_names_the_backend_of_pytorch(self):
         for judged, name in ((judge(100, backend="CUDNN_ATTENTION"), "PyTorch (CUDNN_ATTENTION)"),
                              (judge(100), "PyTorch")):
             self.assertIn(name, [cell.strip() for cell in judged.line().split("|")])
@@ -97,25 +97,25 @@ def curve(values, direction="lower", theory=None):
 
 
 class Curves(unittest.TestCase):
-    def test_get_worse_with_each_value(self):
+    def test_curve_gets_worse_with_each_value(self):
         self.assertEqual(curve([1, 2, 9]).verdict(), "met")
         self.assertEqual(curve([1, 3, 2]).verdict(), "MISSED")
         self.assertEqual(curve([1, 1, 2]).verdict(), "MISSED")
         self.assertEqual(curve([9, 2, 1], direction="higher").verdict(), "met")
         self.assertEqual(curve([1, 2, 9], direction="higher").verdict(), "MISSED")
 
-    def test_follow_the_theory(self):
+    def test_curve_follows_the_theory(self):
         def ways(value):
             return value
 
         self.assertEqual(curve([1.05, 2.01, 4.02], theory=ways).verdict(), "met")
         self.assertEqual(curve([1, 2, 5], theory=ways).verdict(), "MISSED")
 
-    def test_with_a_case_missing_are_not_measured(self):
+    def test_curve_with_a_missing_case_is_not_measured(self):
         self.assertEqual(curve([1, None, 3]).verdict(), "not measured")
         self.assertEqual(curve([None, None]).verdict(), "not measured")
 
-    def test_are_of_cases_of_the_campaign(self):
+    def test_curves_have_cases_in_the_campaign(self):
         _, listed = single_gpu.entries(CAMPAIGN)
         for one in single_gpu_bars.curves():
             for value in one.values:
@@ -138,7 +138,7 @@ class FakeStack:
 
 
 class RefusedCampaigns(unittest.TestCase):
-    def test_are_told_though_they_have_no_rows(self):
+    def test_refused_campaign_is_reported(self):
         campaigns = single_gpu.Campaigns(FakeStack())
         with contextlib.redirect_stdout(io.StringIO()):
             campaigns.run("single-gpu-00", "name: x")
@@ -169,7 +169,7 @@ class ReferencesThatFail(unittest.TestCase):
         bar = Bar("a bar", CASE, ("torch", "gemm 8 8 8"), 1.0)
         return single_gpu.Judged(bar, FakeCampaigns(), answers)
 
-    def test_without_pytorch_bars_are_not_measured_and_say_why(self):
+    def test_bar_without_pytorch_is_not_measured(self):
         with pytorch_that("raise SystemExit(3)\n"):
             torch = references.Torch()
             answers = [torch.measure("gemm 8 8 8") for _ in range(2)]
@@ -179,7 +179,7 @@ class ReferencesThatFail(unittest.TestCase):
         judged = self.judge(answers)
         self.assertEqual(judged.verdict(), "not measured")
 
-    def test_pytorch_that_hangs_is_started_anew(self):
+    def test_hanging_pytorch_is_restarted(self):
         with pytorch_that(ANSWER_ONCE):
             torch = references.Torch()
             answers = [torch.measure("gemm 8 8 8")]
@@ -210,7 +210,7 @@ class ReferencesThatFail(unittest.TestCase):
             torch.close()
         self.assertLess(torch.process.returncode, 0)
 
-    def test_programs_that_hang_or_print_nonsense_leave_their_bar_alone(self):
+    def test_bar_is_not_measured_if_the_program_hangs_or_prints_nonsense(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, code in (("hangs", HANG), ("raves", "print('oops')")):
                 path = os.path.join(folder, name)
@@ -256,7 +256,7 @@ class OneCaseStack:
 
 
 class Report(unittest.TestCase):
-    def test_is_written_though_a_reference_hangs(self):
+    def test_report_is_written_if_a_reference_hangs(self):
         printed = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, pytorch_that(HANG), \
                 mock.patch.object(references.Torch, "PATIENCE", SOON), \
@@ -272,7 +272,7 @@ class Report(unittest.TestCase):
         self.assertRegex(report, r"\| gemm bf16 4096 \| 1 s \|.*\| not measured \| "
                                  r"reference_torch.py gave no answer within 0.1 s")
 
-    def test_is_skipped_where_there_is_no_such_gpu(self):
+    def test_run_is_skipped_without_the_requested_gpu(self):
         printed = io.StringIO()
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(single_gpu, "Stack", OneCaseStack), \
@@ -282,13 +282,13 @@ class Report(unittest.TestCase):
             self.assertEqual(single_gpu.main(), 77)
         self.assertTrue(printed.getvalue())
 
-    def test_is_written_without_any_result(self):
+    def test_report_is_written_without_any_result(self):
         campaigns = single_gpu.Campaigns(FakeStack())
         self.assertTrue(single_gpu.report(campaigns, [], [], "x"))
 
 
-class Words(unittest.TestCase):
-    def test_that_no_entry_contains_are_refused(self):
+class OnlyOption(unittest.TestCase):
+    def test_unknown_word_is_refused(self):
         error = io.StringIO()
         unknown = "gemn"
         with mock.patch.object(sys, "argv", ["single_gpu.py", "bin", "tests", "--out", "/nowhere",

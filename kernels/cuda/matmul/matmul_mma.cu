@@ -16,6 +16,7 @@
 #include "kernels/cuda/frame/element.cuh"
 #include "kernels/cuda/frame/tensor_core.cuh"
 #include "kernels/cuda/matmul/matmul_case.h"
+#include "kernels/cuda/matmul/matmul_pipeline.cuh"
 
 namespace assay {
 namespace {
@@ -146,38 +147,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int row = warp / kWarpColumns * kWarpSide;
   const int column = warp % kWarpColumns * kWarpSide;
 
-  const int slices = TilesFor(k, kTileK);
-#pragma unroll
-  for (int i = 0; i < kStages - 1; ++i) {
-    if (i < slices) loader.Load(&stages[i]);
-    CommitCopies();
-  }
-  WaitForCopies<kStages - 2>();
-  __syncthreads();
   float sums[kWarpSide / 16][kWarpSide / 8][4] = {};
-  Fragments fragments[2];
-  fragments[0].Load(stages[0], 0, row, column);
-  int current = 0;
-  for (int slice = 0; slice < slices; ++slice) {
-    // Fills the previous stage, whose last fragments were loaded before the last barrier.
-    if (slice + kStages - 1 < slices) {
-      loader.Load(&stages[current == 0 ? kStages - 1 : current - 1]);
-    }
-    CommitCopies();
-    constexpr int kSteps = kTileK / 16;
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      if (step + 1 < kSteps) {
-        fragments[(step + 1) % 2].Load(stages[current], step + 1, row, column);
-      } else {
-        current = current + 1 == kStages ? 0 : current + 1;
-        WaitForCopies<kStages - 2>();
-        __syncthreads();
-        if (slice + 1 < slices) fragments[0].Load(stages[current], 0, row, column);
-      }
-      MultiplyAdd(fragments[step % 2], sums);
-    }
-  }
+  ForEachFragment<kStages, kTileK / 16, Fragments>(
+      stages, loader, TilesFor(k, kTileK), row, column,
+      [&](const Fragments& fragment) { MultiplyAdd(fragment, sums); });
 
   const int first_row = tile.row * kTileM + row + lane / 4;
   const int first_column = tile.column * kTileN + column + lane % 4 * 2;

@@ -9,6 +9,7 @@
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
+#include "kernels/cuda/matmul/matmul_pipeline.cuh"
 
 namespace assay {
 namespace {
@@ -150,37 +151,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int row = warp / kWarpColumns * 32 + lane / 8 * 4;
   const int column = warp % kWarpColumns * 64 + lane % 8 * 4;
 
-  const int slices = TilesFor(k, kTileK);
-#pragma unroll
-  for (int i = 0; i < kStages - 1; ++i) {
-    if (i < slices) loader.Load(&stages[i]);
-    CommitCopies();
-  }
-  WaitForCopies<kStages - 2>();
-  __syncthreads();
   float sums[kPiece][kPiece] = {};
-  Fragment fragments[2];
-  fragments[0].Load(stages[0], 0, row, column);
-  int current = 0;
-  for (int slice = 0; slice < slices; ++slice) {
-    // Fills the previous stage, whose last fragments were loaded before the last barrier.
-    if (slice + kStages - 1 < slices) {
-      loader.Load(&stages[current == 0 ? kStages - 1 : current - 1]);
-    }
-    CommitCopies();
-#pragma unroll
-    for (int l = 0; l < kTileK; ++l) {
-      if (l + 1 < kTileK) {
-        fragments[(l + 1) % 2].Load(stages[current], l + 1, row, column);
-      } else {
-        current = current + 1 == kStages ? 0 : current + 1;
-        WaitForCopies<kStages - 2>();
-        __syncthreads();
-        if (slice + 1 < slices) fragments[0].Load(stages[current], 0, row, column);
-      }
-      MultiplyAdd(fragments[l % 2], sums);
-    }
-  }
+  ForEachFragment<kStages, kTileK, Fragment>(
+      stages, loader, TilesFor(k, kTileK), row, column,
+      [&](const Fragment& fragment) { MultiplyAdd(fragment, sums); });
   StorePiece<kVector>(sums, d, m, n, tile.row * kTile + row, tile.column * kTile + column);
 }
 

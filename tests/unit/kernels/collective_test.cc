@@ -79,7 +79,7 @@ TEST(CollectiveTest, BusFactors) {
   }
 }
 
-TEST(CollectiveTest, SharesRoundDownTo16BytesARank) {
+TEST(CollectiveTest, SharesRoundDownTo16BytesPerRank) {
   const Collective& gather = CollectiveOf(CollectiveKind::kAllGather);
   EXPECT_EQ(CountOf(gather, 1000, 4, 3), 332 / 16 * 16 / 4);
   EXPECT_EQ(PayloadBytes(gather, 80, 4, 3), 960);

@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-TEST(CpuBenchmarks, TooLargeForTheMachineIsAnError) {
+TEST(CpuBenchmarks, CaseTooLargeForTheMachineIsAnError) {
   const Benchmark* gemm = *BuiltinBenchmarks().Find("cpu_gemm");
   if (!gemm->UnsupportedReason().empty()) GTEST_SKIP() << gemm->UnsupportedReason();
   EXPECT_EQ(CheckMemoryFor(1e18).reason(), Reason::kOutOfMemory);

@@ -160,7 +160,7 @@ TEST(Declarations, AreComplete) {
 
 std::string NoReason(const BenchmarkInfo&) { return ""; }
 
-TEST(Declarations, ADraftHasProblems) {
+TEST(Declarations, IncompleteDraftHasProblems) {
   Declaration draft("draft", Resource::kCpu);
   draft.Parameters({Parameter::Integer("elements").Default(4).AtLeast(5)})
       .Metrics({Metric::Rate("bandwidth", "GiB/s", Quantity::kBytes, "")})
@@ -266,7 +266,7 @@ TEST(BuildWithoutCode, BenchmarkIsUnsupported) {
   EXPECT_TRUE(IsUnsupported(benchmark.Prepare(RunContext()).status()));
 }
 
-TEST(Registry, AnUnknownNameHasASuggestion) {
+TEST(Registry, UnknownNameHasASuggestion) {
   EXPECT_TRUE(BuiltinBenchmarks().Find("cpu_gemm").ok());
   const Status missing = BuiltinBenchmarks().Find("cpu_gem").status();
   EXPECT_EQ(missing.reason(), Reason::kUnknownBenchmark);

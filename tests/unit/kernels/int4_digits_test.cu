@@ -38,7 +38,7 @@ std::vector<int> Integers(const float (&x)[4], float inverse) {
   return integers;
 }
 
-TEST(Int4Digits, MakeUpEveryElementOfAUnit) {
+TEST(Int4Digits, DigitsAddUpToEveryElement) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> mantissa(-1, 1);
   for (int exponent = -100; exponent <= 119; ++exponent) {
@@ -61,7 +61,7 @@ TEST(Int4Digits, MakeUpEveryElementOfAUnit) {
   }
 }
 
-TEST(Int4Digits, HaveRoomForTheLargest) {
+TEST(Int4Digits, LargestValuesFit) {
   for (const float sign : {1.0F, -1.0F}) {
     const float almost_two = sign * std::nextafter(2.0F, 0.0F);
     const float x[4] = {almost_two, 0, -almost_two, 1};
@@ -71,7 +71,7 @@ TEST(Int4Digits, HaveRoomForTheLargest) {
   }
 }
 
-TEST(Int4Digits, AreNoNumberBesideOne) {
+TEST(Int4Digits, NonFiniteUnitGivesNan) {
   for (const float largest :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     EXPECT_TRUE(std::isnan(ScaleOfUnit(largest).factor));

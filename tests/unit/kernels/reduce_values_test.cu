@@ -227,7 +227,7 @@ TYPED_TEST(ReduceValuesTest, NotANumberNeverPasses) {
 }
 
 // Where a mean rounds most: another part is no rounding.
-TEST(ReduceMeanTest, AWrongPartIsNoRounding) {
+TEST(ReduceMeanTest, WrongPartExceedsRounding) {
   const ReducePattern pattern{ReduceType::kBfloat16, ReduceOp::kAvg, 7, 24};
   for (int64_t index = 0; index < 100; ++index) {
     const int output = ReduceOutput<__nv_bfloat16>(pattern, index);
