@@ -9,7 +9,7 @@
 
 namespace assay::storage {
 
-// A job of `cases` cases of "cpu_gemm" that may run on any one of `nodes`.
+// Makes a job with this number of cases of "cpu_gemm" that may run on any one of `nodes`.
 inline NewJob MakeJob(NodeIds nodes, int cases = 1, int node_count = 1) {
   NewJob job;
   job.job_id = NewUuid();
@@ -29,7 +29,7 @@ inline NewJob MakeJob(NodeIds nodes, int cases = 1, int node_count = 1) {
   return job;
 }
 
-// A job on these GPUs of one node, which other jobs may share.
+// Makes a job on these GPUs of one node, which other jobs may share.
 inline NewJob MakeGpuJob(const std::string& node, std::vector<int> gpus) {
   NewJob job = MakeJob({node});
   job.gpu_indices = std::move(gpus);
@@ -59,7 +59,7 @@ inline v1::NodeDescription MakeNode(const std::string& id, const std::string& na
   return node;
 }
 
-// The result of one case of `job`, with the metrics "tflops" and "time".
+// Makes the result of one case of `job`, with the metrics "tflops" and "time".
 inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   v1::CaseResult result;
   result.set_job_id(job.job.job_id);
@@ -100,7 +100,7 @@ inline v1::CaseResult MakeResult(const LeasedJob& job, int case_index = 0) {
   result.add_kernels("nvjet_sm90_tst_320x128");
   result.mutable_counters()->set_source("nvml_gpm");
   result.mutable_counters()->set_reason("counters are for administrators");
-  result.mutable_counters()->set_tensor_pipe_active(0);  // Read, and zero: not absent.
+  result.mutable_counters()->set_tensor_pipe_active(0);  // A measured zero, which is not absent.
   result.mutable_counters()->set_dram_throughput(0.25);
   v1::Environment* environment = result.mutable_environment();
   environment->set_gpu_model("H200");

@@ -1,4 +1,4 @@
-// A folder that ends with the test.
+// A temporary folder for a test.
 #pragma once
 
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Made under the system's temporary folder, mode 0755, so that a server run as
-// another user gets through; removed with all it holds.
+// Creates a folder under the system's temporary folder. Its mode is 0755, so that a server that
+// runs as another user can enter it. The destructor removes it with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,8 +1,7 @@
-// Lists and calls the services of any gRPC server that offers reflection, knowing
-// nothing about them beforehand, as grpcurl does:
+// Lists and calls the services of any gRPC server with reflection, like grpcurl:
 //   grpc_client ADDRESS [CA [CERT KEY]] list
 //   grpc_client ADDRESS [CA [CERT KEY]] call SERVICE/METHOD JSON
-// Prints one line of JSON a response. Loopback plaintext without CA.
+// Prints one line of JSON per response. Without CA the connection is plaintext.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
@@ -42,7 +41,7 @@ int Fail(const std::string& message) {
   return 1;
 }
 
-// One question to the server's reflection service.
+// Sends one request to the server's reflection service. Returns false on failure.
 bool Ask(const std::shared_ptr<grpc::Channel>& channel,
          const reflection::ServerReflectionRequest& request,
          reflection::ServerReflectionResponse* response) {
@@ -68,7 +67,7 @@ int List(const std::shared_ptr<grpc::Channel>& channel) {
   return 0;
 }
 
-// Adds the file that `request` names, and before it all that it imports.
+// Adds the file that `request` names, after all files that it imports.
 bool AddFile(const std::shared_ptr<grpc::Channel>& channel,
              const reflection::ServerReflectionRequest& request, pb::DescriptorPool* pool) {
   reflection::ServerReflectionResponse response;
@@ -145,7 +144,7 @@ int Call(const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
   pb::DescriptorPool pool;
   reflection::ServerReflectionRequest request;
   request.set_file_containing_symbol(name.substr(0, slash));
-  // Health is known here, since servers do not describe it.
+  // The health service is compiled in, because servers do not describe it.
   const bool described = AddFile(channel, request, &pool);
   const pb::ServiceDescriptor* service = (described ? &pool : pb::DescriptorPool::generated_pool())
                                              ->FindServiceByName(name.substr(0, slash));

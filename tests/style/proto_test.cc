@@ -1,5 +1,5 @@
-// The wire protocol's rules, and its compatibility with what was accepted before
-// (proto/golden/assay_v1.textproto; `./dev golden` accepts a change).
+// Checks the rules of the wire protocol, and that it is compatible with the accepted one
+// (proto/golden/assay_v1.textproto). `./dev golden` accepts a change.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/text_format.h>
@@ -20,7 +20,7 @@ namespace {
 namespace pb = google::protobuf;
 namespace fs = std::filesystem;
 
-// The protocol as it stands in the source tree: protoc's descriptors of it.
+// The protocol of the source tree, as descriptors from protoc.
 class ProtoTest : public testing::Test {
  protected:
   ProtoTest() {
@@ -58,7 +58,7 @@ class ProtoTest : public testing::Test {
   std::vector<const pb::FileDescriptor*> files_;
 };
 
-// "FailureClass" -> "FAILURE_CLASS".
+// Converts "FailureClass" to "FAILURE_CLASS".
 std::string UpperSnake(const std::string& camel) {
   std::string out;
   for (const char c : camel) {
@@ -89,7 +89,7 @@ TEST_F(ProtoTest, EnumsStartUnspecifiedAndPrefixTheirValues) {
 }
 
 TEST_F(ProtoTest, ServicesAndTheirRequestsAreNamedAlike) {
-  // The two ways into one session carry the session's messages.
+  // Both calls that open a session carry the messages of the session.
   const std::set<std::string> sessions = {"Session", "Attach"};
   for (const auto* file : files_) {
     for (int s = 0; s < file->service_count(); ++s) {
@@ -138,14 +138,14 @@ TEST_F(ProtoTest, ListsAreReadInPages) {
   });
 }
 
-// Names of everything in a protocol with what must not change about it.
+// Maps the name of each element of a protocol to the properties that must not change.
 using Surface = std::map<std::string, std::string>;
 
 void AddMessage(const std::string& scope, const pb::DescriptorProto& message, Surface& surface) {
   const std::string name = scope + "." + message.name();
   surface[name] = "message";
   for (const auto& field : message.field()) {
-    // Numbers and types are the wire's; names are those of JSON and of our users.
+    // The wire uses numbers and types. JSON and users use names.
     surface[name + " field " + std::to_string(field.number())] =
         field.name() + " " + pb::FieldDescriptorProto::Type_Name(field.type()) + " " +
         pb::FieldDescriptorProto::Label_Name(field.label()) + " " + field.type_name() +
