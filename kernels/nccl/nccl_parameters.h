@@ -19,13 +19,14 @@ const std::vector<CollectiveDtype>& CollectiveDtypes();
 // Returns the entry of a name that the parameters have checked.
 const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 
-// "ranks", from 2. Users must give it.
+// Returns the parameter "ranks", from 2. Users must give it.
 Parameter RanksParameter(int64_t maximum);
 
-// "bytes": the size of an array that each rank has, in whole elements of "dtype", one of `dtypes`.
+// Returns the parameter "bytes": the size of an array that each rank has, in whole elements of
+// "dtype", one of `dtypes`.
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 
-// "bytes": the size of an array of which each of "ranks" has a share.
+// Returns the parameter "bytes": the size of an array of which each of "ranks" has a share.
 Parameter DividedArrayParameter();
 
 // Checks that no rank's share of "bytes" is empty.

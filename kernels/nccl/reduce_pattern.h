@@ -30,13 +30,14 @@ enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 // same in any order. reduce_values.cuh computes them. The limit is 2^20, or the largest number that
 // the type represents exactly if that is smaller.
 //
-// - sum: 0 to limit / world_size; with more ranks than limit 0 on all but at most 8 ranks.
+// - sum: 0 to limit / world_size; with more ranks than limit, 0 on all but at most 8 ranks.
 // - prod: 1, or 2 on at most two ranks.
 // - min, max: 0 to limit. One rank has the smallest or largest.
-// - avg: 0, except limit / 4 to limit / 2 on at most two ranks. For floating-point types it is
-// exact
-//   if world_size is a power of two. Otherwise NCCL rounds 1 / n, each product with it and the sum,
-//   and 4 roundings are allowed. For integers it is the quotient of the sum without the remainder.
+// - avg: 0, except limit / 4 to limit / 2 on at most two ranks.
+//
+// The mean of floating-point numbers is exact if world_size is a power of two. Otherwise NCCL
+// rounds 1 / n, each product with it and the sum, and 4 roundings are allowed. The mean of integers
+// is the quotient of the sum without the remainder.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;

@@ -83,7 +83,7 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
 }
 
 // Returns 0 to `largest`. The rank with the smallest number, and that number, differ from element
-// to element, so that a missing rank is noticed whatever the number of ranks.
+// to element, so that a missing rank is noticed for any number of ranks.
 __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   const uint64_t bits = draws.Shared();

@@ -1,5 +1,6 @@
-// The frame of kernels that read the clocks themselves, directly around the measured code. Every
-// sample of such a case also has the clock cycles and the nanoseconds between two readings.
+// The base class of cases whose kernels read the clocks themselves, directly around the measured
+// code. Every sample of such a case also has the clock cycles and the nanoseconds between two
+// readings.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ class ClockedCase : public GpuCase {
  protected:
   // Overriding methods must call this first.
   Status SetUp() override;
-  // Returns the location that the next iteration adds to. Outside Run it is one that nobody reads.
+  // Returns the location that the next iteration adds to. Outside Run, that location is never read.
   Ticks* TicksOfIteration();
   // Return the value per iteration, for every sample of Run so far.
   const std::vector<double>& cycles() const { return cycles_; }

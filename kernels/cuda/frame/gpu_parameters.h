@@ -9,13 +9,14 @@
 
 namespace assay {
 
-// "cache": cold (default) or hot. `what` names what stays in the cache: "one set of arrays".
+// Returns the parameter "cache": cold (default) or hot. `what` names what stays in the cache: "one
+// set of arrays".
 Parameter CacheParameter(const std::string& what);
-// "fill": random (default) or zeros.
+// Returns the parameter "fill": random (default) or zeros.
 Parameter FillParameter();
-// "launch": stream (default) or graph.
+// Returns the parameter "launch": stream (default) or graph.
 Parameter LaunchParameter();
-// "dtype": one of `choices`; the first is the default.
+// Returns the parameter "dtype", one of `choices`; the first is the default.
 Parameter DtypeParameter(const std::vector<std::string>& choices);
 
 // Bytes of an element of "fp32", "bf16" or "fp16".

@@ -40,9 +40,9 @@ inline constexpr int kAlongColumns = 1;
 #define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
-// Emits one instruction with `count` sums per thread, twice as many as columns. `add` is the number
-// of the operand that says whether to add. `factors` names A, B and their layout. The operands
-// after the sums follow.
+// Emits one instruction with `count` sums per thread, half as many as `columns`. `add` is the
+// number of the operand that says whether to add. `factors` names A, B and their layout. The
+// operands after the sums follow.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \

@@ -20,7 +20,7 @@ const GemmDtype& GemmDtypeOf(GemmType type);
 // Returns the entry of a name that the parameters have checked.
 const GemmDtype& GemmDtypeOf(const std::string& name);
 
-// "dtype": every type that cuBLASLt multiplies; the default is bf16.
+// Returns the parameter "dtype": every type that cuBLASLt multiplies; the default is bf16.
 Parameter GemmDtypeParameter();
 
 // Return the names of the fp8 types, and of all types that multiply 8-bit numbers.

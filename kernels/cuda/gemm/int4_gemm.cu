@@ -53,8 +53,9 @@ struct Int4Gemv {
   int64_t shared_bytes = 0;
 };
 
-// Four blocks per multiprocessor with one unit in flight per lane are faster than two with three
-// (two if they have many scales). This needs enough blocks and shared memory.
+// Chooses the kernel. Four blocks per multiprocessor with one unit in flight per lane are faster
+// than two blocks with three units (or two, if units have many scales), but they need enough
+// columns and shared memory.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
@@ -211,7 +212,7 @@ class Int4GemmCase : public GpuCase {
   }
 
  private:
-  // For the product of dequantised weights, n x k.
+  // Returns the shape of the product with dequantised weights, which are n x k.
   GemmShape Shape() const {
     GemmShape shape;
     shape.type = problem_.type;

@@ -1,5 +1,6 @@
-// Inputs of int4_gemm, the dequantisation of naive implementations, and the check of the output.
-// `type` is the type of x, of the scales and of y: bf16 or fp16.
+// The data of int4_gemm: the memory layout of W, the inputs, the dequantisation of naive
+// implementations, and the check of the output. `type` is the type of x, of the scales and of y:
+// bf16 or fp16.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +21,15 @@ struct Int4Place {
   int64_t column = 0;
 };
 
-// Sizes of the packed arrays. k must be a multiple of 64 and of `group`.
+// The memory layout of a matrix W (k x n) of 4-bit integers. It is packed for the tensor cores, so
+// that a lane loads the 16 bytes that it multiplies:
+// - Values: [pair of tiles, 32 columns][unit, 128 of k][tile][chunk, 64 of k][lane][4 words].
+//   With g = lane / 4 and t = lane % 4, nibble i (i < 4) of word s, and nibble i + 4, hold
+//   column g + 8 (i % 2), k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2), and the next k.
+// - Scales: [pair of tiles][group of k][tile][8][2] pairs {scale, zero} of x's type: for
+//   columns g and g + 8, with g in 0..7.
+// Elements beyond n and k in the last pair and unit are zero. k must be a multiple of 64 and of
+// `group`.
 struct Int4Layout {
   int64_t n = 0;
   int64_t k = 0;

@@ -19,14 +19,14 @@ namespace {
 constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 constexpr int kMaxAlgorithms = 64;
 
-// Tuning times in seconds: the load before any comparison, the first timing of one algorithm, and
-// the limit for all of these. After idling, an H200 exceeds its power limit for 0.2 s, and before 1
-// s its clocks fall for a moment to a sixth below their settled value.
+// Tuning times in seconds: the load before algorithms are compared, the first timing of one
+// algorithm, and the limit for all first timings. After idling, an H200 exceeds its power limit for
+// 0.2 s, and before 1 s its clocks fall for a moment to a sixth below their settled value.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// Multiplications that never reach the power limit need this fraction of the warm-up and of the
-// turns.
+// Fractions of the warm-up and of the comparison times for multiplications that never reach the
+// power limit.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
 

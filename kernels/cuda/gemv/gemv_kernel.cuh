@@ -37,9 +37,9 @@ struct GemvArguments {
   int64_t chunks = 0;  // Chunks of the whole k.
 };
 
-// How a kernel divides the work. A block has kAcross x kDeep warps; each computes kTiles tiles of
-// W's rows and every kDeep-th chunk. x_shared: x goes through shared memory, for many rows of x;
-// otherwise lanes load it from the caches.
+// The division of the work. A block has kAcross x kDeep warps. Each of them computes kTiles tiles
+// of W's rows and every kDeep-th chunk. With x_shared, for many rows of x, x goes through shared
+// memory; otherwise lanes load it from the caches.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;

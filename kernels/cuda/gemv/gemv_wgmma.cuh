@@ -51,8 +51,8 @@ struct WgmmaGemvArguments {
   int k;
 };
 
-// How a block works. columns: m rounded up to a size that wgmma supports. Shared memory holds as
-// many stages, of one slice each, as fit.
+// The work of a block. `columns` is m rounded up to a size that wgmma supports. Shared memory holds
+// as many stages as fit, of one slice each.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;

@@ -168,7 +168,7 @@ class HostTransferCase : public Case, public TransferEnds {
     return TimeAlone(samples);
   }
 
-  // Bandwidths per direction; 0 for a direction that is not measured.
+  // Returns bandwidths per direction, or nothing for a direction that is not measured.
   std::vector<double> Observed(const std::string& name) const override {
     if (name == "latency") return latencies_;
     const bool to_device = name == "h2d_bandwidth";

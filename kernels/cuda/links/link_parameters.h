@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// "numa": local (default), remote or any.
+// Returns the parameter "numa": local (default), remote or any.
 Parameter NumaParameter();
 
 // Returns the NUMA node that a choice of NumaParameter selects for memory that a device on node
@@ -18,7 +18,7 @@ Parameter NumaParameter();
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 
-// "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
+// Returns the parameters "ranks", "from" and "to". `from` and `to` complete "rank of the GPU ...".
 std::vector<ParameterSpec> PairParameters(const std::string& from, const std::string& to);
 // Checks that `from` and `to` are ranks.
 Status ValidatePair(const ParameterMap& parameters);
@@ -28,9 +28,9 @@ inline constexpr int64_t kChaseStride = 256;
 // Loads per iteration: they take at least a millisecond, in which a launch is negligible.
 inline constexpr int64_t kLinkChaseLoads = 4096;
 
-// "bytes": the working set of a chain of loads. `memory` completes "of ...".
+// Returns the parameter "bytes", the working set of a chain of loads. `memory` completes "of ...".
 Parameter ChaseBytesParameter(const std::string& memory);
-// "latency" (ns per load).
+// Returns the metric "latency", in nanoseconds per load.
 std::vector<Metric> ChaseMetrics();
 // Returns the work of a chain of loads over `link`.
 Work ChaseWork(LinkKind link);
@@ -38,9 +38,9 @@ Work ChaseWork(LinkKind link);
 // Returns the work of a copy of "bytes" in one direction, or in both if direction is
 // "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
-// "bytes" of a copy; the default is `size`.
+// Returns the parameter "bytes" of a copy; the default is `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);
-// "bandwidth" of both directions together, one metric per direction, and "latency".
+// Returns the metrics "bandwidth" of both directions together, one per direction, and "latency".
 std::vector<Metric> TransferMetrics(const std::string& first, const std::string& first_means,
                                     const std::string& second, const std::string& second_means);
 

@@ -1,5 +1,5 @@
-// The frame of benchmarks between two GPUs of a node. Every rank of the gang is a process with one
-// GPU. Ranks `from` and `to` map each other's memory with CUDA IPC; the others wait. This works
+// The base class of benchmarks between two GPUs of a node. Every rank of the gang is a process with
+// one GPU. Ranks `from` and `to` map each other's memory with CUDA IPC; the others wait. This works
 // although neither process sees the other's GPU (since CUDA 10.1).
 #pragma once
 
@@ -42,7 +42,7 @@ class PeerCase : public Case {
  public:
   // The context's parameters must have passed CheckPair.
   explicit PeerCase(const RunContext& context);
-  // Unmaps on every rank before any rank frees.
+  // Unmaps the memory on every rank before any rank frees it.
   ~PeerCase() override;
 
  protected:

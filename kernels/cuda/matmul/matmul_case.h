@@ -1,4 +1,4 @@
-// The frame of the matmul benchmarks: layout, fill and check. Each of them adds its kernel.
+// The base class of the matmul benchmarks: layout, fill and check. Each of them adds its kernel.
 #pragma once
 
 #include <memory>

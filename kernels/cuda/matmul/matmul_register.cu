@@ -87,7 +87,8 @@ class SliceLoader {
   int b_left_;
 };
 
-// One k of a thread's rows of A and columns of B: blocks of four, 16 rows and 32 columns apart.
+// The elements that a thread multiplies at one k: blocks of four rows of A, 16 apart, and blocks of
+// four columns of B, 32 apart.
 struct Fragment {
   float a[kPiece];
   float b[kPiece];

@@ -41,10 +41,9 @@ __device__ Address Walk(Address at, Ticks* ticks) {
   return at;
 }
 
-// First the block reads the first `warm_bytes` of the working set. When the walk starts, the L1,
-// which was empty, holds the part that fits, and the L2 partition next to this multiprocessor the
-// rest.
-// `*end` receives the end of the walk in bytes from the base.
+// Reads the first `warm_bytes` of the working set with all threads, then walks the chain in one
+// thread. The reading fills the L1, which was empty, and the L2 partition next to this
+// multiprocessor. `*end` receives the end of the walk, in bytes from the base.
 __global__ void __launch_bounds__(kThreads)
     GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
                       Ticks* ticks) {
@@ -196,8 +195,8 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Sweeps working sets up to 16 times the L2 and chooses the middle of the level's plateau; for
-  // DRAM the largest, of which the caches hold the smallest part.
+  // Chooses the working set in the middle of the level's plateau, which a sweep up to 16 times the
+  // L2 finds. For DRAM, chooses the largest one, of which the caches hold the smallest part.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

@@ -1,5 +1,11 @@
-// The frame of the cases over the rows of a matrix: memory, inputs and check. A benchmark adds its
-// Op (row_kernels.cuh, row_check.cuh) and, for variants, a case that launches other kernels.
+// The base class of cases over the rows of a matrix: the choice of the kernel, memory, inputs and
+// check. Every element is checked against fp64 arithmetic on the device, and a few rows against the
+// host's. Both regenerate the inputs from the seed.
+//
+// A benchmark adds its Op and, for variants, a case that launches other kernels. In addition to the
+// functions of row_kernels.cuh, Op provides for host and device:
+//   AddToSums  adds an element to its row's two sums.
+//   Reference  returns an element of the result, from those sums.
 #pragma once
 
 #include <cuda_runtime_api.h>

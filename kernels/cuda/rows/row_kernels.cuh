@@ -89,9 +89,10 @@ __device__ Vector<T> NarrowVector(const float (&x)[Vector<T>::kLength]) {
   return vector;
 }
 
-// One thread's vectors of elements [begin, begin + length) of an array that is aligned to 16 bytes.
-// Vector v of lane l is vector (v * kGroup + l) of the piece. kAligned: begin and length are
-// multiples of the vector length, so a vector is either inside or outside as a whole.
+// One thread's vectors of a piece of a row: elements [begin, begin + length) of an array that is
+// aligned to 16 bytes. Vector v of lane l is vector (v * kGroup + l) of the piece. A piece may
+// begin and end within a vector, since rows have any length and alignment. kAligned: begin and
+// length are multiples of the vector length, so a vector is either inside or outside as a whole.
 template <typename T, int kGroup, int kVectors, bool kAligned>
 class RowPiece {
  public:
