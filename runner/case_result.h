@@ -1,4 +1,4 @@
-// A case that ran, and how its result message is filled.
+// Holds the result of a case that ran, and fills its message.
 #pragma once
 
 #include <vector>
@@ -16,9 +16,9 @@
 namespace assay {
 
 struct ExecutedCase {
-  // Without the fields that only the caller or the agent knows: case index, job, epoch, node.
-  // The environment holds what the hardware says of itself: `gpu_model` is the GPU's name as
-  // CUDA gives it, and form factor and topology are empty. See host/gpu_model.h.
+  // Lacks the fields that only the caller or the agent knows: case index, job, epoch, node. The
+  // environment holds the raw facts: `gpu_model` is the GPU's name from CUDA, and form factor and
+  // topology are empty. See host/gpu_model.h.
   v1::CaseResult result;
   // Why the outcome is not OK.
   Status error;
@@ -27,7 +27,7 @@ struct ExecutedCase {
   Status context_lost;
 };
 
-// The result of a case that could not begin because of `error`.
+// Returns the result of a case that could not begin because of `error`.
 ExecutedCase CaseNotBegun(const BenchmarkInfo& info, const ParameterMap& parameters,
                           const Status& error);
 

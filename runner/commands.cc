@@ -144,7 +144,7 @@ int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arg
   const std::string text =
       options->json ? ResultAsJson(executed->result) : ResultAsTable(executed->result);
   std::fputs(text.c_str(), stdout);
-  // The table says why; a program that reads JSON may not show it.
+  // The table contains the reason; a program that reads JSON may not show it.
   if (options->json && executed->result.outcome() == v1::CASE_OUTCOME_UNSUPPORTED) {
     std::fprintf(stderr, "assay-runner: unsupported here: %s\n", executed->error.Text().c_str());
   }

@@ -98,7 +98,8 @@ class Execution {
     return Status::Ok();
   }
 
-  // Errors of one rank reach all ranks, so they continue together or not at all.
+  // Collects the times of all ranks. An error of one rank reaches all, so that they continue
+  // together or not at all.
   Status DiagnoseGang() {
     const RankPlace place = PlaceOf(context_, gpu_ != nullptr ? gpu_->uuid : "");
     ASSAY_ASSIGN_OR_RETURN(const GangReport gang,
@@ -108,8 +109,8 @@ class Execution {
     return Status::Ok();
   }
 
-  // A wire bandwidth is the primary metric, a bandwidth of the link, in another unit. It is
-  // inserted where the benchmark declares it.
+  // Inserts the wire bandwidth where the benchmark declares it: the primary metric, a bandwidth of
+  // the link, in another unit.
   void AddWireMetrics(double wire_bytes) {
     if (result_.measurements_size() == 0 || work_.link_bytes <= 0) return;
     const Summary on_wire = Scaled(primary_, wire_bytes / work_.link_bytes);
@@ -124,7 +125,8 @@ class Execution {
     }
   }
 
-  // Errors of this step do not fail the case, which has been timed and verified.
+  // Reads kernel names and counters. Errors of this step do not fail the case, which has been timed
+  // and verified.
   void Profile() {
     if (on_gpu_ && context_.world_size == 1 && Gpu() != nullptr) {
       const ProfiledCase profiled = {*case_, *Gpu(), context_.gpu, median_seconds_,
@@ -154,11 +156,11 @@ class Execution {
       mine = work.status();
       if (work.ok()) work_ = std::move(work).value();
     }
-    // Last, so that contradicting parameters are reported on machines without a GPU too.
+    // Checked last, so that contradicting parameters are reported on machines without a GPU too.
     if (const std::string reason = benchmark_.UnsupportedReason(); mine.ok() && !reason.empty()) {
       mine = Unsupported(reason);
     }
-    // No rank prepares, and waits for the others inside, unless all can begin.
+    // Preparing waits for the other ranks, so no rank prepares unless all can begin.
     ASSAY_RETURN_IF_ERROR(AgreeIfGang(context_.peers, mine));
     auto prepared = PrepareOrOutOfMemory();
     const Status ready = prepared.status();
@@ -210,7 +212,7 @@ class Execution {
     WindowConditions conditions;
     hooks.window_ends = [&] {
       conditions = sampler->Stop();
-      sampler = new_sampler();  // The window may begin again.
+      sampler = new_sampler();  // A new sampler, because the window may begin again.
     };
     ASSAY_ASSIGN_OR_RETURN(const MeasuredTimes times,
                            MeasureOnAllRanks(*case_, rule, context_, hooks));
@@ -234,7 +236,7 @@ class Execution {
     return values;
   }
 
-  // The last `samples` values that the case observed: without the warm-up.
+  // Returns the last `samples` values that the case observed, which are those after the warm-up.
   std::vector<double> ObservedInWindow(const std::string& metric, size_t samples) const {
     std::vector<double> values = case_->Observed(metric);
     const size_t before = values.size() - std::min(values.size(), samples);
@@ -253,7 +255,7 @@ class Execution {
               ? ObservedInWindow(metrics[i].name, times.seconds.size())
               : ValuesOf(i, times.seconds);
       if (metrics[i].quantity == Quantity::kWireBytes) continue;  // See AddWireMetrics.
-      if (values.empty()) continue;                               // Not observed: absent, not zero.
+      if (values.empty()) continue;  // A metric that was not observed is absent, not zero.
       const Summary summary = Summarize(values);
       v1::Measurement* const measurement = result_.add_measurements();
       Fill(metrics[i], summary, measurement);
@@ -265,7 +267,7 @@ class Execution {
     median_seconds_ = Summarize(times.seconds).median;
   }
 
-  // The last step, because it destroys the case: probes of ceilings may need its memory.
+  // Comes last, because it destroys the case: probes of ceilings may need its memory.
   void MakePrediction() {
     case_.reset();
     ChooseCeilings();
@@ -278,8 +280,8 @@ class Execution {
     // A CPU benchmark may find its data in the caches from one iteration to the next.
     evidence.in_cache = !on_gpu_ && cache_ == "hot" && StaysInCpuCaches(work_.bytes);
     Prediction prediction = Predict(work_, evidence, median_seconds_);
-    // Nothing is faster than a ceiling: it was probed while others used the machine, or what it
-    // bounds came from a cache.
+    // A result cannot exceed its ceiling. Either the ceiling was probed while others used the
+    // machine, or the data came from a cache.
     constexpr double kAbove = 1.1;
     if (prediction.efficiency_measured.value_or(0) > kAbove)
       result_.mutable_conditions()->add_flags("above_ceiling");
@@ -321,9 +323,9 @@ class Execution {
   Work work_;
   std::unique_ptr<Case> case_;
   Ceilings ceilings_;
-  Summary primary_;  // Of the primary metric.
+  Summary primary_;  // Summary of the primary metric.
   double median_seconds_ = 0;
-  std::string fill_;  // As Timing::fill and cache.
+  std::string fill_;  // Timing::fill and Timing::cache.
   std::string cache_;
   LinkSeries series_;
   ExecutedCase executed_;
@@ -340,7 +342,7 @@ MeasureRule RuleFor(Resource resource) {
     rule.settle_window_seconds = 0.1;
     rule.max_warmup_seconds = 3.0;
   } else {
-    // Waiting does not make a host quiet that is busy with other work.
+    // Waiting does not quieten a host that is busy with other work.
     rule.max_seconds = 5.0;
   }
   return rule;

@@ -9,15 +9,16 @@
 namespace assay {
 
 struct ExecuteOptions {
-  // False: verify only, for the self-test.
+  // Set to false to verify only, as the self-test does.
   bool measure = true;
-  // Read hardware counters, in separate runs after the timed ones.
+  // Reads hardware counters, in separate runs after the timed ones.
   bool counters = false;
   // Called when a phase begins: "verify", "warm_up", "measure" or "profile". May be empty.
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// The stopping rule for a resource. GPUs get a longer warm-up, until clocks and power settle.
+// Returns the stopping rule for a resource. GPUs get a longer warm-up, until clocks and power
+// settle.
 MeasureRule RuleFor(Resource resource);
 
 // Runs the case on this rank. All ranks of a gang call it at about the same time. A failure of the

@@ -9,9 +9,9 @@
 namespace assay {
 namespace {
 
-// One order of rank 0: to run `samples` samples of `batch` iterations, or to stop.
+// An order of rank 0: to run `samples` samples of `batch` iterations, or to stop.
 struct Order {
-  int64_t samples = 0;  // 0: stop.
+  int64_t samples = 0;  // 0 means stop.
   int64_t batch = 0;
   int64_t in_window = 0;  // 1 in the timed window.
 };
@@ -31,7 +31,7 @@ std::string PackNumbers(const T& numbers) {
   return bytes;
 }
 
-// False if `bytes` is too short.
+// Returns false if `bytes` is too short.
 template <typename T>
 bool UnpackNumbers(const std::string& bytes, T* numbers) {
   if (bytes.size() < sizeof *numbers) return false;
@@ -56,7 +56,8 @@ Result<std::vector<double>> Unpack(const std::string& bytes, size_t count) {
   return values;
 }
 
-// The larger one; NaN if either is NaN, so that no rank's NaN is hidden by another's number.
+// Returns the larger value; NaN if either is NaN, so that one rank's NaN is not hidden by another
+// rank's number.
 double LargerOrNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
 // Runs samples on all ranks. At rank 0, each sample is then that of its slowest rank.
@@ -107,7 +108,7 @@ class GangDevice : public TimedDevice {
   }
   int64_t BatchGranularity() const override { return case_.BatchGranularity(); }
 
-  // All further orders belong to the timed window.
+  // Makes all further orders belong to the timed window.
   void BeginWindow() { in_window_ = true; }
 
   // Ends the measurement on the other ranks.
@@ -122,7 +123,7 @@ class GangDevice : public TimedDevice {
   bool in_window_ = false;
 };
 
-// Runs what rank 0 orders, until it orders to stop.
+// Runs the orders of rank 0 until it orders to stop.
 Status Follow(Case& prepared, Peers& peers, const MeasureHooks& hooks) {
   if (hooks.warmup_begins) hooks.warmup_begins();
   bool in_window = false;

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// As Agree; without a gang (null) returns `mine`.
+// Calls Agree; without a gang (null) returns `mine`.
 Status AgreeIfGang(Peers* peers, const Status& mine);
 
 // A verdict of all ranks.

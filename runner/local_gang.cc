@@ -114,7 +114,7 @@ class SpawnedGang : public LocalGang {
   // Kills all ranks. This process then loses its peers, wherever it waits for them.
   void KillAll(const Status& lost) {
     std::fprintf(stderr, "assay-runner: %s\n", lost.Text().c_str());
-    // A process has closed its connections a moment before it has ended.
+    // The connections of a process close shortly before the process has ended.
     std::vector<pollfd> ends;
     for (const Child& child : children_) ends.push_back({child.process.pidfd(), POLLIN, 0});
     poll(ends.data(), ends.size(), kEndingMilliseconds);

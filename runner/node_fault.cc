@@ -17,8 +17,9 @@ std::string FormatMebibytes(int64_t bytes) {
   return std::to_string((bytes + kMebi - 1) / kMebi) + " MiB";
 }
 
-// The error as `rank` sees it: its own error without its number, which is added where it is
-// reported; another rank's error without its reason, which tells nothing about this rank's GPU.
+// Returns the error as `rank` sees it. Its own error comes without its number, which is added where
+// it is reported. Another rank's error comes without its reason, which says nothing about this
+// rank's GPU.
 Status AtRank(int rank, const Status& agreed) {
   if (agreed.rank() < 0) return agreed;
   if (agreed.rank() != rank) return Status(agreed.code(), Reason::kNone, agreed.Text());
@@ -37,7 +38,7 @@ bool IsOffered(const NvmlGpu& gpu, const std::vector<LocalGpu>& offered) {
   });
 }
 
-// "GPU 3 at 00000000:9B:00.0 (GPU requires a reset)".
+// Returns "GPU 3 at 00000000:9B:00.0 (GPU requires a reset)".
 std::string NameOf(const MachineGpus::Gpu& gpu) {
   std::string text = "GPU " + std::to_string(gpu.described.index);
   if (!gpu.described.pci_bus_id.empty()) text += " at " + gpu.described.pci_bus_id;
@@ -96,7 +97,7 @@ Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank) {
 Status FaultInGang(Peers* peers, const Status& mine) {
   Status agreed = AgreeIfGang(peers, mine);
   const bool of_gpu = agreed.reason() == Reason::kGpuLost || agreed.reason() == Reason::kGpuBusy ||
-                      agreed.reason() == Reason::kGpuContextLost;  // Else a rank was lost.
+                      agreed.reason() == Reason::kGpuContextLost;  // Otherwise a rank was lost.
   if (!of_gpu) return agreed;
   if (!mine.ok() && EndsWithoutResult(mine) == EndsWithoutResult(agreed)) return mine;
   return EndsWithoutResult(agreed) ? PeerLost(agreed.Text()).WithPeer({agreed.rank()}) : agreed;

@@ -45,7 +45,7 @@ struct MachineGpus {
     NvmlGpu described;
     std::string lost;  // Nvml::WhyLost.
   };
-  Status nvml;  // Why NVML lists none.
+  Status nvml;  // The error if NVML lists none.
   std::vector<Gpu> listed;
   std::vector<std::string> on_bus;  // PCI addresses.
 };
@@ -53,7 +53,7 @@ MachineGpus ReadMachineGpus();
 
 struct RequiredGpus {
   std::string missing;  // The GPUs that CUDA does not offer, and what to check; may be empty.
-  std::vector<std::string> notes;  // Differences that are no error.
+  std::vector<std::string> notes;  // Differences that are not errors.
 };
 
 // Compares the GPUs that CUDA offers with those of the machine. `visible` is CUDA_VISIBLE_DEVICES.

@@ -82,7 +82,7 @@ std::string Seconds(Duration time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
 }
 
-// "GPU 3", "GPUs 0 to 7", "GPUs 0, 2".
+// Returns "GPU 3", "GPUs 0 to 7" or "GPUs 0, 2".
 std::string GpusText(const std::set<int>& gpus) {
   const int first = *gpus.begin();
   const int last = *gpus.rbegin();
@@ -168,7 +168,7 @@ void RunTests(const std::vector<Selftest>& tests, int events_fd) {
 struct Worker {
   std::vector<Selftest> tests;
   FileDescriptor events = {};
-  std::optional<int> gpu = {};  // Of the process.
+  std::optional<int> gpu = {};  // The GPU of the process; absent for a thread.
   std::optional<Subprocess> process = {};
   FrameDecoder decoder = {};
   size_t next = 0;  // Index of the running test.
@@ -218,7 +218,7 @@ class SelftestRun {
       SubprocessOptions options;
       options.argv = {"/proc/self/exe", "selftest-gpu", std::to_string(gpu)};
       options.argv.insert(options.argv.end(), arguments_.begin(), arguments_.end());
-      // Stdout is for results; what libraries print goes to stderr.
+      // Stdout is only for results, so the output of libraries goes to stderr.
       options.descriptors = {{STDOUT_FILENO, STDERR_FILENO},
                              {STDERR_FILENO, STDERR_FILENO},
                              {kEventsFd, pipe->write.get()}};
@@ -280,8 +280,8 @@ class SelftestRun {
     }
   }
 
-  // A worker has closed its events. A process that has not finished its tests fails them, unless
-  // a signal ended it that may have been meant for all processes.
+  // Ends a worker that has closed its events. If its process has not finished the tests, they fail,
+  // unless a signal ended it that may have been meant for all processes.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;
@@ -299,7 +299,7 @@ class SelftestRun {
     while (!worker->Done()) Finish(worker, result);
   }
 
-  // Kills what still runs. A process that is inside the GPU's driver may never end.
+  // Kills the processes that still run. A process that is inside the GPU's driver may never end.
   void EndProcesses() {
     for (Worker& worker : workers_) {
       if (worker.process) worker.process->Signal(SIGKILL);
@@ -313,7 +313,7 @@ class SelftestRun {
     }
   }
 
-  // The name of the worker's running test, padded to a column.
+  // Returns the name of the worker's running test, padded to a column.
   static std::string Head(const Worker& worker) {
     constexpr size_t kWidth = 24;
     std::string text = worker.Test().Name();
@@ -321,7 +321,7 @@ class SelftestRun {
     return text + " ";
   }
 
-  // " on GPU 3" for the worker's running test; empty unless there are several GPUs.
+  // Returns " on GPU 3" for the worker's running test; empty unless there are several GPUs.
   std::string Where(const Worker& worker) const {
     const Selftest& test = worker.Test();
     if (gpus_.size() < 2 || !test.OnGpu() || test.Contradicts()) return "";
@@ -332,7 +332,7 @@ class SelftestRun {
     return all_here ? " on " + GpusText(on) : "";
   }
 
-  // "still running on GPU 3 after 60 s".
+  // Returns "still running on GPU 3 after 60 s".
   std::string StillRunning(const Worker& worker) const {
     return "still running" + Where(worker) + " after " +
            Seconds(Clock::Real().Now() - worker.since);
@@ -345,7 +345,7 @@ class SelftestRun {
     }
   }
 
-  // Prints and counts the outcome of the worker's running test; the next one runs now.
+  // Prints and counts the outcome of the worker's running test, and begins the next one.
   void Finish(Worker* worker, const v1::CaseResult& result) {
     const Selftest& test = worker->Test();
     const std::string& why = result.failure().message();
@@ -371,7 +371,7 @@ class SelftestRun {
   // Prints and counts the tests that a signal interrupted.
   void PrintInterrupted(const Worker& worker) {
     if (worker.Done()) return;
-    if (!worker.process && !worker.events.valid()) {  // Never started.
+    if (!worker.process && !worker.events.valid()) {  // The worker was never started.
       not_started_ += worker.tests.size();
       return;
     }
@@ -391,7 +391,7 @@ class SelftestRun {
     return text;
   }
 
-  // " on GPUs 0 to 7; failed on GPU 3".
+  // Returns " on GPUs 0 to 7; failed on GPU 3".
   std::string OnGpus() const {
     const auto& tests = selection_.tests;
     const bool on_gpu = std::any_of(tests.begin(), tests.end(), std::mem_fn(&Selftest::OnGpu));
@@ -421,7 +421,8 @@ class SelftestRun {
   int contradictions_ = 0;  // Failures by parameters that contradict each other.
   bool lacks_named_ = false;
   std::set<int> failed_gpus_;
-  int stopped_by_ = 0;  // The signal. The next two count the tests that it interrupted.
+  // The signal that stopped the run; 0 if none. The next two count the tests that it interrupted.
+  int stopped_by_ = 0;
   int running_ = 0;
   size_t not_started_ = 0;
 };

@@ -26,23 +26,23 @@
 namespace assay {
 namespace {
 
-// All ranks are ready when they are told to meet.
+// The ranks are ready when they are told to meet, so this is enough.
 constexpr Duration kMeetingTimeout = std::chrono::seconds(30);
 
 void LogError(const Status& status) {
   std::fprintf(stderr, "assay-runner: %s\n", status.ToString().c_str());
 }
 
-// With what NCCL wrote, for the agent keeps this process' stderr as evidence.
+// Logs NCCL's output too, because the agent keeps this process's stderr as evidence.
 void LogGangError(const Status& status) {
   LogError(status);
   const std::string log = LibraryLog();
   if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
-// The agent's commands, read by a thread of its own so that the end of the stream
-// is noticed at once, whatever the benchmark is doing. That thread ends only with
-// the process: objects live as long.
+// The agent's commands. A thread of its own reads them, so that the end of the stream is noticed at
+// once, whatever the benchmark is doing. The thread ends only with the process, so the object must
+// live until then.
 class CommandStream {
  public:
   explicit CommandStream(int fd) : reader_(fd) {
@@ -58,8 +58,8 @@ class CommandStream {
     return command;
   }
 
-  // From now on the end of the stream ends nothing: the agent closes it as soon as
-  // it has read Finished, while this process is still leaving.
+  // From now on the end of the stream no longer ends the process: the agent closes it as soon as it
+  // has read Finished, while this process is still exiting.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
     needed_ = false;
@@ -102,7 +102,7 @@ class RankSession {
       LogError(begun);
       return kExitUsage;
     }
-    // Before the gang compares versions, of which such a GPU's driver has none.
+    // Checked before the ranks compare versions, because an unusable GPU has no driver version.
     if (const Status usable = CheckGpus(); !usable.ok()) return GiveUp(usable);
     if (const Status met = Meet(); !met.ok()) {
       return GiveUp(met.WithContext("meeting the other ranks"));
@@ -159,15 +159,15 @@ class RankSession {
     return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
   }
 
-  // Ready, and in a gang the rendezvous: rank 0's token goes out with Ready and
-  // comes back to every rank.
+  // Sends Ready and, in a gang, meets the other ranks: rank 0's token goes out with Ready and comes
+  // back to every rank.
   Status Meet() {
     std::unique_ptr<Rendezvous> rendezvous;
     v1::RunnerEvent ready;
     ready.mutable_ready();
     const int world_size = start_.world_size();
     if (world_size > 1) {
-      // Ranks other than 0 may have to listen there later, for data.
+      // Ranks other than 0 may have to listen at this address later, for data.
       auto listens = ListenForPeers(start_.advertise_address());
       if (!listens.ok()) {
         return Unavailable(listens.status().message() +
@@ -192,13 +192,13 @@ class RankSession {
       NoteAbsent(rendezvous.get(), met.status());
       return met.status();
     }
-    // Rank 0 alone knows when all have met.
+    // Only rank 0 knows when all ranks have met.
     if (rendezvous != nullptr && start_.cases_size() > 0) {
       Send(Started(start_.cases(0).case_index(), "compare"));
     }
     peers_ = std::move(*met);
     HeartbeatRule rule;
-    // Rank 0 beats only when all have come.
+    // Rank 0 sends heartbeats only after all ranks have met.
     if (rendezvous == nullptr) rule.first_patience += kMeetingTimeout / rule.interval;
     watch_ = std::make_unique<PeerWatch>(
         peers_->Heartbeats(), [this](const Status& lost) { EndNow(lost); }, rule);
@@ -226,7 +226,7 @@ class RankSession {
     }
   }
 
-  // From here on the end of a connection is no loss, so nobody leaves before all are done.
+  // Leaves the gang when all ranks are done. From here on the end of a connection is not a loss.
   Status Leave() {
     if (peers_ == nullptr) return Status::Ok();
     watch_->ReportEnds(false);
@@ -235,7 +235,7 @@ class RankSession {
     return left;
   }
 
-  // An error ends the job: the gang is over, or the GPU is not to be used.
+  // Runs a case. An error ends the job: the gang broke, or the GPU must not be used.
   Status RunCase(const v1::BenchmarkCase& one) {
     ASSAY_ASSIGN_OR_RETURN(ExecutedCase executed, Execute(one));
     Status fault = FaultOf(executed);
@@ -262,7 +262,7 @@ class RankSession {
     return FaultInGang(peers_.get(), NodeFault(executed.error, trouble, start_.rank()));
   }
 
-  // True for the reasons that an agent takes from its runner.
+  // Returns whether the agent accepts this reason from its runner.
   static bool MayTell(Reason reason) {
     switch (reason) {
       case Reason::kGpuLost:
@@ -321,7 +321,7 @@ class RankSession {
   Result<ExecutedCase> Execute(const v1::BenchmarkCase& one) {
     const ParameterMap given(one.parameters().begin(), one.parameters().end());
     auto canonical = CheckParameters(*benchmark_, given);
-    // On every rank alike: all have the same cases.
+    // All ranks have the same cases, so this error is the same on every rank.
     if (!canonical.ok()) return CaseNotBegun(benchmark_->Info(), given, canonical.status());
     RunContext context;
     context.parameters = std::move(canonical).value();
@@ -341,11 +341,11 @@ class RankSession {
   const int events_fd_;
   v1::RunnerStart start_;
   const Benchmark* benchmark_ = nullptr;
-  Mutex events_mutex_;  // Of the frames on `events_fd_`.
+  Mutex events_mutex_;  // Guards the frames on `events_fd_`.
   std::unique_ptr<Peers> peers_;
-  std::unique_ptr<PeerWatch> watch_;  // From the rendezvous on.
-  Contacts absent_;                   // If it failed.
-  std::vector<RankGpu> gpus_;         // By rank; empty without a gang.
+  std::unique_ptr<PeerWatch> watch_;  // Null before the rendezvous.
+  Contacts absent_;                   // Set if the rendezvous failed.
+  std::vector<RankGpu> gpus_;         // In rank order; empty without a gang.
 };
 
 }  // namespace

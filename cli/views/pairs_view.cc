@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/statistics.h"
+#include "analysis/suspects.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
 #include "cli/views/result_marks.h"

@@ -21,7 +21,6 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::Not;
 
 // The behaviour of the fake case on one rank.

@@ -75,7 +75,7 @@ TEST(PeerWatch, RankSilent_NamesItAlone) {
   const std::shared_future<void> done = reported.get_future().share();
   RunGang(3, [&](std::unique_ptr<Peers> peers) {
     if (peers->rank() != 0) {
-      // Both keep their connections; rank 2 beats on none.
+      // Both keep their connections; rank 2 sends no heartbeats.
       const auto mine = peers->rank() == 1 ? peers->Heartbeats() : std::vector<PeerConnection>();
       const PeerWatch watch(mine, [](const Status&) {}, {.interval = 1ms, .patience = kNever});
       done.wait();
@@ -117,7 +117,7 @@ TEST(PeerWatch, SuspendedRank_IsReportedAndReportsNobody) {
     const PeerWatch watch((*peers)->Heartbeats(), [&](const Status&) { lost.set_value(); },
                           {.interval = 10ms, .patience = 15, .first_patience = 2000});
     if (!(*peers)->Barrier(20s).ok()) _exit(2);
-    // Some beats long: what it blames rank 0 for, it does at the first.
+    // Lasts several heartbeats: if this rank blamed rank 0, it would do so at the first one.
     _exit(lost.get_future().wait_for(100ms) == std::future_status::timeout ? 0 : 3);
   }
   const auto peers = (*rendezvous)->Accept(2, {}, 20s);

@@ -1,4 +1,4 @@
-// Ranks of a gang, in the agent's protocol.
+// Tests ranks of a gang in the agent's protocol.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -47,7 +47,7 @@ TEST(RunnerGang, RankZeroReportsWhenAllHaveMet) {
   EXPECT_EQ(met.case_index(), 10);
   EXPECT_EQ(met.phase(), "compare");
   EXPECT_EQ(first.NextOfAnyKind().case_started().phase(), "verify");
-  // It may be welcome long before another.
+  // A rank may connect long before another.
   EXPECT_EQ(second.NextOfAnyKind().case_started().phase(), "verify");
 }
 
