@@ -92,9 +92,9 @@ class Declaration {
 
   // The work of one iteration, from canonical and valid parameters. The default is no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
-  // Checks what constraints cannot express, for example a product of parameters. Runs on the node
-  // just before the case: prefer a constraint, which also refuses the case in a campaign file.
-  // Errors are InvalidParameter().
+  // Checks what constraints cannot express, for example a product of parameters. Prefer
+  // constraints: they also refuse a case when a campaign is submitted, while this runs on the node
+  // just before the case. Errors are InvalidParameter().
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // A case that verifies within a second, and changes to it: see BenchmarkInfo.

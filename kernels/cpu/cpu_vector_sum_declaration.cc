@@ -1,5 +1,5 @@
-// cpu_vector_sum: the sum of an array. An array in the caches shows the vector units, a larger one
-// the memory.
+// cpu_vector_sum: the sum of an array. With an array that fits the caches, the vector units are the
+// limit; with a larger one, the memory.
 #include "kernels/cpu/threads_parameter.h"
 
 namespace assay {

@@ -56,8 +56,8 @@ class TeamCase : public Case {
   }
 
  protected:
-  // Checks that memory suffices, allocates the arrays and fills the inputs. Every thread must
-  // first touch what it will read.
+  // Checks that memory suffices, allocates the arrays and fills the inputs. Every thread must be
+  // the first to write what it will read, so that the memory is on its NUMA node.
   virtual Status Allocate() = 0;
   // Writes NaN to every `step`th element of the output.
   virtual void FillOutput(int64_t step) = 0;

@@ -1,5 +1,5 @@
 // NCCL's collectives as data: the elements of each rank's input and output, the contents of every
-// output, and the count of bandwidth. Compiles without CUDA and NCCL.
+// output, and how bandwidth is counted. Compiles without CUDA and NCCL.
 #pragma once
 
 #include <cstdint>

@@ -34,11 +34,11 @@ constexpr double kFastBytesPerSecond = 600e9;
 // more than kMaxReplays iterations.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// The most launches of one graph, which takes host and device memory. Buffers too small to fill the
-// L2 cache with this many sets stay in it, and the result says so.
+// Maximum number of launches per graph, because graphs take host and device memory. Buffers so
+// small that this many sets do not fill the L2 cache stay in it, and the result says so.
 constexpr int64_t kMaxGraphIterations = 1024;
-// The iterations of a loop of nccl-tests (-n), and the bytes through which its buffers rotate
-// (-e 256M).
+// The number of iterations of a loop of nccl-tests (-n 20), and the bytes through which its buffers
+// rotate (-e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
 // Iterations before those whose ranks are compared, until all ranks are in step. The timer adds
@@ -419,8 +419,8 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// The best rate of the links: the larger bus bandwidth of an all-reduce and a broadcast. Between
-// two H200 a collective that does not reduce is 8% faster.
+// Measures the best rate of the links, which is the larger bus bandwidth of an all-reduce and a
+// broadcast. Between two H200 a collective that does not reduce is 8% faster.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

@@ -124,8 +124,9 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// The worked example is of 4 ranks with an array of 4096 bytes, or a quarter of 1024 bytes each:
-// the busiest link carries `link_bytes`, and `steps` messages follow one another.
+// Declares one collective. Its worked example has 4 ranks with an array of 4096 bytes each, or with
+// 1024 bytes each of a divided array. The busiest link carries `link_bytes`, and `steps` messages
+// follow one another.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;

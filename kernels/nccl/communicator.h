@@ -44,8 +44,8 @@ class Communicator {
   // True after an error of Wait. Then NCCL must not be called any more, and graphs that captured
   // its calls must not be destroyed.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends its kernels on this GPU even if they wait for others. For gangs with several
-  // communicators, when another one was aborted.
+  // Ends this communicator's kernels on this GPU even if they wait for other ranks. Call it when
+  // another communicator of the gang was aborted.
   void Abort();
 
   // Runs `calls` between ncclGroupStart and ncclGroupEnd, which is called even after an error.

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// Element i of rank r is a random bit pattern that depends on seed, r and i. It is never all ones,
-// with which outputs are filled before a collective.
+// The inputs of a case. Element i of rank r is a random bit pattern that depends on seed, r and i.
+// It is never all ones, because outputs are filled with ones before a collective.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.

@@ -47,7 +47,7 @@ struct NcclLibrary {
 };
 
 // Returns the library. The first call loads it and sets up NCCL's log and profiler. It is never
-// unloaded. Thread-safe. NOT_FOUND (LIBRARY_MISSING) on a node without it.
+// unloaded. Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) on a node without it.
 Result<const NcclLibrary*> LoadNccl();
 
 // Returns why LoadNccl() fails, for Benchmark::UnsupportedReason; empty if it works.

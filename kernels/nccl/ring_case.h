@@ -21,9 +21,9 @@
 
 namespace assay {
 
-// The number of rings among which the array is divided evenly. Each of kLanes communicators has one
-// ring in each direction, whose messages NCCL transfers at once. While one communicator starts its
-// next messages, those of the other are on the links.
+// The number of communicators and of rings. The array is divided evenly among the rings. Each
+// communicator has one ring per direction, whose messages NCCL transfers together. While one
+// communicator starts its next messages, those of the other are on the links.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
@@ -58,7 +58,7 @@ class RingCase : public Case {
     Piece piece;               // Its part of the array.
     void* received = nullptr;  // A chunk, where messages wait to be added.
   };
-  // Two rings in step.
+  // A communicator and its two rings, one per direction.
   struct Lane {
     std::array<Ring, 2> rings;
     std::unique_ptr<Communicator> communicator;

@@ -40,8 +40,9 @@ struct Piece {
   int64_t count = 0;
 };
 
-// Returns part `part` of `parts` nearly equal parts of `whole`, in order and without gaps. Each
-// begins a multiple of `granule` elements after the first. Some may be empty.
+// Returns part `part` of `parts` nearly equal parts of `whole`. The parts are consecutive and have
+// no gaps; some may be empty. Each begins at a multiple of `granule` elements from the start of
+// `whole`.
 Piece PartOf(const Piece& whole, int part, int parts, int64_t granule);
 
 }  // namespace assay

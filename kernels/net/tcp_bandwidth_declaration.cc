@@ -1,4 +1,4 @@
-// tcp_bandwidth: what TCP carries between two nodes, one way or both ways at once, over one
+// tcp_bandwidth: the rate of TCP between two nodes, in one direction or both at once, over one
 // connection or several.
 #include "kernels/declaration.h"
 

@@ -32,10 +32,10 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// Tolerances. 16 bits: P is rounded to the dtype before P V, and O after it. Both errors are about
-// 0.2 epsilon (2^-7, 2^-10); half an epsilon is allowed. fp32: each step of a sum rounds by up to
-// 2^-24 of its value, a random walk over d for S and over n keys for O. The elements of O are means
-// and therefore small compared with the summands.
+// Returns the tolerances. With 16-bit types, P is rounded before P V and O after it. Both errors
+// are about 0.2 epsilon (2^-7, 2^-10), and half an epsilon is allowed. With fp32, each step of a
+// sum rounds by up to 2^-24 of its value: a random walk over d for S and over n keys for O. The
+// elements of O are means and therefore small compared with the summands.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4

@@ -1,5 +1,5 @@
-// The kernel of divergence. Each branch has the same amount of work in different instructions; a
-// warp executes all branches that its lanes take, one after the other.
+// The kernel of divergence. All branches do the same amount of work with different instructions. A
+// warp executes every branch that one of its lanes takes, one after the other.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -18,9 +18,8 @@ std::atomic<int64_t> missing_bytes{0};
 // Compiled for the same architectures as every other kernel of this folder.
 __global__ void ProbeKernel() {}
 
-// Returns false only if the current GPU has an architecture that no kernel was compiled for. A
-// build has kernels for the architectures that it was configured for. Other errors are left to the
-// next CUDA call.
+// Returns false if no kernel of this build was compiled for the architecture of the current GPU.
+// After other errors it returns true, so that the next CUDA call reports them.
 bool HasKernelsForGpu() {
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel);

@@ -20,8 +20,8 @@ struct GpuDevice {
   int64_t shared_bytes_per_block = 0;  // The maximum, after opting in.
 };
 
-// Makes GPU `ordinal` current for the calling thread. FAILED_PRECONDITION (NO_GPU) if this process
-// does not see it.
+// Makes GPU `ordinal` current for the calling thread. Returns FAILED_PRECONDITION (NO_GPU) if this
+// process does not see it.
 Result<GpuDevice> UseGpu(int ordinal);
 
 // Returns the reason why there is no GPU (Benchmark::UnsupportedReason); empty if there is one, or

@@ -51,8 +51,8 @@ class ErrorAccumulator {
 };
 
 #ifdef __CUDACC__
-// One thread's part of a comparison. Add elements, then Flush once, in code that whole warps reach
-// together.
+// One thread's part of a comparison. Call Add for each element, then Flush once. Whole warps must
+// call Flush together.
 class ErrorThread {
  public:
   __device__ ErrorThread(const ErrorLimits& limits, ErrorSums* sums)

@@ -33,8 +33,9 @@ class Rotation {
 
 // Plans the rotation over sets of `set_bytes`, given `available_bytes` of memory. Hot: one set.
 // Cold: enough sets that at least 2x `l2_bytes` of other sets are used between two uses of a set;
-// if memory is short, enough that all sets together are at least 2x `l2_bytes`. OUT_OF_MEMORY, with
-// what would fit, if even that does not fit. `what` completes "... needs 80 GiB".
+// if memory is short, enough that all sets together are at least 2x `l2_bytes`. Returns
+// OUT_OF_MEMORY, with what would fit, if even that does not fit. `what` completes "... needs 80
+// GiB".
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,
                               int64_t available_bytes, const std::string& what);
 

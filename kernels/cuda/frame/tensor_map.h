@@ -14,7 +14,7 @@ namespace assay {
 // of a box beyond the array arrive as zeros and are not written. `sizes` and `box` are elements per
 // dimension, the contiguous dimension first. `strides` are the bytes between elements in every
 // other dimension, multiples of 16. `promotion` is the minimum that a miss loads into the L2 cache.
-// Unsupported() with a driver older than CUDA 12; INTERNAL if the driver refuses.
+// Returns Unsupported() with a driver older than CUDA 12; INTERNAL if the driver refuses.
 Result<CUtensorMap> EncodeTensorMap(
     CUtensorMapDataType type, const void* data, const std::vector<int64_t>& sizes,
     const std::vector<int64_t>& strides, const std::vector<int64_t>& box,

@@ -1,5 +1,6 @@
-// wgmma, Hopper's matrix multiplication by a warpgroup: sums of 64 rows in fp32, in registers; A in
-// shared memory or in registers, B in shared memory. Only for code under __CUDA_ARCH_FEAT_SM90_ALL.
+// wgmma, the matrix multiplication of a Hopper warpgroup. Sums of 64 rows are fp32 in registers, A
+// is in shared memory or in registers, and B is in shared memory. Only for code under
+// __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -31,12 +31,12 @@ struct CublasLt {
   ASSAY_CUBLAS_LT_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
-// Returns the library, which the first call loads and nothing unloads. Thread-safe. NOT_FOUND
-// (LIBRARY_MISSING) if the node has no cuBLASLt.
+// Returns the library, which the first call loads and nothing unloads. Thread-safe. Returns
+// NOT_FOUND (LIBRARY_MISSING) if the node has no cuBLASLt.
 Result<const CublasLt*> LoadCublasLt();
 
-// Returns an empty text if this process sees a GPU and the library, else the reason for
-// Benchmark::UnsupportedReason.
+// Returns why there is no GPU or no cuBLASLt, for Benchmark::UnsupportedReason; empty if there are
+// both.
 std::string WhyNoCublasLt();
 
 // Returns the version, such as "13.1.0"; loads the library.

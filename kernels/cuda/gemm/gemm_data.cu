@@ -121,8 +121,8 @@ __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns,
   if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
-// Computes y += M' x for a matrix as above: one thread per column, one slice of the rows per grid
-// row. If x is null, the random signs are used.
+// Computes y += M' x for the transpose of such a matrix, with one thread per column and one slice
+// of the rows per grid row. If x is null, the random signs are used.
 template <typename T>
 __global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                     const double* x, uint64_t seed, double* y) {

@@ -56,8 +56,8 @@ __host__ __device__ To BitsAs(From from) {
   return to;
 }
 
-// Selects four of the bytes of a (0 to 3) and b (4 to 7); the lowest digit of `selector` selects
-// the lowest byte.
+// Selects four of the bytes of a (numbers 0 to 3) and b (4 to 7). The lowest hexadecimal digit of
+// `selector` is the number of the lowest byte, and so on.
 __host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -104,9 +104,9 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
   digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
 }
 
-// Converts x to digits in shared memory, with zeros beyond k; 16 threads share a unit. Per unit and
-// digit there are 8 bytes for each [lane % 4][half of a chunk]. Per unit and row there are {factor,
-// sum} and {factor, 0}, with the sum in units of d0.
+// Converts x to digits in shared memory, with zeros beyond k; 16 threads share a unit. The digits
+// of a unit are stored as 8 bytes per [lane % 4][half of a chunk]. The factors of a unit and row
+// are {factor, sum} and {factor, 0}, where the sum is in units of d0.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -192,8 +192,8 @@ __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2]
 
 #endif
 
-// Grid: one block per 32 * `pairs` columns. kInt4DigitWarps / `pairs` warps share the units of each
-// 32 columns, and every lane has up to three units in flight.
+// Computes the product with one block per 32 * `pairs` columns. kInt4DigitWarps / `pairs` warps
+// share the units of each 32 columns, and every lane has up to three units in flight.
 template <typename T, int pairs>
 __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
     Int4DigitsGemvKernel(Int4GemvArguments<T> arguments) {

@@ -137,8 +137,9 @@ constexpr int kCheckDepth = 16;
 constexpr int kCheckSide = 16;
 constexpr int kPer = kCheckTile / kCheckSide;
 
-// Computes a tile of the reference in fp64 and compares it. Its loop is that of CompareKernel in
-// gemm_data.cu; a shared function for both compiled to different instructions.
+// Computes a tile of the reference in fp64 and compares it. The loop is the same as in
+// CompareKernel of gemm_data.cu. It is not shared, because a common function compiles to different
+// instructions.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CheckKernel(Int4Values<T> values, const T* y, ErrorLimits limits, ErrorSums* sums) {

@@ -140,7 +140,7 @@ __device__ void StageX(const Int4GemvArguments<T>& arguments, char* shared) {
 
 #endif
 
-// Grid: one block per 32 columns. `parts` is the number of groups per unit.
+// Computes the product with one block per 32 columns. `parts` is the number of groups per unit.
 template <typename T, int parts, int warps, int depth, int blocks>
 __global__ void __launch_bounds__(32 * warps, blocks)
     Int4GemvKernel(Int4GemvArguments<T> arguments) {

@@ -33,9 +33,9 @@ class LtGemm {
   LtGemm& operator=(const LtGemm&) = delete;
   ~LtGemm();
 
-  // Allocates the workspace and asks the heuristics for algorithms. UNSUPPORTED if there is none
-  // for this shape and type on this GPU. fp8 and int8 need B stored transposed, A not transposed,
-  // and multiples of 16 or 4 elements per row; the benchmarks' parameters ensure that.
+  // Allocates the workspace and asks the heuristics for algorithms. Returns UNSUPPORTED if there is
+  // none for this shape and type on this GPU. fp8 and int8 need B stored transposed, A not
+  // transposed, and multiples of 16 or 4 elements per row; the benchmarks' parameters ensure that.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
 
   // Starts one multiplication on `stream` with the chosen algorithm; before Tune() that is the

@@ -41,8 +41,8 @@ template <typename T, int length>
 struct Vector {
   T element[length];
 };
-// A vector as it is loaded. Elements are extracted at their use: a single 16-bit element would
-// occupy a whole register, and fewer blocks would be resident.
+// A vector in the form in which it is loaded. Elements are extracted only where they are used,
+// because a single 16-bit element would occupy a whole register and fewer blocks would be resident.
 template <typename T, int length>
 using Packed =
     std::conditional_t<sizeof(T) * length == 16, uint4,

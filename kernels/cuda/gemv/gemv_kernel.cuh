@@ -211,8 +211,9 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 
 #endif
 
-// Grid: x strips of W's rows, y splits of k, z blocks of x's rows. Weights never depend on the
-// previous kernel, so their first stages are loaded before the kernel waits for it.
+// Computes the product. The grid is strips of W's rows x splits of k x blocks of x's rows. Weights
+// never depend on the previous kernel, so their first stages are loaded before the kernel waits for
+// it.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)
     GemvKernel(Weights weights, GemvArguments<T> arguments) {

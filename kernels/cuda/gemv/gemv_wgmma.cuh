@@ -1,12 +1,12 @@
 // y = x W' for 2 to 128 rows of x on Hopper. wgmma takes 64 rows of W as its A and the rows of x as
-// columns of its B, both from shared memory, which the copy engine (TMA) fills. Weights pass
-// through no register and no load instruction, which leaves the GPU's power to its memory: with
-// mma.sync, sixteen rows reach the power limit of an H200 at 3.3 TB/s.
+// columns of its B. Both are in shared memory, which the copy engine (TMA) fills. Weights thus pass
+// through no register and no load instruction, which saves power. With mma.sync, an H200 that
+// computes sixteen rows reaches its power limit at 3.3 TB/s.
 //
-// A block takes a strip of 64 rows of W, or a part of it along k if there are too few strips for
-// all SMs. The last part of a strip to end adds all of them in a fixed order. One block fills an
-// SM's shared memory with copies in flight. On an H200, half of it, with the next kernel's first
-// copies in the other half, is 6% slower.
+// A block processes a strip of 64 rows of W, or a part of a strip along k if there are too few
+// strips for all SMs. The block that completes a strip last adds its parts in a fixed order. The
+// copies in flight of one block fill an SM's shared memory. Sharing it with the next kernel's first
+// copies is 6% slower on an H200.
 #pragma once
 
 #include <cuda.h>
@@ -42,8 +42,8 @@ struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
   CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
   T* y;
-  // For more than one part: each part's sums of each strip, and one counter per strip. The counters
-  // must be zero before the first launch; every launch resets them.
+  // If there are several parts: the sums of each part of each strip, and one counter per strip. The
+  // counters must be zero before the first launch; every launch resets them.
   float* partial;
   unsigned* arrived;
   int m;
@@ -188,7 +188,8 @@ __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[S
 
 #endif
 
-// Grid: x strips of kWgmmaGemvRows rows of W, y parts of k, none empty.
+// Computes the product. The grid is strips of kWgmmaGemvRows rows of W x parts of k, none of which
+// is empty.
 template <typename Shape, typename T>
 __global__ void __launch_bounds__(kWgmmaGemvThreads)
     WgmmaGemvKernel(const __grid_constant__ WgmmaGemvArguments<T> arguments) {
@@ -232,8 +233,8 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
 }
 
 // Launches WgmmaGemvKernel with the grid, the tensor maps and the workspace that it needs: y = x W'
-// for 2 to 128 rows on a Hopper GPU, with T fp16 or bf16; k is a multiple of 8. Used by
-// one thread.
+// for 2 to 128 rows on a Hopper GPU, with T fp16 or bf16. k must be a multiple of 8. Used by one
+// thread.
 template <typename T>
 class WgmmaGemv {
  public:

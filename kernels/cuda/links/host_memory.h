@@ -27,9 +27,9 @@ class HostMemory {
   ~HostMemory();
 
   // Allocates memory on the NUMA node that `numa` (a choice of NumaParameter) selects for GPU
-  // `ordinal`, and touches all of it. The GPU can access pinned memory directly. Unsupported() if
-  // there is no such node; OUT_OF_MEMORY, with the available size, if the host has too little or
-  // refuses.
+  // `ordinal`, and touches all of it. The GPU can access pinned memory directly. Returns
+  // Unsupported() if there is no such node; OUT_OF_MEMORY, with the available size, if the host has
+  // too little or refuses.
   static Result<HostMemory> Allocate(int64_t bytes, bool pinned, int ordinal,
                                      const std::string& numa);
 

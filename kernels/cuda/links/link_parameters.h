@@ -14,7 +14,8 @@ namespace assay {
 Parameter NumaParameter();
 
 // Returns the NUMA node that a choice of NumaParameter selects for memory that a device on node
-// `near` uses. Absent: the kernel may choose. Unsupported() if this machine has no such node.
+// `near` uses. Absent: the kernel may choose. Returns Unsupported() if this machine has no such
+// node.
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 

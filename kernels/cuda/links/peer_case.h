@@ -28,7 +28,7 @@ class PeerMapping {
   ~PeerMapping() { Close(); }
 
   // Maps the memory of `handle` (the bytes of a cudaIpcMemHandle_t) into the current GPU's address
-  // space. Unsupported() if the GPUs have no peer access; `pair` names them in the error.
+  // space. Returns Unsupported() if the GPUs have no peer access; `pair` names them in the error.
   static Result<PeerMapping> Open(const std::string& handle, const std::string& pair);
 
   void Close();

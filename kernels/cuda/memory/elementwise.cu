@@ -15,7 +15,7 @@ enum class ElementwiseOp { kAdd, kMultiply, kRelu };
 
 constexpr uint64_t kStreamX = 1;
 constexpr uint64_t kStreamY = 2;
-// Each thread moves 16 bytes. Small blocks, many more than fit at once, kept an H200's memory
+// Threads per block; each thread moves 16 bytes. On an H200, many small blocks kept the memory
 // busier than fewer and larger ones.
 constexpr int kThreads = 128;
 

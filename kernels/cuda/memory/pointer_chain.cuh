@@ -14,8 +14,8 @@ namespace assay {
 
 inline constexpr int64_t kPointerBytes = 8;
 
-// One element every `stride` bytes; it starts with the address of the cycle's next element. The
-// memory may be any that the GPU can access by this address.
+// A chain with one element every `stride` bytes. An element starts with the address of the cycle's
+// next element. The memory may be any that the GPU can access at this address.
 struct PointerChain {
   char* base = nullptr;
   int64_t stride = 0;

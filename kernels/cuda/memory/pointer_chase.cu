@@ -1,5 +1,5 @@
-// The kernels of pointer_chase. The elements are visited in one random cycle, which no prefetcher
-// predicts. Every line of the working set is visited once before any is visited again.
+// The kernels of pointer_chase. The elements are visited in the order of one random cycle, which no
+// prefetcher predicts. Every line of the working set is visited once before any is visited again.
 #include <algorithm>
 #include <cmath>
 

@@ -30,8 +30,9 @@ struct StreamInputs {
 // fp32.
 Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaStream_t stream);
 
-// Starts one iteration: out = b, 3 b, b + c or b + 3 c; sums of kReadTile elements of b; a pattern
-// of seed, set and index (kWrite), or of seed and set alone (kMemset).
+// Starts one iteration. It writes b, 3 b, b + c or b + 3 c to `out`, or the sums of kReadTile
+// elements of b each, or a pattern of seed, set and index (kWrite) or of seed and set alone
+// (kMemset).
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream);
 

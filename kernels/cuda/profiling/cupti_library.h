@@ -16,8 +16,8 @@
 
 namespace assay {
 
-// The functions that Assay calls. Activity records need those of the first list, the profilers of
-// counters those of both.
+// The functions that Assay calls, in two lists. Activity records need the first list, the profilers
+// of counters need both.
 #define ASSAY_CUPTI_ACTIVITY_FUNCTIONS(X)                        \
   X(get_result_string, cuptiGetResultString)                     \
   X(finalize, cuptiFinalize)                                     \
@@ -55,8 +55,8 @@ struct Cupti {
 };
 
 // Return the library, which the first call of either loads and nothing unloads. Thread-safe.
-// NOT_FOUND (LIBRARY_MISSING) if the node has no CUPTI, or one without a required function. For
-// activity records, the profilers' functions may be null.
+// Returns NOT_FOUND (LIBRARY_MISSING) if the node has no CUPTI, or one without a required function.
+// For activity records, the profilers' functions may be null.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 

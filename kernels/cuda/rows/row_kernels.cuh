@@ -40,7 +40,7 @@ __device__ Vector<T> LoadOnce(const T* from) {
   return vector;
 }
 
-// Writes a vector that is evicted first from L2, so that memory accepts writes while reads
+// Writes a vector so that it is evicted first from the L2, and memory accepts writes while reads
 // continue. An H200 normalised 8192 x 8192 bf16 in 68.0 us with these stores and in 72.5 us with
 // ordinary ones.
 template <typename T>
@@ -107,8 +107,8 @@ class RowPiece {
     at_ = begin + first_;
   }
 
-  // Returns the start of vector v in the array, always a multiple of kLength, or in the piece,
-  // where it may be negative.
+  // Return the start of vector v in the array, which is always a multiple of kLength, and in the
+  // piece, where it may be negative.
   __device__ int64_t At(int v) const { return at_ + v * kGroup * kLength; }
   __device__ int Column(int v) const { return first_ + v * kGroup * kLength; }
 
@@ -288,9 +288,9 @@ __global__ void __launch_bounds__(kThreads, RowBlocksPerSm(kThreads)) RowKernel(
   FinishPiece<Op>(args, piece, 0, Op::ScaleOf(own, total, args.columns), x);
 }
 
-// One chunk of a row that is too long for a block: kThreads * kVectors vectors, of which one is
-// reserved so that a chunk that starts within a vector fits. Blocks are numbered by row, then
-// chunk.
+// One chunk of a row that is too long for a block. A chunk has room for kThreads * kVectors
+// vectors, one of which is reserved because the chunk may start within a vector. Blocks are
+// numbered by row, then by chunk.
 template <typename T, int kThreads, int kVectors, bool kAligned>
 class RowChunk {
  public:
