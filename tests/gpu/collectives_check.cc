@@ -18,16 +18,6 @@
 namespace assay {
 namespace {
 
-// Prints a failure of this rank; returns whether there was none.
-bool Passed(const RunContext& context, const std::string& what, const Result<Verdict>& verdict,
-            bool passes) {
-  if (verdict.ok() && verdict->passed == passes) return true;
-  std::printf("FAIL rank %d, %s: %s\n", context.rank, what.c_str(),
-              verdict.ok() ? (passes ? verdict->detail : "a fault was not found").c_str()
-                           : verdict.status().ToString().c_str());
-  return false;
-}
-
 // Spoils `bytes` of the output from `offset` on; the check has to find it.
 bool FindsFault(const RunContext& context, const std::string& what, CollectiveCase* one,
                 int64_t offset, int64_t bytes, bool flip) {
@@ -125,23 +115,16 @@ bool TestReductions(const RunContext& context) {
 }
 
 int Main(int ranks, const std::vector<std::string>& names) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  if (const int gpus = GpuCount(); gpus < ranks) {
-    std::printf("skipped: needs %d GPUs, there are %d\n", ranks, gpus);
-    return 77;
-  }
   const auto chosen = [&](const std::string& name) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
-  const bool passed = OnRanks(ranks, [&](const RunContext& context) {
+  return TestOnRanks(ranks, [&](const RunContext& context) {
     bool all = true;
     for (const Collective& collective : Collectives()) {
       if (chosen(collective.name)) all = TestCollective(context, collective) && all;
     }
     return (!chosen("reductions") || TestReductions(context)) && all;
   });
-  std::printf("%s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
 }
 
 }  // namespace

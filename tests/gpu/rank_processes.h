@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "gang/peers.h"
@@ -64,6 +65,29 @@ inline bool OnRanks(int ranks, const std::function<bool(const RunContext&)>& bod
     passed = passed && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   return passed;
+}
+
+// Returns whether `verdict` says `passes`, and prints what is wrong if not.
+inline bool Passed(const RunContext& context, const std::string& what,
+                   const Result<Verdict>& verdict, bool passes) {
+  if (verdict.ok() && verdict->passed == passes) return true;
+  std::printf("FAIL rank %d, %s: %s\n", context.rank, what.c_str(),
+              verdict.ok() ? (passes ? verdict->detail : "a fault was not found").c_str()
+                           : verdict.status().ToString().c_str());
+  return false;
+}
+
+// Runs `body` on `ranks` ranks, prints whether it passed and returns the exit status of the test,
+// which is 77 (skipped) on a host with fewer GPUs.
+inline int TestOnRanks(int ranks, const std::function<bool(const RunContext&)>& body) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (const int gpus = GpuCount(); gpus < ranks) {
+    std::printf("skipped: needs %d GPUs, there are %d\n", ranks, gpus);
+    return 77;
+  }
+  const bool passed = OnRanks(ranks, body);
+  std::printf("%s\n", passed ? "passed" : "failed");
+  return passed ? 0 : 1;
 }
 
 }  // namespace assay

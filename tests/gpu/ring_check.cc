@@ -17,16 +17,6 @@
 namespace assay {
 namespace {
 
-// Prints a failure of this rank; returns whether there was none.
-bool Passed(const RunContext& context, const std::string& what, const Result<Verdict>& verdict,
-            bool passes) {
-  if (verdict.ok() && verdict->passed == passes) return true;
-  std::printf("FAIL rank %d, %s: %s\n", context.rank, what.c_str(),
-              verdict.ok() ? (passes ? verdict->detail : "a fault was not found").c_str()
-                           : verdict.status().ToString().c_str());
-  return false;
-}
-
 // Flips the top exponent bit of the element that ends at byte `end`; the check must find it.
 // Every rank does so: the check is a collective one.
 bool FindsFault(const RunContext& context, const std::string& what, Case* one,
@@ -126,18 +116,9 @@ bool TestAll(const RunContext& context) {
   return passed;
 }
 
-int Main(int ranks) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  if (const int gpus = GpuCount(); gpus < ranks) {
-    std::printf("skipped: needs %d GPUs, there are %d\n", ranks, gpus);
-    return 77;
-  }
-  const bool passed = OnRanks(ranks, TestAll);
-  std::printf("%s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
-}
-
 }  // namespace
 }  // namespace assay
 
-int main(int argc, char** argv) { return assay::Main(argc > 1 ? std::atoi(argv[1]) : 2); }
+int main(int argc, char** argv) {
+  return assay::TestOnRanks(argc > 1 ? std::atoi(argv[1]) : 2, assay::TestAll);
+}

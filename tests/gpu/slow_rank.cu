@@ -88,26 +88,19 @@ bool TestSize(RunContext context, CollectiveKind kind, const std::string& bytes,
 }
 
 int Main(int ranks, int64_t nanoseconds) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const bool passed = OnRanks(ranks, [&](const RunContext& context) {
+  return TestOnRanks(ranks, [&](const RunContext& context) {
     bool all = true;
     for (const char* bytes : {"8", "1048576", "67108864"}) {
       all = TestSize(context, CollectiveKind::kAllReduce, bytes, nanoseconds) && all;
     }
     return TestSize(context, CollectiveKind::kAllGather, "1048576", nanoseconds) && all;
   });
-  return passed ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace assay
 
 int main(int argc, char** argv) {
-  const int ranks = argc > 1 ? std::atoi(argv[1]) : 2;
-  const int gpus = assay::GpuCount();
-  if (gpus < ranks) {
-    std::printf("skipped: needs %d GPUs, there are %d\n", ranks, gpus);
-    return 77;
-  }
-  return assay::Main(ranks, (argc > 2 ? std::atoll(argv[2]) : 200) * 1000);
+  return assay::Main(argc > 1 ? std::atoi(argv[1]) : 2,
+                     (argc > 2 ? std::atoll(argv[2]) : 200) * 1000);
 }
