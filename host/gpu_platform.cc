@@ -6,10 +6,13 @@ namespace {
 // Values of cudaError_t, declared here so that this compiles without CUDA.
 // kernels/cuda/frame/find_gpu_absence.cc checks them.
 constexpr int kInitialization = 3;
+constexpr int kStubLibrary = 34;
 constexpr int kInsufficientDriver = 35;
+constexpr int kDevicesUnavailable = 46;
 constexpr int kNoDevice = 100;
 constexpr int kSystemNotReady = 802;
 constexpr int kSystemDriverMismatch = 803;
+constexpr int kCompatNotSupported = 804;
 constexpr int kUnknown = 999;
 
 std::string Version(int version) {
@@ -62,6 +65,13 @@ std::string Remedy(int error) {
     case kUnknown:
       return "the driver could not be initialised: a GPU fell off the bus, or the module "
              "nvidia-uvm is not loaded; see `nvidia-smi` and Xid in dmesg, then reset or reboot";
+    case kStubLibrary:
+      return "libcuda.so.1 is the toolkit's stub; remove the stubs folder from LD_LIBRARY_PATH";
+    case kCompatNotSupported:
+      return "this GPU does not support CUDA's compatibility libraries (cuda-compat); remove them "
+             "from LD_LIBRARY_PATH or upgrade the driver";
+    case kDevicesUnavailable:
+      return "another process holds the GPU in exclusive mode; `nvidia-smi` lists it";
     default:
       return "see `nvidia-smi` and dmesg";
   }
