@@ -33,7 +33,7 @@ enum class Fault {
   kNanError,
   kWrongAfterTiming,
   kRunFails,
-  kNeighbourUnreachable,  // On a connection for data.
+  kNeighbourUnreachable,  // On a connection that carries data.
   kBadSample,
 };
 
@@ -60,14 +60,14 @@ class FakeCase : public Case {
       return Status(Code::kDeadlineExceeded, Reason::kPeerUnreachable, "no answer").WithPeer({2});
     }
     for (int64_t i = 0; i < samples; ++i) {
-      // Higher ranks are slower, each in its own rhythm.
+      // Higher ranks are slower, and rank 1 alternates between two times.
       const double time =
           seconds_ * (1 + rank_ + (rank_ == 1 ? 0.001 * static_cast<double>(i % 2) : 0));
       seconds->push_back(fault_ == Fault::kBadSample && ran_ > 100 ? std::nan("") : time);
       if (rank_ == 0) {
         clock_->Advance(std::chrono::microseconds(1000 * batch));
       }
-      // The number of the run tells the warm-up from the timed window.
+      // The number of the run distinguishes the warm-up from the timed window.
       observed_.push_back(static_cast<double>(runs_));
     }
     ++runs_;
@@ -140,7 +140,7 @@ class FakeBenchmark : public Benchmark {
   Ceilings ceilings;
   std::string fill = "random";
   double link_bytes = 0;
-  double seconds = 1e-3;  // Of an iteration.
+  double seconds = 1e-3;  // Seconds of an iteration.
 
  private:
   const Fault fault_;
@@ -148,7 +148,7 @@ class FakeBenchmark : public Benchmark {
   BenchmarkInfo info_;
 };
 
-// Runs alone.
+// Runs the case on one rank without a gang.
 ExecutedCase Execute(Fault fault, const ExecuteOptions& options = {}) {
   const FakeBenchmark benchmark(fault, 0, false);
   RunContext context;
@@ -158,8 +158,8 @@ ExecutedCase Execute(Fault fault, const ExecuteOptions& options = {}) {
   return executed.ok() ? *executed : ExecutedCase();
 }
 
-// Runs on three ranks; the case of rank 0, after checking that none hangs and all
-// agree on the outcome. `phases`, if given, gets those of each rank.
+// Runs the case on three ranks and returns the result of rank 0, after checking that none hangs and
+// all agree on the outcome. `phases`, if given, receives the phases of each rank.
 ExecutedCase ExecuteInGang(Fault fault, int faulty_rank,
                            std::array<std::vector<std::string>, 3>* phases = nullptr) {
   const FakeBenchmark benchmark(fault, faulty_rank, true);
@@ -180,7 +180,7 @@ ExecutedCase ExecuteInGang(Fault fault, int faulty_rank,
     ASSERT_TRUE(executed.ok()) << executed.status();
     if (executed->result.outcome() == v1::CASE_OUTCOME_OK) ++ok;
     if (peers->rank() == 0) at_zero = *executed;
-    // The gang is still in step.
+    // The ranks still communicate in step.
     EXPECT_TRUE(Agree(*peers, Status::Ok(), kPeerTimeout).ok());
   });
   EXPECT_EQ(ok, at_zero.result.outcome() == v1::CASE_OUTCOME_OK ? 3 : 0);
@@ -195,7 +195,7 @@ TEST(Execute, MeasuredCaseHasEveryPartOfAResult) {
   EXPECT_EQ(result.outcome(), v1::CASE_OUTCOME_OK);
   EXPECT_THAT(phases, ElementsAre("verify", "warm_up", "measure", "verify"));
   EXPECT_EQ(result.benchmark_version(), 3);
-  ASSERT_EQ(result.measurements_size(), 3);  // Nothing was observed of the fourth metric.
+  ASSERT_EQ(result.measurements_size(), 3);  // The fourth metric was not observed.
   const v1::Measurement& primary = result.measurements(0);
   EXPECT_DOUBLE_EQ(primary.median(), 2.0);
   EXPECT_EQ(primary.samples_size(), primary.n());
@@ -213,7 +213,7 @@ TEST(Execute, MeasuredCaseHasEveryPartOfAResult) {
             result.start_time().seconds() * 1'000'000'000 + result.start_time().nanos());
 }
 
-// Otherwise a new OpenBLAS would end the series of benchmarks that do not use it.
+// Otherwise a new version of OpenBLAS would end the series of benchmarks that do not use it.
 TEST(Execute, OnlyBenchmarksWithBlasHaveItsVersion) {
   for (const char* name : {"cpu_gemm", "cpu_memory_bandwidth", "cpu_vector_sum"}) {
     const auto benchmark = BuiltinBenchmarks().Find(name);
@@ -245,7 +245,7 @@ TEST(Execute, RateAboveItsCeilingIsFlagged) {
   }
 }
 
-// The model of the earlier sizes is 1 ms plus 1 us per KB.
+// The model of the earlier sizes is 1 ms plus 1 us per kB.
 TEST(Execute, TimeFarAboveTheLinkModelIsFlagged) {
   FakeBenchmark benchmark(Fault::kNone, 0, false);
   RunContext context;
@@ -266,7 +266,7 @@ TEST(Execute, TimeFarAboveTheLinkModelIsFlagged) {
   EXPECT_THAT(flags_of(4e6, 0.2 * 5e-3), Not(Contains("below_model")));
 }
 
-// Ceilings are measured with random data.
+// Measured ceilings hold for random data only.
 TEST(Execute, ZerosAreNotComparedWithMeasuredCeilings) {
   FakeBenchmark benchmark(Fault::kNone, 0, false);  // 2 GFLOP/s.
   benchmark.ceilings.flops = 1.25e9;
@@ -280,7 +280,7 @@ TEST(Execute, ZerosAreNotComparedWithMeasuredCeilings) {
   EXPECT_FALSE(report->result.prediction().has_efficiency_measured());
   EXPECT_THAT(report->result.conditions().flags(), Not(Contains("above_ceiling")));
   EXPECT_EQ(report->result.prediction().regime(),
-            "launch");  // The regime is known all the same.
+            "launch");  // The regime does not need measured ceilings.
 }
 
 TEST(Execute, VerifyOnlyMeasuresNothing) {
@@ -309,7 +309,7 @@ TEST(Execute, UnsupportedIsAnOutcome) {
   EXPECT_EQ(executed.result.outcome(), v1::CASE_OUTCOME_UNSUPPORTED);
 }
 
-// Has contradicting parameters, on a machine without a GPU.
+// A benchmark with contradicting parameters, on a machine without a GPU.
 class ContradictedBenchmark : public FakeBenchmark {
  public:
   ContradictedBenchmark() : FakeBenchmark(Fault::kNone, 0, false) {}
@@ -344,7 +344,7 @@ TEST(Execute, GangTakesTheSlowestRank) {
   EXPECT_EQ(executed.result.verification().elements_checked(), 30);
 }
 
-// If a rank is lost, its own agent knows the phase from the last report.
+// If a rank is lost, its agent takes the phase from this rank's last report.
 TEST(Execute, EveryRankReportsItsPhases) {
   std::array<std::vector<std::string>, 3> phases;
   ExecuteInGang(Fault::kNone, -1, &phases);

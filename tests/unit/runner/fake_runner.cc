@@ -1,6 +1,6 @@
-// A runner that measures nothing and misbehaves on request: `describe` and `serve`
-// as assay-runner has them, the benchmark's name choosing the behaviour. For tests
-// of what supervises runners.
+// A runner that measures nothing and misbehaves on request, for tests of the code that supervises
+// runners. It has the commands `describe` and `serve` of assay-runner; the benchmark's name selects
+// its behaviour.
 #include <signal.h>
 #include <unistd.h>
 
@@ -112,7 +112,7 @@ int Describe() {
   return 0;
 }
 
-// NAME k=v...
+// Runs the command `check NAME k=v...`.
 int Check(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const std::string value = argument.substr(argument.find('=') + 1);
@@ -179,7 +179,7 @@ v1::RunnerEvent WithFailure(v1::RunnerEvent event, v1::CaseOutcome outcome,
   return event;
 }
 
-// Returns at the end of stdin.
+// Blocks until stdin ends.
 void AwaitEndOfInput() {
   char byte;
   while (read(STDIN_FILENO, &byte, 1) > 0) {
@@ -216,7 +216,7 @@ bool LosesPeer(const std::string& name) {
   return name == "gang_peer_lost" || name == "gang_peer_silent";
 }
 
-// As rank 0 of a gang that is over.
+// Aborts as rank 0 of a gang that has lost rank 1.
 [[noreturn]] void LosePeer(const std::string& name, int world_size) {
   std::fprintf(stderr, "NCCL WARN as if from the library\n");
   v1::RunnerEvent event;
@@ -233,7 +233,7 @@ bool LosesPeer(const std::string& name) {
   _exit(4);
 }
 
-// Rank 0 has ended or stopped, and has been seen to, before rank 1 does anything.
+// Ends or stops rank 0. Rank 1 waits until its agent has seen that, and then fails too.
 void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
   if (start.rank() == 0) {
     if (name != "gang_stopped") _exit(4);
@@ -247,7 +247,7 @@ void FollowRankZero(const std::string& name, const v1::RunnerStart& start) {
   raise(SIGSEGV);
 }
 
-// Behaves as the misbehaving benchmark's name says, in its first case.
+// Misbehaves in the first case as the benchmark's name says.
 void Misbehave(const std::string& name, const v1::RunnerStart& start) {
   if (name == "crash" || (name == "gang_crash" && start.rank() == start.world_size() - 1)) {
     std::fprintf(stderr, "fake_runner: about to crash as asked\n");
