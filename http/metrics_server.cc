@@ -48,23 +48,24 @@ std::string Scrape(const std::vector<std::shared_ptr<prometheus::Collectable>>& 
   return prometheus::TextSerializer().Serialize(families);
 }
 
-// Civetweb accepts only addresses, not names.
+// Returns an address for civetweb, which does not accept names.
 std::string ListeningHost(const HostPort& address) {
   return address.host == "localhost" ? "127.0.0.1" : address.host;
 }
 
-// Civetweb's words for an invalid port.
+// Checks the address here, because civetweb reports an unusable one as an invalid port.
 Status CheckAddress(const HostPort& address) {
   const std::string host = ListeningHost(address);
   in6_addr parsed = {};
   if (inet_pton(AF_INET, host.c_str(), &parsed) == 1) return Status::Ok();
   const bool is_ipv6 = inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
   if (is_ipv6 && mg_check_feature(MG_FEATURES_IPV6) != 0) return Status::Ok();
-  return InvalidArgument("cannot serve HTTP on " + address.ToString() + ": " +
-                             (is_ipv6 ? "this system's civetweb is built without IPv6"
-                                      : host + " is no IP address"),
-                         Reason::kHttpAddressUnusable)
-      .WithHint("give an address of IPv4: 127.0.0.1 for this machine alone, 0.0.0.0 for all");
+  return InvalidArgument(
+             "cannot serve HTTP on " + address.ToString() + ": " +
+                 (is_ipv6 ? "the installed civetweb has no IPv6" : host + " is not an IP address"),
+             Reason::kHttpAddressUnusable)
+      .WithHint(
+          "give an IPv4 address: 127.0.0.1 for this machine only, 0.0.0.0 for every interface");
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ class MetricsServer::Impl {
 
   ~Impl() {
     if (context_ == nullptr) return;
-    // The accepting thread checks for the end every two seconds, unless a connection wakes it.
+    // civetweb's accepting thread checks every two seconds whether to end. A connection wakes it.
     const auto stopped = std::async(std::launch::async, [this] { mg_stop(context_); });
     while (stopped.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) Wake();
   }
@@ -147,7 +148,7 @@ class MetricsServer::Impl {
     const mg_request_info& request = *mg_get_request_info(connection);
     const std::string_view method = request.request_method;
     if (method != "GET" && method != "HEAD") {
-      return Send(connection, {405, kPlainText, "only GET and HEAD are answered here\n"}, true);
+      return Send(connection, {405, kPlainText, "only GET and HEAD are supported\n"}, true);
     }
     Response response;
     try {
@@ -171,7 +172,7 @@ class MetricsServer::Impl {
       if (path == handler.path) return {200, handler.content_type, handler.body()};
       known += " " + handler.path;
     }
-    return {404, kPlainText, "no such path; there is " + known + "\n"};
+    return {404, kPlainText, "no such path; the paths are " + known + "\n"};
   }
 
   std::string FirstMessage() {
@@ -183,7 +184,7 @@ class MetricsServer::Impl {
   mg_context* context_ = nullptr;
   int port_ = 0;
   Mutex mutex_;
-  // Civetweb explains a failed start only in its log, the cause first.
+  // Civetweb explains a failed start only in its log. The first message is the cause.
   std::string first_message_ ASSAY_GUARDED_BY(mutex_);
 };
 

@@ -19,9 +19,9 @@ using google::protobuf::Message;
 
 constexpr size_t kMaxText = 200;
 constexpr size_t kMaxMessage = 1000;
-constexpr int kMaxEntries = 64;  // Limit of lists: parameters, measurements, flags.
+constexpr int kMaxEntries = 64;  // Limit of each list, such as parameters or flags.
 constexpr int kMaxGpus = 1'000'000;
-// Clocks of two machines may differ by this much.
+// The clocks of two machines may differ by up to this.
 constexpr std::chrono::minutes kClockSkew{5};
 
 bool IsName(const std::string& text) {
@@ -64,45 +64,39 @@ class Checker {
 
   // Checks every text, number and list of `message`, whatever its type.
   void CheckFields(const Message& message, const std::string& path) {
-    const auto* const reflection = message.GetReflection();
+    const auto& reflection = *message.GetReflection();
     std::vector<const FieldDescriptor*> fields;
-    reflection->ListFields(message, &fields);
+    reflection.ListFields(message, &fields);
     for (const FieldDescriptor* field : fields) {
-      const std::string name = path + field->name();
-      if (!field->is_repeated()) {
-        CheckValue(message, *field, -1, name);
-        continue;
-      }
-      const int count = reflection->FieldSize(message, field);
+      const bool list = field->is_repeated();
+      const int count = list ? reflection.FieldSize(message, field) : 1;
       const bool is_results = path.empty() && field->name() == "results";
-      Require(is_results || count <= kMaxEntries, name,
+      Require(is_results || count <= kMaxEntries, path + field->name(),
               "has more than " + std::to_string(kMaxEntries) + " entries");
       for (int i = 0; i < count && violations_.empty(); ++i) {
-        CheckValue(message, *field, i, name + "[" + std::to_string(i) + "]");
+        const std::string name = path + field->name() + (list ? "[" + std::to_string(i) + "]" : "");
+        if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+          CheckFields(list ? reflection.GetRepeatedMessage(message, field, i)
+                           : reflection.GetMessage(message, field),
+                      name + ".");
+        } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+          const bool is_message = field->full_name() == "assay.v1.Failure.message";
+          CheckText(list ? reflection.GetRepeatedString(message, field, i)
+                         : reflection.GetString(message, field),
+                    is_message ? kMaxMessage : kMaxText, name);
+        } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+          Require(std::isfinite(list ? reflection.GetRepeatedDouble(message, field, i)
+                                     : reflection.GetDouble(message, field)),
+                  name, "must be finite");
+        }
       }
     }
   }
 
-  // `index` is -1 for a field that is not a list.
-  void CheckValue(const Message& message, const FieldDescriptor& field, int index,
-                  const std::string& name) {
-    const auto* const reflection = message.GetReflection();
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      CheckFields(index < 0 ? reflection->GetMessage(message, &field)
-                            : reflection->GetRepeatedMessage(message, &field, index),
-                  name + ".");
-    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-      const std::string text = index < 0 ? reflection->GetString(message, &field)
-                                         : reflection->GetRepeatedString(message, &field, index);
-      const size_t most = field.full_name() == "assay.v1.Failure.message" ? kMaxMessage : kMaxText;
-      Require(
-          text.size() <= most && IsPlainText(text), name,
-          "must be UTF-8 of at most " + std::to_string(most) + " bytes without control characters");
-    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-      const double number = index < 0 ? reflection->GetDouble(message, &field)
-                                      : reflection->GetRepeatedDouble(message, &field, index);
-      Require(std::isfinite(number), name, "must be finite");
-    }
+  void CheckText(const std::string& text, size_t most, const std::string& name) {
+    Require(
+        text.size() <= most && IsPlainText(text), name,
+        "must be UTF-8 of at most " + std::to_string(most) + " bytes without control characters");
   }
 
   void CheckResult(const std::string& at, const v1::CaseResult& result) {

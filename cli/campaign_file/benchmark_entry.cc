@@ -1,8 +1,7 @@
-#include "cli/campaign_file/field_reader.h"
-
 #include <algorithm>
 
 #include "cli/campaign_file/campaign_fields.h"
+#include "cli/campaign_file/field_reader.h"
 #include "common/text.h"
 
 namespace assay::cli {
@@ -102,8 +101,7 @@ void ReadAxis(const YamlNode::Entry& entry, const std::string& field, FieldReade
       ReadRange(entry.value, field, reader, *axis->mutable_range());
       break;
     case YamlNode::Kind::kNull:
-      reader.Fault(entry.value.at, field,
-                   "found nothing; write a value, [a, list], {from, to, factor} or =other");
+      reader.Unexpected(entry.value, field, "a value, [a, list], {from, to, factor} or =other");
       break;
   }
 }
@@ -123,12 +121,8 @@ void ReadGpus(const YamlNode& value, const std::string& field, FieldReader& read
   if (value.kind == YamlNode::Kind::kScalar) {
     add(value, field);
   } else if (value.kind != YamlNode::Kind::kSequence || value.items.empty()) {
-    reader.Fault(value.at, field,
-                 "found " +
-                     std::string(value.items.empty() && value.kind == YamlNode::Kind::kSequence
-                                     ? "an empty list"
-                                     : Describe(value)) +
-                     "; write GPU indices, for example [0, 1], or leave it out for all");
+    reader.Unexpected(value, field,
+                      "GPU indices, for example [0, 1], or leave it out for all GPUs");
   } else {
     for (size_t i = 0; i < value.items.size(); ++i) {
       add(value.items[i], field + "[" + std::to_string(i) + "]");
@@ -143,9 +137,8 @@ void ReadParameters(const YamlNode& parameters, const std::string& field, FieldR
   v1::BenchmarkMatrix& matrix = *spec.mutable_benchmarks(position);
   if (parameters.kind == YamlNode::Kind::kNull || parameters.faulty) return;
   if (parameters.kind != YamlNode::Kind::kMap) {
-    reader.Fault(parameters.at, field,
-                 "found " + Describe(parameters) +
-                     "; write the parameters as a map, for example {m: 4096, dtype: bf16}");
+    reader.Unexpected(parameters, field,
+                      "the parameters as a map, for example {m: 4096, dtype: bf16}");
     return;
   }
   for (const YamlNode::Entry& entry : parameters.entries) {
@@ -171,9 +164,7 @@ void ReadEntry(const YamlNode& item, const std::string& field, FieldReader& read
   if (item.faulty) return;
   const bool is_map = item.kind == YamlNode::Kind::kMap;
   if (item.kind != YamlNode::Kind::kScalar && !is_map) {
-    reader.Fault(
-        item.at, field,
-        "found " + Describe(item) + "; write a benchmark's name, or \"NAME: {parameter: value}\"");
+    reader.Unexpected(item, field, "a benchmark's name, or \"NAME: {parameter: value}\"");
     return;
   }
   if (is_map && item.entries.size() != 1) {
@@ -206,11 +197,8 @@ v1::Unplaceable ReadUnplaceable(const YamlNode& value, const std::string& field,
 
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec) {
   if (value.kind != YamlNode::Kind::kSequence || value.items.empty()) {
-    reader.Fault(value.at, "benchmarks",
-                 "found " +
-                     std::string(value.kind == YamlNode::Kind::kSequence ? "an empty list"
-                                                                         : Describe(value)) +
-                     "; list at least one benchmark, each on a line that starts with \"- \"");
+    reader.Unexpected(value, "benchmarks",
+                      "at least one benchmark, each on a line that starts with \"- \"");
     return;
   }
   for (size_t i = 0; i < value.items.size(); ++i) {

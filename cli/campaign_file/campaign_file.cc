@@ -1,16 +1,11 @@
 #include "cli/campaign_file/campaign_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <filesystem>
 
 #include "cli/campaign_file/campaign_fields.h"
 #include "cli/campaign_file/field_reader.h"
-#include "common/subprocess.h"
+#include "common/file.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "model/limits.h"
@@ -30,9 +25,7 @@ class CampaignReader {
       return;
     }
     if (root.kind != YamlNode::Kind::kMap) {
-      reader_.Fault(root.at, "",
-                    "a campaign is a list of \"field: value\" lines; found " + Describe(root) +
-                        ". Fields: " + Join(Fields()));
+      reader_.Unexpected(root, "", "\"field: value\" lines. Fields: " + Join(Fields()));
       return;
     }
     for (const YamlNode::Entry& entry : root.entries) ReadField(entry);
@@ -127,10 +120,9 @@ class CampaignReader {
 
   void ReadAccept(const YamlNode& value) {
     if (value.kind != YamlNode::Kind::kSequence) {
-      reader_.Fault(value.at, "accept",
-                    "found " + Describe(value) +
-                        "; write a list of rules, for example "
-                        "\"- gemm[dtype=bf16].tflops >= 65% of spec\"");
+      reader_.Unexpected(
+          value, "accept",
+          "a list of rules, for example \"- gemm[dtype=bf16].tflops >= 65% of spec\"");
       return;
     }
     for (size_t i = 0; i < value.items.size(); ++i) {
@@ -152,11 +144,6 @@ bool Before(const FileFault& a, const FileFault& b) {
   return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
 }
 
-Status CannotRead(const std::string& path, int error) {
-  return InvalidArgument("cannot read " + path + ": " + std::strerror(error),
-                         Reason::kFileUnreadable);
-}
-
 }  // namespace
 
 CampaignFile ParseCampaign(std::string_view text) {
@@ -173,26 +160,15 @@ CampaignFile ParseCampaign(std::string_view text) {
 }
 
 Result<CampaignFile> ReadCampaignFile(const std::string& path) {
-  // O_NONBLOCK, so that opening a FIFO does not block.
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file.valid()) return CannotRead(path, errno);
-  struct stat info {};
-  if (fstat(file.get(), &info) != 0) return CannotRead(path, errno);
-  if (!S_ISREG(info.st_mode)) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  // Reading a FIFO would block.
+  if (type == std::filesystem::file_type::fifo) {
     return InvalidArgument(path + " is not a regular file", Reason::kFileUnreadable);
   }
-  // One byte beyond the limit is enough for ParseYaml to refuse the rest.
-  std::string text(std::min<size_t>(static_cast<size_t>(info.st_size), kMaxYamlBytes + 1), '\0');
-  size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = read(file.get(), text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return CannotRead(path, errno);
-    if (got == 0) break;
-    filled += static_cast<size_t>(got);
-  }
-  text.resize(filled);
-  return ParseCampaign(text);
+  const Result<std::string> text = ReadFile(path, kMaxYamlBytes);
+  if (!text.ok()) return InvalidArgument(text.status().message(), text.status().reason());
+  return ParseCampaign(*text);
 }
 
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults) {

@@ -10,6 +10,9 @@
 
 namespace assay::cli {
 
+namespace {
+
+// Describes a value for a message: "a list", "an empty map", "nothing", or the quoted text.
 std::string Describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
@@ -17,12 +20,14 @@ std::string Describe(const YamlNode& node) {
     case YamlNode::Kind::kScalar:
       return Quote(node.text);
     case YamlNode::Kind::kSequence:
-      return "a list";
+      return node.items.empty() ? "an empty list" : "a list";
     case YamlNode::Kind::kMap:
-      return "a map";
+      return node.entries.empty() ? "an empty map" : "a map";
   }
   return "";
 }
+
+}  // namespace
 
 void FieldReader::Fault(Position at, std::string field, std::string description) {
   faults_.push_back({at, std::move(field), std::move(description)});
@@ -40,8 +45,13 @@ void FieldReader::UnknownName(Position at, const std::string& field, const std::
 bool FieldReader::IsText(const YamlNode& node, const std::string& field, std::string_view wanted) {
   if (node.faulty) return false;
   if (node.kind == YamlNode::Kind::kScalar) return true;
-  Fault(node.at, field, "found " + Describe(node) + "; write " + std::string(wanted));
+  Unexpected(node, field, std::string(wanted));
   return false;
+}
+
+void FieldReader::Unexpected(const YamlNode& node, const std::string& field,
+                             const std::string& wanted) {
+  Fault(node.at, field, "found " + Describe(node) + "; write " + wanted);
 }
 
 int FieldReader::Choice(const YamlNode& node, const std::string& field,
@@ -83,10 +93,7 @@ void ReadNccl(const YamlNode& value, const std::string& field, const std::string
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines) {
   if (value.kind != YamlNode::Kind::kMap || value.entries.empty()) {
-    const bool empty = value.kind == YamlNode::Kind::kMap;
-    reader.Fault(value.at, field,
-                 "found " + (empty ? "an empty map" : Describe(value)) +
-                     "; expected variables of NCCL, for example {NCCL_ALGO: Ring}");
+    reader.Unexpected(value, field, "variables of NCCL, for example {NCCL_ALGO: Ring}");
     return;
   }
   for (const YamlNode::Entry& entry : value.entries) {

@@ -13,9 +13,6 @@
 
 namespace assay::cli {
 
-// Describes a value for a message: "a list", "a map", "nothing", or the quoted text.
-std::string Describe(const YamlNode& node);
-
 // Appends faults to the list given to the constructor, which must outlive it.
 class FieldReader {
  public:
@@ -26,6 +23,9 @@ class FieldReader {
   // Records the fault `what` ("no such field") with the closest known name.
   void UnknownName(Position at, const std::string& field, const std::string& what,
                    const std::vector<std::string>& known);
+
+  // Records "found A LIST; write WANTED".
+  void Unexpected(const YamlNode& node, const std::string& field, const std::string& wanted);
 
   // Returns true if `node` is a single value. Otherwise records that `wanted` was expected.
   bool IsText(const YamlNode& node, const std::string& field, std::string_view wanted);
@@ -46,9 +46,9 @@ class FieldReader {
   std::vector<FileFault>& faults_;
 };
 
-// Reads a map such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds the variables of `value` to `settings`, and their lines to `lines` under
-// "SPEC_FIELD.NAME". Checks variables and values as the coordinator does. Reports faults at
-// `field`.
+// Reads a map such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds the variables of `value` to
+// `settings`, and their lines to `lines` under "SPEC_FIELD.NAME". Checks variables and values as
+// the coordinator does. Reports faults at `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);

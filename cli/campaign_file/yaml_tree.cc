@@ -5,8 +5,6 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <sstream>
 #include <unordered_map>
@@ -154,42 +152,28 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Level> levels_;
 };
 
-// Finds bytes that are not text, before the parser reads them.
-std::optional<FileFault> FindBinary(std::string_view text) {
-  Position at{1, 1};
-  for (size_t i = 0; i < text.size();) {
-    const Utf8Character character = DecodeUtf8(text.substr(i));
-    const char32_t point = character.code_point;
-    const bool control =
-        character.valid && ((point < 0x20 && point != '\n' && point != '\r' && point != '\t') ||
-                            (point >= 0x7f && point < 0xa0));
-    if (!character.valid || control) {
-      char found[32];
-      std::snprintf(found, sizeof found, "0x%02x", static_cast<unsigned char>(text[i]));
-      return FileFault{at, "",
-                       "byte " + std::string(found) + (control ? " (a control character)" : "") +
-                           "; a campaign file is text in UTF-8"};
+// Finds characters that are not text, and tabs in the indentation, for which the parser's own
+// message is misleading.
+void CheckLines(std::string_view text, std::vector<FileFault>& faults) {
+  int line = 0;
+  for (const std::string_view row : Split(text, '\n')) {
+    ++line;
+    for (size_t i = 0; i < row.size();) {
+      const std::string_view character = row.substr(i, DecodeUtf8(row.substr(i)).bytes);
+      if (character != "\t" && character != "\r" && !IsPlainText(character)) {
+        faults.push_back({{line, static_cast<int>(i) + 1},
+                          "",
+                          "a campaign file is text in UTF-8 without control characters"});
+        return;
+      }
+      i += character.size();
     }
-    at.column += static_cast<int>(character.bytes);
-    if (point == '\n') at = {at.line + 1, 1};
-    i += character.bytes;
-  }
-  return std::nullopt;
-}
-
-// YAML does not allow tabs in indentation. The parser's own message for them is misleading.
-void FindTabs(std::string_view text, std::vector<FileFault>& faults) {
-  int line = 1;
-  for (size_t start = 0; start < text.size(); ++line) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view row = text.substr(start, end - start);
     const size_t content = row.find_first_not_of(" \t\r");
     const size_t tab = row.find('\t');
     if (content != std::string_view::npos && row[content] != '#' && tab < content) {
       faults.push_back(
           {{line, static_cast<int>(tab) + 1}, "", "a tab in the indentation; indent with spaces"});
     }
-    start = end + 1;
   }
 }
 
@@ -225,11 +209,7 @@ YamlFile ParseYaml(std::string_view text) {
          "the file has more than " + std::to_string(kMaxYamlBytes) + " bytes, which is the limit"});
     return file;
   }
-  if (auto binary = FindBinary(text)) {
-    file.faults.push_back(std::move(*binary));
-    return file;
-  }
-  FindTabs(text, file.faults);
+  CheckLines(text, file.faults);
   if (file.faults.empty()) Parse(text, file);
   return file;
 }

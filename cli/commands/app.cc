@@ -39,19 +39,19 @@ void AddVersionCommand(CLI::App& app) {
   });
 }
 
-// The innermost command that was given.
+// Returns the innermost command that was given.
 const CLI::App* ChosenCommand(const CLI::App* app) {
   while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
   return app;
 }
 
-// "assay campaign".
+// Returns a command with its parents: "assay campaign".
 std::string PathOf(const CLI::App* app) {
   const CLI::App* parent = app->get_parent();
   return (parent != nullptr ? PathOf(parent) + " " : "") + app->get_name();
 }
 
-// The long names of the options of `command` and its parents: "--limit".
+// Returns the long names of the options of `command` and its parents: "--limit".
 std::vector<std::string> OptionNames(const CLI::App* command) {
   std::vector<std::string> names;
   for (; command != nullptr; command = command->get_parent()) {

@@ -26,11 +26,14 @@ std::unique_ptr<CLI::App> MakeApp(Context& context);
 // Parses and runs; returns the exit code.
 int RunApp(int argc, const char* const* argv);
 
-// Runs `action` if the user chose `command`; its result becomes the program's exit code. `options`
-// is kept alive until then.
+// Runs `action` if the user chose `command`. Its result becomes the program's exit code; an error
+// is reported. `options` is kept alive until then.
 template <typename Options, typename Action>
 void OnRun(CLI::App& command, Context& context, std::shared_ptr<Options> options, Action action) {
-  command.callback([&context, options, action] { context.exit_code = action(context, *options); });
+  command.callback([&context, options, action] {
+    const Result<ExitCode> code = action(context, *options);
+    context.exit_code = code.ok() ? *code : Report(code.status());
+  });
 }
 
 // Each of these adds one command with its subcommands.

@@ -42,16 +42,10 @@ std::string NodeNames(const v1::FleetBenchmark& benchmark) {
 }
 
 std::string ParameterNames(const v1::BenchmarkSchema& schema) {
-  std::string names;
-  for (const v1::ParameterSchema& parameter : schema.parameters()) {
-    names += (names.empty() ? "" : " ") + parameter.name();
-  }
-  return names;
-}
-
-std::string NodeCount(const v1::FleetBenchmark& benchmark) {
-  const int count = benchmark.node_names_size();
-  return count == 0 ? "no node" : std::to_string(count) + (count == 1 ? " node" : " nodes");
+  std::vector<std::string> names;
+  for (const v1::ParameterSchema& parameter : schema.parameters())
+    names.push_back(parameter.name());
+  return Join(names, " ");
 }
 
 std::string ListTable(const v1::ListFleetBenchmarksResponse& fleet, const Style& style) {
@@ -64,12 +58,12 @@ std::string ListTable(const v1::ListFleetBenchmarksResponse& fleet, const Style&
                {"SUMMARY", Align::kLeft, 4}});
   for (const v1::FleetBenchmark& benchmark : fleet.benchmarks()) {
     const v1::BenchmarkSchema& schema = benchmark.schema();
-    const bool available = !benchmark.node_names().empty();
+    const int nodes = benchmark.node_names_size();
     const v1::MetricSchema metric =
         schema.metrics().empty() ? v1::MetricSchema() : schema.metrics(0);
     table.Add({schema.name(), RunsOn(schema.resource()), metric.name(), metric.unit(),
                ParameterNames(schema),
-               Cell(NodeCount(benchmark), available ? Tone::kPlain : Tone::kDim),
+               nodes > 0 ? Cell(Counted(nodes, "node")) : Cell("no node", Tone::kDim),
                schema.summary()});
   }
   return table.Render(style);
@@ -92,23 +86,22 @@ std::string ListCsv(const v1::ListFleetBenchmarksResponse& fleet) {
 
 Result<v1::ListFleetBenchmarksResponse> Fetch(Context& context) {
   ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
-  return client.Call(&v1::CampaignService::Stub::ListFleetBenchmarks, client.campaigns(),
+  return client.Call(&v1::CampaignService::Stub::ListFleetBenchmarks,
                      v1::ListFleetBenchmarksRequest());
 }
 
-ExitCode List(Context& context, const ListOptions& options) {
-  const Result<v1::ListFleetBenchmarksResponse> fleet = Fetch(context);
-  if (!fleet.ok()) return Report(fleet.status());
+Result<ExitCode> List(Context& context, const ListOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::ListFleetBenchmarksResponse fleet, Fetch(context));
   if (options.format == OutputFormat::kJson) {
     JsonArray array;
-    for (const v1::FleetBenchmark& benchmark : fleet->benchmarks()) Print(array.Add(benchmark));
+    for (const v1::FleetBenchmark& benchmark : fleet.benchmarks()) Print(array.Add(benchmark));
     Print(array.Finish());
   } else if (options.format == OutputFormat::kCsv) {
-    Print(ListCsv(*fleet));
-  } else if (fleet->benchmarks().empty()) {
+    Print(ListCsv(fleet));
+  } else if (fleet.benchmarks().empty()) {
     PrintError("No node is connected, so nothing can run. See: assay node list\n");
   } else {
-    Print(ListTable(*fleet, StyleOf(STDOUT_FILENO)));
+    Print(ListTable(fleet, StyleOf(STDOUT_FILENO)));
   }
   return kExitDone;
 }
@@ -121,7 +114,7 @@ std::string DefaultText(const ParameterSpec& spec) {
   return bytes.ok() ? FormatBytes(*bytes) : *spec.default_value;
 }
 
-// The parameters with the values that they accept.
+// Lists the parameters with the values that they accept.
 std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   if (!specs.ok()) return "  not usable: " + Sanitize(specs.status().message()) + "\n";
@@ -132,7 +125,8 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style
   return table.Render(style);
 }
 
-// Which values of parameters require which values of others; empty if there are no such rules.
+// Lists the values of parameters that require certain values of other parameters. Empty if there
+// are none.
 std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   std::string lines;
@@ -175,11 +169,10 @@ void PrintBenchmark(const v1::FleetBenchmark& benchmark) {
   Print(text);
 }
 
-ExitCode Show(Context& context, const ShowOptions& options) {
-  const Result<v1::ListFleetBenchmarksResponse> fleet = Fetch(context);
-  if (!fleet.ok()) return Report(fleet.status());
+Result<ExitCode> Show(Context& context, const ShowOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const v1::ListFleetBenchmarksResponse fleet, Fetch(context));
   std::vector<std::string> names;
-  for (const v1::FleetBenchmark& benchmark : fleet->benchmarks()) {
+  for (const v1::FleetBenchmark& benchmark : fleet.benchmarks()) {
     names.push_back(benchmark.schema().name());
     if (benchmark.schema().name() != options.name) continue;
     if (options.format == OutputFormat::kJson) {
@@ -194,10 +187,10 @@ ExitCode Show(Context& context, const ShowOptions& options) {
     return kExitDone;
   }
   const std::string closest = ClosestName(options.name, names);
-  const Status unknown = NotFound("no connected node has the benchmark " + Quote(options.name));
-  return Report(unknown.WithHint(!closest.empty() ? "did you mean " + Quote(closest) + "?"
-                                 : names.empty()  ? "no node is connected; see: assay node list"
-                                                  : "benchmarks: " + Join(names)));
+  return NotFound("no connected node has the benchmark " + Quote(options.name))
+      .WithHint(!closest.empty() ? "did you mean " + Quote(closest) + "?"
+                : names.empty()  ? "no node is connected; see: assay node list"
+                                 : "benchmarks: " + Join(names));
 }
 
 }  // namespace

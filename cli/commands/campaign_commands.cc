@@ -40,10 +40,6 @@ struct NameOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-std::string Count(int count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 int JobTotal(const v1::JobCounts& jobs) {
   return jobs.queued() + jobs.running() + jobs.succeeded() + jobs.failed() + jobs.cancelled() +
          jobs.skipped();
@@ -57,13 +53,12 @@ ExitCode ReportOfFile(const std::string& path, const Status& status) {
   return ExitCodeOf(status);
 }
 
-// Warns of nodes that the file names and that the fleet does not have.
+// Warns of nodes that the file names but the fleet does not have.
 void PrintAbsentNodes(Client& client, const std::string& path, const v1::CampaignSpec& spec) {
   const Result<Filter> filter = ParseFilter(spec.node_filter());
   if (!filter.ok() || !Mentions(*filter, "name")) return;
-  const auto nodes = CollectPages<v1::Node>(
-      client, &v1::NodeService::Stub::ListNodes, client.nodes(), v1::ListNodesRequest(), kNoLimit,
-      [](v1::ListNodesResponse& page) { return page.mutable_nodes(); });
+  const auto nodes =
+      CollectPages(client, &v1::NodeService::Stub::ListNodes, v1::ListNodesRequest());
   if (!nodes.ok()) return;
   const auto line = spec.lines().find("nodes");
   const std::string place = line == spec.lines().end() ? "" : ":" + std::to_string(line->second);
@@ -72,42 +67,40 @@ void PrintAbsentNodes(Client& client, const std::string& path, const v1::Campaig
   }
 }
 
-ExitCode Submit(Context& context, const SubmitOptions& options) {
-  const Result<CampaignFile> file = ReadCampaignFile(options.file);
-  if (!file.ok()) return Report(file.status());
-  if (!file->faults.empty()) {
-    PrintError(FormatFaults(options.file, file->faults));
+Result<ExitCode> Submit(Context& context, const SubmitOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const CampaignFile file, ReadCampaignFile(options.file));
+  if (!file.faults.empty()) {
+    PrintError(FormatFaults(options.file, file.faults));
     return kExitUsage;
   }
   // Must be created before the client starts threads.
   std::optional<Interrupt> interrupt;
   if (options.watch && !options.dry_run) interrupt.emplace();
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::CreateCampaignRequest request;
-  *request.mutable_spec() = file->spec;
+  *request.mutable_spec() = file.spec;
   request.set_request_id(NewUuid());
   request.set_validate_only(options.dry_run);
   const Result<v1::CreateCampaignResponse> response =
-      client->Call(&v1::CampaignService::Stub::CreateCampaign, client->campaigns(), request);
+      client.Call(&v1::CampaignService::Stub::CreateCampaign, request);
   if (!response.ok()) {
     const ExitCode code = ReportOfFile(options.file, response.status());
     if (!response.status().violations().empty()) {
-      PrintAbsentNodes(*client, options.file, request.spec());
+      PrintAbsentNodes(client, options.file, request.spec());
     }
     return code;
   }
-  PrintAbsentNodes(*client, options.file, request.spec());
+  PrintAbsentNodes(client, options.file, request.spec());
   const v1::Campaign& campaign = response->campaign();
   if (options.format == OutputFormat::kJson) {
     if (interrupt) {
-      return WatchCampaign(*client, campaign.campaign_id(), true, *interrupt, Summary::kJson);
+      return WatchCampaign(client, campaign.campaign_id(), true, *interrupt, Summary::kJson);
     }
     Print(ToJson(campaign) + "\n");
     return kExitDone;
   }
   const std::string size =
-      Count(JobTotal(campaign.jobs()), "job") + " with " + Count(campaign.case_count(), "case");
+      Counted(JobTotal(campaign.jobs()), "job") + " with " + Counted(campaign.case_count(), "case");
   const int width = StyleOf(STDOUT_FILENO).width;
   const std::string left_out = LeftOutText(campaign, width);
   if (options.dry_run) {
@@ -123,7 +116,7 @@ ExitCode Submit(Context& context, const SubmitOptions& options) {
     Print("Watch it: assay campaign watch " + id + "\n");
     return kExitDone;
   }
-  return WatchCampaign(*client, campaign.campaign_id(), true, *interrupt);
+  return WatchCampaign(client, campaign.campaign_id(), true, *interrupt);
 }
 
 Table CampaignTable(const std::vector<v1::Campaign>& campaigns) {
@@ -163,22 +156,19 @@ std::string CampaignCsv(const std::vector<v1::Campaign>& campaigns) {
   return csv;
 }
 
-ExitCode List(Context& context, const ListOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
-  const auto campaigns = CollectPages<v1::Campaign>(
-      *client, &v1::CampaignService::Stub::ListCampaigns, client->campaigns(),
-      v1::ListCampaignsRequest(), options.limit,
-      [](v1::ListCampaignsResponse& page) { return page.mutable_campaigns(); });
-  if (!campaigns.ok()) return Report(campaigns.status());
+Result<ExitCode> List(Context& context, const ListOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  ASSAY_ASSIGN_OR_RETURN(const auto campaigns,
+                         CollectPages(client, &v1::CampaignService::Stub::ListCampaigns,
+                                      v1::ListCampaignsRequest(), options.limit));
   if (options.format == OutputFormat::kJson) {
-    Print(ToJsonArray(*campaigns));
+    Print(ToJsonArray(campaigns));
   } else if (options.format == OutputFormat::kCsv) {
-    Print(CampaignCsv(*campaigns));
-  } else if (campaigns->empty()) {
+    Print(CampaignCsv(campaigns));
+  } else if (campaigns.empty()) {
     PrintError("No campaigns yet. Submit one: assay campaign submit FILE --watch\n");
   } else {
-    Print(CampaignTable(*campaigns).Render(StyleOf(STDOUT_FILENO)));
+    Print(CampaignTable(campaigns).Render(StyleOf(STDOUT_FILENO)));
   }
   return kExitDone;
 }
@@ -216,7 +206,7 @@ std::string_view AfterFailure(const v1::Job& job) {
   }
 }
 
-// The failures below the table of jobs: failed jobs first, then jobs with a failed attempt.
+// Lists the failures below the table of jobs: failed jobs first, then jobs with a failed attempt.
 std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& style) {
   constexpr int kMost = 20;
   std::string text;
@@ -232,55 +222,48 @@ std::string DescribeFailures(const std::vector<v1::Job>& jobs, const Style& styl
   return text.empty() ? "" : "\n" + text;
 }
 
-ExitCode Show(Context& context, const NameOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> Show(Context& context, const NameOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::GetCampaignRequest request;
   request.set_campaign(options.campaign);
-  const Result<v1::GetCampaignResponse> response =
-      client->Call(&v1::CampaignService::Stub::GetCampaign, client->campaigns(), request);
-  if (!response.ok()) return Report(response.status());
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
+                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
   if (options.format == OutputFormat::kCsv) {
-    Print(CampaignCsv({response->campaign()}));
+    Print(CampaignCsv({response.campaign()}));
     return kExitDone;
   }
   v1::ListJobsRequest jobs_request;
-  jobs_request.set_campaign(response->campaign().campaign_id());
-  const auto jobs = CollectPages<v1::Job>(
-      *client, &v1::CampaignService::Stub::ListJobs, client->campaigns(), jobs_request, kNoLimit,
-      [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
-  if (!jobs.ok()) return Report(jobs.status());
+  jobs_request.set_campaign(response.campaign().campaign_id());
+  ASSAY_ASSIGN_OR_RETURN(const auto jobs,
+                         CollectPages(client, &v1::CampaignService::Stub::ListJobs, jobs_request));
   if (options.format == OutputFormat::kJson) {
-    // `jobs` is taken: it has the numbers of jobs by state.
-    Print(ToJsonWith(response->campaign(), "job_list", ToJsonArray(*jobs)) + "\n");
+    // The member `jobs` already has the numbers of jobs by state.
+    Print(ToJsonWith(response.campaign(), "job_list", ToJsonArray(jobs)) + "\n");
     return kExitDone;
   }
   const Style style = StyleOf(STDOUT_FILENO);
   CampaignProgress progress;
   v1::WatchCampaignResponse state;
-  *state.mutable_campaign() = response->campaign();
+  *state.mutable_campaign() = response.campaign();
   progress.Apply(state);
   Print(progress.Summary(style));
-  if (!jobs->empty()) Print("\n" + JobTable(*jobs).Render(style) + DescribeFailures(*jobs, style));
+  if (!jobs.empty()) Print("\n" + JobTable(jobs).Render(style) + DescribeFailures(jobs, style));
   return kExitDone;
 }
 
-ExitCode Watch(Context& context, const NameOptions& options) {
+Result<ExitCode> Watch(Context& context, const NameOptions& options) {
   Interrupt interrupt;
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
-  return WatchCampaign(*client, options.campaign, false, interrupt);
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  return WatchCampaign(client, options.campaign, false, interrupt);
 }
 
-ExitCode Cancel(Context& context, const NameOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> Cancel(Context& context, const NameOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::CancelCampaignRequest request;
   request.set_campaign(options.campaign);
-  const Result<v1::CancelCampaignResponse> response =
-      client->Call(&v1::CampaignService::Stub::CancelCampaign, client->campaigns(), request);
-  if (!response.ok()) return Report(response.status());
-  const v1::Campaign& campaign = response->campaign();
+  ASSAY_ASSIGN_OR_RETURN(const v1::CancelCampaignResponse response,
+                         client.Call(&v1::CampaignService::Stub::CancelCampaign, request));
+  const v1::Campaign& campaign = response.campaign();
   const std::string name =
       "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
   if (campaign.state() == v1::CAMPAIGN_STATE_COMPLETED) {

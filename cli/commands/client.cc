@@ -94,10 +94,8 @@ Result<Client> Client::Make(const std::string& address, const ClientOptions& opt
   Client client;
   client.address_ = parsed->ToString();
   client.peer_ = std::move(peer);
-  client.campaigns_ = v1::CampaignService::NewStub(channel);
-  client.nodes_ = v1::NodeService::NewStub(channel);
-  client.results_ = v1::ResultService::NewStub(channel);
-  client.agent_ = v1::AgentService::NewStub(channel);
+  client.stubs_ = {v1::CampaignService::NewStub(channel), v1::NodeService::NewStub(channel),
+                   v1::ResultService::NewStub(channel), v1::AgentService::NewStub(channel)};
   return client;
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "assay/v1/agent_service.grpc.pb.h"
 #include "assay/v1/campaign_service.grpc.pb.h"
@@ -28,7 +29,7 @@ enum ExitCode {
   kExitRefused = 4,
 };
 
-// Returns the exit code for an error of a call or of input.
+// Returns the exit code for an error.
 ExitCode ExitCodeOf(const Status& status);
 
 // Prints "assay: message", then violations and hint, and returns the exit code.
@@ -42,36 +43,35 @@ struct ClientOptions {
 
 inline constexpr std::chrono::seconds kCallTimeout{15};
 
-// Owns a channel; the stubs live as long as it. Thread-safe as gRPC's stubs are.
+// Owns a channel and its stubs. Thread-safe as gRPC's stubs are.
 class Client {
  public:
-  // To the coordinator. An error if address or TLS files are unusable; nothing
+  // Makes a client of the coordinator. Fails if the address or the TLS files are unusable. Nothing
   // is dialled yet.
   static Result<Client> ToCoordinator(const ClientOptions& options);
-  // To an agent at HOST:PORT.
+  // Makes a client of the agent at HOST:PORT.
   static Result<Client> ToAgent(const std::string& address, const ClientOptions& options);
 
-  v1::CampaignService::Stub& campaigns() { return *campaigns_; }
-  v1::NodeService::Stub& nodes() { return *nodes_; }
-  v1::ResultService::Stub& results() { return *results_; }
-  v1::AgentService::Stub& agent() { return *agent_; }
+  // Returns a service's stub: stub<v1::NodeService::Stub>().
+  template <typename Stub>
+  Stub& stub() {
+    return *std::get<std::unique_ptr<Stub>>(stubs_);
+  }
 
-  // One unary call: client.Call(&v1::NodeService::Stub::GetNode, client.nodes(),
-  // request).
+  // Makes one unary call: Call(&v1::NodeService::Stub::GetNode, request).
   template <typename Stub, typename Request, typename Response>
   Result<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                      Response*),
-                        Stub& stub, const Request& request,
-                        std::chrono::seconds timeout = kCallTimeout) {
+                        const Request& request, std::chrono::seconds timeout = kCallTimeout) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout);
     Response response;
-    const grpc::Status status = (stub.*method)(&context, request, &response);
+    const grpc::Status status = (stub<Stub>().*method)(&context, request, &response);
     if (!status.ok()) return Explain(status);
     return response;
   }
 
-  // A gRPC error with what the user can do about it.
+  // Returns a gRPC error with a hint about what the user can do.
   Status Explain(const grpc::Status& status) const;
 
  private:
@@ -79,12 +79,10 @@ class Client {
                              std::string peer);
 
   std::string address_;
-  // "the coordinator" or "the agent".
-  std::string peer_;
-  std::unique_ptr<v1::CampaignService::Stub> campaigns_;
-  std::unique_ptr<v1::NodeService::Stub> nodes_;
-  std::unique_ptr<v1::ResultService::Stub> results_;
-  std::unique_ptr<v1::AgentService::Stub> agent_;
+  std::string peer_;  // "the coordinator" or "the agent".
+  std::tuple<std::unique_ptr<v1::CampaignService::Stub>, std::unique_ptr<v1::NodeService::Stub>,
+             std::unique_ptr<v1::ResultService::Stub>, std::unique_ptr<v1::AgentService::Stub>>
+      stubs_;
 };
 
 }  // namespace assay::cli

@@ -30,29 +30,25 @@ void PrintTable(Client& client, const ResultsQuery& query,
   }
 }
 
-ExitCode Compare(Context& context, const CompareOptions& options) {
+Result<ExitCode> Compare(Context& context, const CompareOptions& options) {
   if (!options.published) {
     PrintError(
         "assay: missing option --published: compares with published results of the same GPU and "
         "case\nSee: assay compare --help\n");
     return kExitUsage;
   }
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   ResultsQuery query = options.query;
   // Without a filter on metrics, only primary metrics would be returned.
-  Result<std::string> filter = Narrowed(query.filter, PublishedMetricsFilter());
-  if (!filter.ok()) return Report(filter.status());
-  query.filter = *std::move(filter);
-  const auto results = FetchResults(*client, query);
-  if (!results.ok()) return Report(results.status());
-  const Comparisons comparisons = CompareWithPublished(*results);
+  ASSAY_ASSIGN_OR_RETURN(query.filter, Narrowed(query.filter, PublishedMetricsFilter()));
+  ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
+  const Comparisons comparisons = CompareWithPublished(results);
   if (options.format == OutputFormat::kJson) {
     Print(ComparisonJson(comparisons));
   } else if (options.format == OutputFormat::kCsv) {
     Print(ComparisonCsv(comparisons));
   } else {
-    PrintTable(*client, query, *results, comparisons);
+    PrintTable(client, query, results, comparisons);
   }
   return kExitDone;
 }

@@ -19,9 +19,8 @@ Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   if (query.campaign.empty()) return query.filter;
   v1::GetCampaignRequest request;
   request.set_campaign(query.campaign);
-  ASSAY_ASSIGN_OR_RETURN(
-      const v1::GetCampaignResponse response,
-      client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request));
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetCampaignResponse response,
+                         client.Call(&v1::CampaignService::Stub::GetCampaign, request));
   return Narrowed(query.filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
 }
 
@@ -45,7 +44,7 @@ std::string Misspelt(Client& client, const ResultsQuery& query) {
   const Result<Filter> filter = ParseFilter(query.filter);
   if (!filter.ok() || filter->kind == Filter::Kind::kAll) return "";
   const auto fleet = client.Call(&v1::CampaignService::Stub::ListFleetBenchmarks,
-                                 client.campaigns(), v1::ListFleetBenchmarksRequest());
+                                 v1::ListFleetBenchmarksRequest());
   return fleet.ok() ? GuessMisspelt(*filter, *fleet) : "";
 }
 
@@ -76,9 +75,7 @@ Result<std::string> Narrowed(const std::string& filter, const std::string& restr
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query) {
   v1::ListResultsRequest request;
   ASSAY_ASSIGN_OR_RETURN(*request.mutable_filter(), CompleteFilter(client, query));
-  return CollectPages<v1::StoredResult>(
-      client, &v1::ResultService::Stub::ListResults, client.results(), request, query.limit,
-      [](v1::ListResultsResponse& page) { return page.mutable_results(); });
+  return CollectPages(client, &v1::ResultService::Stub::ListResults, request, query.limit);
 }
 
 void PrintNoMatch(Client& client, const ResultsQuery& query) {

@@ -11,7 +11,7 @@
 namespace assay::cli {
 
 struct ResultsQuery {
-  // AIP-160, as ListResultsRequest.
+  // A filter in the syntax of AIP-160, as in ListResultsRequest.
   std::string filter;
   // Id, or name (the newest of that name); empty for all.
   std::string campaign;

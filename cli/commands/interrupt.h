@@ -1,4 +1,4 @@
-// Handling of Ctrl-C while a command waits.
+// Handles Ctrl-C while a command waits.
 #pragma once
 
 #include <atomic>

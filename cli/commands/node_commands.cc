@@ -27,21 +27,18 @@ struct AddressOptions {
   std::string address;
 };
 
-ExitCode List(Context& context, const ListOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> List(Context& context, const ListOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::ListNodesRequest request;
   request.set_filter(options.filter);
-  const auto nodes = CollectPages<v1::Node>(
-      *client, &v1::NodeService::Stub::ListNodes, client->nodes(), request, kNoLimit,
-      [](v1::ListNodesResponse& page) { return page.mutable_nodes(); });
-  if (!nodes.ok()) return Report(nodes.status());
+  ASSAY_ASSIGN_OR_RETURN(const auto nodes,
+                         CollectPages(client, &v1::NodeService::Stub::ListNodes, request));
   if (options.format == OutputFormat::kJson) {
-    Print(ToJsonArray(*nodes));
+    Print(ToJsonArray(nodes));
   } else if (options.format == OutputFormat::kCsv) {
-    Print(NodeCsv(*nodes));
-  } else if (!nodes->empty()) {
-    Print(NodeTable(*nodes).Render(StyleOf(STDOUT_FILENO)));
+    Print(NodeCsv(nodes));
+  } else if (!nodes.empty()) {
+    Print(NodeTable(nodes).Render(StyleOf(STDOUT_FILENO)));
   } else {
     PrintError(options.filter.empty()
                    ? "No nodes yet. Start an agent on one: assay-agent --coordinator " +
@@ -64,53 +61,47 @@ Result<std::vector<v1::StoredResult>> TransfersOf(Client& client, const v1::Node
   return FetchResults(client, query);
 }
 
-ExitCode Show(Context& context, const ShowOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> Show(Context& context, const ShowOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::GetNodeRequest request;
   request.set_node(options.node);
-  const Result<v1::GetNodeResponse> response =
-      client->Call(&v1::NodeService::Stub::GetNode, client->nodes(), request);
-  if (!response.ok()) return Report(response.status());
+  ASSAY_ASSIGN_OR_RETURN(const v1::GetNodeResponse response,
+                         client.Call(&v1::NodeService::Stub::GetNode, request));
   switch (options.format) {
     case OutputFormat::kJson:
-      Print(ToJson(response->node()) + "\n");
+      Print(ToJson(response.node()) + "\n");
       break;
     case OutputFormat::kCsv:
-      Print(NodeCsv({response->node()}));
+      Print(NodeCsv({response.node()}));
       break;
     case OutputFormat::kTable: {
-      const auto transfers = TransfersOf(*client, response->node());
-      if (!transfers.ok()) return Report(transfers.status());
-      Print(DescribeNode(response->node(), *transfers, StyleOf(STDOUT_FILENO)));
+      ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> transfers,
+                             TransfersOf(client, response.node()));
+      Print(DescribeNode(response.node(), transfers, StyleOf(STDOUT_FILENO)));
       break;
     }
   }
   return kExitDone;
 }
 
-ExitCode Add(Context& context, const AddressOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> Add(Context& context, const AddressOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::AddNodeRequest request;
   request.set_address(options.address);
-  const Result<v1::AddNodeResponse> response =
-      client->Call(&v1::NodeService::Stub::AddNode, client->nodes(), request);
-  if (!response.ok()) return Report(response.status());
-  const v1::Node& node = response->node();
+  ASSAY_ASSIGN_OR_RETURN(const v1::AddNodeResponse response,
+                         client.Call(&v1::NodeService::Stub::AddNode, request));
+  const v1::Node& node = response.node();
   Print("Added node " + Sanitize(node.description().name()) + " at " + Sanitize(options.address) +
         ": " + HardwareOf(node.description().inventory()) + "\n");
   return kExitDone;
 }
 
-ExitCode Remove(Context& context, const ShowOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> Remove(Context& context, const ShowOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::RemoveNodeRequest request;
   request.set_node(options.node);
-  const Result<v1::RemoveNodeResponse> response =
-      client->Call(&v1::NodeService::Stub::RemoveNode, client->nodes(), request);
-  if (!response.ok()) return Report(response.status());
+  ASSAY_ASSIGN_OR_RETURN(const v1::RemoveNodeResponse response,
+                         client.Call(&v1::NodeService::Stub::RemoveNode, request));
   Print("Removed node " + Sanitize(options.node) + "; its results stay.\n");
   return kExitDone;
 }

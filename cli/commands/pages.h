@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/client.h"
@@ -12,20 +14,29 @@ namespace assay::cli {
 inline constexpr int kNoLimit = 0;
 inline constexpr int kPageSize = 1000;
 
-// Calls `method` until the last page or until `limit` items are read (kNoLimit: all). `items`
-// returns the repeated field of a page.
-template <typename Item, typename Stub, typename Request, typename Response, typename Items>
-Result<std::vector<Item>> CollectPages(Client& client,
-                                       grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                                                    const Request&, Response*),
-                                       Stub& stub, Request request, int limit, Items items) {
-  std::vector<Item> all;
+// The items of one page.
+inline auto& ItemsOf(v1::ListCampaignsResponse& page) { return *page.mutable_campaigns(); }
+inline auto& ItemsOf(v1::ListJobsResponse& page) { return *page.mutable_jobs(); }
+inline auto& ItemsOf(v1::ListNodesResponse& page) { return *page.mutable_nodes(); }
+inline auto& ItemsOf(v1::ListResultsResponse& page) { return *page.mutable_results(); }
+
+template <typename Page>
+using Items = std::vector<
+    typename std::remove_reference_t<decltype(ItemsOf(std::declval<Page&>()))>::value_type>;
+
+// Calls `method` until the last page or until `limit` items are read (kNoLimit: all).
+template <typename Stub, typename Request, typename Response>
+Result<Items<Response>> CollectPages(Client& client,
+                                     grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                                  const Request&, Response*),
+                                     Request request, int limit = kNoLimit) {
+  Items<Response> all;
   const auto wanted = static_cast<size_t>(limit);
   while (true) {
     const size_t missing = limit == kNoLimit ? kPageSize : wanted - all.size();
     request.set_page_size(static_cast<int>(std::min<size_t>(missing, kPageSize)));
-    ASSAY_ASSIGN_OR_RETURN(Response page, client.Call(method, stub, request));
-    for (Item& item : *items(page)) all.push_back(std::move(item));
+    ASSAY_ASSIGN_OR_RETURN(Response page, client.Call(method, request));
+    for (auto& item : ItemsOf(page)) all.push_back(std::move(item));
     if (limit != kNoLimit && all.size() >= wanted) {
       all.resize(wanted);
       return all;

@@ -24,9 +24,7 @@ struct PairsOptions {
 Result<std::vector<v1::Job>> FetchJobs(Client& client, const std::string& campaign) {
   v1::ListJobsRequest request;
   request.set_campaign(campaign);
-  return CollectPages<v1::Job>(client, &v1::CampaignService::Stub::ListJobs, client.campaigns(),
-                               request, kNoLimit,
-                               [](v1::ListJobsResponse& page) { return page.mutable_jobs(); });
+  return CollectPages(client, &v1::CampaignService::Stub::ListJobs, request);
 }
 
 // Prints on stderr how many jobs are not done yet and which nodes they wait for.
@@ -36,8 +34,7 @@ void PrintWaiting(Client& client, const std::string& campaign, size_t jobs) {
   PrintError(Counted(count, "job") + Plural(count, " is", " are") + " still to be done.\n");
   v1::GetCampaignRequest request;
   request.set_campaign(campaign);
-  const auto found =
-      client.Call(&v1::CampaignService::Stub::GetCampaign, client.campaigns(), request);
+  const auto found = client.Call(&v1::CampaignService::Stub::GetCampaign, request);
   if (!found.ok() || found->campaign().waiting().empty()) return;
   const auto& waiting = found->campaign().waiting();
   for (const std::string& line : WaitingLines({waiting.begin(), waiting.end()})) {
@@ -50,8 +47,8 @@ void PrintWaiting(Client& client, const std::string& campaign, size_t jobs) {
 Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
   ResultsQuery query;
   query.campaign = options.campaign;
-  // With --metric, results of all metrics, so that an unknown one can be told from the known ones.
-  // A failed case has no metric.
+  // With --metric, results of all metrics are fetched, so that the error for an unknown metric can
+  // list the known ones. A failed case has no metric.
   if (!options.metric.empty())
     query.filter = "primary = true OR primary = false OR outcome != \"ok\"";
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::StoredResult> results, FetchResults(client, query));
@@ -59,26 +56,24 @@ Result<PairReport> FetchReport(Client& client, const PairsOptions& options) {
   return MakePairReport(results, jobs, {options.metric, options.threshold / 100});
 }
 
-ExitCode Pairs(Context& context, const PairsOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
-  const Result<PairReport> report = FetchReport(*client, options);
-  if (!report.ok()) return Report(report.status());
+Result<ExitCode> Pairs(Context& context, const PairsOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  ASSAY_ASSIGN_OR_RETURN(const PairReport report, FetchReport(client, options));
   if (options.format == OutputFormat::kJson) {
-    Print(PairsJson(*report));
+    Print(PairsJson(report));
   } else if (options.format == OutputFormat::kCsv) {
-    Print(PairsCsv(*report));
+    Print(PairsCsv(report));
   } else {
-    if (report->cases.empty()) {
-      PrintError(report->waiting_jobs > 0
+    if (report.cases.empty()) {
+      PrintError(report.waiting_jobs > 0
                      ? "The campaign has no results on two nodes yet.\n"
                      : "The campaign has no results on two nodes; `placement: pairs` measures "
                        "them.\n");
     }
-    Print(PairsText(*report, StyleOf(STDOUT_FILENO)));
-    PrintWaiting(*client, options.campaign, report->waiting_jobs);
+    Print(PairsText(report, StyleOf(STDOUT_FILENO)));
+    PrintWaiting(client, options.campaign, report.waiting_jobs);
   }
-  return report->verdict() == analysis::Verdict::kClear ? kExitDone : kExitFailed;
+  return report.verdict() == analysis::Verdict::kClear ? kExitDone : kExitFailed;
 }
 
 }  // namespace

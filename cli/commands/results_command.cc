@@ -12,11 +12,10 @@ struct ResultsOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-ExitCode Results(Context& context, const ResultsOptions& options) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
-  const Status status = PrintResults(*client, options.query, options.format);
-  return status.ok() ? kExitDone : Report(status);
+Result<ExitCode> Results(Context& context, const ResultsOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
+  ASSAY_RETURN_IF_ERROR(PrintResults(client, options.query, options.format));
+  return kExitDone;
 }
 
 }  // namespace

@@ -48,21 +48,17 @@ Result<std::map<std::string, std::string>> SplitParameters(const std::vector<std
   return parameters;
 }
 
-std::string GpuList(const std::vector<int>& gpus) {
-  std::string text;
-  for (const int gpu : gpus) text += (text.empty() ? "" : ",") + std::to_string(gpu);
-  return text;
-}
-
 // Replaces this process with the runner from the same folder. Returns only if that fails.
-ExitCode RunLocally(const RunOptions& options) {
+Result<ExitCode> RunLocally(const RunOptions& options) {
   if (options.format == OutputFormat::kCsv) {
-    return Report(InvalidArgument("--local cannot write csv; use -o table or -o json"));
+    return InvalidArgument("--local cannot write csv; use -o table or -o json");
   }
   const std::string runner = ExecutableDirectory() + "/assay-runner";
   if (!options.gpus.empty()) {
     setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
-    setenv("CUDA_VISIBLE_DEVICES", GpuList(options.gpus).c_str(), 1);
+    std::vector<std::string> gpus;
+    for (const int gpu : options.gpus) gpus.push_back(std::to_string(gpu));
+    setenv("CUDA_VISIBLE_DEVICES", Join(gpus, ",").c_str(), 1);
   }
   std::vector<std::string> arguments = {runner, "run", options.benchmark, "-o",
                                         options.format == OutputFormat::kJson ? "json" : "table"};
@@ -74,8 +70,8 @@ ExitCode RunLocally(const RunOptions& options) {
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   execv(runner.c_str(), argv.data());
-  return Report(NotFound("cannot start " + runner + ": " + std::strerror(errno), Reason::kNoRunner)
-                    .WithHint("build it (ninja assay-runner), or use --agent HOST:PORT"));
+  return NotFound("cannot start " + runner + ": " + std::strerror(errno), Reason::kNoRunner)
+      .WithHint("build it (ninja assay-runner), or use --agent HOST:PORT");
 }
 
 // Reads the agent's stream to its end.
@@ -83,7 +79,7 @@ Status ReadJob(Client& client, const v1::RunJobRequest& request, Interrupt& inte
                std::vector<v1::StoredResult>& rows, bool& all_ok) {
   grpc::ClientContext context;
   interrupt.SetAction([&context] { context.TryCancel(); });
-  const auto reader = client.agent().RunJob(&context, request);
+  const auto reader = client.stub<v1::AgentService::Stub>().RunJob(&context, request);
   v1::RunJobResponse message;
   std::string shown;
   while (reader->Read(&message)) {
@@ -112,11 +108,10 @@ Status ReadJob(Client& client, const v1::RunJobRequest& request, Interrupt& inte
   return status.ok() ? Status::Ok() : client.Explain(status);
 }
 
-ExitCode RunOnAgent(Context& context, const RunOptions& options,
-                    const std::map<std::string, std::string>& parameters) {
+Result<ExitCode> RunOnAgent(Context& context, const RunOptions& options,
+                            const std::map<std::string, std::string>& parameters) {
   Interrupt interrupt;
-  Result<Client> client = Client::ToAgent(options.agent, context.client);
-  if (!client.ok()) return Report(client.status());
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToAgent(options.agent, context.client));
   v1::RunJobRequest request;
   request.set_benchmark(options.benchmark);
   request.mutable_parameters()->insert(parameters.begin(), parameters.end());
@@ -124,13 +119,13 @@ ExitCode RunOnAgent(Context& context, const RunOptions& options,
   request.set_counters(options.counters);
   std::vector<v1::StoredResult> rows;
   bool all_ok = true;
-  const Status status = ReadJob(*client, request, interrupt, rows, all_ok);
+  const Status status = ReadJob(client, request, interrupt, rows, all_ok);
   if (!rows.empty() || status.ok()) PrintResults(rows, options.format);
   if (interrupt.requested()) {
     PrintError("Cancelled the job.\n");
     return kExitFailed;
   }
-  if (!status.ok()) return Report(status);
+  if (!status.ok()) return status;
   return all_ok && !rows.empty() ? kExitDone : kExitFailed;
 }
 
@@ -174,34 +169,32 @@ Status InWordsOfRun(const Status& refusal, const std::string& benchmark) {
       .WithHint(refusal.hint());
 }
 
-ExitCode RunOnFleet(Context& context, const RunOptions& options,
-                    const std::map<std::string, std::string>& parameters) {
+Result<ExitCode> RunOnFleet(Context& context, const RunOptions& options,
+                            const std::map<std::string, std::string>& parameters) {
   Interrupt interrupt;
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   v1::CreateCampaignRequest request;
   *request.mutable_spec() = OneBenchmark(options, parameters);
   request.set_request_id(NewUuid());
   const Result<v1::CreateCampaignResponse> response =
-      client->Call(&v1::CampaignService::Stub::CreateCampaign, client->campaigns(), request);
-  if (!response.ok()) return Report(InWordsOfRun(response.status(), options.benchmark));
+      client.Call(&v1::CampaignService::Stub::CreateCampaign, request);
+  if (!response.ok()) return InWordsOfRun(response.status(), options.benchmark);
   ResultsQuery query;
   query.campaign = response->campaign().campaign_id();
   const ExitCode watched = WatchCampaign(
-      *client, query.campaign, true, interrupt,
+      client, query.campaign, true, interrupt,
       options.format == OutputFormat::kTable ? Summary::kOnStdout : Summary::kOnStderr);
   if (interrupt.requested() || watched == kExitUnreachable || watched == kExitRefused)
     return watched;
-  const Status printed = PrintResults(*client, query, options.format);
-  return printed.ok() ? watched : Report(printed);
+  ASSAY_RETURN_IF_ERROR(PrintResults(client, query, options.format));
+  return watched;
 }
 
-ExitCode Run(Context& context, const RunOptions& options) {
-  const auto parameters = SplitParameters(options.parameters);
-  if (!parameters.ok()) return Report(parameters.status());
+Result<ExitCode> Run(Context& context, const RunOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(const auto parameters, SplitParameters(options.parameters));
   if (options.local) return RunLocally(options);
-  if (!options.agent.empty()) return RunOnAgent(context, options, *parameters);
-  return RunOnFleet(context, options, *parameters);
+  if (!options.agent.empty()) return RunOnAgent(context, options, parameters);
+  return RunOnFleet(context, options, parameters);
 }
 
 }  // namespace

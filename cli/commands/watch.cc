@@ -69,7 +69,7 @@ void LiveDisplay::Update(const v1::WatchCampaignResponse& message) {
   const MutexLock lock(mutex_);
   std::vector<std::string> lines;
   for (const JobEvent& event : progress_.Apply(message)) {
-    // The display itself shows what runs; only failures are worth a line.
+    // The live display shows running jobs anyway, so only failures get a permanent line.
     if (live_ && !event.failure) continue;
     lines.push_back(Paint(event.text, event.failure ? Tone::kBad : Tone::kPlain, style_.colour));
   }
@@ -122,7 +122,7 @@ constexpr Duration kFirstBackoff = std::chrono::milliseconds(500);
 constexpr Duration kLongestBackoff = std::chrono::seconds(5);
 constexpr Duration kGiveUpAfter = std::chrono::seconds(60);
 
-// True for the ways in which a stream ends if the coordinator stops.
+// Returns whether a stream may have ended like this because the coordinator stopped.
 bool IsInterruption(const Status& status) {
   return status.ok() || status.code() == Code::kUnavailable || status.code() == Code::kCancelled ||
          status.code() == Code::kAborted;
@@ -182,7 +182,7 @@ class Watcher {
     v1::WatchCampaignRequest request;
     request.set_campaign(campaign_);
     interrupt_.SetAction([&context] { context.TryCancel(); });
-    const auto reader = client_.campaigns().WatchCampaign(&context, request);
+    const auto reader = client_.stub<v1::CampaignService::Stub>().WatchCampaign(&context, request);
     v1::WatchCampaignResponse message;
     while (reader->Read(&message)) {
       if (reconnecting_) display_.Say("Connected again.");
@@ -199,7 +199,7 @@ class Watcher {
   Client& client_;
   const std::string campaign_;
   bool contacted_;
-  bool reconnecting_ = false;  // The user was told that the coordinator is lost.
+  bool reconnecting_ = false;  // The user was told that the connection is lost.
   Interrupt& interrupt_;
   LiveDisplay display_;
 };

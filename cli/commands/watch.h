@@ -1,4 +1,4 @@
-// Watching a campaign to its end.
+// Watches a campaign to its end.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-// Output of the end of the campaign: as text on stdout, as text on stderr (stdout is for other
-// data), or as the campaign's JSON on stdout.
+// How the ended campaign is printed: as text on stdout, as text on stderr because stdout is for
+// other data, or as JSON on stdout.
 enum class Summary { kOnStdout, kOnStderr, kJson };
 
 // Shows progress on stderr until the campaign ends, then its summary. If the coordinator restarts,

@@ -3,10 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +18,7 @@
 #include "cli/views/table.h"
 #include "common/clock.h"
 #include "common/digest.h"
+#include "common/file.h"
 #include "common/text.h"
 #include "wire/import_rules.h"
 
@@ -39,22 +38,17 @@ struct ImportOptions {
   OutputFormat format = OutputFormat::kTable;
 };
 
-// Reads a file, or standard input for "-": one byte more than an import accepts at most.
+// Reads a file, or standard input for "-".
 Result<std::string> ReadInput(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(
-      path == "-" ? nullptr : std::fopen(path.c_str(), "rb"),
-      [](std::FILE* file) { return file == nullptr ? 0 : std::fclose(file); });
-  std::FILE* const file = path == "-" ? stdin : opened.get();
-  std::string text(imports::kMaxFileBytes + 1, '\0');
-  if (file != nullptr) text.resize(std::fread(text.data(), 1, text.size(), file));
-  if (file != nullptr && std::ferror(file) == 0) return text;
-  return InvalidArgument("cannot read " + path + ": " + std::strerror(errno),
-                         Reason::kFileUnreadable);
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  const Result<std::string> text = ReadFile(path, imports::kMaxFileBytes);
+  if (!text.ok()) return InvalidArgument(text.status().message(), text.status().reason());
+  return text;
 }
 
 std::string FileText(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-// A UUID made of the file and the campaign's name, so that the same import is stored once.
+// Returns a UUID made of the file and the campaign's name, so that the same import is stored once.
 std::string RequestId(const ImportOptions& options, const std::string& name,
                       const std::string& text) {
   std::string id =
@@ -76,7 +70,7 @@ v1::ImportResultsRequest RequestOf(const ImportOptions& options, const imports::
   return request;
 }
 
-// The first result as it will be stored.
+// Returns the first result as it will be stored.
 v1::CaseResult FirstResult(const v1::ImportResultsRequest& request) {
   v1::CaseResult result = request.results(0);
   *result.mutable_environment() = request.environment();
@@ -84,7 +78,7 @@ v1::CaseResult FirstResult(const v1::ImportResultsRequest& request) {
   return result;
 }
 
-// The results as they will be listed: one per metric.
+// Returns the results as they will be listed: one per metric.
 std::vector<v1::StoredResult> Preview(const v1::ImportResultsRequest& request) {
   std::vector<v1::StoredResult> results;
   for (const v1::CaseResult& sent : request.results()) {
@@ -102,51 +96,45 @@ std::vector<v1::StoredResult> Preview(const v1::ImportResultsRequest& request) {
   return results;
 }
 
-// A fact that holds for all results of an import.
-struct Condition {
-  std::string name;
-  std::string option;  // The option that sets it; empty if there is none.
-  std::string value;
-};
-
-std::vector<Condition> ConditionsOf(const v1::CaseResult& result) {
+// Returns facts that hold for all results of an import: names and values, which may be empty.
+std::vector<std::pair<std::string, std::string>> ConditionsOf(const v1::CaseResult& result) {
   const v1::Environment& environment = result.environment();
-  return {{"GPUs", "--gpu", GpuText(environment)},
-          {"nodes", "", std::to_string(environment.node_count())},
-          {"node", "--node", NodesText(result)},
-          {"driver", "--driver", environment.driver_version()},
-          {"CUDA", "", environment.software().cuda_runtime()},
-          {"NCCL", "", environment.software().nccl()},
-          {"time", "--time", FormatTimeExact(result.end_time())}};
+  return {{"GPUs", GpuText(environment)},
+          {"nodes", std::to_string(environment.node_count())},
+          {"node", NodesText(result)},
+          {"driver", environment.driver_version()},
+          {"CUDA", environment.software().cuda_runtime()},
+          {"NCCL", environment.software().nccl()},
+          {"time", FormatTimeExact(result.end_time())}};
 }
 
 std::string ConditionsText(const v1::ImportResultsRequest& request) {
   std::string text = "Campaign " + Sanitize(request.name()) + ", results of " +
                      Sanitize(request.provenance().imported_from()) + "\n";
-  for (const Condition& one : ConditionsOf(FirstResult(request))) {
-    text += "  " + one.name + std::string(9 - one.name.size(), ' ');
-    text += !one.value.empty() ? Sanitize(one.value)
-                               : "unknown" + (one.option.empty() ? "" : " (" + one.option + ")");
-    text += "\n";
+  for (const auto& [name, value] : ConditionsOf(FirstResult(request))) {
+    text += "  " + name + std::string(9 - name.size(), ' ') +
+            (value.empty() ? "unknown" : Sanitize(value)) + "\n";
   }
   return text;
 }
 
-// The conditions in which this import differs from the one that is stored already.
+// Lists the conditions in which this import differs from the stored one.
 std::vector<std::string> Differences(const v1::ImportResultsRequest& request,
                                      const v1::CaseResult& stored) {
-  const std::vector<Condition> now = ConditionsOf(FirstResult(request));
-  const std::vector<Condition> then = ConditionsOf(stored);
+  const auto now = ConditionsOf(FirstResult(request));
+  const auto then = ConditionsOf(stored);
   std::vector<std::string> differences;
   for (size_t i = 0; i < now.size(); ++i) {
-    if (now[i].value.empty() || now[i].value == then[i].value) continue;
-    differences.push_back(now[i].name + " " + Quote(now[i].value) +
-                          ", stored: " + (then[i].value.empty() ? "none" : Quote(then[i].value)));
+    const auto& [name, value] = now[i];
+    const std::string& before = then[i].second;
+    if (value.empty() || value == before) continue;
+    differences.push_back(name + " " + Quote(value) +
+                          ", stored: " + (before.empty() ? "none" : Quote(before)));
   }
   return differences;
 }
 
-// Prints a sentence for people: on stderr if stdout has the results for a program.
+// Prints a sentence for the user, on stderr if stdout has JSON or CSV.
 void Say(const ImportOptions& options, const std::string& text) {
   const bool table = options.format == OutputFormat::kTable;
   const Style style = StyleOf(table ? STDOUT_FILENO : STDERR_FILENO);
@@ -154,47 +142,43 @@ void Say(const ImportOptions& options, const std::string& text) {
   table ? Print(wrapped) : PrintError(wrapped);
 }
 
-std::string Counted(const v1::ImportResultsRequest& request) {
-  const int count = request.results_size();
+// Returns "6 results of nccl-tests 2.17.6 (1 failed verification)".
+std::string SizeText(const v1::ImportResultsRequest& request) {
   const auto failed = std::count_if(
       request.results().begin(), request.results().end(),
       [](const v1::CaseResult& result) { return result.outcome() == v1::CASE_OUTCOME_FAILED; });
-  return std::to_string(count) + (count == 1 ? " result of " : " results of ") +
+  return Counted(request.results_size(), "result") + " of " +
          Sanitize(request.provenance().imported_from()) +
          (failed == 0 ? "" : " (" + std::to_string(failed) + " failed verification)");
 }
 
-ExitCode Store(Context& context, const ImportOptions& options,
-               const v1::ImportResultsRequest& request) {
-  Result<Client> client = Client::ToCoordinator(context.client);
-  if (!client.ok()) return Report(client.status());
+Result<ExitCode> Store(Context& context, const ImportOptions& options,
+                       const v1::ImportResultsRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(Client client, Client::ToCoordinator(context.client));
   constexpr std::chrono::seconds kPatience{60};
-  const Result<v1::ImportResultsResponse> response =
-      client->Call(&v1::ResultService::Stub::ImportResults, client->results(), request, kPatience);
-  if (!response.ok()) return Report(response.status());
-  const v1::Campaign& campaign = response->campaign();
+  ASSAY_ASSIGN_OR_RETURN(const v1::ImportResultsResponse response,
+                         client.Call(&v1::ResultService::Stub::ImportResults, request, kPatience));
+  const v1::Campaign& campaign = response.campaign();
   ResultsQuery query;
   query.campaign = campaign.campaign_id();
-  Result<std::vector<v1::StoredResult>> stored = FetchResults(*client, query);
-  if (!stored.ok()) return Report(stored.status());
-  std::reverse(stored->begin(), stored->end());  // In the order of the file.
+  ASSAY_ASSIGN_OR_RETURN(std::vector<v1::StoredResult> stored, FetchResults(client, query));
+  std::reverse(stored.begin(), stored.end());  // In the order of the file.
   const std::string where =
       "campaign " + Sanitize(campaign.name()) + " (" + Sanitize(campaign.campaign_id()) + ")";
-  if (response->already_imported() && !stored->empty()) {
-    const std::vector<std::string> differences =
-        Differences(request, stored->front().case_result());
+  if (response.already_imported() && !stored.empty()) {
+    const std::vector<std::string> differences = Differences(request, stored.front().case_result());
     if (!differences.empty()) {
-      return Report(Status(Code::kAlreadyExists, Reason::kImportedOtherwise,
-                           "already imported as " + where +
-                               " with other options: " + Join(differences) + "; nothing was stored")
-                        .WithHint("to import the file again, give another --name"));
+      return Status(Code::kAlreadyExists, Reason::kImportedOtherwise,
+                    "already imported as " + where + " with other options: " + Join(differences) +
+                        "; nothing was stored")
+          .WithHint("to import the file again, give another --name");
     }
   }
-  PrintResults(*stored, options.format);
-  Say(options, response->already_imported()
+  PrintResults(stored, options.format);
+  Say(options, response.already_imported()
                    ? "Already imported as " + where +
                          "; nothing was stored. To import the file again, give another --name."
-                   : "Imported " + Counted(request) + " as " + where + ".");
+                   : "Imported " + SizeText(request) + " as " + where + ".");
   return kExitDone;
 }
 
@@ -210,16 +194,14 @@ Status ParseTime(ImportOptions* options) {
                          " must be a time from 1970 to now, such as 2026-01-31T08:00:00Z");
 }
 
-ExitCode Import(Context& context, const ImportOptions& given) {
+Result<ExitCode> Import(Context& context, const ImportOptions& given) {
   ImportOptions options = given;
-  if (const Status status = ParseTime(&options); !status.ok()) return Report(status);
-  const Result<std::string> text = ReadInput(options.file);
-  if (!text.ok()) return Report(text.status());
-  const Result<imports::Imported> imported = options.read(*text, options.origin);
-  if (!imported.ok()) return Report(imported.status().WithContext(FileText(options.file)));
-  const v1::ImportResultsRequest request = RequestOf(options, *imported, *text);
-  const Status checked = schema::CheckImport(request, Clock::Real().WallNow());
-  if (!checked.ok()) return Report(checked);
+  ASSAY_RETURN_IF_ERROR(ParseTime(&options));
+  ASSAY_ASSIGN_OR_RETURN(const std::string text, ReadInput(options.file));
+  const Result<imports::Imported> imported = options.read(text, options.origin);
+  if (!imported.ok()) return imported.status().WithContext(FileText(options.file));
+  const v1::ImportResultsRequest request = RequestOf(options, *imported, text);
+  ASSAY_RETURN_IF_ERROR(schema::CheckImport(request, Clock::Real().WallNow()));
   for (const std::string& note : imported->notes) {
     const std::string line = Sanitize(FileText(options.file) + ": " + note);
     PrintError(Wrap(line, StyleOf(STDERR_FILENO).width, 2) + "\n");
@@ -228,11 +210,11 @@ ExitCode Import(Context& context, const ImportOptions& given) {
   if (options.format == OutputFormat::kTable) Print(ConditionsText(request) + "\n");
   PrintResults(Preview(request), options.format);
   Say(options,
-      Sanitize(FileText(options.file)) + ": " + Counted(request) + ". Nothing was stored.");
+      Sanitize(FileText(options.file)) + ": " + SizeText(request) + ". Nothing was stored.");
   return kExitDone;
 }
 
-// The coordinator has the same bounds for these texts.
+// Checks the bounds that the coordinator has for these texts.
 CLI::Validator PlainText() {
   return CLI::Validator(
       [](const std::string& value) {

@@ -1,4 +1,4 @@
-// Reads the output of other benchmark programs as results of Assay. Pure: text in, results out.
+// Converts the output of other benchmark programs to results of Assay. Pure: text in, results out.
 #pragma once
 
 #include <google/protobuf/timestamp.pb.h>
@@ -32,13 +32,13 @@ struct Imported {
   v1::Provenance provenance;    // Shared by all results.
   // In the order of the file. Job, environment and provenance are unset.
   std::vector<v1::CaseResult> results;
-  // Notes for the user: what was left out or computed.
+  // Notes for the user about what was left out.
   std::vector<std::string> notes;
 };
 
-// Reads the text or the JSON (-J) of nccl-tests 2.17 or later. A text may hold several runs of the
-// same machines. INVALID_ARGUMENT, reason BAD_FILE, if the file is damaged, incomplete or unknown;
-// the message names the line or the JSON path.
+// Reads the text or the JSON (-J) of one run of nccl-tests 2.17 or later. INVALID_ARGUMENT, reason
+// BAD_FILE, if the file is damaged, incomplete or unknown; the message names the line or the JSON
+// path.
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin);
 
 // Reads the JSON (-j) of nvbandwidth 0.5 or later. Errors as ReadNcclTests.

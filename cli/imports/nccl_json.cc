@@ -7,15 +7,11 @@ namespace {
 
 constexpr int64_t kNewestVersion = 2;
 
-Printed NumberOf(const JsonValue& json, const std::string& name) {
-  return {json.Number(name), 1e-6};  // Written with six decimals.
-}
-
 NcclTiming ReadTiming(const JsonValue& json) {
   NcclTiming timing;
-  timing.microseconds = NumberOf(json, "time");  // With -C 1 it is "cpu_time", which is refused.
-  timing.algorithm_bandwidth = NumberOf(json, "alg_bw");
-  timing.bus_bandwidth = NumberOf(json, "bus_bw");
+  timing.microseconds = json.Number("time");  // With -C 1 it is "cpu_time", which is refused.
+  timing.algorithm_bandwidth = json.Number("alg_bw");
+  timing.bus_bandwidth = json.Number("bus_bw");
   const JsonValue wrong = json.Member("nwrong");
   if (!wrong.IsNull()) timing.wrong = wrong.Number();
   return timing;
@@ -34,60 +30,59 @@ NcclRow ReadRow(const JsonValue& json) {
   return row;
 }
 
-void ReadConfig(const JsonValue& config, NcclRun* run) {
-  run->warmup_iterations = config.Integer("warmup_iters", 0, kMaxIterations);
-  run->iterations = config.Integer("iterations", 1, kMaxIterations);
-  run->aggregate = config.Integer("aggregated_iterations", 1, kMaxIterations);
-  run->graph = config.Integer("graph", 0, kMaxIterations) > 0;
-  // -z 1 and -z 2 look the same here.
-  if (config.Text("blocking_collectives") == "true") run->blocking = "true";
+void ReadConfig(const JsonValue& config, NcclRun& run) {
+  run.warmup_iterations = config.Integer("warmup_iters", 0, kMaxIterations);
+  run.iterations = config.Integer("iterations", 1, kMaxIterations);
+  run.aggregate = config.Integer("aggregated_iterations", 1, kMaxIterations);
+  run.graph = config.Integer("graph", 0, kMaxIterations) > 0;
+  // The JSON does not tell -z 1 from -z 2.
+  if (config.Text("blocking_collectives") == "true") run.blocking = "true";
   // `devices` has one entry per process: its first rank.
   const int64_t ranks =
       config.Integer("nthreads", 1, kMaxRanks) * config.Integer("ngpus", 1, kMaxRanks);
   for (const JsonValue& device : config.Array("devices")) {
-    if (device.Integer("rank") != run->machines.gpus) {
-      device.Fail("expected rank " + std::to_string(run->machines.gpus) + " here");
+    if (device.Integer("rank") != run.machines.gpus) {
+      device.Fail("expected rank " + std::to_string(run.machines.gpus) + " here");
     }
     if (device.Integer("group") != 0) device.Fail("ranks split into groups are not supported");
-    run->machines.gpus += static_cast<int>(ranks);
-    run->machines.gpu_names.insert(device.Text("device_info"));
-    run->machines.hosts.insert(device.Text("hostname"));
-    if (run->machines.gpus > kMaxRanks) return device.Fail("more than 4096 ranks");
+    run.machines.gpus += static_cast<int>(ranks);
+    run.machines.gpu_names.insert(device.Text("device_info"));
+    run.machines.hosts.insert(device.Text("hostname"));
+    if (run.machines.gpus > kMaxRanks) return device.Fail("more than 4096 ranks");
   }
-  if (run->machines.gpus == 0) config.Fail("no devices");
+  if (run.machines.gpus == 0) config.Fail("no devices");
 }
 
-void ReadRun(const JsonValue& root, NcclRun* run) {
-  // The JSON has the version of its own format, and none of nccl-tests.
-  run->source =
+void ReadRun(const JsonValue& root, NcclRun& run) {
+  // The JSON has the version of its own format, but not that of nccl-tests.
+  run.source =
       "nccl-tests, JSON version " + std::to_string(root.Integer("version", 1, kNewestVersion));
   const std::vector<JsonValue> args = root.Array("args");
   if (args.empty()) return root.Fail("args: must begin with the program");
   const std::string path = args[0].Text();
-  run->program = path.substr(path.rfind('/') + 1);
-  run->machines.nccl =
+  run.program = path.substr(path.rfind('/') + 1);
+  run.machines.nccl =
       NcclVersionText(root.Integer("nccl_version", kLeastVersionCode, kMostVersionCode));
   ReadConfig(root.Member("config"), run);
-  for (const JsonValue& row : root.Array("results")) run->rows.push_back(ReadRow(row));
-  // Version 1 spells these names so.
+  for (const JsonValue& row : root.Array("results")) run.rows.push_back(ReadRow(row));
+  // Version 1 misspells these two names.
   const bool misspelled = root.Has("average_bus_bandwidith");
   const JsonValue average =
       root.Member(misspelled ? "average_bus_bandwidith" : "average_bus_bandwidth");
-  run->average_bus_bandwidth =
+  run.average_bus_bandwidth =
       average.Number(average.Has("bandwidith") ? "bandwidith" : "bandwidth");
-  run->out_of_bounds = root.Member("out_of_bounds").Integer("count");
+  run.out_of_bounds = root.Member("out_of_bounds").Integer("count");
 }
 
 }  // namespace
 
-Result<std::vector<NcclRun>> ReadNcclJson(std::string_view text) {
+Result<NcclRun> ReadNcclJson(std::string_view text) {
   ASSAY_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(text));
   Status status;
   NcclRun run;
-  run.where = "the file";
-  ReadRun(JsonValue(json, status), &run);
+  ReadRun(JsonValue(json, status), run);
   if (!status.ok()) return status;
-  return std::vector<NcclRun>{std::move(run)};
+  return run;
 }
 
 }  // namespace assay::imports

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "common/text.h"
 
@@ -59,36 +58,50 @@ constexpr ElementType kTypes[] = {
 
 constexpr std::string_view kOps[] = {"sum", "prod", "max", "min", "avg", "mulsum"};
 
-// busbw / algbw.
+// Returns busbw / algbw.
 double BusFactor(const Collective& collective, int ranks) {
   if (collective.passes == 0) return 1;
   return static_cast<double>(collective.passes) * (ranks - 1) / ranks;
 }
 
 double ComputedBandwidth(const NcclRow& row, const NcclTiming& timing) {
-  return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds.value * 1e-3;
+  return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds * 1e-3;
 }
 
-// Adds the results of one run to an import.
+// Returns whether two numbers differ by no more than the rounding of the text, which prints
+// bandwidths with two decimals and times with at least three digits.
+bool Agree(double printed, double computed) {
+  return std::abs(printed - computed) <= 0.0051 + 0.005 * computed;
+}
+
+// Makes the results of one run.
 class RunConverter {
  public:
-  RunConverter(const NcclRun& run, Imported* imported, int* computed, int* empty)
-      : run_(run), imported_(imported), computed_(computed), empty_(empty) {}
+  explicit RunConverter(const NcclRun& run) : run_(run) {}
 
-  Status Convert() {
+  Result<Imported> Convert() {
     ASSAY_RETURN_IF_ERROR(FindCollective());
     ASSAY_RETURN_IF_ERROR(CheckSummary());
+    int empty = 0;
     for (const NcclRow& row : run_.rows) {
       ASSAY_RETURN_IF_ERROR(CheckRow(row));
-      if (row.bytes == 0) ++*empty_;
-      if (row.bytes == 0) continue;
-      if (imported_->results.size() + 2 > kMaxResults) {
+      if (row.bytes == 0) {
+        ++empty;
+        continue;
+      }
+      if (imported_.results.size() + 2 > kMaxResults) {
         return BadFile(row.where, "more than 10000 results; split the file");
       }
       AddResult(row, false);
       AddResult(row, true);
     }
-    return Status::Ok();
+    if (imported_.results.empty()) {
+      return BadFile("the file", "every row has 0 bytes: the sizes are below one element per rank");
+    }
+    if (empty > 0) {
+      imported_.notes.push_back("rows of 0 bytes, left out: " + std::to_string(empty));
+    }
+    return std::move(imported_);
   }
 
  private:
@@ -99,35 +112,31 @@ class RunConverter {
       if (one.program == program) collective_ = &one;
     }
     if (collective_ != nullptr) return Status::Ok();
-    return BadFile(run_.where, "test " + Quote(run_.program) + " has no benchmark in Assay");
+    return BadFile("the file", "test " + Quote(run_.program) + " has no benchmark in Assay");
   }
 
-  // Compares the rows with the program's own summary: lost and changed rows show there.
+  // Compares the rows with the program's own summary, to find lost and changed rows.
   Status CheckSummary() const {
-    if (run_.rows.empty()) return BadFile(run_.where, "this run has no rows");
+    if (run_.rows.empty()) return BadFile("the file", "it has no rows");
     double sum = 0;
-    double error = 0;
     bool wrong = false;
     for (const NcclRow& row : run_.rows) {
       for (const NcclTiming* timing : {&row.out_of_place, &row.in_place}) {
-        sum += timing->bus_bandwidth.value;
-        error += timing->bus_bandwidth.unit / 2;
+        sum += timing->bus_bandwidth;
         wrong = wrong || timing->wrong.value_or(0) > 0;
       }
     }
-    const double numbers = 2.0 * static_cast<double>(run_.rows.size());
+    const double mean = sum / (2.0 * static_cast<double>(run_.rows.size()));
     const double average = run_.average_bus_bandwidth;
-    // The summary is printed with six digits (%g).
-    const double tolerance = 1.02 * error / numbers + 2e-4 * std::max(sum / numbers, average);
-    if (std::abs(sum / numbers - average) > tolerance) {
-      return BadFile(run_.where, "the average of the rows' busbw is " +
-                                     std::to_string(sum / numbers) + ", the summary says " +
-                                     std::to_string(average) + "; rows are missing or changed");
+    // Bandwidths have two decimals, the summary has six digits.
+    if (std::abs(mean - average) > 0.0051 + 2e-4 * average) {
+      return BadFile("the file", "the average of the rows' busbw is " + std::to_string(mean) +
+                                     ", the summary says " + std::to_string(average) +
+                                     "; rows are missing or changed");
     }
     if (wrong == (run_.out_of_bounds > 0)) return Status::Ok();
-    return BadFile(run_.where,
-                   "#wrong of the rows and the summary's \"Out of bounds values\" "
-                   "disagree");
+    return BadFile("the file",
+                   "#wrong of the rows contradicts the summary's \"Out of bounds values\"");
   }
 
   // Compares the columns of one row with each other.
@@ -155,21 +164,14 @@ class RunConverter {
   }
 
   Status CheckTiming(const NcclRow& row, const NcclTiming& timing) const {
-    const Printed& time = timing.microseconds;
-    // Half of the last digit, and a little for the arithmetic.
-    const double time_error = 0.51 * time.unit;
-    if (row.bytes > 0 && time.value <= 0) return BadFile(row.where, "the time is 0");
+    if (row.bytes > 0 && timing.microseconds <= 0) return BadFile(row.where, "the time is 0");
     const double algorithm = ComputedBandwidth(row, timing);
-    const double relative = time.value > time_error ? time_error / (time.value - time_error) : 1;
-    const double factor = BusFactor(*collective_, run_.machines.gpus);
-    const auto agrees = [&](const Printed& printed, double computed) {
-      return std::abs(printed.value - computed) <=
-             0.51 * printed.unit + computed * (relative + 1e-9);
-    };
-    if (!agrees(timing.algorithm_bandwidth, algorithm)) {
+    if (!Agree(timing.algorithm_bandwidth, algorithm)) {
       return BadFile(row.where, "algbw does not match size and time");
     }
-    if (agrees(timing.bus_bandwidth, algorithm * factor)) return Status::Ok();
+    if (Agree(timing.bus_bandwidth, algorithm * BusFactor(*collective_, run_.machines.gpus))) {
+      return Status::Ok();
+    }
     return BadFile(row.where, "busbw does not match algbw for " +
                                   std::string(collective_->benchmark) + " on " +
                                   std::to_string(run_.machines.gpus) + " ranks");
@@ -177,7 +179,7 @@ class RunConverter {
 
   void AddResult(const NcclRow& row, bool in_place) {
     const NcclTiming& timing = in_place ? row.in_place : row.out_of_place;
-    v1::CaseResult& result = imported_->results.emplace_back();
+    v1::CaseResult& result = imported_.results.emplace_back();
     result.set_benchmark(std::string(collective_->benchmark));
     result.set_benchmark_version(kVersion);
     AddParameters(row, in_place, &result);
@@ -218,17 +220,13 @@ class RunConverter {
     if (run_.unalign > 0) parameters["unalign"] = std::to_string(run_.unalign);
   }
 
-  void AddTimes(const NcclRow& row, const NcclTiming& timing, v1::CaseResult* result) {
+  void AddTimes(const NcclRow& row, const NcclTiming& timing, v1::CaseResult* result) const {
     const int ranks = run_.machines.gpus;
     const int batch = static_cast<int>(run_.iterations * run_.aggregate);
     const double algorithm = ComputedBandwidth(row, timing);
-    bool computed = false;
-    // Bandwidths of small messages are printed as 0.00.
-    const auto best = [&](const Printed& printed, double from_time) {
-      constexpr double kThreeDigits = 100;
-      if (printed.value >= kThreeDigits * printed.unit) return printed.value;
-      computed = true;
-      return from_time;
+    // The text prints bandwidths of small messages as 0.00, so they are computed.
+    const auto best = [](double printed, double computed) {
+      return printed >= 1 ? printed : computed;
     };
     // nccl-tests reads the host's clock around all iterations.
     const auto add = [&](const std::string& metric, const std::string& unit, double value) {
@@ -241,14 +239,11 @@ class RunConverter {
           best(timing.bus_bandwidth, algorithm * BusFactor(*collective_, ranks)));
     }
     add("algorithm_bandwidth", "GB/s", best(timing.algorithm_bandwidth, algorithm));
-    add("time", "s", timing.microseconds.value * 1e-6);
-    *computed_ += computed ? 1 : 0;
+    add("time", "s", timing.microseconds * 1e-6);
   }
 
   const NcclRun& run_;
-  Imported* const imported_;
-  int* const computed_;
-  int* const empty_;
+  Imported imported_;
   const Collective* collective_ = nullptr;
   const ElementType* type_ = nullptr;  // Set by CheckRow.
 };
@@ -258,31 +253,9 @@ class RunConverter {
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && text[first] == '{';
-  ASSAY_ASSIGN_OR_RETURN(const std::vector<NcclRun> runs,
-                         json ? ReadNcclJson(text) : ReadNcclText(text));
-  Imported imported;
-  int computed = 0;
-  int empty = 0;
-  for (const NcclRun& run : runs) {
-    if (run.machines != runs[0].machines || run.source != runs[0].source) {
-      return BadFile(run.where,
-                     "this run has other ranks, GPUs or versions than the first one; "
-                     "import each as a file of its own");
-    }
-    ASSAY_RETURN_IF_ERROR(RunConverter(run, &imported, &computed, &empty).Convert());
-  }
-  if (imported.results.empty()) {
-    return BadFile("the file", "every row has 0 bytes: the sizes are below one element per rank");
-  }
-  if (empty > 0) {
-    imported.notes.push_back("rows of 0 bytes, left out: " + std::to_string(empty));
-  }
-  if (computed > 0) {
-    imported.notes.push_back(
-        "bandwidths printed with fewer than three digits, computed from size and time instead: " +
-        std::to_string(computed));
-  }
-  ASSAY_RETURN_IF_ERROR(Describe(runs[0].machines, runs[0].source, origin, &imported));
+  ASSAY_ASSIGN_OR_RETURN(const NcclRun run, json ? ReadNcclJson(text) : ReadNcclText(text));
+  ASSAY_ASSIGN_OR_RETURN(Imported imported, RunConverter(run).Convert());
+  ASSAY_RETURN_IF_ERROR(Describe(run.machines, run.source, origin, &imported));
   return imported;
 }
 

@@ -18,10 +18,10 @@ inline constexpr int64_t kMaxRanks = 4096;
 inline constexpr int64_t kMaxIterations = 30'000;
 
 struct NcclTiming {
-  Printed microseconds;
-  Printed algorithm_bandwidth;  // GB/s.
-  Printed bus_bandwidth;        // GB/s.
-  std::optional<double> wrong;  // Wrong elements; absent if they were not checked.
+  double microseconds = 0;
+  double algorithm_bandwidth = 0;  // GB/s.
+  double bus_bandwidth = 0;        // GB/s.
+  std::optional<double> wrong;     // Wrong elements; absent if they were not checked.
 };
 
 struct NcclRow {
@@ -36,7 +36,6 @@ struct NcclRow {
 };
 
 struct NcclRun {
-  std::string where;    // Where it begins.
   std::string program;  // "all_reduce_perf".
   std::string source;   // "nccl-tests 2.17.6".
   Machines machines;
@@ -52,8 +51,7 @@ struct NcclRun {
   int64_t out_of_bounds = 0;
 };
 
-// Each returns at least one run.
-Result<std::vector<NcclRun>> ReadNcclText(std::string_view text);
-Result<std::vector<NcclRun>> ReadNcclJson(std::string_view text);
+Result<NcclRun> ReadNcclText(std::string_view text);
+Result<NcclRun> ReadNcclJson(std::string_view text);
 
 }  // namespace assay::imports

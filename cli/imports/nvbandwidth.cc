@@ -1,6 +1,7 @@
 // The JSON that nvbandwidth writes with -j (json_output.cpp of 0.5 to 0.10).
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "cli/imports/checked_input.h"
@@ -33,8 +34,8 @@ struct Matrix {
   bool IsMultinode() const { return test.starts_with("multinode_"); }
 };
 
-// True for tests that have a counterpart in Assay. The bytes of device_local_* tests are counted
-// differently by Assay's memory benchmarks.
+// Returns whether Assay has a counterpart of the test. For device_local_* it has none, because its
+// memory benchmarks count bytes differently.
 bool IsKnown(const std::string& test) {
   constexpr std::string_view kBegins[] = {"host_to_",    "device_to_",           "all_to_",
                                           "one_to_all_", "host_device_latency_", "multinode_"};
@@ -43,15 +44,15 @@ bool IsKnown(const std::string& test) {
                                [&](std::string_view begin) { return test.starts_with(begin); });
 }
 
-// The direction that a test with the host times. Tests of both directions time one of them while
-// the other is busy.
+// Returns the direction that a test with the host times. A test of both directions times one of
+// them while the other one is busy.
 std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }
 
-// True if the first copy of a test between GPUs goes to the GPU of the row. Read tests and loads
-// copy to it, write tests from it. But write tests of both directions use the buffers of the read
-// test, except between nodes (testcases_ce.cpp, testcases_sm.cpp, multinode_testcases.cpp).
+// Returns whether the first copy of a test between GPUs goes to the GPU of the row. Read tests and
+// loads copy to it, write tests from it. But write tests of both directions use the buffers of the
+// read test, except between nodes (testcases_ce.cpp, testcases_sm.cpp, multinode_testcases.cpp).
 bool GoesToRow(const Matrix& matrix) {
   if (matrix.latency || matrix.Has("read")) return true;
   return !matrix.first.empty() && !matrix.IsMultinode();
@@ -137,8 +138,8 @@ class Reader {
   std::string source;
   Machines machines;
   std::vector<v1::CaseResult> results;
-  // Names of tests.
-  std::vector<std::string> waived, failed, unknown, zero;
+  // Names of tests without results, by the reason.
+  std::map<std::string, std::set<std::string>> left_out;
 
  private:
   void ReadVersions() {
@@ -170,10 +171,16 @@ class Reader {
     matrix.where = json.path();
     matrix.test = json.Text("name");
     const std::string status = json.Text("status");
-    if (status == "Waived") return waived.push_back(matrix.test);
-    if (status == "Error") return failed.push_back(matrix.test);
+    if (status == "Waived" || status == "Error") {
+      left_out[status == "Waived" ? "waived by nvbandwidth" : "failed in nvbandwidth"].insert(
+          matrix.test);
+      return;
+    }
     if (status != "Passed") return json.Fail("status: expected Passed, Waived or Error");
-    if (!IsKnown(matrix.test)) return unknown.push_back(matrix.test);
+    if (!IsKnown(matrix.test)) {
+      left_out["tests without a counterpart in Assay, left out"].insert(matrix.test);
+      return;
+    }
     const std::string description = json.Text("bandwidth_description");
     matrix.latency = description.find("(ns)") != std::string::npos;
     const bool bandwidth =
@@ -204,7 +211,7 @@ class Reader {
     }
   }
 
-  // Three square matrices stand below each other: both directions, and their sums.
+  // The rows hold three square matrices: one per direction, then their sums.
   static void SplitDirections(const JsonValue& json, Matrix* matrix) {
     const auto size = static_cast<std::ptrdiff_t>(matrix->columns * matrix->columns);
     const Cells all = std::move(matrix->cells);
@@ -252,7 +259,7 @@ class Reader {
       if (!matrix.cells[cell]) continue;
       if (*matrix.cells[cell] == 0 ||
           (!matrix.first.empty() && (*matrix.first[cell] == 0 || *matrix.second[cell] == 0))) {
-        if (zero.empty() || zero.back() != matrix.test) zero.push_back(matrix.test);
+        left_out["cells of 0, left out"].insert(matrix.test);
         continue;
       }
       if (results.size() == kMaxResults) return json.Fail("more than 10000 results in the file");
@@ -278,14 +285,9 @@ Result<Imported> ReadNvbandwidth(std::string_view text, const Origin& origin) {
   if (!status.ok()) return status;
   Imported imported;
   imported.results = std::move(reader.results);
-  const auto note = [&](const std::string& what, const std::vector<std::string>& tests) {
-    constexpr size_t kMost = 10;
-    if (!tests.empty()) imported.notes.push_back(what + ": " + JoinSome(tests, kMost));
-  };
-  note("waived by nvbandwidth", reader.waived);
-  note("failed in nvbandwidth", reader.failed);
-  note("cells of 0, left out", reader.zero);
-  note("tests without a counterpart in Assay, left out", reader.unknown);
+  for (const auto& [reason, tests] : reader.left_out) {
+    imported.notes.push_back(reason + ": " + JoinSome({tests.begin(), tests.end()}));
+  }
   if (imported.results.empty()) return BadFile("the file", "it has no results to import");
   ASSAY_RETURN_IF_ERROR(Describe(reader.machines, reader.source, origin, &imported));
   return imported;

@@ -9,7 +9,7 @@
 namespace assay::imports {
 namespace {
 
-// "1g.10gb" for "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
+// Returns "1g.10gb" for "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
 std::string MigProfile(const std::string& name) {
   const size_t mig = name.find(" MIG ");
   return mig == std::string::npos ? "" : name.substr(mig + 5);
@@ -22,7 +22,7 @@ bool IsSameGpu(const std::string& a, const std::string& b) {
          MigProfile(a) == MigProfile(b);
 }
 
-// The GPU of all results: what the file names, or the user's choice among it.
+// Returns the GPU of all results: the one that the file names, or the user's choice among several.
 Result<std::string> GpuOf(const std::set<std::string>& named, const std::string& given) {
   if (given.empty() && named.size() == 1) return *named.begin();
   if (given.empty()) {
@@ -87,24 +87,16 @@ void AddMeasurement(const std::string& metric, const std::string& unit, double v
 }
 
 std::string NcclVersionText(int64_t code) {
-  // Before 2.9 the code was 1000 * major + 100 * minor + patch (nccl.h, NCCL_VERSION).
-  const int64_t major = code < 10'000 ? code / 1000 : code / 10'000;
-  const int64_t minor = code < 10'000 ? code / 100 % 10 : code / 100 % 100;
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(code % 100);
+  return std::to_string(code / 10'000) + "." + std::to_string(code / 100 % 100) + "." +
+         std::to_string(code % 100);
 }
 
 std::string VersionOf(std::string_view word) {
   if (word.starts_with('v')) word.remove_prefix(1);
   constexpr size_t kLongest = 30;
-  if (word.empty() || word.size() > kLongest) return "";
-  int parts = 1;
-  for (size_t i = 0; i < word.size(); ++i) {
-    const bool dot = word[i] == '.';
-    if (!dot && (word[i] < '0' || word[i] > '9')) return "";
-    if (dot && (i == 0 || i + 1 == word.size() || word[i - 1] == '.')) return "";
-    parts += dot ? 1 : 0;
-  }
-  return parts <= 4 ? std::string(word) : "";
+  const bool version =
+      word.size() <= kLongest && word.find_first_not_of("0123456789.") == std::string_view::npos;
+  return version ? std::string(word) : "";
 }
 
 }  // namespace assay::imports

@@ -1,4 +1,4 @@
-// The parts of results that all imports share.
+// Builds the parts of results that all imports share.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,6 @@ struct Machines {
   std::string driver;
   std::string cuda;
   std::string nccl;
-
-  bool operator==(const Machines& other) const = default;
 };
 
 // Sets environment, provenance and times of `imported`. `source` is the program with its version:
@@ -33,14 +31,14 @@ Status Describe(const Machines& machines, const std::string& source, const Origi
 void AddMeasurement(const std::string& metric, const std::string& unit, double value,
                     const std::string& timer, int batch, v1::CaseResult* result);
 
-// Version codes of NCCL and CUDA. Others are refused.
+// The range of accepted version codes of NCCL and CUDA.
 inline constexpr int64_t kLeastVersionCode = 1000;
 inline constexpr int64_t kMostVersionCode = 99'999;
 
-// "2.18.5" for NCCL's version code 21805.
+// Returns "2.18.5" for NCCL's version code 21805.
 std::string NcclVersionText(int64_t code);
 
-// "2.17.6" for "v2.17.6"; empty unless `word` is one to four numbers with dots.
+// Returns "2.17.6" for "v2.17.6"; empty unless `word` has only digits and dots.
 std::string VersionOf(std::string_view word);
 
 }  // namespace assay::imports

@@ -5,12 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
-#include "common/text.h"
+#include "cli/up/private_postgres.h"
 
 namespace assay::cli {
 namespace {
@@ -36,30 +35,6 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) 
 
 }  // namespace
 
-std::string LogTail(const std::string& path, int64_t begin) {
-  constexpr off_t kMostBytes = 16 << 10;
-  constexpr size_t kMostLines = 15;
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
-  if (!file.valid() || fstat(file.get(), &info) != 0) return "";
-  const auto size = std::max<off_t>(info.st_size - begin, 0);
-  std::string text(static_cast<size_t>(std::min(size, kMostBytes)), '\0');
-  const ssize_t got =
-      pread(file.get(), text.data(), text.size(), info.st_size - static_cast<off_t>(text.size()));
-  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  std::vector<std::string> lines;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    lines.push_back("  " + Sanitize(text.substr(start, end - start)) + "\n");
-    start = end + 1;
-  }
-  std::string tail;
-  for (size_t i = lines.size() - std::min(lines.size(), kMostLines); i < lines.size(); ++i) {
-    tail += lines[i];
-  }
-  return tail;
-}
-
 Result<ChildProgram> ChildProgram::Start(const ChildOptions& options, int signals) {
   ChildProgram child;
   child.name_ = options.program;
@@ -70,7 +45,7 @@ Result<ChildProgram> ChildProgram::Start(const ChildOptions& options, int signal
     return FailedPrecondition("cannot write " + options.log_path + ": " + std::strerror(errno));
   }
   struct stat info {};
-  if (fstat(log.get(), &info) == 0) child.log_begin_ = info.st_size;
+  if (fstat(log.get(), &info) == 0) child.log_begin_ = static_cast<size_t>(info.st_size);
   ASSAY_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
   SubprocessOptions spawn;
   spawn.argv = {ExecutableDirectory() + "/" + options.program};

@@ -43,13 +43,9 @@ class ChildProgram {
 
   std::string name_;
   std::string log_path_;
-  int64_t log_begin_ = 0;  // Size of the log when this process started.
+  size_t log_begin_ = 0;  // Size of the log when this process started.
   ServedAddresses addresses_;
   std::optional<Subprocess> process_;
 };
-
-// Returns the last lines of a file from offset `begin` on, each indented by two spaces; empty if
-// the file cannot be read.
-std::string LogTail(const std::string& path, int64_t begin = 0);
 
 }  // namespace assay::cli

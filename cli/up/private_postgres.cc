@@ -4,13 +4,11 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +18,8 @@
 #include <vector>
 
 #include "common/digest.h"
+#include "common/file.h"
+#include "common/text.h"
 
 namespace assay {
 namespace {
@@ -39,7 +39,7 @@ bool HasPrograms(const fs::path& folder) {
          ::access((folder / "initdb").c_str(), X_OK) == 0;
 }
 
-// <parent>/<version>/bin of the highest version that has the programs.
+// Returns <parent>/<version>/bin of the highest version that has the programs.
 std::optional<std::string> HighestVersion(const fs::path& parent) {
   std::optional<std::string> best;
   int best_version = -1;
@@ -86,7 +86,7 @@ Result<User> ChooseUser() {
       "user nobody exists to run it as");
 }
 
-// Can `user` walk down to `folder`?
+// Checks that `user` may enter every folder on the way to `folder`.
 Status CheckReachable(const std::string& folder, const User& user) {
   if (!user) return Status::Ok();
   fs::path walked;
@@ -113,8 +113,8 @@ Status CheckReachable(const std::string& folder, const User& user) {
   return Status::Ok();
 }
 
-// A folder of mode 0700 that belongs to `user` (nullopt: us). Refuses what others
-// made: links, and folders of other users.
+// Makes a folder of mode 0700 that belongs to `user`, or to us without one. Refuses links and
+// folders of other users.
 Status MakePrivateFolder(const std::string& path, const User& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailedPrecondition("cannot make the folder " + path + ": " + ErrnoText(errno));
@@ -153,17 +153,8 @@ std::vector<std::string> LinesOf(const std::string& path) {
   return lines;
 }
 
-std::string EndOfLog(const std::string& path) {
-  const std::vector<std::string> lines = LinesOf(path);
-  std::string end;
-  for (size_t i = lines.size() > 12 ? lines.size() - 12 : 0; i < lines.size(); ++i) {
-    end += "\n  " + lines[i];
-  }
-  return end;
-}
-
-// A lock file whose server is gone is removed: PostgreSQL would judge by the
-// process id alone, which may be another program's by now.
+// Fails if a server runs on `data`, and otherwise removes its lock file. PostgreSQL itself would
+// check only whether the process id exists, which may belong to another program by now.
 Status CheckNotRunning(const std::string& data) {
   const std::string lock = data + "/postmaster.pid";
   const std::vector<std::string> lines = LinesOf(lock);
@@ -184,34 +175,26 @@ std::vector<std::string> ServerEnvironment() {
   return {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
 }
 
-// Waits until PostgreSQL has written "ready" into its lock file, which it does
-// once it takes connections.
-Status AwaitReady(const std::string& data, Subprocess& server, int watch, Duration timeout,
+// Waits until PostgreSQL has written "ready" into its lock file, which it does as soon as it
+// accepts connections.
+Status AwaitReady(const std::string& data, Subprocess& server, Duration timeout,
                   const std::string& log) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  constexpr std::chrono::milliseconds kPause{10};
+  const MonotonicTime deadline = Clock::Real().Now() + timeout;
   while (true) {
     const std::vector<std::string> lines = LinesOf(data + "/postmaster.pid");
     if (lines.size() >= 8 && lines[0] == std::to_string(server.pid()) &&
         lines[7].starts_with("ready")) {
       return Status::Ok();
     }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) {
+    if (Clock::Real().Now() >= deadline) {
       return Status(Code::kDeadlineExceeded, Reason::kPostgresStart,
-                    "PostgreSQL did not become ready in time; its log ends:" + EndOfLog(log));
+                    "PostgreSQL did not become ready in time; its log ends:\n" + LogTail(log));
     }
-    pollfd watched[] = {{watch, POLLIN, 0}, {server.pidfd(), POLLIN, 0}};
-    ::poll(watched, 2, static_cast<int>(std::min<int64_t>(left.count(), 60'000)));
-    if (watched[1].revents != 0) {
-      const auto exit = server.Wait(std::chrono::seconds(1));
-      return Internal("PostgreSQL " + (exit ? exit->ToString() : "ended") +
-                          " while starting; its log ends:" + EndOfLog(log),
-                      Reason::kPostgresStart);
-    }
-    std::array<char, 4096> events{};
-    if (watched[0].revents != 0) {
-      [[maybe_unused]] const ssize_t read = ::read(watch, events.data(), events.size());
+    if (const auto exit = server.Wait(kPause)) {
+      return Internal(
+          "PostgreSQL " + exit->ToString() + " while starting; its log ends:\n" + LogTail(log),
+          Reason::kPostgresStart);
     }
   }
 }
@@ -233,7 +216,7 @@ Status PrivatePostgres::Prepare(Setup& setup) {
   return CheckReachable(setup.directory, setup.user);
 }
 
-// Made under another name and renamed, so that an interrupted initdb leaves
+// The cluster is made under another name and then renamed, so that an interrupted initdb leaves
 // nothing that looks like a cluster.
 Status PrivatePostgres::InitCluster(const Setup& setup) {
   const std::string made = setup.directory + "/data.new";
@@ -287,10 +270,6 @@ Status PrivatePostgres::Launch() {
   const FileDescriptor log_file(
       ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!log_file.valid()) return Internal("cannot write " + log + ": " + ErrnoText(errno));
-  const FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!watch.valid() || ::inotify_add_watch(watch.get(), data.c_str(), IN_CLOSE_WRITE) < 0) {
-    return Internal("cannot watch " + data + ": " + ErrnoText(errno));
-  }
   SubprocessOptions options;
   const auto set = [&](const std::string& setting) {
     options.argv.insert(options.argv.end(), {"-c", setting});
@@ -313,23 +292,10 @@ Status PrivatePostgres::Launch() {
   options.descriptors = {{1, log_file.get()}, {2, log_file.get()}};
   options.user = setup_.user;
   options.die_with_parent = setup_.options.die_with_parent;
-  ASSAY_ASSIGN_OR_RETURN(process_, Subprocess::Spawn(options));
-  return AwaitReady(data, *process_, watch.get(), setup_.options.start_timeout, log);
+  ASSAY_ASSIGN_OR_RETURN(Subprocess server, Subprocess::Spawn(options));
+  process_ = std::make_unique<Subprocess>(std::move(server));
+  return AwaitReady(data, *process_, setup_.options.start_timeout, log);
 }
-
-PrivatePostgres::PrivatePostgres(PrivatePostgres&& other) noexcept
-    : setup_(std::move(other.setup_)), process_(std::exchange(other.process_, std::nullopt)) {}
-
-PrivatePostgres& PrivatePostgres::operator=(PrivatePostgres&& other) noexcept {
-  if (this != &other) {
-    Stop();
-    setup_ = std::move(other.setup_);
-    process_ = std::exchange(other.process_, std::nullopt);
-  }
-  return *this;
-}
-
-PrivatePostgres::~PrivatePostgres() { Stop(); }
 
 std::string PrivatePostgres::ConnectionString(const std::string& database) const {
   const auto quoted = [](const std::string& value) {
@@ -354,8 +320,8 @@ void PrivatePostgres::Stop() {
 
 void PrivatePostgres::Kill() {
   if (!process_ || process_->Wait(Duration(0))) return;
-  // Children have sessions of their own, and the cluster cannot start again while
-  // one lives.
+  // Children are not in the server's session, and the cluster cannot start again while one of them
+  // lives.
   const std::string pid = std::to_string(process_->pid());
   std::ifstream list("/proc/" + pid + "/task/" + pid + "/children");
   std::vector<FileDescriptor> children;
@@ -375,6 +341,20 @@ void PrivatePostgres::Kill() {
 Status PrivatePostgres::Restart() {
   Stop();
   return Launch();
+}
+
+std::string LogTail(const std::string& path, size_t begin) {
+  constexpr size_t kMostLines = 15;
+  const Result<std::string> text = ReadFile(path);
+  if (!text.ok()) return "";
+  const std::string_view written = std::string_view(*text).substr(std::min(begin, text->size()));
+  std::vector<std::string_view> lines = Split(written, '\n');
+  if (lines.back().empty()) lines.pop_back();
+  std::string tail;
+  for (size_t i = lines.size() - std::min(lines.size(), kMostLines); i < lines.size(); ++i) {
+    tail += "  " + Sanitize(lines[i]) + "\n";
+  }
+  return tail;
 }
 
 }  // namespace assay

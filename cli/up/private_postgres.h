@@ -1,5 +1,5 @@
-// A PostgreSQL of our own in one folder, for `assay up` and for tests. It never
-// touches the system's clusters.
+// A private PostgreSQL in one folder, for `assay up` and for tests. It never touches the system's
+// clusters.
 //
 //   DIR/data      the cluster       DIR/postgres.log   its log
 //   DIR/socket    its socket, or a short folder elsewhere if DIR's path is long
@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,47 +19,52 @@
 namespace assay {
 
 struct PrivatePostgresOptions {
-  // False loses the last transactions, or the cluster, with the machine: tests only.
+  // Without fsync, a crash of the machine can destroy the cluster. For tests only.
   bool fsync = true;
-  // Listens on 127.0.0.1 too, for the SELECT-only role assay_reader alone.
+  // If set, the server also listens on this port of 127.0.0.1, for the read-only role
+  // assay_reader.
   std::optional<int> tcp_port;
-  // The kernel kills the server when the thread that called Start ends.
+  // If true, the kernel kills the server when the thread that called Start ends.
   bool die_with_parent = false;
-  // For initdb and for recovery after a crash, each.
+  // Limits initdb, and separately the start with its recovery after a crash.
   Duration start_timeout = std::chrono::minutes(2);
 };
 
-// A running server. Only the user it runs as, and root, can reach its socket: the
-// folder has mode 0700, and whoever gets in is its superuser. Destruction stops
-// it. Not thread-safe.
+// A running server. Destruction stops it. Only its user and root can reach its socket, because the
+// folder has mode 0700; whoever connects is a superuser. Not thread-safe.
 class PrivatePostgres {
  public:
-  // Makes the cluster if `directory` has none, starts the server and waits until
-  // it takes connections. As root it runs as `postgres`, or `nobody` if there is
-  // no such user, and the folder becomes that user's. The programs are looked for
-  // in $ASSAY_POSTGRES_BIN, in ../lib/postgresql/*/bin beside our own program, on
-  // the PATH and in /usr/lib/postgresql/*/bin, the highest version first.
-  // NOT_FOUND: PostgreSQL is not installed. FAILED_PRECONDITION: a server runs on
-  // the folder already, or its user cannot get there. Else the end of the log.
+  // Creates the cluster if `directory` has none, starts the server and blocks until it accepts
+  // connections. As root, the server runs as `postgres`, or as `nobody` if there is no such user,
+  // and that user then owns the folder. The programs are searched for in $ASSAY_POSTGRES_BIN, in
+  // ../lib/postgresql/*/bin next to our own program, on the PATH and in /usr/lib/postgresql/*/bin;
+  // the highest version is used.
+  //
+  // NOT_FOUND: PostgreSQL is not installed. FAILED_PRECONDITION: a server already runs on the
+  // folder, or its user cannot enter it. Other errors quote the end of the log.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 
-  PrivatePostgres(PrivatePostgres&& other) noexcept;
-  PrivatePostgres& operator=(PrivatePostgres&& other) noexcept;
-  ~PrivatePostgres();
+  PrivatePostgres(PrivatePostgres&& other) noexcept = default;
+  PrivatePostgres& operator=(PrivatePostgres&& other) noexcept {
+    std::swap(setup_, other.setup_);
+    std::swap(process_, other.process_);
+    return *this;
+  }
+  ~PrivatePostgres() { Stop(); }
 
-  // For libpq; holds no secret.
+  // Returns a connection string for libpq. It holds no secret.
   std::string ConnectionString(const std::string& database = "postgres") const;
 
-  // Rolls back what is open, disconnects everyone and waits for the end. No effect
-  // on a server that has ended.
+  // Rolls back open transactions, disconnects all clients and blocks until the server has ended. No
+  // effect on a server that has ended.
   void Stop();
-  // As a power cut does: kills the server and its children, and waits for them.
+  // Simulates a power cut: kills the server and its children, and waits for their end.
   void Kill();
-  // Starts again after Stop or Kill; stops first if it still runs.
+  // Starts the server again; stops it first if it still runs.
   Status Restart();
 
-  // Readable once the server has ended; for poll(2).
+  // Becomes readable when the server has ended; for poll(2).
   int pidfd() const { return process_->pidfd(); }
 
  private:
@@ -77,7 +83,11 @@ class PrivatePostgres {
   Status Launch();
 
   Setup setup_;
-  std::optional<Subprocess> process_;
+  std::unique_ptr<Subprocess> process_;
 };
+
+// Returns the last lines of a file from offset `begin` on, each indented by two spaces; empty if
+// the file cannot be read.
+std::string LogTail(const std::string& path, size_t begin = 0);
 
 }  // namespace assay

@@ -3,28 +3,29 @@
 //   DIR/postgres   the database       DIR/log/*.log   one log per program
 //   DIR/agent      the agent's state  DIR/up.lock     held while it runs
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "cli/commands/app.h"
 #include "cli/commands/interrupt.h"
 #include "cli/up/child_program.h"
 #include "cli/up/private_postgres.h"
-#include "cli/up/supervisor.h"
-#include "cli/views/output.h"
+#include "common/clock.h"
 #include "common/host_port.h"
-#include "common/units.h"
 
 namespace assay::cli {
 namespace {
@@ -62,7 +63,7 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
           "--listen and --http");
 }
 
-// The address to dial for a server that listens on all interfaces is loopback.
+// Returns the address to dial for a server that listens on `address`.
 std::string Dialable(const std::string& address) {
   Result<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return address;
@@ -71,13 +72,21 @@ std::string Dialable(const std::string& address) {
   return parsed->ToString();
 }
 
-// The agent's port is the one after the coordinator's; port 0 takes any free one.
+// Returns the agent's address: the coordinator's with the next port. Port 0 stays 0, any free one.
 Result<std::string> NextAddress(const std::string& flag, const std::string& address) {
   Result<HostPort> next = ParseHostPort(address);
   if (!next.ok()) return next.status().WithContext(flag);
   if (next->port != 0) ++next->port;
   return next->ToString();
 }
+
+// A program that was started.
+struct Supervised {
+  std::string name;                           // "assay-agent".
+  std::function<int()> pidfd;                 // Becomes readable when the program has ended.
+  std::function<std::string()> describe_end;  // How it ended, with the end of its log.
+  std::function<Status()> restart;            // Blocks until the program serves again.
+};
 
 // The three programs. Members are destroyed last to first.
 class Stack {
@@ -100,7 +109,7 @@ class Stack {
     return StartAgent(agent_listen_, agent_http_);
   }
 
-  // A program that is started again serves where it served before.
+  // Returns the programs with functions that start them again at their previous addresses.
   std::vector<Supervised> Programs() {
     std::vector<Supervised> programs;
     programs.push_back({"PostgreSQL", [this] { return postgres_->pidfd(); },
@@ -192,6 +201,75 @@ class Stack {
   std::optional<ChildProgram> agent_;
 };
 
+constexpr Duration kFirstDelay = std::chrono::seconds(1);
+constexpr Duration kLongestDelay = std::chrono::seconds(30);
+constexpr Duration kStable = std::chrono::minutes(1);
+
+// One program and its next restart.
+class Watched {
+ public:
+  explicit Watched(const Supervised& program) : program_(program) {}
+
+  // The time of the next restart; absent while the program runs.
+  const std::optional<MonotonicTime>& restart_at() const { return restart_at_; }
+  // Returns -1, which poll(2) ignores, while the program does not run.
+  int pidfd() const { return restart_at_ ? -1 : program_.pidfd(); }
+
+  void Ended() {
+    if (Clock::Real().Now() - started_ >= kStable) delay_ = kFirstDelay;
+    Postpone(program_.describe_end());
+  }
+
+  void Restart() {
+    const Status status = program_.restart();
+    if (status.reason() == Reason::kInterrupted) return;
+    if (!status.ok()) return Postpone(status.message() + "\n" + status.hint());
+    restart_at_.reset();
+    started_ = Clock::Real().Now();
+    PrintError("assay: " + program_.name + " is up again\n");
+  }
+
+ private:
+  void Postpone(const std::string& why) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(delay_).count();
+    PrintError("assay: " + why + (why.ends_with("\n") ? "" : "\n") + "assay: restarting " +
+               program_.name + " in " + std::to_string(seconds) + " s\n");
+    restart_at_ = Clock::Real().Now() + delay_;
+    delay_ = std::min(2 * delay_, kLongestDelay);
+  }
+
+  const Supervised& program_;
+  MonotonicTime started_ = Clock::Real().Now();
+  Duration delay_ = kFirstDelay;
+  std::optional<MonotonicTime> restart_at_;
+};
+
+// Blocks until `signals`, a signalfd, is readable. A program that ends is started again after 1 s.
+// The delay doubles, up to 30 s, each time that a start fails or the program ends within a minute.
+// Prints every end and every restart to stderr.
+void Supervise(const std::vector<Supervised>& programs, int signals) {
+  std::vector<Watched> watched(programs.begin(), programs.end());
+  while (true) {
+    std::vector<pollfd> polled = {{signals, POLLIN, 0}};
+    bool restarting = false;
+    for (const Watched& one : watched) {
+      polled.push_back({one.pidfd(), POLLIN, 0});
+      restarting = restarting || one.restart_at();
+    }
+    constexpr int kRestartCheckMs = 100;
+    const int timeout = restarting ? kRestartCheckMs : -1;
+    if (poll(polled.data(), polled.size(), timeout) < 0) continue;
+    if (polled[0].revents != 0) return;
+    for (size_t i = 0; i < watched.size(); ++i) {
+      if (polled[i + 1].revents != 0) {
+        watched[i].Ended();
+      } else if (watched[i].restart_at() && *watched[i].restart_at() <= Clock::Real().Now()) {
+        watched[i].Restart();
+      }
+    }
+  }
+}
+
 ExitCode ReportFailedStart(const Status& status) {
   // The hint may be the end of a log.
   const std::string& hint = status.hint();
@@ -200,16 +278,15 @@ ExitCode ReportFailedStart(const Status& status) {
   return status.code() == Code::kInvalidArgument ? kExitUsage : kExitFailed;
 }
 
-ExitCode Up(Context& context, UpOptions& options) {
+Result<ExitCode> Up(Context& context, UpOptions& options) {
   options.tls = context.client.tls;
   options.insecure = context.client.insecure;
-  // If the reader of our output goes away, the servers go on.
+  // The servers continue if the reader of our output ends.
   signal(SIGPIPE, SIG_IGN);
   // Signals are read from this descriptor, so that no child outlives this process.
   const FileDescriptor signals = BlockTerminationSignals();
-  const Result<DataFolder> folder = OpenDataFolder(options.data);
-  if (!folder.ok()) return Report(folder.status());
-  Stack stack(options, folder->path, signals.get());
+  ASSAY_ASSIGN_OR_RETURN(const DataFolder folder, OpenDataFolder(options.data));
+  Stack stack(options, folder.path, signals.get());
   const Status started = stack.Start();
   if (started.ok()) {
     stack.PrintReady();
@@ -221,8 +298,8 @@ ExitCode Up(Context& context, UpOptions& options) {
                                                                   : ReportFailedStart(started);
 }
 
-// The user's data folder. For root the system's, because PostgreSQL then runs as a user who
-// cannot enter root's home.
+// Returns the user's data folder. Root gets the system's, because PostgreSQL then runs as a user
+// who cannot enter root's home.
 std::string DefaultDataDirectory() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
     return std::string(data) + "/assay";

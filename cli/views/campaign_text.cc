@@ -16,7 +16,7 @@ constexpr size_t kMostReasons = 12;
 
 std::string NodeText(const v1::AbsentNode& node) {
   return node.name() + (node.has_last_heartbeat_time()
-                            ? " (gone since " + FormatTime(node.last_heartbeat_time()) + ")"
+                            ? " (disconnected since " + FormatTime(node.last_heartbeat_time()) + ")"
                             : " (removed from the fleet)");
 }
 

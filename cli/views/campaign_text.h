@@ -9,8 +9,8 @@
 
 namespace assay::cli {
 
-// Returns "3 jobs wait for node g3 (gone since 2026-11-21 08:30:05)" or "1 job waits for 1 of the
-// nodes g1 (removed from the fleet), g2 (...)". Names at most three nodes. Printable.
+// Returns "3 jobs wait for node g3 (disconnected since 2026-11-21 08:30:05)" or "1 job waits for 1
+// of the nodes g1 (removed from the fleet), g2 (...)". Names at most three nodes. Printable.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
 // Returns WaitingText for the first four of `waiting`, then one line with the number of other jobs.

@@ -1,5 +1,3 @@
-#include "cli/views/results_view.h"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include "cli/views/output.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/result_text.h"
+#include "cli/views/results_view.h"
 #include "cli/views/table.h"
 #include "common/text.h"
 

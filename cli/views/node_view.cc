@@ -138,6 +138,39 @@ std::string GpuTable(const v1::NodeInventory& inventory, const Style& style) {
   return table.Render(style);
 }
 
+// Returns the names and values of a node's CSV record.
+std::vector<std::pair<std::string, std::string>> NodeFields(const v1::Node& node) {
+  const v1::NodeDescription& d = node.description();
+  const v1::NodeInventory& i = d.inventory();
+  std::vector<std::string> models;
+  for (const v1::GpuInventory& gpu : i.gpus()) models.push_back(gpu.model());
+  return {{"node_id", d.node_id()},
+          {"name", d.name()},
+          {"state", v1::NodeState_Name(node.state())},
+          {"hostname", i.hostname()},
+          {"gpu_count", std::to_string(i.gpus_size())},
+          {"gpu_models", Join(models)},
+          {"cpu_model", i.cpu().model()},
+          {"cpu_cores", std::to_string(i.cpu().cores())},
+          {"memory_bytes", i.has_memory_bytes() ? std::to_string(i.memory_bytes()) : ""},
+          {"kernel", i.kernel()},
+          {"os", i.os()},
+          {"driver", i.driver_version()},
+          {"cuda", i.software().cuda_runtime()},
+          {"nccl", i.software().nccl()},
+          {"provider", d.provider()},
+          {"region", d.region()},
+          {"price_per_hour", d.has_price_per_hour() ? FormatExact(d.price_per_hour()) : ""},
+          {"labels", Labels(d, ";")},
+          {"benchmarks", Supported(d)},
+          {"running_jobs", std::to_string(node.job_ids_size())},
+          {"agent_version", d.agent_version()},
+          {"dial_address", node.dial_address()},
+          {"simulated", i.simulated() ? "true" : "false"},
+          {"first_seen_time", FormatTimeExact(node.first_seen_time())},
+          {"last_heartbeat_time", FormatTimeExact(node.last_heartbeat_time())}};
+}
+
 }  // namespace
 
 std::string HardwareOf(const v1::NodeInventory& inventory) {
@@ -179,61 +212,13 @@ Table NodeTable(const std::vector<v1::Node>& nodes) {
 }
 
 std::string NodeCsv(const std::vector<v1::Node>& nodes) {
-  std::string csv = CsvRecord({"node_id",
-                               "name",
-                               "state",
-                               "hostname",
-                               "gpu_count",
-                               "gpu_models",
-                               "cpu_model",
-                               "cpu_cores",
-                               "memory_bytes",
-                               "kernel",
-                               "os",
-                               "driver",
-                               "cuda",
-                               "nccl",
-                               "provider",
-                               "region",
-                               "price_per_hour",
-                               "labels",
-                               "benchmarks",
-                               "running_jobs",
-                               "agent_version",
-                               "dial_address",
-                               "simulated",
-                               "first_seen_time",
-                               "last_heartbeat_time"});
+  std::vector<std::string> names;
+  for (const auto& [name, value] : NodeFields(v1::Node())) names.push_back(name);
+  std::string csv = CsvRecord(names);
   for (const v1::Node& node : nodes) {
-    const v1::NodeDescription& d = node.description();
-    const v1::NodeInventory& i = d.inventory();
-    std::vector<std::string> models;
-    for (const v1::GpuInventory& gpu : i.gpus()) models.push_back(gpu.model());
-    csv += CsvRecord({d.node_id(),
-                      d.name(),
-                      v1::NodeState_Name(node.state()),
-                      i.hostname(),
-                      std::to_string(i.gpus_size()),
-                      Join(models),
-                      i.cpu().model(),
-                      std::to_string(i.cpu().cores()),
-                      i.has_memory_bytes() ? std::to_string(i.memory_bytes()) : "",
-                      i.kernel(),
-                      i.os(),
-                      i.driver_version(),
-                      i.software().cuda_runtime(),
-                      i.software().nccl(),
-                      d.provider(),
-                      d.region(),
-                      d.has_price_per_hour() ? FormatExact(d.price_per_hour()) : "",
-                      Labels(d, ";"),
-                      Supported(d),
-                      std::to_string(node.job_ids_size()),
-                      d.agent_version(),
-                      node.dial_address(),
-                      i.simulated() ? "true" : "false",
-                      FormatTimeExact(node.first_seen_time()),
-                      FormatTimeExact(node.last_heartbeat_time())});
+    std::vector<std::string> values;
+    for (const auto& [name, value] : NodeFields(node)) values.push_back(value);
+    csv += CsvRecord(values);
   }
   return csv;
 }

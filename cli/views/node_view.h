@@ -23,13 +23,13 @@ std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResul
                          const Style& style);
 
 // Returns a matrix with the kind of link between every two GPUs, and for each GPU its NUMA node,
-// CPUs and PCIe switch. Lines below explain the kinds of link. Empty if the inventory has none of
-// this.
+// CPUs and PCIe switch. Lines below explain the kinds of link. Returns an empty text if the
+// inventory has none of this.
 std::string TopologyText(const v1::NodeInventory& inventory, const Style& style);
 
 // Returns a matrix of the bandwidth from each GPU (row) to each other (column). `results` are those
 // of peer_transfer on this node, newest first; only results with the parameters of the newest
-// count. Empty if no result is between two of the node's GPUs.
+// count. Returns an empty text if no result is between two of the node's GPUs.
 std::string MeasuredLinks(const v1::NodeInventory& inventory,
                           const std::vector<v1::StoredResult>& results, const Style& style);
 

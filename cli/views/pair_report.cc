@@ -94,7 +94,7 @@ class ReportMaker {
     if (!(measured.median() >= 0)) return;
     const bool higher_is_better = measured.direction() != v1::DIRECTION_LOWER_IS_BETTER;
     if (measured.median() == 0 && higher_is_better) {
-      // Such a pair carries nothing: it does not work, and has no logarithm.
+      // A pair without any bandwidth does not work. The model could not take its logarithm either.
       AddFailure({names[0], names[1]}, run.benchmark(), run.job_id(),
                  measured.metric() + " is 0 " + measured.unit());
       return;
@@ -139,7 +139,7 @@ class ReportMaker {
     return report;
   }
 
-  // Returns an error if no result on two nodes has the metric, though some have others.
+  // Returns an error if there are results on two nodes, but none of them has the metric.
   Status CheckMetric() const {
     if (query_.metric.empty() || metrics_.empty()) return Status::Ok();
     std::vector<Violation> violations;
@@ -255,7 +255,7 @@ class ReportMaker {
   std::map<CaseKey, CaseData> cases_;
   std::map<std::pair<Names, std::string>, Failed> failures_;  // By pair and benchmark.
   std::vector<std::pair<std::string, Names>> waiting_;        // Benchmarks and pairs of jobs.
-  std::map<std::string, size_t> numbers_;                     // Of nodes, by name.
+  std::map<std::string, size_t> numbers_;                     // Numbers of nodes, by name.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Results and failures of a campaign between pairs of nodes, sorted into one matrix per case and
-// judged. Pure.
+// The report of `assay pairs`: results and failures between pairs of nodes, as one judged matrix
+// per case. Pure.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace assay::cli {
 struct PairCell {
   analysis::PairValue value;  // The median of the repetitions' medians.
   int repetitions = 0;
-  std::vector<std::string> flags;  // DoubtsOf any repetition.
+  std::vector<std::string> flags;  // DoubtsOf all repetitions.
 };
 
 // One case and metric. Nodes are numbered as in PairReport::nodes.
@@ -29,7 +29,7 @@ struct PairCase {
   std::string metric;
   std::string unit;
   bool higher_is_better = true;
-  // Nodes that the case was measured on, or is still to be.
+  // Nodes that the case was or will be measured on.
   std::vector<size_t> nodes;
   std::vector<PairCell> cells;
   analysis::PairAnalysis analysis;  // Its values are those of `cells`.
@@ -46,15 +46,15 @@ struct PairFailure {
   size_t b = 0;
   std::string benchmark;
   size_t jobs = 0;
-  std::string reason;  // Of one of the jobs.
+  std::string reason;  // The reason of one of the jobs.
 };
 
 struct PairReport {
-  std::vector<std::string> nodes;  // By name.
-  std::vector<PairCase> cases;     // By benchmark and size.
+  std::vector<std::string> nodes;  // Sorted by name.
+  std::vector<PairCase> cases;     // Sorted by benchmark and parameters.
   std::vector<PairFailure> failures;
   std::vector<analysis::FailingNode> failing_nodes;
-  std::vector<analysis::Suspect> suspects;  // Their analyses are indices of `cases`.
+  std::vector<analysis::Suspect> suspects;  // Suspect::analyses are indices of `cases`.
   size_t waiting_jobs = 0;                  // Queued or running.
   double threshold = 0;
 

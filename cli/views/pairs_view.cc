@@ -1,5 +1,3 @@
-#include "cli/views/pair_report.h"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include "analysis/suspects.h"
 #include "cli/views/format.h"
 #include "cli/views/output.h"
+#include "cli/views/pair_report.h"
 #include "cli/views/result_marks.h"
 #include "cli/views/table.h"
 #include "common/text.h"
@@ -207,7 +206,8 @@ std::vector<std::string> Findings(const PairReport& report, const PairCase& one)
     findings.push_back("Clear: no node or link is worse than the others by " +
                        FormatFixed(100 * report.threshold, 0) + "%.");
   } else if (one.verdict() == Verdict::kUndecided) {
-    findings.emplace_back("Undecided: nothing is certainly bad, but this is no all-clear.");
+    findings.emplace_back(
+        "Undecided: nothing is certainly bad, but not everything could be judged.");
   }
   return findings;
 }
@@ -265,31 +265,16 @@ std::string SuspectsText(const PairReport& report, int width) {
 }
 
 const char* VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kClear:
-      return "clear";
-    case Verdict::kBad:
-      return "bad";
-    case Verdict::kUndecided:
-      break;
-  }
-  return "undecided";
+  return verdict == Verdict::kClear ? "clear" : verdict == Verdict::kBad ? "bad" : "undecided";
 }
 
 const char* VerdictName(PairVerdict verdict) {
-  switch (verdict) {
-    case PairVerdict::kOk:
-      return "ok";
-    case PairVerdict::kBadNode:
-      return "bad_node";
-    case PairVerdict::kBadLink:
-      return "bad_link";
-    case PairVerdict::kUncertain:
-      return "uncertain";
-    case PairVerdict::kUnjudged:
-      break;
-  }
-  return "unjudged";
+  static const std::map<PairVerdict, const char*> names = {{PairVerdict::kOk, "ok"},
+                                                           {PairVerdict::kBadNode, "bad_node"},
+                                                           {PairVerdict::kBadLink, "bad_link"},
+                                                           {PairVerdict::kUncertain, "uncertain"},
+                                                           {PairVerdict::kUnjudged, "unjudged"}};
+  return names.at(verdict);
 }
 
 // Returns the 95% confidence interval of a value whose error is known.

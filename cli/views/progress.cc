@@ -74,7 +74,6 @@ JobEvent EndEvent(const v1::Job& job) {
 JobEvent Difference(const v1::Job* before, const v1::Job& after) {
   const v1::JobState was = before != nullptr ? before->state() : v1::JOB_STATE_UNSPECIFIED;
   const bool same_attempt = before != nullptr && before->epoch() == after.epoch();
-  if (was == after.state() && same_attempt) return {};
   switch (after.state()) {
     case v1::JOB_STATE_RUNNING:
       if (was == v1::JOB_STATE_RUNNING && same_attempt) return {};
@@ -86,13 +85,10 @@ JobEvent Difference(const v1::Job* before, const v1::Job& after) {
       return {JobName(after) + ": attempt " + std::to_string(after.attempts()) +
                   " failed and will be retried: " + FailureText(after.failure()),
               true};
-    case v1::JOB_STATE_SUCCEEDED:
-    case v1::JOB_STATE_FAILED:
-    case v1::JOB_STATE_CANCELLED:
-    case v1::JOB_STATE_SKIPPED:
-      return was == after.state() ? JobEvent{} : EndEvent(after);
-    default:
+    case v1::JOB_STATE_UNSPECIFIED:
       return {};
+    default:
+      return was == after.state() ? JobEvent{} : EndEvent(after);
   }
 }
 
@@ -124,22 +120,9 @@ Cell CampaignOutcome(const v1::Campaign& campaign) {
 }
 
 std::string JobStateName(v1::JobState state) {
-  switch (state) {
-    case v1::JOB_STATE_QUEUED:
-      return "queued";
-    case v1::JOB_STATE_RUNNING:
-      return "running";
-    case v1::JOB_STATE_SUCCEEDED:
-      return "succeeded";
-    case v1::JOB_STATE_FAILED:
-      return "failed";
-    case v1::JOB_STATE_CANCELLED:
-      return "cancelled";
-    case v1::JOB_STATE_SKIPPED:
-      return "skipped";
-    default:
-      return "unknown";
-  }
+  constexpr std::string_view kPrefix = "JOB_STATE_";
+  const std::string& name = v1::JobState_Name(state);
+  return name.starts_with(kPrefix) ? Lower(name.substr(kPrefix.size())) : "unknown";
 }
 
 std::string PlacementOf(const v1::Job& job) {
@@ -184,8 +167,8 @@ std::vector<std::string> CampaignProgress::NewWaits() {
     if (told_waits_.count(bytes) == 0) fresh.push_back(waiting);
     waits.insert(std::move(bytes));
   }
-  // The absence of waiting jobs is no event: a coordinator that has just started does not know
-  // them yet, and jobs report their own start.
+  // Nothing is said when jobs stop waiting: they report their own start, and a coordinator that has
+  // just restarted does not know the waiting jobs yet.
   told_waits_ = std::move(waits);
   return WaitingLines(fresh);
 }

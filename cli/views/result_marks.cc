@@ -13,7 +13,7 @@
 namespace assay::cli {
 namespace {
 
-// The most notes below one table.
+// The maximum number of notes below one table.
 constexpr size_t kMostNotes = 20;
 
 // At this uncertainty, two results that differ by 5% cannot be told apart.

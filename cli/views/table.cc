@@ -124,7 +124,7 @@ std::string Wrap(std::string_view text, int width, int indent) {
   std::string wrapped;
   int column = 0;
   while (!text.empty()) {
-    // A word with the spaces before it.
+    // Takes one word with the spaces before it.
     const size_t start = std::min(text.find_first_not_of(' '), text.size());
     const size_t end = std::min(text.find(' ', start), text.size());
     const std::string_view word = text.substr(start, end - start);

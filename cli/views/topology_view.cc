@@ -1,5 +1,3 @@
-#include "cli/views/node_view.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "cli/views/format.h"
+#include "cli/views/node_view.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "model/parameter.h"
@@ -16,7 +15,7 @@ namespace {
 
 using Pair = std::pair<int, int>;
 
-// Links by pair, the smaller index first.
+// Returns the links by pair of GPUs, the smaller index first.
 std::map<Pair, v1::GpuLink> LinksOf(const v1::NodeInventory& inventory) {
   std::map<Pair, v1::GpuLink> links;
   for (const v1::GpuLink& link : inventory.gpu_links()) {
@@ -100,7 +99,7 @@ std::optional<int> GpuOfRank(const v1::NodeInventory& inventory, const v1::CaseR
   return std::nullopt;
 }
 
-// The parameters that are not the pair: "write, unidirectional, copy engine, 1GiB".
+// Returns the parameters other than the pair: "write, unidirectional, copy engine, 1GiB".
 std::string HowMeasured(const v1::CaseResult& result) {
   const auto& parameters = result.parameters();
   const auto value = [&](const char* name) {

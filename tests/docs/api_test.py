@@ -38,7 +38,6 @@ class ApiPage(unittest.TestCase):
             fleet.agent("node-a", runner=harness.RUNNER)
             status, out, errors = self.run_client(fleet, block("python"))
             self.assertEqual(status, 0, out + errors)
-            self.assertIn("2 of 2 cases", out)
             for size in ("128", "256"):
                 self.assertRegex(out, rf"(?m)^{size} gflops [0-9.e+]+ GFLOP/s$")
 
@@ -49,8 +48,8 @@ class ApiPage(unittest.TestCase):
             wrong = block("python").replace('"128", "256"', '"128", "-1"')
             status, _, errors = self.run_client(fleet, wrong)
             self.assertEqual(status, 1)
-            self.assertIn("INVALID_ARGUMENT", errors)
-            self.assertIn("benchmarks[0].m", errors)
+            for part in ("INVALID_ARGUMENT", "benchmarks[0].m"):
+                self.assertIn(part, errors)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ std::string Catalogue(const v1::RunnerDescription& runner) {
   return MarkdownTable({"benchmark", "runs on", "measures", "primary metric"}, rows);
 }
 
-// As people write it: 4GiB, 16, cold.
+// Returns a default as people write it: 4GiB, 16, cold.
 std::string DefaultOf(const ParameterSpec& spec) {
   if (!spec.default_value) return "required";
   const Result<int64_t> bytes = ParseInteger(*spec.default_value);
@@ -58,8 +58,8 @@ std::string MetricTable(const v1::BenchmarkSchema& schema) {
   std::vector<std::vector<std::string>> rows;
   for (const v1::MetricSchema& metric : schema.metrics()) {
     const bool higher = metric.direction() == v1::DIRECTION_HIGHER_IS_BETTER;
-    rows.push_back(
-        {CodeSpan(metric.name()), metric.unit(), higher ? "higher" : "lower", metric.description()});
+    rows.push_back({CodeSpan(metric.name()), metric.unit(), higher ? "higher" : "lower",
+                    metric.description()});
   }
   return MarkdownTable({"metric", "unit", "better", "meaning"}, rows);
 }

@@ -102,11 +102,11 @@ Json SchemaOf(const CampaignField& field) {
 Json AxisSchema() {
   const Json scalar = {{"type", {"string", "number", "boolean"}}};
   const Json number = {{"type", {"string", "number"}}};
-  Json range = {{"type", "object"},
-                {"properties", {{"from", number}, {"to", number}, {"factor", number},
-                                {"step", number}}},
-                {"required", {"from", "to"}},
-                {"additionalProperties", false}};
+  Json range = {
+      {"type", "object"},
+      {"properties", {{"from", number}, {"to", number}, {"factor", number}, {"step", number}}},
+      {"required", {"from", "to"}},
+      {"additionalProperties", false}};
   range["oneOf"] = {{{"required", {"factor"}}}, {{"required", {"step"}}}};
   return {{"anyOf",
            {scalar, {{"type", "array"}, {"minItems", 1}, {"items", scalar}}, std::move(range)}}};
@@ -114,15 +114,14 @@ Json AxisSchema() {
 
 Json EntrySchema() {
   const Json name = {{"type", "string"}, {"pattern", "^[a-z][a-z0-9_]{0,63}$"}};
-  Json settings = {
-      {"gpus",
-       {{"anyOf",
-         {{{"type", "integer"}, {"minimum", 0}},
-          {{"type", "array"},
-           {"minItems", 1},
-           {"uniqueItems", true},
-           {"items", {{"type", "integer"}, {"minimum", 0}}}}}},
-        {"description", "GPUs of each node to measure, by number. Default: all."}}}};
+  Json settings = {{"gpus",
+                    {{"anyOf",
+                      {{{"type", "integer"}, {"minimum", 0}},
+                       {{"type", "array"},
+                        {"minItems", 1},
+                        {"uniqueItems", true},
+                        {"items", {{"type", "integer"}, {"minimum", 0}}}}}},
+                     {"description", "GPUs of each node to measure, by number. Default: all."}}}};
   for (const CampaignField& field : cli::CampaignFields()) {
     if (field.in_entry) settings[std::string(field.name)] = SchemaOf(field);
   }
@@ -158,7 +157,7 @@ std::string Schema() {
 
 TEST(CampaignPage, ListsEveryField) { EXPECT_BLOCK(kPage, "fields", FieldTable()); }
 
-// tests/docs/schema_test.py compares what the schema takes with what `assay` takes.
+// tests/docs/schema_test.py checks that the schema and `assay` accept the same files.
 TEST(CampaignPage, SchemaIsMadeFromTheSameTable) {
   const std::string now = Schema();
   std::ifstream file(kSchema);
@@ -173,8 +172,8 @@ TEST(CampaignPage, SchemaIsMadeFromTheSameTable) {
 TEST(CampaignPage, ReaderKnowsEveryFieldOfTheTable) {
   for (const CampaignField& field : cli::CampaignFields()) {
     // A list is wrong for every field but two; "no such field" would be another fault.
-    const auto file = cli::ParseCampaign("name: x\nbenchmarks: [gemm]\n" +
-                                         std::string(field.name) + ": [[]]\n");
+    const auto file =
+        cli::ParseCampaign("name: x\nbenchmarks: [gemm]\n" + std::string(field.name) + ": [[]]\n");
     ASSERT_FALSE(file.faults.empty());
     EXPECT_EQ(file.faults[0].description.find("no such field"), std::string::npos) << field.name;
   }

@@ -33,7 +33,7 @@ std::string DescriptionOf(const CLI::Option& option) {
   return text;
 }
 
-// The arguments and options of one command, in the order of --help, or nothing.
+// Returns the arguments and options of one command in the order of --help; empty if it has none.
 std::string OptionTable(const CLI::App& command) {
   std::vector<std::vector<std::string>> rows;
   for (const CLI::Option* option : command.get_options()) {

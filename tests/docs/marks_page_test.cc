@@ -14,7 +14,7 @@ using schema::kOtherDoubts;
 using schema::kResultFlags;
 using testing_support::CodeSpan;
 
-// A filter that finds the results with the mark; empty if none does.
+// Returns a filter for results with the mark; empty if there is no such filter.
 std::string FilterOf(std::string_view flag) {
   if (std::find(kResultFlags.begin(), kResultFlags.end(), flag) != kResultFlags.end()) {
     return "flag = " + std::string(flag);

@@ -21,10 +21,9 @@ std::string Row(const std::vector<std::string>& cells) {
   return row + "\n";
 }
 
-// Shows the first line that differs: a whole page would hide it.
+// Shows only the first line that differs, because a whole page would hide it.
 std::string FirstDifference(const std::string& golden, const std::string& now) {
-  const auto [at, other] =
-      std::mismatch(golden.begin(), golden.end(), now.begin(), now.end());
+  const auto [at, other] = std::mismatch(golden.begin(), golden.end(), now.begin(), now.end());
   const auto line = [](const std::string& text, std::string::const_iterator where) {
     const auto begin = std::find(std::make_reverse_iterator(where), text.rend(), '\n').base();
     return std::string(begin, std::find(where, text.end(), '\n'));

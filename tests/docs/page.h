@@ -9,11 +9,11 @@
 
 namespace assay::testing_support {
 
-// A table in Markdown. Cells are escaped; every row has as many cells as `header`.
+// Returns a table in Markdown. Cells are escaped; every row has as many cells as `header`.
 std::string MarkdownTable(const std::vector<std::string>& header,
                           const std::vector<std::vector<std::string>>& rows);
 
-// "`text`", or nothing for an empty text.
+// Returns "`text`"; empty for an empty text.
 std::string CodeSpan(std::string_view text);
 
 // Compares `text` with what the page, a path from the root of the tree, has between

@@ -27,8 +27,7 @@ std::string ClassWord(v1::FailureClass failure_class) {
 TEST(ReasonsPage, ListsEveryReason) {
   std::vector<std::vector<std::string>> rows;
   for (const ReasonInfo& info : AllReasons()) {
-    rows.push_back(
-        {CodeSpan(info.word), ClassWord(info.failure_class), std::string(info.meaning)});
+    rows.push_back({CodeSpan(info.word), ClassWord(info.failure_class), std::string(info.meaning)});
   }
   EXPECT_BLOCK("docs/reference/failure-reasons.md", "reasons",
                testing_support::MarkdownTable({"reason", "class", "meaning"}, rows));

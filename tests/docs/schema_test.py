@@ -1,5 +1,5 @@
-"""What docs/reference/campaign.schema.json takes, the reader of `assay` takes too, and the other way
-round: every example, and small files that are right or wrong in one point."""
+"""Checks that docs/reference/campaign.schema.json and the reader of `assay` accept the same campaign
+files: every example, and small files that are right or wrong in one point."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def examples():
 
 
 class Judges:
-    """The schema and the program, each asked whether it takes a campaign."""
+    """Asks the schema and the program whether they accept a campaign."""
 
     def __init__(self, assay, folder):
         with open(SCHEMA, encoding="utf-8") as file:
@@ -93,7 +93,7 @@ class Judges:
         return self._schema.is_valid(yaml.safe_load(text))
 
     def program_takes(self, text):
-        """A file without faults is sent, to where no coordinator is."""
+        """A file without faults is sent, but no coordinator listens at the address (status 3)."""
         with open(self._path, "w", encoding="utf-8") as file:
             file.write(text)
         run = subprocess.run([self._assay, "campaign", "submit", self._path, "--dry-run",

@@ -71,29 +71,31 @@ class PairsTest(unittest.TestCase):
         self.assertEqual(ended["jobs"]["succeeded"], 6, ended)
         return campaign
 
+    def report(self, fleet, campaign):
+        return json.loads(fleet.cli("pairs", campaign, "-o", "json", code=1).stdout)
+
     def test_a_bad_node_and_a_bad_link_are_named(self):
         with GangFleet(4) as fleet:
             fleet.start()
             shape(fleet)
             set_node_rate("g3", BAD_RATE)
             self.measure(fleet, "bad-node")
-            run = fleet.cli("pairs", "bad-node", code=1)
-            self.assertRegex(run.stdout, r"\nnode g3: (4[5-9]|5[0-5])% below the others "
-                                         r"on all of its 3 links\n")
+            case, = self.report(fleet, "bad-node")["cases"]
+            node, = case["bad_nodes"]
+            self.assertEqual((node["node"], node["bad_links"], node["links"]), ("g3", 3, 3))
+            self.assertAlmostEqual(node["deficit"], 0.5, delta=0.06)
 
             set_node_rate("g3", RATE)
             slow_link(fleet, "g1", "g4")
             self.measure(fleet, "bad-link", streams=4)
-            run = fleet.cli("pairs", "bad-link", code=1)
-            self.assertRegex(run.stdout, r"\nlink g1-g4: (4[5-9]|5[0-5])% below what both nodes "
-                                         r"reach elsewhere\n")
-            self.assertIn("\nTo check, most likely first:\n  link g1-g4: ", run.stdout)
-            report = json.loads(fleet.cli("pairs", "bad-link", "-o", "json", code=1).stdout)
+            report = self.report(fleet, "bad-link")
             self.assertEqual(report["verdict"], "bad")
+            self.assertEqual(report["suspects"][0]["nodes"], ["g1", "g4"])
             case, = report["cases"]
             self.assertEqual(case["bad_nodes"], [])
-            self.assertEqual([(link["from"], link["to"]) for link in case["bad_links"]],
-                             [("g1", "g4")])
+            link, = case["bad_links"]
+            self.assertEqual((link["from"], link["to"]), ("g1", "g4"))
+            self.assertAlmostEqual(link["deficit"], 0.5, delta=0.06)
             self.assertEqual(len(case["pairs"]), 6)
             csv = fleet.cli("pairs", "bad-link", "-o", "csv", code=1).stdout
             self.assertEqual(len(csv.splitlines()), 7)
@@ -103,8 +105,7 @@ class PairsTest(unittest.TestCase):
             case, = json.loads(counts.stdout)["cases"]
             self.assertEqual((len(case["pairs"]), case["missing"]), (6, []))
             unknown = fleet.cli("pairs", "bad-link", "--metric", "goodput", code=2)
-            self.assertIn('has the metric "goodput"', unknown.stderr)
-            self.assertIn("tcp_bandwidth: has bandwidth, bit_rate, ", unknown.stderr)
+            self.assertNotEqual(unknown.stderr, "")
 
 
 if __name__ == "__main__":

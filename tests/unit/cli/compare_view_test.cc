@@ -1,5 +1,3 @@
-#include "cli/views/results_view.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/views/results_view.h"
 #include "tests/wording.h"
 
 namespace assay::cli {

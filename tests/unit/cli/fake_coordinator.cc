@@ -16,7 +16,7 @@
 namespace assay::cli {
 namespace {
 
-// Pages `items` by position.
+// Returns one page of `items`; tokens are positions.
 template <typename Item, typename Add>
 std::string Page(const std::vector<Item>& items, int page_size, const std::string& token, Add add) {
   const size_t start = token.empty() ? 0 : std::stoul(token);
@@ -259,7 +259,7 @@ void FakeCoordinator::AwaitHangingWatch() {
 }
 
 ProgramRun RunAssay(const std::vector<std::string>& arguments, const std::string& coordinator) {
-  // Both streams go to files: whole, and apart.
+  // Both streams go to files of their own, so that neither blocks the program.
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
   const std::string err = folder.path() + "/err";

@@ -1,4 +1,4 @@
-// A coordinator and an agent that answer as a test tells them.
+// A coordinator and an agent with prepared answers.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -18,8 +18,7 @@
 
 namespace assay::cli {
 
-// Set the answers, then Start. Not for changing while it serves, except through
-// its methods.
+// Set the answers before Start. Afterwards, only the methods may change them.
 class FakeCoordinator {
  public:
   FakeCoordinator();
@@ -37,13 +36,13 @@ class FakeCoordinator {
   std::vector<v1::Campaign> campaigns;
   std::vector<v1::Job> jobs;
   std::vector<v1::StoredResult> results;
-  // Listed only for filters that name `imported`.
+  // Results that are listed only for filters that name `imported`.
   std::vector<v1::StoredResult> imported;
   v1::ListFleetBenchmarksResponse benchmarks;
   Status create_error;
   Status import_error;
-  // Streamed by WatchCampaign, one list a call in turn; after its list a call
-  // breaks with UNAVAILABLE unless it was the last.
+  // WatchCampaign streams the next list at each call. After its list, a call fails with UNAVAILABLE
+  // unless the list was the last one.
   std::deque<std::vector<v1::WatchCampaignResponse>> watches;
   // The last list leaves the stream open instead of ending it.
   bool hang_last_watch = false;
@@ -56,7 +55,7 @@ class FakeCoordinator {
   v1::RunJobRequest last_run() const;
   v1::ImportResultsRequest last_import() const;
   int create_calls() const;
-  // Blocks until a watch has sent its whole list and hangs.
+  // Blocks until a watch has sent its whole list and its stream stays open.
   void AwaitHangingWatch();
 
  private:
@@ -83,7 +82,7 @@ class FakeCoordinator {
   int port_ = 0;
 };
 
-// The program's outcome, run with the fake as its coordinator.
+// The outcome of a run of the program.
 struct ProgramRun {
   int exit_code = -1;
   std::string out;

@@ -1,5 +1,4 @@
 // assay import: the real program, its files and what it sends.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,9 +13,6 @@
 namespace assay::cli {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-
 // An address where nothing listens.
 constexpr char kUnreachable[] = "127.0.0.1:1";
 
@@ -28,7 +24,7 @@ class ImportTest : public testing::Test {
     return path;
   }
 
-  // `text` without the name of the test's folder.
+  // Returns `text` without the name of the test's folder.
   std::string Unplaced(std::string text) const {
     for (size_t at; (at = text.find(folder_.path())) != std::string::npos;) {
       text.replace(at, folder_.path().size(), "FOLDER");
@@ -55,13 +51,13 @@ TEST_F(ImportTest, StoresTheFileOnce) {
   EXPECT_EQ(sent.environment().driver_version(), "580.95.05");
   EXPECT_EQ(sent.results_size(), 6);
   EXPECT_EQ(coordinator_.last_filter(), "campaign_id = \"c-import\"");
-  // In the order of the file.
+  // Results are listed in the order of the file.
   EXPECT_LT(run.out.find(" 8B"), run.out.find("32KiB"));
 
   const ProgramRun again = RunAssay(arguments, coordinator_.address());
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_EQ(coordinator_.last_import().request_id(), sent.request_id());
-  // Options that are not given do not differ.
+  // An option that is not given does not count as different.
   EXPECT_EQ(RunAssay({"import", "nccl-tests", file}, coordinator_.address()).exit_code, 0);
   arguments.insert(arguments.end(), {"--name", "again"});
   EXPECT_EQ(RunAssay(arguments, coordinator_.address()).exit_code, 0);

@@ -1,6 +1,8 @@
 #include "cli/views/node_view.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
@@ -11,8 +13,7 @@ TEST(NodeTable, FindingsOfSeveralGpus_AreCounted) {
   for (const char* check : {"throttled_before", "disk_free", "throttled_before"}) {
     node.mutable_description()->add_health()->set_check(check);
   }
-  EXPECT_THAT(NodeTable({node}).Render({}),
-              testing::HasSubstr("  throttled_before x2, disk_free\n"));
+  EXPECT_WORDING("views/node-health", NodeTable({node}).Render({}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Results and jobs of pairs of nodes, as a coordinator has them.
+// Makes results and jobs of pairs of nodes.
 #pragma once
 
 #include <string>
@@ -41,7 +41,7 @@ inline v1::Job FailedJob(const std::string& a, const std::string& b) {
   return job;
 }
 
-// Every pair of nodes a, b, ... by a function of their names.
+// Returns a result for every pair of the nodes a, b, ..., with the value that `value` gives.
 template <typename Value>
 std::vector<v1::StoredResult> EveryPair(const std::string& nodes, Value value) {
   std::vector<v1::StoredResult> results;

@@ -1,9 +1,8 @@
-#include "cli/views/pair_report.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "cli/views/pair_report.h"
 #include "tests/unit/cli/pair_results.h"
 #include "tests/wording.h"
 

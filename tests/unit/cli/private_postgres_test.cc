@@ -1,6 +1,5 @@
 #include "cli/up/private_postgres.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -11,8 +10,6 @@
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
 
 PrivatePostgresOptions ForTests() {
   PrivatePostgresOptions options;
@@ -25,7 +22,7 @@ TEST(PrivatePostgresTest, Killed_CanBeRestarted) {
   const TemporaryFolder folder;
   auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
   ASSERT_TRUE(server.ok()) << server.status();
-  EXPECT_THAT(server->ConnectionString("x'y"), HasSubstr("dbname='x\\'y'"));
+  EXPECT_TRUE(server->ConnectionString("x'y").ends_with("dbname='x\\'y'"));
 
   const auto second = PrivatePostgres::Start(folder.path() + "/db", ForTests());
   ASSERT_FALSE(second.ok());
@@ -64,7 +61,7 @@ TEST(PrivatePostgresTest, FolderThatItsUserCannotEnter_IsNamed) {
   const auto server = PrivatePostgres::Start(folder.path() + "/closed/db", ForTests());
   ASSERT_FALSE(server.ok());
   EXPECT_EQ(server.status().reason(), Reason::kFolderUnreachable);
-  EXPECT_THAT(server.status().message(), HasSubstr(folder.path() + "/closed"));
+  EXPECT_NE(server.status().message().find(folder.path() + "/closed"), std::string::npos);
 }
 
 }  // namespace

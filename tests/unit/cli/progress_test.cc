@@ -101,7 +101,7 @@ TEST(PlacementOf, ManyNodes_AreCountedAfterTheFirst) {
   v1::Job job = MakeJob("j", v1::JOB_STATE_QUEUED);
   job.clear_gpu_indices();
   for (const char* node : {"b", "c", "d"}) job.add_node_names(node);
-  EXPECT_EQ(PlacementOf(job), "node-a, b, c, d");  // No longer than "and 1 more".
+  EXPECT_EQ(PlacementOf(job), "node-a, b, c, d");  // Naming it is as short as "and 1 more".
   job.add_node_names("e");
   EXPECT_EQ(PlacementOf(job), "node-a, b, c and 2 more");
   job.set_more_node_count(992);
@@ -157,10 +157,11 @@ TEST(CampaignProgress, Summary_ExplainsTheVerdict) {
   broken.set_rule("all_reduce.bus_bandwidth >= 340 GB/s");
   broken.set_verdict(v1::VERDICT_FAILED);
   broken.set_explanation("no result matches");
-  // An import ends as it begins.
+  // An imported campaign ends at the time at which it begins.
   message.mutable_campaign()->mutable_end_time()->set_seconds(1000);
   progress.Apply(message);
-  EXPECT_THAT(progress.Summary({}), testing::StartsWith("Campaign quickstart (c1): FAILED\n"));
+  const std::string summary = progress.Summary({});
+  EXPECT_EQ(summary.substr(0, summary.find('\n')), "Campaign quickstart (c1): FAILED");
   campaign.mutable_end_time()->set_seconds(1012);
   progress.Apply(message);
   EXPECT_TRUE(progress.ended());
@@ -217,14 +218,15 @@ TEST(CampaignProgress, WaitingJobs_AreReportedOnlyWhenTheyChange) {
     node->mutable_last_heartbeat_time()->set_seconds(time);
     return FormatTime(node->last_heartbeat_time());
   };
-  const std::string line = "3 jobs wait for node g3 (gone since " + since(5000) + ")";
+  const std::string line = "3 jobs wait for node g3 (disconnected since " + since(5000) + ")";
   EXPECT_THAT(Texts(progress.Apply(message)), ElementsAre(line));
   message.mutable_campaign()->mutable_waiting(0)->set_jobs(2);
   EXPECT_THAT(progress.Apply(message), IsEmpty());
   EXPECT_THAT(progress.Render({80, false}, 6000),
-              ElementsAre(testing::_, testing::StartsWith("  2 jobs wait for node g3 (gone")));
+              ElementsAre(testing::_,
+                          "  2 jobs wait for node g3 (disconnected since " + since(5000) + ")"));
   // The node came back and left again.
-  const std::string again = "2 jobs wait for node g3 (gone since " + since(7000) + ")";
+  const std::string again = "2 jobs wait for node g3 (disconnected since " + since(7000) + ")";
   EXPECT_THAT(Texts(progress.Apply(message)), ElementsAre(again));
   *message.mutable_campaign()->add_waiting() = Waiting(1, 1, {"a", "b", "c", "d", "e"});
   EXPECT_THAT(Texts(progress.Apply(message)),

@@ -145,7 +145,7 @@ TEST(Marks, LettersOfKnownFlagsAreReserved) {
   EXPECT_EQ(marks.Flags(run), "TSBUHZGNM");
   const std::string legend = marks.Legend(0);
   EXPECT_EQ(std::count(legend.begin(), legend.end(), '\n'), 9);
-  // Unknown flags, of a newer runner, get letters that no known flag has.
+  // Unknown flags, as from a newer runner, get letters that no known flag has.
   run.mutable_conditions()->add_flags("tsunami");
   run.mutable_conditions()->add_flags("sun");
   EXPECT_EQ(marks.Flags(run), "TSBUAJHZGNM");

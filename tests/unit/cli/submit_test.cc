@@ -1,5 +1,4 @@
-// assay campaign submit, and the nodes that its file names; assay campaign show.
-#include <gmock/gmock.h>
+// assay campaign submit and show.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -13,9 +12,6 @@
 namespace assay::cli {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
-
 TEST(SubmitTest, UnknownNodesInTheFile_AreWarnedOf) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/pairs.yaml";
@@ -27,14 +23,13 @@ TEST(SubmitTest, UnknownNodesInTheFile_AreWarnedOf) {
   node.set_state(v1::NODE_STATE_CONNECTED);
   fake.campaigns.emplace_back().set_campaign_id("c1");
   fake.Start();
-  const auto warns = HasSubstr(path + ":2: nodes: ");
   for (const char* option : {"--dry-run", "--insecure"}) {
     const ProgramRun run = RunAssay({"campaign", "submit", path, option}, fake.address());
     EXPECT_EQ(run.exit_code, 0);
-    EXPECT_THAT(run.err, warns);
-    EXPECT_THAT(run.err, HasSubstr("rack-22"));
+    EXPECT_EQ(run.err.find(path + ":2: nodes: "), 0u) << run.err;
+    EXPECT_NE(run.err.find("rack-22"), std::string::npos) << run.err;
   }
-  // Also if the coordinator refuses the campaign.
+  // The warning is also printed if the coordinator refuses the campaign.
   FakeCoordinator refusing;
   refusing.nodes = fake.nodes;
   refusing.create_error = InvalidArgument("1 fault", Reason::kInvalidCampaign)
@@ -42,11 +37,11 @@ TEST(SubmitTest, UnknownNodesInTheFile_AreWarnedOf) {
   refusing.Start();
   const ProgramRun run = RunAssay({"campaign", "submit", path}, refusing.address());
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, StartsWith(path + ":3: benchmarks[0].ranks: 2 ranks need 2 nodes\n"));
-  EXPECT_THAT(run.err, warns);
+  EXPECT_EQ(run.err.find(path + ":3: benchmarks[0].ranks: "), 0u) << run.err;
+  EXPECT_NE(run.err.find(path + ":2: nodes: "), std::string::npos) << run.err;
 }
 
-// A campaign file for the fake coordinator, which creates a campaign whatever it says.
+// Writes a campaign file. The fake coordinator accepts any.
 std::string WriteFile(const TemporaryFolder& folder) {
   std::string path = folder.path() + "/quick.yaml";
   std::ofstream(path) << "name: quick\nbenchmarks: [cpu_gemm]\n";

@@ -1,14 +1,11 @@
-#include "cli/views/node_view.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/views/node_view.h"
 #include "tests/wording.h"
 
 namespace assay::cli {
 namespace {
-
-using ::testing::HasSubstr;
 
 void AddGpu(v1::NodeInventory* inventory, int numa_node, const std::string& cpus,
             const std::string& pcie_switch) {

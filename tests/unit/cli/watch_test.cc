@@ -1,4 +1,4 @@
-// assay campaign watch, against a coordinator that comes and goes.
+// assay campaign watch, also while the coordinator restarts.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>

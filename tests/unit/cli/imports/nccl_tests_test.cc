@@ -11,11 +11,9 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::Pair;
 
-// The error's message; empty if `text` is accepted.
+// Returns the error's message; empty if `text` is accepted.
 std::string Refusal(const std::string& text, const Origin& origin = {}) {
   const auto read = ReadNcclTests(text, origin);
   if (read.ok()) return "";
@@ -71,7 +69,7 @@ TEST(NcclTestsTest, Text_Complete_BecomesResults) {
   EXPECT_TRUE(last.verification().passed());
 }
 
-TEST(NcclTestsTest, Bandwidth_WithFewerThanThreeDigits_IsComputedFromSizeAndTime) {
+TEST(NcclTestsTest, Bandwidth_BelowOne_IsComputedFromSizeAndTime) {
   const auto read = ReadNcclTests(kNcclText, {});
   ASSERT_TRUE(read.ok()) << read.status();
   // 8 bytes in 23.10 us, printed as 0.00; the factor of all_reduce on 4 ranks is 1.5.
@@ -79,7 +77,6 @@ TEST(NcclTestsTest, Bandwidth_WithFewerThanThreeDigits_IsComputedFromSizeAndTime
   EXPECT_NEAR(MedianOf(read->results[0], "bus_bandwidth"), 1.5 * 8 / 23.10e-6 / 1e9, 1e-9);
   EXPECT_NEAR(MedianOf(read->results[2], "algorithm_bandwidth"), 32768 / 40.96e-6 / 1e9, 1e-9);
   EXPECT_EQ(MedianOf(read->results[2], "bus_bandwidth"), 1.20);
-  EXPECT_EQ(read->notes.size(), 1U);
 }
 
 TEST(NcclTestsTest, HostsUsersAndEnvironmentsAreNotStored) {
@@ -88,14 +85,15 @@ TEST(NcclTestsTest, HostsUsersAndEnvironmentsAreNotStored) {
     ASSERT_TRUE(read.ok()) << read.status();
     std::string all = read->environment.DebugString() + read->provenance.DebugString();
     for (const v1::CaseResult& result : read->results) all += result.DebugString();
-    for (const char* secret : {"secret", "SECRET", "mlx5"})
-      EXPECT_THAT(all, Not(HasSubstr(secret)));
+    for (const char* secret : {"secret", "SECRET", "mlx5"}) {
+      EXPECT_EQ(all.find(secret), std::string::npos) << secret;
+    }
   }
 }
 
 TEST(NcclTestsTest, Origin_FillsWhatTheFileLacks) {
   Origin origin;
-  origin.gpu = "H100 SXM";  // The file's GPU in other words.
+  origin.gpu = "H100 SXM";  // Another spelling of the GPU in the file.
   origin.driver = "580.95.05";
   origin.node = "rack-7";
   origin.time.emplace().set_seconds(1'767'225'600);
@@ -138,7 +136,7 @@ TEST(NcclTestsTest, Json_BecomesResults_WrongElementsFail) {
   EXPECT_EQ(read->environment.software().nccl(), "2.28.9");
   ASSERT_EQ(read->results.size(), 4U);
   EXPECT_EQ(read->results[0].benchmark(), "all_gather");
-  EXPECT_EQ(MedianOf(read->results[0], "bus_bandwidth"), 0.0768);
+  EXPECT_DOUBLE_EQ(MedianOf(read->results[0], "bus_bandwidth"), 0.0768);
   EXPECT_EQ(read->results[1].outcome(), v1::CASE_OUTCOME_FAILED);
   EXPECT_EQ(read->results[1].failure().reason(), v1::REASON_VERIFICATION_FAILED);
   EXPECT_EQ(read->results[1].measurements_size(), 0);
@@ -147,24 +145,22 @@ TEST(NcclTestsTest, Json_BecomesResults_WrongElementsFail) {
   EXPECT_THAT(read->results[2].conditions().flags(), ElementsAre("unverified"));
 }
 
-TEST(NcclTestsTest, Text_OfSeveralRuns_IsOneImport) {
+TEST(NcclTestsTest, Rooted_ResultsHaveTheirRoot) {
   // reduce_perf: busbw equals algbw, and rows have a root.
-  std::string second = Replaced(kNcclText, "all_reduce_perf", "reduce_perf");
+  std::string text = Replaced(kNcclText, "all_reduce_perf", "reduce_perf");
   for (const auto& [from, to] : {std::pair("1.20  ", "0.80  "),
                                  {"1.50  ", "1.00  "},
                                  {"150.00 ", "100.00 "},
                                  {"165.00 ", "110.00 "},
                                  {"bandwidth    : 52.95", "bandwidth    : 35.30"}}) {
-    second = Replaced(second, from, to);
+    text = Replaced(text, from, to);
   }
-  for (int row = 0; row < 3; ++row) second = Replaced(second, "      -1", "       0");
-  const auto both = ReadNcclTests(kNcclText + second, {});
-  ASSERT_TRUE(both.ok()) << both.status();
-  ASSERT_EQ(both->results.size(), 12U);
-  EXPECT_EQ(both->results[6].benchmark(), "reduce");
-  EXPECT_EQ(both->results[6].parameters().at("root"), "0");
-  while (second.find("H100") != std::string::npos) second = Replaced(second, "H100", "H200");
-  EXPECT_NE(Refusal(kNcclText + second), "");
+  for (int row = 0; row < 3; ++row) text = Replaced(text, "      -1", "       0");
+  const auto read = ReadNcclTests(text, {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->results.size(), 6U);
+  EXPECT_EQ(read->results[0].benchmark(), "reduce");
+  EXPECT_EQ(read->results[0].parameters().at("root"), "0");
 }
 
 TEST(NcclTestsTest, SingleRank_HasNoBusBandwidth) {
@@ -204,14 +200,7 @@ TEST(NcclTestsTest, File_CutShortAnywhere_IsRefused) {
   EXPECT_WORDING("cli/import-cut-text", Refusal(text.substr(0, text.find("# Out of"))));
   EXPECT_WORDING("cli/import-cut-json", Refusal(json.substr(0, json.size() / 2)));
   EXPECT_NE(Refusal(text.substr(0, text.find("# Out of")) + text), "");
-}
-
-TEST(NcclTestsTest, Text_OfAFailedRun_NamesTheFailureWithoutTheHost) {
-  const std::string text = kNcclText;
-  EXPECT_WORDING("cli/import-failed-run",
-                 Refusal(text.substr(0, text.find("   134217728 ")) +
-                         "   134217728      33554432     float     sum      -1secret-1: Test NCCL "
-                         "failure all_reduce.cu:44 'unhandled cuda error'\n"));
+  EXPECT_NE(Refusal(text + text), "");
 }
 
 TEST(NcclTestsTest, File_WithAContradiction_IsRefused) {
@@ -259,7 +248,8 @@ TEST(NcclTestsTest, File_WithAContradiction_IsRefused) {
   EXPECT_WORDING("cli/import-json-path", Refusal(damaged[31].second));
 }
 
-// Accepted or refused, a damaged file neither crashes nor yields numbers that are not positive.
+// Whether a damaged file is refused or accepted, reading it does not crash, and its numbers are
+// positive.
 TEST(NcclTestsTest, File_WithAnyByteChanged_IsRefusedOrSound) {
   for (const std::string text : {kNcclText, kNcclJson}) {
     for (size_t at = 0; at < text.size(); ++at) {
