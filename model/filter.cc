@@ -20,8 +20,8 @@ bool EndsWord(char c) {
          c == '<' || c == '>' || c == ',';
 }
 
-// Bytes of the character at the front of `text`; 0 if it is not well-formed, or a
-// control character.
+// Returns the number of bytes of the first character of `text`. 0 if the character is malformed or
+// a control character.
 size_t CharacterBytes(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if ((lead < 0x20 || lead == 0x7f) && !IsSpace(text[0])) return 0;
@@ -87,7 +87,7 @@ class Parser {
     return Status::Ok();
   }
 
-  // True, and moves past it, if `keyword` stands here as a whole word.
+  // Moves past `keyword` if it is here as a whole word. Returns whether it was.
   bool TakeKeyword(std::string_view keyword) {
     if (text_.substr(position_, keyword.size()) != keyword) return false;
     const size_t end = position_ + keyword.size();
@@ -216,7 +216,8 @@ class Parser {
     while (!AtEnd() && !EndsWord(Peek())) ++position_;
   }
 
-  // A list as campaigns have it, "Ring,Tree" or "^=eth0", as the value that begins at `begin`.
+  // Reports an unquoted list that begins at `begin`, such as Ring,Tree or ^=eth0. The hint shows it
+  // in quotes.
   Status UnquotedList(size_t begin) {
     const Status found = Unexpected("AND, OR, another condition or the end");
     while (Peek() == ',' || Peek() == '=') {
@@ -227,7 +228,7 @@ class Parser {
     return found.WithHint("a value with , or = goes in quotes: \"" + list + "\"");
   }
 
-  // Backslash escapes quote and backslash.
+  // A backslash escapes a quote or a backslash.
   Result<std::string> ParseQuoted() {
     const size_t begin = position_;
     const char quote = text_[position_++];
@@ -246,7 +247,7 @@ class Parser {
   size_t position_ = 0;
 };
 
-// A decimal number of bounded length: [sign] digits [. digits] [e exponent].
+// Reads a decimal number of bounded length: [sign] digits [. digits] [e exponent].
 std::optional<double> AsNumber(std::string_view text) {
   if (text.size() > 80) return std::nullopt;
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -260,7 +261,7 @@ std::optional<double> AsNumber(std::string_view text) {
   return number;
 }
 
-// Parts of a dotted version; nullopt if `text` is none.
+// Returns the parts of a dotted version. Nullopt if `text` is not one.
 std::optional<std::vector<int64_t>> AsVersion(std::string_view text) {
   std::vector<int64_t> parts;
   while (true) {
@@ -342,8 +343,7 @@ Result<bool> Matches(const Filter& filter, const FieldLookup& lookup) {
                                  [&](const std::string& value) { return Holds(value, filter); });
     return any != (filter.comparator == Comparator::kNotEqual);
   }
-  // Every child is looked at, so that an unknown field is an error wherever it
-  // stands.
+  // Every child is evaluated, so that an unknown field is an error in any position.
   size_t held = 0;
   for (const Filter& child : filter.children) {
     ASSAY_ASSIGN_OR_RETURN(const bool holds, Matches(child, lookup));

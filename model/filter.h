@@ -1,6 +1,5 @@
-// AIP-160 filters: `gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")`.
-// Parsed once into a tree; evaluated in memory here, or translated to SQL by
-// storage/postgres.
+// Filters as in AIP-160: `gpu.model = "H200" AND (driver >= "580" OR label.rack : "7")`. Parsed
+// once into a tree, which is evaluated in memory here or translated to SQL by storage/postgres.
 #pragma once
 
 #include <functional>
@@ -20,53 +19,53 @@ enum class Comparator { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreat
 struct Filter {
   enum class Kind { kAll, kAnd, kOr, kNot, kRestriction };
 
-  Kind kind = Kind::kAll;  // kAll: the empty filter; everything matches.
-  // kAnd, kOr: two or more; kNot: one.
+  Kind kind = Kind::kAll;  // kAll is the empty filter, which matches everything.
+  // At least two for kAnd and kOr, one for kNot.
   std::vector<Filter> children;
-  // kRestriction: dotted lower-case path, comparator, text of the value.
+  // For kRestriction: a dotted path in lower case, the comparator, and the text of the value.
   std::string field;
   Comparator comparator = Comparator::kEqual;
   std::string value;
-  // kRestriction by < <= > >=: holds only for values that CompareNumbers orders against
-  // this one. The parser leaves it false; who knows the field's kind sets it.
+  // For kRestriction by < <= > >=: true if only values match that CompareNumbers can order against
+  // this one. The parser leaves it false; callers that know the field's type set it.
   bool numbers_only = false;
 };
 
-// Limits that keep hostile filters cheap.
+// Limits that bound the cost of hostile filters.
 inline constexpr size_t kMaxFilterBytes = 16 << 10;
 inline constexpr int kMaxFilterDepth = 32;
 
-// The error says at which character (1-based) what was found and what may stand
-// there. As in AIP-160, OR binds tighter than AND. AND may be left out between restrictions; NOT
-// and - negate; AND, OR and NOT are upper case; values are quoted strings or bare words;
-// parentheses group.
+// Parses a filter. The error has the position (in characters, from 1), what was found and what was
+// expected. As in AIP-160, OR binds tighter than AND. AND may be left out between restrictions. NOT
+// and - negate. AND, OR and NOT are upper case. Values are quoted strings or bare words.
+// Parentheses group.
 Result<Filter> ParseFilter(std::string_view text);
 
 // True if the filter names `field` anywhere.
 bool Mentions(const Filter& filter, std::string_view field);
 
-// The values that a thing has for a field: none if it lacks it, several if it
-// has many (the models of a node's GPUs). An error if no such field exists.
+// Returns the values that a subject has for a field: none if it lacks the field, several if it has
+// many, such as the models of a node's GPUs. An error if no such field exists.
 using FieldLookup = std::function<Result<std::vector<std::string>>(const std::string& field)>;
 
-// A restriction holds if it holds for any of the field's values (for !=: if none
-// is equal). Numbers compare as numbers, dotted versions part by part ("580.95"
-// < "580.105"; "580" <= "580.95"), anything else as text. `=` with a leading or
-// trailing * in the value matches by suffix or prefix; `:` means the text
-// contains the value, and `field:*` that the field is there.
+// Returns whether the filter holds. A restriction holds if it holds for one of the field's values;
+// != holds if no value is equal. Numbers compare as numbers, dotted versions part by part ("580.95"
+// < "580.105"; "580" <= "580.95"), and anything else as text. `=` with a leading or trailing * in
+// the value matches by suffix or prefix. `:` means that the text contains the value, and `field:*`
+// that the field has a value.
 Result<bool> Matches(const Filter& filter, const FieldLookup& lookup);
 
-// Orders two values as Matches does: negative, zero or positive. Digits and dots
-// alone are a version ("2.5" < "2.49"); anything else that reads as a number, with
-// a sign or an exponent, is one.
+// Orders two values as Matches does: negative, zero or positive. Two texts of digits and dots are
+// versions ("2.5" < "2.49"). Other texts that read as numbers, with a sign or an exponent, are
+// numbers.
 int CompareValues(std::string_view a, std::string_view b);
 
-// The order of two versions or of two numbers, as CompareValues has it; nullopt where
-// that would compare them as text.
+// Orders two versions or two numbers as CompareValues does. Nullopt for values that it would
+// compare as text.
 std::optional<int> CompareNumbers(std::string_view a, std::string_view b);
 
-// How a lookup gives a measured number, so that it compares as a number and
-// never as a version: with an exponent, "2.49e+00".
+// Returns the text of a measured number for a lookup: with an exponent, "2.49e+00", so that it
+// compares as a number and never as a version.
 std::string FilterNumber(double number);
 
 }  // namespace assay

@@ -1,11 +1,11 @@
-// Limits of a campaign that its file's reader and the coordinator both hold to.
+// Limits of a campaign, for the reader of campaign files and for the coordinator.
 #pragma once
 
 namespace assay {
 
 inline constexpr int kMaxRepetitions = 1000;
 inline constexpr int kMaxRetries = 10;
-// Priorities lie between this and its negative.
+// Priorities are from -kMaxPriority to kMaxPriority.
 inline constexpr int kMaxPriority = 100;
 
 }  // namespace assay

@@ -37,8 +37,7 @@ NcclVariable Distance(std::string_view name) {
   return Choice(name, {"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "0",
                        "1", "2", "3", "4", "5"});
 }
-NcclVariable Devices(std::string_view name) { return {name, Kind::kText, 0, 0, {}, true}; }
-
+NcclVariable Text(std::string_view name) { return {name, Kind::kText}; }
 NcclVariable PerHost(NcclVariable variable) {
   variable.per_host = true;
   return variable;
@@ -114,63 +113,9 @@ std::string WhyNotAllowed(std::string_view name) {
 
 }  // namespace
 
-// From "Environment Variables" of NCCL's user guide; bounds that it does not give are those of
-// the source code of NCCL 2.28 or of the InfiniBand field that the variable sets.
 const std::vector<NcclVariable>& NcclVariables() {
   static const std::vector<NcclVariable> variables = {
-      List("NCCL_ALGO",
-           {"Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"}),
-      Bytes("NCCL_BUFFSIZE"),
-      Integer("NCCL_CGA_CLUSTER_SIZE", 0, 8),
-      Switch("NCCL_COLLNET_ENABLE"),
-      Integer("NCCL_CROSS_NIC", 0, 2),
-      Switch("NCCL_CUMEM_ENABLE"),
-      Switch("NCCL_CUMEM_HOST_ENABLE"),
-      Switch("NCCL_DMABUF_ENABLE"),
-      Switch("NCCL_GRAPH_REGISTER"),
-      Switch("NCCL_IB_ADAPTIVE_ROUTING"),
-      Switch("NCCL_IB_DISABLE"),
-      PerHost(Integer("NCCL_IB_GID_INDEX", -1, 255)),
-      Devices("NCCL_IB_HCA"),
-      Integer("NCCL_IB_PCI_RELAXED_ORDERING", 0, 2),
-      Integer("NCCL_IB_QPS_PER_CONNECTION", 1, 128),
-      Integer("NCCL_IB_RETRY_CNT", 0, 7),
-      Integer("NCCL_IB_SL", 0, 15),
-      Switch("NCCL_IB_SPLIT_DATA_ON_QPS"),
-      Integer("NCCL_IB_TC", 0, 255),
-      Integer("NCCL_IB_TIMEOUT", 1, 31),
-      Switch("NCCL_IGNORE_CPU_AFFINITY"),
-      Choice("NCCL_LAUNCH_MODE", {"PARALLEL", "GROUP"}),
-      Switch("NCCL_LOCAL_REGISTER"),
-      Channels("NCCL_MAX_CTAS"),
-      Channels("NCCL_MAX_NCHANNELS"),
-      Channels("NCCL_MAX_P2P_NCHANNELS"),
-      Channels("NCCL_MIN_CTAS"),
-      Channels("NCCL_MIN_NCHANNELS"),
-      Channels("NCCL_MIN_P2P_NCHANNELS"),
-      Integer("NCCL_MNNVL_ENABLE", 0, 2),
-      Channels("NCCL_NCHANNELS_PER_NET_PEER"),
-      {"NCCL_NET"},
-      Distance("NCCL_NET_GDR_LEVEL"),
-      Switch("NCCL_NET_GDR_READ"),
-      Integer("NCCL_NSOCKS_PERTHREAD", 1, 64),
-      Choice("NCCL_NTHREADS", {"64", "128", "256", "512"}),
-      Integer("NCCL_NVLS_ENABLE", 0, 2),
-      Channels("NCCL_NVLS_NCHANNELS"),
-      Switch("NCCL_P2P_DIRECT_DISABLE"),
-      Switch("NCCL_P2P_DISABLE"),
-      Distance("NCCL_P2P_LEVEL"),
-      Bytes("NCCL_P2P_NET_CHUNKSIZE"),
-      Bytes("NCCL_P2P_NVL_CHUNKSIZE"),
-      Bytes("NCCL_P2P_PCI_CHUNKSIZE"),
-      Integer("NCCL_PAT_ENABLE", 0, 2),
-      List("NCCL_PROTO", {"LL", "LL128", "Simple"}),
-      Switch("NCCL_PXN_DISABLE"),
-      Switch("NCCL_RAS_ENABLE"),
-      Switch("NCCL_SHM_DISABLE"),
-      Choice("NCCL_SOCKET_FAMILY", {"AF_INET", "AF_INET6"}),
-      Devices("NCCL_SOCKET_IFNAME"),
-      Integer("NCCL_SOCKET_NTHREADS", 1, 16),
+#include "model/nccl_variables.inc"
   };
   return variables;
 }

@@ -30,9 +30,8 @@ struct NcclVariable {
   bool per_host = false;
 };
 
-// The variables, sorted by name: those that select NCCL's algorithms, transports and resources.
-// None names a file, loads a plugin or redirects output, because a campaign could then read,
-// write and run anything on a node.
+// Returns the rows of nccl_variables.inc, sorted by name: the variables that select NCCL's
+// algorithms, transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
 // The variable that --nccl-host-id of an agent sets; results record it with the others.

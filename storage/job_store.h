@@ -1,5 +1,5 @@
-// Campaigns, jobs and leases. Implementations: storage/postgres and storage/fakes/fake_job_store.h.
-// Both pass tests/contract/job_store_contract.h.
+// Campaigns, jobs and leases. Implementations: storage/postgres and storage/fakes. Both pass
+// tests/contract/job_store_contract.h.
 //
 // A job is QUEUED, then RUNNING under a lease (owner, epoch, expiry), then ended or QUEUED again.
 // Every claim increments the epoch. Every later call names the epoch; an old epoch changes nothing.

@@ -12,7 +12,7 @@ namespace assay::rpc {
 namespace {
 
 constexpr int kMaxMessageBytes = 16 << 20;
-// A system's file of all authorities has a quarter of a MiB.
+// The file of all of a system's authorities has about a quarter of a MiB.
 constexpr size_t kMaxPemBytes = 4 << 20;
 
 struct Pem {
@@ -66,7 +66,8 @@ Status CheckStrength(const std::string& path, X509* certificate) {
       .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }
 
-// gRPC takes any two files and fails where it listens or dials, for no stated reason.
+// Checks the pair here, because gRPC accepts any two files and then fails to listen or connect
+// without a stated reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
   ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
   const Bio key_text = Memory(pem.key);

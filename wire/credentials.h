@@ -1,5 +1,5 @@
-// Transport security, the same for every port of ours: TLS or mutual TLS from
-// PEM files, plaintext only on loopback or by explicit wish.
+// Transport security of every gRPC server and client: TLS or mutual TLS from PEM files. Plaintext
+// is allowed on loopback, and elsewhere only with --insecure.
 #pragma once
 
 #include <grpcpp/security/credentials.h>
@@ -15,35 +15,38 @@
 
 namespace assay::rpc {
 
-// Paths of PEM files; empty where not given.
+// Paths of PEM files. Empty where not given.
 struct TlsFiles {
-  // This side's certificate chain and private key: both or neither.
+  // This side's certificate chain and private key. Give both or neither.
   std::string certificate;
   std::string key;
-  // Authorities that the other side's certificate must chain to. On a server:
-  // clients must present one (mutual TLS). On a client: whom to believe.
+  // Authorities that sign the other side's certificate. A server with authorities requires clients
+  // to present a certificate (mutual TLS). A client without authorities uses those of the system.
   std::string authorities;
 
   bool empty() const { return certificate.empty() && key.empty() && authorities.empty(); }
 };
 
-// Credentials of a server that listens on `address`. Refuses plaintext on an
-// address that is not loopback, unless `insecure`.
+// Returns credentials for a server that listens on `address`. FAILED_PRECONDITION for plaintext on
+// an address that is not loopback, unless `insecure`. INVALID_ARGUMENT names the file that cannot
+// be used.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure);
 
-// Credentials of a client that dials `address`; the same rule for plaintext.
+// Returns credentials for a client that connects to `address`. The errors are those of
+// ServerCredentials.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,
                                                                     bool insecure);
 
-// Keepalive, message size and connection limits that every server of ours has:
-// pings every 30 s with 10 s to answer, peers may ping every 15 s, messages up to
-// 16 MiB; a second server on the same port is refused rather than sharing it.
+// Sets the limits that all servers share. A server pings every 30 s and closes a connection after
+// 10 s without an answer. Clients may ping every 15 s. Messages have up to 16 MiB. A second server
+// on the same port fails instead of sharing it.
 void ApplyServerLimits(grpc::ServerBuilder& builder);
 
-// The client's half of the same: pings every 30 s, also without calls.
+// Returns the limits that all clients share: pings every 30 s, even without calls, and messages of
+// up to 16 MiB.
 grpc::ChannelArguments ClientArguments();
 
 }  // namespace assay::rpc

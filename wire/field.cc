@@ -1,13 +1,21 @@
 #include "wire/field.h"
 
+#include <google/protobuf/timestamp.pb.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
+#include "common/text.h"
 #include "model/filter.h"
+#include "wire/timestamps.h"
 
 namespace assay::schema {
 namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 
 std::string NumberText(double number) {
   char text[40];
@@ -15,33 +23,88 @@ std::string NumberText(double number) {
   return std::string(text, end);
 }
 
-std::string_view TypeName(FieldType type) {
-  switch (type) {
-    case FieldType::kText:
-      return "text";
-    case FieldType::kVersion:
-      return "version";
-    case FieldType::kNameWithVersion:
-      return "text without order";
-    case FieldType::kNumber:
-      return "number";
-    case FieldType::kBoolean:
-      return "true or false";
-    case FieldType::kTime:
-      return "time";
-    case FieldType::kTexts:
-      return "list of texts";
-    case FieldType::kMap:
-      return "texts by name";
-    case FieldType::kNumbers:
-      return "list of numbers, JSON only";
-    case FieldType::kObjects:
-      return "list of objects, JSON only";
+FieldValue MapOf(const Message& message, const FieldDescriptor& field) {
+  const auto& reflection = *message.GetReflection();
+  std::map<std::string, std::string> sorted;
+  for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
+    const Message& entry = reflection.GetRepeatedMessage(message, &field, i);
+    const auto text = [&](int number) {
+      return entry.GetReflection()->GetString(entry,
+                                              entry.GetDescriptor()->FindFieldByNumber(number));
+    };
+    sorted[text(1)] = text(2);
   }
-  return "";
+  return sorted.empty() ? FieldValue() : FieldValue(sorted);
+}
+
+// Reads a field that is not a list.
+FieldValue Scalar(const Message& message, const FieldDescriptor& field) {
+  const auto& reflection = *message.GetReflection();
+  if (field.has_presence() && !reflection.HasField(message, &field)) return {};
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return TextOrNull(reflection.GetString(message, &field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return NumberOrNull(reflection.GetDouble(message, &field));
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.GetInt64(message, &field);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(message, &field);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return TextOrNull(EnumWord(*field.enum_type(), reflection.GetEnumValue(message, &field)));
+    default:
+      return TextOrNull(TimeText(
+          static_cast<const google::protobuf::Timestamp&>(reflection.GetMessage(message, &field))));
+  }
+}
+
+// Adds the values at `path` that are not null.
+void CollectValues(const Message& message, std::string_view path, FieldValue& values) {
+  const size_t dot = path.find('.');
+  const FieldDescriptor& field =
+      *message.GetDescriptor()->FindFieldByName(std::string(path.substr(0, dot)));
+  const auto& reflection = *message.GetReflection();
+  const int count = field.is_repeated() ? reflection.FieldSize(message, &field) : 0;
+  if (dot != std::string_view::npos) {
+    const std::string_view rest = path.substr(dot + 1);
+    for (int i = 0; i < count; ++i) {
+      CollectValues(reflection.GetRepeatedMessage(message, &field, i), rest, values);
+    }
+    if (!field.is_repeated() && reflection.HasField(message, &field)) {
+      CollectValues(reflection.GetMessage(message, &field), rest, values);
+    }
+  } else if (!field.is_repeated() || field.is_map()) {
+    FieldValue value = field.is_map() ? MapOf(message, field) : Scalar(message, field);
+    if (!value.is_null()) values.push_back(std::move(value));
+  } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+    for (double number : reflection.GetRepeatedField<double>(message, &field)) {
+      values.push_back(number);
+    }
+  } else {
+    for (int i = 0; i < count; ++i) {
+      values.push_back(reflection.GetRepeatedString(message, &field, i));
+    }
+  }
 }
 
 }  // namespace
+
+FieldValue ReadPath(const Message& message, std::string_view path, FieldType type) {
+  FieldValue values;
+  CollectValues(message, path, values);
+  const bool list = type == FieldType::kTexts || type == FieldType::kNumbers;
+  return list || values.is_null() ? values : values.front();
+}
+
+std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number) {
+  static constexpr std::string_view kUnspecified = "UNSPECIFIED";
+  const auto* const value = type.FindValueByNumber(number);
+  if (number == 0 || value == nullptr) return "";
+  const size_t prefix = type.FindValueByNumber(0)->name().size() - kUnspecified.size();
+  return Lower(value->name().substr(prefix));
+}
 
 std::string ColumnName(std::string_view field) {
   std::string column(field);
@@ -88,24 +151,6 @@ void AddNested(FieldValue& object, std::string_view name, const FieldValue& valu
     name.remove_prefix(dot + 1);
   }
   (*parent)[std::string(name)] = value;
-}
-
-std::string FieldReferenceHead() {
-  return "| field | type | unit | description | example |\n|---|---|---|---|---|\n";
-}
-
-std::string FieldReferenceLine(std::string_view name, FieldType type, std::string_view unit,
-                               std::string_view description, std::string_view example,
-                               const std::vector<std::string>& words) {
-  std::string line = "| `" + std::string(name) + "` | " + std::string(TypeName(type)) + " | " +
-                     std::string(unit) + " | " + std::string(description);
-  for (size_t i = 0; i < words.size(); ++i) line += (i == 0 ? ": `" : ", `") + words[i] + "`";
-  line += " | ";
-  if (!example.empty()) {
-    line += type == FieldType::kMap ? "`" + std::string(example) + "`"
-                                    : "`" + std::string(name) + " " + std::string(example) + "`";
-  }
-  return line + " |\n";
 }
 
 }  // namespace assay::schema

@@ -2,6 +2,9 @@
 // rows, so a field has the same name in all of them.
 #pragma once
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -34,19 +37,35 @@ enum class StoredIn {
 // Null where the subject has no value for a field.
 using FieldValue = nlohmann::ordered_json;
 
+// Returns the value at a dotted path of message fields: "environment.gpu_model". Null for an empty
+// text, an enum's 0, an absent optional field, and whatever is inside an absent message. Enums are
+// words, times are RFC 3339, maps are sorted by name. If a list is on the way, a field of a list
+// type has the values of all elements, any other the first one.
+FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
+                    FieldType type);
+
 template <typename Subject>
 struct Field {
   std::string_view name;  // A dot starts a nested JSON object: "gpu.model".
   FieldType type = FieldType::kText;
   std::string_view unit;  // Empty if there is none.
   std::string_view description;
-  FieldValue (*read)(const Subject& subject) = nullptr;
+  std::string_view path;  // Where a Subject has the value, see ReadPath.
   StoredIn stored_in = StoredIn::kNowhere;
   // The right-hand side of an example restriction: "= H200". Empty if filters cannot use it.
   std::string_view example = "";
   // All values that a text can have. Empty: any.
   std::vector<std::string> words = {};
+  // Computes a value that is at no path. Null: the value is at `path`.
+  FieldValue (*read)(const Subject& subject) = nullptr;
+
+  FieldValue Value(const Subject& subject) const {
+    return read != nullptr ? read(subject) : ReadPath(subject, path, type);
+  }
 };
+
+// The word of an enum's value: "ok" for CASE_OUTCOME_OK. Empty for 0 and for unknown numbers.
+std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number);
 
 // "gpu.model" as a column: gpu_model.
 std::string ColumnName(std::string_view field);
@@ -58,31 +77,11 @@ std::string FieldText(const FieldValue& value);
 // FilterNumber writes them.
 std::vector<std::string> FilterValues(const FieldValue& value);
 
-// Readers return these, so that an absent value is null everywhere.
+// A value, or null if it is absent.
 FieldValue TextOrNull(const std::string& text);
 FieldValue NumberOrNull(double number);  // Null for NaN and infinities, which JSON lacks.
 
 // Adds `value` to `object` under a dotted name. Does nothing for null.
 void AddNested(FieldValue& object, std::string_view name, const FieldValue& value);
-
-// A Markdown table of the fields: name, type, unit, description, example.
-template <typename Subject>
-std::string FieldReference(const std::vector<Field<Subject>>& fields);
-
-// One line of FieldReference.
-std::string FieldReferenceLine(std::string_view name, FieldType type, std::string_view unit,
-                               std::string_view description, std::string_view example,
-                               const std::vector<std::string>& words);
-std::string FieldReferenceHead();
-
-template <typename Subject>
-std::string FieldReference(const std::vector<Field<Subject>>& fields) {
-  std::string page = FieldReferenceHead();
-  for (const Field<Subject>& field : fields) {
-    page += FieldReferenceLine(field.name, field.type, field.unit, field.description, field.example,
-                               field.words);
-  }
-  return page;
-}
 
 }  // namespace assay::schema

@@ -27,12 +27,6 @@ constexpr size_t kShownBytes = 80;
 // Result fields that filters cannot use and that benchmarks have parameters of the same name for.
 constexpr std::array<std::string_view, 4> kAlsoParameters = {"batch", "bytes", "direction", "n"};
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 std::string Upper(std::string_view text) {
   std::string upper(text);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -111,12 +105,12 @@ Status UnknownField(const std::string& typed, bool number) {
             Upper(std::string_view(shown).substr(std::min(shown.size(), kNcclVariables.size()))) +
             "`; they record those that a campaign may set, and NCCL_HOSTID";
   } else {
-    known = "results have no field `" + shown + "`; the fields are ";
+    std::vector<std::string> names;
     for (const ResultField& field : ResultFields()) {
       if (field.example.empty()) continue;
-      if (!known.ends_with(' ')) known += ", ";
-      known += std::string(field.name) + (field.type == FieldType::kMap ? ".NAME" : "");
+      names.push_back(std::string(field.name) + (field.type == FieldType::kMap ? ".NAME" : ""));
     }
+    known = "results have no field `" + shown + "`; the fields are " + Join(names);
   }
   const std::string closest = ClosestField(typed, number);
   return closest.empty() ? error(known) : error(known).WithHint("did you mean `" + closest + "`?");
@@ -234,10 +228,8 @@ Status CheckWord(const Filter& restriction, const std::vector<std::string>& word
   const bool pattern = value.starts_with('*') || value.ends_with('*');
   if (words.empty() || !IsEquality(restriction) || pattern) return Status::Ok();
   if (std::find(words.begin(), words.end(), value) != words.end()) return Status::Ok();
-  std::string known;
-  for (const std::string& word : words) known += (known.empty() ? "" : ", ") + word;
   const std::string closest = ClosestName(value, words);
-  Status error = BadValue(restriction, "one of " + known);
+  Status error = BadValue(restriction, "one of " + Join(words));
   if (!closest.empty()) return error.WithHint("did you mean `" + closest + "`?");
   return restriction.field == "flag" ? error.WithHint(FlagHint(value)) : error;
 }
@@ -324,7 +316,7 @@ Result<bool> MatchesResult(const Filter& filter, const v1::StoredResult& result)
   return Matches(filter, [&](const std::string& name) -> Result<std::vector<std::string>> {
     const std::optional<NamedField> named = FilterableField(name);
     if (!named) return UnknownField(name, /*number=*/false);
-    FieldValue value = named->field->read(result);
+    FieldValue value = named->field->Value(result);
     if (named->field->type == FieldType::kMap) {
       const auto found = value.is_null() ? value.end() : value.find(named->key);
       return found == value.end() ? std::vector<std::string>() : FilterValues(*found);

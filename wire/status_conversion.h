@@ -1,5 +1,5 @@
-// assay::Status on the wire: code and message as gRPC's, everything else as an
-// assay.v1.ErrorDetail in the binary details.
+// Converts assay::Status to gRPC's status and back. Code and message are gRPC's; everything else is
+// an assay.v1.ErrorDetail in the binary details.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -8,11 +8,11 @@
 
 namespace assay::rpc {
 
-// Long texts are cut, and of many violations the first ones kept, with kMoreErrors at their end: a
-// client that gets more than 8 KiB drops all of it.
+// Cuts long texts. If there are many violations, keeps the first ones and adds kMoreErrors, because
+// a client drops all details if they have more than 8 KiB.
 grpc::Status ToGrpc(const Status& status);
 
-// Details that do not parse are ignored: a peer may be of any kind.
+// Ignores details that cannot be parsed, because a peer may be another program.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace assay::rpc

@@ -3,45 +3,29 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace assay::schema {
 namespace {
 
 using std::chrono::seconds;
 
+using google::protobuf::util::TimeUtil;
+
+// Lengths of 2026-01-31 and of 2026-01-31T08:00.
+constexpr size_t kDate = 10;
+constexpr size_t kMinute = 16;
 constexpr int64_t kLastSecond = 7'258'118'400;  // 2200-01-01.
 
-// Reads exactly `count` digits and moves past them; -1 if they are not there.
-int TakeDigits(std::string_view& text, size_t count) {
-  if (text.size() < count) return -1;
-  int number = 0;
-  for (char c : text.substr(0, count)) {
-    if (c < '0' || c > '9') return -1;
-    number = number * 10 + (c - '0');
+// True for texts of the form 2026-01-31T08:00:00, with digits after a decimal point or without.
+bool HasShapeOfTime(std::string_view text) {
+  static constexpr std::string_view kShape = "0000-00-00T00:00:00";
+  if (text.size() < kShape.size()) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    const char expected = i < kShape.size() ? kShape[i] : i == kShape.size() ? '.' : '0';
+    if (expected == '0' ? !digit : text[i] != expected) return false;
   }
-  text.remove_prefix(count);
-  return number;
-}
-
-bool Take(std::string_view& text, char c) {
-  if (!text.starts_with(c)) return false;
-  text.remove_prefix(1);
   return true;
-}
-
-// The digits after a decimal point, in nanoseconds; -1 if there are none.
-int64_t TakeFraction(std::string_view& text) {
-  int64_t fraction = 0;
-  int64_t unit = 100'000'000;
-  bool any = false;
-  while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
-    fraction += unit * (text[0] - '0');
-    unit /= 10;
-    any = true;
-    text.remove_prefix(1);
-  }
-  return any ? fraction : -1;
 }
 
 }  // namespace
@@ -62,34 +46,16 @@ WallTime FromTimestamp(const google::protobuf::Timestamp& timestamp) {
 }
 
 Result<WallTime> ParseTime(std::string_view text) {
-  const Status error = InvalidArgument("not a time such as 2026-01-31T08:00:00Z");
-  const int year = TakeDigits(text, 4);
-  const bool month_follows = Take(text, '-');
-  const int month = TakeDigits(text, 2);
-  const bool day_follows = Take(text, '-');
-  const int day = TakeDigits(text, 2);
-  if (year < 1970 || year >= 2200 || !month_follows || month < 1 || !day_follows || day < 1) {
-    return error;
+  std::string full(text);
+  if (full.size() > kDate && full.ends_with('Z')) full.pop_back();
+  if (full.size() == kDate) full += "T00:00";
+  if (full.size() == kMinute) full += ":00";
+  google::protobuf::Timestamp time;
+  if (!HasShapeOfTime(full) || !TimeUtil::FromString(full + "Z", &time) || time.seconds() < 0 ||
+      time.seconds() >= kLastSecond) {
+    return InvalidArgument("not a time such as 2026-01-31T08:00:00Z");
   }
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return error;
-  const WallTime midnight(std::chrono::sys_days(date).time_since_epoch());
-  if (text.empty()) return midnight;
-  if (!Take(text, 'T')) return error;
-  const int hour = TakeDigits(text, 2);
-  const bool minute_follows = Take(text, ':');
-  const int minute = TakeDigits(text, 2);
-  const int second = Take(text, ':') ? TakeDigits(text, 2) : 0;
-  const int64_t fraction = Take(text, '.') ? TakeFraction(text) : 0;
-  Take(text, 'Z');
-  if (hour < 0 || hour > 23 || !minute_follows || minute < 0 || minute > 59 || second < 0 ||
-      second > 59 || fraction < 0 || !text.empty()) {
-    return error;
-  }
-  return midnight + std::chrono::hours(hour) + std::chrono::minutes(minute) + seconds(second) +
-         std::chrono::nanoseconds(fraction);
+  return FromTimestamp(time);
 }
 
 double SecondsSince1970(WallTime time) {
@@ -99,7 +65,6 @@ double SecondsSince1970(WallTime time) {
 }
 
 std::string TimeText(const google::protobuf::Timestamp& timestamp) {
-  using google::protobuf::util::TimeUtil;
   const int64_t seconds = timestamp.seconds();
   const bool valid = seconds != 0 && seconds >= TimeUtil::kTimestampMinSeconds &&
                      seconds <= TimeUtil::kTimestampMaxSeconds && timestamp.nanos() >= 0 &&

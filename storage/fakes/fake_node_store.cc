@@ -1,9 +1,7 @@
-#include "storage/fakes/fake_node_store.h"
-
 #include <algorithm>
-#include <set>
 
-#include "storage/no_such.h"
+#include "storage/fakes/fake_stores.h"
+#include "storage/store_rules.h"
 #include "wire/timestamps.h"
 
 namespace assay::storage {
@@ -12,25 +10,25 @@ Status FakeNodeStore::Connect(const std::string& owner, const v1::NodeDescriptio
                               const std::string& dial_address) {
   MutexLock lock(database_.mutex);
   for (auto& [id, row] : database_.nodes) {
-    if (id == node.node_id() || row.description.name() != node.name()) continue;
+    if (id == node.node_id() || row.shown.description().name() != node.name()) continue;
     if (!row.owner.empty()) {
       return Status(Code::kAlreadyExists, Reason::kNodeNameTaken,
                     "another node named \"" + node.name() + "\" is connected");
     }
     std::string aside = node.name() + " (old)";
-    for (int number = 2; Find(aside) != nullptr; ++number) {
+    for (int number = 2; Find(aside).ok(); ++number) {
       aside = node.name() + " (old " + std::to_string(number) + ")";
     }
-    row.description.set_name(aside);
+    row.shown.mutable_description()->set_name(aside);
   }
-  const WallTime now = database_.clock.WallNow();
+  const auto now = schema::ToTimestamp(database_.clock.WallNow());
   const auto [it, fresh] = database_.nodes.try_emplace(node.node_id());
   NodeRow& row = it->second;
-  if (fresh) row.first_seen = now;
-  row.description = node;
+  if (fresh) *row.shown.mutable_first_seen_time() = now;
+  *row.shown.mutable_last_heartbeat_time() = now;
+  *row.shown.mutable_description() = node;
+  row.shown.set_dial_address(dial_address);
   row.owner = owner;
-  row.dial_address = dial_address;
-  row.last_heartbeat = now;
   row.heard_at = database_.clock.Now();
   return Status::Ok();
 }
@@ -39,18 +37,17 @@ Status FakeNodeStore::Heartbeat(const std::string& owner,
                                 const std::vector<std::string>& node_ids) {
   MutexLock lock(database_.mutex);
   for (const std::string& id : node_ids) {
-    const auto it = database_.nodes.find(id);
-    if (it == database_.nodes.end() || it->second.owner != owner) continue;
-    it->second.last_heartbeat = database_.clock.WallNow();
-    it->second.heard_at = database_.clock.Now();
+    NodeRow* const row = Connected(owner, id);
+    if (row == nullptr) continue;
+    *row->shown.mutable_last_heartbeat_time() = schema::ToTimestamp(database_.clock.WallNow());
+    row->heard_at = database_.clock.Now();
   }
   return Status::Ok();
 }
 
 Status FakeNodeStore::Disconnect(const std::string& owner, const std::string& node_id) {
   MutexLock lock(database_.mutex);
-  const auto it = database_.nodes.find(node_id);
-  if (it != database_.nodes.end() && it->second.owner == owner) it->second.owner.clear();
+  if (NodeRow* const row = Connected(owner, node_id)) row->owner.clear();
   return Status::Ok();
 }
 
@@ -76,8 +73,7 @@ Result<std::vector<v1::Node>> FakeNodeStore::ListNodes(Duration stale_after) {
 
 Result<v1::Node> FakeNodeStore::GetNode(const std::string& id_or_name, Duration stale_after) {
   MutexLock lock(database_.mutex);
-  const NodeRow* row = Find(id_or_name);
-  if (row == nullptr) return NoNode(id_or_name);
+  ASSAY_ASSIGN_OR_RETURN(const NodeRow* row, Find(id_or_name));
   return Message(*row, stale_after);
 }
 
@@ -94,48 +90,46 @@ Result<std::vector<std::string>> FakeNodeStore::ListDialAddresses() {
 
 Status FakeNodeStore::RemoveNode(const std::string& id_or_name) {
   MutexLock lock(database_.mutex);
-  const NodeRow* row = Find(id_or_name);
-  if (row == nullptr) return NoNode(id_or_name);
+  ASSAY_ASSIGN_OR_RETURN(const NodeRow* row, Find(id_or_name));
+  const v1::NodeDescription& node = row->shown.description();
   if (!Message(*row, Duration::max()).job_ids().empty()) {
-    return FailedPrecondition("node \"" + row->description.name() + "\" runs a job",
-                              Reason::kNodeBusy);
+    return FailedPrecondition("node \"" + node.name() + "\" runs a job", Reason::kNodeBusy);
   }
-  database_.dial_addresses.erase(row->dial_address);
-  database_.nodes.erase(row->description.node_id());
+  database_.dial_addresses.erase(row->shown.dial_address());
+  database_.nodes.erase(std::string(node.node_id()));
   return Status::Ok();
 }
 
 v1::Node FakeNodeStore::Message(const NodeRow& row, Duration stale_after) const {
-  v1::Node message;
-  *message.mutable_description() = row.description;
+  v1::Node message = row.shown;
   const bool heard = database_.clock.Now() - row.heard_at <= stale_after;
   message.set_state(heard && !row.owner.empty() ? v1::NODE_STATE_CONNECTED
                                                 : v1::NODE_STATE_DISCONNECTED);
   for (const auto& [id, job] : database_.jobs) {
-    const auto& nodes = job.node_ids;
-    if (job.state != v1::JOB_STATE_RUNNING) continue;
-    if (std::find(nodes.begin(), nodes.end(), row.description.node_id()) == nodes.end()) continue;
-    message.add_job_ids(id);
+    if (job.shown.state() != v1::JOB_STATE_RUNNING) continue;
+    const bool here = std::find(job.node_ids.begin(), job.node_ids.end(),
+                                row.shown.description().node_id()) != job.node_ids.end();
+    if (here) message.add_job_ids(id);
   }
-  *message.mutable_first_seen_time() = schema::ToTimestamp(row.first_seen);
-  *message.mutable_last_heartbeat_time() = schema::ToTimestamp(row.last_heartbeat);
-  message.set_dial_address(row.dial_address);
   return message;
 }
 
-Status FakeNodeStore::NoNode(const std::string& id_or_name) const {
-  std::set<std::string> names;
-  for (const auto& [id, row] : database_.nodes) names.insert(row.description.name());
-  return NoSuch("node", id_or_name, {names.begin(), names.end()});
-}
-
-FakeNodeStore::NodeRow* FakeNodeStore::Find(const std::string& id_or_name) {
+Result<FakeNodeStore::NodeRow*> FakeNodeStore::Find(const std::string& id_or_name) {
   const auto it = database_.nodes.find(id_or_name);
   if (it != database_.nodes.end()) return &it->second;
+  std::vector<std::string> names;
   for (auto& [id, row] : database_.nodes) {
-    if (row.description.name() == id_or_name) return &row;
+    names.push_back(row.shown.description().name());
+    if (names.back() == id_or_name) return &row;
   }
-  return nullptr;
+  std::sort(names.begin(), names.end());
+  return NoSuch("node", id_or_name, names);
+}
+
+FakeNodeStore::NodeRow* FakeNodeStore::Connected(const std::string& owner,
+                                                 const std::string& node_id) {
+  const auto it = database_.nodes.find(node_id);
+  return it != database_.nodes.end() && it->second.owner == owner ? &it->second : nullptr;
 }
 
 }  // namespace assay::storage

@@ -1,13 +1,10 @@
-#include "storage/fakes/fake_result_store.h"
-
-#include <map>
+#include <algorithm>
 #include <utility>
 
 #include "common/uuid.h"
-#include "model/page.h"
+#include "storage/fakes/fake_stores.h"
 #include "storage/identity.h"
-#include "storage/import.h"
-#include "storage/payload.h"
+#include "storage/store_rules.h"
 #include "wire/result_filter.h"
 
 namespace assay::storage {
@@ -34,14 +31,12 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
   const auto job = database_.jobs.find(result.job_id());
   if (job == database_.jobs.end()) return {CommitVerdict::kStale, false};
   FakeDatabase::JobRow& row = job->second;
-  const bool held = row.state == v1::JOB_STATE_RUNNING && row.epoch == result.epoch();
-  const bool known =
-      result.case_index() >= 0 && static_cast<size_t>(result.case_index()) < row.job.cases.size();
-  if (!known) return {CommitVerdict::kConflict, false};
-  const std::string hash = PayloadHash(result);
-  const std::pair<std::string, int> key(result.job_id(), result.case_index());
-  if (const auto before = database_.cases.find(key); before != database_.cases.end()) {
-    if (before->second.payload_hash == hash) return {CommitVerdict::kStored, false};
+  const bool held = row.shown.state() == v1::JOB_STATE_RUNNING && row.epoch == result.epoch();
+  if (result.case_index() < 0 || result.case_index() >= row.shown.case_count()) {
+    return {CommitVerdict::kConflict, false};
+  }
+  if (const auto before = row.hashes.find(result.case_index()); before != row.hashes.end()) {
+    if (before->second == PayloadHash(result)) return {CommitVerdict::kStored, false};
     return {held ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
   }
   if (!held) return {CommitVerdict::kStale, false};
@@ -50,12 +45,14 @@ CommitOutcome FakeResultStore::CommitOne(const v1::CaseResult& result) {
 }
 
 void FakeResultStore::Store(FakeDatabase::JobRow& row, const v1::CaseResult& result) {
-  database_.cases[{result.job_id(), result.case_index()}] = {PayloadHash(result)};
+  row.hashes[result.case_index()] = PayloadHash(result);
+  row.done_cases.push_back(result.case_index());
+  std::sort(row.done_cases.begin(), row.done_cases.end());
   row.revision = database_.next_sequence++;
   for (v1::StoredResult& message : schema::SplitByMetric(result)) {
     message.set_result_id(NewUuid());
     message.set_campaign_id(row.campaign_id);
-    message.set_campaign_name(database_.campaigns.at(row.campaign_id).spec.name());
+    message.set_campaign_name(database_.campaigns.at(row.campaign_id).shown.name());
     message.set_job_id(result.job_id());
     message.set_repetition(row.job.repetition);
     const Identity identity = IdentityOf(message.case_result());
@@ -68,44 +65,29 @@ void FakeResultStore::Store(FakeDatabase::JobRow& row, const v1::CaseResult& res
 Result<ImportOutcome> FakeResultStore::Import(const ImportedCampaign& imported) {
   ASSAY_RETURN_IF_ERROR(CheckImport(imported));
   MutexLock lock(database_.mutex);
-  for (const auto& [id, row] : database_.campaigns) {
-    if (row.request_id == imported.campaign.request_id) return ImportOutcome{id, false};
+  ASSAY_ASSIGN_OR_RETURN(const std::string id, database_.Insert(imported.campaign));
+  if (id != imported.campaign.campaign_id) return ImportOutcome{id, false};
+  v1::Campaign& campaign = database_.campaigns.at(id).shown;
+  campaign.set_state(v1::CAMPAIGN_STATE_COMPLETED);
+  campaign.set_verdict(v1::VERDICT_PASSED);
+  *campaign.mutable_end_time() = campaign.create_time();
+  for (const NewJob& job : imported.campaign.jobs) {
+    FakeDatabase::JobRow& row = database_.jobs.at(job.job_id);
+    row.epoch = 1;
+    row.shown.set_attempts(1);
+    row.shown.set_state(v1::JOB_STATE_SUCCEEDED);
+    *row.shown.mutable_start_time() = campaign.create_time();
+    *row.shown.mutable_end_time() = campaign.create_time();
+    const std::optional<v1::Failure> failure = FailureOf(imported, job);
+    if (!failure) continue;
+    *row.shown.mutable_failure() = *failure;
+    row.shown.set_state(v1::JOB_STATE_FAILED);
+    campaign.set_verdict(v1::VERDICT_FAILED);
   }
-  if (database_.campaigns.contains(imported.campaign.campaign_id)) {
-    return Status(Code::kAlreadyExists, Reason::kCampaignExists,
-                  "campaign " + imported.campaign.campaign_id + " exists already");
-  }
-  StoreEnded(imported);
   for (const v1::CaseResult& result : imported.results) {
     Store(database_.jobs.at(result.job_id()), result);
   }
-  return ImportOutcome{imported.campaign.campaign_id, true};
-}
-
-void FakeResultStore::StoreEnded(const ImportedCampaign& imported) {
-  FakeDatabase::CampaignRow& campaign = database_.campaigns[imported.campaign.campaign_id];
-  campaign.request_id = imported.campaign.request_id;
-  campaign.sequence = database_.next_sequence++;
-  campaign.spec = imported.campaign.spec;
-  campaign.state = v1::CAMPAIGN_STATE_COMPLETED;
-  campaign.verdict = v1::VERDICT_PASSED;
-  campaign.create_time = database_.clock.WallNow();
-  campaign.end_time = campaign.create_time;
-  for (const NewJob& job : imported.campaign.jobs) {
-    FakeDatabase::JobRow& row = database_.jobs[job.job_id];
-    row.job = job;
-    row.campaign_id = imported.campaign.campaign_id;
-    row.sequence = database_.next_sequence++;
-    row.epoch = 1;
-    row.attempts = 1;
-    row.failure = FailureOf(imported, job);
-    row.state = row.failure ? v1::JOB_STATE_FAILED : v1::JOB_STATE_SUCCEEDED;
-    if (row.failure) campaign.verdict = v1::VERDICT_FAILED;
-    row.create_time = campaign.create_time;
-    row.start_time = campaign.create_time;
-    row.end_time = campaign.create_time;
-    campaign.job_ids.push_back(job.job_id);
-  }
+  return ImportOutcome{id, true};
 }
 
 Result<Page<v1::StoredResult>> FakeResultStore::List(const std::string& filter_text,

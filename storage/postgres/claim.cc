@@ -1,5 +1,3 @@
-#include "storage/postgres/claim.h"
-
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -131,8 +129,7 @@ class Holdings {
 
 class Claim {
  public:
-  Claim(pqxx::transaction_base& transaction, const JobStore::ClaimRequest& request,
-        CandidateSets& sets)
+  Claim(Transaction& transaction, const JobStore::ClaimRequest& request, CandidateSets& sets)
       : transaction_(transaction), request_(request), sets_(sets) {}
 
   std::vector<LeasedJob> Run() {
@@ -297,7 +294,7 @@ class Claim {
     return leased;
   }
 
-  pqxx::transaction_base& transaction_;
+  Transaction& transaction_;
   const JobStore::ClaimRequest& request_;
   CandidateSets& sets_;
   std::unordered_set<std::string> reachable_;
@@ -309,8 +306,8 @@ class Claim {
 
 }  // namespace
 
-std::vector<LeasedJob> ClaimJobs(pqxx::transaction_base& transaction,
-                                 const JobStore::ClaimRequest& request, CandidateSets& sets) {
+std::vector<LeasedJob> ClaimJobs(Transaction& transaction, const JobStore::ClaimRequest& request,
+                                 CandidateSets& sets) {
   if (request.node_ids.empty() || request.limit < 1) return {};
   return Claim(transaction, request, sets).Run();
 }

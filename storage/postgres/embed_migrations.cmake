@@ -2,7 +2,7 @@
 # C++ string literals.
 file(GLOB files ${FOLDER}/[0-9]*.sql)
 list(SORT files)
-set(code "#include \"storage/postgres/migrate.h\"\n\nnamespace assay::storage {\n\n")
+set(code "#include \"storage/postgres/stores.h\"\n\nnamespace assay::storage {\n\n")
 string(APPEND code "const std::vector<Migration>& Migrations() {\n")
 string(APPEND code "  static const std::vector<Migration> migrations = {\n")
 foreach(file ${files})

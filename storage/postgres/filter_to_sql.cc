@@ -1,7 +1,6 @@
-#include "storage/postgres/filter_to_sql.h"
-
 #include <optional>
 
+#include "storage/postgres/result_rows.h"
 #include "wire/result_filter.h"
 
 namespace assay::storage {

@@ -3,8 +3,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "storage/payload.h"
 #include "storage/postgres/sql.h"
+#include "storage/store_rules.h"
 
 namespace assay::storage {
 namespace {
@@ -19,7 +19,7 @@ const std::vector<std::string>& Texts(const NodeIds& ids) { return ids; }
 // Numbers the distinct lists of candidates of jobs with a choice.
 using SetNumbers = std::map<NodeIds, int64_t>;
 
-SetNumbers InsertCandidateSets(pqxx::transaction_base& transaction, const NewCampaign& campaign) {
+SetNumbers InsertCandidateSets(Transaction& transaction, const NewCampaign& campaign) {
   SetNumbers sets;
   Json rows;
   for (const NewJob& job : campaign.jobs) {
@@ -70,7 +70,7 @@ Json JobRow(const NewCampaign& campaign, const NewJob& job, const SetNumbers& ca
   return row;
 }
 
-Status InsertJobs(pqxx::transaction_base& transaction, const Json& jobs) {
+Status InsertJobs(Transaction& transaction, const Json& jobs) {
   static constexpr const char* kColumns =
       "job_id, campaign_id, benchmark, benchmark_index, benchmark_version, resource, cases,"
       " case_count, world_size, node_count, candidate_set, candidate_node_ids, gpu_indices,"
@@ -85,8 +85,7 @@ Status InsertJobs(pqxx::transaction_base& transaction, const Json& jobs) {
 
 }  // namespace
 
-Result<std::string> InsertCampaign(pqxx::transaction_base& transaction,
-                                   const NewCampaign& campaign) {
+Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& campaign) {
   const pqxx::result inserted = transaction.exec_params(
       "INSERT INTO campaign (campaign_id, request_id, name, spec, priority, retries) "
       "VALUES ($1, $2, $3, $4::bytea, $5, $6) ON CONFLICT DO NOTHING RETURNING 1",

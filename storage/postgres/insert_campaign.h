@@ -11,7 +11,6 @@ namespace assay::storage {
 
 // Stores the campaign and its jobs, and returns its id. If the request_id is known, stores nothing
 // and returns the id of its campaign. ALREADY_EXISTS if campaign_id is taken.
-Result<std::string> InsertCampaign(pqxx::transaction_base& transaction,
-                                   const NewCampaign& campaign);
+Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& campaign);
 
 }  // namespace assay::storage

@@ -1,17 +1,12 @@
-#include "storage/postgres/job_store.h"
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "model/page.h"
-#include "storage/no_such.h"
-#include "storage/payload.h"
-#include "storage/postgres/claim.h"
 #include "storage/postgres/insert_campaign.h"
 #include "storage/postgres/job_rows.h"
 #include "storage/postgres/sql.h"
-#include "storage/state_after.h"
-#include "storage/waiting_list.h"
+#include "storage/postgres/stores.h"
+#include "storage/store_rules.h"
 #include "wire/reasons.h"
 #include "wire/timestamps.h"
 
@@ -32,297 +27,317 @@ constexpr const char* kTotals =
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
 
 // NOT_FOUND for a name that a user gave, with the closest name as hint.
-Status NoCampaignNamed(pqxx::transaction_base& transaction, const std::string& id_or_name) {
+Status NoCampaignNamed(Transaction& transaction, const std::string& id_or_name) {
   const pqxx::result newest = transaction.exec_params(
       "SELECT name FROM campaign ORDER BY sequence DESC LIMIT $1", kOfferedCampaigns);
   return NoSuch("campaign", id_or_name, FirstTexts(newest));
 }
 
-}  // namespace
+using LeasedJobs = Result<std::vector<LeasedJob>>;
+using Names = Result<std::vector<std::string>>;
 
-Result<v1::Campaign> PostgresJobStore::CreateCampaign(const NewCampaign& campaign) {
-  if (campaign.jobs.empty()) return InvalidArgument("a campaign needs at least one job");
-  std::string made;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("create_campaign", [&](pqxx::transaction_base& transaction) {
-    ASSAY_ASSIGN_OR_RETURN(made, InsertCampaign(transaction, campaign));
-    if (made == campaign.campaign_id) {
-      transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
-    }
-    return Status::Ok();
-  }));
-  return GetCampaign(made);
-}
+class PostgresJobStore : public JobStore {
+ public:
+  explicit PostgresJobStore(Pool& pool) : pool_(pool) {}
 
-Result<v1::Campaign> PostgresJobStore::GetCampaign(const std::string& id_or_name) {
-  v1::Campaign campaign;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("get_campaign", [&](pqxx::transaction_base& transaction) {
-        const pqxx::result rows =
-            transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
-                                        "WHERE c.campaign_id = $1 OR c.name = $1 "
-                                        "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
-                                    id_or_name);
-        if (rows.empty()) return NoCampaignNamed(transaction, id_or_name);
-        campaign = CampaignOf(rows[0]);
-        return Status::Ok();
-      }));
-  return campaign;
-}
-
-Result<Page<v1::Campaign>> PostgresJobStore::ListCampaigns(const PageRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('c', request.token, INT64_MAX));
-  Page<v1::Campaign> page;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("list_campaigns", [&](pqxx::transaction_base& transaction) {
-        PageFiller<v1::Campaign> filler('c', request);
-        for (const auto& row : transaction.exec_params(
-                 "SELECT c.sequence, " + CampaignColumns() + " FROM campaign c" + kTotals +
-                     "WHERE c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
-                 before, PageSize(request) + 1)) {
-          v1::Campaign campaign = CampaignOf(row);
-          campaign.clear_spec();
-          if (!filler.Add(std::move(campaign), row["sequence"].as<int64_t>())) break;
-        }
-        page = std::move(filler).Take();
-        return Status::Ok();
-      }));
-  return page;
-}
-
-Result<Page<v1::Job>> PostgresJobStore::ListJobs(const std::string& campaign_id,
-                                                 const PageRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));
-  Page<v1::Job> page;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_jobs", [&](pqxx::transaction_base& transaction) {
-    const pqxx::result campaign =
-        transaction.exec_params("SELECT 1 FROM campaign WHERE campaign_id = $1", campaign_id);
-    if (campaign.empty()) return NoCampaign(campaign_id);
-    PageFiller<v1::Job> filler('j', request);
-    for (const auto& row : transaction.exec_params(
-             JobsOfCampaign() + " AND j.sequence > $2 ORDER BY j.sequence LIMIT $3", campaign_id,
-             after, PageSize(request) + 1)) {
-      if (!filler.Add(JobOf(row), row["sequence"].as<int64_t>())) break;
-    }
-    page = std::move(filler).Take();
-    return Status::Ok();
-  }));
-  return page;
-}
-
-// The returned revision is the oldest open transaction. Whatever commits later has this number or a
-// higher one.
-Result<JobStore::JobChanges> PostgresJobStore::ListJobChanges(const std::string& campaign_id,
-                                                              int64_t revision) {
-  JobChanges changes;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("list_job_changes", [&](pqxx::transaction_base& transaction) {
-    changes = {};
-    const pqxx::result now = transaction.exec_params(
-        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM campaign "
-        "WHERE campaign_id = $1",
-        campaign_id);
-    if (now.empty()) return NoCampaign(campaign_id);
-    changes.revision = now[0][0].as<int64_t>();
-    for (const auto& row :
-         transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
-                                 campaign_id, revision)) {
-      changes.jobs.push_back(JobOf(row));
-    }
-    return Status::Ok();
-  }));
-  return changes;
-}
-
-Result<std::vector<v1::WaitingJobs>> PostgresJobStore::ListWaiting(const std::string& campaign_id,
-                                                                   const Silence& silence) {
-  WaitingList list;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("list_waiting", [&](pqxx::transaction_base& transaction) {
-        list = {};
-        const pqxx::result rows = transaction.exec_params(
-            "WITH queued AS ("
-            "  SELECT row_number() OVER () AS number, count(*) AS jobs, node_count, candidate_set,"
-            "         candidate_node_ids"
-            "  FROM job WHERE campaign_id = $1 AND state = 'queued'"
-            "  GROUP BY node_count, candidate_set, candidate_node_ids),"
-            " place AS ("
-            "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
-            "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"
-            "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
-            "           AS there"
-            "  FROM queued q LEFT JOIN candidate_set choice"
-            "    ON choice.campaign_id = $1 AND choice.candidate_set = q.candidate_set"
-            "  CROSS JOIN unnest(coalesce(choice.node_ids, q.candidate_node_ids)) AS c(id)"
-            "  LEFT JOIN node n ON n.node_id = c.id LEFT JOIN node_session s ON s.node_id = c.id),"
-            " short AS ("
-            "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
-            "    AS needed FROM place) "
-            "SELECT number, jobs, needed, id, name, " +
-                Microseconds("last_heartbeat_time") +
-                " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
-            campaign_id, Interval(silence.grace), Interval(silence.stale));
-        std::vector<v1::AbsentNode> absent;
-        for (pqxx::result::size_type i = 0; i < rows.size(); ++i) {
-          v1::AbsentNode& node = absent.emplace_back();
-          node.set_node_id(rows[i]["id"].as<std::string>());
-          node.set_name(rows[i]["name"].as<std::string>());
-          if (!rows[i]["heard"].is_null()) {
-            *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(rows[i]["heard"]));
-          }
-          const bool last = i + 1 == rows.size() || rows[i + 1]["number"] != rows[i]["number"];
-          if (!last) continue;
-          list.Add(rows[i]["jobs"].as<int>(), rows[i]["needed"].as<int>(),
-                   std::exchange(absent, {}));
-        }
-        return Status::Ok();
-      }));
-  return std::move(list).Take();
-}
-
-Result<std::vector<JobEpoch>> PostgresJobStore::CancelCampaign(const std::string& campaign_id) {
-  std::vector<JobEpoch> running;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](pqxx::transaction_base& transaction) {
-    running.clear();
-    const pqxx::result campaign = transaction.exec_params(
-        "UPDATE campaign SET cancel_requested = cancel_requested OR state = 'active' "
-        "WHERE campaign_id = $1 RETURNING state",
-        campaign_id);
-    if (campaign.empty()) return NoCampaign(campaign_id);
-    if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE) return Status::Ok();
-    // One statement, so that it sees the new state of a job that is claimed or requeued meanwhile.
-    for (const auto& row : transaction.exec_params(
-             "UPDATE job SET cancel_requested = true,"
-             "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
-             "  end_time = CASE state WHEN 'queued' THEN now() END,"
-             "  revision = pg_current_xact_id()::text::bigint "
-             "WHERE campaign_id = $1 AND state IN ('queued', 'running') RETURNING job_id, epoch, "
-             "state",
-             campaign_id)) {
-      if (EnumOf<v1::JobState>(row["state"]) == v1::JOB_STATE_RUNNING) {
-        running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
+  Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) override {
+    if (campaign.jobs.empty()) return InvalidArgument("a campaign needs at least one job");
+    std::string made;
+    ASSAY_RETURN_IF_ERROR(pool_.Run("create_campaign", [&](Transaction& transaction) {
+      ASSAY_ASSIGN_OR_RETURN(made, InsertCampaign(transaction, campaign));
+      if (made == campaign.campaign_id) {
+        transaction.exec_params("SELECT pg_notify($1, '')", kJobsQueuedChannel);
       }
+      return Status::Ok();
+    }));
+    return GetCampaign(made);
+  }
+
+  Result<v1::Campaign> GetCampaign(const std::string& id_or_name) override {
+    return pool_.Query("get_campaign", [&](Transaction& transaction) -> Result<v1::Campaign> {
+      const pqxx::result rows =
+          transaction.exec_params("SELECT " + CampaignColumns() + " FROM campaign c" + kTotals +
+                                      "WHERE c.campaign_id = $1 OR c.name = $1 "
+                                      "ORDER BY c.campaign_id = $1 DESC, c.sequence DESC LIMIT 1",
+                                  id_or_name);
+      if (rows.empty()) return NoCampaignNamed(transaction, id_or_name);
+      return CampaignOf(rows[0]);
+    });
+  }
+
+  Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& request) override {
+    ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('c', request.token, INT64_MAX));
+    return pool_.Query(
+        "list_campaigns", [&](Transaction& transaction) -> Result<Page<v1::Campaign>> {
+          PageFiller<v1::Campaign> filler('c', request);
+          for (const auto& row : transaction.exec_params(
+                   "SELECT c.sequence, " + CampaignColumns() + " FROM campaign c" + kTotals +
+                       "WHERE c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
+                   before, PageSize(request) + 1)) {
+            v1::Campaign campaign = CampaignOf(row);
+            campaign.clear_spec();
+            if (!filler.Add(std::move(campaign), row["sequence"].as<int64_t>())) break;
+          }
+          return std::move(filler).Take();
+        });
+  }
+
+  Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
+                                 const PageRequest& request) override {
+    ASSAY_ASSIGN_OR_RETURN(const int64_t after, ParsePageToken('j', request.token, 0));
+    return pool_.Transact("list_jobs", [&](Transaction& transaction) -> Result<Page<v1::Job>> {
+      const pqxx::result campaign =
+          transaction.exec_params("SELECT 1 FROM campaign WHERE campaign_id = $1", campaign_id);
+      if (campaign.empty()) return NoCampaign(campaign_id);
+      PageFiller<v1::Job> filler('j', request);
+      for (const auto& row : transaction.exec_params(
+               JobsOfCampaign() + " AND j.sequence > $2 ORDER BY j.sequence LIMIT $3", campaign_id,
+               after, PageSize(request) + 1)) {
+        if (!filler.Add(JobOf(row), row["sequence"].as<int64_t>())) break;
+      }
+      return std::move(filler).Take();
+    });
+  }
+
+  // The returned revision is the oldest open transaction. Whatever commits later has this number or
+  // a higher one.
+  Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
+    return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
+      JobChanges changes;
+      const pqxx::result now = transaction.exec_params(
+          "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM campaign "
+          "WHERE campaign_id = $1",
+          campaign_id);
+      if (now.empty()) return NoCampaign(campaign_id);
+      changes.revision = now[0][0].as<int64_t>();
+      for (const auto& row :
+           transaction.exec_params(JobsOfCampaign() + " AND j.revision >= $2 ORDER BY j.sequence",
+                                   campaign_id, revision)) {
+        changes.jobs.push_back(JobOf(row));
+      }
+      return changes;
+    });
+  }
+
+  Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
+                                                   const Silence& silence) override {
+    using Waiting = std::vector<v1::WaitingJobs>;
+    return pool_.Query("list_waiting", [&](Transaction& transaction) -> Result<Waiting> {
+      WaitingList list;
+      const pqxx::result rows = transaction.exec_params(
+          "WITH queued AS ("
+          "  SELECT row_number() OVER () AS number, count(*) AS jobs, node_count, candidate_set,"
+          "         candidate_node_ids"
+          "  FROM job WHERE campaign_id = $1 AND state = 'queued'"
+          "  GROUP BY node_count, candidate_set, candidate_node_ids),"
+          " place AS ("
+          "  SELECT q.number, q.jobs, q.node_count, c.id, coalesce(n.name, c.id) AS name,"
+          "         s.last_heartbeat_time, coalesce(s.last_heartbeat_time >= now() -"
+          "           CASE WHEN s.owner IS NULL THEN $2::interval ELSE $3::interval END, false)"
+          "           AS there"
+          "  FROM queued q LEFT JOIN candidate_set choice"
+          "    ON choice.campaign_id = $1 AND choice.candidate_set = q.candidate_set"
+          "  CROSS JOIN unnest(coalesce(choice.node_ids, q.candidate_node_ids)) AS c(id)"
+          "  LEFT JOIN node n ON n.node_id = c.id LEFT JOIN node_session s ON s.node_id = c.id),"
+          " short AS ("
+          "  SELECT *, node_count - count(*) FILTER (WHERE there) OVER (PARTITION BY number)"
+          "    AS needed FROM place) "
+          "SELECT number, jobs, needed, id, name, " +
+              Microseconds("last_heartbeat_time") +
+              " AS heard FROM short WHERE needed > 0 AND NOT there ORDER BY number",
+          campaign_id, Interval(silence.grace), Interval(silence.stale));
+      std::vector<v1::AbsentNode> absent;
+      for (pqxx::result::size_type i = 0; i < rows.size(); ++i) {
+        v1::AbsentNode& node = absent.emplace_back();
+        node.set_node_id(rows[i]["id"].as<std::string>());
+        node.set_name(rows[i]["name"].as<std::string>());
+        if (!rows[i]["heard"].is_null()) {
+          *node.mutable_last_heartbeat_time() = schema::ToTimestamp(TimeOf(rows[i]["heard"]));
+        }
+        const bool last = i + 1 == rows.size() || rows[i + 1]["number"] != rows[i]["number"];
+        if (!last) continue;
+        list.Add(rows[i]["jobs"].as<int>(), rows[i]["needed"].as<int>(), std::exchange(absent, {}));
+      }
+      return std::move(list).Take();
+    });
+  }
+
+  Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override {
+    std::vector<JobEpoch> running;
+    ASSAY_RETURN_IF_ERROR(pool_.Run("cancel_campaign", [&](Transaction& transaction) {
+      running.clear();
+      const pqxx::result campaign = transaction.exec_params(
+          "UPDATE campaign SET cancel_requested = cancel_requested OR state = 'active' "
+          "WHERE campaign_id = $1 RETURNING state",
+          campaign_id);
+      if (campaign.empty()) return NoCampaign(campaign_id);
+      if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE)
+        return Status::Ok();
+      // One statement, so that it sees the new state of a job that is claimed or requeued
+      // meanwhile.
+      for (const auto& row : transaction.exec_params(
+               "UPDATE job SET cancel_requested = true,"
+               "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
+               "  end_time = CASE state WHEN 'queued' THEN now() END,"
+               "  revision = pg_current_xact_id()::text::bigint "
+               "WHERE campaign_id = $1 AND state IN ('queued', 'running') RETURNING job_id, epoch, "
+               "state",
+               campaign_id)) {
+        if (EnumOf<v1::JobState>(row["state"]) == v1::JOB_STATE_RUNNING) {
+          running.push_back({row["job_id"].as<std::string>(), row["epoch"].as<int64_t>()});
+        }
+      }
+      return Status::Ok();
+    }));
+    if (running.empty()) ASSAY_RETURN_IF_ERROR(EndIfDone(campaign_id).status());
+    return running;
+  }
+
+  LeasedJobs ClaimJobs(const ClaimRequest& request) override {
+    return pool_.Transact("claim_jobs", [&](Transaction& transaction) -> LeasedJobs {
+      return storage::ClaimJobs(transaction, request, candidates_);
+    });
+  }
+
+  LeasedJobs RenewLeases(const std::string& owner, Duration lease,
+                         const std::vector<JobEpoch>& jobs) override {
+    if (jobs.empty()) return std::vector<LeasedJob>();
+    ArrayLiteral ids, epochs;
+    for (const JobEpoch& job : jobs) {
+      ids.Add(job.job_id);
+      epochs.Add(job.epoch);
     }
-    return Status::Ok();
-  }));
-  if (running.empty()) ASSAY_RETURN_IF_ERROR(EndIfDone(campaign_id).status());
-  return running;
-}
-
-Result<std::vector<LeasedJob>> PostgresJobStore::ClaimJobs(const ClaimRequest& request) {
-  std::vector<LeasedJob> leased;
-  ASSAY_RETURN_IF_ERROR(pool_.Run("claim_jobs", [&](pqxx::transaction_base& transaction) {
-    leased = storage::ClaimJobs(transaction, request, candidates_);
-    return Status::Ok();
-  }));
-  return leased;
-}
-
-Result<std::vector<LeasedJob>> PostgresJobStore::RenewLeases(const std::string& owner,
-                                                             Duration lease,
-                                                             const std::vector<JobEpoch>& jobs) {
-  std::vector<LeasedJob> held;
-  if (jobs.empty()) return held;
-  ArrayLiteral ids, epochs;
-  for (const JobEpoch& job : jobs) {
-    ids.Add(job.job_id);
-    epochs.Add(job.epoch);
+    return pool_.Query("renew_leases", [&](Transaction& transaction) -> LeasedJobs {
+      const pqxx::result rows = transaction.exec_params(
+          "WITH wanted AS ("
+          "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
+          "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 'running'"
+          "  ORDER BY job.job_id FOR UPDATE OF job),"
+          "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
+          "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
+          "SELECT " +
+              LeasedColumns() + " FROM j",
+          ids.Finish(), epochs.Finish(), owner, Interval(lease));
+      return LeasedJobsOf(transaction, rows, candidates_);
+    });
   }
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("renew_leases", [&](pqxx::transaction_base& transaction) {
-        const pqxx::result rows = transaction.exec_params(
-            "WITH wanted AS ("
-            "  SELECT job.job_id FROM unnest($1::text[], $2::bigint[]) AS w(job_id, epoch)"
-            "  JOIN job ON job.job_id = w.job_id AND job.epoch = w.epoch AND job.state = 'running'"
-            "  ORDER BY job.job_id FOR UPDATE OF job),"
-            "j AS (UPDATE job SET owner = $3, lease_until = now() + $4::interval"
-            "      FROM wanted WHERE job.job_id = wanted.job_id RETURNING job.*) "
-            "SELECT " +
-                LeasedColumns() + " FROM j",
-            ids.Finish(), epochs.Finish(), owner, Interval(lease));
-        held = LeasedJobsOf(transaction, rows, candidates_);
-        return Status::Ok();
-      }));
-  return held;
-}
 
-Result<std::vector<LeasedJob>> PostgresJobStore::ListExpired(Duration ago, int limit) {
-  std::vector<LeasedJob> expired;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("list_expired", [&](pqxx::transaction_base& transaction) {
-        const pqxx::result rows = transaction.exec_params(
-            "SELECT " + LeasedColumns() +
-                " FROM job j WHERE j.state = 'running' AND j.lease_until <= now() - $1::interval "
-                "ORDER BY j.lease_until, j.sequence LIMIT $2",
-            Interval(ago), limit);
-        expired = LeasedJobsOf(transaction, rows, candidates_);
-        return Status::Ok();
-      }));
-  return expired;
-}
-
-Result<FinishOutcome> PostgresJobStore::FinishAttempt(const FinishedAttempt& attempt) {
-  FinishOutcome outcome;
-  bool requeued = false;
-  nlohmann::json ended = {{"job_id", attempt.job.job_id},
-                          {"epoch", attempt.job.epoch},
-                          {"state", WordOf(StateAfter(attempt.disposition))},
-                          {"avoid_node_ids", attempt.avoid_node_ids},
-                          {"same_nodes", attempt.same_nodes},
-                          {"delay", Interval(attempt.delay)}};
-  if (attempt.failure) {
-    ended["failure"] = HexLiteral(DeterministicBytes(*attempt.failure));
-    ended["entry"] = {{"class", WordOf(attempt.failure->failure_class())},
-                      {"reason", ReasonWord(attempt.failure->reason())},
-                      {"node", attempt.failure->node_id()},
-                      {"also", attempt.also_node_ids}};
+  LeasedJobs ListExpired(Duration ago, int limit) override {
+    return pool_.Query("list_expired", [&](Transaction& transaction) -> LeasedJobs {
+      const pqxx::result rows = transaction.exec_params(
+          "SELECT " + LeasedColumns() +
+              " FROM job j WHERE j.state = 'running' AND j.lease_until <= now() - $1::interval "
+              "ORDER BY j.lease_until, j.sequence LIMIT $2",
+          Interval(ago), limit);
+      return LeasedJobsOf(transaction, rows, candidates_);
+    });
   }
-  ASSAY_ASSIGN_OR_RETURN(const std::string record, StorableJson(ended));
-  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("finish_attempt", [&](pqxx::transaction_base&
-                                                                     transaction) {
-    const pqxx::result rows = transaction.exec_params(
-        "WITH ended AS ("
-        "  SELECT * FROM json_to_record($1) AS e(job_id text, epoch bigint, state job_state,"
-        "    avoid_node_ids text[], same_nodes boolean, delay interval, failure bytea,"
-        "    entry jsonb)),"
-        "updated AS ("
-        "  UPDATE job SET owner = NULL, lease_until = NULL,"
-        "    state = CASE WHEN e.state = 'queued' AND cancel_requested THEN 'cancelled'"
-        "                 ELSE e.state END,"
-        "    end_time = CASE WHEN e.state <> 'queued' OR cancel_requested THEN now() END,"
-        "    avoid_node_ids = e.avoid_node_ids, not_before = now() + e.delay,"
-        "    same_nodes = e.same_nodes,"
-        "    failure = CASE WHEN e.state = 'succeeded' THEN job.failure ELSE e.failure END,"
-        "    failures = CASE WHEN e.entry IS NULL THEN failures ELSE failures ||"
-        "      jsonb_build_array(e.entry || jsonb_build_object('nodes', to_jsonb(node_ids))) END,"
-        "    revision = pg_current_xact_id()::text::bigint"
-        "  FROM ended e WHERE job.job_id = e.job_id AND job.epoch = e.epoch"
-        "    AND job.state = 'running' RETURNING job.job_id, campaign_id, job.state),"
-        "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
-        "SELECT campaign_id, state, CASE state WHEN 'queued' THEN pg_notify($2, '') END "
-        "FROM updated",
-        record, kJobsQueuedChannel);
-    outcome = {};
-    if (rows.empty()) return Status::Ok();
-    outcome.held = true;
-    outcome.campaign_id = rows[0][0].as<std::string>();
-    requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
-    return Status::Ok();
-  }));
-  // After the commit, so that the later of two jobs that end at once sees both.
-  if (outcome.held && !requeued) {
-    ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
-  }
-  return outcome;
-}
 
-Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
-  bool ended = false;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("end_campaign", [&](pqxx::transaction_base& transaction) {
-        // One condition per partial index.
-        const pqxx::result rows = transaction.exec_params(
-            "UPDATE campaign SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE "
-            "'completed' END::campaign_state,"
-            "  end_time = now() "
+  Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override {
+    FinishOutcome outcome;
+    bool requeued = false;
+    nlohmann::json ended = {{"job_id", attempt.job.job_id},
+                            {"epoch", attempt.job.epoch},
+                            {"state", WordOf(StateAfter(attempt.disposition))},
+                            {"avoid_node_ids", attempt.avoid_node_ids},
+                            {"same_nodes", attempt.same_nodes},
+                            {"delay", Interval(attempt.delay)}};
+    if (attempt.failure) {
+      ended["failure"] = HexLiteral(DeterministicBytes(*attempt.failure));
+      ended["entry"] = {{"class", WordOf(attempt.failure->failure_class())},
+                        {"reason", ReasonWord(attempt.failure->reason())},
+                        {"node", attempt.failure->node_id()},
+                        {"also", attempt.also_node_ids}};
+    }
+    ASSAY_ASSIGN_OR_RETURN(const std::string record, StorableJson(ended));
+    ASSAY_RETURN_IF_ERROR(pool_.RunStatement("finish_attempt", [&](Transaction& transaction) {
+      const pqxx::result rows = transaction.exec_params(
+          "WITH ended AS ("
+          "  SELECT * FROM json_to_record($1) AS e(job_id text, epoch bigint, state job_state,"
+          "    avoid_node_ids text[], same_nodes boolean, delay interval, failure bytea,"
+          "    entry jsonb)),"
+          "updated AS ("
+          "  UPDATE job SET owner = NULL, lease_until = NULL,"
+          "    state = CASE WHEN e.state = 'queued' AND cancel_requested THEN 'cancelled'"
+          "                 ELSE e.state END,"
+          "    end_time = CASE WHEN e.state <> 'queued' OR cancel_requested THEN now() END,"
+          "    avoid_node_ids = e.avoid_node_ids, not_before = now() + e.delay,"
+          "    same_nodes = e.same_nodes,"
+          "    failure = CASE WHEN e.state = 'succeeded' THEN job.failure ELSE e.failure END,"
+          "    failures = CASE WHEN e.entry IS NULL THEN failures ELSE failures ||"
+          "      jsonb_build_array(e.entry || jsonb_build_object('nodes', to_jsonb(node_ids))) END,"
+          "    revision = pg_current_xact_id()::text::bigint"
+          "  FROM ended e WHERE job.job_id = e.job_id AND job.epoch = e.epoch"
+          "    AND job.state = 'running' RETURNING job.job_id, campaign_id, job.state),"
+          "freed AS (DELETE FROM allocation USING updated WHERE allocation.job_id = updated.job_id)"
+          "SELECT campaign_id, state, CASE state WHEN 'queued' THEN pg_notify($2, '') END "
+          "FROM updated",
+          record, kJobsQueuedChannel);
+      outcome = {};
+      if (rows.empty()) return Status::Ok();
+      outcome.held = true;
+      outcome.campaign_id = rows[0][0].as<std::string>();
+      requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
+      return Status::Ok();
+    }));
+    // After the commit, so that the later of two jobs that end at once sees both.
+    if (outcome.held && !requeued) {
+      ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
+    }
+    return outcome;
+  }
+
+  Names ListUnjudged() override {
+    const auto list = [&](const std::string& condition) {
+      return pool_.Query("list_unjudged", [&](Transaction& transaction) -> Names {
+        return FirstTexts(transaction.exec("SELECT campaign_id FROM campaign WHERE " + condition));
+      });
+    };
+    // A coordinator may have died between the end of the last job and that of the campaign.
+    ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> active, list("state = 'active'"));
+    for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
+    return list("state <> 'active' AND verdict IS NULL");
+  }
+
+  Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
+                    const std::vector<v1::RuleVerdict>& rules) override {
+    v1::Campaign holder;
+    for (const v1::RuleVerdict& rule : rules) *holder.add_rules() = rule;
+    ASSAY_ASSIGN_OR_RETURN(
+        const pqxx::result rows,
+        pool_.Execute("set_verdict",
+                      "UPDATE campaign SET verdict = coalesce(verdict, $2),"
+                      "  rules = CASE WHEN verdict IS NULL THEN $3::bytea ELSE rules END "
+                      "WHERE campaign_id = $1 RETURNING 1",
+                      campaign_id, WordOf(verdict), HexLiteral(DeterministicBytes(holder))));
+    return rows.empty() ? NoCampaign(campaign_id) : Status::Ok();
+  }
+
+  Result<QueueStats> GetQueueStats() override {
+    return pool_.Query("queue_stats", [&](Transaction& transaction) -> Result<QueueStats> {
+      QueueStats stats;
+      for (const auto& row :
+           transaction.exec("SELECT state, count(*), " + Microseconds("min(create_time)") +
+                            " FROM job GROUP BY state")) {
+        const auto state = EnumOf<v1::JobState>(row[0]);
+        AddToCounts(state, row[1].as<int>(), &stats.counts);
+        if (state == v1::JOB_STATE_QUEUED) stats.oldest_queued = TimeOf(row[2]);
+      }
+      return stats;
+    });
+  }
+
+ private:
+  // Ends the campaign if none of its jobs is open; true for the one caller whose call did it.
+  Result<bool> EndIfDone(const std::string& campaign_id) {
+    // One condition per partial index.
+    ASSAY_ASSIGN_OR_RETURN(
+        const pqxx::result rows,
+        pool_.Execute(
+            "end_campaign",
+            "UPDATE campaign SET end_time = now(),"
+            "  state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'completed' END"
+            "    ::campaign_state "
             "WHERE campaign_id = $1 AND state = 'active'"
             "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'running')"
             "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'queued'"
@@ -330,79 +345,18 @@ Result<bool> PostgresJobStore::EndIfDone(const std::string& campaign_id) {
             "  AND NOT EXISTS (SELECT FROM job WHERE campaign_id = $1 AND state = 'queued'"
             "                  AND pinned_node_id IS NULL) "
             "RETURNING 1",
-            campaign_id);
-        ended = !rows.empty();
-        return Status::Ok();
-      }));
-  return ended;
-}
+            campaign_id));
+    return !rows.empty();
+  }
 
-Result<std::vector<std::string>> PostgresJobStore::ListUnjudged() {
-  std::vector<std::string> active;
-  const auto list = [&](const char* condition, std::vector<std::string>* ids) {
-    return pool_.RunStatement("list_unjudged", [&](pqxx::transaction_base& transaction) {
-      *ids = FirstTexts(
-          transaction.exec(std::string("SELECT campaign_id FROM campaign WHERE ") + condition));
-      return Status::Ok();
-    });
-  };
-  // A coordinator may have died between the end of the last job and that of the campaign.
-  ASSAY_RETURN_IF_ERROR(list("state = 'active'", &active));
-  for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
-  std::vector<std::string> unjudged;
-  ASSAY_RETURN_IF_ERROR(list("state <> 'active' AND verdict IS NULL", &unjudged));
-  return unjudged;
-}
+  Pool& pool_;
+  CandidateSets candidates_;
+};
 
-Status PostgresJobStore::SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
-                                    const std::vector<v1::RuleVerdict>& rules) {
-  v1::Campaign holder;
-  for (const v1::RuleVerdict& rule : rules) *holder.add_rules() = rule;
-  return pool_.RunStatement("set_verdict", [&](pqxx::transaction_base& transaction) {
-    const pqxx::result rows = transaction.exec_params(
-        "UPDATE campaign SET verdict = coalesce(verdict, $2),"
-        "  rules = CASE WHEN verdict IS NULL THEN $3::bytea ELSE rules END "
-        "WHERE campaign_id = $1 RETURNING 1",
-        campaign_id, WordOf(verdict), HexLiteral(DeterministicBytes(holder)));
-    return rows.empty() ? NoCampaign(campaign_id) : Status::Ok();
-  });
-}
+}  // namespace
 
-Result<JobStore::QueueStats> PostgresJobStore::GetQueueStats() {
-  QueueStats stats;
-  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("queue_stats", [&](pqxx::transaction_base& transaction) {
-    stats = {};
-    for (const auto& row :
-         transaction.exec("SELECT state, count(*), " + Microseconds("min(create_time)") +
-                          " FROM job GROUP BY state")) {
-      const int count = row[1].as<int>();
-      switch (EnumOf<v1::JobState>(row[0])) {
-        case v1::JOB_STATE_QUEUED:
-          stats.counts.set_queued(count);
-          stats.oldest_queued = TimeOf(row[2]);
-          break;
-        case v1::JOB_STATE_RUNNING:
-          stats.counts.set_running(count);
-          break;
-        case v1::JOB_STATE_SUCCEEDED:
-          stats.counts.set_succeeded(count);
-          break;
-        case v1::JOB_STATE_FAILED:
-          stats.counts.set_failed(count);
-          break;
-        case v1::JOB_STATE_CANCELLED:
-          stats.counts.set_cancelled(count);
-          break;
-        case v1::JOB_STATE_SKIPPED:
-          stats.counts.set_skipped(count);
-          break;
-        default:
-          break;
-      }
-    }
-    return Status::Ok();
-  }));
-  return stats;
+std::unique_ptr<JobStore> MakeJobStore(Pool& pool) {
+  return std::make_unique<PostgresJobStore>(pool);
 }
 
 }  // namespace assay::storage

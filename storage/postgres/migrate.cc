@@ -1,14 +1,13 @@
-#include "storage/postgres/migrate.h"
-
 #include "common/digest.h"
 #include "common/log.h"
+#include "storage/postgres/stores.h"
 
 namespace assay::storage {
 namespace {
 
 // Compares the migrations that the database has with those of this program.
-Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& migrations,
-                    const std::string& target) {
+Status CheckApplied(const pqxx::result& applied, const std::string& target) {
+  const std::vector<Migration>& migrations = Migrations();
   for (const auto& row : applied) {
     const int version = row[0].as<int>();
     if (version > static_cast<int>(migrations.size())) {
@@ -30,7 +29,7 @@ Status CheckApplied(const pqxx::result& applied, const std::vector<Migration>& m
 }
 
 // Version 0 of schema_migration is the views.
-void ReplaceViews(pqxx::transaction_base& transaction) {
+void ReplaceViews(Transaction& transaction) {
   const pqxx::result changed = transaction.exec_params(
       "INSERT INTO schema_migration (version, name, checksum) VALUES (0, 'views', $1) "
       "ON CONFLICT (version) DO UPDATE SET checksum = $1, apply_time = now() "
@@ -41,10 +40,11 @@ void ReplaceViews(pqxx::transaction_base& transaction) {
 
 }  // namespace
 
-Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
+Status Migrate(Pool& pool) {
+  const std::vector<Migration>& migrations = Migrations();
   bool finished = false;
   while (!finished) {
-    ASSAY_RETURN_IF_ERROR(pool.Run("migrate", [&](pqxx::transaction_base& transaction) {
+    ASSAY_RETURN_IF_ERROR(pool.Run("migrate", [&](Transaction& transaction) {
       transaction.exec("SET LOCAL statement_timeout = 0");
       transaction.exec("SELECT pg_advisory_xact_lock(7900, 0)");
       transaction.exec(
@@ -52,7 +52,7 @@ Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
           "NULL, checksum text NOT NULL, apply_time timestamptz NOT NULL DEFAULT now())");
       const pqxx::result applied = transaction.exec(
           "SELECT version, checksum FROM schema_migration WHERE version <> 0 ORDER BY version");
-      ASSAY_RETURN_IF_ERROR(CheckApplied(applied, migrations, pool.target()));
+      ASSAY_RETURN_IF_ERROR(CheckApplied(applied, pool.target()));
       const auto next = static_cast<size_t>(applied.size());
       finished = next == migrations.size();
       if (finished) {
@@ -68,7 +68,7 @@ Status Migrate(Pool& pool, const std::vector<Migration>& migrations) {
       return Status::Ok();
     }));
   }
-  return pool.Run("create_partitions", [](pqxx::transaction_base& transaction) {
+  return pool.Run("create_partitions", [](Transaction& transaction) {
     transaction.exec("SELECT assay_create_partitions(3)");
     return Status::Ok();
   });

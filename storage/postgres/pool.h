@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/clock.h"
@@ -27,7 +29,7 @@ struct PoolStats {
 class Pool {
  public:
   // May be called more than once, see Run.
-  using Body = std::function<Status(pqxx::transaction_base&)>;
+  using Body = std::function<Status(Transaction&)>;
 
   struct Options {
     int connections = 8;
@@ -50,6 +52,25 @@ class Pool {
   // As Run, but each statement of `body` commits by itself, which saves two round trips.
   Status RunStatement(const char* name, const Body& body) { return RunTimed(name, body, false); }
 
+  // As Run and RunStatement, for a body that returns a Result. Returns the body's value or the
+  // error.
+  template <typename F>
+  auto Transact(const char* name, const F& body) {
+    return Answer(name, body, true);
+  }
+  template <typename F>
+  auto Query(const char* name, const F& body) {
+    return Answer(name, body, false);
+  }
+
+  // Runs one statement and returns its rows.
+  template <typename... Values>
+  Result<pqxx::result> Execute(const char* name, const std::string& sql, const Values&... values) {
+    return Query(name, [&](Transaction& transaction) -> Result<pqxx::result> {
+      return transaction.exec_params(sql, values...);
+    });
+  }
+
   // "database assay on /run/assay port 5432", without credentials.
   const std::string& target() const { return target_; }
   const std::string& conninfo() const { return conninfo_; }
@@ -60,6 +81,18 @@ class Pool {
 
   Pool(std::string conninfo, std::string target, Options options);
 
+  template <typename F>
+  auto Answer(const char* name, const F& body, bool in_transaction) {
+    std::invoke_result_t<const F&, Transaction&> answer = Internal("the query did not run");
+    Status status = RunTimed(
+        name,
+        [&](Transaction& transaction) {
+          answer = body(transaction);
+          return answer.status();
+        },
+        in_transaction);
+    return status.ok() ? std::move(answer) : decltype(answer)(std::move(status));
+  }
   Status RunTimed(const char* name, const Body& body, bool in_transaction);
   Status RunOn(const Body& body, bool in_transaction);
   Result<Connection> Acquire();

@@ -9,3 +9,9 @@
 #endif
 
 #include <pqxx/pqxx>
+
+namespace assay::storage {
+
+using Transaction = pqxx::transaction_base;
+
+}  // namespace assay::storage

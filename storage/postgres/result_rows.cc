@@ -1,8 +1,11 @@
 #include "storage/postgres/result_rows.h"
 
-#include "storage/payload.h"
-#include "storage/postgres/samples.h"
+#include <zstd.h>
+
+#include <bit>
+
 #include "storage/postgres/sql.h"
+#include "storage/store_rules.h"
 #include "wire/result_fields.h"
 
 namespace assay::storage {
@@ -15,7 +18,7 @@ using schema::StoredIn;
 // Adds the fields that `table` stores.
 void AddFields(json& row, StoredIn table, const v1::StoredResult& result) {
   for (const ResultField& field : schema::ResultFields()) {
-    if (field.stored_in == table) row[schema::ColumnName(field.name)] = field.read(result);
+    if (field.stored_in == table) row[schema::ColumnName(field.name)] = field.Value(result);
   }
 }
 
@@ -109,6 +112,28 @@ v1::StoredResult StoredResultOf(const pqxx::row& row) {
     result->add_measurements()->ParseFromString(BytesOf(row["measurement"]));
   }
   return stored;
+}
+
+static_assert(std::endian::native == std::endian::little, "samples are stored little-endian");
+
+std::string CompressSamples(const google::protobuf::RepeatedField<double>& samples) {
+  const size_t size = static_cast<size_t>(samples.size()) * sizeof(double);
+  std::string bytes(ZSTD_compressBound(size), '\0');
+  const size_t used = ZSTD_compress(bytes.data(), bytes.size(), samples.data(), size, 1);
+  bytes.resize(ZSTD_isError(used) ? 0 : used);
+  return bytes;
+}
+
+Status DecompressSamples(std::string_view bytes, int count,
+                         google::protobuf::RepeatedField<double>* samples) {
+  std::vector<double> numbers(static_cast<size_t>(count));
+  const size_t size = numbers.size() * sizeof(double);
+  const size_t used = ZSTD_decompress(numbers.data(), size, bytes.data(), bytes.size());
+  if (ZSTD_isError(used) || used != size) {
+    return Status(Code::kDataLoss, Reason::kSamplesDamaged, "stored samples cannot be read");
+  }
+  samples->Assign(numbers.begin(), numbers.end());
+  return Status::Ok();
 }
 
 }  // namespace assay::storage

@@ -1,12 +1,17 @@
-// Results and their series as JSON rows, for statements that take many at once; and stored rows as
-// messages.
+// Results as rows: JSON for statements that store many at once, messages from stored rows, and the
+// conditions that select them.
 #pragma once
+
+#include <google/protobuf/repeated_field.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/v1/result_service.pb.h"
+#include "common/status.h"
+#include "model/filter.h"
 #include "storage/identity.h"
 #include "storage/postgres/pqxx.h"
 #include "wire/field.h"
@@ -38,5 +43,23 @@ nlohmann::json SampleRow(const ResultToStore& row, const std::string& result_id)
 std::string StoredColumns();
 std::string StoredTables();
 v1::StoredResult StoredResultOf(const pqxx::row& row);
+
+// Converts samples to the bytes that are stored: float64, little-endian, compressed with zstd.
+std::string CompressSamples(const google::protobuf::RepeatedField<double>& samples);
+
+// DATA_LOSS if `bytes` are not `count` compressed samples.
+Status DecompressSamples(std::string_view bytes, int count,
+                         google::protobuf::RepeatedField<double>* samples);
+
+// A condition over "result_view v" that is true exactly for the results that MatchesResult matches.
+// Every text that comes from the user is in `values`, which are bound as the elements of the text
+// array $1. The condition itself contains none.
+struct SqlCondition {
+  std::string text;
+  std::vector<std::string> values;
+};
+
+// Translates a filter that ParseResultFilter made. INVALID_ARGUMENT for unknown fields.
+Result<SqlCondition> FilterToSql(const Filter& filter);
 
 }  // namespace assay::storage

@@ -1,20 +1,19 @@
-#include "storage/postgres/result_store.h"
-
-#include <map>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "common/log.h"
 #include "common/uuid.h"
 #include "model/page.h"
 #include "storage/identity.h"
-#include "storage/import.h"
-#include "storage/payload.h"
-#include "storage/postgres/filter_to_sql.h"
 #include "storage/postgres/insert_campaign.h"
 #include "storage/postgres/result_rows.h"
-#include "storage/postgres/samples.h"
 #include "storage/postgres/sql.h"
+#include "storage/postgres/stores.h"
+#include "storage/store_rules.h"
 #include "wire/result_filter.h"
 
 namespace assay::storage {
@@ -86,7 +85,7 @@ CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const s
 
 // Reads what another transaction stored while InsertSql waited for it. The snapshot of that
 // statement is too old to see it.
-std::string StoredHash(pqxx::transaction_base& transaction, const v1::CaseResult& result) {
+std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
   const pqxx::result rows = transaction.exec_params(
       "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
       result.case_index());
@@ -94,7 +93,7 @@ std::string StoredHash(pqxx::transaction_base& transaction, const v1::CaseResult
 }
 
 // Stores the rows' series and environments if they are new, and sets the rows' series_key.
-Status ResolveKeys(pqxx::transaction_base& transaction, const std::vector<ResultToStore*>& rows) {
+Status ResolveKeys(Transaction& transaction, const std::vector<ResultToStore*>& rows) {
   nlohmann::json environments, series, ids;
   for (const ResultToStore* row : rows) {
     environments.push_back(EnvironmentRow(*row));
@@ -129,7 +128,7 @@ Status ResolveKeys(pqxx::transaction_base& transaction, const std::vector<Result
 }
 
 // Ends the jobs and the campaign that the transaction of an import has created.
-void EndImported(pqxx::transaction_base& transaction, const ImportedCampaign& imported) {
+void EndImported(Transaction& transaction, const ImportedCampaign& imported) {
   bool passed = true;
   for (const NewJob& job : imported.campaign.jobs) {
     const std::optional<v1::Failure> failure = FailureOf(imported, job);
@@ -146,10 +145,8 @@ void EndImported(pqxx::transaction_base& transaction, const ImportedCampaign& im
       imported.campaign.campaign_id, passed ? "passed" : "failed");
 }
 
-}  // namespace
-
 // Results to be stored, one per case, and their rows, one per metric.
-struct PostgresResultStore::Batch {
+struct Batch {
   std::vector<const v1::CaseResult*> results;
   std::vector<ResultToStore> rows;
   std::vector<CommitOutcome> outcomes;
@@ -164,87 +161,8 @@ struct PostgresResultStore::Batch {
   }
 };
 
-Result<std::vector<CommitOutcome>> PostgresResultStore::Commit(
-    const std::vector<v1::CaseResult>& results) {
-  // Several results for one case go into consecutive batches.
-  std::vector<CommitOutcome> outcomes(results.size());
-  std::vector<size_t> left(results.size());
-  for (size_t i = 0; i < left.size(); ++i) left[i] = i;
-  while (!left.empty()) {
-    std::map<std::pair<std::string, int>, size_t> first;
-    std::vector<size_t> later;
-    for (size_t i : left) {
-      if (!first.try_emplace({results[i].job_id(), results[i].case_index()}, i).second) {
-        later.push_back(i);
-      }
-    }
-    std::vector<size_t> positions;
-    std::vector<const v1::CaseResult*> batch;
-    for (size_t i : left) {
-      if (first[{results[i].job_id(), results[i].case_index()}] != i) continue;
-      positions.push_back(i);
-      batch.push_back(&results[i]);
-    }
-    ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> stored, CommitBatch(batch));
-    for (size_t k = 0; k < positions.size(); ++k) outcomes[positions[k]] = stored[k];
-    left = std::move(later);
-  }
-  return outcomes;
-}
-
-Result<std::vector<CommitOutcome>> PostgresResultStore::CommitBatch(
-    const std::vector<const v1::CaseResult*>& results) {
-  Batch batch(results);
-  Status status = ResolveSeries(batch);
-  const auto insert = [&](pqxx::transaction_base& transaction) {
-    return Insert(transaction, batch);
-  };
-  if (status.ok()) status = pool_.RunStatement("insert_results", insert);
-  if (status.reason() == Reason::kNoPartition) {
-    ASSAY_RETURN_IF_ERROR(CreatePartitions());
-    status = pool_.RunStatement("insert_results", insert);
-  }
-  if (status.ok()) return std::move(batch.outcomes);
-  if (status.code() != Code::kInvalidArgument) return status;
-  if (results.size() == 1) {
-    Log().warn("refused case {} of job {}: {}", results[0]->case_index(), results[0]->job_id(),
-               status.message());
-    return std::vector<CommitOutcome>{{CommitVerdict::kConflict, false}};
-  }
-  std::vector<CommitOutcome> outcomes;
-  for (const v1::CaseResult* result : results) {
-    ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> one, CommitBatch({result}));
-    outcomes.push_back(one[0]);
-  }
-  return outcomes;
-}
-
-Status PostgresResultStore::ResolveSeries(Batch& batch) {
-  std::vector<ResultToStore*> unknown;
-  {
-    MutexLock lock(mutex_);
-    for (ResultToStore& row : batch.rows) {
-      const auto it = series_keys_.find(row.identity.series_id);
-      if (it == series_keys_.end()) {
-        unknown.push_back(&row);
-      } else {
-        row.series_key = it->second;
-      }
-    }
-  }
-  if (unknown.empty()) return Status::Ok();
-  ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](pqxx::transaction_base& transaction) {
-    return ResolveKeys(transaction, unknown);
-  }));
-  MutexLock lock(mutex_);
-  if (series_keys_.size() > kMaxCachedSeries) series_keys_.clear();
-  for (const ResultToStore* row : unknown) {
-    series_keys_[row->identity.series_id] = row->series_key;
-  }
-  return Status::Ok();
-}
-
-Status PostgresResultStore::Insert(pqxx::transaction_base& transaction, Batch& batch) {
+// Stores the batch and sets its outcomes.
+Status Insert(Transaction& transaction, Batch& batch) {
   nlohmann::json cases, results;
   nlohmann::json samples = nlohmann::json::array();
   for (const v1::CaseResult* result : batch.results)
@@ -271,119 +189,198 @@ Status PostgresResultStore::Insert(pqxx::transaction_base& transaction, Batch& b
   return Status::Ok();
 }
 
-Status PostgresResultStore::CreatePartitions() {
-  return pool_.Run("create_partitions", [](pqxx::transaction_base& transaction) {
-    transaction.exec("SELECT assay_create_partitions(3)");
-    return Status::Ok();
-  });
-}
+using Outcomes = Result<std::vector<CommitOutcome>>;
 
-Result<ImportOutcome> PostgresResultStore::Import(const ImportedCampaign& imported) {
-  ASSAY_RETURN_IF_ERROR(CheckImport(imported));
-  std::vector<const v1::CaseResult*> results;
-  for (const v1::CaseResult& result : imported.results) results.push_back(&result);
-  Batch batch(std::move(results));
-  ImportOutcome outcome;
-  const auto store = [&](pqxx::transaction_base& transaction) -> Status {
-    ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
-    outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
-    if (!outcome.fresh) return Status::Ok();
-    // Marks the jobs as running, so that Insert accepts their results. Other transactions see them
-    // only once they have ended.
-    transaction.exec_params(
-        "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
-        "WHERE campaign_id = $1",
-        outcome.campaign_id);
-    // series_keys_ does not learn these keys, because this transaction may be rolled back.
-    std::vector<ResultToStore*> rows;
-    for (ResultToStore& row : batch.rows) rows.push_back(&row);
-    ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
-    ASSAY_RETURN_IF_ERROR(Insert(transaction, batch));
-    for (const CommitOutcome& stored : batch.outcomes) {
-      if (!stored.fresh) return Internal("an imported result was not stored");
+class PostgresResultStore : public ResultStore {
+ public:
+  explicit PostgresResultStore(Pool& pool) : pool_(pool) {}
+
+  Outcomes Commit(const std::vector<v1::CaseResult>& results) override {
+    // Several results for one case go into consecutive batches.
+    std::vector<CommitOutcome> outcomes(results.size());
+    std::vector<size_t> left(results.size());
+    std::iota(left.begin(), left.end(), 0);
+    while (!left.empty()) {
+      std::set<std::pair<std::string, int>> cases;
+      std::vector<size_t> now, later;
+      for (size_t i : left) {
+        const bool first = cases.emplace(results[i].job_id(), results[i].case_index()).second;
+        (first ? now : later).push_back(i);
+      }
+      std::vector<const v1::CaseResult*> batch;
+      for (size_t i : now) batch.push_back(&results[i]);
+      ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> stored, CommitBatch(batch));
+      for (size_t k = 0; k < now.size(); ++k) outcomes[now[k]] = stored[k];
+      left = std::move(later);
     }
-    EndImported(transaction, imported);
-    return Status::Ok();
-  };
-  Status status = pool_.Run("import_results", store);
-  if (status.reason() == Reason::kNoPartition) {
-    ASSAY_RETURN_IF_ERROR(CreatePartitions());
-    status = pool_.Run("import_results", store);
+    return outcomes;
   }
-  if (!status.ok()) return status;
-  return outcome;
-}
 
-Result<Page<v1::StoredResult>> PostgresResultStore::List(const std::string& filter_text,
-                                                         const PageRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
-  ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
-  ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
-  Page<v1::StoredResult> page;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("list_results", [&](pqxx::transaction_base& transaction) {
-        PageFiller<v1::StoredResult> filler('r', request);
-        for (const auto& row :
-             transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
-                                         "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND " +
-                                         condition.text + " ORDER BY v.sequence DESC LIMIT $3",
-                                     ArrayOf(condition.values), before, PageSize(request) + 1)) {
-          if (!filler.Add(StoredResultOf(row), row["sequence"].as<int64_t>())) break;
+  Result<ImportOutcome> Import(const ImportedCampaign& imported) override {
+    ASSAY_RETURN_IF_ERROR(CheckImport(imported));
+    std::vector<const v1::CaseResult*> results;
+    for (const v1::CaseResult& result : imported.results) results.push_back(&result);
+    Batch batch(std::move(results));
+    ImportOutcome outcome;
+    const auto store = [&](Transaction& transaction) -> Status {
+      ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
+      outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
+      if (!outcome.fresh) return Status::Ok();
+      // Marks the jobs as running, so that Insert accepts their results. Other transactions see
+      // them only once they have ended.
+      transaction.exec_params(
+          "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
+          "WHERE campaign_id = $1",
+          outcome.campaign_id);
+      // series_keys_ does not learn these keys, because this transaction may be rolled back.
+      std::vector<ResultToStore*> rows;
+      for (ResultToStore& row : batch.rows) rows.push_back(&row);
+      ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
+      ASSAY_RETURN_IF_ERROR(Insert(transaction, batch));
+      for (const CommitOutcome& stored : batch.outcomes) {
+        if (!stored.fresh) return Internal("an imported result was not stored");
+      }
+      EndImported(transaction, imported);
+      return Status::Ok();
+    };
+    ASSAY_RETURN_IF_ERROR(WithPartitions([&] { return pool_.Run("import_results", store); }));
+    return outcome;
+  }
+
+  Result<Page<v1::StoredResult>> List(const std::string& filter_text,
+                                      const PageRequest& request) override {
+    ASSAY_ASSIGN_OR_RETURN(const Filter filter, schema::ParseResultFilter(filter_text));
+    ASSAY_ASSIGN_OR_RETURN(const SqlCondition condition, FilterToSql(filter));
+    ASSAY_ASSIGN_OR_RETURN(const int64_t before, ParsePageToken('r', request.token, INT64_MAX));
+    return pool_.Query(
+        "list_results", [&](Transaction& transaction) -> Result<Page<v1::StoredResult>> {
+          PageFiller<v1::StoredResult> filler('r', request);
+          for (const auto& row :
+               transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
+                                           "WHERE v.sequence < $2 AND $1::text[] IS NOT NULL AND " +
+                                           condition.text + " ORDER BY v.sequence DESC LIMIT $3",
+                                       ArrayOf(condition.values), before, PageSize(request) + 1)) {
+            if (!filler.Add(StoredResultOf(row), row["sequence"].as<int64_t>())) break;
+          }
+          return std::move(filler).Take();
+        });
+  }
+
+  Result<v1::StoredResult> Get(const std::string& result_id) override {
+    Status missing = NotFound("no result \"" + result_id + "\"");
+    if (!IsUuid(result_id)) return missing;
+    return pool_.Query("get_result", [&](Transaction& transaction) -> Result<v1::StoredResult> {
+      const pqxx::result rows = transaction.exec_params(
+          "SELECT " + StoredColumns() + ", p.n AS sample_count, p.data AS sample_data " +
+              StoredTables() + "LEFT JOIN sample p USING (result_id) WHERE v.result_id = $1::uuid",
+          result_id);
+      if (rows.empty()) return missing;
+      v1::StoredResult result = StoredResultOf(rows[0]);
+      if (rows[0]["sample_data"].is_null()) return result;
+      ASSAY_RETURN_IF_ERROR(DecompressSamples(
+          BytesOf(rows[0]["sample_data"]), rows[0]["sample_count"].as<int>(),
+          result.mutable_case_result()->mutable_measurements(0)->mutable_samples()));
+      return result;
+    });
+  }
+
+  Result<std::vector<v1::CaseResult>> ListOfJob(const std::string& job_id) override {
+    using Cases = std::vector<v1::CaseResult>;
+    return pool_.Query("list_job_results", [&](Transaction& transaction) -> Result<Cases> {
+      Cases cases;
+      for (const auto& row : transaction.exec_params(
+               "SELECT payload FROM case_result WHERE job_id = $1 ORDER BY case_index", job_id)) {
+        cases.emplace_back().ParseFromString(BytesOf(row[0]));
+      }
+      return cases;
+    });
+  }
+
+  Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) override {
+    using Results = std::vector<v1::StoredResult>;
+    return pool_.Query("list_campaign_results", [&](Transaction& transaction) -> Result<Results> {
+      Results results;
+      for (const auto& row :
+           transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
+                                       "WHERE v.campaign_id = $1 ORDER BY v.sequence",
+                                   campaign_id)) {
+        results.push_back(StoredResultOf(row));
+      }
+      return results;
+    });
+  }
+
+ private:
+  // At most one result per case.
+  Outcomes CommitBatch(const std::vector<const v1::CaseResult*>& results) {
+    Batch batch(results);
+    Status status = ResolveSeries(batch);
+    if (status.ok()) {
+      status = WithPartitions([&] {
+        return pool_.RunStatement(
+            "insert_results", [&](Transaction& transaction) { return Insert(transaction, batch); });
+      });
+    }
+    if (status.ok()) return std::move(batch.outcomes);
+    if (status.code() != Code::kInvalidArgument) return status;
+    if (results.size() == 1) {
+      Log().warn("refused case {} of job {}: {}", results[0]->case_index(), results[0]->job_id(),
+                 status.message());
+      return std::vector<CommitOutcome>{{CommitVerdict::kConflict, false}};
+    }
+    std::vector<CommitOutcome> outcomes;
+    for (const v1::CaseResult* result : results) {
+      ASSAY_ASSIGN_OR_RETURN(const std::vector<CommitOutcome> one, CommitBatch({result}));
+      outcomes.push_back(one[0]);
+    }
+    return outcomes;
+  }
+
+  // Stores the batch's new series and environments and sets the keys of its rows.
+  Status ResolveSeries(Batch& batch) {
+    std::vector<ResultToStore*> unknown;
+    {
+      MutexLock lock(mutex_);
+      for (ResultToStore& row : batch.rows) {
+        const auto it = series_keys_.find(row.identity.series_id);
+        if (it == series_keys_.end()) {
+          unknown.push_back(&row);
+        } else {
+          row.series_key = it->second;
         }
-        page = std::move(filler).Take();
-        return Status::Ok();
-      }));
-  return page;
-}
+      }
+    }
+    if (unknown.empty()) return Status::Ok();
+    ASSAY_RETURN_IF_ERROR(pool_.Run("insert_series", [&](Transaction& transaction) {
+      return ResolveKeys(transaction, unknown);
+    }));
+    MutexLock lock(mutex_);
+    if (series_keys_.size() > kMaxCachedSeries) series_keys_.clear();
+    for (const ResultToStore* row : unknown) {
+      series_keys_[row->identity.series_id] = row->series_key;
+    }
+    return Status::Ok();
+  }
 
-Result<v1::StoredResult> PostgresResultStore::Get(const std::string& result_id) {
-  Status missing = NotFound("no result \"" + result_id + "\"");
-  if (!IsUuid(result_id)) return missing;
-  v1::StoredResult result;
-  ASSAY_RETURN_IF_ERROR(pool_.RunStatement("get_result", [&](pqxx::transaction_base& transaction) {
-    const pqxx::result rows = transaction.exec_params(
-        "SELECT " + StoredColumns() + ", p.n AS sample_count, p.data AS sample_data " +
-            StoredTables() + "LEFT JOIN sample p USING (result_id) WHERE v.result_id = $1::uuid",
-        result_id);
-    if (rows.empty()) return missing;
-    result = StoredResultOf(rows[0]);
-    if (rows[0]["sample_data"].is_null()) return Status::Ok();
-    return DecompressSamples(
-        BytesOf(rows[0]["sample_data"]), rows[0]["sample_count"].as<int>(),
-        result.mutable_case_result()->mutable_measurements(0)->mutable_samples());
-  }));
-  return result;
-}
+  // Calls `store`, and again after creating the partitions of the next months if one is missing.
+  Status WithPartitions(const std::function<Status()>& store) {
+    Status status = store();
+    if (status.reason() != Reason::kNoPartition) return status;
+    ASSAY_RETURN_IF_ERROR(
+        pool_.Execute("create_partitions", "SELECT assay_create_partitions(3)").status());
+    return store();
+  }
 
-Result<std::vector<v1::CaseResult>> PostgresResultStore::ListOfJob(const std::string& job_id) {
-  std::vector<v1::CaseResult> results;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("list_job_results", [&](pqxx::transaction_base& transaction) {
-        results.clear();
-        for (const auto& row : transaction.exec_params(
-                 "SELECT payload FROM case_result WHERE job_id = $1 ORDER BY case_index", job_id)) {
-          results.emplace_back().ParseFromString(BytesOf(row[0]));
-        }
-        return Status::Ok();
-      }));
-  return results;
-}
+  Pool& pool_;
+  Mutex mutex_;
+  // Keys of series by id. Cleared when it grows large.
+  std::unordered_map<std::string, int64_t> series_keys_ ASSAY_GUARDED_BY(mutex_);
+};
 
-Result<std::vector<v1::StoredResult>> PostgresResultStore::ListOfCampaign(
-    const std::string& campaign_id) {
-  std::vector<v1::StoredResult> results;
-  ASSAY_RETURN_IF_ERROR(
-      pool_.RunStatement("list_campaign_results", [&](pqxx::transaction_base& transaction) {
-        results.clear();
-        for (const auto& row :
-             transaction.exec_params("SELECT " + StoredColumns() + StoredTables() +
-                                         "WHERE v.campaign_id = $1 ORDER BY v.sequence",
-                                     campaign_id)) {
-          results.push_back(StoredResultOf(row));
-        }
-        return Status::Ok();
-      }));
-  return results;
+}  // namespace
+
+std::unique_ptr<ResultStore> MakeResultStore(Pool& pool) {
+  return std::make_unique<PostgresResultStore>(pool);
 }
 
 }  // namespace assay::storage

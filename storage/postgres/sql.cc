@@ -1,9 +1,5 @@
 #include "storage/postgres/sql.h"
 
-#include <google/protobuf/descriptor.h>
-
-#include <cctype>
-#include <cstdio>
 
 namespace assay::storage {
 namespace {
@@ -17,13 +13,6 @@ std::vector<std::string> Elements(const pqxx::field& array) {
     if (next.first == Juncture::string_value) elements.push_back(next.second);
   }
   return elements;
-}
-
-// "JOB_STATE_" for a type whose value 0 is JOB_STATE_UNSPECIFIED.
-std::string Prefix(const google::protobuf::EnumDescriptor& type) {
-  static constexpr std::string_view kUnspecified = "UNSPECIFIED";
-  const std::string& zero = type.FindValueByNumber(0)->name();
-  return zero.substr(0, zero.size() - kUnspecified.size());
 }
 
 int HexDigit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
@@ -48,18 +37,6 @@ void ArrayLiteral::Add(std::string_view text) {
 void ArrayLiteral::Add(int64_t number) {
   Separate();
   text_ += std::to_string(number);
-}
-
-void ArrayLiteral::Add(double number) {
-  Separate();
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", number);
-  text_ += text;
-}
-
-void ArrayLiteral::AddNull() {
-  Separate();
-  text_ += "NULL";
 }
 
 std::vector<std::string> TextsOf(const pqxx::field& array) { return Elements(array); }
@@ -112,17 +89,9 @@ std::string Interval(Duration duration) {
          " microseconds";
 }
 
-std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number) {
-  const auto* const value = type.FindValueByNumber(number);
-  if (number == 0 || value == nullptr) return "";
-  std::string word = value->name().substr(Prefix(type).size());
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return word;
-}
-
 int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word) {
   for (int i = 0; i < type.value_count(); ++i) {
-    if (EnumWord(type, type.value(i)->number()) == word) return type.value(i)->number();
+    if (schema::EnumWord(type, type.value(i)->number()) == word) return type.value(i)->number();
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/status.h"
 #include "storage/postgres/pqxx.h"
+#include "wire/field.h"
 
 namespace assay::storage {
 
@@ -19,9 +20,6 @@ class ArrayLiteral {
  public:
   void Add(std::string_view text);
   void Add(int64_t number);
-  // Exact; NaN and infinities too.
-  void Add(double number);
-  void AddNull();
   std::string Finish() const { return text_ + "}"; }
 
  private:
@@ -59,7 +57,6 @@ WallTime TimeOf(const pqxx::field& microseconds);
 // For "now() + $1::interval".
 std::string Interval(Duration duration);
 
-std::string EnumWord(const google::protobuf::EnumDescriptor& type, int number);
 int EnumNumber(const google::protobuf::EnumDescriptor& type, std::string_view word);
 
 // JSON text that PostgreSQL takes. Replaces the character NUL, which it refuses. INVALID_ARGUMENT
@@ -72,7 +69,7 @@ std::string WithoutNul(std::string json);
 // The word of an enum value in the database: "queued" for JOB_STATE_QUEUED. Empty for unspecified.
 template <typename Enum>
 std::string WordOf(Enum value) {
-  return EnumWord(*google::protobuf::GetEnumDescriptor<Enum>(), value);
+  return schema::EnumWord(*google::protobuf::GetEnumDescriptor<Enum>(), value);
 }
 
 // The value of such a word; unspecified for NULL and for unknown words.

@@ -1,6 +1,5 @@
-// Every campaign in examples/ is one that a fleet able to run everything would accept: read by the
-// CLI's parser and expanded by the coordinator against what assay-runner declares.
-#include <gmock/gmock.h>
+// Reads every campaign in examples/ with the CLI's parser and expands it as the coordinator does,
+// for fleets whose nodes can run every benchmark that assay-runner declares.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,12 +18,10 @@
 namespace assay {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr int kNodes = 4;
 constexpr int kGpusOfANode = 8;
 
-// Nodes that can run whatever `runner` declares.
+// Returns nodes that support every benchmark of `runner`.
 std::vector<v1::Node> Fleet(const v1::RunnerDescription& runner, int count, int gpus) {
   std::vector<v1::Node> nodes;
   for (int i = 0; i < count; ++i) {
@@ -68,8 +65,8 @@ TEST(ExamplesTest, FleetThatCanRunEverythingAcceptsThem) {
   }
 }
 
-// examples/README.md says so of those with `unplaceable: skip`.
-TEST(ExamplesTest, ThoseThatSkipRunOnSmallFleetsAndLeaveNothingOutOnLargeOnes) {
+// Campaigns with `unplaceable: skip` run on small fleets too, as examples/README.md says.
+TEST(ExamplesTest, CampaignsThatSkipRunOnSmallFleetsAndLeaveNothingOutOnLargeOnes) {
   const v1::RunnerDescription runner = Described();
   int skipping = 0;
   for (const std::filesystem::path& path : Examples()) {
@@ -92,7 +89,8 @@ TEST(ExamplesTest, ReadmeListsEveryExample) {
   std::ifstream file(ASSAY_SOURCE "/examples/README.md");
   const std::string readme{std::istreambuf_iterator<char>(file), {}};
   for (const std::filesystem::path& path : Examples()) {
-    EXPECT_THAT(readme, HasSubstr("](" + path.filename().string() + ")"));
+    const std::string link = "](" + path.filename().string() + ")";
+    EXPECT_NE(readme.find(link), std::string::npos) << link;
   }
 }
 

@@ -1,7 +1,5 @@
 // The contracts, kept by the stores in memory.
-#include "storage/fakes/fake_job_store.h"
-#include "storage/fakes/fake_node_store.h"
-#include "storage/fakes/fake_result_store.h"
+#include "storage/fakes/fake_stores.h"
 #include "tests/contract/import_contract.h"
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"

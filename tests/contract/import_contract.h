@@ -13,7 +13,7 @@ namespace assay::storage {
 
 class ImportContract : public StoreContract {
  protected:
-  // A campaign of two jobs with two cases each, all by nccl-tests.
+  // Returns a campaign of two jobs with two cases each, all measured by nccl-tests.
   static ImportedCampaign MakeImport(const std::string& name = "import: a.txt") {
     ImportedCampaign imported;
     imported.campaign = MakeCampaign({MakeJob({}, 2), MakeJob({}, 2)}, name);
@@ -41,7 +41,7 @@ class ImportContract : public StoreContract {
     return page.ok() ? page->items.size() : 0;
   }
 
-  // Nothing of the import is stored.
+  // Expects that nothing of an import is stored.
   void ExpectNothingStored() {
     EXPECT_TRUE(jobs().ListCampaigns({})->items.empty());
     EXPECT_EQ(Matching("imported = true AND metric : *"), 0U);
@@ -67,7 +67,7 @@ TEST_P(ImportContract, IsACampaignThatHasEnded) {
   const auto listed = jobs().ListJobs(outcome.campaign_id, {});
   EXPECT_EQ(listed->items.at(0).epoch(), 1);
   EXPECT_EQ(listed->items.at(0).state(), v1::JOB_STATE_SUCCEEDED);
-  // For ever as it is: no agent ever ran it.
+  // An imported result never changes.
   EXPECT_FALSE(Commit({imported.results[0]})[0].fresh);
   v1::CaseResult other = imported.results[0];
   other.mutable_measurements(0)->set_median(1);
@@ -120,7 +120,8 @@ TEST_P(ImportContract, FailedCasesFailTheirJobAndTheVerdict) {
   EXPECT_EQ(campaign.jobs().failed(), 1);
   EXPECT_EQ(campaign.jobs().succeeded(), 1);
   const auto listed = jobs().ListJobs(campaign.campaign_id(), {});
-  EXPECT_EQ(listed->items.at(0).failure().message(), "1 of 2 cases failed");
+  EXPECT_EQ(listed->items.at(0).failure().reason(), v1::REASON_CASE_FAILED);
+  EXPECT_FALSE(listed->items.at(1).has_failure());
   EXPECT_EQ(Matching("imported = true AND failure_reason = VERIFICATION_FAILED"), 1U);
 }
 
@@ -154,7 +155,8 @@ TEST_P(ImportContract, ShowsOnlyWhereItIsNamed) {
         std::string("imported_from : \"2.17\" AND metric = tflops")}) {
     EXPECT_EQ(Matching(shown), 4U) << shown;
   }
-  // Apart from what Assay measured itself, and together across versions of the program.
+  // Results of one program form a series across its versions, apart from those that Assay
+  // measured itself.
   Connect({"a"});
   Create(MakeCampaign({MakeJob({"a"}, 2)}));
   const auto leased = Claim({"a"});

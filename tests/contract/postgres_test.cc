@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "cli/up/private_postgres.h"
-#include "storage/postgres/filter_to_sql.h"
+#include "storage/postgres/result_rows.h"
 #include "tests/contract/import_contract.h"
 #include "tests/contract/job_nodes_contract.h"
 #include "tests/contract/job_store_contract.h"

@@ -1,7 +1,6 @@
 // Tests the text of `assay results` for every benchmark that assay-runner declares.
 #include "cli/views/result_text.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -13,10 +12,11 @@
 namespace assay {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
-// A value that is none of the parameter's default.
+// Returns a value that differs from the parameter's default.
 std::string AnotherValue(const v1::ParameterSchema& parameter) {
   for (const std::string& choice : parameter.choices()) {
     if (choice != parameter.default_value()) return choice;
@@ -27,15 +27,15 @@ std::string AnotherValue(const v1::ParameterSchema& parameter) {
   return parameter.default_value() == "3" ? "5" : "3";
 }
 
-// As results have it: sizes in bytes.
+// Returns the default as results record it: sizes in bytes.
 std::string DefaultOf(const v1::ParameterSchema& parameter) {
   const Result<int64_t> bytes = ParseBytes(parameter.default_value());
   const bool is_bytes = parameter.type() == v1::PARAMETER_TYPE_BYTES && bytes.ok();
   return is_bytes ? std::to_string(*bytes) : parameter.default_value();
 }
 
-TEST(ParametersText, WhatIsNotAtItsDefaultIsSaid) {
-  const std::set<std::string> lanes = {"cache", "fill", "launch"};
+TEST(ParametersText, ShowsValuesThatDifferFromTheDefault) {
+  const std::set<std::string> columns = {"cache", "fill", "launch"};
   const v1::RunnerDescription runner = Described();
   for (const v1::BenchmarkSchema& schema : runner.benchmarks()) {
     v1::CaseResult usual;
@@ -48,17 +48,17 @@ TEST(ParametersText, WhatIsNotAtItsDefaultIsSaid) {
       v1::CaseResult other = usual;
       (*other.mutable_parameters())[parameter.name()] = AnotherValue(parameter);
       const std::string said = cli::ParametersText(other);
-      if (lanes.count(parameter.name()) > 0) {
+      if (columns.count(parameter.name()) > 0) {
         EXPECT_EQ(said, cli::ParametersText(usual));
       } else {
-        EXPECT_THAT(said, HasSubstr(AnotherValue(parameter)));
+        EXPECT_TRUE(Contains(said, AnotherValue(parameter))) << said;
         EXPECT_NE(said, cli::ParametersText(usual));
       }
     }
   }
 }
 
-TEST(ParametersText, DefaultsThatSayLittleGoWithoutSaying) {
+TEST(ParametersText, OmitsUninterestingDefaults) {
   const v1::RunnerDescription runner = Described();
   for (const v1::BenchmarkSchema& schema : runner.benchmarks()) {
     v1::CaseResult usual;
@@ -69,8 +69,8 @@ TEST(ParametersText, DefaultsThatSayLittleGoWithoutSaying) {
                              "ctas",       "engine",    "from",  "group",  "in_place", "layout",
                              "mode",       "nodes",     "numa",  "policy", "root",     "seconds",
                              "streams",    "threads",   "to",    "wait",   "window"}) {
-      EXPECT_THAT(cli::ParametersText(usual), Not(HasSubstr(std::string(name) + "=")))
-          << schema.name();
+      EXPECT_FALSE(Contains(cli::ParametersText(usual), std::string(name) + "="))
+          << schema.name() << " " << name;
     }
   }
 }

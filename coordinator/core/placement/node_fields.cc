@@ -13,37 +13,7 @@ namespace {
 
 using schema::FieldType;
 using schema::FieldValue;
-using schema::NumberOrNull;
-using schema::TextOrNull;
-using Rows = std::vector<NodeFieldRow>;
 using N = const v1::Node&;
-
-constexpr FieldType kText = FieldType::kText;
-constexpr FieldType kTexts = FieldType::kTexts;
-constexpr FieldType kVersion = FieldType::kVersion;
-constexpr FieldType kNumber = FieldType::kNumber;
-constexpr auto kNowhere = schema::StoredIn::kNowhere;
-
-const v1::NodeInventory& Inventory(N node) { return node.description().inventory(); }
-const v1::CpuInventory& Cpu(N node) { return Inventory(node).cpu(); }
-
-// Reads one text of every GPU that has it.
-template <const std::string& (v1::GpuInventory::*Get)() const>
-FieldValue EachGpu(N node) {
-  FieldValue values;
-  for (const v1::GpuInventory& gpu : Inventory(node).gpus()) {
-    if (!(gpu.*Get)().empty()) values.push_back((gpu.*Get)());
-  }
-  return values;
-}
-
-FieldValue GpuMemories(N node) {
-  FieldValue values;
-  for (const v1::GpuInventory& gpu : Inventory(node).gpus()) {
-    if (gpu.has_memory_bytes()) values.push_back(gpu.memory_bytes());
-  }
-  return values;
-}
 
 FieldValue SupportedBenchmarks(N node) {
   FieldValue values;
@@ -53,95 +23,7 @@ FieldValue SupportedBenchmarks(N node) {
   return values;
 }
 
-FieldValue Labels(N node) {
-  FieldValue values;
-  for (const auto& [name, value] : node.description().labels()) values[name] = value;
-  return values;
-}
-
-Rows NodeRows() {
-  return {
-      {"id", kText, "", "id of the node", [](N n) { return TextOrNull(n.description().node_id()); },
-       kNowhere, ": *"},
-      {"name", kText, "", "name of the node",
-       [](N n) { return TextOrNull(n.description().name()); }, kNowhere, "= g3"},
-      {"state", kText, "", "connected or disconnected",
-       [](N n) {
-         return FieldValue(n.state() == v1::NODE_STATE_CONNECTED ? "connected" : "disconnected");
-       },
-       kNowhere, "= connected"},
-      {"agent_version", kVersion, "", "version of the agent",
-       [](N n) { return TextOrNull(n.description().agent_version()); }, kNowhere, ">= 0.1"},
-      {"benchmark", kTexts, "", "benchmarks that the node supports", SupportedBenchmarks, kNowhere,
-       "= gemm"},
-      {"provider", kText, "", "who rents out the node",
-       [](N n) { return TextOrNull(n.description().provider()); }, kNowhere, "= runpod"},
-      {"region", kText, "", "where the node is",
-       [](N n) { return TextOrNull(n.description().region()); }, kNowhere, "= eu"},
-      {"price_per_hour", kNumber, "", "price of the node, in the fleet's currency",
-       [](N n) {
-         return n.description().has_price_per_hour()
-                    ? NumberOrNull(n.description().price_per_hour())
-                    : FieldValue();
-       },
-       kNowhere, "< 2.5"},
-      {"label", FieldType::kMap, "", "labels of the agent's configuration", Labels, kNowhere,
-       "label.rack = 7"},
-      {"hostname", kText, "", "name of the host",
-       [](N n) { return TextOrNull(Inventory(n).hostname()); }, kNowhere, ": rack7"},
-      {"kernel", FieldType::kNameWithVersion, "", "version of the operating system's kernel",
-       [](N n) { return TextOrNull(Inventory(n).kernel()); }, kNowhere, "= 6.8*"},
-      {"os", kText, "", "name of the operating system",
-       [](N n) { return TextOrNull(Inventory(n).os()); }, kNowhere, ": Debian"},
-      {"simulated", FieldType::kBoolean, "", "whether the node is simulated",
-       [](N n) { return FieldValue(Inventory(n).simulated()); }, kNowhere, "= false"},
-  };
-}
-
-Rows HardwareRows() {
-  return {
-      {"gpu.count", kNumber, "", "number of GPUs",
-       [](N n) { return FieldValue(Inventory(n).gpus_size()); }, kNowhere, ">= 8"},
-      {"gpu.model", kTexts, "", "models of the GPUs", EachGpu<&v1::GpuInventory::model>, kNowhere,
-       "= H200"},
-      {"gpu.name", kTexts, "", "names of the GPUs as NVML reports them",
-       EachGpu<&v1::GpuInventory::name>, kNowhere, ": \"H200\""},
-      {"gpu.uuid", kTexts, "", "UUIDs of the GPUs", EachGpu<&v1::GpuInventory::uuid>, kNowhere,
-       ": *"},
-      {"gpu.form_factor", kTexts, "", "SXM or PCIe", EachGpu<&v1::GpuInventory::form_factor>,
-       kNowhere, "= SXM"},
-      {"gpu.mig_profile", kTexts, "", "profiles of MIG instances",
-       EachGpu<&v1::GpuInventory::mig_profile>, kNowhere, ": *"},
-      {"gpu.compute_capability", kTexts, "", "compute capabilities of the GPUs",
-       EachGpu<&v1::GpuInventory::compute_capability>, kNowhere, ">= 9.0"},
-      {"gpu.memory_bytes", kTexts, "B", "memory of the GPUs", GpuMemories, kNowhere,
-       ">= 80000000000"},
-      {"cpu.model", kText, "", "model of the CPU", [](N n) { return TextOrNull(Cpu(n).model()); },
-       kNowhere, ": EPYC"},
-      {"cpu.cores", kNumber, "", "physical cores that the agent may use",
-       [](N n) { return FieldValue(Cpu(n).cores()); }, kNowhere, ">= 64"},
-      {"cpu.threads", kNumber, "", "hardware threads that the agent may use",
-       [](N n) { return FieldValue(Cpu(n).threads()); }, kNowhere, ">= 128"},
-      {"cpu.sockets", kNumber, "", "number of sockets",
-       [](N n) { return FieldValue(Cpu(n).sockets()); }, kNowhere, "= 2"},
-      {"cpu.vector_isa", kText, "", "best vector extension: avx512f, avx2, sse2",
-       [](N n) { return TextOrNull(Cpu(n).vector_isa()); }, kNowhere, "= avx512f"},
-      {"memory_bytes", kNumber, "B", "memory of the host",
-       [](N n) {
-         return Inventory(n).has_memory_bytes() ? FieldValue(Inventory(n).memory_bytes())
-                                                : FieldValue();
-       },
-       kNowhere, ">= 256000000000"},
-      {"driver", kVersion, "", "version of the NVIDIA driver",
-       [](N n) { return TextOrNull(Inventory(n).driver_version()); }, kNowhere, ">= 580.95"},
-      {"cuda", kVersion, "", "newest CUDA version that the driver supports",
-       [](N n) { return TextOrNull(Inventory(n).driver_cuda_version()); }, kNowhere, ">= 13"},
-      {"nccl", kVersion, "", "version of NCCL",
-       [](N n) { return TextOrNull(Inventory(n).software().nccl()); }, kNowhere, ">= 2.28"},
-      {"cublas", kVersion, "", "version of cuBLAS",
-       [](N n) { return TextOrNull(Inventory(n).software().cublas()); }, kNowhere, ">= 13.1"},
-  };
-}
+FieldValue GpuCount(N node) { return node.description().inventory().gpus_size(); }
 
 constexpr std::string_view kLabel = "label.";
 
@@ -167,7 +49,7 @@ Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
     return values;
   }
   for (const NodeFieldRow& row : NodeFields()) {
-    if (row.name == field && row.type != FieldType::kMap) return row.read(node);
+    if (row.name == field && row.type != FieldType::kMap) return row.Value(node);
   }
   return UnknownField(field);
 }
@@ -222,11 +104,74 @@ void CollectRestrictions(const Filter& filter, std::vector<const Filter*>& found
 }  // namespace
 
 const std::vector<NodeFieldRow>& NodeFields() {
-  static const std::vector<NodeFieldRow> fields = [] {
-    Rows rows = NodeRows();
-    for (NodeFieldRow& row : HardwareRows()) rows.push_back(std::move(row));
-    return rows;
-  }();
+  using enum FieldType;
+  constexpr auto kNowhere = schema::StoredIn::kNowhere;
+  static const std::vector<NodeFieldRow> fields = {
+      {"id", kText, "", "id of the node", "description.node_id", kNowhere, ": *"},
+      {"name", kText, "", "name of the node", "description.name", kNowhere, "= g3"},
+      {"state", kText, "", "connected or disconnected", "state", kNowhere, "= connected"},
+      {"agent_version", kVersion, "", "version of the agent", "description.agent_version", kNowhere,
+       ">= 0.1"},
+      {"benchmark",
+       kTexts,
+       "",
+       "benchmarks that the node supports",
+       "",
+       kNowhere,
+       "= gemm",
+       {},
+       SupportedBenchmarks},
+      {"provider", kText, "", "who rents out the node", "description.provider", kNowhere,
+       "= runpod"},
+      {"region", kText, "", "where the node is", "description.region", kNowhere, "= eu"},
+      {"price_per_hour", kNumber, "", "price of the node, in the fleet's currency",
+       "description.price_per_hour", kNowhere, "< 2.5"},
+      {"label", kMap, "", "labels of the agent's configuration", "description.labels", kNowhere,
+       "label.rack = 7"},
+      {"hostname", kText, "", "name of the host", "description.inventory.hostname", kNowhere,
+       ": rack7"},
+      {"kernel", kNameWithVersion, "", "version of the operating system's kernel",
+       "description.inventory.kernel", kNowhere, "= 6.8*"},
+      {"os", kText, "", "name of the operating system", "description.inventory.os", kNowhere,
+       ": Debian"},
+      {"simulated", kBoolean, "", "whether the node is simulated",
+       "description.inventory.simulated", kNowhere, "= false"},
+      {"gpu.count", kNumber, "", "number of GPUs", "", kNowhere, ">= 8", {}, GpuCount},
+      {"gpu.model", kTexts, "", "models of the GPUs", "description.inventory.gpus.model", kNowhere,
+       "= H200"},
+      {"gpu.name", kTexts, "", "names of the GPUs as NVML reports them",
+       "description.inventory.gpus.name", kNowhere, ": \"H200\""},
+      {"gpu.uuid", kTexts, "", "UUIDs of the GPUs", "description.inventory.gpus.uuid", kNowhere,
+       ": *"},
+      {"gpu.form_factor", kTexts, "", "SXM or PCIe", "description.inventory.gpus.form_factor",
+       kNowhere, "= SXM"},
+      {"gpu.mig_profile", kTexts, "", "profiles of MIG instances",
+       "description.inventory.gpus.mig_profile", kNowhere, ": *"},
+      {"gpu.compute_capability", kTexts, "", "compute capabilities of the GPUs",
+       "description.inventory.gpus.compute_capability", kNowhere, ">= 9.0"},
+      {"gpu.memory_bytes", kTexts, "B", "memory of the GPUs",
+       "description.inventory.gpus.memory_bytes", kNowhere, ">= 80000000000"},
+      {"cpu.model", kText, "", "model of the CPU", "description.inventory.cpu.model", kNowhere,
+       ": EPYC"},
+      {"cpu.cores", kNumber, "", "physical cores that the agent may use",
+       "description.inventory.cpu.cores", kNowhere, ">= 64"},
+      {"cpu.threads", kNumber, "", "hardware threads that the agent may use",
+       "description.inventory.cpu.threads", kNowhere, ">= 128"},
+      {"cpu.sockets", kNumber, "", "number of sockets", "description.inventory.cpu.sockets",
+       kNowhere, "= 2"},
+      {"cpu.vector_isa", kText, "", "best vector extension: avx512f, avx2, sse2",
+       "description.inventory.cpu.vector_isa", kNowhere, "= avx512f"},
+      {"memory_bytes", kNumber, "B", "memory of the host", "description.inventory.memory_bytes",
+       kNowhere, ">= 256000000000"},
+      {"driver", kVersion, "", "version of the NVIDIA driver",
+       "description.inventory.driver_version", kNowhere, ">= 580.95"},
+      {"cuda", kVersion, "", "newest CUDA version that the driver supports",
+       "description.inventory.driver_cuda_version", kNowhere, ">= 13"},
+      {"nccl", kVersion, "", "version of NCCL", "description.inventory.software.nccl", kNowhere,
+       ">= 2.28"},
+      {"cublas", kVersion, "", "version of cuBLAS", "description.inventory.software.cublas",
+       kNowhere, ">= 13.1"},
+  };
   return fields;
 }
 

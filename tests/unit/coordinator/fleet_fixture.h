@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "coordinator/core/coordinator.h"
-#include "storage/fakes/fake_job_store.h"
-#include "storage/fakes/fake_node_store.h"
-#include "storage/fakes/fake_result_store.h"
+#include "storage/fakes/fake_stores.h"
 #include "tests/unit/coordinator/fleet_records.h"
 #include "tests/unit/coordinator/manual_executor.h"
 #include "tests/virtual_clock.h"

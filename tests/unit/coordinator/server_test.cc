@@ -13,9 +13,7 @@
 #include "assay/v1/node_service.grpc.pb.h"
 #include "common/violations.h"
 #include "coordinator/rpc/stream_link.h"
-#include "storage/fakes/fake_job_store.h"
-#include "storage/fakes/fake_node_store.h"
-#include "storage/fakes/fake_result_store.h"
+#include "storage/fakes/fake_stores.h"
 #include "tests/unit/coordinator/fleet_records.h"
 #include "wire/status_conversion.h"
 

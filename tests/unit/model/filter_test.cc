@@ -1,16 +1,14 @@
 #include "model/filter.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
-#include <tuple>
+
+#include "tests/wording.h"
 
 namespace assay {
 namespace {
-
-using ::testing::HasSubstr;
 
 Result<std::vector<std::string>> Lookup(const std::string& field) {
   static const std::map<std::string, std::vector<std::string>> kNode = {
@@ -85,45 +83,30 @@ TEST(Filter, UnknownFieldIsAnErrorWhereverItStands) {
 }
 
 TEST(Filter, ErrorsSayWhereAndWhat) {
-  const std::pair<std::string, std::string> kCases[] = {
-      {"gpu.model", "character 10: the filter ends where one of = != < <= > >= :"},
-      {"a = ", "a value"},
-      {"a = 1 )", "character 7: found `)`"},
-      {"(a = 1", "`)`"},
-      {"a = \"x", "character 5: the quote"},
-      {"a == 1", "character 4: found `=`"},
-      {"= 1", "character 1: found `=`"},
-      {"a=1 AND", "a field"},
-      {"a=1 OR", "a field"},
-      {"AND a=1", "found `AND`"},
-      {"é=1", "character 1: found `é`"},
-      {"\"é\" a", "character 1"},
-      {"a=é b", "character 6"},
-      {"a, b", "found `,`"}};
-  for (const auto& [text, message] : kCases) {
-    const auto filter = ParseFilter(text);
-    ASSERT_FALSE(filter.ok()) << text;
-    EXPECT_EQ(filter.status().code(), Code::kInvalidArgument);
-    EXPECT_THAT(filter.status().message(), HasSubstr(message)) << text;
+  std::string text;
+  for (const char* bad :
+       {"gpu.model", "a = ", "a = 1 )", "(a = 1", "a = \"x", "a == 1", "= 1", "a=1 AND", "a=1 OR",
+        "AND a=1", "é=1", "\"é\" a", "a=é b", "a, b", "((((((((((((((((((((((((((((((((a=1"}) {
+    const Status error = ParseFilter(bad).status();
+    EXPECT_EQ(error.reason(), Reason::kBadFilter) << bad;
+    text += std::string(bad) + "\n  " + error.message() + "\n";
   }
+  EXPECT_WORDING("model/filter", text);
 }
 
 TEST(Filter, HintsAtQuotesForValuesThatNeedThem) {
-  for (const auto& [text, where, hint] :
-       {std::tuple("a = Ring,Tree", "character 9: found `,`", "quotes: \"Ring,Tree\""),
-        {"(a = x,y,z) AND b = 1", "character 7: found `,`", "quotes: \"x,y,z\""},
-        {"a = ^=eth0", "character 6: found `=`", "quotes: \"^=eth0\""}}) {
-    const Status error = ParseFilter(text).status();
-    EXPECT_THAT(error.message(), HasSubstr(where)) << text;
-    EXPECT_THAT(error.hint(), HasSubstr(hint)) << text;
+  std::string text;
+  for (const char* bad : {"a = Ring,Tree", "(a = x,y,z) AND b = 1", "a = ^=eth0"}) {
+    text += ParseFilter(bad).status().ToString() + "\n";
   }
+  EXPECT_WORDING("model/filter-quotes", text);
   EXPECT_EQ(ParseFilter("a = \"Ring,Tree\"")->value, "Ring,Tree");
   EXPECT_EQ(ParseFilter("a = ^Tree")->value, "^Tree");
 }
 
 TEST(Filter, BoundsHostileInput) {
   const auto deep = ParseFilter(std::string(5000, '(') + "a=1" + std::string(5000, ')'));
-  EXPECT_THAT(deep.status().message(), HasSubstr("nested deeper"));
+  EXPECT_EQ(deep.status().reason(), Reason::kBadFilter);
   EXPECT_FALSE(ParseFilter(std::string(kMaxFilterBytes + 1, ' ')).ok());
   EXPECT_FALSE(ParseFilter(std::string("a=\0b", 4)).ok());
   EXPECT_FALSE(ParseFilter("a=\xff").ok());

@@ -13,6 +13,13 @@ std::string ErrorOf(const std::string& filter) {
   return ParseResultFilter(filter).status().ToString() + "\n";
 }
 
+// Returns the field that the error's hint proposes; empty if there is none.
+std::string Proposed(const std::string& filter) {
+  const std::string hint = ParseResultFilter(filter).status().hint();
+  const size_t begin = hint.find('`') + 1;
+  return hint.substr(begin, hint.rfind('`') - begin);
+}
+
 TEST(ResultFilter, ErrorsSayWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_WORDING("wire/result-filter",
                  ErrorOf("gpu.modle = H200") + ErrorOf("nccl_variables.NCCL_PROTOS = LL") +
@@ -49,13 +56,13 @@ TEST(ResultFilter, UnknownFieldHintsAtTheClosest) {
         {"paramters.bytes", "parameters.bytes"},
         {"bytes", "parameters.bytes"},
         {"nodes", "parameters.nodes"}}) {
-    const Status error = ParseResultFilter(std::string(typed) + " = 1").status();
-    EXPECT_EQ(error.reason(), Reason::kUnknownField) << typed;
-    EXPECT_EQ(error.hint(), "did you mean `" + std::string(meant) + "`?") << typed;
+    const std::string filter = std::string(typed) + " = 1";
+    EXPECT_EQ(ParseResultFilter(filter).status().reason(), Reason::kUnknownField) << typed;
+    EXPECT_EQ(Proposed(filter), meant) << typed;
   }
-  EXPECT_EQ(ParseResultFilter("somewhere.else = 1").status().hint(), "");
-  EXPECT_EQ(ParseResultFilter("nodes = g3").status().hint(), "did you mean `node`?");
-  EXPECT_EQ(ParseResultFilter("bytes < 1MiB").status().hint(), "did you mean `parameters.bytes`?");
+  EXPECT_EQ(Proposed("somewhere.else = 1"), "");
+  EXPECT_EQ(Proposed("nodes = g3"), "node");
+  EXPECT_EQ(Proposed("bytes < 1MiB"), "parameters.bytes");
 }
 
 TEST(ResultFilter, SizesOfParametersAreReadAsNumbers) {
@@ -97,12 +104,10 @@ TEST(ResultFilter, HintForNamesWithAVersionMatches) {
   result.mutable_provenance()->set_kernel("6.8.0-45-generic");
   result.mutable_environment()->mutable_software()->set_blas("OpenBLAS 0.3.21 SkylakeX");
   for (const std::string field : {"kernel", "blas"}) {
-    const std::string hint = ParseResultFilter(field + " < 7").status().hint();
-    const size_t begin = hint.find('`') + 1;
-    const auto example = ParseResultFilter(hint.substr(begin, hint.rfind('`') - begin));
-    ASSERT_TRUE(example.ok()) << hint << "\n" << example.status();
+    const auto example = ParseResultFilter(Proposed(field + " < 7"));
+    ASSERT_TRUE(example.ok()) << example.status();
     const auto found = MatchesResult(*example, record);
-    EXPECT_TRUE(found.ok() && *found) << hint;
+    EXPECT_TRUE(found.ok() && *found) << field;
   }
 }
 

@@ -1,0 +1,160 @@
+// The stores in memory, for tests. They pass the suites of tests/contract.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "storage/job_store.h"
+#include "storage/node_store.h"
+#include "storage/result_store.h"
+
+namespace assay::storage {
+
+// The state that the fake stores share. Thread-safe: every store holds `mutex` during a call. Must
+// outlive the stores; `clock` must outlive it.
+struct FakeDatabase {
+  // node_ids is the latest placement.
+  struct JobRow : LeasedJob {
+    v1::Job shown;         // Without epoch, cases_done and nodes.
+    int64_t sequence = 0;  // Order of creation.
+    int64_t revision = 0;  // Increases with every change.
+    std::string owner;
+    MonotonicTime lease_until{};
+    MonotonicTime queued_at{};
+    MonotonicTime not_before{};
+    std::vector<std::string> avoid_node_ids;
+    bool same_nodes = false;
+    std::map<int, std::string> hashes;  // Payload hashes of its results, by case index.
+  };
+
+  struct CampaignRow {
+    v1::Campaign shown;  // Without counts.
+    std::string request_id;
+    int64_t sequence = 0;
+    std::vector<std::string> job_ids;  // In order of creation.
+    bool cancel_requested = false;
+  };
+
+  struct NodeRow {
+    v1::Node shown;     // Without state and jobs.
+    std::string owner;  // Empty: no session.
+    MonotonicTime heard_at{};
+  };
+
+  struct ResultRow {
+    int64_t sequence = 0;
+    v1::StoredResult stored;  // With samples.
+  };
+
+  explicit FakeDatabase(Clock& the_clock) : clock(the_clock) {}
+
+  // Stores the campaign and its jobs, and returns its id. If the request_id is known, stores
+  // nothing and returns the id of its campaign. ALREADY_EXISTS if campaign_id is taken.
+  Result<std::string> Insert(const NewCampaign& campaign) ASSAY_REQUIRES(mutex);
+
+  Clock& clock;
+  Mutex mutex;
+  int64_t next_sequence ASSAY_GUARDED_BY(mutex) = 1;
+  std::map<std::string, JobRow> jobs ASSAY_GUARDED_BY(mutex);
+  std::map<std::string, CampaignRow> campaigns ASSAY_GUARDED_BY(mutex);
+  std::map<std::string, NodeRow> nodes ASSAY_GUARDED_BY(mutex);
+  std::set<std::string> dial_addresses ASSAY_GUARDED_BY(mutex);
+  std::vector<ResultRow> results ASSAY_GUARDED_BY(mutex);  // Oldest first.
+};
+
+// A claim uses only nodes that FakeNodeStore knows.
+class FakeJobStore : public JobStore {
+ public:
+  explicit FakeJobStore(FakeDatabase& database) : database_(database) {}
+
+  Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) override;
+  Result<v1::Campaign> GetCampaign(const std::string& id_or_name) override;
+  Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) override;
+  Result<Page<v1::Job>> ListJobs(const std::string& campaign_id, const PageRequest& page) override;
+  Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override;
+  Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
+                                                   const Silence& silence) override;
+  Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) override;
+  Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) override;
+  Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
+                                             const std::vector<JobEpoch>& jobs) override;
+  Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) override;
+  Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) override;
+  Result<std::vector<std::string>> ListUnjudged() override;
+  Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,
+                    const std::vector<v1::RuleVerdict>& rules) override;
+  Result<QueueStats> GetQueueStats() override;
+
+ private:
+  using JobRow = FakeDatabase::JobRow;
+  using CampaignRow = FakeDatabase::CampaignRow;
+
+  // Returns the jobs of a campaign in the order of creation. NOT_FOUND.
+  Result<std::vector<JobRow*>> JobsOf(const std::string& campaign_id)
+      ASSAY_REQUIRES(database_.mutex);
+  v1::Campaign CampaignMessage(const CampaignRow& row) const ASSAY_REQUIRES(database_.mutex);
+  v1::Job JobMessage(const JobRow& row) const ASSAY_REQUIRES(database_.mutex);
+  // Returns the row of a job that runs under this epoch, else null.
+  JobRow* Running(const JobEpoch& job) ASSAY_REQUIRES(database_.mutex);
+  void Touch(JobRow& row) ASSAY_REQUIRES(database_.mutex);
+  // Ends the campaign if it has no open job. True if it did.
+  bool EndIfDone(const std::string& campaign_id) ASSAY_REQUIRES(database_.mutex);
+
+  FakeDatabase& database_;
+};
+
+class FakeNodeStore : public NodeStore {
+ public:
+  explicit FakeNodeStore(FakeDatabase& database) : database_(database) {}
+
+  Status Connect(const std::string& owner, const v1::NodeDescription& node,
+                 const std::string& dial_address) override;
+  Status Heartbeat(const std::string& owner, const std::vector<std::string>& node_ids) override;
+  Status Disconnect(const std::string& owner, const std::string& node_id) override;
+  Result<bool> IsElsewhere(const std::string& owner, const std::string& node_id,
+                           Duration stale_after) override;
+  Result<std::vector<v1::Node>> ListNodes(Duration stale_after) override;
+  Result<v1::Node> GetNode(const std::string& id_or_name, Duration stale_after) override;
+  Status AddDialAddress(const std::string& address) override;
+  Result<std::vector<std::string>> ListDialAddresses() override;
+  Status RemoveNode(const std::string& id_or_name) override;
+
+ private:
+  using NodeRow = FakeDatabase::NodeRow;
+
+  v1::Node Message(const NodeRow& row, Duration stale_after) const ASSAY_REQUIRES(database_.mutex);
+  // Finds the node by id, else by name. NOT_FOUND with the closest name as hint.
+  Result<NodeRow*> Find(const std::string& id_or_name) ASSAY_REQUIRES(database_.mutex);
+  // Returns the row of a node that is connected to `owner`, else null.
+  NodeRow* Connected(const std::string& owner, const std::string& node_id)
+      ASSAY_REQUIRES(database_.mutex);
+
+  FakeDatabase& database_;
+};
+
+class FakeResultStore : public ResultStore {
+ public:
+  explicit FakeResultStore(FakeDatabase& database) : database_(database) {}
+
+  Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) override;
+  Result<ImportOutcome> Import(const ImportedCampaign& imported) override;
+  Result<Page<v1::StoredResult>> List(const std::string& filter, const PageRequest& page) override;
+  Result<v1::StoredResult> Get(const std::string& result_id) override;
+  Result<std::vector<v1::CaseResult>> ListOfJob(const std::string& job_id) override;
+  Result<std::vector<v1::StoredResult>> ListOfCampaign(const std::string& campaign_id) override;
+
+ private:
+  CommitOutcome CommitOne(const v1::CaseResult& result) ASSAY_REQUIRES(database_.mutex);
+  void Store(FakeDatabase::JobRow& row, const v1::CaseResult& result)
+      ASSAY_REQUIRES(database_.mutex);
+
+  FakeDatabase& database_;
+};
+
+}  // namespace assay::storage

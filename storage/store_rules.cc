@@ -1,0 +1,125 @@
+#include "storage/store_rules.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "common/digest.h"
+#include "common/text.h"
+
+namespace assay::storage {
+
+Status NoSuch(const std::string& what, const std::string& name,
+              const std::vector<std::string>& names) {
+  const Status error = NotFound("no " + what + " \"" + name + "\"");
+  const std::string closest = ClosestName(name, names);
+  return closest.empty() ? error : error.WithHint("did you mean \"" + closest + "\"?");
+}
+
+std::string DeterministicBytes(const google::protobuf::MessageLite& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  {
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+std::string PayloadHash(const v1::CaseResult& result) {
+  return Sha256Hex(DeterministicBytes(result));
+}
+
+v1::JobState StateAfter(Disposition disposition) {
+  switch (disposition) {
+    case Disposition::kSucceeded:
+      return v1::JOB_STATE_SUCCEEDED;
+    case Disposition::kFailed:
+      return v1::JOB_STATE_FAILED;
+    case Disposition::kSkipped:
+      return v1::JOB_STATE_SKIPPED;
+    case Disposition::kCancelled:
+      return v1::JOB_STATE_CANCELLED;
+    case Disposition::kRequeue:
+      break;
+  }
+  return v1::JOB_STATE_QUEUED;
+}
+
+void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts) {
+  switch (state) {
+    case v1::JOB_STATE_QUEUED:
+      return counts->set_queued(counts->queued() + jobs);
+    case v1::JOB_STATE_RUNNING:
+      return counts->set_running(counts->running() + jobs);
+    case v1::JOB_STATE_SUCCEEDED:
+      return counts->set_succeeded(counts->succeeded() + jobs);
+    case v1::JOB_STATE_FAILED:
+      return counts->set_failed(counts->failed() + jobs);
+    case v1::JOB_STATE_CANCELLED:
+      return counts->set_cancelled(counts->cancelled() + jobs);
+    case v1::JOB_STATE_SKIPPED:
+      return counts->set_skipped(counts->skipped() + jobs);
+    default:
+      return;
+  }
+}
+
+Status CheckImport(const ImportedCampaign& imported) {
+  if (imported.campaign.jobs.empty()) return InvalidArgument("a campaign needs at least one job");
+  std::set<std::pair<std::string, int>> open;
+  for (const NewJob& job : imported.campaign.jobs) {
+    for (size_t i = 0; i < job.cases.size(); ++i) open.emplace(job.job_id, static_cast<int>(i));
+  }
+  for (const v1::CaseResult& result : imported.results) {
+    if (open.erase({result.job_id(), result.case_index()}) == 0 || result.epoch() != 1) {
+      return InvalidArgument("an imported result is of no case, or a case has two");
+    }
+  }
+  if (open.empty()) return Status::Ok();
+  return InvalidArgument(std::to_string(open.size()) + " imported cases have no result");
+}
+
+std::optional<v1::Failure> FailureOf(const ImportedCampaign& imported, const NewJob& job) {
+  int failed = 0;
+  for (const v1::CaseResult& result : imported.results) {
+    const bool mine = result.job_id() == job.job_id;
+    failed += mine && result.outcome() == v1::CASE_OUTCOME_FAILED ? 1 : 0;
+  }
+  if (failed == 0) return std::nullopt;
+  v1::Failure failure;
+  failure.set_failure_class(v1::FAILURE_CLASS_JOB);
+  failure.set_reason(v1::REASON_CASE_FAILED);
+  failure.set_message(std::to_string(failed) + " of " + std::to_string(job.cases.size()) +
+                      " cases failed");
+  return failure;
+}
+
+void WaitingList::Add(int jobs, int needed, std::vector<v1::AbsentNode> absent) {
+  std::sort(absent.begin(), absent.end(), [](const v1::AbsentNode& a, const v1::AbsentNode& b) {
+    return std::tie(a.name(), a.node_id()) < std::tie(b.name(), b.node_id());
+  });
+  std::vector<std::string> names;
+  for (const v1::AbsentNode& node : absent) names.push_back(node.name());
+  v1::WaitingJobs& waiting = by_nodes_[{std::move(names), needed}];
+  if (waiting.jobs() == 0) {
+    waiting.set_needed(needed);
+    for (v1::AbsentNode& node : absent) *waiting.add_nodes() = std::move(node);
+  }
+  waiting.set_jobs(waiting.jobs() + jobs);
+}
+
+std::vector<v1::WaitingJobs> WaitingList::Take() && {
+  std::vector<v1::WaitingJobs> all;
+  for (auto& [key, waiting] : by_nodes_) all.push_back(std::move(waiting));
+  std::stable_sort(all.begin(), all.end(), [](const v1::WaitingJobs& a, const v1::WaitingJobs& b) {
+    return a.jobs() > b.jobs();
+  });
+  return all;
+}
+
+}  // namespace assay::storage

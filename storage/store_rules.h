@@ -1,0 +1,55 @@
+// Rules that every implementation of the stores keeps.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.h"
+#include "storage/types.h"
+
+namespace assay::storage {
+
+// Number of campaigns, newest first, that are searched for a similar name. Bounds the query on a
+// database that has grown for years.
+inline constexpr int kOfferedCampaigns = 1000;
+
+// Returns NOT_FOUND: `no node "g31"`. The hint is the closest of `names`, if one is close.
+Status NoSuch(const std::string& what, const std::string& name,
+              const std::vector<std::string>& names);
+
+// Returns the same bytes for equal messages.
+std::string DeterministicBytes(const google::protobuf::MessageLite& message);
+
+// Returns the SHA-256, in hex, of the whole result. A replay has the same hash.
+std::string PayloadHash(const v1::CaseResult& result);
+
+// Returns the state of a job after an attempt.
+v1::JobState StateAfter(Disposition disposition);
+
+// Adds `jobs` jobs of one state.
+void AddToCounts(v1::JobState state, int jobs, v1::JobCounts* counts);
+
+// INVALID_ARGUMENT unless every case of every job has exactly one result, of epoch 1, and there are
+// no other results.
+Status CheckImport(const ImportedCampaign& imported);
+
+// Returns the failure of an imported job that has failed cases, else nullopt.
+std::optional<v1::Failure> FailureOf(const ImportedCampaign& imported, const NewJob& job);
+
+// Groups queued jobs by the nodes that they wait for.
+class WaitingList {
+ public:
+  // Adds `jobs` queued jobs that need `needed` of the absent candidates `absent`.
+  void Add(int jobs, int needed, std::vector<v1::AbsentNode> absent);
+
+  // Returns one message per set of nodes: most jobs first, then by name.
+  std::vector<v1::WaitingJobs> Take() &&;
+
+ private:
+  std::map<std::pair<std::vector<std::string>, int>, v1::WaitingJobs> by_nodes_;
+};
+
+}  // namespace assay::storage
