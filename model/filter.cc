@@ -63,14 +63,14 @@ class Parser {
   }
 
   Status Unexpected(const std::string& expected) const {
-    if (AtEnd()) return Error(position_, "the filter ends where " + expected + " should stand");
+    if (AtEnd()) return Error(position_, "expected " + expected + ", found the end");
     size_t end = position_;
     while (end < text_.size() && end - position_ < 40 && !EndsWord(text_[end])) {
       end += CharacterBytes(text_.substr(end));
     }
     if (end == position_) ++end;
     const std::string found(text_.substr(position_, end - position_));
-    return Error(position_, "found `" + found + "` where " + expected + " should stand");
+    return Error(position_, "expected " + expected + ", found `" + found + "`");
   }
 
   Status CheckCharacters() const {

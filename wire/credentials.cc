@@ -61,7 +61,7 @@ Status CheckStrength(const std::string& path, X509* certificate) {
   const char* const why = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
   if (taken) return Status::Ok();
-  return InvalidArgument("OpenSSL does not take " + path +
+  return InvalidArgument("OpenSSL refuses " + path +
                          " for TLS: " + (why != nullptr ? why : "no reason given"))
       .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }

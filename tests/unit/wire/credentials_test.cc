@@ -54,8 +54,9 @@ class CredentialsTest : public testing::Test {
   void Describe(const Status& status, std::string& text) const {
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     std::string message = status.ToString() + "\n";
-    const size_t folder = message.find(folder_.path());
-    if (folder != std::string::npos) message.replace(folder, folder_.path().size(), "FOLDER");
+    for (size_t at; (at = message.find(folder_.path())) != std::string::npos;) {
+      message.replace(at, folder_.path().size(), "FOLDER");
+    }
     text += message;
   }
 
