@@ -13,8 +13,8 @@
 
 namespace assay::storage {
 
-// Names of candidates in a Job message: all nodes of a small fleet. The names of all nodes of a
-// large fleet, in each of thousands of jobs, would be most of the bytes sent.
+// Number of candidates that a Job message names, which is all nodes of a small fleet. With the
+// names of all nodes of a large fleet, thousands of jobs would make messages too large.
 inline constexpr int kNamedCandidates = 8;
 
 // Thread-safe. Calls block on the database, so do not make them on a gRPC thread. UNAVAILABLE: the
@@ -47,8 +47,8 @@ class JobStore {
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // When a node counts as absent: without a session, after `grace` without heartbeats, so that an
-  // agent can reconnect; with a session, after `stale`.
+  // Decides when a node counts as absent. Without a session this is after `grace` without
+  // heartbeats, so that an agent can reconnect; with a session after `stale`.
   struct Silence {
     Duration grace{0};
     Duration stale{0};

@@ -51,9 +51,9 @@ constexpr const char* kColumns =
     " CASE WHEN q.same_nodes THEN q.node_ids ELSE '{}' END AS last_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// Selects the heads of all queues. Leaves out jobs with too few candidates among $4, which would
-// otherwise fill the head while their nodes are absent. This is done only where it is cheap: a
-// shared set is counted once, and a job's own list only if it is short.
+// Selects the heads of all queues. Leaves out jobs with too few candidates among $4, because they
+// would fill the head while their nodes are absent. A shared set is counted once. A job's own list
+// is counted only if it is short, because a long one is slow to read.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive +
@@ -93,7 +93,7 @@ const std::string& PerNodeSql() {
   return sql;
 }
 
-// The GPUs and nodes that are held.
+// The GPUs and nodes that jobs hold.
 class Holdings {
  public:
   void Load(const pqxx::result& rows) {

@@ -62,7 +62,7 @@ class Translator {
     return "($1::text[])[" + std::to_string(values_.size()) + "]";
   }
 
-  // True or false, never NULL.
+  // Returns a condition that is true or false, never NULL.
   Result<std::string> Restriction(const Filter& filter) {
     ASSAY_ASSIGN_OR_RETURN(const Column column, ColumnOf(filter.field));
     std::string holds;
@@ -108,7 +108,7 @@ class Translator {
     return "assay_compare(" + expression + ", " + Bind(filter.value) + ")" + sign + "0";
   }
 
-  // As CompareNumbers: NULL if assay_compare would compare the two as text.
+  // Compares like CompareNumbers: NULL if assay_compare would compare the two as text.
   static std::string Ordered(const std::string& expression, const std::string& sign,
                              const std::string& value) {
     const auto both = [&](const std::string& pattern) {
@@ -133,7 +133,7 @@ class Translator {
       const std::string end = Bind(value.substr(1));
       return "right(" + expression + ", length(" + end + ")) = " + end;
     }
-    // Text that is no number equals only itself, which an index can answer.
+    // A text that is not a number equals only itself. An index can answer this.
     const bool numeric = value.find_first_of("0123456789") != std::string::npos &&
                          value.find_first_not_of("+-.0123456789eE") == std::string::npos;
     if (!numeric) return expression + " = " + Bind(value);

@@ -9,7 +9,7 @@
 namespace assay::storage {
 namespace {
 
-// Jobs per statement, which bounds its size.
+// Number of jobs per statement. Bounds the size of a statement.
 constexpr size_t kJobsPerInsert = 5000;
 
 using Json = nlohmann::json;
@@ -42,7 +42,7 @@ SetNumbers InsertCandidateSets(Transaction& transaction, const NewCampaign& camp
 Json JobRow(const NewCampaign& campaign, const NewJob& job, const SetNumbers& candidate_sets) {
   v1::JobSpec spec;
   for (const v1::BenchmarkCase& one : job.cases) *spec.add_cases() = one;
-  // Next to the cases, so that they need no columns.
+  // Stored with the cases, so that they need no columns of their own.
   spec.set_counters(job.counters);
   spec.set_mixed_gpus(job.mixed_gpus);
   spec.mutable_nccl()->insert(job.nccl.begin(), job.nccl.end());

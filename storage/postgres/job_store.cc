@@ -26,7 +26,7 @@ constexpr const char* kTotals =
 
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
 
-// NOT_FOUND for a name that a user gave, with the closest name as hint.
+// Returns NOT_FOUND for a name that a user gave, with the closest name as the hint.
 Status NoCampaignNamed(Transaction& transaction, const std::string& id_or_name) {
   const pqxx::result newest = transaction.exec_params(
       "SELECT name FROM campaign ORDER BY sequence DESC LIMIT $1", kOfferedCampaigns);
@@ -99,7 +99,7 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // The returned revision is the oldest open transaction. Whatever commits later has this number or
+  // Returns the oldest open transaction as the revision. Whatever commits later has this number or
   // a higher one.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
@@ -280,7 +280,7 @@ class PostgresJobStore : public JobStore {
       requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
       return Status::Ok();
     }));
-    // After the commit, so that the later of two jobs that end at once sees both.
+    // Runs after the commit, so that of two jobs that end at the same time the later one sees both.
     if (outcome.held && !requeued) {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
     }
@@ -328,9 +328,9 @@ class PostgresJobStore : public JobStore {
   }
 
  private:
-  // Ends the campaign if none of its jobs is open; true for the one caller whose call did it.
+  // Ends the campaign if none of its jobs is open. Returns true to the one caller that ended it.
   Result<bool> EndIfDone(const std::string& campaign_id) {
-    // One condition per partial index.
+    // Each condition matches one partial index.
     ASSAY_ASSIGN_OR_RETURN(
         const pqxx::result rows,
         pool_.Execute(

@@ -28,7 +28,7 @@ Status CheckApplied(const pqxx::result& applied, const std::string& target) {
   return Status::Ok();
 }
 
-// Version 0 of schema_migration is the views.
+// Replaces the views if their script has changed. schema_migration has them as version 0.
 void ReplaceViews(Transaction& transaction) {
   const pqxx::result changed = transaction.exec_params(
       "INSERT INTO schema_migration (version, name, checksum) VALUES (0, 'views', $1) "

@@ -15,7 +15,7 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 struct Outcome {
   Status status;
   bool again = false;   // The server asks for a retry of the transaction.
-  bool broken = false;  // The connection is of no more use.
+  bool broken = false;  // The connection cannot be used any more.
 };
 
 Outcome FromSqlError(const pqxx::sql_error& error) {
@@ -115,7 +115,7 @@ Status Pool::RunTimed(const char* name, const Body& body, bool in_transaction) {
     options_.observer(name, std::chrono::steady_clock::now() - begin, status.ok());
   }
   switch (status.code()) {
-    // The message repeats only what the caller passed.
+    // These messages need no context, because they repeat what the caller passed.
     case Code::kInvalidArgument:
     case Code::kNotFound:
     case Code::kAlreadyExists:
@@ -169,7 +169,7 @@ void Pool::Release(Connection connection) {
   if (connection != nullptr) {
     idle_.push_back(std::move(connection));
   } else {
-    idle_.clear();  // The others went to the same server and are suspect.
+    idle_.clear();  // The other connections went to the same server and are probably broken too.
   }
   released_.NotifyOne();
 }

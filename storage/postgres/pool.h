@@ -49,11 +49,10 @@ class Pool {
   // the database refuses; INTERNAL for everything else.
   Status Run(const char* name, const Body& body) { return RunTimed(name, body, true); }
 
-  // As Run, but each statement of `body` commits by itself, which saves two round trips.
+  // Like Run, but each statement of `body` commits by itself, which saves two round trips.
   Status RunStatement(const char* name, const Body& body) { return RunTimed(name, body, false); }
 
-  // As Run and RunStatement, for a body that returns a Result. Returns the body's value or the
-  // error.
+  // Like Run and RunStatement, for a body that returns a Result. Return its value or the error.
   template <typename F>
   auto Transact(const char* name, const F& body) {
     return Answer(name, body, true);

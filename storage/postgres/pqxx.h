@@ -1,6 +1,6 @@
-// libpqxx, as the library was compiled: distributions do it in C++17. From 7.8 on its headers
-// give exceptions one more member where C++20's std::source_location is, and code that
-// believes them cannot be linked.
+// Includes libpqxx as distributions compile it, in C++17. From version 7.8 on, its headers add a
+// member to exceptions if C++20's std::source_location exists. Code compiled with that member could
+// not be linked, so this header hides std::source_location from them.
 #pragma once
 
 #include <version>

@@ -25,8 +25,8 @@ struct ResultToStore {
   int64_t series_key = 0;
 };
 
-// The fields that a table stores, as the columns of an INSERT or a SELECT: `"benchmark", "unit"`.
-// `prefix` goes before each name: "v.".
+// Returns the fields that a table stores as the columns of an INSERT or a SELECT: `"benchmark",
+// "unit"`. `prefix` precedes each name: "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
 // Rows of case_result, with epoch and position.
@@ -52,8 +52,8 @@ Status DecompressSamples(std::string_view bytes, int count,
                          google::protobuf::RepeatedField<double>* samples);
 
 // A condition over "result_view v" that is true exactly for the results that MatchesResult matches.
-// Every text that comes from the user is in `values`, which are bound as the elements of the text
-// array $1. The condition itself contains none.
+// It contains no text from the user: such texts are in `values`, which are bound as the elements of
+// the text array $1.
 struct SqlCondition {
   std::string text;
   std::vector<std::string> values;

@@ -311,7 +311,7 @@ class PostgresResultStore : public ResultStore {
   }
 
  private:
-  // At most one result per case.
+  // Stores results that all belong to different cases.
   Outcomes CommitBatch(const std::vector<const v1::CaseResult*>& results) {
     Batch batch(results);
     Status status = ResolveSeries(batch);
@@ -373,7 +373,7 @@ class PostgresResultStore : public ResultStore {
 
   Pool& pool_;
   Mutex mutex_;
-  // Keys of series by id. Cleared when it grows large.
+  // Keys of series by id. Cleared once it has more than kMaxCachedSeries entries.
   std::unordered_map<std::string, int64_t> series_keys_ ASSAY_GUARDED_BY(mutex_);
 };
 
