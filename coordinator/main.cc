@@ -42,7 +42,7 @@ constexpr Duration kGaugePeriod = std::chrono::seconds(5);
 // Partitions are created long before they are needed.
 constexpr Duration kMigratePeriod = std::chrono::hours(6);
 
-// The command line, checked.
+// The command line after its check.
 struct CoordinatorOptions {
   HostPort listen;
   std::optional<HostPort> http;  // Absent: no HTTP.
@@ -119,7 +119,7 @@ Status CheckFlags(const Flags& flags, CoordinatorOptions& options) {
     return InvalidArgument("--lease: " + flags.lease + " is not between two heartbeats (" +
                            flags.heartbeat + " each) and 1h");
   }
-  // No flag, because `ps` shows flags, and a connection string may hold a password.
+  // There is no flag for it, because `ps` shows flags and a connection string may hold a password.
   const char* const database = std::getenv("ASSAY_DATABASE");
   if (database == nullptr || *database == '\0') {
     return InvalidArgument(
@@ -169,7 +169,7 @@ Status MigrateWithPatience(storage::Database& database) {
   }
 }
 
-// The parts of the process, assembled.
+// Creates the parts of the process, connects them, and ends them in order.
 class Process {
  public:
   // Closes agents' sessions, ends calls, and stops within a few seconds.
@@ -255,7 +255,7 @@ class Process {
     return Status::Ok();
   }
 
-  // Reads state outside this process at intervals, not at every scrape.
+  // Reads the state outside this process. Runs at intervals, not at every scrape.
   void RefreshGauges() {
     if (const auto queue = database_->jobs().GetQueueStats(); queue.ok()) metrics_.SetQueue(*queue);
     if (const auto nodes = database_->nodes().ListNodes(coordinator_->options().lease);
@@ -282,7 +282,7 @@ class Process {
   // Destroyed in reverse order: users before the objects that they use.
   Metrics metrics_;
   Mutex gate_mutex_;
-  bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // Notifications may be forwarded.
+  bool open_ ASSAY_GUARDED_BY(gate_mutex_) = true;  // The coordinator may be notified.
   Mutex discovery_mutex_;
   std::string discovery_ ASSAY_GUARDED_BY(discovery_mutex_) = "[]";
   std::unique_ptr<storage::Database> database_;

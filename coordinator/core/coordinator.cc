@@ -1,16 +1,48 @@
 #include "coordinator/core/coordinator.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
 #include "coordinator/core/campaign/expand.h"
-#include "coordinator/core/imports.h"
 #include "coordinator/core/placement/node_fields.h"
 #include "model/filter.h"
+#include "wire/import_rules.h"
 
 namespace assay::coordinator {
+namespace {
+
+// Returns the part of `sent` that an import may set.
+v1::CaseResult ResultOf(const v1::CaseResult& sent, const v1::ImportResultsRequest& request) {
+  v1::CaseResult result;
+  result.set_epoch(1);
+  result.set_outcome(sent.outcome());
+  if (sent.outcome() == v1::CASE_OUTCOME_FAILED) {
+    result.mutable_failure()->set_failure_class(v1::FAILURE_CLASS_JOB);
+    result.mutable_failure()->set_reason(sent.failure().reason());
+    result.mutable_failure()->set_message(sent.failure().message());
+  }
+  *result.mutable_parameters() = sent.parameters();
+  result.set_benchmark(sent.benchmark());
+  result.set_benchmark_version(sent.benchmark_version());
+  *result.mutable_measurements() = sent.measurements();
+  for (v1::Measurement& measurement : *result.mutable_measurements()) measurement.clear_samples();
+  if (sent.has_verification()) *result.mutable_verification() = sent.verification();
+  if (!sent.conditions().flags().empty()) {
+    *result.mutable_conditions()->mutable_flags() = sent.conditions().flags();
+  }
+  if (sent.has_start_time()) *result.mutable_start_time() = sent.start_time();
+  if (sent.has_end_time()) *result.mutable_end_time() = sent.end_time();
+  *result.mutable_environment() = request.environment();
+  result.mutable_provenance()->set_imported_from(request.provenance().imported_from());
+  *result.mutable_provenance()->mutable_node_names() = request.provenance().node_names();
+  return result;
+}
+
+}  // namespace
 
 Coordinator::Coordinator(const Environment& environment, Options options)
     : environment_(environment),
@@ -96,7 +128,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
 Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign campaign, environment_.jobs.GetCampaign(id_or_name));
   if (campaign.jobs().queued() == 0) return campaign;
-  // Else only of nodes that were removed is it certain that they are gone.
+  // After a start or an outage, silence says nothing about a node: only removed nodes are gone.
   const storage::JobStore::Silence silence =
       !grace_.Active() ? storage::JobStore::Silence{2 * options_.heartbeat, options_.lease}
                        : storage::JobStore::Silence{Duration::max(), Duration::max()};
@@ -112,7 +144,7 @@ Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name) 
                          environment_.jobs.CancelCampaign(found.campaign_id()));
   attempts_.Cancel(running);
   watchers_.Notify(found.campaign_id());
-  // With nothing running it is over now, and nothing else will say so.
+  // If nothing is running, the campaign has ended, and no job's end will cause the verdict.
   scheduler_->JudgeSoon(found.campaign_id());
   return environment_.jobs.GetCampaign(found.campaign_id());
 }
@@ -199,6 +231,39 @@ Result<v1::StoredResult> Coordinator::GetResult(const std::string& result_id) {
 
 Status Coordinator::AddDialAddress(const std::string& address) {
   return environment_.nodes.AddDialAddress(address);
+}
+
+Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
+                                                     WallTime now) {
+  ASSAY_RETURN_IF_ERROR(schema::CheckImport(request, now));
+  storage::ImportedCampaign imported;
+  storage::NewCampaign& campaign = imported.campaign;
+  campaign.campaign_id = NewUuid();
+  campaign.request_id = request.request_id();
+  campaign.spec.set_name(request.name());
+  std::map<std::pair<std::string, int>, size_t> jobs;  // By benchmark and version.
+  for (const v1::CaseResult& sent : request.results()) {
+    const auto [known, added] =
+        jobs.try_emplace({sent.benchmark(), sent.benchmark_version()}, campaign.jobs.size());
+    if (added) {
+      storage::NewJob& job = campaign.jobs.emplace_back();
+      job.job_id = NewUuid();
+      job.benchmark = sent.benchmark();
+      job.benchmark_version = sent.benchmark_version();
+      job.resource = v1::RESOURCE_KIND_GPU;
+      job.world_size = std::max(1, request.environment().gpu_count());
+      job.node_count = std::max(1, request.environment().node_count());
+      job.repetition = 1;
+    }
+    storage::NewJob& job = campaign.jobs[known->second];
+    v1::BenchmarkCase& one = job.cases.emplace_back();
+    one.set_case_index(static_cast<int>(job.cases.size()) - 1);
+    *one.mutable_parameters() = sent.parameters();
+    v1::CaseResult& result = imported.results.emplace_back(ResultOf(sent, request));
+    result.set_job_id(job.job_id);
+    result.set_case_index(one.case_index());
+  }
+  return imported;
 }
 
 }  // namespace assay::coordinator

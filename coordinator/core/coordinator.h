@@ -94,4 +94,10 @@ class Coordinator {
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
+// Makes a campaign of results that another program measured: one job per benchmark and one case per
+// result. Fields that ImportResultsRequest does not list are dropped. Errors as
+// schema::CheckImport.
+Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
+                                                     WallTime now);
+
 }  // namespace assay::coordinator

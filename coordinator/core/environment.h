@@ -27,8 +27,8 @@ class Observer {
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
 };
 
-// All of it outlives the coordinator. Stores block, so they are called on `executor` alone, which
-// needs at least two threads.
+// Everything in it outlives the coordinator. Stores block, so they are called on `executor` alone,
+// which needs at least two threads.
 struct Environment {
   Clock& clock;
   Executor& executor;
@@ -46,8 +46,8 @@ struct Options {
   // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
   // Time from a gang's assignment until all its agents must be ready. Then the attempt fails and
-  // its nodes are free again. Longer than an agent's own limit for its runners, because the agent
-  // knows more about the failure.
+  // its nodes are free again. It is longer than an agent's own limit for its runners, so that the
+  // agent, which knows more about the failure, reports it first.
   Duration prepare = std::chrono::seconds(75);
 };
 

@@ -15,28 +15,16 @@
 namespace assay::coordinator {
 namespace {
 
+using prometheus::Counter;
+using prometheus::Gauge;
 using prometheus::Histogram;
-using Labels = prometheus::Labels;
+template <typename Metric>
+using Family = prometheus::Family<Metric>;
 
 // Benchmark names come from agents; beyond this many distinct ones the label is "other".
 constexpr size_t kMaxBenchmarks = 64;
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-const Histogram::BucketBoundaries& JobBuckets() {
-  static const Histogram::BucketBoundaries buckets = {0.1, 0.5, 1, 5, 15, 60, 300, 1200, 7200};
-  return buckets;
-}
-const Histogram::BucketBoundaries& QueryBuckets() {
-  static const Histogram::BucketBoundaries buckets = {0.001, 0.0025, 0.005, 0.01, 0.025,
-                                                      0.05,  0.1,    0.5,   1,    5};
-  return buckets;
-}
-const Histogram::BucketBoundaries& OverheadBuckets() {
-  static const Histogram::BucketBoundaries buckets = {0.005, 0.01, 0.02, 0.03, 0.05, 0.075,
-                                                      0.1,   0.2,  0.5,  1,    5};
-  return buckets;
-}
 
 }  // namespace
 
@@ -64,52 +52,52 @@ class Metrics::Impl {
     return name;
   }
 
-  template <typename Metric>
-  prometheus::Family<Metric>& Family(const char* name, const char* help) {
-    if constexpr (std::is_same_v<Metric, prometheus::Counter>) {
-      return prometheus::BuildCounter().Name(name).Help(help).Register(*registry);
-    } else if constexpr (std::is_same_v<Metric, prometheus::Gauge>) {
-      return prometheus::BuildGauge().Name(name).Help(help).Register(*registry);
-    } else {
-      return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry);
-    }
-  }
+  // Bounds of the histograms' buckets, in seconds.
+  const Histogram::BucketBoundaries job_buckets = {0.1, 0.5, 1, 5, 15, 60, 300, 1200, 7200};
+  const Histogram::BucketBoundaries query_buckets = {0.001, 0.0025, 0.005, 0.01, 0.025,
+                                                     0.05,  0.1,    0.5,   1,    5};
+  const Histogram::BucketBoundaries overhead_buckets = {0.005, 0.01, 0.02, 0.03, 0.05, 0.075,
+                                                        0.1,   0.2,  0.5,  1,    5};
 
   const std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
-  prometheus::Family<prometheus::Gauge>& jobs =
-      Family<prometheus::Gauge>("assay_jobs", "Jobs by state.");
-  prometheus::Family<prometheus::Counter>& job_ends = Family<prometheus::Counter>(
-      "assay_jobs_total", "Attempts of jobs that ended, by benchmark and outcome.");
-  prometheus::Gauge& oldest =
-      Family<prometheus::Gauge>("assay_job_queue_oldest_timestamp_seconds",
-                                "When the oldest queued job was created; 0 if none is queued.")
-          .Add({});
-  prometheus::Histogram& duration =
-      Family<Histogram>("assay_job_duration_seconds",
-                        "Time from a job's assignment to its end, by attempt.")
-          .Add({}, JobBuckets());
-  prometheus::Histogram& start_delay =
-      Family<Histogram>("assay_job_start_delay_seconds",
-                        "Time from an agent's receipt of a job to its first runner's start.")
-          .Add({}, OverheadBuckets());
-  prometheus::Histogram& overhead =
-      Family<Histogram>("assay_job_overhead_seconds",
-                        "Time of a finished job during which no runner ran.")
-          .Add({}, OverheadBuckets());
-  prometheus::Family<prometheus::Gauge>& agents =
-      Family<prometheus::Gauge>("assay_agents", "Agents by state.");
-  prometheus::Family<prometheus::Counter>& results = Family<prometheus::Counter>(
-      "assay_results_ingested_total", "Results that arrived, by outcome.");
-  prometheus::Family<Histogram>& queries =
-      Family<Histogram>("assay_db_query_duration_seconds",
-                        "Time of database queries, waiting for a connection "
-                        "included.");
-  prometheus::Family<prometheus::Gauge>& pool = Family<prometheus::Gauge>(
-      "assay_db_pool_connections", "Database connections in use and idle, and calls that wait.");
-  prometheus::Family<prometheus::Counter>& calls = Family<prometheus::Counter>(
-      "assay_grpc_requests_total", "gRPC calls that ended, by method and status code.");
-  prometheus::Family<prometheus::Gauge>& build =
-      Family<prometheus::Gauge>("assay_build_info", "Version of this coordinator; always 1.");
+  Family<Gauge>& jobs = AddGauges("assay_jobs", "Jobs by state.");
+  Family<Counter>& job_ends =
+      AddCounters("assay_jobs_total", "Attempts of jobs that ended, by benchmark and outcome.");
+  Gauge& oldest = AddGauges("assay_job_queue_oldest_timestamp_seconds",
+                            "When the oldest queued job was created; 0 if none is queued.")
+                      .Add({});
+  Histogram& duration = AddHistograms("assay_job_duration_seconds",
+                                      "Time from a job's assignment to its end, by attempt.")
+                            .Add({}, job_buckets);
+  Histogram& start_delay =
+      AddHistograms("assay_job_start_delay_seconds",
+                    "Time from an agent's receipt of a job to its first runner's start.")
+          .Add({}, overhead_buckets);
+  Histogram& overhead = AddHistograms("assay_job_overhead_seconds",
+                                      "Time of a finished job during which no runner ran.")
+                            .Add({}, overhead_buckets);
+  Family<Gauge>& agents = AddGauges("assay_agents", "Agents by state.");
+  Family<Counter>& results =
+      AddCounters("assay_results_ingested_total", "Results that arrived, by outcome.");
+  Family<Histogram>& queries =
+      AddHistograms("assay_db_query_duration_seconds",
+                    "Time of database queries, waiting for a connection included.");
+  Family<Gauge>& pool = AddGauges("assay_db_pool_connections",
+                                  "Database connections in use and idle, and calls that wait.");
+  Family<Counter>& calls =
+      AddCounters("assay_grpc_requests_total", "gRPC calls that ended, by method and status code.");
+  Family<Gauge>& build = AddGauges("assay_build_info", "Version of this coordinator; always 1.");
+
+ private:
+  Family<Gauge>& AddGauges(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(*registry);
+  }
+  Family<Counter>& AddCounters(const char* name, const char* help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Register(*registry);
+  }
+  Family<Histogram>& AddHistograms(const char* name, const char* help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry);
+  }
 
   Mutex mutex;
   std::set<std::string> benchmarks ASSAY_GUARDED_BY(mutex);
@@ -134,7 +122,7 @@ void Metrics::ResultsIngested(const std::string& outcome, int count) {
 }
 
 void Metrics::QueryEnded(const char* name, Duration took) {
-  impl_->queries.Add({{"query", name}}, QueryBuckets()).Observe(Seconds(took));
+  impl_->queries.Add({{"query", name}}, impl_->query_buckets).Observe(Seconds(took));
 }
 
 void Metrics::CallEnded(const char* method, Code code) {

@@ -14,7 +14,7 @@
 
 namespace assay::coordinator {
 
-// Utilisation of the database connections.
+// Number of database connections by use.
 struct PoolUse {
   int in_use = 0;
   int idle = 0;
@@ -35,12 +35,12 @@ class Metrics : public Observer {
   void QueryEnded(const char* name, Duration took);
   void CallEnded(const char* method, Code code);
 
-  // Sets the gauges as last read; see FleetGauges.
+  // Set the gauges of state that the process reads at intervals.
   void SetQueue(const storage::JobStore::QueueStats& stats);
   void SetNodes(const std::vector<v1::Node>& nodes);
   void SetPool(const PoolUse& use);
 
-  // The registry that the HTTP server exposes.
+  // Returns the registry that the HTTP server exposes.
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:

@@ -30,12 +30,12 @@ class Dialer {
   ~Dialer();
 
   // Keeps a session with the agent at `address` (HOST:PORT) from now on. Does nothing if the
-  // address is dialled already. INVALID_ARGUMENT for a malformed address or one that cannot be
+  // address is dialled already. Returns INVALID_ARGUMENT if the address is malformed or cannot be
   // dialled with these credentials.
   Status Dial(const std::string& address);
 
-  // Calls `done` once: with the agent when the address has a session, or with the reason if it has
-  // none within `patience`. Call Dial first.
+  // Calls `answered` once: with the agent as soon as the address has a session, or with the reason
+  // if it has none within `patience`. Call Dial first.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 

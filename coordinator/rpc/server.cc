@@ -12,6 +12,7 @@
 #include "assay/v1/fleet_service.grpc.pb.h"
 #include "assay/v1/node_service.grpc.pb.h"
 #include "assay/v1/result_service.grpc.pb.h"
+#include "coordinator/rpc/dialer.h"
 #include "coordinator/rpc/stream_link.h"
 #include "coordinator/rpc/watch.h"
 #include "model/page.h"
@@ -60,11 +61,21 @@ Status CheckReference(const std::string& field, const std::string& value) {
   return Status::Ok();
 }
 
-class CampaignServiceImpl : public v1::CampaignService::CallbackService {
+// A service that calls the coordinator. Both arguments outlive it.
+template <typename Callbacks>
+class CoordinatorService : public Callbacks {
  public:
-  // Both outlive the service.
-  CampaignServiceImpl(Coordinator& coordinator, const Calls& calls)
+  CoordinatorService(Coordinator& coordinator, const Calls& calls)
       : coordinator_(coordinator), calls_(calls) {}
+
+ protected:
+  Coordinator& coordinator_;
+  const Calls& calls_;
+};
+
+class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::CallbackService> {
+ public:
+  using CoordinatorService::CoordinatorService;
 
   Unary* CreateCampaign(Context* context, const v1::CreateCampaignRequest* request,
                         v1::CreateCampaignResponse* response) override {
@@ -130,17 +141,13 @@ class CampaignServiceImpl : public v1::CampaignService::CallbackService {
       return Status::Ok();
     });
   }
-
- private:
-  Coordinator& coordinator_;
-  const Calls& calls_;
 };
 
-class NodeServiceImpl : public v1::NodeService::CallbackService {
+class NodeServiceImpl : public CoordinatorService<v1::NodeService::CallbackService> {
  public:
-  // All outlive the service.
+  // The dialer outlives the service too.
   NodeServiceImpl(Coordinator& coordinator, Dialer& dialer, const Calls& calls)
-      : coordinator_(coordinator), dialer_(dialer), calls_(calls) {}
+      : CoordinatorService(coordinator, calls), dialer_(dialer) {}
 
   Unary* ListNodes(Context* context, const v1::ListNodesRequest* request,
                    v1::ListNodesResponse* response) override {
@@ -205,16 +212,12 @@ class NodeServiceImpl : public v1::NodeService::CallbackService {
     return Status::Ok();
   }
 
-  Coordinator& coordinator_;
   Dialer& dialer_;
-  const Calls& calls_;
 };
 
-class ResultServiceImpl : public v1::ResultService::CallbackService {
+class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackService> {
  public:
-  // Both outlive the service.
-  ResultServiceImpl(Coordinator& coordinator, const Calls& calls)
-      : coordinator_(coordinator), calls_(calls) {}
+  using CoordinatorService::CoordinatorService;
 
   Unary* ListResults(Context* context, const v1::ListResultsRequest* request,
                      v1::ListResultsResponse* response) override {
@@ -244,10 +247,6 @@ class ResultServiceImpl : public v1::ResultService::CallbackService {
       return Status::Ok();
     });
   }
-
- private:
-  Coordinator& coordinator_;
-  const Calls& calls_;
 };
 
 // The server side of one session, which an agent opened. Deletes itself when gRPC has finished
@@ -287,19 +286,13 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
   const std::shared_ptr<StreamLink> link_;
 };
 
-class FleetServiceImpl : public v1::FleetService::CallbackService {
+class FleetServiceImpl : public CoordinatorService<v1::FleetService::CallbackService> {
  public:
-  // Both outlive the service.
-  FleetServiceImpl(Coordinator& coordinator, const Calls& calls)
-      : coordinator_(coordinator), calls_(calls) {}
+  using CoordinatorService::CoordinatorService;
 
   grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>* Attach(Context*) override {
     return new AttachReactor(coordinator_, calls_);
   }
-
- private:
-  Coordinator& coordinator_;
-  const Calls& calls_;
 };
 
 void ApplyThreadLimits(grpc::ServerBuilder& builder) {

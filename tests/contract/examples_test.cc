@@ -12,7 +12,7 @@
 #include "cli/campaign_file/campaign_file.h"
 #include "common/units.h"
 #include "coordinator/core/campaign/expand.h"
-#include "coordinator/core/campaign/value_range.h"
+#include "coordinator/core/campaign/matrix.h"
 #include "tests/contract/described_runner.h"
 
 namespace assay {

@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "coordinator/core/attempts/blame.h"
-#include "coordinator/core/campaign/verdict.h"
+#include "coordinator/core/campaign/accept_rule.h"
 #include "wire/reasons.h"
 
 namespace assay::coordinator {

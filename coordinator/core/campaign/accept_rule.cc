@@ -41,8 +41,7 @@ class RuleParser {
  private:
   Status Expected(const std::string& what) {
     SkipSpace();
-    const std::string found =
-        at_ < text_.size() ? "\"" + Cut(text_.substr(at_)) + "\"" : "the end of the rule";
+    const std::string found = at_ < text_.size() ? Quote(text_.substr(at_)) : "the end of the rule";
     return InvalidArgument(fmt::format("expected {} at character {}, found {}; write for example "
                                        "gemm[dtype=bf16].tflops >= 65% of spec",
                                        what, at_ + 1, found),
@@ -119,7 +118,7 @@ class RuleParser {
   AcceptRule rule_;
 };
 
-// Readings of a unit: the factor of a prefix, and the unit that the prefix precedes.
+// Returns the ways to read a unit: the factor of a prefix, and the unit after that prefix.
 std::vector<std::pair<double, std::string_view>> Readings(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 14> kPrefixes = {{
       {"n", 1e-9},
@@ -158,19 +157,17 @@ bool SameValue(const std::string& written, const std::string& canonical) {
   return left.ok() && right.ok() && *left == *right;
 }
 
-// Benchmarks without a spec sheet: a percentage of it can never be computed.
+// Refuses a percentage of the spec sheet that could never be computed.
 Status CheckPercentOfSpec(const v1::BenchmarkSchema& schema, const v1::MetricSchema& metric) {
   if (schema.resource() != v1::RESOURCE_KIND_GPU) {
-    const bool network = schema.resource() == v1::RESOURCE_KIND_NETWORK;
     return BadRule(fmt::format(
-        "{} runs on {} no spec sheet, only GPUs have one; write a number that it has to reach, "
-        "for example {}.{} >= 1 {}",
-        schema.name(), network ? "the network, which has" : "CPUs, which have", schema.name(),
-        metric.name(), metric.unit()));
+        "only GPUs have a spec sheet, and {} runs on {}; write a number, for example {}.{} >= 1 {}",
+        schema.name(), schema.resource() == v1::RESOURCE_KIND_NETWORK ? "the network" : "CPUs",
+        schema.name(), metric.name(), metric.unit()));
   }
   if (metric.direction() == v1::DIRECTION_LOWER_IS_BETTER) {
     return BadRule(fmt::format(
-        "a percentage of spec is the higher the better, and {} the lower; take a rate as metric, "
+        "a percentage of spec needs a rate, and lower is better for {}; use the metric of a rate, "
         "or write a number, for example {}.{} <= 1 {}",
         metric.name(), schema.name(), metric.name(), metric.unit()));
   }
@@ -185,7 +182,7 @@ Status CheckParameters(const AcceptRule& rule, const v1::BenchmarkSchema& schema
     const auto spec = std::find_if(specs.begin(), specs.end(),
                                    [&, &n = name](const ParameterSpec& s) { return s.name == n; });
     if (spec == specs.end()) {
-      return BadRule(fmt::format("{} has no parameter \"{}\"; {}", schema.name(), Cut(name),
+      return BadRule(fmt::format("{} has no parameter {}; {}", schema.name(), Quote(name),
                                  Suggest(name, names)));
     }
     if (const auto canonical = CanonicalValue(*spec, value); !canonical.ok()) {
@@ -193,6 +190,58 @@ Status CheckParameters(const AcceptRule& rule, const v1::BenchmarkSchema& schema
     }
   }
   return Status::Ok();
+}
+
+bool IsCovered(const AcceptRule& rule, const v1::StoredResult& stored) {
+  const v1::CaseResult& result = stored.case_result();
+  return result.benchmark() == rule.benchmark && result.outcome() == v1::CASE_OUTCOME_OK &&
+         result.measurements_size() == 1 && result.measurements(0).metric() == rule.metric &&
+         Covers(rule, ParameterMap(result.parameters().begin(), result.parameters().end()));
+}
+
+// Returns the number that the rule compares, in the rule's unit; nullopt if the result has none.
+std::optional<double> ValueOf(const AcceptRule& rule, const v1::CaseResult& result) {
+  if (rule.percent_of_spec) {
+    if (!result.prediction().has_efficiency_spec()) return std::nullopt;
+    return result.prediction().efficiency_spec() * 100.0;
+  }
+  const v1::Measurement& measurement = result.measurements(0);
+  const std::optional<double> factor = UnitFactor(measurement.unit(), rule.unit);
+  if (!factor) return std::nullopt;
+  return measurement.median() * *factor;
+}
+
+std::string PlaceOf(const v1::Provenance& provenance, const GpuNames& gpu_names) {
+  std::vector<std::string> nodes(provenance.node_names().begin(), provenance.node_names().end());
+  std::vector<std::string> gpus;
+  for (const std::string& uuid : provenance.gpu_uuids()) gpus.push_back(gpu_names(uuid));
+  std::string place = nodes.empty() ? "" : (nodes.size() == 1 ? " on node " : " on nodes ");
+  place += JoinSome(nodes);
+  return gpus.empty() ? place : place + ", " + JoinSome(gpus);
+}
+
+std::string Describe(const v1::StoredResult& stored, const GpuNames& gpu_names) {
+  const v1::CaseResult& result = stored.case_result();
+  std::string text =
+      fmt::format("{:.6g} {}", result.measurements(0).median(), result.measurements(0).unit());
+  if (result.prediction().has_efficiency_spec()) {
+    text += fmt::format(" ({:.1f}% of spec)", result.prediction().efficiency_spec() * 100.0);
+  }
+  return text + PlaceOf(result.provenance(), gpu_names);
+}
+
+// Explains a percentage of spec that the runner could not compute, because only its own spec sheets
+// count, and suggests a rule with a number.
+std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
+                         const GpuNames& gpu_names) {
+  const v1::CaseResult& result = stored.case_result();
+  const std::string& model = result.environment().gpu_model();
+  const size_t number = rule.text.find_first_not_of("<>= \t", rule.text.find_first_of("<>"));
+  return fmt::format(
+      "cannot be judged for {}: there is no spec sheet of {}, or it has no peak for this case; "
+      "write a number, for example {}{:.6g} {}",
+      Describe(stored, gpu_names), model.empty() ? "its GPU" : "GPU \"" + model + "\"",
+      rule.text.substr(0, number), result.measurements(0).median(), result.measurements(0).unit());
 }
 
 }  // namespace
@@ -228,24 +277,22 @@ Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema
     if (known.name() == rule.metric) metric = &known;
   }
   if (metric == nullptr) {
-    return BadRule(fmt::format("{} has no metric \"{}\"; {}", schema.name(), Cut(rule.metric),
+    return BadRule(fmt::format("{} has no metric {}; {}", schema.name(), Quote(rule.metric),
                                Suggest(rule.metric, names)));
   }
   if (rule.percent_of_spec) {
     ASSAY_RETURN_IF_ERROR(CheckPercentOfSpec(schema, *metric));
   } else if (!UnitFactor(rule.unit, metric->unit())) {
-    return BadRule(
-        rule.unit.empty()
-            ? fmt::format("the number needs a unit: {} {}", rule.threshold, metric->unit())
-            : fmt::format("{} is in {}, and \"{}\" is not that unit with another "
-                          "prefix",
-                          rule.metric, metric->unit(), Cut(rule.unit)));
+    return BadRule(rule.unit.empty() ? fmt::format("the number needs a unit: {} {}", rule.threshold,
+                                                   metric->unit())
+                                     : fmt::format("cannot convert {} to {}, the unit of {}",
+                                                   Quote(rule.unit), metric->unit(), rule.metric));
   }
   ASSAY_RETURN_IF_ERROR(CheckParameters(rule, schema));
   if (cases != nullptr && std::none_of(cases->begin(), cases->end(), [&](const auto& parameters) {
         return Covers(rule, parameters);
       })) {
-    return BadRule("no case of " + schema.name() + " in this campaign has these parameters");
+    return BadRule("no case of " + schema.name() + " in this campaign has these parameter values");
   }
   return Status::Ok();
 }
@@ -264,6 +311,58 @@ std::optional<double> UnitFactor(std::string_view from, std::string_view to) {
     }
   }
   return std::nullopt;
+}
+
+v1::RuleVerdict JudgeRule(const std::string& text, const std::vector<v1::StoredResult>& results,
+                          const GpuNames& gpu_names) {
+  v1::RuleVerdict verdict;
+  verdict.set_rule(text);
+  verdict.set_verdict(v1::VERDICT_FAILED);
+  const Result<AcceptRule> rule = ParseAcceptRule(text);
+  if (!rule.ok()) {
+    verdict.set_explanation(rule.status().message());
+    return verdict;
+  }
+  int checked = 0;
+  const v1::StoredResult* worst = nullptr;
+  double worst_value = 0;
+  for (const v1::StoredResult& stored : results) {
+    if (!IsCovered(*rule, stored)) continue;
+    ++checked;
+    const std::optional<double> value = ValueOf(*rule, stored.case_result());
+    if (!value || !std::isfinite(*value)) {
+      verdict.set_explanation(rule->percent_of_spec
+                                  ? NoPercentage(*rule, stored, gpu_names)
+                                  : "the unit does not fit: " + Describe(stored, gpu_names));
+      verdict.set_results_checked(checked);
+      return verdict;
+    }
+    if (worst == nullptr || (rule->WantsLarge() ? *value < worst_value : *value > worst_value)) {
+      worst = &stored;
+      worst_value = *value;
+    }
+  }
+  verdict.set_results_checked(checked);
+  if (worst == nullptr) {
+    verdict.set_explanation("no result matches");
+    return verdict;
+  }
+  if (rule->Holds(worst_value, rule->threshold)) verdict.set_verdict(v1::VERDICT_PASSED);
+  verdict.set_explanation("worst " + Describe(*worst, gpu_names));
+  return verdict;
+}
+
+CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
+                      const GpuNames& gpu_names) {
+  CampaignVerdict outcome;
+  bool passed = campaign.jobs().failed() == 0 && campaign.jobs().cancelled() == 0 &&
+                campaign.state() != v1::CAMPAIGN_STATE_CANCELLED;
+  for (const v1::AcceptRule& rule : campaign.spec().accept()) {
+    outcome.rules.push_back(JudgeRule(rule.text(), results, gpu_names));
+    passed = passed && outcome.rules.back().verdict() == v1::VERDICT_PASSED;
+  }
+  outcome.verdict = passed ? v1::VERDICT_PASSED : v1::VERDICT_FAILED;
+  return outcome;
 }
 
 }  // namespace assay::coordinator

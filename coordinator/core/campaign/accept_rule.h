@@ -1,8 +1,9 @@
-// Parses and applies one line of a campaign's `accept`, which bounds a metric:
+// A campaign's accept rules, each of which bounds a metric, and the verdict that they give:
 //   gemm[dtype=bf16, m=8192].tflops >= 65% of spec
 //   all_reduce[bytes=1GiB, ranks=8].bus_bandwidth >= 340 GB/s
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "assay/v1/benchmark.pb.h"
+#include "assay/v1/campaign_service.pb.h"
+#include "assay/v1/result_service.pb.h"
 #include "common/status.h"
 #include "model/parameter.h"
 
@@ -52,5 +55,24 @@ bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 // Returns the factor that converts a number in `from` to `to`: 1000 from "TFLOP/s" to "GFLOP/s".
 // Returns nullopt if the units differ by more than an SI or binary prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
+
+struct CampaignVerdict {
+  v1::Verdict verdict = v1::VERDICT_FAILED;
+  std::vector<v1::RuleVerdict> rules;
+};
+
+// Returns the name that users know a GPU by: "GPU 3" for its UUID, or the UUID itself if it is
+// unknown.
+using GpuNames = std::function<std::string(const std::string& uuid)>;
+
+// Judges an ended campaign. Every run's median must satisfy each rule that covers its case. A rule
+// without results fails, and so does `% of spec` for a GPU without a spec sheet. The campaign
+// passes if every rule holds and every job succeeded or was skipped.
+CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
+                      const GpuNames& gpu_names);
+
+// Judges one rule over all results. The explanation names the deciding number and its place.
+v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
+                          const GpuNames& gpu_names);
 
 }  // namespace assay::coordinator

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,8 +14,7 @@
 #include "common/uuid.h"
 #include "common/violations.h"
 #include "coordinator/core/campaign/matrix.h"
-#include "coordinator/core/campaign/nccl_settings.h"
-#include "coordinator/core/campaign/spec_limits.h"
+#include "coordinator/core/campaign/spec_checks.h"
 #include "coordinator/core/placement/node_fields.h"
 #include "coordinator/core/placement/placement.h"
 #include "model/filter.h"
@@ -27,15 +25,6 @@ namespace {
 
 constexpr int kMaxRanks = 4096;
 constexpr int kMaxNodes = 64;
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
-}
-
-std::string Count(int64_t count) {
-  return count == std::numeric_limits<int64_t>::max() ? "more than 9e18" : fmt::format("{}", count);
-}
 
 // Cases that run together, and their placements. Each placement and repetition is one job.
 struct Group {
@@ -59,14 +48,13 @@ class Expander {
   explicit Expander(const v1::CampaignSpec& spec) : spec_(spec) {}
 
   Result<Expansion> Expand(const std::vector<v1::Node>& fleet) {
-    CheckCampaignFields(spec_, violations_);
     SelectNodes(fleet);
-    for (const v1::BenchmarkSchema& schema : FleetSchemas(connected_)) {
-      schemas_.emplace(schema.name(), schema);
+    for (v1::BenchmarkSchema& schema : FleetSchemas(connected_)) {
+      const std::string name = schema.name();
+      schemas_.emplace(name, std::move(schema));
     }
+    CheckCampaignFields(spec_, schemas_, violations_);
     CheckMatrices();
-    CheckCampaignCounters();
-    CheckNcclOf(spec_, schemas_, violations_);
     MakeGroups();
     RefuseIfNothingIsLeft();
     CheckAcceptRules();
@@ -117,90 +105,55 @@ class Expander {
   }
 
   void CheckMatrices() {
-    std::vector<std::string> names;
-    for (const auto& [name, schema] : schemas_) names.push_back(name);
-    bool listed = false;
-    int64_t cases = 0;
+    double cases = 0;
     for (int i = 0; i < spec_.benchmarks_size(); ++i) {
       const v1::BenchmarkMatrix& matrix = spec_.benchmarks(i);
       const std::string path = fmt::format("benchmarks[{}]", i);
       const auto schema = schemas_.find(matrix.benchmark());
       if (schema == schemas_.end()) {
-        std::string fault =
-            fmt::format("no connected node has a benchmark \"{}\"", Cut(matrix.benchmark()));
-        const std::string closest = ClosestName(matrix.benchmark(), names);
-        // List the benchmarks once: a file for GPUs names dozens of unknown ones on a fleet without
-        // GPUs.
-        if (!listed) {
-          fault += "; " + Suggest(matrix.benchmark(), names);
-        } else if (!closest.empty()) {
-          fault += "; did you mean " + Quote(closest) + "?";
-        }
-        listed = true;
-        violations_.Add(path, std::move(fault), matrix.line());
+        AddUnknownBenchmark(matrix, path);
         continue;
       }
-      const size_t faults = violations_.count();
-      Matrix checked = Matrix::Check(matrix, schema->second, path, kMaxCases, violations_);
-      CheckGpuIndices(matrix, schema->second, path);
-      if (const Status read = schema::CheckCounters(schema->second);
-          matrix.counters() && !read.ok()) {
-        violations_.Add(path + ".counters", read.message() + "; leave this out", matrix.line());
-      }
-      CheckNcclOf(spec_, matrix, schema->second, path, violations_);
-      cases = SaturatingAdd(cases, checked.case_count());
-      if (violations_.count() > faults) continue;
+      const size_t errors = violations_.count();
+      Matrix checked(matrix, schema->second, path, kMaxCases, violations_);
+      CheckEntryFields(spec_, matrix, schema->second, path, violations_);
+      cases += checked.case_count();
+      if (violations_.count() > errors) continue;
       matrices_.push_back({i, &matrix, &schema->second, path, std::move(checked)});
     }
     if (cases > kMaxCases) {
       matrices_.clear();  // The count alone is the error; the matrices are never expanded.
       violations_.Add("benchmarks",
-                      fmt::format("{} cases; the limit is {} cases a campaign (and {} jobs)",
-                                  Count(cases), kMaxCases, kMaxJobs),
+                      fmt::format("{:.15g} cases; the limit is {} cases a campaign (and {} jobs)",
+                                  cases, kMaxCases, kMaxJobs),
                       LineOf(spec_, "benchmarks"));
     }
   }
 
-  void CheckGpuIndices(const v1::BenchmarkMatrix& matrix, const v1::BenchmarkSchema& schema,
-                       const std::string& path) {
-    if (!matrix.gpu_indices().empty() && schema.resource() != v1::RESOURCE_KIND_GPU) {
-      violations_.Add(path + ".gpus", schema.name() + " does not run on GPUs; leave this out",
-                      matrix.line());
+  void AddUnknownBenchmark(const v1::BenchmarkMatrix& matrix, const std::string& path) {
+    std::vector<std::string> names;
+    for (const auto& [name, schema] : schemas_) names.push_back(name);
+    std::string error = "no connected node has a benchmark " + Quote(matrix.benchmark());
+    const std::string closest = ClosestName(matrix.benchmark(), names);
+    // List the benchmarks once: a file for GPUs names dozens of unknown ones on a fleet without
+    // GPUs.
+    if (!std::exchange(benchmarks_listed_, true)) {
+      error += "; " + Suggest(matrix.benchmark(), names);
+    } else if (!closest.empty()) {
+      error += "; did you mean " + Quote(closest) + "?";
     }
-    std::set<int> seen;
-    for (const int index : matrix.gpu_indices()) {
-      if (index < 0) {
-        violations_.Add(path + ".gpus", fmt::format("{} is no GPU index", index), matrix.line());
-      } else if (!seen.insert(index).second) {
-        violations_.Add(path + ".gpus", fmt::format("GPU {} stands twice", index), matrix.line());
-      }
-    }
-  }
-
-  // The campaign's own settings apply to collectives of GPUs; at least one entry must be one.
-  void CheckCampaignCounters() {
-    const bool read =
-        std::any_of(spec_.benchmarks().begin(), spec_.benchmarks().end(),
-                    [&](const v1::BenchmarkMatrix& matrix) {
-                      const auto schema = schemas_.find(matrix.benchmark());
-                      return schema == schemas_.end() || schema::CheckCounters(schema->second).ok();
-                    });
-    if (!spec_.counters() || read || spec_.benchmarks().empty()) return;
-    violations_.Add("counters",
-                    "no benchmark of this campaign runs on one GPU, of which hardware counters "
-                    "are read; leave this out",
-                    LineOf(spec_, "counters"));
+    violations_.Add(path, std::move(error), matrix.line());
   }
 
   void MakeGroups() {
     for (const CheckedMatrix& checked : matrices_) {
-      const size_t faults = violations_.count();
+      const size_t errors = violations_.count();
       const std::vector<ParameterMap> cases = checked.matrix.Cases(violations_);
       if (!cases.empty()) {  // Accept rules are checked against refused cases too.
         std::vector<ParameterMap>& all = cases_[checked.schema->name()];
         all.insert(all.end(), cases.begin(), cases.end());
       }
-      if (nodes_.empty() || violations_.count() > faults) continue;
+      if (nodes_.empty() || violations_.count() > errors) continue;
       const std::vector<v1::Node> eligible =
           EligibleNodes(*checked.schema, nodes_, checked.path, checked.spec->line(), violations_);
       if (!eligible.empty()) GroupByRanks(checked, cases, eligible);
@@ -227,50 +180,46 @@ class Expander {
       added.set_case_index(static_cast<int>(group->cases.size()) - 1);
       added.mutable_parameters()->insert(parameters.begin(), parameters.end());
     }
-    for (Group& group : groups) {
-      const PlacementRequest request{
-          *checked.schema,
-          spec_.placement(),
-          {checked.spec->gpu_indices().begin(), checked.spec->gpu_indices().end()},
-          group.ranks,
-          group.nodes,
-          spec_.mixed_gpus(),
-          kMaxJobs,
-          checked.path,
-          checked.spec->line()};
-      Placements placements = Place(request, eligible, violations_);
-      if (placements.lack) {
-        LeaveOut(checked, group, request, *std::move(placements.lack));
-        continue;
-      }
-      if (spec_.placement() == v1::PLACEMENT_POLICY_ANY) {
-        for (Placement& placement : placements.list) {
-          storage::NodeIds& candidates = placement.candidate_node_ids;
-          candidates = *candidate_lists_.insert(candidates).first;
-        }
-      }
-      const int64_t jobs = placements.count * RepetitionsOf(spec_);
-      group.placements = std::move(placements.list);
-      job_count_ += jobs;
-      case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
-      // Beyond the limits only the counts are needed.
-      if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
+    for (Group& group : groups) PlaceGroup(checked, std::move(group), eligible);
+  }
+
+  void PlaceGroup(const CheckedMatrix& checked, Group group,
+                  const std::vector<v1::Node>& eligible) {
+    const auto& gpus = checked.spec->gpu_indices();
+    const PlacementRequest request{*checked.schema, spec_.placement(), {gpus.begin(), gpus.end()},
+                                   group.ranks,     group.nodes,       spec_.mixed_gpus(),
+                                   kMaxJobs,        checked.path,      checked.spec->line()};
+    Placements placements = Place(request, eligible, violations_);
+    if (placements.shortage) {
+      return LeaveOut(checked, group, request, *std::move(placements.shortage));
     }
+    if (spec_.placement() == v1::PLACEMENT_POLICY_ANY) {
+      for (Placement& placement : placements.list) {
+        storage::NodeIds& candidates = placement.candidate_node_ids;
+        candidates = *candidate_lists_.insert(candidates).first;
+      }
+    }
+    const int64_t jobs = placements.count * RepetitionsOf(spec_);
+    group.placements = std::move(placements.list);
+    job_count_ += jobs;
+    case_runs_ += jobs * static_cast<int64_t>(group.cases.size());
+    // Beyond the limits only the counts are needed.
+    if (job_count_ <= kMaxJobs) groups_.push_back(std::move(group));
   }
 
   // Applies `unplaceable` to cases that need more nodes than are connected.
   void LeaveOut(const CheckedMatrix& checked, const Group& group, const PlacementRequest& request,
-                Violation lack) {
+                Violation shortage) {
     const v1::Unplaceable own = checked.spec->unplaceable();
     const bool skip =
         (own == v1::UNPLACEABLE_UNSPECIFIED ? spec_.unplaceable() : own) == v1::UNPLACEABLE_SKIP;
-    if (!skip || WouldFitOnceAllAreBack(request)) {
+    if (!skip || FitsOnAllMatchingNodes(request)) {
       if (skip) {
-        lack.description += "; with nodes that match and are disconnected there would be enough (" +
-                            JoinSome(DisconnectedNames()) +
-                            "): start their agents, or remove the nodes";
+        shortage.description += "; with the disconnected nodes that match (" +
+                                JoinSome(DisconnectedNames()) +
+                                ") there would be enough: start their agents, or remove the nodes";
       }
-      violations_.Add(lack.field, lack.description, lack.line);
+      violations_.Add(shortage.field, shortage.description, shortage.line);
       return;
     }
     v1::LeftOut& left_out = left_out_.emplace_back();
@@ -280,22 +229,23 @@ class Expander {
     left_out.set_ranks(group.ranks);
     left_out.set_nodes(group.nodes);
     left_out.set_case_count(static_cast<int>(group.cases.size()));
-    left_out.set_reason(lack.description);
-    lacks_.push_back(std::move(lack));
+    left_out.set_reason(shortage.description);
+    shortages_.push_back(std::move(shortage));
   }
 
-  // Requirements of a job that lacks nodes now.
-  bool WouldFitOnceAllAreBack(const PlacementRequest& request) const {
+  // Returns true if the job could be placed with all matching nodes connected.
+  bool FitsOnAllMatchingNodes(const PlacementRequest& request) const {
     if (known_.size() == nodes_.size()) return false;
-    Violations unheard;
+    Violations ignored;
     const std::vector<v1::Node> eligible =
-        EligibleNodes(request.schema, known_, request.path, request.line, unheard);
-    return Place(request, eligible, unheard).count > 0;
+        EligibleNodes(request.schema, known_, request.path, request.line, ignored);
+    return Place(request, eligible, ignored).count > 0;
   }
 
   void RefuseIfNothingIsLeft() {
     if (job_count_ > 0 || !violations_.empty()) return;
-    for (const Violation& lack : lacks_) violations_.Add(lack.field, lack.description, lack.line);
+    for (const Violation& shortage : shortages_)
+      violations_.Add(shortage.field, shortage.description, shortage.line);
   }
 
   // Returns `ranks` or `nodes` of a case; 1 if the benchmark has no such parameter.
@@ -313,7 +263,7 @@ class Expander {
   }
 
   void CheckAcceptRules() {
-    // Other errors, or too many jobs, may hide what else would run.
+    // After other errors, or with too many jobs, it is unknown which cases would run.
     const bool some_left_out = violations_.empty() && !left_out_.empty() && job_count_ <= kMaxJobs;
     for (int i = 0; i < spec_.accept_size(); ++i) {
       const v1::AcceptRule& rule = spec_.accept(i);
@@ -333,12 +283,12 @@ class Expander {
           names.push_back(matrix.benchmark());
         }
         violations_.Add(path,
-                        fmt::format("the campaign has no benchmark \"{}\"; {}",
-                                    Cut(parsed->benchmark), Suggest(parsed->benchmark, names)),
+                        fmt::format("the campaign has no benchmark {}; {}",
+                                    Quote(parsed->benchmark), Suggest(parsed->benchmark, names)),
                         rule.line());
         continue;
       }
-      if (schema == schemas_.end()) continue;  // The unknown benchmark is reported for its entry.
+      if (schema == schemas_.end()) continue;  // Its entry has the error.
       // Another error prevented the cases, so the rule's values cannot be checked.
       const auto cases = cases_.find(parsed->benchmark);
       const Status sound = CheckAcceptRule(*parsed, schema->second,
@@ -346,8 +296,8 @@ class Expander {
       if (!sound.ok()) violations_.Add(path, sound.message(), rule.line());
       if (sound.ok() && some_left_out && !RunsACaseOf(*parsed)) {
         violations_.Add(path,
-                        "can only fail: `unplaceable: skip` leaves out every case that it is "
-                        "about; take nodes that can run one, or drop the rule",
+                        "can only fail, because `unplaceable: skip` leaves out every case that it "
+                        "covers; choose nodes that can run one, or delete the rule",
                         rule.line());
       }
     }
@@ -415,13 +365,14 @@ class Expander {
   std::vector<v1::Node> connected_;
   std::vector<v1::Node> nodes_;  // Connected nodes that the filter selects.
   std::vector<v1::Node> known_;  // These and the disconnected nodes that the filter selects.
-  std::map<std::string, v1::BenchmarkSchema> schemas_;
+  Schemas schemas_;
+  bool benchmarks_listed_ = false;  // An error has named all benchmarks.
   std::vector<CheckedMatrix> matrices_;
   std::vector<Group> groups_;
   std::set<storage::NodeIds> candidate_lists_;  // Equal lists are stored once, for all entries.
   std::map<std::string, std::vector<ParameterMap>> cases_;  // By benchmark.
   std::vector<v1::LeftOut> left_out_;
-  std::vector<Violation> lacks_;  // Errors that `unplaceable: skip` turned into left-out cases.
+  std::vector<Violation> shortages_;  // Errors that `unplaceable: skip` turned into left-out cases.
   int64_t job_count_ = 0;
   int64_t case_runs_ = 0;
 };

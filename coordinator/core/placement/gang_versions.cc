@@ -10,27 +10,20 @@
 namespace assay::coordinator {
 namespace {
 
+std::string OrUnknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+// A version that must be equal on all nodes of a gang.
 struct Version {
   const char* what;
   std::string (*of)(const v1::NodeInventory& inventory);
 };
 
-std::string OrUnknown(bool known, const std::string& text) { return known ? text : "unknown"; }
-
-const std::array<Version, 3>& Versions() {
-  using Inventory = v1::NodeInventory;
-  static const std::array<Version, 3> versions = {{
-      {"the driver",
-       [](const Inventory& i) { return OrUnknown(i.has_driver_version(), i.driver_version()); }},
-      {"the CUDA runtime",
-       [](const Inventory& i) {
-         return OrUnknown(i.software().has_cuda_runtime(), i.software().cuda_runtime());
-       }},
-      {"NCCL",
-       [](const Inventory& i) { return OrUnknown(i.software().has_nccl(), i.software().nccl()); }},
-  }};
-  return versions;
-}
+constexpr std::array<Version, 3> kVersions = {{
+    {"the driver", [](const v1::NodeInventory& i) { return OrUnknown(i.driver_version()); }},
+    {"the CUDA runtime",
+     [](const v1::NodeInventory& i) { return OrUnknown(i.software().cuda_runtime()); }},
+    {"NCCL", [](const v1::NodeInventory& i) { return OrUnknown(i.software().nccl()); }},
+}};
 
 using Nodes = std::vector<const v1::NodeDescription*>;
 
@@ -54,7 +47,7 @@ std::string Difference(const std::string& what, const Nodes& nodes, const TextOf
 }
 
 std::string ModelOf(const v1::GpuInventory& gpu) {
-  std::string text = OrUnknown(!gpu.model().empty(), gpu.model());
+  std::string text = OrUnknown(gpu.model());
   for (const std::string& part : {gpu.form_factor(), gpu.mig_profile()}) {
     if (!part.empty()) text += " " + part;
   }
@@ -76,13 +69,13 @@ std::set<std::string> ModelsOf(const v1::NodeDescription& node,
 
 std::string GangVersions(const v1::NodeDescription& node) {
   std::string text;
-  for (const Version& version : Versions()) text += version.of(node.inventory()) + "\n";
+  for (const Version& version : kVersions) text += version.of(node.inventory()) + "\n";
   return text;
 }
 
 std::string VersionMismatch(const Nodes& nodes) {
   std::vector<std::string> differences;
-  for (const Version& version : Versions()) {
+  for (const Version& version : kVersions) {
     std::string difference = Difference(version.what, nodes, [&](const v1::NodeDescription& node) {
       return version.of(node.inventory());
     });
@@ -93,16 +86,16 @@ std::string VersionMismatch(const Nodes& nodes) {
 
 std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices) {
   const std::set<std::string> models = ModelsOf(node, gpu_indices);
-  return Join({models.begin(), models.end()}, " beside ");
+  return Join({models.begin(), models.end()}, " and ");
 }
 
 std::string GpuMismatch(const Nodes& nodes, const std::vector<int>& gpu_indices) {
   const auto gpus = [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); };
   std::string difference = Difference("the GPU", nodes, gpus);
   if (!difference.empty() || nodes.empty()) return difference;
-  // All nodes are equal, and each may have several models.
+  // All nodes have the same models, but may have several.
   if (ModelsOf(*nodes[0], gpu_indices).size() < 2) return "";
-  return "the GPU is " + Cut(gpus(*nodes[0])) + " on " + JoinSome(NamesOf(nodes));
+  return "the GPUs are " + Cut(gpus(*nodes[0])) + " on " + JoinSome(NamesOf(nodes));
 }
 
 }  // namespace assay::coordinator

@@ -14,11 +14,11 @@ namespace assay::coordinator {
 std::string GangVersions(const v1::NodeDescription& node);
 
 // Returns an empty text if all nodes have equal versions, else the differences: "NCCL is 2.28.9 on
-// a, c and 2.27.3 on b". An unknown version equals any other.
+// a, c and 2.27.3 on b". Unknown versions are equal to one another.
 std::string VersionMismatch(const std::vector<const v1::NodeDescription*>& nodes);
 
 // Returns the models of the node's GPUs with these indices, with form factor and MIG profile,
-// sorted and without duplicates: "H200 SXM", or "H100 PCIe beside H200 NVL".
+// sorted and without duplicates: "H200 SXM", or "H100 PCIe and H200 NVL".
 std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices);
 
 // Returns an empty text if the GPUs with these indices are of one model on all nodes, else the

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <set>
 
 #include "common/text.h"
@@ -33,10 +33,9 @@ Status UnknownField(const std::string& field) {
     names.push_back(std::string(row.name) + (row.type == FieldType::kMap ? ".NAME" : ""));
   }
   const std::string closest = ClosestName(field, names);
-  return InvalidArgument(fmt::format("nodes have no field \"{}\"{}", Cut(field),
-                                     closest.empty() ? "" : "; did you mean " + closest + "?"),
-                         Reason::kUnknownField)
-      .WithHint("fields of a node: " + Join(names));
+  return InvalidArgument("nodes have no field " + Quote(field), Reason::kUnknownField)
+      .WithHint((closest.empty() ? "" : "did you mean " + closest + "? ") + "The fields are " +
+                Join(names));
 }
 
 Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
@@ -54,27 +53,10 @@ Result<FieldValue> ValueOf(const v1::Node& node, const std::string& field) {
   return UnknownField(field);
 }
 
-std::string_view Symbol(Comparator comparator) {
-  switch (comparator) {
-    case Comparator::kEqual:
-      return "=";
-    case Comparator::kNotEqual:
-      return "!=";
-    case Comparator::kLess:
-      return "<";
-    case Comparator::kLessOrEqual:
-      return "<=";
-    case Comparator::kGreater:
-      return ">";
-    case Comparator::kGreaterOrEqual:
-      return ">=";
-    case Comparator::kHas:
-      return ":";
-  }
-  return "?";
-}
+// By Comparator.
+constexpr std::array<std::string_view, 7> kSymbols = {"=", "!=", "<", "<=", ">", ">=", ":"};
 
-// "gpu.model = "H300" holds for none of them (they have H200, L4)".
+// Returns `gpu.model = "H300" holds for 0 of 3 (they have H200, L4)`.
 std::string ExplainRestriction(const Filter& restriction, const std::vector<v1::Node>& nodes) {
   std::set<std::string> values;
   size_t matching = 0;
@@ -88,9 +70,9 @@ std::string ExplainRestriction(const Filter& restriction, const std::vector<v1::
       values.insert(schema::FieldText(value));
     }
   }
-  std::string text =
-      fmt::format("{} {} \"{}\" holds for {} of {}", restriction.field,
-                  Symbol(restriction.comparator), Cut(restriction.value), matching, nodes.size());
+  std::string text = fmt::format("{} {} \"{}\" holds for {} of {}", restriction.field,
+                                 kSymbols[static_cast<size_t>(restriction.comparator)],
+                                 Cut(restriction.value), matching, nodes.size());
   if (matching == nodes.size()) return text;
   return text + (values.empty() ? " (no node has this field)"
                                 : " (they have " + JoinSome({values.begin(), values.end()}) + ")");
@@ -182,7 +164,7 @@ Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::stri
 
 Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
                                             const std::vector<v1::Node>& nodes) {
-  // Every field is checked, also on an empty fleet and where AND stops early.
+  // Every field is checked, even if the fleet is empty or an AND stops early.
   std::vector<const Filter*> restrictions;
   CollectRestrictions(filter, restrictions);
   for (const Filter* restriction : restrictions) {

@@ -3,25 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "common/text.h"
-#include "coordinator/core/placement/gang_sets.h"
 #include "coordinator/core/placement/gang_versions.h"
-#include "coordinator/core/placement/node_groups.h"
 
 namespace assay::coordinator {
 namespace {
 
+using Nodes = std::vector<v1::Node>;
+using Ids = storage::NodeIds::List;
+
 const std::string& IdOf(const v1::Node& node) { return node.description().node_id(); }
 
-std::vector<std::string> IdsOf(const std::vector<v1::Node>& nodes) {
-  std::vector<std::string> ids;
+Ids IdsOf(const Nodes& nodes) {
+  Ids ids;
   for (const v1::Node& node : nodes) ids.push_back(IdOf(node));
   return ids;
+}
+
+std::vector<const v1::NodeDescription*> DescriptionsOf(const Nodes& nodes) {
+  std::vector<const v1::NodeDescription*> descriptions;
+  for (const v1::Node& node : nodes) descriptions.push_back(&node.description());
+  return descriptions;
 }
 
 std::set<int> GpusOf(const v1::Node& node) {
@@ -30,6 +38,42 @@ std::set<int> GpusOf(const v1::Node& node) {
     indices.insert(gpu.index());
   }
   return indices;
+}
+
+template <typename Predicate>
+Nodes Where(const Nodes& nodes, const Predicate& holds) {
+  Nodes found;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(found), holds);
+  return found;
+}
+
+// Returns the nodes that have all GPUs with these indices.
+Nodes NodesWith(const Nodes& nodes, const std::vector<int>& gpu_indices) {
+  const std::set<int> wanted(gpu_indices.begin(), gpu_indices.end());
+  return Where(nodes, [&](const v1::Node& node) {
+    const std::set<int> own = GpusOf(node);
+    return std::includes(own.begin(), own.end(), wanted.begin(), wanted.end());
+  });
+}
+
+// Groups nodes by the text that `text_of` returns, in the order of each text's first node.
+std::vector<Nodes> GroupBy(const Nodes& nodes,
+                           const std::function<std::string(const v1::NodeDescription&)>& text_of) {
+  std::vector<Nodes> sets;
+  std::map<std::string, size_t> positions;
+  for (const v1::Node& node : nodes) {
+    const auto [known, fresh] = positions.try_emplace(text_of(node.description()), sets.size());
+    if (fresh) sets.emplace_back();
+    sets[known->second].push_back(node);
+  }
+  return sets;
+}
+
+// Returns the first of the largest sets; no nodes if there is no set.
+Nodes Largest(std::vector<Nodes> sets) {
+  const auto found = std::max_element(
+      sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  return found == sets.end() ? Nodes() : std::move(*found);
 }
 
 // Returns an empty text if the node can run exactly this version of the benchmark, else the reason.
@@ -45,20 +89,15 @@ std::string WhyNot(const v1::BenchmarkSchema& schema, const v1::Node& node) {
   return "its runner does not have it";
 }
 
-bool HasAll(const std::set<int>& present, const std::vector<int>& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(),
-                     [&](int index) { return present.count(index) > 0; });
-}
-
 Placements Listed(std::vector<Placement> list) {
   const auto count = static_cast<int64_t>(list.size());
   return {std::move(list), count, {}};
 }
 
-// Returns no placement because nodes or GPUs are lacking. `field` is ".ranks" of the entry, or ""
-// for the entry itself.
-Placements Lacking(const PlacementRequest& request, const std::string& field,
-                   std::string description) {
+// Returns no placement, because there are too few nodes or GPUs. `field` is ".ranks" of the entry,
+// or "" for the entry itself.
+Placements TooFew(const PlacementRequest& request, const std::string& field,
+                  std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
 }
 
@@ -73,7 +112,8 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// Checks that PAIRS asks for two nodes; `parameter` holds the number.
+// Checks that a job that PAIRS places runs on two nodes. `parameter` sets that number; empty if
+// none does.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
   if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
@@ -95,8 +135,7 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
                  request.line);
 }
 
-std::vector<Placement> PlaceOnNodes(const PlacementRequest& request,
-                                    const std::vector<v1::Node>& nodes,
+std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
   std::vector<Placement> placements;
@@ -105,8 +144,7 @@ std::vector<Placement> PlaceOnNodes(const PlacementRequest& request,
 }
 
 // Places a single rank: every GPU is a placement of its own.
-std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request,
-                                      const std::vector<v1::Node>& nodes) {
+std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request, const Nodes& nodes) {
   std::vector<Placement> placements;
   for (const v1::Node& node : nodes) {
     for (const int index : GpusOf(node)) {
@@ -121,8 +159,8 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request,
 }
 
 // Returns false after a violation: the listed GPUs exist on no node, or are too few.
-bool CheckListedGpus(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
-                     size_t needed, Violations& violations) {
+bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t needed,
+                     Violations& violations) {
   std::set<int> present;
   for (const v1::Node& node : nodes) present.merge(GpusOf(node));
   bool known = true;
@@ -146,89 +184,108 @@ bool CheckListedGpus(const PlacementRequest& request, const std::vector<v1::Node
   return false;
 }
 
-Placements PlaceOnGpus(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
                        Violations& violations) {
-  const auto ranks = static_cast<size_t>(request.ranks);
-  if (!CheckListedGpus(request, nodes, ranks, violations)) return {};
-  if (ranks == 1 && request.policy != v1::PLACEMENT_POLICY_ANY) {
+  const int ranks = request.ranks;
+  if (!CheckListedGpus(request, nodes, static_cast<size_t>(ranks), violations)) return {};
+  const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
+  if (ranks == 1 && !any) {
     std::vector<Placement> placements = PlaceOnEachGpu(request, nodes);
-    if (placements.empty()) return Lacking(request, "", "no matching node has a GPU");
+    if (placements.empty()) return TooFew(request, "", "no matching node has a GPU");
     return Listed(std::move(placements));
   }
-  const std::vector<int> indices = FirstGpus(request, request.ranks);
-  std::vector<v1::Node> enough;
-  size_t most = 0;
-  for (const v1::Node& node : nodes) {
-    const std::set<int> own = GpusOf(node);
-    most = std::max(most, own.size());
-    if (HasAll(own, indices)) enough.push_back(node);
-  }
+  const std::string field = request.schema.collective() ? ".ranks" : "";
+  const std::vector<int> indices = FirstGpus(request, ranks);
+  const Nodes enough = NodesWith(nodes, indices);
   if (enough.empty()) {
-    return Lacking(request, request.schema.collective() ? ".ranks" : "",
-                   fmt::format("{} rank{} on GPUs of one node: the most that any matching node "
-                               "has is {} GPU{}",
-                               ranks, ranks == 1 ? "" : "s", most, most == 1 ? "" : "s"));
+    size_t most = 0;
+    for (const v1::Node& node : nodes) most = std::max(most, GpusOf(node).size());
+    return TooFew(request, field,
+                  fmt::format("{} on GPUs of one node: the most that any matching node has is {}",
+                              Counted(ranks, "rank"), Counted(static_cast<int64_t>(most), "GPU")));
   }
-  std::vector<v1::Node> alike = OfOneModel(enough, indices);
-  const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
+  const auto has_one_model = [&](const v1::Node& node) {
+    return GpuMismatch({&node.description()}, indices).empty();
+  };
+  const Nodes alike = Where(enough, has_one_model);
   if (alike.size() == enough.size() || (any && !alike.empty())) {
     return Listed(PlaceOnNodes(request, alike, indices));
   }
   if (request.mixed_gpus) return Listed(PlaceOnNodes(request, enough, indices));
-  std::vector<v1::Node> mixed;
-  std::copy_if(enough.begin(), enough.end(), std::back_inserter(mixed), [&](const v1::Node& node) {
-    return !GpuMismatch({&node.description()}, indices).empty();
-  });
-  AddGpuMismatch(request, request.schema.collective() ? ".ranks" : "",
-                 fmt::format("{} GPUs of one model", ranks),
-                 GpuMismatch(DescriptionsOf(mixed), indices), violations);
+  AddGpuMismatch(request, field, fmt::format("{} GPUs of one model", ranks),
+                 GpuMismatch(DescriptionsOf(Where(enough, std::not_fn(has_one_model))), indices),
+                 violations);
   return {};
 }
 
-// Makes one job at a time on `count` of the nodes, which are enough.
-Placements PlaceOnGroups(const PlacementRequest& request, const std::vector<std::string>& ids,
-                         int count, const std::vector<int>& gpu_indices) {
+// Returns consecutive groups of `size` nodes. The last group consists of the last `size` nodes, so
+// that every node is covered. There must be at least `size` nodes.
+std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
+  std::vector<Ids> groups;
+  for (size_t first = 0; first < nodes.size(); first += size) {
+    const auto begin =
+        nodes.begin() + static_cast<std::ptrdiff_t>(std::min(first, nodes.size() - size));
+    groups.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(size));
+  }
+  return groups;
+}
+
+// Returns every pair of `nodes` once, in the rounds of a tournament (circle method). The pairs of
+// one round have no node in common, so they can run at the same time.
+std::vector<Ids> TournamentPairs(const Ids& nodes) {
+  std::vector<Ids> pairs;
+  if (nodes.size() < 2) return pairs;
+  // One place is fixed and the others rotate around it. With an odd number of nodes the place
+  // beyond the last is empty, and its opponent has no pair in this round.
+  const size_t places = nodes.size() + nodes.size() % 2;
+  const size_t turning = places - 1;
+  for (size_t round = 0; round < turning; ++round) {
+    for (size_t i = 0; i < places / 2; ++i) {
+      const size_t a = i == 0 ? turning : (round + i) % turning;
+      const size_t b = (round + turning - i) % turning;
+      if (a >= nodes.size() || b >= nodes.size()) continue;
+      pairs.push_back({nodes[std::min(a, b)], nodes[std::max(a, b)]});
+    }
+  }
+  return pairs;
+}
+
+// Places jobs on `count` nodes each. There must be at least `count` ids.
+Placements PlaceOnGroups(const PlacementRequest& request, const Ids& ids, int count,
+                         const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return Listed({{count, ids, gpu_indices}});
   const bool pairs = request.policy == v1::PLACEMENT_POLICY_PAIRS;
   const auto size = static_cast<size_t>(count);
   Placements placements;
-  placements.count =
-      pairs ? PairCount(ids.size()) : static_cast<int64_t>((ids.size() + size - 1) / size);
+  placements.count = static_cast<int64_t>(pairs ? ids.size() * (ids.size() - 1) / 2
+                                                : (ids.size() + size - 1) / size);
   if (placements.count > request.most) return placements;
-  for (NodeIds& group : pairs ? TournamentPairs(ids) : ConsecutiveGroups(ids, size)) {
+  for (Ids& group : pairs ? TournamentPairs(ids) : ConsecutiveGroups(ids, size)) {
     placements.list.push_back({count, std::move(group), gpu_indices});
   }
   return placements;
 }
 
-std::vector<v1::Node> NodesWith(const std::vector<v1::Node>& nodes,
-                                const std::vector<int>& gpu_indices) {
-  std::vector<v1::Node> having;
-  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(having),
-               [&](const v1::Node& node) { return HasAll(GpusOf(node), gpu_indices); });
-  return having;
-}
-
-// Describes the lack: `having` nodes have the GPUs, fewer than needed.
-std::string TooFewNodes(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
-                        size_t having) {
+// Describes the shortage of nodes: only `having` of the matching nodes have the GPUs.
+std::string TooFewNodes(const PlacementRequest& request, const Nodes& nodes, size_t having) {
   const int each = request.ranks / request.nodes;
+  const auto count = static_cast<int64_t>(having);
   std::string text =
       fmt::format("{} ranks over {} nodes need {} nodes with {} each; ", request.ranks,
                   request.nodes, request.nodes, each == 1 ? "a GPU" : fmt::format("{} GPUs", each));
   text += having == nodes.size()
-              ? fmt::format("{} node{}: ", having, having == 1 ? " matches" : "s match")
-              : fmt::format("{} of {} matching node{} {} {}: ", having, nodes.size(),
-                            nodes.size() == 1 ? "" : "s", having == 1 ? "has" : "have",
-                            each == 1 ? "one" : "them");
+              ? Counted(count, "node matches", "nodes match")
+              : fmt::format("{} of {} {} {}", count,
+                            Counted(static_cast<int64_t>(nodes.size()), "matching node"),
+                            Plural(count, "has", "have"), each == 1 ? "one" : "them");
   std::vector<std::string> found;
   for (const v1::Node& node : nodes) {
     found.push_back(fmt::format("{} has {}", node.description().name(), GpusOf(node).size()));
   }
-  return text + JoinSome(found);
+  return text + ": " + JoinSome(found);
 }
 
-bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1::Node>& nodes) {
+bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) {
   std::map<std::string, std::string> versions;
   for (const v1::Node& node : nodes) versions[IdOf(node)] = GangVersions(node.description());
   return std::any_of(placements.begin(), placements.end(), [&](const Placement& placement) {
@@ -238,17 +295,55 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const std::vector<v1
   });
 }
 
+// Returns the largest set of nodes with equal versions and one GPU model at these indices. If that
+// set is too small and mixed GPUs are allowed, returns the largest set with equal versions.
+Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
+                     const std::vector<int>& gpu_indices) {
+  const Nodes one_model = Where(nodes, [&](const v1::Node& node) {
+    return GpuMismatch({&node.description()}, gpu_indices).empty();
+  });
+  Nodes alike = Largest(GroupBy(one_model, [&](const v1::NodeDescription& node) {
+    return GangVersions(node) + GangGpus(node, gpu_indices);
+  }));
+  if (!request.mixed_gpus || alike.size() >= static_cast<size_t>(request.nodes)) return alike;
+  return Largest(GroupBy(nodes, GangVersions));
+}
+
+// Splits `nodes` by GPU model. Nodes of models with too few nodes come last, in one set that is
+// filled up with nodes of other sets. Every set is large enough, as `nodes` must be.
+std::vector<Nodes> SetsByModel(const PlacementRequest& request, const Nodes& nodes,
+                               const std::vector<int>& gpu_indices) {
+  const auto size = static_cast<size_t>(request.nodes);
+  std::vector<Nodes> sets;
+  Nodes rest;
+  for (Nodes& set : GroupBy(
+           nodes, [&](const v1::NodeDescription& node) { return GangGpus(node, gpu_indices); })) {
+    if (set.size() >= size) {
+      sets.push_back(std::move(set));
+    } else {
+      rest.insert(rest.end(), set.begin(), set.end());
+    }
+  }
+  if (rest.empty()) return sets;
+  for (auto set = sets.rbegin(); set != sets.rend(); ++set) {
+    for (auto node = set->rbegin(); node != set->rend() && rest.size() < size; ++node) {
+      rest.push_back(*node);
+    }
+  }
+  sets.push_back(std::move(rest));
+  return sets;
+}
+
 // Returns the sets that are placed separately; at least one.
 std::vector<Nodes> SetsOf(const PlacementRequest& request, const Nodes& nodes,
                           const std::vector<int>& gpu_indices) {
-  const auto size = static_cast<size_t>(request.nodes);
   switch (request.policy) {
     case v1::PLACEMENT_POLICY_ANY:
-      return {LargestUniform(nodes, gpu_indices, size, request.mixed_gpus)};
+      return {LargestUniform(request, nodes, gpu_indices)};
     case v1::PLACEMENT_POLICY_PAIRS:
       return {nodes};
     default:
-      return SetsByModel(nodes, gpu_indices, size);
+      return SetsByModel(request, nodes, gpu_indices);
   }
 }
 
@@ -266,7 +361,7 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
   return all;
 }
 
-Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
     violations.Add(
@@ -279,9 +374,9 @@ Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1:
   const int each = request.ranks / request.nodes;
   if (!CheckListedGpus(request, nodes, static_cast<size_t>(each), violations)) return {};
   const std::vector<int> indices = FirstGpus(request, each);
-  const std::vector<v1::Node> having = NodesWith(nodes, indices);
+  const Nodes having = NodesWith(nodes, indices);
   if (having.size() < static_cast<size_t>(request.nodes)) {
-    return Lacking(request, ".nodes", TooFewNodes(request, nodes, having.size()));
+    return TooFew(request, ".nodes", TooFewNodes(request, nodes, having.size()));
   }
   const bool any = request.policy == v1::PLACEMENT_POLICY_ANY;
   const std::vector<Nodes> sets = SetsOf(request, having, indices);
@@ -310,26 +405,26 @@ Placements PlaceOverNodes(const PlacementRequest& request, const std::vector<v1:
   return {};
 }
 
-Placements PlaceOnNetwork(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
+Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};
-  const auto ranks = static_cast<size_t>(request.ranks);
-  if (nodes.size() < ranks) {
+  if (nodes.size() < static_cast<size_t>(request.ranks)) {
     std::vector<std::string> names;
     for (const v1::Node& node : nodes) names.push_back(node.description().name());
-    return Lacking(request, ".ranks",
-                   fmt::format("{} ranks need {} nodes; {} node{}: {}", ranks, ranks, names.size(),
-                               names.size() == 1 ? " matches" : "s match", JoinSome(names)));
+    return TooFew(
+        request, ".ranks",
+        fmt::format("{} ranks need {} nodes; {}: {}", request.ranks, request.ranks,
+                    Counted(static_cast<int64_t>(names.size()), "node matches", "nodes match"),
+                    JoinSome(names)));
   }
   return PlaceOnGroups(request, IdsOf(nodes), request.ranks, {});
 }
 
 }  // namespace
 
-std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
-                                    const std::vector<v1::Node>& nodes, const std::string& path,
-                                    int line, Violations& violations) {
-  std::vector<v1::Node> eligible;
+std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema, const Nodes& nodes,
+                                    const std::string& path, int line, Violations& violations) {
+  Nodes eligible;
   std::vector<std::string> reasons;
   for (const v1::Node& node : nodes) {
     const std::string reason = WhyNot(schema, node);
@@ -349,8 +444,7 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
   return eligible;
 }
 
-Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
-                 Violations& violations) {
+Placements Place(const PlacementRequest& request, const Nodes& nodes, Violations& violations) {
   switch (request.schema.resource()) {
     case v1::RESOURCE_KIND_CPU:
       if (!PairsFit(request, 1, "", violations)) return {};

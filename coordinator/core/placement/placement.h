@@ -27,7 +27,7 @@ struct Placements {
   int64_t count = 0;
   // Set if there is no placement because there are too few nodes or GPUs: what is needed and what
   // exists.
-  std::optional<Violation> lack;
+  std::optional<Violation> shortage;
 };
 
 struct PlacementRequest {
@@ -61,7 +61,7 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
 //            group consists of the last R nodes, so that every node is covered.
 //                                           ANY: one, on any R nodes.
 //            PAIRS (two nodes only): every pair, in the rounds of a tournament.
-// Too few nodes or GPUs is not a violation: `lack` of the result says how many there are.
+// Too few nodes or GPUs is not a violation: `shortage` of the result says how many there are.
 // Violations are: `gpus` that no node has, fewer `gpus` than ranks, and nodes among which no
 // placement has equal driver, CUDA runtime and NCCL versions. ANY takes GPU nodes with equal
 // versions. A group of EACH or a pair with different versions is placed, and fails with that reason

@@ -1,4 +1,5 @@
-// Constraints between parameters: a case that no node could run is refused before jobs exist.
+// Tests constraints between parameters: cases that no node could run are refused before any job
+// exists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +25,8 @@ v1::BenchmarkSchema& Schema(v1::Node& node, const std::string& name) {
   return none;
 }
 
-// Two nodes of eight GPUs. gemm needs layout nt with dtype bf16, and at most 32 rows with fp16.
+// Returns two nodes with eight GPUs each. gemm needs layout nt with dtype bf16, and at most 32 rows
+// with fp16.
 std::vector<v1::Node> Fleet() {
   std::vector<v1::Node> nodes = {MakeFleetNode("a", '1', 8), MakeFleetNode("b", '2', 8)};
   for (v1::Node& node : nodes) {
@@ -47,7 +49,7 @@ std::vector<v1::Node> Fleet() {
 
 using Axes = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-// A campaign of one entry on line 4. Its axes are on the lines that follow.
+// Returns a campaign of one entry on line 4. Its axes are on the lines that follow.
 v1::CampaignSpec Spec(const char* benchmark, const Axes& axes) {
   v1::CampaignSpec spec = MakeSpec(benchmark);
   int line = 4;
@@ -57,7 +59,7 @@ v1::CampaignSpec Spec(const char* benchmark, const Axes& axes) {
   return spec;
 }
 
-// The only violation of `spec`.
+// Returns the only violation of `spec`.
 Violation ViolationOf(const v1::CampaignSpec& spec, const std::vector<v1::Node>& nodes = Fleet()) {
   const auto expansion = ExpandCampaign(spec, nodes);
   EXPECT_FALSE(expansion.ok());
@@ -97,7 +99,7 @@ TEST(ExpandConstraintsTest, ErrorsOfAllEntries_AreReportedTogether) {
   v1::CampaignSpec spec = Spec("gemm", {{"dtype", {"bf16"}}});
   *spec.add_benchmarks() = Spec("gemm", {{"dtype", {"fp16"}}}).benchmarks(0);
   *spec.add_benchmarks() = Spec("gemm", {{"dtype", {"fp32"}}}).benchmarks(0);
-  // A rule about cases that are refused is not wrong.
+  // A rule that covers only refused cases is not an error of its own.
   spec.add_accept()->set_text("gemm[dtype=fp16].tflops >= 1 TFLOP/s");
   const auto expansion = ExpandCampaign(spec, Fleet());
   ASSERT_FALSE(expansion.ok());

@@ -1,5 +1,4 @@
-// The whole core on fake stores, a virtual clock and agents that are played by the
-// test.
+// Runs the whole core on fake stores and a virtual clock. The test plays the agents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@
 
 namespace assay::coordinator {
 
-// A job store whose database can be taken away.
+// A job store whose database can be made unreachable.
 class FlakyJobStore : public storage::FakeJobStore {
  public:
   using FakeJobStore::FakeJobStore;
@@ -52,7 +51,7 @@ class FakeAgent : public SessionSink {
     if (!closed) closed = status;
   }
 
-  // The last message of a kind; nullptr if none came.
+  // Returns the last message of a kind; null if there was none.
   const v1::CoordinatorMessage* Last(v1::CoordinatorMessage::KindCase kind) const {
     for (auto it = received.rbegin(); it != received.rend(); ++it) {
       if (it->kind_case() == kind) return &*it;
@@ -83,7 +82,7 @@ class FleetFixture : public ::testing::Test {
     for (const auto& agent : agents) agent->session.reset();
   }
 
-  // A new coordinator on the same database, as after a crash.
+  // Replaces the coordinator by a new one on the same database, as after a crash.
   void Restart() {
     executor = std::make_unique<ManualExecutor>(clock);
     coordinator =
@@ -93,7 +92,7 @@ class FleetFixture : public ::testing::Test {
     executor->RunReady();
   }
 
-  // A session without Hello.
+  // Opens a session without sending Hello.
   std::shared_ptr<FakeAgent> Connect(const v1::Node& node) {
     auto agent = std::make_shared<FakeAgent>();
     agent->node = node;
@@ -179,7 +178,7 @@ class FleetFixture : public ::testing::Test {
     Say(agent, std::move(message));
   }
 
-  // Every case's result, then the end.
+  // Sends a result for every case, then the end of the job.
   void Complete(const std::shared_ptr<FakeAgent>& agent, const v1::JobSpec& job) {
     for (int i = 0; i < job.cases_size(); ++i) SayResult(agent, ResultOf(job, i));
     SayFinished(agent, job);
@@ -219,11 +218,11 @@ class FleetFixture : public ::testing::Test {
   Observer observer;
   int coordinators = 0;
   std::unique_ptr<ManualExecutor> executor;
-  std::vector<std::shared_ptr<FakeAgent>> agents;  // All that ever connected.
+  std::vector<std::shared_ptr<FakeAgent>> agents;  // All agents that have connected.
   std::unique_ptr<Coordinator> coordinator;
 };
 
-// And two nodes without GPUs, to be attached.
+// Adds two nodes without GPUs, which the test attaches.
 class FleetOfTwo : public FleetFixture {
  protected:
   const v1::Node a_ = MakeFleetNode("a", '1', 0);

@@ -59,7 +59,7 @@ inline v1::BenchmarkSchema ReduceSchema(const std::string& name, v1::ResourceKin
   return schema;
 }
 
-// A connected node; its id is `id_digit` repeated in a UUID's form.
+// Returns a connected node. Its id is a UUID of which every digit is `id_digit`.
 inline v1::Node MakeFleetNode(const std::string& name, char id_digit, int gpus) {
   v1::Node node;
   node.set_state(v1::NODE_STATE_CONNECTED);
@@ -94,7 +94,7 @@ inline v1::Node MakeFleetNode(const std::string& name, char id_digit, int gpus) 
   return node;
 }
 
-// Node b with eight GPUs, a with two, c with none.
+// Returns node b with eight GPUs, a with two and c with none.
 inline std::vector<v1::Node> ThreeNodes() {
   return {MakeFleetNode("b", '2', 8), MakeFleetNode("a", '1', 2), MakeFleetNode("c", '3', 0)};
 }
@@ -109,7 +109,7 @@ inline void AddAxis(v1::BenchmarkMatrix& matrix, const std::string& name,
   for (const std::string& value : values) axis->mutable_list()->add_values(value);
 }
 
-// A campaign of one benchmark; sizes m = n = k = 64 where it has them.
+// Returns a campaign of one benchmark, with m = n = k = 64 if it has these parameters.
 inline v1::CampaignSpec MakeSpec(const std::string& benchmark) {
   v1::CampaignSpec spec;
   spec.set_name("sweep");

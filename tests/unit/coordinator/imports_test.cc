@@ -1,12 +1,11 @@
-// The campaign that the coordinator makes of an import, and what it refuses.
-#include "coordinator/core/imports.h"
-
+// Tests the campaign that the coordinator makes of imported results, and the imports it refuses.
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <limits>
 
 #include "common/uuid.h"
+#include "coordinator/core/coordinator.h"
 #include "wire/import_rules.h"
 
 namespace assay::coordinator {
@@ -81,7 +80,7 @@ TEST(ImportsTest, Import_BecomesACampaignWithOneJobPerBenchmark) {
   EXPECT_TRUE(first.measurements(0).samples().empty());
 }
 
-TEST(ImportsTest, Faults_AreNamedByTheirField) {
+TEST(ImportsTest, InvalidFields_AreNamed) {
   using Spoil = std::function<void(v1::ImportResultsRequest&)>;
   const auto first = [](v1::ImportResultsRequest& request) { return request.mutable_results(0); };
   const std::vector<std::pair<const char*, Spoil>> faults = {
@@ -137,7 +136,7 @@ TEST(ImportsTest, Faults_AreNamedByTheirField) {
     ASSERT_FALSE(imported.status().violations().empty()) << field;
     EXPECT_EQ(imported.status().violations()[0].field, field);
   }
-  // Clocks may differ a little.
+  // The clock of the sender may differ a little.
   v1::ImportResultsRequest soon = MakeRequest();
   soon.mutable_results(0)->mutable_end_time()->set_seconds(kNowSeconds + 299);
   EXPECT_TRUE(ToImportedCampaign(soon, kNow).ok());

@@ -20,7 +20,7 @@ class ManualExecutor : public Executor {
     delayed_.emplace(clock_.Now() + delay, std::move(task));
   }
 
-  // Runs what is due, and what that posts, until nothing is.
+  // Runs all due tasks, including those that they post.
   void RunReady() {
     for (;;) {
       while (!delayed_.empty() && delayed_.begin()->first <= clock_.Now()) {
