@@ -1,5 +1,6 @@
-// Asynchronous copies from global to shared memory (cp.async of compute capability 8.0), which need
-// no register and no waiting thread. On older GPUs the copy is synchronous.
+// Device functions that copy from global to shared memory asynchronously with cp.async (compute
+// capability 8.0), without using registers or making a thread wait. On older GPUs they copy
+// synchronously.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,10 @@
 
 namespace assay {
 
-// Copies kBytes (4, 8 or 16), with both addresses aligned to that. If not `valid`, clears the
-// destination instead; `from` is then not read but must be some address of the array. 16 bytes
-// bypass the L1 cache, fewer pass through it.
+// Starts an asynchronous copy of kBytes (4, 8 or 16) from global to shared memory. Both addresses
+// must be multiples of kBytes. If `valid` is false, zeros are written instead and `from` is not
+// read, but it must still point into a valid allocation. Copies of 16 bytes bypass the L1 cache;
+// smaller ones do not.
 template <int kBytes>
 __device__ inline void CopyAsync(void* to, const void* from, bool valid) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);

@@ -1,4 +1,5 @@
-// The data of transfers: pseudorandom bytes that either end can generate and check by itself.
+// Test data for memory transfers: pseudorandom bytes that each end can generate and check on its
+// own.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +10,7 @@
 
 namespace assay {
 
-// Selects the bytes; `stream` distinguishes the directions of one case.
+// Identifies a sequence of pseudorandom bytes. `stream` differs between the directions of one case.
 struct BytePattern {
   uint64_t seed = 0;
   uint64_t stream = 0;
@@ -18,12 +19,12 @@ struct BytePattern {
   uint64_t Word(int64_t index) const;
 };
 
-// Enqueues writing the first `bytes` bytes of the pattern to GPU memory, rounded up to whole words
-// of 8 bytes.
+// Enqueues a kernel on the stream that writes the pattern to GPU memory. `bytes` is rounded up to a
+// multiple of 8, so the buffer must have room for that.
 Status FillBytes(const BytePattern& pattern, void* data, int64_t bytes, cudaStream_t stream);
 
-// Compares `bytes` bytes of GPU memory with the pattern: every byte on the stream's GPU, and a
-// sample of words on the host. Synchronises with the stream.
+// Compares `bytes` bytes of GPU memory with the pattern. The GPU compares every byte; the host
+// additionally compares a sample of 8-byte words. Synchronises with the stream.
 Result<Verdict> CheckBytes(const BytePattern& pattern, const void* data, int64_t bytes,
                            cudaStream_t stream);
 

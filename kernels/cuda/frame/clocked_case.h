@@ -1,6 +1,6 @@
-// The base class of cases whose kernels read the clocks themselves, directly around the measured
-// code. Every sample of such a case also has the clock cycles and the nanoseconds between two
-// readings.
+// The base class of benchmark cases whose kernels measure time themselves: they read the GPU's
+// clocks directly before and after the measured code. Besides its duration, every sample of such a
+// case records the elapsed clock cycles and nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace assay {
 
-// The time between two readings of one multiprocessor's clocks. In device memory; kernels of one
-// stream add to it, one thread each.
+// Time elapsed between two readings of a multiprocessor's clocks, summed over kernels. Resides in
+// device memory. One thread of each kernel adds to it; the kernels run in one stream, so no atomics
+// are needed.
 struct Ticks {
   unsigned long long cycles = 0;
   unsigned long long nanoseconds = 0;
@@ -34,8 +35,9 @@ __device__ inline void AddTicks(const Ticks& begin, const Ticks& end, Ticks* sum
 }
 #endif
 
-// Derived classes pass TicksOfIteration() to the kernel of each iteration, exactly once. They have
-// no parameter `launch`, because a graph would fix that address.
+// A case whose kernels read the clocks. In each iteration, a derived class passes
+// TicksOfIteration() to its kernel exactly once. Such benchmarks do not offer the parameter
+// `launch`: a CUDA graph would replay every iteration with the same address.
 class ClockedCase : public GpuCase {
  public:
   using GpuCase::GpuCase;
@@ -45,9 +47,9 @@ class ClockedCase : public GpuCase {
  protected:
   // Overriding methods must call this first.
   Status SetUp() override;
-  // Returns the location that the next iteration adds to. Outside Run, that location is never read.
+  // Returns the address that the next iteration adds its ticks to.
   Ticks* TicksOfIteration();
-  // Return the value per iteration, for every sample of Run so far.
+  // Return the mean per iteration, one value for every sample of Run so far.
   const std::vector<double>& cycles() const { return cycles_; }
   const std::vector<double>& nanoseconds() const { return nanoseconds_; }
 

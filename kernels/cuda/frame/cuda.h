@@ -10,11 +10,11 @@
 
 namespace assay {
 
-// Return the reason why CUDA shows no GPU, or why there is no cuBLASLt; empty if there is one.
+// Return the reason why CUDA shows no GPU or why cuBLASLt is missing; empty if it is available.
 std::string WhyNoGpu();
 std::string WhyNoCublasLt();
 
-// `nccl_version` returns NCCL's version, which this folder does not know; it may be empty.
+// `nccl_version` returns the version of NCCL and may be empty.
 std::unique_ptr<GpuPlatform> NewCudaPlatform(
     std::function<std::optional<std::string>()> nccl_version);
 

@@ -1,4 +1,4 @@
-// Errors of the CUDA runtime as Status. Nothing here prints or exits.
+// Converts errors of the CUDA runtime to Status. Nothing here prints or exits.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,10 +9,12 @@
 
 namespace assay {
 
-// Converts a CUDA error to a Status with the error's name, the expression, file and line.
-// cudaSuccess is OK. Failed allocations are RESOURCE_EXHAUSTED (OUT_OF_MEMORY), hardware failures
-// UNAVAILABLE (GPU_LOST), a GPU that other processes hold UNAVAILABLE (GPU_UNAVAILABLE), and all
-// others INTERNAL (CUDA_ERROR).
+// Converts a CUDA error to a Status; cudaSuccess is OK. The message has the error's name, the
+// expression, the file and the line. The code depends on the error:
+// - allocation failed: RESOURCE_EXHAUSTED (OUT_OF_MEMORY)
+// - hardware failed: UNAVAILABLE (GPU_LOST)
+// - another process holds the GPU exclusively: UNAVAILABLE (GPU_UNAVAILABLE)
+// - anything else: INTERNAL (CUDA_ERROR)
 Status CudaStatus(cudaError_t error, const char* expression, const char* file, int line);
 
 // ASSAY_CUDA(cudaMalloc(...)) returns from the enclosing function on an error.

@@ -3,9 +3,10 @@
 
 namespace assay {
 
-// AllowNext lets the stream's next kernel start where this one leaves room, if it was launched to
-// do so (programmatic dependent launch). WaitForPrevious in that kernel returns once the previous
-// kernel has completed. Both do nothing before Hopper.
+// Programmatic dependent launch on Hopper and newer GPUs: a kernel may start before the previous
+// kernel of its stream has ended. AllowNext lets the next kernel start on free multiprocessors.
+// WaitForPrevious blocks until the previous kernel has completed and its writes are visible. On
+// older GPUs both do nothing.
 __device__ inline void AllowNext() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Reserve for contexts, module code, cuBLAS and NCCL.
+// GPU memory that cases leave free for contexts, module code, cuBLAS and NCCL.
 constexpr int64_t kReserveBytes = int64_t{512} << 20;
 
 std::atomic<int64_t> missing_bytes{0};
@@ -18,8 +18,8 @@ std::atomic<int64_t> missing_bytes{0};
 // Compiled for the same architectures as every other kernel of this folder.
 __global__ void ProbeKernel() {}
 
-// Returns false if no kernel of this build was compiled for the architecture of the current GPU.
-// After other errors it returns true, so that the next CUDA call reports them.
+// Returns false if this program contains no code for the architecture of the current GPU. Other
+// CUDA errors count as true; the next CUDA call will report them.
 bool HasKernelsForGpu() {
   cudaFuncAttributes attributes;
   const cudaError_t error = cudaFuncGetAttributes(&attributes, ProbeKernel);

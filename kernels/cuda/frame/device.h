@@ -1,4 +1,4 @@
-// One GPU from a case's point of view: its properties, memory, streams and buffers.
+// One GPU as a benchmark case uses it: its properties, memory, streams and events.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,33 +20,34 @@ struct GpuDevice {
   int64_t shared_bytes_per_block = 0;  // The maximum, after opting in.
 };
 
-// Makes GPU `ordinal` current for the calling thread. Returns FAILED_PRECONDITION (NO_GPU) if this
-// process does not see it.
+// Makes the GPU with CUDA index `ordinal` current for the calling thread and returns its
+// properties. Returns FAILED_PRECONDITION (NO_GPU) if this process sees no such GPU.
 Result<GpuDevice> UseGpu(int ordinal);
 
-// Returns the reason why there is no GPU (Benchmark::UnsupportedReason); empty if there is one, or
-// if an error hides it.
+// Returns the reason why this process sees no GPU, as Benchmark::UnsupportedReason does. Returns an
+// empty string if there is a GPU, or if a CUDA error prevents a definite answer.
 std::string WhyNoGpu();
 
-// Checks that `device` has compute capability major.minor or newer, else returns Unsupported():
-// "fp8 needs compute capability 8.9; this GPU has 8.0".
+// Returns Unsupported() if the compute capability of `device` is below major.minor. `what` is the
+// feature that the error names: "fp8 needs compute capability 8.9; this GPU has 8.0".
 Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
-// Returns the bytes of the current GPU that a case may allocate now: the free memory minus a
+// Returns how many bytes a case may still allocate on the current GPU: the free memory minus a
 // reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 
-// Records that a GPU memory request of this process was refused, and how many bytes were missing.
-// Other processes are to blame if they hold at least that much. 0 clears the record.
+// Records that this process requested GPU memory and `bytes` were missing. An error report later
+// blames other processes if they hold at least that much memory. Passing 0 clears the record.
+// Thread-safe.
 void NoteMissingDeviceBytes(int64_t bytes);
-// Records a refused request of CUDA itself, whose size is unknown.
+// Records that CUDA itself refused an allocation, so the number of missing bytes is unknown.
 void NoteMissingDeviceBytes();
-// Returns how many bytes the last refused request lacked, and clears the record; 0 if there is
-// none.
+// Returns how many bytes the last failed request for GPU memory was short of, and clears that
+// record. Returns 0 if no request has failed.
 int64_t TakeMissingDeviceBytes();
 
-// Memory of the GPU that is current at allocation. Owned, freed on destruction; the contents are
-// undefined.
+// An uninitialised buffer in the memory of the GPU that was current when it was allocated. Owns the
+// memory and frees it on destruction.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -59,8 +60,8 @@ class DeviceBuffer {
   }
   ~DeviceBuffer() { cudaFree(data_); }
 
-  // Allocates. `purpose` completes "cannot allocate 4.0 GiB for ...". The OUT_OF_MEMORY error says
-  // how much is free and what would fit.
+  // Allocates GPU memory. `purpose` completes the error message "cannot allocate 4.0 GiB for ...".
+  // On failure, the OUT_OF_MEMORY error says how much memory is free and what size would fit.
   static Result<DeviceBuffer> Allocate(int64_t bytes, const std::string& purpose);
 
   void* data() const { return data_; }
@@ -77,7 +78,7 @@ class DeviceBuffer {
   int64_t bytes_ = 0;
 };
 
-// A stream that does not wait for the default stream. Owned, on the GPU that is current at Create.
+// An owned CUDA stream on the GPU that is current at Create. Does not wait for the default stream.
 class CudaStream {
  public:
   CudaStream() = default;
@@ -91,8 +92,8 @@ class CudaStream {
   }
 
   static Result<CudaStream> Create();
-  // Creates a stream whose kernels get free multiprocessors before those of other streams, for
-  // kernels that move data and need few.
+  // Creates a high-priority stream: its kernels get free multiprocessors before those of other
+  // streams. Meant for data-moving kernels that need few multiprocessors.
   static Result<CudaStream> CreateUrgent();
 
   cudaStream_t get() const { return stream_; }
@@ -101,7 +102,7 @@ class CudaStream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A point in a stream. Owned, on the GPU that is current at Create.
+// An owned CUDA event, which marks a point in a stream. Belongs to the GPU current at Create.
 class CudaEvent {
  public:
   CudaEvent() = default;
@@ -114,15 +115,15 @@ class CudaEvent {
     if (event_ != nullptr) cudaEventDestroy(event_);
   }
 
-  // Creates an event that also has a time.
+  // Creates an event that also records the time.
   static Result<CudaEvent> CreateTimed() { return Create(cudaEventDefault); }
   // Creates an event that only orders streams, which is faster.
   static Result<CudaEvent> Create() { return Create(cudaEventDisableTiming); }
 
   Status Record(cudaStream_t stream) const;
-  // Makes later work on `stream` wait for the work before Record.
+  // Makes work enqueued later on `stream` wait for the work that preceded Record.
   Status Await(cudaStream_t stream) const;
-  // Makes later work on `later` wait for the work that is on `earlier` now.
+  // Makes work enqueued later on `later` wait for all work that is on `earlier` now.
   Status Order(cudaStream_t earlier, cudaStream_t later) const;
 
   cudaEvent_t get() const { return event_; }

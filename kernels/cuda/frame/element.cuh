@@ -1,5 +1,5 @@
-// Element types of kernels: their names, their values, and the mapping from a name to a template
-// argument.
+// Element types of kernels (fp32, bf16, fp16): conversions, random values, and the mapping from a
+// type's name to a template argument.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -44,7 +44,7 @@ __host__ __device__ inline double Widen(double value) {
   return value;
 }
 
-// Represents a type as a value: decltype(tag)::Type.
+// Carries a type in a function argument; decltype(tag)::Type is the type.
 template <typename T>
 struct TypeTag {
   using Type = T;
@@ -58,8 +58,8 @@ auto WithElementType(const std::string& dtype, const Body& body) {
   return body(TypeTag<float>());
 }
 
-// Returns element `index` of random sequence `stream` of `seed`: near-normal with variance 1,
-// identical on host and device.
+// Returns element `index` of a random sequence, which `seed` and `stream` select. Values are
+// approximately normal with mean 0 and variance 1, and identical on host and device.
 template <typename T>
 __host__ __device__ T RandomElement(uint64_t seed, uint64_t stream, int64_t index) {
   return Narrow<T>(NearNormal(RandomBits(seed, stream, static_cast<uint64_t>(index))));
@@ -75,8 +75,9 @@ __global__ void FillRandomKernel(T* out, int64_t count, uint64_t seed, uint64_t 
   }
 }
 
-// Sets out[i] = RandomElement(seed, stream, first + i), or zeros. Pass a different `first` for each
-// set of a rotation (set * elements), so that no two sets are equal.
+// Fills an array with the random elements first, first + 1, ..., or with zeros. A benchmark that
+// rotates over several copies ("sets") of its arrays passes first = set * elements, so that all
+// copies differ.
 template <typename T>
 Status FillElements(T* out, int64_t count, bool zeros, uint64_t seed, uint64_t stream,
                     int64_t first, cudaStream_t cuda_stream) {

@@ -1,6 +1,6 @@
-// Compares an output on the device with a reference of higher precision. Checks ||out - ref|| /
-// ||ref|| over all elements and a bound on every single element, so that one wrong element among
-// billions is found. NaN never passes.
+// Compares a kernel's output in device memory with a reference of higher precision. Two limits must
+// hold: one for the relative error ||out - ref|| / ||ref|| of the whole output, and one for each
+// element, so that a single wrong element among billions is found. NaN always fails.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,34 +15,34 @@
 
 namespace assay {
 
-// The accepted errors.
+// The largest errors that a correct output may have.
 struct ErrorLimits {
   // Limit of ||out - ref|| / ||ref||.
   double tolerance = 0;
-  // Limit of |out - ref| of one element relative to max(|ref|, typical); several times the
-  // tolerance.
+  // Limit of one element's error |out - ref|, relative to max(|ref|, typical). Usually several
+  // times `tolerance`, because a single element may deviate more than the average.
   double element = 0;
   // Size of a typical element: below it errors are absolute.
   double typical = 0;
 };
 
-// In device memory while kernels add to it.
+// Sums that a comparison kernel computes in device memory.
 struct ErrorSums {
   double error_squared = 0;
   double reference_squared = 0;
   unsigned long long first_bad = std::numeric_limits<unsigned long long>::max();
 };
 
-// An ErrorSums on the device and its copy to the host.
+// Owns an ErrorSums in device memory and evaluates it on the host.
 class ErrorAccumulator {
  public:
-  // Enqueues setting it to zero on `stream`.
+  // Allocates the sums and enqueues clearing them on `stream`.
   static Result<ErrorAccumulator> Create(cudaStream_t stream);
 
   ErrorSums* device() const { return buffer_.as<ErrorSums>(); }
 
-  // Synchronises with `stream` and returns the verdict on `elements` elements. `reference` names
-  // the reference: "fp64 on device, every element".
+  // Waits for `stream` and returns the verdict on `elements` compared elements. `reference`
+  // describes the reference in results: "fp64 on device, every element".
   Result<Verdict> Read(int64_t elements, const ErrorLimits& limits, std::string reference,
                        cudaStream_t stream) const;
 
@@ -51,8 +51,8 @@ class ErrorAccumulator {
 };
 
 #ifdef __CUDACC__
-// One thread's part of a comparison. Call Add for each element, then Flush once. Whole warps must
-// call Flush together.
+// Accumulates the errors that one thread of a comparison kernel finds. Each thread calls Add for
+// each of its elements and then Flush once; all 32 threads of a warp must call Flush together.
 class ErrorThread {
  public:
   __device__ ErrorThread(const ErrorLimits& limits, ErrorSums* sums)
@@ -85,8 +85,8 @@ class ErrorThread {
   double reference_squared_ = 0;
 };
 
-// Compares `value(i)` with `reference(i)`, device functions of int64_t that return element i of the
-// output and of the reference.
+// Compares `count` elements of an output with a reference. `value` and `reference` are device
+// functions that return element i (int64_t) of each.
 template <typename Value, typename Reference>
 __global__ void CompareElementsKernel(Value value, Reference reference, int64_t count,
                                       ErrorLimits limits, ErrorSums* sums) {

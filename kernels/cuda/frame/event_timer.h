@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// Owns its events and reuses them. Used by one thread, with one GPU.
+// Measures times with CUDA events, which it owns and reuses. Used by one thread, with one GPU.
 class EventTimer {
  public:
   EventTimer() = default;
@@ -19,25 +19,26 @@ class EventTimer {
   EventTimer& operator=(const EventTimer&) = delete;
   ~EventTimer();
 
-  // Enqueues `samples` x `batch` calls of `iterate` on `stream` without a pause, with an event
-  // between samples. One untimed call comes first and absorbs the cost of the first launch, so
-  // there are samples * batch + 1 calls. Appends each sample's seconds per iteration. `wait`
-  // returns once all work is done.
+  // Measures `samples` samples of `batch` iterations each and appends each sample's seconds per
+  // iteration to `seconds`. `iterate` enqueues one iteration on `stream`; an event is recorded
+  // between samples. One untimed iteration comes first and absorbs the cost of the first launch, so
+  // `iterate` is called samples * batch + 1 times. `wait` must return when all enqueued work is
+  // done.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, const std::function<Status()>& wait,
               std::vector<double>* seconds);
 
-  // Waits with cudaStreamSynchronize.
+  // As above; waits with cudaStreamSynchronize.
   Status Time(cudaStream_t stream, int64_t samples, int64_t batch,
               const std::function<Status()>& iterate, std::vector<double>* seconds);
 
-  // As the first, with `before` enqueued, untimed, before every sample and before the untimed call.
+  // As the first overload; `before` enqueues untimed work before each sample and the untimed call.
   Status TimeApart(cudaStream_t stream, int64_t samples, int64_t batch,
                    const std::function<Status()>& before, const std::function<Status()>& iterate,
                    const std::function<Status()>& wait, std::vector<double>* seconds);
 
  private:
-  // Ensures that there are at least `count` events.
+  // Creates events until there are at least `count`.
   Status MakeEvents(int64_t count);
 
   std::vector<cudaEvent_t> events_;

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-// Returns the reason, or nothing if CUDA shows a GPU.
+// Returns the reason why this process sees no GPU, or nothing if it sees one.
 std::optional<GpuAbsence> FindGpuAbsence();
 
 }  // namespace assay

@@ -9,11 +9,11 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-// A graph replays for at least this time, so that its launch cost is negligible, unless that takes
-// more than kMaxReplays iterations.
+// Minimum duration of one graph replay in seconds, which makes the cost of launching the graph
+// negligible. If that would take more than kMaxReplays iterations, the replay is shorter.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// Limit per graph: each node costs host and device memory.
+// Maximum number of kernel launches in a graph: each costs host and device memory.
 constexpr int64_t kMaxGraphLaunches = 65536;
 
 bool IsWord(const ParameterMap& parameters, const std::string& name, const std::string& word) {

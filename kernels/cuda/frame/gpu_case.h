@@ -1,11 +1,10 @@
-// The base class of single-GPU cases. A benchmark defines its memory (SetUp), one iteration
-// (Enqueue) and the check of its output (Check). The base class rotates buffers, fills outputs with
-// NaN, times with events, replays graphs, and verifies before and after timing.
+// The base class of benchmark cases that run on one GPU. A benchmark implements SetUp (its memory),
+// Enqueue (one iteration) and Check (of its output). The base class does the rest: it rotates over
+// several sets of buffers so that caches stay cold, fills outputs with NaN, measures times with
+// events, and verifies the output before and after timing.
 //
-//   SetUp -> Enqueue(set)... -> Check(set)
-//
-// With `launch: graph`, iterations over all sets of the rotation are captured once, and every
-// launch replays them. Replays are therefore as cold as single launches.
+// With the parameter `launch: graph`, iterations over all sets of buffers are captured into one
+// CUDA graph, which each launch replays. Caches are then as cold as with single launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,7 +24,7 @@
 
 namespace assay {
 
-// An instantiated graph. Owned.
+// An executable CUDA graph. Owns the graph.
 class CudaGraph {
  public:
   CudaGraph() = default;
@@ -53,22 +52,22 @@ struct OutputRange {
   int64_t bytes = 0;
 };
 
-// A case with outputs in several places.
+// The interface of a case that writes outputs in several places.
 class TransferEnds {
  public:
   virtual ~TransferEnds() = default;
-  // Returns the output of the latest iteration in each direction, in the GPU's or the host's
-  // memory. Tests change it to make VerifyLast fail.
+  // Returns the output buffers of the latest iteration, one per direction of transfer, in GPU or
+  // host memory. Tests corrupt them to check that VerifyLast then fails.
   virtual std::vector<OutputRange> LastOutputs() = 0;
 };
 
 class GpuCase : public Case {
  public:
-  // Reads the parameters cache, fill and launch if the benchmark declares them.
+  // Reads the parameters "cache", "fill" and "launch", where the benchmark declares them.
   explicit GpuCase(const RunContext& context);
 
-  // Must be called once, before anything else. Makes the GPU current, creates the stream and calls
-  // SetUp. For `launch: graph`, also runs one iteration and captures.
+  // Makes the GPU current, creates the stream and calls SetUp. With `launch: graph`, also runs one
+  // iteration and captures the graph. Must be called once, before any other method.
   Status Prepare();
 
   Timing HowTimed() const override;
@@ -81,29 +80,31 @@ class GpuCase : public Case {
   Status RunUntimed(int64_t iterations) override;
   Result<Verdict> VerifyLast() override;
 
-  // Returns the output of the latest iteration. Tests change it to make VerifyLast fail.
+  // Returns the output of the latest iteration. Tests corrupt it to see VerifyLast fail.
   OutputRange LastOutput() { return Output(rotation_.last()); }
 
  protected:
-  // Does everything that precedes the first iteration, with the GPU current: usually AddArray for
-  // each array, AllocateSets, then the inputs of every set. Calls that must not be captured belong
-  // here too, such as cudaFuncSetAttribute and the creation of handles and workspaces.
+  // Prepares everything that the first iteration needs: usually calls AddArray for each array, then
+  // AllocateSets, then fills the inputs of every set. Also makes the CUDA calls that cannot be
+  // captured into a graph, such as cudaFuncSetAttribute and the creation of handles. The GPU is
+  // current.
   virtual Status SetUp() = 0;
-  // Enqueues one iteration over `set` on stream(). May be captured, so it must neither synchronise
-  // nor allocate.
+  // Enqueues one iteration on stream(), using the buffers of `set`. May be called while a CUDA
+  // graph is captured, so implementations must neither synchronise nor allocate.
   virtual Status Enqueue(int64_t set) = 0;
-  // Returns the memory that an iteration writes. It is filled with 0xff bytes (NaN in every
-  // floating type) before each verification.
+  // Returns the memory that an iteration on `set` writes. Before each verification, that memory is
+  // filled with 0xff bytes, which are NaN in every floating type, to detect elements that are not
+  // written.
   virtual OutputRange Output(int64_t set) = 0;
-  // Compares Output(set) with the reference. The GPU is current.
+  // Compares the output of `set` with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;
 
-  // Adds an array of `bytes` to each set and returns its number. Must be called before
+  // Adds an array of `bytes` to every set and returns its number for Array(). Must be called before
   // AllocateSets.
   int AddArray(int64_t bytes);
-  // Plans a rotation over `l2_multiple` times the L2 (4 for streaming and quantised weights) and
-  // allocates all sets. `what` names the arrays in the error if they do not fit: "Q, K, V and O of
-  // 4 x 16 x 4096 x 128".
+  // Allocates the sets of arrays: with a cold cache, as many as together exceed the L2 cache
+  // `l2_multiple` times (use 4 for streaming and quantised weights); else one. `what` names the
+  // arrays in the error message if memory is short: "Q, K, V and O of 4 x 16 x 4096 x 128".
   Status AllocateSets(const std::string& what, int l2_multiple = 2);
   // Returns array `number` of `set`, aligned to 256 bytes.
   template <typename T>

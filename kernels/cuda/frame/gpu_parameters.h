@@ -1,4 +1,4 @@
-// Parameters that most GPU benchmarks have, and what follows from them. Compiles without CUDA.
+// Parameters that most GPU benchmarks share, and values derived from them. Compiles without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace assay {
 
-// Returns the parameter "cache": cold (default) or hot. `what` names what stays in the cache: "one
-// set of arrays".
+// Returns the declaration of the parameter "cache", which is cold (default) or hot. `what`
+// completes its description by naming the data that stays in the cache: "one set of arrays".
 Parameter CacheParameter(const std::string& what);
-// Returns the parameter "fill": random (default) or zeros.
+// Returns the declaration of the parameter "fill": random (default) or zeros.
 Parameter FillParameter();
-// Returns the parameter "launch": stream (default) or graph.
+// Returns the declaration of the parameter "launch": stream (default) or graph.
 Parameter LaunchParameter();
-// Returns the parameter "dtype", one of `choices`; the first is the default.
+// Returns the declaration of the parameter "dtype"; the first of `choices` is the default.
 Parameter DtypeParameter(const std::vector<std::string>& choices);
 
 // Bytes of an element of "fp32", "bf16" or "fp16".
 inline int64_t ElementBytes(const std::string& dtype) { return dtype == "fp32" ? 4 : 2; }
 
-// The shortest time of a kernel on an H200, launched from a stream that is kept full or within a
-// graph.
+// Minimum time in seconds that a kernel takes on an H200, however little it does. One value is for
+// kernels launched one by one on a busy stream, the other for kernels of a CUDA graph.
 inline constexpr double kStreamLaunchSeconds = 2.5e-6;
 inline constexpr double kGraphLaunchSeconds = 0.6e-6;
 
-// Returns the one of them that "launch" selects, which is Work::fixed_seconds of a benchmark with
-// one kernel.
+// Returns kGraphLaunchSeconds or kStreamLaunchSeconds, depending on the parameter "launch". A
+// benchmark with one kernel uses this as the fixed part of its predicted time
+// (Work::fixed_seconds).
 double LaunchSeconds(const ParameterMap& parameters);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
-// PTX of sm_90a without an equivalent in CUDA C++: mbarriers, bulk tensor copies (TMA), and
-// synchronisation of warpgroups and their matrix multiplications (wgmma.cuh). Only for code under
-// __CUDA_ARCH_FEAT_SM90_ALL.
+// Wrappers of Hopper's PTX instructions (sm_90a) that CUDA C++ has no equivalent for: mbarriers,
+// bulk tensor copies (TMA), and the synchronisation of warpgroups. The matrix multiplications
+// themselves are in wgmma.cuh. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda.h>
@@ -21,7 +21,7 @@ __device__ inline void InitBarrier(uint64_t* barrier, uint32_t arrivals) {
                "r"(arrivals));
 }
 
-// Makes initialised barriers visible to the cluster and to the copy engine.
+// Makes initialised barriers visible to the cluster and to the copy engine (TMA).
 __device__ inline void FenceBarrierInit() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -30,7 +30,7 @@ __device__ inline void Arrive(uint64_t* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(SharedAddress(barrier)) : "memory");
 }
 
-// Arrives, and makes the barrier also wait for `bytes` of copies.
+// Arrives on the barrier and makes its current phase also wait for `bytes` of copied data.
 __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)),
@@ -38,9 +38,9 @@ __device__ inline void ArriveExpect(uint64_t* barrier, uint32_t bytes) {
       : "memory");
 }
 
-// Arrives on the same barrier of block `rank` of the cluster. Omits .release.cluster, which would
-// wait until the GPU sees all of the thread's stores: there is nothing to release, because data
-// that the tensor cores have read needs no fence.
+// Arrives on the barrier at the same shared-memory offset in block `rank` of this cluster. Does not
+// use .release.cluster, which would wait until all of the thread's stores are visible: callers have
+// only read data with the tensor cores, which needs no release.
 __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
   asm volatile(
       "{\n"
@@ -52,7 +52,7 @@ __device__ inline void ArriveRemote(uint64_t* barrier, uint32_t rank) {
       : "memory");
 }
 
-// Waits until the phase of `parity` has completed.
+// Waits until the barrier's phase with the given parity (0 or 1) has completed.
 __device__ inline void WaitBarrier(uint64_t* barrier, uint32_t parity) {
   asm volatile(
       "{\n"
@@ -82,7 +82,7 @@ __device__ inline uint32_t ClusterRank() {
 
 // ---- bulk tensor copies
 
-// Copies the box at (x, y) into this block; completes on `barrier`.
+// Copies the map's box at (x, y) to shared memory; `barrier` counts the bytes as they arrive.
 __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, uint64_t* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -91,7 +91,7 @@ __device__ inline void LoadBox(void* to, const CUtensorMap* map, int x, int y, u
       : "memory");
 }
 
-// Copies data that is read once, as above, so that its lines are evicted from the L2 first.
+// As LoadBox, for data that is read once: its cache lines are the first to be evicted from L2.
 __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int y,
                                    uint64_t* barrier) {
   asm volatile(
@@ -105,8 +105,9 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
       : "memory");
 }
 
-// Copies to the same place of every block of the cluster in `mask`, and completes on the barrier of
-// each.
+// As LoadBox, but copies into several blocks of the cluster at once: bit i of `mask` selects block
+// i. In each of them, the data is written to the same shared-memory offset, and the barrier at the
+// same offset counts the bytes.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(
@@ -116,8 +117,8 @@ __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x,
       : "memory");
 }
 
-// Copies the box at (x, y) from this block's memory; parts beyond the array's bounds are skipped.
-// Call CommitStores afterwards.
+// Copies a box from this block's shared memory to (x, y) of the array in global memory. Parts
+// outside the array are not written. Asynchronous: call CommitStores afterwards.
 __device__ inline void StoreBox(const CUtensorMap* map, int x, int y, const void* from) {
   asm volatile(
       "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
@@ -127,7 +128,7 @@ __device__ inline void StoreBox(const CUtensorMap* map, int x, int y, const void
 
 __device__ inline void CommitStores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until all but the latest `pending` groups of this thread's stores have read their memory.
+// Waits until all but the latest `pending` groups of this thread's stores have read shared memory.
 template <int pending>
 __device__ inline void WaitStoresRead() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
@@ -137,7 +138,7 @@ __device__ inline void PrefetchMap(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-// Orders this thread's stores to shared memory before later reads of the copy engine.
+// Makes this thread's writes to shared memory visible to later reads by the copy engine (TMA).
 __device__ inline void FenceForCopyEngine() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -154,7 +155,8 @@ __device__ inline void DecreaseRegisters() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-// Synchronises `threads` threads, a multiple of 32; barrier 0 is __syncthreads.
+// Makes `threads` threads, a multiple of 32, wait for each other at barrier `id` (0 is the barrier
+// of __syncthreads).
 __device__ inline void SyncNamed(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -164,7 +166,7 @@ __device__ inline void SignalNamed(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Prevents the compiler from moving uses of registers across the waits that guard them.
+// Keeps the compiler from moving uses of these registers across the wait that guards them.
 template <typename Register, int count>
 __device__ inline void Pin(Register (&registers)[count]) {
 #pragma unroll
@@ -186,14 +188,15 @@ __device__ inline void MatrixWait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// Unit of shared memory addresses in descriptors, in bytes.
+// Unit of addresses and distances in shared-memory descriptors, in bytes.
 constexpr int kDescriptorUnit = 16;
 
-// Describes an operand in shared memory with the 128-byte swizzle. Its atoms are 8 rows of 128
-// bytes, aligned to 1024. K-major: `stride_bytes` is the distance between groups of 8 rows of M or
-// N; `leading_bytes` is unused. M- or N-major: a row has 64 elements of M or N at one k;
-// `stride_bytes` is the distance between groups of 8 k, `leading_bytes` between groups of 64
-// elements.
+// Returns the wgmma descriptor of a matrix operand in shared memory with the 128-byte swizzle. The
+// matrix consists of units of 8 rows of 128 bytes, aligned to 1024 bytes.
+// - Stored along k: `stride_bytes` is the distance between groups of 8 rows of M or N;
+//   `leading_bytes` is unused.
+// - Stored along M or N: a row has 64 elements with the same k. `stride_bytes` is the distance
+//   between groups of 8 k, `leading_bytes` between groups of 64 elements.
 __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_bytes,
                                            uint32_t stride_bytes) {
   const uint64_t address = (SharedAddress(begin) & 0x3ffff) >> 4;
@@ -201,8 +204,8 @@ __device__ inline uint64_t SwizzledOperand(const void* begin, uint32_t leading_b
          uint64_t{1} << 62;
 }
 
-// Stores four 8 x 8 matrices of 16-bit elements to shared memory; lane l supplies the address of
-// row l % 8 of matrix l / 8.
+// Stores four 8 x 8 matrices of 16-bit elements from the registers of a warp to shared memory. Lane
+// l passes the address of row l % 8 of matrix l / 8.
 __device__ inline void StoreMatrices(uint32_t address, uint32_t r0, uint32_t r1, uint32_t r2,
                                      uint32_t r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),

@@ -13,8 +13,8 @@
 
 namespace assay {
 
-// Compares `count` elements at `data` in device memory with `expected(i)`. Synchronises with
-// `stream`.
+// Compares each of `count` elements at `data`, in device memory, with `expected(i)` on the host.
+// They must be equal. Synchronises with `stream`.
 template <typename T, typename Expected>
 Result<Verdict> CompareOnHost(const T* data, int64_t count, const Expected& expected,
                               cudaStream_t stream) {

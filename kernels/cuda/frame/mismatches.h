@@ -1,4 +1,4 @@
-// Compares exactly on the device: counts wrong elements and finds the first.
+// Exact comparison on the device: counts the wrong elements and finds the first one.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,22 +12,22 @@
 
 namespace assay {
 
-// In device memory while a kernel adds to it.
+// The result of a comparison kernel, in device memory.
 struct Mismatches {
   unsigned long long count = 0;
   unsigned long long first = std::numeric_limits<unsigned long long>::max();
 };
 
-// A Mismatches on the device and its copy to the host.
+// Owns a Mismatches in device memory and evaluates it on the host.
 class MismatchCounter {
  public:
-  // Enqueues setting it to zero on `stream`.
+  // Allocates the counter and enqueues clearing it on `stream`.
   static Result<MismatchCounter> Create(cudaStream_t stream);
 
   Mismatches* device() const { return buffer_.as<Mismatches>(); }
 
-  // Synchronises with `stream` and returns the verdict on `elements` compared elements of
-  // `element_bytes` at `data`. The detail shows the first wrong element's bytes.
+  // Waits for `stream` and returns the verdict on `elements` compared elements at `data`, each of
+  // `element_bytes`. If any is wrong, the verdict's detail shows the bytes of the first.
   Result<Verdict> Read(const void* data, int64_t elements, int64_t element_bytes,
                        cudaStream_t stream) const;
 
@@ -36,7 +36,8 @@ class MismatchCounter {
 };
 
 #ifdef __CUDACC__
-// Counts a wrong element. Any thread may call it; wrong elements are rare, so atomics cost nothing.
+// Counts a wrong element. Any thread may call it. Wrong elements are rare, so the atomics are
+// cheap.
 __device__ inline void Report(Mismatches* mismatches, int64_t index) {
   atomicAdd(&mismatches->count, 1ULL);
   atomicMin(&mismatches->first, static_cast<unsigned long long>(index));

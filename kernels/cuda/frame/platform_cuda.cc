@@ -24,10 +24,11 @@
 namespace assay {
 namespace {
 
-// Returns the memory that `processes`, except `mine` (0 or 1) of them, hold on the current GPU.
-// This process may be listed under the id of another PID namespace; it is then assumed to be the
-// one that holds the least, because its case has ended. If the driver does not report memory per
-// process, all use beyond one context counts as that of others.
+// Returns how much memory other processes hold on the current GPU. `processes` are all that NVML
+// lists; `mine` is how many of them are this process (0 or 1). In a container, this process may be
+// listed under an unknown PID. It is then assumed to be the process with the least memory, because
+// its case has already ended. If the driver reports no memory per process, everything in use beyond
+// one CUDA context counts as held by others.
 int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   constexpr int64_t kContextBytes = int64_t{512} << 20;
   int64_t all = 0;
@@ -47,7 +48,7 @@ int64_t HeldByOthers(const std::vector<NvmlProcess>& processes, size_t mine) {
   return mine == 0 ? all : all - own.value_or(least);
 }
 
-// Used without NVML.
+// A sampler that reports nothing, for nodes without NVML.
 class BlindSampler : public ConditionsSampler {
  public:
   void Start() override {}
@@ -197,8 +198,9 @@ class CudaPlatform : public GpuPlatform {
     return gpu;
   }
 
-  // Returns NVML's index of CUDA's GPU `ordinal`, which CUDA_VISIBLE_DEVICES renumbers. Cached, so
-  // that it is known for a lost GPU.
+  // Returns NVML's index of the GPU that CUDA calls `ordinal`. The two differ if
+  // CUDA_VISIBLE_DEVICES is set. The index is cached, so that it is still known after a GPU has
+  // been lost.
   std::optional<int> IndexOf(const Nvml& nvml, int ordinal) {
     MutexLock lock(mutex_);
     const auto known = indices_.find(ordinal);
@@ -208,7 +210,7 @@ class CudaPlatform : public GpuPlatform {
     return index;
   }
 
-  // Returns NVML, which the first call opens; null without NVML.
+  // Returns NVML, which the first call opens, or null if the node has no NVML.
   const Nvml* Management() {
     MutexLock lock(mutex_);
     if (!opened_) {

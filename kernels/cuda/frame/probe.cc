@@ -19,8 +19,9 @@ namespace {
 constexpr int64_t kMemoryBytes = int64_t{1} << 30;
 constexpr int64_t kMemorySamples = 30;
 
-// Timing of a multiplication: power settles first, then the best of several samples counts, each
-// long enough for the clocks to respond to the load.
+// How the speed of a matrix multiplication is measured, in seconds: a warm-up lets the GPU's power
+// settle, then several samples are taken and the fastest counts. A sample is long enough for the
+// clocks to respond to the load.
 constexpr double kWarmupSeconds = 0.15;
 constexpr double kSampleSeconds = 0.01;
 constexpr int64_t kGemmSamples = 25;
@@ -76,15 +77,15 @@ Result<double> OneWayBytesPerSecond(StreamOp op, cudaStream_t stream) {
   return static_cast<double>(kMemoryBytes) / seconds;
 }
 
-// The driver's memset and a kernel's stores differ by a few percent, in either direction.
+// Returns the faster of memset and a writing kernel. They differ by a few percent, either way.
 Result<double> WriteBytesPerSecond(cudaStream_t stream) {
   ASSAY_ASSIGN_OR_RETURN(const double memset, OneWayBytesPerSecond(StreamOp::kMemset, stream));
   ASSAY_ASSIGN_OR_RETURN(const double stores, OneWayBytesPerSecond(StreamOp::kWrite, stream));
   return std::max(memset, stores);
 }
 
-// Multiplies matrices of side `side` with random values. B is stored transposed, which is fastest
-// on tensor cores and required for fp8 and int8.
+// Measures the multiplication of square matrices with `side` random elements per side. B is stored
+// transposed, which is the fastest layout on tensor cores and required for fp8 and int8.
 Result<double> GemmFlopsPerSecond(GemmType type, int64_t side, cudaStream_t stream) {
   GemmShape shape;
   shape.type = type;

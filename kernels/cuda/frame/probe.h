@@ -1,4 +1,4 @@
-// Short runs that measure a GPU's ceilings.
+// Short benchmarks that measure the performance ceilings of a GPU.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace assay {
 
-// Measures the ceiling `kind` of the current GPU for GpuPlatform::MeasureCeiling; the best of many
-// samples counts. "copy": bytes read and written by cudaMemcpyAsync; "read": by a kernel that sums
-// them up; "write": by cudaMemsetAsync or a kernel; each over 1 GiB. Arithmetic is measured with
-// cuBLASLt on random values, fp8 with fast accumulation. Returns Unsupported() for a kind without a
-// probe; RESOURCE_EXHAUSTED if the GPU's memory is in use.
+// Measures a performance ceiling of the current GPU. Takes the best of many samples. `kind` is:
+// - "copy": bytes per second read plus written by cudaMemcpyAsync, over 1 GiB
+// - "read": bytes per second that a summing kernel reads, over 1 GiB
+// - "write": bytes per second written by cudaMemsetAsync or a kernel, over 1 GiB
+// - an arithmetic type: FLOPs per second of cuBLASLt on random values (fp8: fast accumulation)
+// Returns Unsupported() for any other kind, and RESOURCE_EXHAUSTED if the GPU's memory is in use.
 Result<double> ProbeCeiling(const std::string& kind);
 
 }  // namespace assay

@@ -1,13 +1,13 @@
-// Counter-based random numbers, bitwise identical on host and device. Element i is a function of
-// (seed, stream, i) alone, so any part can be generated anywhere.
+// Random numbers that are bitwise identical on host and device. Element i depends only on (seed,
+// stream, i), so any part of a sequence can be generated independently of the rest.
 #pragma once
 
 #include <cstdint>
 
 namespace assay {
 
-// The SplitMix64 finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
-// 2014): every input bit affects every output bit.
+// Mixes the bits of x so that every input bit affects every output bit. This is the finaliser of
+// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 __host__ __device__ inline uint64_t Mix64(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -19,9 +19,10 @@ __host__ __device__ inline uint64_t RandomBits(uint64_t seed, uint64_t stream, u
   return Mix64(Mix64(seed + stream * 0x9e3779b97f4a7c15ULL) + index * 0x9e3779b97f4a7c15ULL);
 }
 
-// Returns a near-normal number with mean 0 and variance 1, in [-3.4641, 3.4641]: the sum of four
-// uniform 16-bit integers, centred and scaled. It rounds once, so host and device agree: __fmul_rn
-// prevents the compiler from fusing the product with an addition of the caller.
+// Converts 64 random bits to an approximately normal number with mean 0 and variance 1, in
+// [-3.4641, 3.4641]: the scaled sum of four uniform 16-bit integers. The result is rounded only
+// once, so host and device agree. __fmul_rn keeps the compiler from fusing the multiplication with
+// an addition in the caller.
 __host__ __device__ inline float NearNormal(uint64_t bits) {
   const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +
                   static_cast<int>((bits >> 32) & 0xffff) + static_cast<int>(bits >> 48);

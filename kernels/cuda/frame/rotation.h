@@ -1,5 +1,5 @@
-// Cold caches by rotation: each iteration works on the next of several sets of buffers, so a set
-// has been evicted from L2 when its turn comes again.
+// Keeps caches cold by rotating over several sets of buffers: each iteration uses the next set, so
+// by the time a set is used again, it has been evicted from the L2 cache.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// The position in the rotation. Not thread-safe.
+// The current position in a rotation over `sets` sets. Not thread-safe.
 class Rotation {
  public:
   Rotation() = default;
@@ -31,15 +31,16 @@ class Rotation {
   int64_t last_ = 0;
 };
 
-// Plans the rotation over sets of `set_bytes`, given `available_bytes` of memory. Hot: one set.
-// Cold: enough sets that at least 2x `l2_bytes` of other sets are used between two uses of a set;
-// if memory is short, enough that all sets together are at least 2x `l2_bytes`. Returns
-// OUT_OF_MEMORY, with what would fit, if even that does not fit. `what` completes "... needs 80
-// GiB".
+// Chooses the number of buffer sets, each of `set_bytes`:
+// - hot cache: one set;
+// - cold cache: enough that other sets of at least 2 x `l2_bytes` are used before a set is reused,
+//   or, if memory is short, that all sets together have at least 2 x `l2_bytes`.
+// Returns OUT_OF_MEMORY, with the size that would fit, if `available_bytes` is too little even for
+// that. `what` starts the error message: "... needs 80 GiB of GPU memory".
 Result<Rotation> PlanRotation(bool cold, int64_t set_bytes, int64_t l2_bytes,
                               int64_t available_bytes, const std::string& what);
 
-// Rounds `bytes` up to a multiple of `alignment`, where the next array may start.
+// Rounds `bytes` up to a multiple of `alignment`.
 inline int64_t AlignUp(int64_t bytes, int64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }

@@ -1,5 +1,5 @@
-// Tensor core instructions of Ampere and newer: loading matrices from shared memory to registers,
-// and multiplying them. They do nothing on older GPUs.
+// Wrappers of the tensor core instructions of Ampere and newer GPUs: loading matrices from shared
+// memory into registers, and multiplying them. On older GPUs they do nothing.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -10,9 +10,9 @@
 
 namespace assay {
 
-// Loads four 8 x 8 matrices of 16-bit elements; lane l supplies the address, in shared memory, of
-// row l % 8 of matrix l / 8. For each matrix it receives the two elements from column l % 4 * 2 of
-// row l / 4, or, transposed, those two of the transposed matrix.
+// Loads four 8 x 8 matrices of 16-bit elements from shared memory into the registers of a warp.
+// Lane l passes the address of row l % 8 of matrix l / 8. Of each matrix, it receives two elements:
+// row l / 4, columns l % 4 * 2 and the next. LoadMatricesTransposed transposes each matrix.
 __device__ inline void LoadMatrices(uint32_t address, uint32_t (&to)[4]) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -31,10 +31,11 @@ __device__ inline void LoadMatricesTransposed(uint32_t address, uint32_t (&to)[4
 #endif
 }
 
-// Computes d += A B: A 16 x 16, B 16 x 8, d 16 x 8. With g = lane / 4 and t = lane % 4, a lane
-// holds two elements per register of A: rows g, g + 8, g, g + 8 at k = 2t, 2t, 2t + 8, 2t + 8. It
-// holds column g of B at the same two k, and (g, 2t), (g, 2t + 1), (g + 8, 2t) and (g + 8, 2t + 1)
-// of d. T is fp16 or bf16.
+// Computes d += A B in a warp (mma.sync), where A is 16 x 16, B is 16 x 8 and d is 16 x 8. T is
+// fp16 or bf16. With g = lane / 4 and t = lane % 4, a lane passes:
+// - a[0..3]: rows g, g + 8, g, g + 8 of A at k = 2t, 2t, 2t + 8, 2t + 8, and the next k of each;
+// - b0, b1: column g of B at k = 2t and 2t + 8, and the next k of each;
+// - d[0..3]: elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
 template <typename T>
 __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                                     uint32_t b1) {
@@ -53,9 +54,12 @@ __device__ inline void MultiplyTile(float (&d)[4], const uint32_t (&a)[4], uint3
 #endif
 }
 
-// Computes d += A B: A 16 x 32 of unsigned bytes, B 32 x 8 of signed bytes, d 16 x 8 of integers,
-// laid out as in MultiplyTile. A lane holds four bytes per register of A: rows g, g + 8, g, g + 8
-// at k = 4t, 4t, 4t + 16, 4t + 16. It holds column g of B at the same two k.
+// Computes d += A B in a warp (mma.sync), where A is 16 x 32 unsigned bytes, B is 32 x 8 signed
+// bytes and d is 16 x 8 integers. With g = lane / 4 and t = lane % 4, a lane passes four
+// consecutive k in each register:
+// - a[0..3]: rows g, g + 8, g, g + 8 of A from k = 4t, 4t, 4t + 16, 4t + 16;
+// - b0, b1: column g of B from k = 4t and 4t + 16;
+// - d[0..3]: elements (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
 __device__ inline void MultiplyBytes(uint32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                                      uint32_t b1) {
 #if __CUDA_ARCH__ >= 800

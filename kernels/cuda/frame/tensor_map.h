@@ -10,11 +10,12 @@
 
 namespace assay {
 
-// Encodes the map of an array that is copied in boxes whose rows of 128 bytes are swizzled. Parts
-// of a box beyond the array arrive as zeros and are not written. `sizes` and `box` are elements per
-// dimension, the contiguous dimension first. `strides` are the bytes between elements in every
-// other dimension, multiples of 16. `promotion` is the minimum that a miss loads into the L2 cache.
-// Returns Unsupported() with a driver older than CUDA 12; INTERNAL if the driver refuses.
+// Encodes the tensor map of an array for copies in boxes with rows of 128 bytes, swizzled in shared
+// memory. Loads fill the parts of a box outside the array with zeros; stores skip them.
+// - `sizes`, `box`: elements per dimension, the contiguous dimension first.
+// - `strides`: bytes between elements in each other dimension, multiples of 16.
+// - `promotion`: minimum bytes that a miss loads into the L2 cache.
+// Returns Unsupported() with a driver older than CUDA 12, and INTERNAL if the driver fails.
 Result<CUtensorMap> EncodeTensorMap(
     CUtensorMapDataType type, const void* data, const std::vector<int64_t>& sizes,
     const std::vector<int64_t>& strides, const std::vector<int64_t>& box,

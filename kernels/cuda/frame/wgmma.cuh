@@ -1,6 +1,6 @@
-// wgmma, the matrix multiplication of a Hopper warpgroup. Sums of 64 rows are fp32 in registers, A
-// is in shared memory or in registers, and B is in shared memory. Only for code under
-// __CUDA_ARCH_FEAT_SM90_ALL.
+// Wrappers of wgmma, the matrix multiplication of a Hopper warpgroup (128 threads). They multiply
+// 64 rows of A, in shared memory or registers, by B in shared memory, and add up fp32 sums in
+// registers. Use only in code under __CUDA_ARCH_FEAT_SM90_ALL.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -11,11 +11,11 @@
 
 namespace assay::hopper {
 
-// Layout of B in shared memory: the elements of one column, or of one k, are contiguous.
+// Layout of B in shared memory: contiguous along k (one column), or along the columns (one k).
 inline constexpr int kAlongK = 0;
 inline constexpr int kAlongColumns = 1;
 
-// The numbers of the operands for the sums, which come first.
+// The operand numbers of the sums, which come first in the instruction.
 #define ASSAY_NUMBERS_4 "%0, %1, %2, %3"
 #define ASSAY_NUMBERS_8 ASSAY_NUMBERS_4 ", %4, %5, %6, %7"
 #define ASSAY_NUMBERS_16 ASSAY_NUMBERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
@@ -41,9 +41,9 @@ inline constexpr int kAlongColumns = 1;
 #define ASSAY_SUMS_64(i) ASSAY_SUMS_32(i), ASSAY_SUMS_32((i) + 32)
 #define ASSAY_SUMS_128(i) ASSAY_SUMS_64(i), ASSAY_SUMS_64((i) + 64)
 
-// Emits one instruction with `count` sums per thread, half as many as `columns`. `add` is the
-// number of the operand that says whether to add. `factors` names A, B and their layout. The
-// operands after the sums follow.
+// Emits one wgmma instruction for 64 rows and `columns` columns. `count` is the number of sums per
+// thread, columns / 2. `add` is the operand number of the flag that says whether to add to d.
+// `factors` is the text of the operands A and B and their layouts; their values follow.
 #define ASSAY_WGMMA_OF(type, columns, count, add, factors, ...)                     \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add                             \
                ", 0;\n"                                                             \
@@ -58,9 +58,10 @@ inline constexpr int kAlongColumns = 1;
     ASSAY_WGMMA_OF("bf16", __VA_ARGS__);     \
   }
 
-// Computes d = a b, or d += a b if `add`: 64 rows of a, 16 of k, and twice as many columns of b as
-// d has elements. a and b are descriptors (SwizzledOperand) of T, fp16 or bf16, in shared memory; a
-// is stored along k, b as kLayoutOfB says. Asynchronous: call between MatrixFence and MatrixCommit.
+// Computes d = a b, or d += a b if `add`. a has 64 rows and 16 columns (k), b twice as many columns
+// as d has elements per thread. a and b are SwizzledOperand descriptors of fp16 or bf16 (T)
+// matrices in shared memory. a is contiguous along k, b as kLayoutOfB says. Asynchronous: call
+// MatrixFence before and MatrixCommit afterwards.
 template <typename T, int kLayoutOfB>
 __device__ inline void MultiplyShared(float (&d)[4], uint64_t a, uint64_t b, int add) {
   ASSAY_WGMMA("8", 4, "6", "%4, %5, p, 1, 1, 0, %7", "l"(a), "l"(b), "r"(add), "n"(kLayoutOfB))
