@@ -1,3 +1,5 @@
+#include "storage/postgres/postgres.h"
+
 #include <libpq-fe.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -9,7 +11,6 @@
 
 #include "common/log.h"
 #include "common/subprocess.h"
-#include "storage/postgres/postgres.h"
 #include "storage/postgres/stores.h"
 
 namespace assay::storage {

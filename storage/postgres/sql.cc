@@ -1,6 +1,5 @@
 #include "storage/postgres/sql.h"
 
-
 namespace assay::storage {
 namespace {
 
