@@ -31,20 +31,20 @@ struct CublasLt {
   ASSAY_CUBLAS_LT_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
-// Returns the library, which the first call loads and nothing unloads. Thread-safe. Returns
-// NOT_FOUND (LIBRARY_MISSING) if the node has no cuBLASLt.
+// Returns the functions of cuBLASLt. The first call loads the library, which is never unloaded.
+// Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) if the library is not installed.
 Result<const CublasLt*> LoadCublasLt();
 
-// Returns why there is no GPU or no cuBLASLt, for Benchmark::UnsupportedReason; empty if there are
-// both.
+// Returns the reason why a cuBLASLt benchmark cannot run here: no GPU or no cuBLASLt library.
+// Returns an empty string if both are available. For Benchmark::UnsupportedReason.
 std::string WhyNoCublasLt();
 
 // Returns the version, such as "13.1.0"; loads the library.
 Result<std::string> CublasLtVersion();
 
-// Converts a status of cuBLAS. CUBLAS_STATUS_SUCCESS is OK and NOT_SUPPORTED is the outcome
-// UNSUPPORTED. All others are INTERNAL (CUBLAS_ERROR) with the status's name, the expression, file
-// and line.
+// Converts a cuBLAS status to a Status. SUCCESS becomes OK, and NOT_SUPPORTED the outcome
+// UNSUPPORTED. Any other status becomes INTERNAL (CUBLAS_ERROR); the message has its name, the
+// expression, the file and the line.
 Status CublasStatus(const CublasLt& lt, cublasStatus_t status, const char* expression,
                     const char* file, int line);
 

@@ -21,8 +21,9 @@ constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
 // Limit for an element of D s, which sums a slice of a row of D; stricter than for an element.
 constexpr double kRowFactor = 6;
-// Maximum number of columns per slice. The rounding errors of the other elements hide a wrong
-// element: in a slice of bf16 about half of its size, in a whole row of 16384 three times its size.
+// Maximum number of columns that one comparison of Freivalds' method covers. A single wrong element
+// is found only if its error exceeds the rounding errors of all others: for bf16, if it exceeds
+// half of the element's size with 512 columns, but three times its size with 16384 columns.
 constexpr int64_t kSliceColumns = 512;
 // Number of products of a batch that the host checks.
 constexpr int64_t kSampledProducts = 3;
@@ -42,8 +43,8 @@ constexpr int kDepth = 16;  // Depth of k per step.
 constexpr int kSide = 16;   // Threads per side; each computes kPer x kPer elements.
 constexpr int kPer = kTile / kSide;
 
-// Computes a tile of the reference in fp64 and compares it with D in place. The grid is tiles of
-// columns x tiles of rows x batch.
+// Computes one tile of the reference product in fp64 and compares it with D, without storing it.
+// One block per tile: the grid is (tiles of columns) x (tiles of rows) x batch.
 template <typename A, typename B, typename D>
 __global__ void __launch_bounds__(kSide* kSide)
     CompareKernel(GemmShape shape, const A* a, const B* b, const D* d, ErrorLimits limits,
@@ -106,8 +107,8 @@ __device__ inline double Sign(uint64_t seed, int64_t index) {
   return RandomBits(seed, kStreamSigns, static_cast<uint64_t>(index)) & 1 ? 1.0 : -1.0;
 }
 
-// Computes y = M x for a row-major `rows` x `columns` matrix whose rows are `stride` elements
-// apart, one warp per row. If x is null, the random signs are used.
+// Computes the matrix-vector product y = M x with one warp per row. M is row-major, rows x columns;
+// its rows are `stride` elements apart. If x is null, a vector of random signs is used.
 template <typename T>
 __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                  const double* x, uint64_t seed, double* y) {
@@ -121,8 +122,9 @@ __global__ void RowProductKernel(const T* matrix, int64_t rows, int64_t columns,
   if (threadIdx.x % 32 == 0) y[row] = sum;
 }
 
-// Computes y += M' x for the transpose of such a matrix, with one thread per column and one slice
-// of the rows per grid row. If x is null, the random signs are used.
+// Computes the transposed product y += M' x with one thread per column of M. M is row-major, rows x
+// columns; its rows are `stride` elements apart and divided among the rows of the grid. If x is
+// null, a vector of random signs is used.
 template <typename T>
 __global__ void ColumnProductKernel(const T* matrix, int64_t rows, int64_t columns, int64_t stride,
                                     const double* x, uint64_t seed, double* y) {
@@ -259,9 +261,9 @@ class Checker {
     return Status::Ok();
   }
 
-  // Checks product `product` of the batch in slices of D's columns. D s for random signs s is a sum
-  // of as many elements as the slice has columns, so its size and error grow with the square root
-  // of that number.
+  // Checks one product of the batch by Freivalds' method. Each slice of D's columns is multiplied
+  // by a vector s of random signs. An element of D s is a sum over the columns of the slice, so its
+  // typical size and error grow with the square root of their number.
   Status CompareRows(int64_t product) {
     const auto vector = [](int64_t length) {
       return DeviceBuffer::Allocate(length * static_cast<int64_t>(sizeof(double)),
@@ -298,8 +300,8 @@ class Checker {
     return Status::Ok();
   }
 
-  // Computes y = op(M) x. op(M) is rows x columns; rows of M as stored are `stride` elements apart.
-  // If x is null, the random signs are used.
+  // Computes the matrix-vector product y = op(M) x, where op(M) is rows x columns. The rows of M,
+  // as stored, are `stride` elements apart. If x is null, a vector of random signs is used.
   template <typename T>
   Status Product(const T* matrix, bool transposed, int64_t rows, int64_t columns, int64_t stride,
                  const double* x, double* y) {
@@ -340,8 +342,8 @@ class Checker {
     return samples;
   }
 
-  // Returns vectors of length k, selected by `indices`, of a matrix whose first element is `first`
-  // in the sequence `stream`: rows of op(A) or columns of op(B).
+  // Generates input vectors of length k again on the host: the rows of op(A) or columns of op(B)
+  // that `indices` select. The matrix starts at element `first` of random sequence `stream`.
   template <typename T>
   std::vector<double> Regenerate(uint64_t stream, int64_t first,
                                  const std::vector<int64_t>& indices, int64_t vector_stride,

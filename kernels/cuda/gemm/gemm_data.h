@@ -11,35 +11,31 @@
 
 namespace assay {
 
-// The source of a GEMM's inputs: element i of A in rotation set s is element s * stride_a + i of a
-// random sequence. B uses another sequence in the same way.
+// Describes how the inputs of a GEMM are generated. A benchmark has several sets of matrices, so
+// that caches stay cold. Element i of A in set s is element s * stride_a + i of a random sequence.
+// B uses another sequence in the same way.
 struct GemmInputs {
   uint64_t seed = 0;
   bool zeros = false;
-  int64_t stride_a = 0;  // Distance in elements between the A of one set and the next.
+  int64_t stride_a = 0;  // Elements between the start of A in one set and in the next.
   int64_t stride_b = 0;
 };
 
-// Fills A and B of rotation set `set`, which start at `a` and `b`, on `stream`.
+// Enqueues filling A and B of set `set` on `stream`. They start at `a` and `b`.
 Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t set, void* a,
                       void* b, cudaStream_t stream);
 
-// Returns the largest ||D - ref|| / ||ref|| of a correct D. It covers the rounding of the operands
-// (tf32) and of D to their types, and the accumulator's rounding, a random walk of k steps. 0 for
-// int8, which is exact.
+// Returns the largest relative error ||D - ref|| / ||ref|| that a correct D may have. It covers
+// rounding the operands (tf32) and D to their types, and the rounding of the accumulator, a random
+// walk of k steps. Returns 0 for int8, which is exact.
 double GemmTolerance(const GemmShape& shape);
 
-// Compares every element of D with A B in fp64:
-// - up to 1.25e12 multiplications: element by element on the device, from the inputs in its
-//   memory;
-// - above: by Freivalds' method on the device, which compares D s with A (B s) for a vector s
-//   of random signs. There is one comparison per row of each slice of up to 512 columns. Their
-//   differences add up to an unbiased estimate of ||D - ref||^2;
-// - additionally up to 64 x 64 elements, including the corners, are compared with a host
-//   computation from newly generated inputs, so that no result of the device is trusted.
-// An element fails if its error exceeds 8 times the tolerance at the size of a typical element,
-// with Freivalds' method 6 sqrt(512) times. `set` is the rotation set of `operands`. Synchronises
-// with `stream`.
+// Compares every element of D with A B in fp64. Up to 1.25e12 multiplications, the device computes
+// each element. Above, it uses Freivalds' method: it compares D s with A (B s) for a vector s of
+// random signs, per row and slice of up to 512 columns. An element may have 8 times the tolerance
+// of a typical element's size; a sum over a slice 6 sqrt(512) times. In addition, the host
+// recomputes up to 64 x 64 elements from newly generated inputs, because results of the device are
+// not trusted. `set` is the number of the buffers in `operands`. Synchronises with `stream`.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
 

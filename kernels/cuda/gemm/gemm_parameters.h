@@ -1,4 +1,4 @@
-// Parameters and work of the benchmarks that multiply by cuBLASLt. Compiles without CUDA.
+// Parameters and work of the benchmarks that multiply with cuBLASLt. Compiles without CUDA.
 #pragma once
 
 #include <string>
@@ -27,18 +27,19 @@ Parameter GemmDtypeParameter();
 std::vector<std::string> Fp8Names();
 std::vector<std::string> ByteNames();
 
-// Returns the parameter of a matrix extent, from 1. If `in_rows`, the 8-bit types of "dtype" need
-// multiples of 16 or 4 elements, as they do for n and k.
+// Returns the declaration of an integer parameter for a matrix extent of at least 1. Pass `in_rows`
+// for n and k, which are the lengths of stored rows: with an 8-bit "dtype" they must be multiples
+// of 16 or 4 elements.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
-// Returns the work of one multiplication. "launch" of `parameters` selects its fixed time.
+// Returns the work of one multiplication. The parameter "launch" selects its fixed time.
 Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 
 // Returns the shape of a case of gemm and of sustained.
 GemmShape GemmShapeOf(const ParameterMap& parameters);
 GemmShape SustainedShapeOf(const ParameterMap& parameters);
-// Returns the shape of a case of overlap: D = A B', B stored as n x k, as layers keep their
-// weights.
+// Returns the shape that a case of the benchmark `overlap` multiplies: D = A B', with B stored as n
+// x k like the weights of a neural network's layer.
 GemmShape OverlapShapeOf(const ParameterMap& parameters);
 
 }  // namespace assay

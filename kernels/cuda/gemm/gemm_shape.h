@@ -19,8 +19,9 @@ enum class GemmType {
   kInt8,     // D in int32.
 };
 
-// D = op(A) op(B), row-major: op(A) is m x k, op(B) is k x n, D is m x n. There are `batch` such
-// products; matrices of one kind are contiguous.
+// The shape and element type of a batch of row-major products D = op(A) op(B), where op(A) is m x
+// k, op(B) is k x n and D is m x n. The A of all products are contiguous in memory, as are the B
+// and the D.
 struct GemmShape {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;

@@ -1,17 +1,10 @@
-// y = x W for one or two rows of x on the integer tensor cores. W consists of 4-bit integers, 128
-// neighbours of which share a scale, packed as in int4_gemm_data.h.
-//
-// With so few rows the limit is not the memory but the number of instructions and their power.
-// Therefore W's nibbles stay integers: three instructions expand eight of them to bytes, where
-// eight bf16 values take seven, and the tensor cores multiply twice as many bytes at once. Instead,
-// each block converts x to bytes once:
-// - With the largest magnitude of a unit's 128 neighbours below 2^e, x = 2^(e - 21) q, with q
-//   rounded to an integer. The error is at most 2^-21 of the largest magnitude.
-// - q = 2^16 d0 + 2^8 d1 + d2 with signed bytes. These digits of a row are three columns of
-//   the matrix of x, of which the tensor cores take eight.
-// The sums of products are exact; those of a unit are scaled in fp32. NaN or infinity in x gives
-// NaN. So may magnitudes from 2^120 on, whose sum overflows. Units below 2^-105 lose bits.
-// int4_gemm's x contains neither (FillInt4Inputs): its magnitudes are 0 or 2^-16 to 3.47.
+// Computes y = x W for one or two rows of x, with W in 4-bit integers (see int4_gemm_data.h), on
+// the integer tensor cores. With so few rows, the speed is limited by instructions, not by memory,
+// and expanding 4-bit integers to bytes takes fewer of them than expanding to bf16. In each unit of
+// 128 neighbours, whose largest magnitude is below 2^e, x is rounded to 2^(e - 21) q. Its integer q
+// = 2^16 d0 + 2^8 d1 + d2 is stored as three signed bytes ("digits"). Sums of products are exact;
+// those of a unit are scaled in fp32. NaN and infinity in x give NaN, as may magnitudes from 2^120
+// on. Units below 2^-105 lose bits. int4_gemm's x avoids both (FillInt4Inputs).
 #pragma once
 
 #include <cmath>
@@ -30,11 +23,12 @@ inline constexpr int kInt4DigitGroup = 128;  // Neighbours that share a scale: a
 inline constexpr int kInt4DigitWarps = 16;   // Warps per block.
 inline constexpr int kInt4Digits = 3;
 
-// Distance in bytes between the digits of a row in shared memory. Neighbouring columns, which the
-// tensor cores read together, are in different banks.
+// Returns the distance in bytes between the digit arrays of x in shared memory. The padding puts
+// neighbouring arrays, which the tensor cores read together, into different banks.
 __host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
 
-// Returns the shared memory for the rows' digits, their units' factors and the warps' sums.
+// Returns the bytes of shared memory for the digits of x, the factors of units and the sums of
+// warps.
 inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
   const auto units = static_cast<int>((k + 127) / 128);
   return m * (kInt4Digits * Int4DigitPitch(units) + units * 16 +
@@ -43,8 +37,8 @@ inline int64_t Int4DigitsSharedBytes(int64_t m, int64_t k) {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// Bits of 1.5 * 2^23 in fp32. Adding an integer of up to 22 bits to it leaves that integer in the
-// lowest bits.
+// The bits of 1.5 * 2^23 in fp32. Adding an integer of up to 22 bits to this number or to its bits
+// gives the same result, so integers convert to fp32 and back by one addition.
 inline constexpr uint32_t kIntegerBits = 0x4b400000;
 inline constexpr float kIntegerBias = 12582912;
 
@@ -56,8 +50,8 @@ __host__ __device__ To BitsAs(From from) {
   return to;
 }
 
-// Selects four of the bytes of a (numbers 0 to 3) and b (4 to 7). The lowest hexadecimal digit of
-// `selector` is the number of the lowest byte, and so on.
+// Returns four bytes selected from a (bytes 0 to 3) and b (bytes 4 to 7). The hexadecimal digits of
+// `selector` are the numbers of the selected bytes, lowest byte first.
 __host__ __device__ inline uint32_t SelectBytes(uint32_t a, uint32_t b, uint32_t selector) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, selector);
@@ -91,8 +85,8 @@ __host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
   return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
 }
 
-// Packs the digits of four elements from their DigitBits, in the order of a word's nibbles:
-// elements 0, 2, 1, 3.
+// Packs the digits of four elements into one word per digit. `bits` are the DigitBits of the
+// elements. Their order in a word is 0, 2, 1, 3, like the 4-bit integers in a word of W.
 __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
                                              uint32_t (&digits)[kInt4Digits]) {
   const uint32_t even = SelectBytes(bits[0], bits[2], 0x5140);
@@ -104,9 +98,9 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
   digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
 }
 
-// Converts x to digits in shared memory, with zeros beyond k; 16 threads share a unit. The digits
-// of a unit are stored as 8 bytes per [lane % 4][half of a chunk]. The factors of a unit and row
-// are {factor, sum} and {factor, 0}, where the sum is in units of d0.
+// Converts x to digits (see the top of this file) in shared memory, with zeros beyond k. 16 threads
+// share a unit. Its digits are stored as 8 bytes per [lane % 4][half of a chunk]. `factors`
+// receives {factor, sum, factor, 0} per unit and row; sum is the sum of x in units of digit d0.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;
@@ -158,8 +152,9 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   }
 }
 
-// Adds a unit's products to the sums of two tiles. `digits` belong to the column of x that the lane
-// supplies, `factor` to the row of the two columns that it receives. y is 0 except for d0's.
+// Multiplies a unit of W by digits of x and adds the products to the sums of two tiles. The lane
+// supplies `digits` of one column of the digit matrix and receives results of two columns. `factor`
+// has the scale of those two and the sum of x that the zero point applies to (0 except for d0).
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {
@@ -192,8 +187,9 @@ __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2]
 
 #endif
 
-// Computes the product with one block per 32 * `pairs` columns. kInt4DigitWarps / `pairs` warps
-// share the units of each 32 columns, and every lane has up to three units in flight.
+// Computes y = x W with one block per 32 * `pairs` columns of W. For each 32 columns,
+// kInt4DigitWarps / `pairs` warps divide the units among themselves. Every lane loads up to three
+// units ahead.
 template <typename T, int pairs>
 __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
     Int4DigitsGemvKernel(Int4GemvArguments<T> arguments) {
@@ -231,8 +227,8 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   WaitForPrevious();
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
-  // The lane supplies column lane / 4 of x to the tensor cores, which is digit lane / 4 % 4 of row
-  // lane / 16. It receives columns lane % 4 * 2, an even digit, and the next one.
+  // Lane l passes column l / 4 of the digit matrix to the tensor cores, which is digit l / 4 % 4 of
+  // row l / 16 of x. It receives column l % 4 * 2, which has an even digit, and the next column.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;

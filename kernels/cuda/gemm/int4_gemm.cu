@@ -1,8 +1,8 @@
-// The case of int4_gemm.
-//
-// fused: W is unpacked in registers on its way to the tensor cores, so only a quarter of the bytes
-// are read. naive: one kernel dequantises all of W to memory, then cuBLASLt multiplies, which moves
-// more bytes than an unquantised W. On Hopper, fused iterations overlap: see gemv.cu.
+// The case of int4_gemm, a product with a matrix W of 4-bit integers. Two variants:
+// - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
+//   quarter of the bytes of a 16-bit W. On Hopper, successive iterations overlap (see gemv.cu).
+// - naive: one kernel dequantises all of W to memory, then cuBLASLt multiplies. This moves more
+//   bytes than a product with a 16-bit W.
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,9 +53,9 @@ struct Int4Gemv {
   int64_t shared_bytes = 0;
 };
 
-// Chooses the kernel. Four blocks per multiprocessor with one unit in flight per lane are faster
-// than two blocks with three units (or two, if units have many scales), but they need enough
-// columns and shared memory.
+// Chooses the variant of Int4GemvKernel. Four blocks per multiprocessor that load one unit ahead
+// are faster than two blocks that load three units ahead (two, if units have many scales). But they
+// need enough columns and shared memory.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
@@ -69,8 +69,9 @@ Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   return {Int4GemvKernel<T, parts, kGemvWarps, kDepth, 2>, kGemvWarps, 1, shared};
 }
 
-// Chooses as many columns per block as leave at most a quarter of the multiprocessors without a
-// block. Each block converts x to digits once.
+// Chooses the number of columns per block for Int4DigitsGemvKernel: as many as possible, because
+// each block converts all of x, but few enough that at most a quarter of the multiprocessors have
+// no block.
 template <typename T>
 Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);

@@ -137,9 +137,8 @@ constexpr int kCheckDepth = 16;
 constexpr int kCheckSide = 16;
 constexpr int kPer = kCheckTile / kCheckSide;
 
-// Computes a tile of the reference in fp64 and compares it. The loop is the same as in
-// CompareKernel of gemm_data.cu. It is not shared, because a common function compiles to different
-// instructions.
+// Computes one tile of the reference product in fp64 and compares it with y. The loop repeats that
+// of CompareKernel in gemm_data.cu, because sharing a function changes the compiled code.
 template <typename T>
 __global__ void __launch_bounds__(kCheckSide* kCheckSide)
     CheckKernel(Int4Values<T> values, const T* y, ErrorLimits limits, ErrorSums* sums) {
@@ -185,8 +184,8 @@ __global__ void __launch_bounds__(kCheckSide* kCheckSide)
   errors.Flush();
 }
 
-// Fails `verdict` if one of a few dozen elements, including the first and the last, differs from
-// the host's computation.
+// Recomputes a few dozen elements of y on the host, including the first and the last. Fails
+// `verdict` if any of them differs by more than the limits.
 template <typename T>
 Status CheckOnHost(const Int4Values<T>& values, const T* y, const ErrorLimits& limits,
                    cudaStream_t stream, Verdict* verdict) {

@@ -1,6 +1,5 @@
-// The data of int4_gemm: the memory layout of W, the inputs, the dequantisation of naive
-// implementations, and the check of the output. `type` is the type of x, of the scales and of y:
-// bf16 or fp16.
+// The data of the benchmark int4_gemm (y = x W): the memory layout of W, the random inputs, the
+// conversion of W to 16 bits, and the check of y. x, y and the scales of W are bf16 or fp16.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,15 +20,13 @@ struct Int4Place {
   int64_t column = 0;
 };
 
-// The memory layout of a matrix W (k x n) of 4-bit integers. It is packed for the tensor cores, so
-// that a lane loads the 16 bytes that it multiplies:
-// - Values: [pair of tiles, 32 columns][unit, 128 of k][tile][chunk, 64 of k][lane][4 words].
-//   With g = lane / 4 and t = lane % 4, nibble i (i < 4) of word s, and nibble i + 4, hold
-//   column g + 8 (i % 2), k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2), and the next k.
-// - Scales: [pair of tiles][group of k][tile][8][2] pairs {scale, zero} of x's type: for
-//   columns g and g + 8, with g in 0..7.
-// Elements beyond n and k in the last pair and unit are zero. k must be a multiple of 64 and of
-// `group`.
+// The memory layout of W, a k x n matrix of 4-bit integers. Each lane of the tensor cores loads its
+// values as 16 contiguous bytes. `group` neighbours along k share {scale, zero point}.
+// - Values: [n / 32][k / 128][tile of 16 columns][chunk of 64 k][lane][4 words]. With g = lane / 4
+//   and t = lane % 4, nibbles i and i + 4 (i < 4) of word s are two successive k in column
+//   g + 8 (i % 2), from k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 (i / 2).
+// - Scales: [n / 32][k / group][tile][g][2] pairs {scale, zero}, for columns g and g + 8.
+// Padding is zero. k must be a multiple of 64 and of `group`.
 struct Int4Layout {
   int64_t n = 0;
   int64_t k = 0;
@@ -69,8 +66,8 @@ struct Int4Layout {
   }
 };
 
-// y = x W: x is m x k, W is k x n in groups of `group` along k, y is m x n. k is a multiple of 64
-// and of `group`, which is 32, 64 or 128.
+// The sizes of a product y = x W, where x is m x k, W is k x n and y is m x n. `group` neighbours
+// of W along k share a scale: 32, 64 or 128. k must be a multiple of 64 and of `group`.
 struct Int4Problem {
   GemmType type = GemmType::kBf16;
   int64_t m = 0;
@@ -93,18 +90,18 @@ struct Int4Operands {
   void* y = nullptr;
 };
 
-// Fills x, values and scales with the random values of `operands.set`. x is near-normal with
-// variance 1: at most 3.47 and, unless it is 0, at least 2^-16. Scales are 1/16 to 1/8. There is no
-// other input, so `int4_gemm` has no parameter `fill`.
+// Fills x and W of the buffer set `operands` with random values. x is approximately normal with
+// variance 1: its magnitudes are 0 or from 2^-16 to 3.47. Scales are 1/16 to 1/8. These are the
+// only inputs, so int4_gemm has no parameter `fill`.
 Status FillInt4Inputs(const Int4Problem& problem, const Int4Operands& operands,
                       cudaStream_t stream);
 
-// Writes W as n x k values of `type` to `weights`: the first pass of a naive product.
+// Enqueues converting W to n x k values of `type` at `weights`, for the variant `naive`.
 Status EnqueueDequantise(const Int4Problem& problem, const Int4Operands& operands, void* weights,
                          cudaStream_t stream);
 
-// Compares y with fp64 arithmetic on scale * (q - zero) from newly generated inputs: every element
-// on the device, and some dozens on the host. Synchronises with `stream`.
+// Compares y with a product in fp64 from newly generated inputs; a weight is scale * (q - zero).
+// The device checks every element, the host a few dozen. Synchronises with `stream`.
 Result<Verdict> CheckInt4Gemm(const Int4Problem& problem, const Int4Operands& operands,
                               cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// int4_gemm: y = x W with W in 4-bit integers. Groups of them share a scale and a zero point, as in
-// the serving of language models.
+// Declares the benchmark int4_gemm: y = x W, where W consists of 4-bit integers. Groups of
+// neighbouring integers share a scale and a zero point, as in the serving of language models.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

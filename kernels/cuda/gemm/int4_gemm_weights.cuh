@@ -1,6 +1,6 @@
-// W in 4-bit integers, packed as in int4_gemm_data.h, in the form that GemvKernel takes: w(k,
-// column) = scale * (q - zero). `group` neighbours along k in a column share scale and zero point.
-// q and zero are 0..15; scales and zero points are of x's type.
+// Supplies a matrix W of 4-bit integers, packed as in int4_gemm_data.h, to GemvKernel. An element
+// is W(k, column) = scale * (q - zero) with q and zero in 0..15. In each column, `group` neighbours
+// along k share a scale and a zero point, both of x's type.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct alignas(4) Int4Scale {
 };
 
 #if defined(__CUDACC__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
-// Unpacks a pair of neighbours, minus the zero point, from the low nibbles of a word's halves.
-// Small integers are exact in both types: with the exponent of 1024 (fp16) or 128 (bf16) the nibble
-// is the lowest bits of the mantissa.
+// Converts two 4-bit integers, the lowest of each half of a word, to a pair of fp16 or bf16 numbers
+// without a conversion instruction. A nibble becomes the lowest mantissa bits of a number whose
+// exponent is that of 1024 (fp16) or 128 (bf16); the caller subtracts this bias.
 template <typename T>
 struct Int4Magic;
 template <>
@@ -47,8 +47,8 @@ __device__ typename Int4Magic<T>::Pair Int4Pair(uint32_t word) {
 }
 #endif
 
-// A policy of GemvKernel. Integers are multiplied exactly. The sums of a chunk, or of half a chunk
-// for groups of 32, are scaled in fp32.
+// The weights policy of GemvKernel for 4-bit integers. Products of integers with x are not rounded.
+// Their sums over a chunk of 64 k (half a chunk for groups of 32) are scaled in fp32.
 template <typename T, int group_at_least>
 struct Int4Weights {
   const uint4* values = nullptr;

@@ -1,12 +1,11 @@
-// y = x W for up to 8 rows of x and W in 4-bit integers, packed as in int4_gemm_data.h.
+// Computes y = x W for up to 8 rows of x, with W in 4-bit integers (see int4_gemm_data.h). A block
+// computes 32 columns. Its warps divide k in units of 128, and every lane loads `depth` units
+// ahead.
 //
-// A block computes 32 columns. Its `warps` share k in units of 128, and every lane has up to
-// `depth` units of W in flight. With few rows the multiprocessors have about three instructions per
-// weight before they become the bottleneck instead of the memory:
-// - x stays in shared memory; lanes of rows beyond m read zeros there.
-// - The tensor cores multiply q + bias, where the bias comes from the exponent used by the
-//   conversion. Products of x with a matrix of ones give the sums of x that subtract
-//   (zero + bias).
+// To keep memory the bottleneck, the kernel may spend about three instructions per weight:
+// - x stays in shared memory, with zeros for rows beyond m.
+// - The tensor cores multiply q + bias, as Int4Pair produces it. Multiplying x by a matrix of
+//   ones gives the sums of x, and these times (zero + bias) are subtracted.
 #pragma once
 
 #include <cstdint>

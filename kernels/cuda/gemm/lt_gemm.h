@@ -1,4 +1,4 @@
-// One GEMM shape on cuBLASLt, with the fastest algorithm of its heuristics.
+// One GEMM shape on cuBLASLt, with the fastest algorithm that its heuristics propose.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,8 +17,8 @@
 
 namespace assay {
 
-// Device memory of one multiplication (all products of a batch), aligned to kGemmAlignment. Not
-// owned.
+// Pointers to the matrices of one multiplication in device memory, for all products of the batch.
+// Not owned. Each must be aligned to kGemmAlignment bytes.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -26,28 +26,28 @@ struct GemmOperands {
 };
 inline constexpr int64_t kGemmAlignment = 256;
 
-// Used by one thread, with the GPU that was current at Create.
+// A GEMM of one shape. Used by one thread, with the GPU that was current at Create.
 class LtGemm {
  public:
   LtGemm(const LtGemm&) = delete;
   LtGemm& operator=(const LtGemm&) = delete;
   ~LtGemm();
 
-  // Allocates the workspace and asks the heuristics for algorithms. Returns UNSUPPORTED if there is
-  // none for this shape and type on this GPU. fp8 and int8 need B stored transposed, A not
-  // transposed, and multiples of 16 or 4 elements per row; the benchmarks' parameters ensure that.
+  // Allocates the workspace and asks cuBLASLt's heuristics for algorithms. Returns UNSUPPORTED if
+  // they have none for this shape and type on this GPU. fp8 and int8 require A not transposed, B
+  // transposed, and rows that are multiples of 16 or 4 elements; the benchmarks' parameters ensure
+  // this.
   static Result<std::unique_ptr<LtGemm>> Create(const GemmShape& shape);
 
-  // Starts one multiplication on `stream` with the chosen algorithm; before Tune() that is the
-  // heuristics' first. May be captured into a graph.
+  // Enqueues one multiplication on `stream` with the chosen algorithm, or before Tune() with the
+  // first that the heuristics propose. May be captured into a CUDA graph.
   Status Enqueue(const GemmOperands& operands, cudaStream_t stream);
 
-  // Times the algorithms on `stream` and chooses the fastest. Every algorithm runs for a moment.
-  // Then the best few and the heuristics' first take turns, which are long if the GPU reaches its
-  // power limit. `next` returns the operands of each run, so that the cache is as cold as in the
-  // timed window. Takes 5 to 12 s for large shapes. If this process has tuned the same shape on the
-  // same GPU under the same `conditions` (any text), that choice is reused. Returns whether
-  // anything was timed.
+  // Times the algorithms on `stream` and chooses the fastest: first each one briefly, then the best
+  // few and the heuristics' first choice in alternation, for longer if the GPU reaches its power
+  // limit. `next` returns the operands of each run, so that caches are as cold as in the benchmark.
+  // Takes 5 to 12 s for large shapes. Returns false without timing anything if this process has
+  // already tuned the same shape on the same GPU with the same `conditions` (any text).
   Result<bool> Tune(const std::function<GemmOperands()>& next, const std::string& conditions,
                     cudaStream_t stream);
 
