@@ -13,15 +13,33 @@
 #include "agent/core/session.h"
 #include "agent/core/spool.h"
 #include "agent/core/supervisor.h"
-#include "agent/data_folder.h"
 #include "agent/options.h"
 #include "agent/rpc/agent_service.h"
 #include "agent/rpc/attach_client.h"
 #include "common/executor.h"
+#include "common/subprocess.h"
 #include "host/nvml.h"
 #include "http/metrics_server.h"
 
 namespace assay::agent {
+
+// An agent's folder, locked during the object's life; a second agent is refused.
+class DataFolder {
+ public:
+  // Creates the folder, and the node's id in it, if they do not exist.
+  static Result<DataFolder> Open(const std::string& path);
+
+  const std::string& node_id() const { return node_id_; }
+  const std::string& path() const { return path_; }
+  std::string spool() const { return path_ + "/spool"; }
+
+ private:
+  DataFolder(std::string path, FileDescriptor lock, std::string node_id);
+
+  std::string path_;
+  FileDescriptor lock_;
+  std::string node_id_;
+};
 
 // Used by one thread.
 class AgentProcess {

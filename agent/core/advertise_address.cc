@@ -1,5 +1,6 @@
 #include "agent/core/advertise_address.h"
 
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -53,6 +54,20 @@ std::string LocalAddressTowards(const HostPort& peer) {
   return text.data();
 }
 
+// Returns the numeric address without a scope; empty if it is not an internet address.
+std::string Numeric(const sockaddr* address) {
+  if (address == nullptr) return "";
+  const bool v6 = address->sa_family == AF_INET6;
+  if (!v6 && address->sa_family != AF_INET) return "";
+  std::array<char, NI_MAXHOST> text{};
+  const socklen_t size = v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "";
+  }
+  const std::string numeric = text.data();
+  return numeric.substr(0, numeric.find('%'));
+}
+
 }  // namespace
 
 std::string AdvertiseAddress(const std::string& coordinator, const std::string& listen) {
@@ -87,6 +102,17 @@ Status CheckAdvertiseAddress(const std::string& address) {
     return fault(errno == EADDRNOTAVAIL ? "is not this machine's" : std::strerror(errno));
   }
   return Status::Ok();
+}
+
+std::string InterfaceOf(const std::string& address) {
+  ifaddrs* raw = nullptr;
+  if (::getifaddrs(&raw) != 0) return "";
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> interfaces(raw, &::freeifaddrs);
+  const std::string wanted = address.substr(0, address.find('%'));
+  for (const ifaddrs* one = interfaces.get(); one != nullptr; one = one->ifa_next) {
+    if (!wanted.empty() && Numeric(one->ifa_addr) == wanted) return one->ifa_name;
+  }
+  return "";
 }
 
 }  // namespace assay::agent

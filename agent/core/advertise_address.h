@@ -1,4 +1,4 @@
-// Determines the address at which ranks on other nodes reach this one, unless it is configured.
+// The address at which ranks on other nodes reach this one, and its network interface.
 #pragma once
 
 #include <string>
@@ -13,5 +13,9 @@ std::string AdvertiseAddress(const std::string& coordinator, const std::string& 
 
 // Checks that ranks can listen on a configured `address` and that it can be given to others.
 Status CheckAdvertiseAddress(const std::string& address);
+
+// Returns the network interface with this address ("127.0.0.1" gives "lo"); empty if there is none,
+// or if `address` is not numeric.
+std::string InterfaceOf(const std::string& address);
 
 }  // namespace assay::agent

@@ -1,14 +1,17 @@
 #include "agent/core/inventory.h"
 
+#include <hwloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "agent/core/cpu_inventory.h"
 #include "common/file.h"
 #include "host/gpu_model.h"
 #include "host/memory.h"
@@ -30,6 +33,79 @@ std::string OsName() {
     return value;
   }
   return "";
+}
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+Topology LoadTopology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return nullptr;
+  Topology topology(raw);
+  // Skips I/O devices, whose discovery would load the vendors' libraries.
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_flags(
+      raw, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING | HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
+  if (hwloc_topology_load(raw) != 0) return nullptr;
+  return topology;
+}
+
+// Returns the value of the first line of /proc/cpuinfo that begins with `key`.
+std::string CpuInfo(const std::string& key) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+std::string VectorIsa() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "avx512f";
+  if (__builtin_cpu_supports("avx2")) return "avx2";
+  if (__builtin_cpu_supports("avx")) return "avx";
+  return "sse2";
+#elif defined(__aarch64__)
+  return (CpuInfo("Features") + " ").find(" sve ") != std::string::npos ? "sve" : "neon";
+#else
+  return "";
+#endif
+}
+
+// Reads sockets, cores and caches from hwloc, counting only what the affinity and the control group
+// of this process allow. What cannot be read stays absent.
+v1::CpuInventory ReadCpu() {
+  v1::CpuInventory cpu;
+  cpu.set_model(CpuInfo("model name"));
+  cpu.set_vector_isa(VectorIsa());
+  const Topology topology = LoadTopology();
+  if (topology == nullptr) return cpu;
+  const auto count = [&](hwloc_obj_type_t type) {
+    return std::max(0, hwloc_get_nbobjs_by_type(topology.get(), type));
+  };
+  if (cpu.model().empty()) {
+    hwloc_obj_t package = hwloc_get_obj_by_type(topology.get(), HWLOC_OBJ_PACKAGE, 0);
+    const char* model =
+        package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
+    if (model != nullptr) cpu.set_model(model);
+  }
+  cpu.set_sockets(count(HWLOC_OBJ_PACKAGE));
+  cpu.set_cores(count(HWLOC_OBJ_CORE));
+  cpu.set_threads(count(HWLOC_OBJ_PU));
+  cpu.set_numa_nodes(count(HWLOC_OBJ_NUMANODE));
+  hwloc_obj_t l3 = nullptr;
+  int64_t l3_bytes = 0;
+  while ((l3 = hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_L3CACHE, l3)) != nullptr) {
+    l3_bytes += static_cast<int64_t>(l3->attr->cache.size);
+  }
+  if (l3_bytes > 0) cpu.set_l3_bytes(l3_bytes);
+  return cpu;
 }
 
 template <typename From, typename Setter>
@@ -61,7 +137,7 @@ v1::GpuInventory ReadGpu(const Nvml& nvml, int index) {
         [&](double value) { out.set_power_limit_default_watts(value); });
   SetIf(gpu.sm_clock_max_mhz, [&](int value) { out.set_sm_clock_max_mhz(value); });
   SetIf(gpu.memory_clock_max_mhz, [&](int value) { out.set_memory_clock_max_mhz(value); });
-  // Which instances there are is not read; that there are some sets results apart.
+  // The instances are not read. The mark "mixed" keeps results of GPUs with MIG apart.
   if (gpu.mig_enabled.value_or(false)) out.set_mig_profile("mixed");
   SetIf(gpu.nvlinks_active, [&](int value) { out.set_nvlinks_active(value); });
   if (gpu.nvlinks_active) out.set_nvlinks_to_switch(gpu.nvlinks_to_switch);

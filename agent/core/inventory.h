@@ -8,15 +8,14 @@
 
 namespace assay::agent {
 
-// Everything but `software`, which only the runner knows. `nvml` may be null: a node
-// without a GPU. Takes some milliseconds a GPU. Never fails: what cannot be read is
-// absent.
+// Reads everything except `software`, which only the runner knows. `nvml` may be null on a node
+// without GPUs. Takes some milliseconds per GPU. Never fails: what cannot be read stays absent.
 v1::NodeInventory ReadInventory(const Nvml* nvml);
 
-// One GPU as it is now.
+// Reads the present state of one GPU.
 v1::GpuInventory ReadGpu(const Nvml& nvml, int index);
 
-// The kernel's id of this boot; empty if unreadable.
+// Returns the kernel's id of this boot; empty if it cannot be read.
 std::string ReadBootId();
 
 }  // namespace assay::agent

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/core/case_name.h"
+#include "agent/core/runner_environment.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/units.h"
@@ -15,11 +15,11 @@
 namespace assay::agent {
 namespace {
 
-// From Finished to the process' end: CUDA and NCCL take their time to let go.
+// The time from Finished to the end of the process, in which CUDA and NCCL release their resources.
 constexpr Duration kExitGrace = std::chrono::seconds(10);
-// From SIGTERM to SIGKILL.
+// The time from SIGTERM to SIGKILL.
 constexpr Duration kStopGrace = std::chrono::seconds(2);
-// From the first rank's failure until the others are stopped.
+// The time from the first rank's failure until the others are stopped.
 constexpr Duration kOthersMayEnd = std::chrono::seconds(1);
 // Limits on a failure that a runner reports.
 constexpr size_t kMaxMessageBytes = 16 << 10;
@@ -34,8 +34,8 @@ Status ProtocolError(std::string message) {
   return Status(Code::kDataLoss, Reason::kRunnerProtocol, std::move(message));
 }
 
-// True for reasons that only the runner can know. With any other it could cancel the job, or keep
-// it from being tried again.
+// Returns true for reasons that only the runner can know. A runner must not report others: it could
+// cancel the job, or prevent its retry.
 bool MayAbortWith(const v1::Failure& failure, bool gang) {
   if (failure.message().size() > kMaxMessageBytes ||
       failure.evidence().size() > kMaxEvidenceBytes) {
@@ -63,6 +63,27 @@ int PollTimeout(MonotonicTime deadline) {
 }
 
 }  // namespace
+
+std::string CaseName(const v1::JobSpec& spec, int case_index) {
+  constexpr size_t kMost = 8;
+  std::string name = "case " + std::to_string(int64_t{case_index} + 1);
+  const auto found =
+      std::find_if(spec.cases().begin(), spec.cases().end(),
+                   [&](const v1::BenchmarkCase& one) { return one.case_index() == case_index; });
+  if (found == spec.cases().end()) return name;
+  const auto differs = [&](const std::string& parameter, const std::string& value) {
+    return std::any_of(spec.cases().begin(), spec.cases().end(), [&](const auto& one) {
+      const auto other = one.parameters().find(parameter);
+      return other == one.parameters().end() || other->second != value;
+    });
+  };
+  std::vector<std::string> parts;
+  for (const auto& [parameter, value] :
+       std::map<std::string, std::string>(found->parameters().begin(), found->parameters().end())) {
+    if (differs(parameter, value)) parts.push_back(parameter + "=" + value);
+  }
+  return parts.empty() ? name : name + " (" + JoinSome(parts, kMost) + ")";
+}
 
 RankGroup::RankGroup(Options options, const JobEvents& events)
     : options_(std::move(options)),
@@ -169,8 +190,8 @@ void RankGroup::TakeRequests() {
 }
 
 void RankGroup::Serve(RankState* state) {
-  // Asked before reading, so that nothing written before the end is missed. The
-  // remaining events of a flood are dropped with it.
+  // Asks for the exit before reading, so that nothing written before the exit is missed. If the
+  // runner sent more events than one turn reads, the rest is dropped.
   const std::optional<ExitStatus> exit = state->process.Exited();
   const Status status = state->process.Service(
       [this, state](const v1::RunnerEvent& event) { return OnEvent(state, event); });
@@ -295,7 +316,7 @@ Status RankGroup::OnAborted(RankState* state, const v1::RunnerAborted& aborted) 
   v1::Failure mine = FailureOf(*state, failure.reason(), failure.message());
   if (!failure.evidence().empty()) mine.set_evidence(failure.evidence());
   if (!IsPeerLoss(failure.reason())) {
-    // A rank may say why while the others are stopped for its crash.
+    // A rank may report the cause while the group is stopped because of its crash.
     Keep(std::move(mine), Detail::kCause);
     if (phase_ != Phase::kStopping) End();
     return Status::Ok();
@@ -429,7 +450,8 @@ void RankGroup::Keep(v1::Failure failure, Detail detail) {
 }
 
 void RankGroup::KeepOfEndedRank(v1::Failure failure, Detail detail) {
-  if (phase_ == Phase::kStopping) return;  // It ends as it was told to.
+  // Ranks that were told to stop end without a failure of their own.
+  if (phase_ == Phase::kStopping) return;
   Keep(std::move(failure), detail);
   if (!others_may_end_) others_may_end_ = std::chrono::steady_clock::now() + kOthersMayEnd;
 }
@@ -446,7 +468,7 @@ void RankGroup::End() {
   for (RankState& state : ranks_) {
     state.process.CloseInput();
     state.process.Signal(SIGTERM);
-    state.process.Signal(SIGCONT);  // A stopped one takes no other signal but SIGKILL.
+    state.process.Signal(SIGCONT);  // A suspended process receives no signal except SIGKILL.
   }
 }
 

@@ -1,4 +1,4 @@
-// The ranks of one job on this node: a runner process each, from start to end.
+// Runs the ranks of one job on this node, each in a runner process.
 #pragma once
 
 #include <map>
@@ -13,16 +13,21 @@
 
 namespace assay::agent {
 
+// Names a case in messages: "case 2 (bytes=1024, direction=reverse)". The number is its place in
+// the job, counted from 1. The parameters are those in which the cases of `spec` differ; without a
+// difference the name is the number alone.
+std::string CaseName(const v1::JobSpec& spec, int case_index);
+
 // Runs the ranks of a job on the calling thread, with poll(2) over all their pipes.
 //
 //   Starting --all ranks Ready--> single rank, or all ranks here --> Running
 //                                 ranks elsewhere too: Waiting --Go--> Running
 //   Running --Finished from every rank--> Ended, without failure
 //   any --crash, protocol error, timeout, Stop--> Stopping (SIGTERM to all, SIGKILL
-//         2 s later) --every process gone--> Ended, with the failure
+//         2 s later) --every process has ended--> Ended, with the failure
 //
-// When a rank fails, the others fail with it, in any order. They have a second to end by
-// themselves; then the failure that tells most about the cause is the group's.
+// When a rank fails, the others fail too, in any order. They have a second to end by themselves.
+// The group then reports the failure that says most about the cause.
 class RankGroup {
  public:
   struct Rank {
@@ -33,28 +38,28 @@ class RankGroup {
     std::string runner;
     std::string advertise_address;
     v1::JobSpec spec;
-    std::vector<Rank> ranks;     // Those of this node.
-    Duration timeout{0};         // Of the whole job, from Run on.
+    std::vector<Rank> ranks;     // The ranks of this node.
+    Duration timeout{0};         // For the whole job, from Run on.
     Duration event_patience{0};  // For the rest of an event that has begun.
-    std::string cache_folder;    // As RunnerEnvironment takes it.
-    std::string node_name;       // In messages of a gang over several nodes.
-    // GangEnvironment's answer.
+    std::string cache_folder;    // See RunnerEnvironment.
+    std::string node_name;       // Named in messages of a gang over several nodes.
+    // The result of GangEnvironment.
     std::map<std::string, std::string> nccl;
-    // From Run until every rank here is ready; twice that until Go.
+    // The limit from Run until every rank here is ready; the limit until Go is twice as long.
     Duration prepare{0};
   };
 
-  // `events.finished` is not called here. `events` outlives this.
+  // `events.finished` is not called here. `events` must outlive this object.
   RankGroup(Options options, const JobEvents& events);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  // Once. Returns after every process has gone. `on_started` is called when the
-  // first runner has started.
+  // Call once. Returns after every process has ended. `on_started` is called when the first runner
+  // has started.
   std::optional<v1::Failure> Run(const std::function<void()>& on_started);
 
-  // From any thread, also before Run.
+  // May be called from any thread, also before Run.
   void Go(std::string token);
   void Stop(v1::Failure why);
 
@@ -69,7 +74,7 @@ class RankGroup {
     bool aborted = false;
     bool gone = false;
     size_t events = 0;
-    std::optional<MonotonicTime> partial_since;  // An event has begun and not ended.
+    std::optional<MonotonicTime> partial_since;  // Set while an event has begun and not ended.
   };
   enum class Phase { kStarting, kWaiting, kRunning, kStopping };
 
@@ -89,20 +94,20 @@ class RankGroup {
   void CheckPrepared(MonotonicTime now);
   void OnTimeout();
   MonotonicTime NextDeadline() const;
-  // When the ranks have to be ready, or to begin; max() once they have.
+  // Returns when the ranks must be ready, or must begin; max() once they have begun.
   MonotonicTime PrepareDeadline() const;
-  // How much a failure tells about the cause of the group's end, the least first.
+  // How much a failure says about the cause of the group's end, the least first.
   enum class Detail {
-    kPeerLost,    // Another rank's connection ended.
+    kPeerLost,    // The connection to another rank ended.
     kPeerSilent,  // Another rank did not answer.
-    kExit,        // The rank exited without a word on fd 3,
-    kSignal,      // or was killed by a signal, which its peers would not have sent.
-    kCause,       // The rank or this agent says why.
+    kExit,        // The rank exited without a report.
+    kSignal,      // A signal killed the rank; other ranks send none.
+    kCause,       // The rank or this agent reports the cause.
   };
 
-  // Keeps the failure if it tells more than the one kept before.
+  // Keeps the failure if it says more than the one kept before.
   void Keep(v1::Failure failure, Detail detail);
-  // Keeps the failure of a rank that has ended; the others may end by themselves.
+  // Keeps the failure of a rank that has ended, and gives the others time to end by themselves.
   void KeepOfEndedRank(v1::Failure failure, Detail detail);
   // Keeps the failure and ends the group.
   void Fail(v1::Failure failure);
@@ -117,31 +122,32 @@ class RankGroup {
     return static_cast<int>(options_.ranks.size()) < options_.spec.world_size();
   }
   std::string Where(const RankState& state) const;
-  // "case 2 (bytes=1024), measure"; empty before the first phase.
+  // Returns "case 2 (bytes=1024), measure"; empty before the first phase.
   std::string LastPhase() const;
-  // ", last seen in: " and the last phase; empty before the first.
+  // Returns ", last seen in: " and the last phase; empty before the first phase.
   std::string LastSeen() const;
   std::string Who(const RankState& state) const;
-  // "rank 1 on node g2", "ranks 1, 2 on node g2": of those for which this holds.
+  // Returns "rank 1 on node g2" or "ranks 1, 2 on node g2" for the ranks for which `holds` is true.
   std::string WhoOf(bool (*holds)(const RankState&)) const;
 
   const Options options_;
   const JobEvents& events_;
-  FileDescriptor wake_;  // An eventfd: a request has come.
+  FileDescriptor wake_;  // An eventfd that signals a request.
 
-  // The thread of Run only.
+  // Used only by the thread of Run.
   std::vector<RankState> ranks_;
   Phase phase_ = Phase::kStarting;
   std::string token_;
   std::string last_phase_;
   std::optional<int> last_case_;
   std::optional<v1::Failure> failure_;
-  Detail detail_ = Detail::kPeerLost;            // Of failure_.
-  std::optional<MonotonicTime> others_may_end_;  // Set when the first rank fails; then End().
+  Detail detail_ = Detail::kPeerLost;            // The detail of failure_.
+  // When to call End(); set when the first rank fails.
+  std::optional<MonotonicTime> others_may_end_;
   std::set<int> missing_cases_;
   MonotonicTime start_;
-  MonotonicTime deadline_;   // Of the job.
-  MonotonicTime kill_time_;  // Of Stopping: when SIGTERM has not helped.
+  MonotonicTime deadline_;   // The end of the job's time.
+  MonotonicTime kill_time_;  // While Stopping: when to send SIGKILL.
   bool killed_ = false;
 
   Mutex mutex_;

@@ -16,23 +16,9 @@ namespace {
 
 constexpr size_t kMaxTailBytes = 64 << 10;
 constexpr size_t kChunkBytes = 64 << 10;
-// A flood must not keep the supervisor from its other ranks and deadlines.
+// Limits the work of one call, so that a flood of output does not delay other ranks and deadlines.
 constexpr int kChunksPerTurn = 16;
 constexpr int kEventsDescriptor = 3;
-
-constexpr std::array<std::string_view, 6> kAllowedNames = {"PATH", "HOME", "LD_LIBRARY_PATH",
-                                                           "TZ",   "LANG", "TMPDIR"};
-constexpr std::array<std::string_view, 4> kAllowedPrefixes = {"NCCL_", "CUDA_", "OMP_",
-                                                              "OPENBLAS_"};
-constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
-constexpr std::string_view kGpuOrder = "CUDA_DEVICE_ORDER";
-
-bool Allowed(std::string_view name) {
-  return std::find(kAllowedNames.begin(), kAllowedNames.end(), name) != kAllowedNames.end() ||
-         std::any_of(
-             kAllowedPrefixes.begin(), kAllowedPrefixes.end(),
-             [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
-}
 
 Status MakeNonBlocking(const FileDescriptor& fd) {
   if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return Internal("cannot set up a pipe");
@@ -40,24 +26,6 @@ Status MakeNonBlocking(const FileDescriptor& fd) {
 }
 
 }  // namespace
-
-std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
-                                           const std::string& cache_folder,
-                                           const std::map<std::string, std::string>& nccl) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('='));
-    if (!Allowed(name) || name == kGpuOrder || (visible_gpus && name == kVisibleGpus)) continue;
-    if (nccl.count(std::string(name)) > 0) continue;
-    environment.emplace_back(text);
-  }
-  for (const auto& [name, value] : nccl) environment.push_back(name + "=" + value);
-  environment.push_back(std::string(kGpuOrder) + "=PCI_BUS_ID");
-  if (visible_gpus) environment.push_back(std::string(kVisibleGpus) + "=" + *visible_gpus);
-  if (!cache_folder.empty()) environment.push_back("ASSAY_CACHE_DIR=" + cache_folder);
-  return environment;
-}
 
 RankProcess::RankProcess(Subprocess process, FileDescriptor input, FileDescriptor events,
                          FileDescriptor output)
@@ -148,7 +116,7 @@ Status RankProcess::ReadEvents(const OnEvent& on_event) {
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return Status::Ok();
     decoder_.Append({chunk.data(), static_cast<size_t>(size)});
-    ReadOutput();  // What it wrote before these events is there by now.
+    ReadOutput();  // Reads the output that precedes these events.
     for (;;) {
       auto frame = decoder_.Next();
       Status status = frame.status();

@@ -1,5 +1,5 @@
-// One runner process and its three pipes, without judgement: commands in, events and
-// stderr out. The supervisor decides what they mean.
+// One runner process and its three pipes: commands in, events and stderr out. The caller interprets
+// what arrives.
 #pragma once
 
 #include <poll.h>
@@ -17,16 +17,6 @@
 
 namespace assay::agent {
 
-// The environment of every runner: what is on the allow-list of ours (search paths,
-// locale, NCCL_*, CUDA_*, OMP_*, OPENBLAS_*), so that no secret of the agent's
-// passes, and GPUs in PCI bus order. `visible_gpus` (UUIDs separated by commas, or
-// empty for none) replaces CUDA_VISIBLE_DEVICES; absent: as it is. `cache_folder`,
-// where runners keep what they measured of the node, becomes ASSAY_CACHE_DIR; empty:
-// they keep nothing. `nccl` (GangEnvironment's answer) replaces ours of the same names.
-std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
-                                           const std::string& cache_folder = "",
-                                           const std::map<std::string, std::string>& nccl = {});
-
 // Used by one thread. Destruction kills the process group.
 class RankProcess {
  public:
@@ -36,13 +26,14 @@ class RankProcess {
     std::vector<std::string> environment;
   };
 
-  // The error names the program and why it did not start.
+  // On failure the error names the program and the cause.
   static Result<RankProcess> Spawn(const Options& options);
 
   RankProcess(RankProcess&&) = default;
   RankProcess& operator=(RankProcess&&) = default;
 
-  // Queues a command; written as the runner reads it. Dropped if it has gone.
+  // Queues a command, which is written as fast as the runner reads. Does nothing if the runner has
+  // ended.
   void Send(const v1::RunnerCommand& command);
   // Ends stdin, which tells the runner to stop.
   void CloseInput();
@@ -50,18 +41,18 @@ class RankProcess {
   // Adds the descriptors that Service waits for to `fds`, for poll(2).
   void AddPollFds(std::vector<pollfd>* fds) const;
 
-  // Moves whatever can move without waiting. `on_event` gets each event and may
-  // refuse it. DATA_LOSS if the runner's events are no events, or what `on_event`
-  // said; both end the reading.
+  // Moves all data that can move without waiting. `on_event` gets each event and may refuse it.
+  // Returns DATA_LOSS if the stream of events is malformed, or the error of `on_event`; nothing is
+  // read after either.
   using OnEvent = std::function<Status(const v1::RunnerEvent&)>;
   Status Service(const OnEvent& on_event);
 
   void Signal(int signal) { process_.Signal(signal); }
-  // How it ended; nullopt while it runs. Its events may not all be read yet.
+  // Returns how the process ended; nullopt while it runs. Some of its events may still be unread.
   std::optional<ExitStatus> Exited() { return process_.Wait(Duration::zero()); }
   bool HasPartialEvent() const { return decoder_.HasPartialFrame(); }
 
-  // The last 64 KiB of stdout and stderr, made valid UTF-8.
+  // Returns the last 64 KiB of stdout and stderr as valid UTF-8.
   std::string OutputTail() const;
 
  private:

@@ -44,8 +44,8 @@ void NameGpu(v1::Environment* environment) {
   environment->set_gpu_form_factor(gpu.form_factor);
 }
 
-// The runner told every rank's GPU; this node's own are known better here. Else they are
-// known only if all ranks are on this node.
+// Fills the GPU of every rank. The runner reported all of them; for this node's ranks the agent's
+// values replace the runner's. Without a report they are known only if all ranks are on this node.
 void CompleteGpuUuids(const ResultContext& context, v1::Provenance* provenance) {
   auto& uuids = *provenance->mutable_gpu_uuids();
   const auto own = static_cast<int>(context.gpus.size());
@@ -63,7 +63,7 @@ void CompleteGpuUuids(const ResultContext& context, v1::Provenance* provenance) 
   }
 }
 
-// A gang of several models is not one of its first rank's model.
+// If the gang has several models of GPU, names them all instead of the model of rank 0.
 void CompleteModels(const ResultContext& context, v1::CaseResult* result) {
   auto& models = *result->mutable_provenance()->mutable_gpu_models();
   if (context.gpus.empty() || models.size() != context.job.world_size()) models.Clear();

@@ -15,21 +15,20 @@ namespace assay::agent {
 struct ResultContext {
   v1::NodeDescription node;
   v1::JobSpec job;
-  // The GPUs of this node's ranks as they were just before, in rank order.
+  // The GPUs of this node's ranks just before the job, in rank order.
   std::vector<v1::GpuInventory> gpus;
-  // Preflight's warnings, which become condition flags.
+  // Warnings of the preflight, which become condition flags.
   std::vector<std::string> flags;
-  // EffectiveNccl's answer.
+  // The result of EffectiveNccl.
   std::map<std::string, std::string> nccl;
 };
 
-// Fills job, epoch, benchmark, environment and provenance. What the runner knows
-// better (software versions, clock locks, conditions, the GPUs of other nodes' ranks)
-// stays as it is.
+// Fills job, epoch, benchmark, environment and provenance. Keeps the facts that the runner knows
+// better: software versions, clock locks, conditions, the GPUs of ranks on other nodes.
 void CompleteResult(const ResultContext& context, v1::CaseResult* result);
 
-// How the job's ranks reach each other: "none", "single", "nvlink", "pcie" or
-// "network". NVLink only if every pair of the GPUs has it.
+// Returns how the job's ranks reach each other: "none", "single", "nvlink", "pcie" or "network". It
+// is "nvlink" only if every pair of the GPUs has NVLink.
 std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job);
 
 }  // namespace assay::agent

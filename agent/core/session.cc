@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "wire/durations.h"
 #include "common/log.h"
 #include "common/units.h"
+#include "wire/durations.h"
 
 namespace assay::agent {
 namespace {

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "agent/core/assigned_job.h"
 #include "agent/core/job_launcher.h"
 #include "agent/core/node.h"
 #include "agent/core/occupancy.h"
@@ -20,15 +19,15 @@
 
 namespace assay::agent {
 
-// A connected stream, as the session sees it. Methods may be called from any thread
-// and return at once.
+// A connected stream, as the session sees it. Methods may be called from any thread and return at
+// once.
 class Link {
  public:
   virtual ~Link() = default;
   // Queues a message. An AgentState that is still queued is replaced by a newer one.
   virtual void Send(v1::AgentMessage message) = 0;
-  // Ends the stream once queued messages are sent. Whoever dials is not to come back
-  // before `reconnect_after`, if given.
+  // Ends the stream after the queued messages are sent. If `reconnect_after` is given, the side
+  // that dialled waits at least that long before it dials again.
   virtual void Close(const std::string& reason, std::optional<Duration> reconnect_after) = 0;
 };
 
@@ -39,18 +38,56 @@ struct SessionStats {
   std::optional<WallTime> last_heartbeat;  // The last State sent.
 };
 
-// The session's state:
+// A job that the coordinator gave this agent, and its lease.
+//
+//   Waiting --the node is free--> Running --its processes have ended--> Reporting
+//      |                             |            (results, then JobFinished, are sent
+//      +--cancelled, out of lease----+-------->    until acknowledged) --> removed
+//
+// A job that a newer epoch replaces is stopped, and removed without a report after its processes
+// have ended.
+struct AssignedJob {
+  using Id = std::pair<std::string, int64_t>;  // Job and epoch.
+  enum class State { kWaiting, kRunning, kReporting };
+
+  Id id() const { return {spec.job_id(), spec.epoch()}; }
+  v1::RunningJob Progress() const;
+  // Returns the time at which its runners must be stopped, so that they have ended when the lease
+  // ends.
+  MonotonicTime StopTime() const;
+  // Extends the lease to `length` from `from` on, unless it already ends later.
+  void Extend(MonotonicTime from, Duration length);
+  // Tells its runners, which must have been launched, to end.
+  void Stop(v1::Failure why);
+
+  v1::JobSpec spec;
+  State state = State::kWaiting;
+  bool replaced = false;
+  bool stopping = false;                  // Its runners were told to end and still run.
+  std::unique_ptr<LaunchedJob> launched;  // While Running.
+  std::string phase = "starting";
+  int cases_done = 0;
+  std::optional<std::string> gang_token;  // Set between GangReady and GangGo.
+
+  MonotonicTime assign_time;
+  Duration start_wait{0};  // The part of the start delay in which the node was not free.
+  Duration lease_length{0};
+  MonotonicTime lease_deadline;
+
+  std::optional<v1::JobFinished> finished;  // While Reporting.
+  std::optional<MonotonicTime> finished_sent;
+};
+
+// The agent's end of a session. Its states:
 //
 //   Disconnected --Connected: Hello is sent--> Greeting --HelloAck: State, spooled
 //        ^                                       |        results and ends are sent--> Live
 //        +-----------Disconnected, Reconnect, no HelloAck within 30 s------------------+
 //
-//   A newer link replaces an older one. Jobs do not care: they run on until done,
-//   cancelled, replaced by a newer epoch, or out of lease.
+// A newer link replaces an older one. Jobs run on without a link until they are done, cancelled,
+// replaced by a newer epoch, or out of lease.
 //
-// A job's state is drawn in assigned_job.h.
-//
-// Every method but stats() runs on the executor, which must have one thread; it is
+// Every method except stats() runs on the executor, which must have one thread. The session is
 // destroyed there as well. Destruction stops all jobs and waits for them.
 class Session {
  public:
@@ -107,7 +144,7 @@ class Session {
   void CloseLink(const std::string& reason, std::optional<Duration> reconnect_after);
   void GoOffline();
 
-  // Does what time has made due, and sees to it that it is called again in time.
+  // Does everything that is due, and schedules the next call.
   void Tick();
   void CheckLeases(MonotonicTime now);
   void Resend(MonotonicTime now);
@@ -117,7 +154,7 @@ class Session {
   void Post(std::function<void()> task);
 
   const Options options_;
-  // Tasks hold it weakly: those that outlive the session do nothing.
+  // Tasks hold a weak reference: a task that outlives the session does nothing.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   Phase phase_ = Phase::kDisconnected;
@@ -127,12 +164,13 @@ class Session {
   MonotonicTime next_heartbeat_ = MonotonicTime::max();
   MonotonicTime armed_for_ = MonotonicTime::max();
   uint64_t sequence_ = 0;
-  std::map<uint64_t, MonotonicTime> sent_states_;  // The last few: when each was sent.
+  std::map<uint64_t, MonotonicTime> sent_states_;  // When each of the last States was sent.
 
   std::map<JobId, AssignedJob> jobs_;
-  std::deque<v1::JobFinished> recently_finished_;  // Acknowledged; for late Assigns.
+  // Acknowledged jobs; answers an Assign that arrives late.
+  std::deque<v1::JobFinished> recently_finished_;
   std::deque<ResultKey> unsent_;
-  std::map<ResultKey, MonotonicTime> in_flight_;  // Sent, not acknowledged.
+  std::map<ResultKey, MonotonicTime> in_flight_;  // Sent but not acknowledged.
 
   mutable Mutex stats_mutex_;
   SessionStats stats_ ASSAY_GUARDED_BY(stats_mutex_);

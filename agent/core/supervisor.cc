@@ -7,12 +7,12 @@
 #include <thread>
 #include <utility>
 
-#include "agent/core/gang_environment.h"
-#include "wire/durations.h"
 #include "agent/core/rank_group.h"
 #include "agent/core/result_context.h"
+#include "agent/core/runner_environment.h"
 #include "common/log.h"
 #include "common/mutex.h"
+#include "wire/durations.h"
 
 namespace assay::agent {
 namespace {
@@ -72,7 +72,7 @@ class SupervisedJob : public LaunchedJob {
 
  private:
   void Run() {
-    // A runner that has gone makes writing to it an error, not the agent's end.
+    // With the signal blocked, writing to a runner that has ended fails with an error.
     sigset_t pipe;
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
@@ -138,7 +138,7 @@ class SupervisedJob : public LaunchedJob {
     return options;
   }
 
-  // The group that Go and Stop reach from now on; a Stop from before goes there too.
+  // Sets the group that Go and Stop reach from now on. An earlier Stop is passed on to it.
   void Attach(RankGroup* group) {
     MutexLock lock(mutex_);
     group_ = group;
@@ -164,8 +164,8 @@ class SupervisedJob : public LaunchedJob {
                                    nullptr};
   const MonotonicTime launch_time_;
 
-  // The job's thread only.
-  std::map<std::string, std::string> nccl_;  // GangEnvironment's answer.
+  // Used only by the job's thread.
+  std::map<std::string, std::string> nccl_;  // The result of GangEnvironment.
   ResultContext context_;
   google::protobuf::Timestamp case_start_;
 
@@ -173,7 +173,7 @@ class SupervisedJob : public LaunchedJob {
   RankGroup* group_ ASSAY_GUARDED_BY(mutex_) = nullptr;
   std::optional<v1::Failure> early_stop_ ASSAY_GUARDED_BY(mutex_);
 
-  std::thread thread_;  // Last: it uses all of the above.
+  std::thread thread_;  // Declared last, because it uses all of the above.
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Runs jobs for real: preflight, one runner process a rank, results completed with
-// what the agent knows.
+// Runs jobs: preflight, one runner process per rank, and results completed with the agent's facts.
 #pragma once
 
 #include <memory>
@@ -14,15 +13,15 @@ namespace assay::agent {
 struct SupervisorOptions {
   std::string runner;  // Path of assay-runner.
   std::string advertise_address;
-  // How long a runner may take over the rest of an event that it has begun.
+  // The limit for the rest of an event that a runner has begun.
   Duration event_patience = std::chrono::seconds(10);
-  std::string cache_folder;  // As RunnerEnvironment takes it.
-  std::string nccl_host_id;  // As GangEnvironment takes it; empty: the node's id.
-  // How long ranks may take to be ready; a gang waits twice that for its start.
+  std::string cache_folder;  // See RunnerEnvironment.
+  std::string nccl_host_id;  // See GangEnvironment; empty: the node's id.
+  // The limit until all ranks are ready; a gang waits twice as long for its start.
   Duration prepare = std::chrono::seconds(60);
 };
 
-// Each launched job has a thread of its own. Thread-safe; outlives its jobs.
+// Each launched job has a thread of its own. Thread-safe; must outlive its jobs.
 class Supervisor : public JobLauncher {
  public:
   Supervisor(SupervisorOptions options, std::shared_ptr<Node> node,

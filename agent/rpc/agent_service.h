@@ -3,13 +3,26 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "agent/core/job_launcher.h"
+#include "agent/core/node.h"
+#include "agent/core/occupancy.h"
 #include "agent/core/session.h"
-#include "agent/rpc/run_job_stream.h"
 #include "assay/v1/agent_service.grpc.pb.h"
+#include "common/executor.h"
 
 namespace assay::agent {
+
+// The agent's parts that direct jobs need; all outlive every call.
+struct DirectJobHost {
+  std::shared_ptr<Node> node;
+  JobLauncher* launcher = nullptr;
+  Occupancy* occupancy = nullptr;
+  Executor* executor = nullptr;
+  std::string runner;  // Path of the program.
+};
 
 // Thread-safe. The host's members must outlive the server's shutdown.
 class AgentServiceImpl : public v1::AgentService::CallbackService {

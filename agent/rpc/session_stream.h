@@ -2,18 +2,41 @@
 // classes.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "agent/core/outbox.h"
 #include "agent/core/session.h"
 #include "agent/rpc/reaction.h"
 #include "common/executor.h"
 #include "common/mutex.h"
 
 namespace assay::agent {
+
+// Messages that wait for the stream, oldest first. Only the newest State is kept. Not thread-safe;
+// bounded by its user: the session keeps few results in flight.
+class Outbox {
+ public:
+  void Push(v1::AgentMessage message) {
+    if (message.has_state()) {
+      std::erase_if(messages_, [](const auto& waiting) { return waiting.has_state(); });
+    }
+    messages_.push_back(std::move(message));
+  }
+  // Returns the oldest message; nullopt if there is none.
+  std::optional<v1::AgentMessage> Pop() {
+    if (messages_.empty()) return std::nullopt;
+    v1::AgentMessage message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+  void Clear() { messages_.clear(); }
+
+ private:
+  std::deque<v1::AgentMessage> messages_;
+};
 
 // `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor over the session's messages.
 // `kReadsToTheEnd`: whether reading continues after End. A client learns from it that the call has

@@ -1,8 +1,8 @@
-#include "agent/core/case_name.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "agent/core/rank_group.h"
 
 namespace assay::agent {
 namespace {

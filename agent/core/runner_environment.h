@@ -1,12 +1,26 @@
-// The NCCL environment of a job's runners.
+// The environment of runners: NCCL's variables, GPUs and nothing secret.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "assay/v1/job.pb.h"
 
 namespace assay::agent {
+
+// Returns the environment of every runner: the allowed variables of this process (search paths,
+// locale, NCCL_*, CUDA_*, OMP_*, OPENBLAS_*), so that no secret of the agent is passed on, and GPUs
+// in PCI bus order.
+//   visible_gpus  replaces CUDA_VISIBLE_DEVICES: UUIDs separated by commas, or empty for none.
+//                 If absent, the variable stays as it is.
+//   cache_folder  becomes ASSAY_CACHE_DIR, where runners keep what they measured of the node.
+//                 If empty, they keep nothing.
+//   nccl          the result of GangEnvironment; replaces variables of the same names.
+std::vector<std::string> RunnerEnvironment(const std::optional<std::string>& visible_gpus,
+                                           const std::string& cache_folder = "",
+                                           const std::map<std::string, std::string>& nccl = {});
 
 // Returns the variables that runners get in addition to the agent's own environment: the job's
 // settings and, for a gang of GPUs on several nodes,
@@ -26,9 +40,5 @@ std::map<std::string, std::string> GangEnvironment(const v1::JobSpec& job,
 std::map<std::string, std::string> EffectiveNccl(const v1::JobSpec& job,
                                                  const std::map<std::string, std::string>& given,
                                                  const std::string& node_id);
-
-// Returns the network interface with this address ("127.0.0.1" gives "lo"); empty if there is none,
-// or if `address` is not numeric.
-std::string InterfaceOf(const std::string& address);
 
 }  // namespace assay::agent
