@@ -1,4 +1,4 @@
-// Which other ranks' hosts answer, as far as this one can tell.
+// Which hosts of other ranks answer, as far as this rank can tell.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,22 @@
 
 namespace assay {
 
-// Rank 0 hears all others, they hear rank 0 alone. A host that answered lately is in no
-// list: between the two it may have fallen silent, or this rank been slow to say something.
+// The ranks by the state of their hosts. Rank 0 lists all others; the others list rank 0 alone. A
+// rank in no list answered between the two limits ago: its host may have fallen silent, or this
+// rank may have been slow.
 struct Contacts {
-  std::vector<int> heard;   // Something came within kHeardWithin.
-  std::vector<int> silent;  // Nothing has come for kSilentAfter.
-  std::vector<int> absent;  // The rank never came, or was never reached.
+  std::vector<int> heard;   // Answered within kHeardWithin.
+  std::vector<int> silent;  // Has not answered for kSilentAfter.
+  std::vector<int> absent;  // Never connected, or was never reached.
 };
 
-// A living host answers a heartbeat, of which there is one a second, whatever its ranks do.
+// A running host acknowledges a heartbeat, one per second, whatever its ranks do.
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// For how long nothing has come from the other host on this TCP connection, acknowledgements
-// of its kernel included; of one that has ended until it is closed here. nullopt if the kernel
-// does not tell.
+// Returns for how long the other host has sent nothing on this TCP connection, not even an
+// acknowledgement of its kernel. Also works after the connection has ended, until it is closed
+// here. Returns nullopt if the kernel does not report it.
 std::optional<Duration> SilenceOf(int fd);
 
 // The error for a rank whose host has not answered for `silence`.
@@ -34,8 +35,8 @@ Status PeerUnreachable(int rank, Duration silence);
 // The error for a rank that has sent nothing for `silence` while its host answers.
 Status PeerFrozen(int rank, Duration silence);
 
-// All but `absent`, by the connections of Peers::Heartbeats, on which PeerWatches speak at both
-// ends. Any thread may ask, as long as they are open.
+// Returns all lists but `absent`, from the connections of Peers::Heartbeats, on which both ends run
+// a PeerWatch. Any thread may call it while they are open.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

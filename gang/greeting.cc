@@ -41,7 +41,7 @@ std::string Greeting(const std::string& nonce, const Caller& caller) {
          std::string(kRankSize - digits.size(), '0') + digits;
 }
 
-// Takes the same time wherever the texts differ.
+// Compares in constant time.
 bool SameSecret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;
@@ -51,7 +51,7 @@ bool SameSecret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// A connection that has not said its greeting yet.
+// A connection that has not sent its greeting yet.
 struct Pending {
   Socket socket;
   std::string said;
@@ -66,7 +66,7 @@ bool Advance(Pending* pending) {
   return true;
 }
 
-// The caller that says this whole greeting; nullopt if it is not one of ours.
+// Returns the caller that sent this complete greeting; nullopt if it is not one of ours.
 std::optional<Caller> CallerOf(const std::string& said, const std::string& nonce) {
   const auto rank = ParseInteger(said.substr(kGreetingSize - kRankSize));
   if (!rank.ok() || *rank < 0 || *rank > 1'000'000) return std::nullopt;
@@ -96,8 +96,9 @@ Status NotConnected(const std::set<Caller>& missing) {
       .WithPeer({first});
 }
 
-// The hosts of ranks that have come. Until all have nobody speaks to them, and they give this
-// one up when it is cut off: it has to know of that as soon as they do, to say so.
+// Watches the hosts of ranks that have connected. Until all have connected nothing is sent to them,
+// and they give this rank up if it is cut off. This rank must notice that as soon as they do, to
+// report it.
 class ArrivedHosts {
  public:
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}
@@ -124,8 +125,8 @@ class ArrivedHosts {
   struct Host {
     int rank;
     int fd;
-    int silent = 0;     // Checks in a row.
-    bool left = false;  // Its agent tells why.
+    int silent = 0;     // Consecutive checks.
+    bool left = false;  // Its agent reports the cause.
   };
 
   Status CheckHost(Host* host) const {
@@ -136,7 +137,7 @@ class ArrivedHosts {
     host->left = ended && *silence < kSilentAfter;
     if (host->left) return Status::Ok();
     host->silent = ended || *silence >= rule_.host_patience ? host->silent + 1 : 0;
-    // At the first check this process may just have been stopped, or its host asleep.
+    // At the first check this process or its host may just have been suspended.
     return host->silent > 1 ? PeerUnreachable(host->rank, *silence) : Status::Ok();
   }
 
@@ -186,7 +187,7 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
     const bool late = Clock::Real().Now() >= deadline;
     const bool left = std::any_of(entries.begin(), entries.begin() + process_count,
                                   [](const pollfd& process) { return process.revents != 0; });
-    // Whoever is there by now has come, however late this rank looks.
+    // Ranks that have connected by now count, even if this rank is late itself.
     AcceptAllWaiting(listener, &pending);
     std::vector<Pending> still_pending;
     for (Pending& one : pending) {
@@ -226,8 +227,8 @@ Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::str
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers) {
   const std::string greeting = Greeting(point.nonce, caller);
-  std::string why;       // It failed the last time.
-  bool dropped = false;  // By the process, which is not stopped then.
+  std::string why;       // Why the last attempt failed.
+  bool dropped = false;  // The process dropped the connection, so it is not stopped.
   for (Duration pause = 1ms;; pause = std::min<Duration>(2 * pause, 200ms)) {
     auto socket = ConnectTo(point.host, point.port, deadline);
     Status last = socket.status();

@@ -1,6 +1,6 @@
-// How ranks of one gang recognise each other: whoever connects says first what the
-// connection is for, the gang's nonce and its own rank. Anything else is dropped without
-// an answer.
+// How ranks of one gang recognise each other. The side that connects first sends the purpose of the
+// connection, the gang's nonce and its own rank. A connection that sends anything else is dropped
+// without an answer.
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@
 
 namespace assay {
 
-// 128 random bits as 32 hexadecimal digits.
+// Returns 128 random bits as 32 hexadecimal digits.
 Result<std::string> NewNonce();
 
-// Where a rank listens and what to say there.
+// The address at which a rank listens, and the nonce to send there.
 struct MeetingPoint {
   std::string host;
   int port = 0;
@@ -35,7 +35,7 @@ struct MeetingPoint {
 enum class Purpose { kMessages, kHeartbeats };
 inline constexpr Purpose kPurposes[] = {Purpose::kMessages, Purpose::kHeartbeats};
 
-// Who connects, and for what.
+// The rank that connects, and the purpose.
 struct Caller {
   int rank = 0;
   Purpose purpose = Purpose::kMessages;
@@ -47,31 +47,31 @@ struct Caller {
 
 // Conditions that end the wait for callers early.
 struct AcceptWatch {
-  // pidfds of ranks on this machine: PEER_LOST as soon as one has ended.
+  // pidfds of ranks on this machine: PEER_LOST as soon as one of them has ended.
   std::vector<int> processes;
-  // PEER_UNREACHABLE for a rank that has come, for heartbeats, and whose host has not answered for
+  // PEER_UNREACHABLE if the host of a rank that has connected for heartbeats has not answered for
   // `host_patience`. Checked every `interval`.
   HeartbeatRule hosts;
 };
 
-// Waits until each of `callers` has connected to `listener` and greeted. Greetings that are there
-// when the wait ends still count. Drops strangers, wrong nonces and repeated greetings; a silent
-// connection delays nobody. The error names the ranks that are missing, the lowest as its peer.
-// `arrived` has those that came, also after an error.
+// Waits until each of `callers` has connected to `listener` and greeted. Greetings that have
+// arrived when the wait ends still count. Drops connections of strangers, wrong nonces and repeated
+// greetings; a silent connection delays no other. The error names the missing ranks, the lowest one
+// as its peer. `arrived` gets the connections that were made, also after an error.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
 
-// As AcceptCallers, one connection for messages from each of `ranks`.
+// Like AcceptCallers, for one connection for messages from each of `ranks`.
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
-// How long ranks that have agreed where to meet may take for a connection that carries data.
-// Shorter than kPeerTimeout, for which the others wait for the word of those two.
+// The limit for a connection that carries data, once both ranks know the address. It is shorter
+// than kPeerTimeout, during which the other ranks wait for the report of these two.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects and greets; tries again until `deadline`. With `host_answers` it then tells whether the
-// other host took the greeting and answers, so that its process alone says nothing.
+// Connects and greets; tries again until `deadline`. `host_answers` is set to whether the other
+// host received the greeting and still answers, which means that only the process is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr);
 

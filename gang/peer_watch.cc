@@ -28,7 +28,8 @@ PeerWatch::PeerWatch(const std::vector<PeerConnection>& connections, OnLost on_l
     watched_.push_back({one.rank, one.fd, rule.first_patience});
   }
   if (watched_.empty()) return;
-  // Without a pipe the end waits for the next beat; the others must hear of this rank all the same.
+  // Without a pipe the thread notices the end only at the next beat. It runs all the same, because
+  // the others need this rank's beats.
   if (pipe2(stop_, O_CLOEXEC) != 0) stop_[0] = stop_[1] = -1;
   thread_ = std::thread([this] { Watch(); });
 }
@@ -45,10 +46,11 @@ void PeerWatch::Watch() {
   std::vector<pollfd> entries;
   for (;;) {
     entries.assign(1, {stop_[0], POLLIN, 0});
-    // Only the end: beats wait until the next of this rank, so that it wakes once for all.
+    // Waits only for ends of connections. Beats are read when this rank sends its own, so that the
+    // thread wakes once per interval.
     for (const Watched& one : watched_) entries.push_back({one.ended ? -1 : one.fd, POLLRDHUP, 0});
     if (poll(entries.data(), entries.size(), PollMillis(next_beat)) < 0 && errno != EINTR) {
-      // Out of memory, say: beats go on.
+      // Continues after an error, for example a lack of memory.
       std::this_thread::sleep_for(std::min<Duration>(rule_.interval, kAfterError));
     }
     if (stopping_) return;
@@ -58,7 +60,8 @@ void PeerWatch::Watch() {
     if (const MonotonicTime now = Clock::Real().Now(); now >= next_beat) {
       next_beat = now + rule_.interval;
       Beat();
-      // Last, so that nobody is blamed before all is heard that came while this rank was stopped.
+      // Listens last, so that all beats that arrived while this rank was suspended are read before
+      // a rank is reported lost.
       Listen();
     }
     for (const Watched& one : watched_) {
@@ -70,8 +73,8 @@ void PeerWatch::Watch() {
 void PeerWatch::Beat() {
   for (Watched& one : watched_) {
     if (one.ended) continue;
-    // One that does not fit is not missed: the other rank has many to read. Of a connection
-    // that has ended poll() tells.
+    // A beat that does not fit is not needed: the other rank has many unread ones. The end of a
+    // connection is reported by poll().
     const char beat = 'b';
     static_cast<void>(send(one.fd, &beat, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
     ++one.silent;
@@ -79,7 +82,7 @@ void PeerWatch::Beat() {
 }
 
 void PeerWatch::Listen() {
-  char beats[256];  // As of minutes; more are as good as one.
+  char beats[256];  // Holds beats of some minutes; more are not needed.
   for (Watched& one : watched_) {
     if (one.ended || recv(one.fd, beats, sizeof beats, MSG_DONTWAIT) <= 0) continue;
     one.silent = 0;
@@ -102,7 +105,7 @@ Status PeerWatch::LossOf(const Watched& one) const {
 Status PeerWatch::LostHost(const Watched& one) const {
   const std::optional<Duration> silence = SilenceOf(one.fd);
   if (!silence) return Status::Ok();
-  // With one beat this rank may just have been stopped, or its host asleep.
+  // After a single beat, this rank or its host may just have been suspended.
   const bool lost = one.ended ? report_ends_ && *silence >= kSilentAfter
                               : one.silent > 1 && *silence >= rule_.host_patience;
   return lost ? PeerUnreachable(one.rank, *silence) : Status::Ok();

@@ -1,5 +1,5 @@
-// Notices when a rank of the gang dies or freezes, whatever this one is doing: the thread
-// that runs the case may be waiting for a GPU that waits for the lost one.
+// Notices when another rank dies or freezes, whatever this rank does: the thread that runs the case
+// may be waiting for a GPU that waits for the lost rank.
 #pragma once
 
 #include <atomic>
@@ -14,24 +14,23 @@
 
 namespace assay {
 
-// How often ranks say that they live, and how long one may be silent. Counted in this rank's
-// own beats, so that the time for which it was stopped itself, or its host asleep, counts for
-// one of them.
+// The interval of heartbeats and the limits of silence. Silence is counted in this rank's own
+// beats, so that a time in which this process or its host was suspended counts as one beat.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // Longer than a busy host leaves a thread without a processor, or than it takes to page one
-  // in again; shorter than anyone waits for a measurement that will not come.
+  // Longer than a busy host may keep a thread from running or page it in; shorter than the timeout
+  // of any measurement.
   int patience = 15;
-  // The same for a rank's first beat.
+  // The limit for a rank's first beat.
   int first_patience = patience;
-  // For a host of which nothing comes at all, no acknowledgement of beats either. Shorter, so
-  // that whoever is silent for `patience` has a host that answers.
+  // The limit for a host that sends nothing at all, not even acknowledgements. It is shorter, so a
+  // rank that is silent for `patience` has a host that answers.
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// Watches the connections for heartbeats, and sends them, from a thread of its own until it is
-// destroyed. A host that stops answering is noticed after about ten seconds, by the connection's
-// end or before, a process that is stopped while its kernel answers by its silence.
+// Sends and receives heartbeats on a thread of its own until it is destroyed. A host that stops
+// answering is noticed after about ten seconds. A suspended process whose kernel still answers is
+// noticed by its missing beats.
 class PeerWatch {
  public:
   // Called once, on the watching thread, with the first rank that is lost as the error's peer:
@@ -46,9 +45,9 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Whether a connection that ends is a loss, as it is while ranks wait for each other by other
-  // means than messages. False at first. While ranks only exchange messages they notice an end
-  // by those, and may leave before the others have read their last.
+  // Sets whether the end of a connection is a loss; false at first. It is a loss while ranks wait
+  // for each other by other means than messages. While they only exchange messages, the messages
+  // show the end, and a rank may leave before the others have read its last one.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:
@@ -56,24 +55,24 @@ class PeerWatch {
     int rank;
     int fd;
     int patience;
-    int silent = 0;  // Beats of this rank since the other's last.
+    int silent = 0;  // Beats sent since the other rank's last beat.
     bool ended = false;
   };
 
   void Watch();
   // Sends a beat to every rank and counts it.
   void Beat();
-  // Takes what has come.
+  // Receives the beats that have arrived.
   void Listen();
   Status LossOf(const Watched& one) const;
   Status LostHost(const Watched& one) const;
 
   const HeartbeatRule rule_;
   const OnLost on_lost_;
-  std::vector<Watched> watched_;  // The thread's alone once it runs.
+  std::vector<Watched> watched_;  // Used only by the thread while it runs.
   std::atomic<bool> report_ends_{false};
   std::atomic<bool> stopping_{false};
-  int stop_[2] = {-1, -1};  // A pipe: its end wakes the thread.
+  int stop_[2] = {-1, -1};  // A pipe; closing it wakes the thread.
   std::thread thread_;
 };
 

@@ -24,12 +24,12 @@ struct Link {
   Socket heartbeats;
 };
 
-// `error` of the connection to `rank`.
+// Returns `error` as one of the connection to `rank`.
 Status OfPeer(int rank, const Status& error) {
   return error.WithContext("rank " + std::to_string(rank)).WithPeer({rank});
 }
 
-// The next frame if it is there, nullopt if more must be waited for.
+// Returns the next frame; nullopt if it has not arrived completely.
 Result<std::optional<std::string>> Poll(Link* link) {
   ASSAY_ASSIGN_OR_RETURN(std::optional<std::string> frame, link->decoder.Next());
   if (frame) return frame;
@@ -41,7 +41,7 @@ Result<std::optional<std::string>> Poll(Link* link) {
 
 class TcpPeers : public Peers {
  public:
-  // `sockets`: those of every other rank at rank 0, rank 0's elsewhere.
+  // `sockets` has those of every other rank at rank 0, and those of rank 0 elsewhere.
   TcpPeers(int rank, int world_size, std::map<Caller, Socket>&& sockets)
       : rank_(rank), world_size_(world_size) {
     for (auto& [peer, socket] : sockets) {
@@ -107,8 +107,8 @@ class TcpPeers : public Peers {
     return Status::Ok();
   }
 
-  // One frame of every link, by rank. Watches all of them, so that a lost rank is
-  // noticed while others are waited for.
+  // Returns one frame of every link, by rank. Watches all links, so that a lost rank is noticed
+  // while others are waited for.
   Result<std::vector<std::string>> ReceiveFromAll(MonotonicTime deadline) {
     std::vector<std::string> received(static_cast<size_t>(world_size_));
     std::set<int> missing;
@@ -164,7 +164,8 @@ class TcpRendezvous : public Rendezvous {
 
   std::vector<PeerConnection> Arrived() const override {
     std::vector<PeerConnection> connections;
-    for (const auto& [caller, socket] : arrived_) {  // Of a rank that for heartbeats comes last.
+    // The connection for heartbeats comes last of each rank's.
+    for (const auto& [caller, socket] : arrived_) {
       if (connections.empty() || connections.back().rank != caller.rank) {
         connections.push_back({caller.rank, -1});
       }
@@ -226,7 +227,7 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 
 Status Agree(Peers& peers, const Status& mine, Duration timeout) {
   const auto all = AllGather(peers, EncodeStatus(mine), timeout);
-  // A rank that waited in vain knows more than that the others cannot be reached.
+  // A rank whose own wait timed out knows more than the failed exchange shows.
   if (!all.ok()) return mine.code() == Code::kDeadlineExceeded ? mine : all.status();
   Status agreed;
   for (size_t rank = 0; rank < all->size(); ++rank) {

@@ -1,10 +1,9 @@
-// The control plane between the ranks of a gang: small messages over TCP, a star
-// around rank 0. Data never travels here.
+// The control plane between the ranks of a gang: small messages over TCP, in a star around rank 0.
+// Measured data never travels here.
 //
-// Rank 0 listens and hands its token to the others by way of the agent; all then
-// connect. The token is HOST:PORT/NONCE: a connection that does not present the
-// nonce is dropped, whatever it sends. Each rank connects twice: for messages, and for
-// heartbeats alone, which a PeerWatch sends and hears whatever the rank is doing.
+// Rank 0 listens, and the agent passes its token to the others, which then connect. The token is
+// HOST:PORT/NONCE; a connection that does not present the nonce is dropped. Each rank connects
+// twice: once for messages, and once for the heartbeats that PeerWatch exchanges.
 #pragma once
 
 #include <memory>
@@ -23,34 +22,34 @@ struct PeerConnection {
   int fd = -1;
 };
 
-// One rank's end. Every operation is called by all ranks, in the same order, by
-// one thread each. Errors name the other rank (Status::peer): UNAVAILABLE (PEER_LOST) if its
-// connection ended, DEADLINE_EXCEEDED (PEER_TIMEOUT) if it was waited for in vain, of several the
-// lowest. After an error the gang is over.
+// One rank's end. All ranks must call the same operations in the same order, each from one thread.
+// Errors name the other rank (Status::peer): UNAVAILABLE (PEER_LOST) if its connection ended,
+// DEADLINE_EXCEEDED (PEER_TIMEOUT) if it did not answer in time. If several are missing, the error
+// names the lowest. After an error the gang is over.
 class Peers {
  public:
   virtual ~Peers() = default;
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // The connections for a PeerWatch: to every rank at rank 0, to rank 0 elsewhere. Nothing is
-  // sent on them without one. They stay open as long as this lives.
+  // Returns the connections for a PeerWatch: to every rank at rank 0, to rank 0 elsewhere. Only a
+  // PeerWatch sends on them. They stay open as long as this object lives.
   virtual std::vector<PeerConnection> Heartbeats() const = 0;
 
   // Returns when all ranks have called it.
   virtual Status Barrier(Duration timeout) = 0;
-  // Rank 0's `bytes` replace those of the others. At most kMaxFrameBytes.
+  // Copies rank 0's `bytes`, at most kMaxFrameBytes, to all other ranks.
   virtual Status Broadcast(std::string* bytes, Duration timeout) = 0;
-  // At rank 0 everyone's bytes, by rank; elsewhere empty.
+  // Returns all ranks' bytes, by rank, at rank 0; nothing elsewhere.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
-  // PEER_LOST if a connection of this rank has ended, without waiting: what to ask while
-  // waiting for other ranks by other means. Rank 0 sees all ranks, the others rank 0, which
-  // leaves when it sees one lost. Unlike the rest, any thread may call it at any time.
+  // Returns PEER_LOST if a connection of this rank has ended, without waiting. For use while
+  // waiting for other ranks by other means. Rank 0 sees all ranks; the others see rank 0, which
+  // leaves when it loses one. Any thread may call this at any time, unlike the other methods.
   virtual Status Check() const = 0;
 };
 
-// Everyone's bytes, by rank, at every rank.
+// Returns all ranks' bytes, by rank, at every rank.
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
 // Returns OK at every rank if `mine` is OK at every rank. Otherwise returns the error of the lowest
@@ -59,8 +58,8 @@ Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes,
 // causes it.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
-// How long ranks wait for one another outside the timed window: a slow rank may
-// be allocating or computing a reference. A PeerWatch notices sooner that one is frozen.
+// The time that ranks wait for one another outside the timed window, where a slow rank may allocate
+// or compute a reference. A PeerWatch notices a frozen rank sooner.
 inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 
 // Rank 0's listening socket.
@@ -70,12 +69,12 @@ class Rendezvous {
   // Returns the data that the other ranks need to connect. It contains a secret, so it must not be
   // logged.
   virtual const std::string& token() const = 0;
-  // Waits for ranks 1 to world_size - 1. Drops strangers. Call once. Of ranks on this machine
-  // `processes` may have pidfds: PEER_LOST as soon as one of them has ended.
+  // Waits for ranks 1 to world_size - 1 and drops strangers. Call once. `processes` may hold pidfds
+  // of ranks on this machine: PEER_LOST as soon as one of them has ended.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
                                                 Duration timeout) = 0;
-  // After Accept failed a connection to each rank that had come: that for heartbeats, or the other
-  // of one that had no more yet. They stay open as long as this lives.
+  // Returns, after Accept failed, one connection to each rank that had connected: the one for
+  // heartbeats, or else the one for messages. They stay open as long as this object lives.
   virtual std::vector<PeerConnection> Arrived() const = 0;
 };
 

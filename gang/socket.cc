@@ -40,7 +40,7 @@ Socket NewSocket(const addrinfo& address) {
 
 constexpr int kUnansweredMillis = 11'000;
 
-// An option that is a help and no need: what a kernel refuses it leaves as it was.
+// Sets an option that helps but is not required; an error is ignored.
 void SetIfPossible(const Socket& socket, int level, int name, int value) {
   setsockopt(socket.fd(), level, name, &value, sizeof value);
 }
@@ -76,7 +76,7 @@ void NoticeSilence(const Socket& socket) {
   SetIfPossible(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnansweredMillis);
 }
 
-// Five seconds of silence and three probes: as long as kUnansweredMillis.
+// Five seconds of silence and three probes last as long as kUnansweredMillis.
 void NoticeSilentHost(const Socket& socket) {
   SetIfPossible(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   SetIfPossible(socket, IPPROTO_TCP, TCP_KEEPIDLE, 5);

@@ -39,33 +39,33 @@ Status PeerTimeout(std::string message);
 // Listens on a free port of `host` and stores it in `port`.
 Result<Socket> ListenOn(const std::string& host, int* port);
 
-// The next connection, or an invalid Socket if none is waiting.
+// Returns the next connection, or an invalid Socket if none is waiting.
 Result<Socket> AcceptWaiting(const Socket& listener);
 
-// One attempt.
+// Makes one attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
-// From now on a host that stops answering ends the connection after about ten seconds,
-// though nothing is said on it.
+// Ends the connection about ten seconds after its host stops answering, even if nothing is sent on
+// it.
 void NoticeSilence(const Socket& socket);
 
-// The same while nothing is sent. Data may wait for as long as the other end does not read it,
-// where NoticeSilence ends the connection.
+// Does the same, but only while nothing is sent. Sent data may wait for as long as the other end
+// does not read it, whereas NoticeSilence then ends the connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends a connection at both ends at once, also where the other end waits until data that is unread
-// here makes room: after a mere shutdown it would wait until NoticeSilence ends it.
+// Ends a connection at both ends at once, even if the other end waits for this end to read. After a
+// mere shutdown it would wait until NoticeSilence ends the connection.
 void Reset(const Socket& socket);
 
-// Until `fd` is ready for `events` (POLLIN, POLLOUT) or at its end.
+// Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or has ended.
 Status WaitFor(int fd, short events, MonotonicTime deadline);
 
-// Milliseconds for poll() until `deadline`, rounded up; 0 if it has passed.
+// Returns the milliseconds for poll() until `deadline`, rounded up; 0 if it has passed.
 int PollMillis(MonotonicTime deadline);
 
 // Returns the available bytes, up to `size`; 0 if there are none yet.
 Result<size_t> ReceiveSome(const Socket& socket, void* data, size_t size);
-// As much as fits now: 0 if nothing does.
+// Sends as much as fits now and returns its size; 0 if nothing fits.
 Result<size_t> SendSome(const Socket& socket, const void* data, size_t size);
 
 Status ReceiveAll(const Socket& socket, void* data, size_t size, MonotonicTime deadline);

@@ -8,7 +8,7 @@
 namespace assay::coordinator {
 namespace {
 
-// The ranks of the placement's node number `position`.
+// Adds the ranks of the placement's node number `position`.
 void AddRanks(v1::JobSpec& spec, const storage::NewJob& job, int position, int each) {
   for (int i = 0; i < each; ++i) {
     v1::RankPlacement* placement = spec.add_ranks();

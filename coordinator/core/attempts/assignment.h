@@ -10,8 +10,8 @@
 
 namespace assay::coordinator {
 
-// The Assign for the agent of `node_id`: the ranks that it starts and the cases that
-// have no result yet. Ranks spread evenly over the nodes, numbered node by node.
+// Returns the Assign for the agent of `node_id`: the ranks that it starts and the cases that have
+// no result yet. Ranks are spread evenly over the nodes and numbered node by node.
 v1::Assign MakeAssign(const storage::LeasedJob& job, const std::string& node_id, Duration lease,
                       const std::function<std::string(const std::string& node_id)>& name_of);
 

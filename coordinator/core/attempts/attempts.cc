@@ -12,8 +12,8 @@
 #include "coordinator/core/attempts/assignment.h"
 #include "coordinator/core/attempts/blame.h"
 #include "coordinator/core/attempts/retry_policy.h"
-#include "wire/durations.h"
 #include "coordinator/core/placement/gang_versions.h"
+#include "wire/durations.h"
 #include "wire/reasons.h"
 
 namespace assay::coordinator {
@@ -71,7 +71,7 @@ Attempts::Attempts(const Environment& environment, const Options& options, Runni
 
 Status Attempts::Begin(const LeasedJob& job) {
   running_.Add(job, /*adopted=*/false);
-  // The last attempt stored every result and was lost before it could say so.
+  // An earlier attempt stored every result and was lost before it could report its end.
   if (NothingLeft(job)) return Conclude(job);
   if (std::optional<v1::Failure> mixed = WhyMixed(job)) {
     return Fail(job, *std::move(mixed));
@@ -83,7 +83,7 @@ Status Attempts::Begin(const LeasedJob& job) {
 
 void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
   const std::optional<Agent> agent = sessions_.Find(node_id);
-  // A node that is away is assigned when its next State lacks the job.
+  // A node without a session is assigned the job when its next State lacks it.
   if (!agent) return;
   v1::CoordinatorMessage message;
   *message.mutable_assign() = MakeAssign(job, node_id, options_.lease,
@@ -93,7 +93,7 @@ void Attempts::AssignTo(const LeasedJob& job, const std::string& node_id) {
 }
 
 Status Attempts::Ready(const std::string& node_id, const v1::GangReady& ready) {
-  // After a restart of this process the State that would adopt the job may be behind.
+  // After a restart of this process, the State that adopts the job may arrive later.
   ASSAY_RETURN_IF_ERROR(FindOrAdopt({ready.job_id(), ready.epoch()}).status());
   for (Outbound& outbound : running_.NoteReady(node_id, ready)) {
     sessions_.Send(outbound.node_id, std::move(outbound.message));
@@ -135,10 +135,9 @@ Result<bool> Attempts::EndIfCauseIsKnown(const LeasedJob& job, bool last_call) {
   evidence.silence_counts = !grace_.Active();
   const Duration patience = std::max(2 * options_.heartbeat, kReportsWait);
   for (RunningJobs::NodeStatus& node : running_.NodesOf(epoch)) {
-    const bool silent =
-        !sessions_.Has(node.node_id) ||
-        (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
-    // The States of an agent that has reported its end list the job no longer.
+    const bool silent = !sessions_.Has(node.node_id) ||
+                        (node.last_seen && environment_.clock.Now() - *node.last_seen > patience);
+    // An agent that has reported its end does not list the job in its States any more.
     const bool ended = node.failure || node.finished;
     bool lost = !ended && node.last_seen && silent && evidence.silence_counts;
     if (lost) {
@@ -169,12 +168,12 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
                       std::vector<std::string> at_fault) {
   failure.set_node_id(at_fault.empty() ? failure.node_id() : at_fault.front());
   if (!at_fault.empty()) at_fault.erase(at_fault.begin());
-  // Assay's own failures are the fault of no node.
+  // Failures of Assay itself blame no node.
   if (failure.failure_class() == v1::FAILURE_CLASS_INFRASTRUCTURE) failure.clear_node_id();
   // The record may be older than a cancel request, which FinishAttempt sees as well.
   const RetryDecision decision = DecideRetry(job, failure, at_fault);
-  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch, ReasonWord(failure.reason()),
-             failure.message());
+  Log().info("job {} epoch {} failed ({}): {}", job.job.job_id, job.epoch,
+             ReasonWord(failure.reason()), failure.message());
   storage::FinishedAttempt attempt;
   attempt.disposition = decision.disposition;
   attempt.failure = std::move(failure);
@@ -188,7 +187,8 @@ Status Attempts::Fail(const LeasedJob& job, v1::Failure failure,
 void Attempts::Cancel(const std::vector<JobEpoch>& jobs) {
   for (const JobEpoch& epoch : jobs) {
     const std::optional<LeasedJob> job = running_.Find(epoch);
-    if (!job) continue;  // Led elsewhere: its coordinator sees the request at renewal.
+    // Another coordinator leads it and sees the request when it renews the lease.
+    if (!job) continue;
     for (const std::string& node_id : job->node_ids) {
       SendCancel(node_id, epoch, "the campaign was cancelled");
     }
@@ -210,7 +210,7 @@ Status Attempts::Conclude(const LeasedJob& job) {
   const size_t cases = job.job.cases.size();
   CaseOutcomes outcomes = running_.OutcomesOf(EpochOf(job));
   if (outcomes.by_index.size() < cases) {
-    // Earlier attempts, or a coordinator before this one, saw the others.
+    // Earlier attempts, or an earlier coordinator, received the others.
     ASSAY_ASSIGN_OR_RETURN(outcomes, LoadOutcomes(job));
   }
   if (outcomes.by_index.size() < cases) {
@@ -239,14 +239,14 @@ std::string Attempts::NameOf(const std::string& node_id) const {
   return agent ? agent->name : node_id;
 }
 
-// Why the job's nodes cannot form a gang, by what their agents said last.
+// Returns why the job's nodes cannot form a gang, from the last descriptions of their agents.
 std::optional<v1::Failure> Attempts::WhyMixed(const LeasedJob& job) const {
   if (job.job.world_size < 2 || job.job.resource != v1::RESOURCE_KIND_GPU) return std::nullopt;
   std::vector<std::shared_ptr<const v1::NodeDescription>> held;
   std::vector<const v1::NodeDescription*> nodes;
   for (const std::string& node_id : job.node_ids) {
     const std::optional<Agent> agent = sessions_.Find(node_id);
-    if (!agent) continue;  // Its ranks compare themselves when they meet.
+    if (!agent) continue;  // Its ranks are compared when they meet.
     held.push_back(agent->description);
     nodes.push_back(agent->description.get());
   }

@@ -1,5 +1,5 @@
-// One attempt of a job from its claim to its end: Assign to every agent of the
-// placement, the gang's start, and what becomes of the job when it is over.
+// One attempt of a job from its claim to its end: Assign to every agent of the placement, the
+// gang's start, and the decision about the job after the end.
 #pragma once
 
 #include <functional>

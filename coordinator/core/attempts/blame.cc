@@ -34,7 +34,7 @@ class Decision {
     for (const NodeEvidence& node : evidence_.nodes) {
       if (node.failure && IsFrozen(*node.failure)) return OfFrozenRank(*node.failure);
     }
-    // Rank 0 hears all others, which hear rank 0 alone.
+    // Rank 0 hears all others; they hear only rank 0.
     const NodeEvidence& first = evidence_.nodes.front();
     const bool all_reported =
         std::all_of(evidence_.nodes.begin(), evidence_.nodes.end(),
@@ -77,8 +77,8 @@ class Decision {
             {}};
   }
 
-  // A coordinator that is gone may have started some nodes of the gang and not others. A rank that
-  // waited in vain may have waited for one that was never started.
+  // A coordinator that was lost may have started only some nodes of the gang. A rank whose wait
+  // timed out may have waited for one that was never started.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -98,7 +98,7 @@ class Decision {
     return {MakeFailure(v1::REASON_GANG_NOT_STARTED, what + ReportedBy(MostInformative())), {}};
   }
 
-  // True if the failure shows a rank whose process alone is at fault.
+  // Returns true if the failure shows a frozen rank, and no host is silent.
   static bool IsFrozen(const v1::Failure& failure) {
     return failure.reason() == v1::REASON_PEER_FROZEN && failure.peer_loss().has_lost_rank() &&
            failure.peer_loss().silent_ranks().empty() && failure.peer_loss().absent_ranks().empty();
@@ -113,7 +113,7 @@ class Decision {
                     RankText(rank), Silence(report)));
   }
 
-  // nullopt if no other node is silent or missing.
+  // Returns nullopt if no other node is silent or missing.
   std::optional<Blame> OfSilentHosts(const v1::Failure& report) const {
     const std::optional<size_t> own = NodeOf(report.rank());
     if (!own || evidence_.nodes.size() < 2) return std::nullopt;
@@ -121,7 +121,7 @@ class Decision {
     const NodeSet heard = NodesOf(loss.heard_ranks(), *own);
     NodeSet silent = NodesOf(loss.silent_ranks(), *own);
     NodeSet missing = NodesOf(loss.absent_ranks(), *own);
-    // A host that answers one rank is there, whatever became of its other ranks.
+    // A host that answers for one of its ranks works, whatever became of the others.
     for (const size_t node : heard) silent.erase(node), missing.erase(node);
     for (const size_t node : silent) missing.erase(node);
     if (silent.empty() && missing.empty()) return std::nullopt;
@@ -139,8 +139,8 @@ class Decision {
                                                    : "are cut off from the gang",
                                 NameOf(*own), heard.size(), others));
     }
-    // One that had come and fell silent, and one that is late for reasons of its own: the late
-    // one says nothing about the link to the silent one.
+    // If one node fell silent and another has never connected, the late one says nothing about the
+    // link to the silent one.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -165,7 +165,7 @@ class Decision {
                               Silence(report)));
   }
 
-  // The failure of `report` with this text, at this node or at none.
+  // Returns the failure of `report` with this text, at this node or at none.
   Blame AtNode(v1::Failure report, std::optional<size_t> node, const std::string& text) const {
     report.set_message(text + ReportedBy(report));
     report.set_failure_class(node ? v1::FAILURE_CLASS_NODE : v1::FAILURE_CLASS_INFRASTRUCTURE);
@@ -173,8 +173,8 @@ class Decision {
     return {std::move(report), {}};
   }
 
-  // Rank 0's report if there is one, else the first that is more than a connection's end, which
-  // follows from another rank's failure.
+  // Returns rank 0's report if there is one, otherwise the first one that is not just the end of a
+  // connection, which follows from another rank's failure.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

@@ -11,7 +11,7 @@ namespace {
 using storage::Disposition;
 using NodeSet = std::set<std::string>;
 
-// Whether so many candidates are not in `nodes` that the job fits on them.
+// Returns whether the job fits on the candidates that are not in `nodes`.
 bool EnoughOthers(const storage::LeasedJob& job, const NodeSet& nodes) {
   const auto others =
       std::count_if(job.job.candidate_node_ids.begin(), job.job.candidate_node_ids.end(),
@@ -24,8 +24,8 @@ Duration Backoff(size_t failures) {
   return std::min<Duration>(delay, std::chrono::seconds(30));
 }
 
-// The node that the failure names, else all of the placement. Only failures of class NODE are the
-// fault of nodes.
+// Returns the node that the failure names, otherwise all nodes of the placement. Only failures of
+// class NODE blame nodes.
 NodeSet NodesAtFault(const storage::AttemptFailure& failure) {
   if (failure.failure_class != v1::FAILURE_CLASS_NODE) return {};
   if (!failure.node_id.empty()) return {failure.node_id};

@@ -110,7 +110,7 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
   if (entry == nullptr || entry->members.count(node_id) == 0) return {};
   Member& member = entry->members[node_id];
   if (!member.ready) member.ready = clock_.Now();
-  // Rank 0 runs on the first node; a token from anyone else is not the gang's.
+  // Rank 0 runs on the first node; a token from another node is ignored.
   const bool started = entry->stage == Stage::kStarted;
   if (node_id == entry->job.node_ids.front() && !started) {
     entry->rendezvous_token = ready.rendezvous_token();
@@ -124,7 +124,7 @@ std::vector<Outbound> RunningJobs::NoteReady(const std::string& node_id,
     message->set_rendezvous_token(entry->rendezvous_token);
     return outbound;
   };
-  // The first GangGo may have been lost with a connection.
+  // The first GangGo may have been lost with its connection.
   if (started) return {go(node_id)};
   const bool all_ready = std::all_of(entry->members.begin(), entry->members.end(),
                                      [](const auto& one) { return one.second.ready.has_value(); });
@@ -224,8 +224,8 @@ std::vector<RunningJobs::Missing> RunningJobs::MissingAt(const std::string& node
     if (member == entry.members.end() || member->second.finished) continue;
     if (Lists(reported, job_id, entry.job.epoch)) continue;
     if (now - member->second.assigned < grace) continue;
-    // Whether this agent finished its part before the restart of this process is not
-    // known; rank 0's agent alone decides.
+    // This agent may have finished its part before this process restarted. The agent of rank 0
+    // alone decides.
     const bool follower = node_id != entry.job.node_ids.front();
     if (entry.adopted && follower && !member->second.reported) continue;
     const bool restarted = !member->second.agent_instance_id.empty() && member->second.reported &&

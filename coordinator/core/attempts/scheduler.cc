@@ -62,7 +62,7 @@ void Scheduler::OnAttemptEnded(const Attempts::Ended& ended) {
 
 void Scheduler::JudgeSoon(const std::string& campaign_id) {
   environment_.executor.Post([self = shared_from_this(), campaign_id] {
-    // A failure is repaired by the poll, which judges whatever has no verdict.
+    // The next poll judges every campaign without a verdict, so a failure here is repaired.
     const Status judged = self->JudgeOne(campaign_id);
     if (!self->outage_.NoteFailure(judged) && !judged.ok()) {
       Log().error("campaign {} has no verdict: {}", campaign_id, judged.ToString());
@@ -100,7 +100,7 @@ Status Scheduler::ClaimOnce(bool& more) {
                          environment_.jobs.ClaimJobs(request));
   for (const LeasedJob& job : claimed) {
     const Status begun = attempts_.Begin(job);
-    // Its lease runs out, and the sweep takes it up again.
+    // Its lease expires, and the sweep ends the attempt.
     if (!begun.ok()) Log().warn("job {} did not begin: {}", job.job.job_id, begun.ToString());
     watchers_.Notify(job.campaign_id);
   }
@@ -150,7 +150,7 @@ Status Scheduler::SweepLost() {
   return Status::Ok();
 }
 
-// Reservations that never become ready free themselves.
+// Frees the nodes of gangs that are not ready in time.
 Status Scheduler::SweepUnprepared() {
   for (const GangWait& wait : running_.UnpreparedSince(options_.prepare)) {
     std::vector<std::string> late = LateNodes(wait);
@@ -171,7 +171,7 @@ Status Scheduler::SweepExpired() {
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));
   for (const LeasedJob& job : expired) {
     const storage::JobEpoch epoch{job.job.job_id, job.epoch};
-    // Spoken of lately: its renewal is under way.
+    // An agent reported it lately, and its renewal is under way.
     if (running_.AwaitsHeard(epoch)) continue;
     const char* const why =
         running_.Find(epoch)

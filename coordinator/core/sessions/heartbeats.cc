@@ -24,7 +24,8 @@ bool Takes(const LeasedJob& job, const std::string& node_id) {
   return std::find(job.node_ids.begin(), job.node_ids.end(), node_id) != job.node_ids.end();
 }
 
-// The Assign may have been lost with the coordinator before, or the agent restarted meanwhile.
+// Returns the failure of a gang that began without this agent. The Assign may have been lost with
+// an earlier coordinator, or the agent may have restarted.
 v1::Failure NotStarted(const std::string& agent) {
   return MakeFailure(v1::REASON_GANG_NOT_STARTED, "the coordinator changed during the gang, and " +
                                                       agent + " has no part of it");
@@ -62,7 +63,7 @@ void Heartbeats::Submit(const std::string& node_id, const v1::AgentState& state)
   environment_.executor.Post([self = shared_from_this()] { self->Flush(0); });
 }
 
-// Runs as long as there are States; one at a time.
+// Flushes States, one batch at a time, as long as there are any.
 void Heartbeats::Flush(int attempt) {
   Batch batch = TakePending();
   if (batch.empty()) return;
@@ -90,7 +91,7 @@ Heartbeats::Batch Heartbeats::TakePending() {
 
 void Heartbeats::PutBack(Batch batch) {
   MutexLock lock(mutex_);
-  pending_.merge(batch);  // A newer State stays.
+  pending_.merge(batch);  // Keeps a newer State.
 }
 
 Status Heartbeats::Renew(const Batch& batch, Held& held) {
@@ -119,7 +120,8 @@ Status Heartbeats::Renew(const Batch& batch, Held& held) {
 }
 
 void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held& held) {
-  running_.NoteReported(node_id, beat.node_name, beat.reported);  // For those adopted just now.
+  // Covers jobs that were adopted just now.
+  running_.NoteReported(node_id, beat.node_name, beat.reported);
   v1::CoordinatorMessage renewal;
   renewal.mutable_lease_renewal()->set_sequence(beat.state.sequence());
   *renewal.mutable_lease_renewal()->mutable_lease() = ToProto(options_.lease);
@@ -142,7 +144,7 @@ void Heartbeats::Answer(const std::string& node_id, const Beat& beat, const Held
   sessions_.Send(node_id, std::move(renewal));
   for (const RunningJobs::Missing& missing : beat.missing) {
     const Status resolved = ResolveMissing(node_id, beat.node_name, missing, held);
-    // The next State finds the job missing again.
+    // If it fails, the next State shows the job as missing again.
     if (!outage_.NoteFailure(resolved) && !resolved.ok()) {
       Log().error("job {}: {}", missing.job.job_id, resolved.ToString());
     }
@@ -156,7 +158,7 @@ Status Heartbeats::ResolveMissing(const std::string& node_id, const std::string&
     running_.Remove(missing.job);
     return Status::Ok();
   }
-  // Finished meanwhile, and only its record was a moment old.
+  // The job has finished in the meantime; the record was a moment old.
   if (!running_.Find(missing.job)) return Status::Ok();
   if (job->second.cancel_requested)
     return attempts_.Fail(job->second,

@@ -99,7 +99,7 @@ void Session::Drain(int attempt) {
     OnClosed();
   }
   if (Release(work)) sink_->ReadMore();
-  // Not a loop: other sessions share these threads.
+  // Posts instead of looping, because other sessions share these threads.
   services_.environment.executor.Post([self = shared_from_this()] { self->Drain(0); });
 }
 
@@ -234,7 +234,7 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
       return InvalidArgument("a session has one Hello, at its beginning",
                              Reason::kProtocolViolation);
     default:
-      // A later revision's message: ignoring it is what lets revisions differ.
+      // Messages of later revisions are ignored, which allows revisions to differ.
       return Status::Ok();
   }
 }
@@ -245,7 +245,7 @@ void Session::Disconnect(int attempt) {
     MutexLock lock(mutex_);
     node_id = node_id_;
   }
-  // Only the first try finds the session; on a further one it is gone already.
+  // Only the first try finds the session; later ones find it removed.
   if (attempt == 0 && !services_.sessions.Drop(node_id, sink_.get())) return;
   const Options& options = services_.options;
   storage::NodeStore& nodes = services_.environment.nodes;

@@ -63,15 +63,16 @@ TEST(Peers, Broadcast_LargeMessage_Arrives) {
 TEST(Peers, Agree_TwoRanksFail_ReturnsTheLowerEverywhere) {
   RunGang(3, [](std::unique_ptr<Peers> peers) {
     EXPECT_TRUE(Agree(*peers, Status::Ok(), 10s).ok());
-    const Status mine = peers->rank() == 0
-                            ? Status::Ok()
-                            : Status(Code::kResourceExhausted, Reason::kOutOfMemory,
-                                     "GPU " + std::to_string(peers->rank()) + "\nis full");
-    const Status agreed = Agree(*peers, mine, 10s);
+    const auto mine_of = [](int rank) {
+      return rank == 0 ? Status::Ok()
+                       : Status(Code::kResourceExhausted, Reason::kOutOfMemory,
+                                "GPU " + std::to_string(rank) + "\nis full");
+    };
+    const Status agreed = Agree(*peers, mine_of(peers->rank()), 10s);
     EXPECT_EQ(agreed.code(), Code::kResourceExhausted);
     EXPECT_EQ(agreed.reason(), Reason::kOutOfMemory);
     EXPECT_EQ(agreed.rank(), 1);
-    EXPECT_EQ(agreed.message(), "GPU 1\nis full");
+    EXPECT_EQ(agreed.message(), mine_of(1).message());
     // An error that was agreed before keeps its rank.
     EXPECT_EQ(Agree(*peers, agreed, 10s).rank(), 1);
   });
