@@ -1,4 +1,5 @@
-// The base class of the matmul benchmarks: layout, fill and check. Each of them adds its kernel.
+// The base class of the matmul benchmarks, which multiply matrices with kernels of this folder. It
+// allocates and fills the matrices and checks the result; each benchmark adds its kernel.
 #pragma once
 
 #include <memory>
@@ -23,10 +24,10 @@ class MatmulCase : public GpuCase {
   OutputRange Output(int64_t set) final;
   Result<Verdict> Check(int64_t set) final;
 
-  // Checks the kernel's requirements before any memory is allocated. Returns Unsupported() if they
-  // are not met.
+  // Checks whether the kernel can run, before any memory is allocated. Returns Unsupported() if it
+  // cannot on this GPU.
   virtual Status PrepareKernel() { return Status::Ok(); }
-  // Prepares the kernel for one set of the rotation. Called once per set, in order.
+  // Prepares the kernel for the buffers of `set`. Called once per set, in order.
   virtual Status PrepareSet(int64_t /*set*/) { return Status::Ok(); }
 
   // Return A, B and D of `set`, aligned to 256 bytes, with elements of the shape's type.
@@ -54,9 +55,9 @@ class MatmulCase : public GpuCase {
 // Returns the number of blocks of `tile` that cover `size`.
 __host__ __device__ constexpr int TilesFor(int size, int tile) { return (size + tile - 1) / tile; }
 
-// The order in which blocks compute the tiles of D: down a band of `band` tile rows, column by
-// column. The tiles in flight then span about as many rows as columns, and find most of A and B in
-// the L2.
+// The order in which blocks compute the tiles of D: column by column within a band of `band` tile
+// rows, then the next band. Tiles that are computed at the same time then form roughly a square, so
+// they share most of A and B in the L2 cache.
 class TileOrder {
  public:
   __host__ __device__ TileOrder(int rows, int columns, int band)

@@ -1,13 +1,9 @@
-// matmul_mma: bf16 on Ampere's tensor cores. A warp multiplies with mma.sync the fragments that it
-// loads from shared memory with ldmatrix, while cp.async loads the next slices.
-//
-// A block of 8 warps computes 128 x 256 elements of D; a warp computes 64 x 64 of them in 128
-// registers per thread. Slices of 64 k pass through as many stages of shared memory as fit, at most
-// 4. The fragments of the next 16 k are loaded while the current ones are multiplied.
-//
-// Shared memory is swizzled: the 16-byte chunks of a row are permuted by the row's number, so that
-// the 8 rows that ldmatrix reads together are in different banks. Instructions of compute
-// capability 8.0 are compiled out for older GPUs, where the case is refused.
+// The benchmark matmul_mma: a bf16 product on Ampere's tensor cores (mma.sync, ldmatrix, cp.async).
+// A block of 8 warps computes 128 x 256 elements of D, and a warp 64 x 64 of them in 128 registers
+// per thread. Slices of 64 k pass through a ring of at most 4 stages in shared memory: one slice is
+// multiplied while the next are loaded. Shared memory is swizzled: the 16-byte chunks of a row are
+// permuted depending on the row, so that the 8 rows that ldmatrix reads together are in different
+// banks.
 #include <algorithm>
 
 #include "common/units.h"

@@ -1,13 +1,13 @@
-// matmul_naive: one thread per element of D, directly from global memory. The first of the matmul
-// benchmarks shows the performance of a GEMM that relies on caches alone.
+// The benchmark matmul_naive: one thread per element of D, reading directly from global memory. It
+// shows the performance of a matrix product that relies on caches alone.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
 
 namespace assay {
 namespace {
 
-// A warp covers 32 columns of one row: it reads neighbouring elements of B and the same element of
-// A.
+// Shape of a block. A warp computes 32 neighbouring columns of one row, so it reads neighbouring
+// elements of B and a single element of A at a time.
 constexpr int kColumns = 128;
 constexpr int kRows = 4;
 

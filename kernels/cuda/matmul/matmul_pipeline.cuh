@@ -1,15 +1,15 @@
-// The loop over k of matmul_register and matmul_mma: slices of A and B pass through a ring of
-// stages in shared memory, and fragments of a slice through registers.
+// The loop over k that matmul_register and matmul_mma share. Slices of A and B are copied to a ring
+// of stages in shared memory, and fragments of each slice from there to registers.
 #pragma once
 
 #include "kernels/cuda/frame/async_copy.cuh"
 
 namespace assay {
 
-// Calls `multiply` with every fragment of `slices` slices, kSteps per slice. `loader` copies the
-// next slice into a stage. While a slice is multiplied, kStages - 1 more are being copied, and
-// while a fragment is multiplied, the next one is loaded. `row` and `column` are passed to
-// Fragment::Load.
+// Calls `multiply` with every fragment of A and B, kSteps per slice. While one slice is multiplied,
+// `loader` copies the next kStages - 1 slices to shared memory; while one fragment is multiplied,
+// the next is loaded to registers. `row` and `column` are the warp's or thread's first in the
+// block's tile; they are passed to Fragment::Load.
 template <int kStages, int kSteps, typename Fragment, typename Stage, typename Loader,
           typename Multiply>
 __device__ __forceinline__ void ForEachFragment(Stage* stages, Loader& loader, int slices, int row,

@@ -1,11 +1,8 @@
-// matmul_register: fp32 on the ordinary units, with an 8 x 8 piece of D in the registers of each
-// thread, so that 4 vector loads from shared memory feed 64 multiply-adds.
-//
-// A block of 256 threads computes 128 x 128 elements and each of its warps 32 x 64. A thread's
-// piece consists of 2 x 2 blocks of 4 x 4. Slices of 16 k pass through three stages of shared
-// memory: one is multiplied while two are loaded. A is transposed on the way, so that a thread's
-// elements of a column are a vector. The vectors of the next k are loaded during the multiply-adds
-// of the current one.
+// The benchmark matmul_register: an fp32 product without tensor cores. Each thread keeps 8 x 8
+// elements of D in registers, so that 4 vector loads from shared memory feed 64 multiply-adds. A
+// block of 256 threads computes 128 x 128 elements, and each of its warps 32 x 64. Slices of 16 k
+// pass through three stages of shared memory: one is multiplied while two are loaded. A is
+// transposed on the way, so that a thread reads the elements of a column as a vector.
 #include "kernels/cuda/frame/async_copy.cuh"
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
@@ -30,8 +27,8 @@ struct alignas(16) Stage {
   float b[kTileK][kTile];
 };
 
-// Copies this block's rows of A and columns of B, one slice after another. Copies kVector floats of
-// B at once: 4 if rows of B are aligned to 16 bytes, else 1.
+// Copies slices of this block's rows of A and columns of B to shared memory. kVector is the number
+// of floats of B per copy: 4 if rows of B are aligned to 16 bytes, else 1.
 template <int kVector>
 class SliceLoader {
  public:
@@ -87,8 +84,8 @@ class SliceLoader {
   int b_left_;
 };
 
-// The elements that a thread multiplies at one k: blocks of four rows of A, 16 apart, and blocks of
-// four columns of B, 32 apart.
+// The elements of A and B that a thread multiplies for one k: two groups of 4 rows of A, 16 rows
+// apart, and two groups of 4 columns of B, 32 columns apart.
 struct Fragment {
   float a[kPiece];
   float b[kPiece];

@@ -1,6 +1,5 @@
-// Parameters, shape and work that the matmul benchmarks share. Compiles without CUDA.
-//
-// D = A B, row-major, without transposition: A is m x k, B is k x n, D is m x n.
+// Parameters, shape and work of the matmul benchmarks, which compute D = A B without transposition.
+// A is m x k, B is k x n and D is m x n, all row-major. Compiles without CUDA.
 #pragma once
 
 #include <string>
@@ -11,12 +10,13 @@
 
 namespace assay {
 
-// Returns the shape of a case; m and k are n where they are 0.
+// Returns the shape that a case multiplies. Where m or k is 0, n is used instead.
 GemmShape MatmulShapeOf(const ParameterMap& parameters, GemmType type);
 
-// Returns a declaration without summary, self-test and examples. `more` follows the common
-// parameters. n and k must be multiples of `multiple`, so that rows are whole units of 16 bytes.
-// `tiles` describes the bytes that the tiles read repeatedly, for the model.
+// Returns the declaration of a matmul benchmark; callers add summary, self-test and examples.
+// `tiles` is a text about repeated reads that completes the description of the performance model. n
+// and k must be multiples of `multiple`, so that rows start at 16-byte boundaries. `more` are
+// parameters of this benchmark alone; they follow n, m and k.
 Declaration MatmulDeclaration(const std::string& name, GemmType type, const std::string& tiles,
                               int64_t multiple = 1, std::vector<ParameterSpec> more = {});
 

@@ -1,5 +1,5 @@
-// matmul_tiled: one thread per element of D, from square tiles in shared memory. Each element that
-// a block loads is used `tile` times.
+// The benchmark matmul_tiled: one thread per element of D. A block copies square tiles of A and B
+// to shared memory and uses each element `tile` times.
 #include "kernels/cuda/frame/cuda_check.h"
 #include "kernels/cuda/matmul/matmul_case.h"
 

@@ -1,15 +1,10 @@
-// matmul_wgmma: bf16 on Hopper's tensor cores, persistent and warp-specialised. Blocks stay on
-// their SM and loop over tiles of 128 x 256 (or 128). One warpgroup drives the copy engine (TMA);
-// two multiply 64 rows each with wgmma, whose operands are in shared memory.
-//
-//   producer   waits for `empty[stage]`, copies 64 k of A and B into it
-//   consumers  wait for `full[stage]`, multiply, arrive on `empty[stage]`;
-//              after the last slice of a tile they store it through the copy engine,
-//              while the producer already loads the next tile
-//
-// Two blocks, one tile above the other, form a cluster. Each copies half of the columns of B that
-// both need into the shared memory of both (multicast), which reduces reads from the L2 by a third.
-// A stage is therefore empty when the consumers of both blocks have read it.
+// The benchmark matmul_wgmma: a bf16 product on Hopper's tensor cores. Blocks stay on their SM and
+// loop over tiles of 128 x 256 (or 128) elements. In each, a producer warpgroup copies slices of A
+// and B to a ring of stages in shared memory with the copy engine (TMA). Two consumer warpgroups
+// multiply 64 rows each with wgmma and store the tile, while the producer already loads the next.
+// Two blocks, whose tiles are one above the other, form a cluster. Each loads half of their common
+// columns of B for both (multicast), which saves a third of the reads from the L2 cache. A stage is
+// therefore empty only when the consumers of both blocks have read it.
 #include <cuda.h>
 #include <cuda_bf16.h>
 
