@@ -32,10 +32,10 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// Returns the tolerances. With 16-bit types, P is rounded before P V and O after it. Both errors
-// are about 0.2 epsilon (2^-7, 2^-10), and half an epsilon is allowed. With fp32, each step of a
-// sum rounds by up to 2^-24 of its value: a random walk over d for S and over n keys for O. The
-// elements of O are means and therefore small compared with the summands.
+// Returns the limits of errors of O. With 16-bit types, the softmax P is rounded before P V, and O
+// after it. Each error is about 0.2 epsilon (2^-7 for bf16, 2^-10 for fp16); half an epsilon is
+// allowed. With fp32, every step of a sum rounds by up to 2^-24, a random walk over d for S and
+// over n keys for O. Elements of O are means, and therefore small compared with the summands.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4
@@ -170,8 +170,8 @@ class AttentionCase : public GpuCase {
     return Status::Ok();
   }
 
-  // Check the first row, the last row and rows between them on the host, because neither the inputs
-  // in device memory nor the device's reference are trusted.
+  // Checks the first row, the last row and some rows between them against the host. This trusts
+  // neither the inputs in device memory nor the reference that the device computes.
   Status CheckOnHost(int64_t set, Verdict* verdict) {
     const HostRow host(shape_, seed(), zeros(), set);
     const ErrorLimits limits = LimitsOf(shape_);

@@ -1,5 +1,6 @@
-// Kernels of the benchmark `attention`, one file per variant: O = softmax(Q K' / sqrt(d)) V for
-// each of `heads` independent heads. Q, K, V and O are row-major arrays of heads x n x d.
+// The kernels of the benchmark `attention`, one file per variant. They compute O = softmax(Q K' /
+// sqrt(d)) V for each of `heads` independent heads. Q, K, V and O are row-major arrays of heads x n
+// x d elements. S denotes the scores Q K' / sqrt(d), P their softmax.
 #pragma once
 
 #include <cuda.h>
@@ -33,26 +34,27 @@ struct AttentionArrays {
   void* o = nullptr;
 };
 
-// Runs naive: S = Q K', softmax of S in place, O = S V. These are three textbook kernels with 32 x
-// 32 tiles in shared memory and one output element per thread. `scores` holds S: heads x n x n
-// floats.
+// Enqueues the variant `naive`: three textbook kernels for S = Q K', the softmax of S in place, and
+// O = S V. They use 32 x 32 tiles in shared memory and one thread per output element. `scores` is
+// device memory for S: heads x n x n floats.
 Status EnqueueNaiveAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              float* scores, cudaStream_t stream);
 
-// Runs flash: the online softmax of Milakov and Gimelshein (2018) in one kernel, tiled as in
-// FlashAttention-2 (Dao, 2023), with fp32 multiply-adds. Call Prepare once, outside of captures; it
-// returns Unsupported() on a GPU with too little shared memory.
+// The variant `flash`: one kernel with the online softmax of Milakov and Gimelshein (2018), tiled
+// as in FlashAttention-2 (Dao, 2023), with fp32 multiply-adds. Prepare must be called once, before
+// a graph is captured. It returns Unsupported() if the GPU has too little shared memory.
 Status PrepareFlashAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueFlashAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                              cudaStream_t stream);
 
-// Runs flash_mma: the same on tensor cores with mma.sync, in bf16 or fp16, accumulating in fp32.
-// Probabilities are rounded to the dtype. Needs compute capability 8.0 or newer.
+// The variant `flash_mma`: the algorithm of `flash` on tensor cores with mma.sync, for bf16 and
+// fp16. Sums are fp32; the softmax is rounded to the input type. Prepare must be called once,
+// before a graph is captured. Needs compute capability 8.0 or newer.
 Status PrepareMmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Status EnqueueMmaAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                            cudaStream_t stream);
 
-// Tensor maps of the arrays for Hopper's copy engine. Their addresses must be multiples of 64.
+// Tensor maps of the arrays for Hopper's copy engine. Must be aligned to 64 bytes.
 struct AttentionTensorMaps {
   CUtensorMap q;
   CUtensorMap k;
@@ -63,22 +65,22 @@ struct AttentionTensorMaps {
 // Elements per row of 128 bytes, the unit of the copy engine's swizzle.
 inline constexpr int kAttentionPanel = 64;
 
-// Describes one array of 16-bit elements, heads x n x d, as (64 columns, n rows, d / 64 panels,
-// heads), in boxes of (64, rows, d / 64, 1). Tiles are stored panel by panel; rows beyond n are
-// zeros.
+// Describes an array of 16-bit elements, heads x n x d, to Hopper's copy engine (TMA). The
+// dimensions are (64 columns, n rows, d / 64 panels, heads), so that a tile of `rows` rows is
+// stored panel by panel in shared memory. Rows beyond n are loaded as zeros.
 Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* data, int rows);
 
-// Runs flash_wgmma: bf16 or fp16 with Hopper's warpgroup instructions on tiles that the copy engine
-// loads, like FlashAttention-3 (Shah et al., 2024). Needs compute capability 9.0. Encode the maps
-// once per set of arrays.
+// The variant `flash_wgmma`: bf16 or fp16 with Hopper's warpgroup instructions, on tiles that the
+// copy engine (TMA) loads, like FlashAttention-3 (Shah et al., 2024). Needs compute capability 9.0.
+// The tensor maps must be encoded once per set of arrays.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);
 Status EnqueueWgmmaAttention(const AttentionShape& shape, const AttentionTensorMaps& maps,
                              cudaStream_t stream);
 
-// Compares every element of `arrays.o` with a computation in fp64 on the device. Errors are
-// relative to the size of a typical element of the row. Synchronises with `stream`.
+// Compares every element of `arrays.o` with a reference that the device computes in fp64. Errors
+// are relative to the size of a typical element of the row. Synchronises with `stream`.
 Result<Verdict> CheckAttention(const AttentionShape& shape, const AttentionArrays& arrays,
                                const ErrorLimits& limits, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// The reference of `attention`: an independent online softmax in fp64, tiled. It shares no code
-// with the kernels under test.
+// Computes the reference of the benchmark `attention` on the device: a tiled online softmax in
+// fp64. Apart from reductions within a warp, it shares no code with the kernels under test.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -140,8 +140,9 @@ __global__ void __launch_bounds__(kSide* kSide)
     const double inverse = 1 / HalfWarpSum(sum[i]);
     const int row = row0 + y + i * kSide;
     if (row >= n) continue;
-    // The elements of a row are means over its keys. With weights e^s of a normal s their deviation
-    // is sqrt(e / keys). This scaling gives all rows equal weight.
+    // Errors are divided by the size of a typical element of the row, so that all rows count
+    // equally. An element is a mean over the row's keys with weights e^s for a normal s, so its
+    // standard deviation is sqrt(e / keys).
     const double size = fmin(1.0, sqrt(M_E / (causal ? row + 1 : n)));
 #pragma unroll
     for (int c = 0; c < d / kSide; ++c) {

@@ -1,9 +1,8 @@
-// Variant `flash` of attention: fp32 on the ordinary units; S never leaves the block.
-//
-// A block of 16 x 16 threads computes 128 rows of O. It loops over tiles of 64 keys: a 128 x 64
-// tile of S as 8 x 4 elements per thread, then O += P V with 8 x d/16 elements per thread. The 16
-// threads of a row are half a warp, so P passes through shared memory within one warp. The next
-// tile of K is loaded during P V, that of V during Q K'.
+// Variant `flash` of the benchmark `attention`: fp32 without tensor cores. The scores S never leave
+// the block. A block of 16 x 16 threads computes 128 rows of O in a loop over tiles of 64 keys. For
+// each tile, a thread computes 8 x 4 elements of S and adds P V to 8 x d/16 elements of O. The 16
+// threads of a row belong to one warp, so P is exchanged in shared memory without a block-wide
+// barrier. The next tile of K is loaded during P V, and V during Q K'.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -21,8 +20,9 @@ constexpr int kKeysPerThread = 4;
 constexpr int kRows = kSide * kRowsPerThread;
 constexpr int kKeys = kSide * kKeysPerThread;
 
-// 99 KiB for d = 64 and 163 KiB for d = 128: the maximum per block on compute capability 8.6 and
-// 8.0. Rows of Q and K are padded by 16 bytes, which puts neighbouring rows into different banks.
+// The shared memory of a block: 99 KiB for d = 64, the maximum on compute capability 8.6, and 163
+// KiB for d = 128, the maximum on 8.0. Rows of Q and K are padded by 16 bytes, so that neighbouring
+// rows are in different banks.
 template <int d>
 struct Shared {
   float q[kRows][d + 4];
@@ -31,7 +31,7 @@ struct Shared {
   float p[kRows][kKeys];
 };
 
-// Copies rows first.. of a head's n x d matrix, with zeros beyond n.
+// Copies `rows` rows of a head, from row `first` on, to shared memory; rows beyond n become zeros.
 template <int d, int rows, int stride>
 __device__ void LoadRows(float (*to)[stride], const float* head, int first, int n) {
   constexpr int kVectors = d / 4;
@@ -77,8 +77,8 @@ __device__ void MultiplyScores(const Shared<d>& shared, int x, int y,
   }
 }
 
-// Swaps the two halves of the 32 banks in odd rows, so that the two rows that a warp accesses
-// together never conflict.
+// Returns the position of `key` in `row` of the tile P in shared memory. In odd rows, the two
+// halves of the 32 banks are swapped, because a warp accesses an even and an odd row together.
 __device__ int Swizzled(int row, int key) { return key ^ ((row & 1) * kSide); }
 
 template <int d>

@@ -1,10 +1,9 @@
-// Variant `flash_mma` of attention: bf16 and fp16 with mma.sync m16n8k16.
-//
-// A block of four warps computes 128 rows of O, 32 rows per warp. Two tiles of 16 rows share each
-// fragment of K and V that is read from shared memory; with one tile those reads would be the
-// bottleneck. S and O stay in registers, because the layout of S as a result equals that of P as an
-// operand. V is loaded during Q K' and the softmax, the next tile of K during P V. Two blocks per
-// multiprocessor hide each other's latency.
+// Variant `flash_mma` of the benchmark `attention`: bf16 and fp16 on tensor cores with mma.sync
+// m16n8k16. A block of four warps computes 128 rows of O, 32 rows per warp. These are two tiles of
+// 16 rows, so that each fragment of K and V read from shared memory is used twice; otherwise the
+// reads would be the bottleneck. S and O stay in registers. V is loaded during Q K' and the
+// softmax, and the next tile of K during P V. Two blocks per multiprocessor hide each other's
+// latency.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -31,15 +30,16 @@ struct Shared {
   T v[kKeys * d];
 };
 
-// Returns the position of element (row, column) in a tile with rows of d elements. Chunks of 8
-// elements are permuted within each row, so that 8 rows of one column use all banks.
+// Returns the position of chunk `chunk` (8 elements) of row `row` in a tile in shared memory. Rows
+// have d elements; their chunks are permuted so that 8 rows of one column use all banks.
 template <int d>
 __device__ int Swizzled(int row, int chunk) {
   return row * d + ((chunk ^ (row & 7)) * 8);
 }
 
-// Copies rows first.. of a head's n x d matrix, with zeros beyond n. A thread's rows are a multiple
-// of 8 apart, so its chunk has the same position in each.
+// Copies `rows` rows of a head's n x d matrix, from row `first` on, to a swizzled tile in shared
+// memory. Rows beyond n become zeros. The rows that a thread copies are a multiple of 8 apart, so
+// that all its chunks are swizzled alike.
 template <typename T, int d, int rows>
 __device__ void LoadRows(T* to, const T* head, int first, int n) {
   constexpr int kChunks = d / 8;
@@ -61,8 +61,9 @@ __device__ uint32_t SharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// Returns the lane as a value that the compiler must recompute at each call. Otherwise it keeps the
-// addresses derived from the lane in registers throughout the loop over keys, and spills others.
+// Returns the lane number, hidden from the optimiser so that it is recomputed at each call.
+// Otherwise the compiler keeps addresses derived from it in registers throughout the loop over keys
+// and spills other values.
 __device__ int ForgottenLane() {
   int lane = threadIdx.x % 32;
   asm volatile("" : "+r"(lane));

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-// Returns the maximum, or the sum, over 16 threads: the half warp that computes one row of a tile.
-// Works in fp32 and fp64.
+// Return the maximum and the sum of `value` over the 16 threads of a half warp, which computes one
+// row of a tile. T is float or double.
 template <typename T>
 __device__ T HalfWarpMax(T value) {
   for (int offset = 8; offset > 0; offset /= 2) {

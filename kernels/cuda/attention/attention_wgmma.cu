@@ -1,13 +1,10 @@
-// Variant `flash_wgmma` of attention: bf16 and fp16 with Hopper's warpgroup products.
-//
-// A block has one producer warpgroup and two or three consumer warpgroups. The producer keeps the
-// copy engine loading K and V into rings of two tiles of 128 keys. Each consumer computes 64 rows
-// of O: S = Q K' with operands in shared memory, P V with P in registers. The exponentials of the
-// softmax take about as long as the products; two overlaps hide them:
-//  - within a consumer, P V of one tile runs during the softmax of the next tile's S;
-//  - between consumers, which take turns issuing products, the products of one run during
-//    the softmax of another.
-// This is the schedule of FlashAttention-3 (Shah et al., 2024).
+// Variant `flash_wgmma` of the benchmark `attention`: bf16 and fp16 with Hopper's wgmma, scheduled
+// as in FlashAttention-3 (Shah et al., 2024). A producer warpgroup loads tiles of 128 keys and
+// values with the copy engine (TMA). Two or three consumer warpgroups compute 64 rows of O each.
+// The exponentials of the softmax take as long as the matrix products; two overlaps hide them:
+// - Within a consumer, P V of one tile is computed during the softmax of the next tile.
+// - Consumers take turns in issuing products, so the products of one run during the softmax of
+//   another.
 #include <cmath>
 
 #include "kernels/cuda/attention/attention.h"
@@ -107,8 +104,8 @@ __device__ void Produce(Shared<T, d>& shared, const AttentionTensorMaps& maps,
   }
 }
 
-// The state of one consumer thread. Its rows are lane / 4 and lane / 4 + 8 of its warp's 16; its
-// columns are 2 of every 8, from lane % 4 * 2.
+// The state of one thread of a consumer warpgroup. Each warp has 16 rows; the thread holds rows
+// lane / 4 and lane / 4 + 8 and, of every 8 columns, the two from lane % 4 * 2 on.
 template <typename T, int d>
 class Consumer {
  public:
