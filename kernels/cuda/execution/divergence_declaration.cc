@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Returns the branches that all warps execute: a warp keeps its 32 lanes busy for every branch that
-// one of them takes.
+// Returns the number of branches that warps execute, summed over all warps. A warp executes each
+// branch that at least one of its 32 lanes takes.
 int64_t BranchesTaken(int64_t threads, int64_t branches) {
   return threads / 32 * branches + std::min(threads % 32, branches);
 }

@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// Number of launches whose host time is measured together, fewer than a stream queues before the
-// host must wait.
+// Number of launches whose host time is measured together. It is smaller than the number of
+// launches that a stream queues before the host must wait.
 constexpr int kHostCalls = 64;
 
 // Runs in one thread and waits for nothing.
@@ -93,8 +93,8 @@ class LaunchCase : public Case {
   }
 
  private:
-  // Calls cudaLaunchKernel directly, because <<<>>> costs the host two more calls. Nothing else
-  // runs between two launches, because the host is the limit.
+  // Enqueues kernels as fast as the host can. Calls cudaLaunchKernel directly, because <<<>>> costs
+  // the host two more calls per launch.
   Status LaunchMany(int64_t launches) {
     auto* counter = counter_.as<unsigned long long>();
     void* arguments[] = {&counter};
@@ -117,8 +117,8 @@ class LaunchCase : public Case {
     return graph_mode_ ? graph_.Launch(stream_.get()) : LaunchMany(1);
   }
 
-  // Returns the host time of a call, starting with an idle stream. A kernel's call takes little
-  // longer than reading the clock, so the mean of several is used.
+  // Returns the time in seconds that one call takes on the host while the stream is idle. A kernel
+  // launch takes little longer than reading the clock, so kHostCalls launches are averaged.
   Result<double> HostSecondsOfCall() {
     const int calls = graph_mode_ ? 1 : kHostCalls;
     const auto begin = std::chrono::steady_clock::now();
@@ -128,7 +128,7 @@ class LaunchCase : public Case {
     return seconds;
   }
 
-  // Returns the time from a call until the host knows that its work is done.
+  // Returns the time in seconds from a call until the host knows that its work is done.
   Result<double> RoundTripSeconds() {
     const auto begin = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(Call());

@@ -1,5 +1,6 @@
-// The kernels of occupancy. Every warp walks its own part of one random cycle through rows of 128
-// bytes; each load needs the result of the previous one.
+// The kernels of the benchmark `occupancy`. Every warp follows its own part of one random cycle
+// through rows of 128 bytes. Each load depends on the result of the previous one, so a warp has
+// only one load in flight.
 #include "common/units.h"
 #include "kernels/cuda/execution/work_sizes.h"
 #include "kernels/cuda/frame/cuda_check.h"
@@ -153,8 +154,8 @@ class OccupancyCase : public GpuCase {
   }
 
  private:
-  // Finds the kernel's registers and its occupancy, the share of a multiprocessor's threads that
-  // are resident at once.
+  // Finds the number of registers per thread and the occupancy: the percentage of a
+  // multiprocessor's maximum number of threads that are resident at once.
   Status FindOccupancy() {
     cudaFuncAttributes attributes;
     ASSAY_CUDA(cudaFuncGetAttributes(&attributes, kernel_));

@@ -29,7 +29,7 @@ struct DeviceReading {
   double temperature_celsius = 0;
 };
 
-// Reads NVML on its own thread from Start to destruction.
+// Reads clock, power and temperature of a GPU from NVML, on its own thread, until destroyed.
 class DeviceMonitor {
  public:
   // Returns Unsupported() if NVML cannot read all three values for CUDA's GPU `ordinal`.
@@ -39,8 +39,8 @@ class DeviceMonitor {
   DeviceMonitor& operator=(const DeviceMonitor&) = delete;
   ~DeviceMonitor();
 
-  // Returns the means of the readings from `begin` to `end`, with `time` = `end`; without any, the
-  // latest reading before. Thread-safe.
+  // Returns the mean of the readings between `begin` and `end`; its `time` is `end`. If there are
+  // none, returns the latest earlier reading. Thread-safe.
   DeviceReading MeanOver(SteadyTime begin, SteadyTime end) const;
 
  private:
@@ -118,14 +118,14 @@ DeviceReading DeviceMonitor::MeanOver(SteadyTime begin, SteadyTime end) const {
   return mean;
 }
 
-// Length of an interval, which is one sample. Runs that would have more than kMaxIntervals have
-// longer ones.
+// Length of an interval in seconds. Each interval is one sample of the benchmark. Long runs, which
+// would have more than kMaxIntervals, use longer intervals.
 constexpr double kIntervalSeconds = 0.1;
 constexpr double kMaxIntervals = 4000;
 // Pause before the run, because comparing algorithms heats the GPU.
 constexpr auto kRest = std::chrono::seconds(10);
-// A GPU has throttled if its clock or throughput is below kThrottled times the best of the first
-// kPlateauSeconds in two consecutive intervals.
+// Defines throttling: in two consecutive intervals, the clock or the throughput is below kThrottled
+// times the best value of the first kPlateauSeconds.
 constexpr double kPlateauSeconds = 1.0;
 constexpr double kThrottled = 0.98;
 constexpr double kFirstMinuteSeconds = 60;
@@ -180,8 +180,8 @@ class SustainedCase : public GemmCase {
     if (intervals_.empty()) start_ = std::chrono::steady_clock::now();
     ASSAY_RETURN_IF_ERROR(GpuCase::Run(samples, batch, seconds));
     SteadyTime end = std::chrono::steady_clock::now();
-    // Samples follow each other without a pause, so their times are computed backwards from the
-    // end.
+    // Finds when each sample began, starting from the last one, because only the time of the end is
+    // known. Samples follow each other without a pause.
     std::vector<Interval> added;
     for (size_t i = seconds->size(); i-- > before;) {
       const double length = (*seconds)[i] * static_cast<double>(batch);
@@ -238,8 +238,8 @@ class SustainedCase : public GemmCase {
     return interval.reading.sm_clock_mhz;
   }
 
-  // Returns the throughputs of the intervals that end between `from` and `to`, or of the latest one
-  // before if there are none.
+  // Returns the throughputs in TFLOP/s of the intervals that end between `from` and `to`, in
+  // seconds since the start. If there are none, returns that of the first interval.
   std::vector<double> Throughputs(double from, double to) const {
     std::vector<double> values;
     for (const Interval& interval : intervals_) {

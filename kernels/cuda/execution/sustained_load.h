@@ -8,8 +8,9 @@ namespace assay {
 // Returns true if iterations of `flops` keep a GPU so busy that it reaches its power limit.
 constexpr bool IsSustainedLoad(double flops) { return flops >= 2e10; }
 
-// Adjusts the rule if iterations of `flops` are a sustained load. At the power limit, clocks follow
-// the load over seconds, and every pause between chunks of samples lets them rise again.
+// Lengthens the warm-up and the measurement if an iteration of `flops` FLOPs loads the GPU up to
+// its power limit. At this limit, clocks react to the load over seconds, and rise again in every
+// pause between groups of samples.
 inline void AdjustRuleForLoad(double flops, MeasureRule* rule) {
   if (!IsSustainedLoad(flops)) return;
   rule->min_warmup_seconds = 2.0;
