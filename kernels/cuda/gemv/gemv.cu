@@ -1,13 +1,10 @@
-// gemv: y = x W' for a few rows of x, as in the decode step of a language model. Every weight is
-// read once and used m times, so memory bandwidth is the limit.
-//
-// Several rows of bf16 or fp16 use the tensor cores, on Hopper with wgmma (gemv_wgmma.cuh), else
-// with mma.sync (gemv_kernel.cuh). A single row, fp32, and rows that do not start at 16-byte
-// boundaries use fused multiply-adds.
-//
-// On Hopper, iterations overlap like the layers of a model. A kernel loads its first weights, which
-// no kernel writes, while the previous kernel ends. It waits for that end before it reads x or
-// writes y.
+// The case of the benchmark gemv: y = x W' for a few rows of x, as when a language model generates
+// tokens. Each weight is read once and used m times, so memory bandwidth is the limit. Several rows
+// of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), else mma.sync
+// (gemv_kernel.cuh). A single row, fp32, and rows that do not start at 16-byte boundaries use fused
+// multiply-adds. On Hopper, successive iterations overlap like the layers of a model: a kernel
+// loads its first weights, which no kernel writes, before the previous kernel has ended. It reads x
+// and writes y only after that.
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -41,15 +38,16 @@ template <typename T, int length>
 struct Vector {
   T element[length];
 };
-// A vector in the form in which it is loaded. Elements are extracted only where they are used,
-// because a single 16-bit element would occupy a whole register and fewer blocks would be resident.
+// Several elements as one integer type, which a single instruction loads. They are unpacked only
+// where they are used: a separate 16-bit element would occupy a whole register, so that fewer
+// blocks would be resident.
 template <typename T, int length>
 using Packed =
     std::conditional_t<sizeof(T) * length == 16, uint4,
                        std::conditional_t<sizeof(T) * length == 4, uint32_t, unsigned short>>;
 
-// Loads the vector at `from` + `at`, with zeros from `end` on. If `once`, its lines are evicted
-// from caches first.
+// Loads the vector at from[at], or returns zeros if `at` is at or beyond `end`. With `once`, for
+// data that is read a single time, the cache lines are the first to be evicted.
 template <typename T, int length, bool once>
 __device__ Packed<T, length> LoadVector(const T* from, int64_t at, int64_t end) {
   if (at >= end) return {};
@@ -64,9 +62,10 @@ __device__ Vector<T, length> Unpack(const Packed<T, length>& packed) {
   return vector;
 }
 
-// Block b computes the x rows of block b % row_blocks and strip b / row_blocks of W, so that blocks
-// that are resident together share W in the L2 cache. A load has `length` elements. A thread loads
-// `ahead` vectors of each row of W before it uses the first.
+// Computes y = x W' with fused multiply-adds. A block computes `rows` rows of x times a strip of
+// kStripRows rows of W. Consecutive blocks use the same strip, so that blocks resident at the same
+// time share W in the L2 cache. A thread loads `ahead` vectors of `length` elements from each row
+// of W before it uses the first.
 template <typename T, int length, int rows, int ahead>
 __global__ void __launch_bounds__(kThreads, kResident)
     FmaGemvKernel(const T* x, const T* w, T* y, int64_t m, int64_t n, int64_t k,
@@ -152,8 +151,8 @@ Status LaunchFma(const T* x, const T* w, T* y, const GemmShape& shape, bool over
   return launch(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
 }
 
-// W unquantised in memory: n x k, row-major, bf16 or fp16. A policy of GemvKernel whose rows start
-// at 16-byte boundaries: k is a multiple of 8.
+// The weights policy of GemvKernel for a plain matrix W in memory: n x k, row-major, bf16 or fp16.
+// k must be a multiple of 8, so that rows start at 16-byte boundaries.
 template <typename T>
 struct DenseWeights {
   const T* data = nullptr;

@@ -1,5 +1,5 @@
-// gemv: y = x W' for a few rows of x, as in the decode step of a language model. Every weight is
-// read once and used m times, so memory bandwidth is the limit.
+// Declares the benchmark gemv: y = x W' for a few rows of x, as when a language model generates
+// tokens. Each weight is read once and used m times, so memory bandwidth is the limit.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -1,10 +1,8 @@
-// y = x W' for a few rows of x. Each block takes a strip of W's rows (columns of y), streams it
-// once from memory and multiplies it on the tensor cores. W is the operand with 16 rows, x the one
-// with 8 columns. The format of W, bf16 or packed 4-bit integers, is a policy.
-//
-// A chunk is 64 of k. The assignment of k to lanes is free as long as W and x agree: in each half
-// of 32, lane t of four holds the 8 neighbours from 8 t on. A 16-byte load of x or of a row of W
-// then feeds two instructions of k = 16, the first one its even half.
+// Computes y = x W' for a few rows of x on tensor cores with mma.sync. Each block reads a strip of
+// W's rows (columns of y) once. Of each instruction's operands, W is the one with 16 rows and x the
+// one with 8 columns. A policy class hides the format of W: 16-bit or packed 4-bit. k is divided
+// into chunks of 64. Within each half of a chunk, lane t of four multiplies the 8 neighbours from k
+// = 8 t on. W and x agree in this order, so a 16-byte load of either serves two instructions.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +19,15 @@ inline constexpr int kGemvTile = 16;   // Rows of W.
 inline constexpr int kGemvRows = 8;    // Rows of x per tensor-core instruction.
 inline constexpr int kGemvSteps = 4;   // Tensor-core instructions along k per chunk.
 
-// Device pointers and sizes of one product. x is m x k, y is m x n, both row-major; rows of x start
-// at 16-byte boundaries.
+// Arguments of GemvKernel: sizes and device pointers. x is m x k and y is m x n, both row-major.
+// Rows of x must start at 16-byte boundaries.
 template <typename T>
 struct GemvArguments {
   const T* x = nullptr;
   T* y = nullptr;
-  // For splits > 1: each split's sums of each block's tile, and one counter per tile. The counters
-  // must be zero before the first launch; every launch resets them.
+  // Workspace if k is split among several blocks: the sums of each split of each block's tile, and
+  // one counter per tile. The counters must be zero before the first launch; each launch resets
+  // them.
   float* partial = nullptr;
   unsigned* arrived = nullptr;
   int64_t m = 0;
@@ -37,9 +36,9 @@ struct GemvArguments {
   int64_t chunks = 0;  // Chunks of the whole k.
 };
 
-// The division of the work. A block has kAcross x kDeep warps. Each of them computes kTiles tiles
-// of W's rows and every kDeep-th chunk. With x_shared, for many rows of x, x goes through shared
-// memory; otherwise lanes load it from the caches.
+// Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps; each computes kTiles tiles
+// of W's rows and every kDeep-th chunk of k. With x_shared, which suits many rows of x, x is copied
+// to shared memory; otherwise lanes load it directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;
@@ -133,8 +132,8 @@ __device__ void StoreFour(const GemvArguments<T>& arguments, int at, const float
   }
 }
 
-// Returns true in the last block among the splits of a tile to arrive. The writes of all previous
-// blocks are visible to it.
+// Counts this block as arrived and returns true in the last of the blocks that share a tile of y,
+// each of which has a split of k. That block sees the writes of all others.
 __device__ inline bool IsLastSplit(unsigned* counter) {
   __shared__ bool last;
   __threadfence();
@@ -148,8 +147,9 @@ __device__ inline bool IsLastSplit(unsigned* counter) {
   return last;
 }
 
-// Adds the sums of a block's warps and, with splits, of all blocks that share the tile; the last
-// block to arrive adds them in a fixed order. Then writes y.
+// Adds the sums of a block's warps and writes the block's tile of y. If k is split among blocks,
+// the last block to arrive adds the sums of all splits, in a fixed order so that results are
+// reproducible, and writes the tile.
 template <typename Shape, typename T>
 __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
                           const float (&sum)[Shape::kTiles][Shape::kRowTiles][4]) {
@@ -211,9 +211,9 @@ __device__ void StoreSums(char* shared, const GemvArguments<T>& arguments,
 
 #endif
 
-// Computes the product. The grid is strips of W's rows x splits of k x blocks of x's rows. Weights
-// never depend on the previous kernel, so their first stages are loaded before the kernel waits for
-// it.
+// Computes y = x W'. The grid is (strips of W's rows) x (splits of k) x (groups of x's rows). No
+// kernel writes weights, so the first ones are loaded before the previous kernel of the stream has
+// ended.
 template <typename Weights, typename Shape, typename T>
 __global__ void __launch_bounds__(Shape::kThreads)
     GemvKernel(Weights weights, GemvArguments<T> arguments) {

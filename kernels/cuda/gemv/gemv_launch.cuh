@@ -1,4 +1,4 @@
-// Launches a matrix product's kernel with the grid and the workspace that its sizes need.
+// Launches the kernel of a matrix product with the grid and the workspace that it needs.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace assay {
 
-// Launches `kernel`. With `overlap`, for compute capability 9.0 and newer, it may start before the
-// stream's previous kernel has ended; AllowNext and WaitForPrevious order the two.
+// Launches `kernel`. With `overlap` (compute capability 9.0 or newer), the kernel may start before
+// the stream's previous kernel has ended; it must call WaitForPrevious before it uses that kernel's
+// results.
 template <typename... Parameters, typename... Values>
 Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, int shared_bytes,
                          bool overlap, cudaStream_t stream, const Values&... values) {
@@ -36,8 +37,9 @@ Status LaunchOverlapping(void (*kernel)(Parameters...), dim3 grid, int threads, 
 template <typename Weights, typename T>
 class GemvLauncher {
  public:
-  // Prepares GemvKernel with `Shape` for an m x n product over k. Splits k over blocks if that
-  // fills the GPU. Allocates.
+  // Prepares GemvKernel with the compile-time sizes `Shape` for an m x n product over k. If there
+  // are too few blocks to fill the GPU, splits k among blocks and allocates a workspace for their
+  // sums.
   template <typename Shape>
   static Result<GemvLauncher> Tiled(int64_t m, int64_t n, int64_t k, const GpuDevice& device) {
     GemvLauncher launcher(m, n, k, device);
@@ -58,7 +60,7 @@ class GemvLauncher {
     return Result<GemvLauncher>(std::move(launcher));
   }
 
-  // Enqueues y = x W'; may be captured.
+  // Enqueues y = x W' on `stream`. May be captured into a CUDA graph.
   Status Launch(const Weights& weights, const T* x, T* y, cudaStream_t stream) const {
     GemvArguments<T> arguments = arguments_;
     arguments.x = x;

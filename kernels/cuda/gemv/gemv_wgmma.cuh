@@ -1,12 +1,10 @@
-// y = x W' for 2 to 128 rows of x on Hopper. wgmma takes 64 rows of W as its A and the rows of x as
-// columns of its B. Both are in shared memory, which the copy engine (TMA) fills. Weights thus pass
-// through no register and no load instruction, which saves power. With mma.sync, an H200 that
-// computes sixteen rows reaches its power limit at 3.3 TB/s.
-//
-// A block processes a strip of 64 rows of W, or a part of a strip along k if there are too few
-// strips for all SMs. The block that completes a strip last adds its parts in a fixed order. The
-// copies in flight of one block fill an SM's shared memory. Sharing it with the next kernel's first
-// copies is 6% slower on an H200.
+// Computes y = x W' for 2 to 128 rows of x on Hopper's tensor cores. wgmma multiplies 64 rows of W
+// (operand A) by the rows of x (columns of operand B), both in shared memory, which the copy engine
+// (TMA) fills. Weights thus need neither registers nor load instructions, which saves power: with
+// mma.sync and 16 rows, an H200 reaches its power limit at 3.3 TB/s. A block processes a strip of
+// 64 rows of W. If there are fewer strips than SMs, strips are divided along k, and the last block
+// of each adds the parts. A block uses all of an SM's shared memory; sharing it with the next
+// kernel is 6% slower on an H200.
 #pragma once
 
 #include <cuda.h>
@@ -42,8 +40,9 @@ struct WgmmaGemvArguments {
   CUtensorMap x;  // In boxes of kColumns rows x kWgmmaGemvBox.
   CUtensorMap w;  // In boxes of kWgmmaGemvRows x kWgmmaGemvBox.
   T* y;
-  // If there are several parts: the sums of each part of each strip, and one counter per strip. The
-  // counters must be zero before the first launch; every launch resets them.
+  // Workspace if strips of W are divided into parts along k: the sums of each part of each strip,
+  // and one counter per strip. The counters must be zero before the first launch; each launch
+  // resets them.
   float* partial;
   unsigned* arrived;
   int m;
@@ -51,8 +50,8 @@ struct WgmmaGemvArguments {
   int k;
 };
 
-// The work of a block. `columns` is m rounded up to a size that wgmma supports. Shared memory holds
-// as many stages as fit, of one slice each.
+// Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports.
+// Shared memory holds a ring of as many stages as fit, each with one slice of W and x.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;
@@ -96,9 +95,9 @@ struct WgmmaGemvRing {
   }
 };
 
-// Runs the producer in one thread for slices `begin` to `end`. No kernel writes weights, so the
-// first ones are loaded before the kernel waits for the previous kernel's end. Elements beyond x
-// and W arrive as zeros.
+// Loads slices `begin` to `end` - 1 of W and x into the ring; called by one thread. No kernel
+// writes weights, so the first ones are loaded before the previous kernel of the stream has ended.
+// Elements outside x and W are loaded as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {
@@ -129,7 +128,7 @@ __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, 
   }
 }
 
-// Runs the consumer warpgroup.
+// Multiplies `slices` slices from the ring and adds them up. Called by all consumers.
 template <typename Shape, typename T>
 __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
                               float (&sums)[Shape::kSums]) {
@@ -154,8 +153,8 @@ __device__ void ConsumeSlices(int slices, const WgmmaGemvRing<Shape>& ring,
   }
 }
 
-// Replaces a part's sums by those of all parts of the strip, in the last part to arrive. Returns
-// false in the others. Called by all consumers.
+// Adds the sums of all parts of a strip. Returns true, with the total in `sums`, in the last block
+// to arrive, and false in the others. Called by all consumer threads.
 template <typename Shape, typename T>
 __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[Shape::kSums]) {
   constexpr int kOfPart = Shape::kSums * kWgmmaGemvConsumers;
@@ -188,8 +187,8 @@ __device__ bool AddParts(const WgmmaGemvArguments<T>& arguments, float (&sums)[S
 
 #endif
 
-// Computes the product. The grid is strips of kWgmmaGemvRows rows of W x parts of k, none of which
-// is empty.
+// Computes y = x W'. The grid is (strips of kWgmmaGemvRows rows of W) x (parts of k). No part may
+// be empty.
 template <typename Shape, typename T>
 __global__ void __launch_bounds__(kWgmmaGemvThreads)
     WgmmaGemvKernel(const __grid_constant__ WgmmaGemvArguments<T> arguments) {
@@ -232,8 +231,8 @@ __global__ void __launch_bounds__(kWgmmaGemvThreads)
 #endif
 }
 
-// Launches WgmmaGemvKernel with the grid, the tensor maps and the workspace that it needs: y = x W'
-// for 2 to 128 rows on a Hopper GPU, with T fp16 or bf16. k must be a multiple of 8. Used by one
+// A launcher of WgmmaGemvKernel for one shape: y = x W' for 2 to 128 rows of fp16 or bf16 (T) on a
+// Hopper GPU. Owns the workspace and the tensor maps. k must be a multiple of 8. Used by one
 // thread.
 template <typename T>
 class WgmmaGemv {
@@ -305,8 +304,8 @@ class WgmmaGemv {
     return Status::Ok();
   }
 
-  // Describes a row-major rows x k matrix in boxes of box_rows. Rows of a box are 128 bytes;
-  // letting a miss fetch 256 into the L2 cache costs 3.5% on an H200.
+  // Describes a row-major rows x k matrix to the copy engine (TMA), in boxes of box_rows rows of
+  // 128 bytes. An L2 miss fetches 128 bytes; fetching 256 is 3.5% slower on an H200.
   static Result<CUtensorMap> Map(const T* data, int rows, int k, int box_rows) {
     constexpr CUtensorMapDataType kType = std::is_same_v<T, __half>
                                               ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
