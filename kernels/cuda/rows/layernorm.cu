@@ -1,5 +1,5 @@
-// layernorm: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta for each row, with the biased
-// variance (Ba, Kiros, Hinton 2016).
+// The benchmark layernorm: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta for each row of a
+// matrix, where the variance is that of the row itself (biased; Ba, Kiros, Hinton 2016).
 #include <algorithm>
 #include <cmath>
 
@@ -13,15 +13,15 @@ constexpr double kEpsilon = 1e-5;
 struct LayerNormOp {
   static constexpr int kWeights = 2;
 
-  // The count, the mean and the sum of squared differences from that mean, for a set of elements.
-  // Plain sums of squares would cancel where the mean is large.
+  // Statistics of a set of elements: their number, their mean, and the sum of their squared
+  // differences from the mean. Plain sums of squares would lose precision if the mean is large.
   struct Partial {
     float count;
     float mean;
     float squares;
   };
-  // The normalised element is x * inverse_deviation + offset, where x is the difference that
-  // Summarise stores.
+  // Factors that normalise an element: x * inverse_deviation + offset, where x is the difference
+  // from a warp's mean that Summarise stores.
   struct Scale {
     float inverse_deviation;
     float offset;
@@ -29,8 +29,8 @@ struct LayerNormOp {
 
   __device__ static Partial None() { return {0, 0, 0}; }
 
-  // Replaces x by its difference from the mean of these lanes, which is exactly 0 if all elements
-  // are equal.
+  // Replaces each x by its difference from the mean of these lanes' elements, and returns their
+  // statistics. If all elements are equal, the difference is exactly 0.
   template <typename Piece>
   __device__ static Partial Summarise(float (&x)[Piece::kElements], const Piece& piece) {
     piece.SetOutside(x, 0);
@@ -58,8 +58,8 @@ struct LayerNormOp {
             SumLanes<kLanes>(fmaf(partial.count * difference, difference, partial.squares))};
   }
 
-  // Merges two sets (Chan, Golub, LeVeque: "Updating formulae and a pairwise algorithm for
-  // computing sample variances", 1979).
+  // Merges the statistics of two sets (Chan, Golub, LeVeque: "Updating formulae and a pairwise
+  // algorithm for computing sample variances", 1979).
   __device__ static Partial Combine(Partial a, Partial b) {
     const float count = a.count + b.count;
     const float share = Divide(b.count, count);

@@ -1,11 +1,9 @@
-// The base class of cases over the rows of a matrix: the choice of the kernel, memory, inputs and
-// check. Every element is checked against fp64 arithmetic on the device, and a few rows against the
-// host's. Both regenerate the inputs from the seed.
-//
-// A benchmark adds its Op and, for variants, a case that launches other kernels. In addition to the
-// functions of row_kernels.cuh, Op provides for host and device:
-//   AddToSums  adds an element to its row's two sums.
-//   Reference  returns an element of the result, from those sums.
+// The base class of cases that process the rows of a matrix (softmax, layernorm, rmsnorm). It
+// chooses the kernel, allocates and fills the memory, and checks the result: every element against
+// fp64 on the device, and a few rows against the host. Both compute the inputs again from the seed.
+// A benchmark supplies an Op: the functions of row_kernels.cuh and, for host and device:
+//   AddToSums  adds an element to two sums of its row
+//   Reference  returns an element of the result, given those sums
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,8 +29,8 @@ namespace assay {
 inline constexpr uint64_t kRowStreamInput = 1;
 inline constexpr uint64_t kRowStreamWeights = 2;  // And the following streams.
 
-// Generates a rows x columns matrix of T whose element i is element (first + i) of the sequence, or
-// 0. The weights are equal for every matrix.
+// Computes the inputs of a case: a rows x columns matrix of T whose element i is element first + i
+// of a random sequence, or 0 if `zeros`. Weights (gamma, beta) are the same for every matrix.
 template <typename T>
 struct RowValues {
   uint64_t seed = 0;
@@ -58,8 +56,8 @@ struct RowValues {
 
 inline constexpr int64_t kCheckChunk = 4096;
 
-// Adds up the sums of rows [first_row, first_row + rows) in sums[2 * (row - first_row)] and the
-// next element. Each warp takes a chunk of a row.
+// Computes Op's two sums for each of the rows [first_row, first_row + rows) and adds them to sums[2
+// * (row - first_row)] and the next element. Each warp processes one chunk of a row at a time.
 template <typename Op, typename T>
 __global__ void RowSumsKernel(RowValues<T> values, int64_t first_row, int64_t rows, double* sums) {
   const int64_t chunks = (values.columns + kCheckChunk - 1) / kCheckChunk;
@@ -246,8 +244,8 @@ class RowProgram {
   unsigned threads_ = 0;
 };
 
-// Returns the maximum deviation from the reference: rounding to `dtype`, and for fp32 the rounding
-// of the arithmetic. `typical` is the size of a typical element.
+// Returns the accepted errors: those of rounding to `dtype` and, for fp32, of the arithmetic.
+// `typical` is the size of a typical element of the result.
 inline ErrorLimits RowErrorLimits(const std::string& dtype, double typical) {
   ErrorLimits limits;
   limits.tolerance = dtype == "bf16" ? 4e-3 : dtype == "fp16" ? 1e-3 : 1e-5;
@@ -266,8 +264,8 @@ class RowCase : public GpuCase {
         columns_(Integer(context.parameters, "columns")) {}
 
  protected:
-  // Checks the variant's requirements with the GPU current, and returns the bytes of memory that it
-  // needs for itself.
+  // Checks whether this variant supports the case, and returns how many bytes of workspace it
+  // needs. The GPU is current.
   virtual Result<int64_t> PlanVariant() {
     ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
     return program_.WorkspaceBytes();
