@@ -26,10 +26,10 @@ class HostMemory {
   }
   ~HostMemory();
 
-  // Allocates memory on the NUMA node that `numa` (a choice of NumaParameter) selects for GPU
-  // `ordinal`, and touches all of it. The GPU can access pinned memory directly. Returns
-  // Unsupported() if there is no such node; OUT_OF_MEMORY, with the available size, if the host has
-  // too little or refuses.
+  // Allocates `bytes` of host memory near GPU `ordinal` or far from it, as `numa` says ("local",
+  // "remote" or "any" NUMA node), and touches every page. If `pinned`, the memory is page-locked,
+  // so that the GPU can access it directly. Errors: Unsupported() if the machine has no such node,
+  // OUT_OF_MEMORY with the available size if the host has too little memory or refuses.
   static Result<HostMemory> Allocate(int64_t bytes, bool pinned, int ordinal,
                                      const std::string& numa);
 

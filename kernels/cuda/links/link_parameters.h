@@ -13,9 +13,9 @@ namespace assay {
 // Returns the parameter "numa": local (default), remote or any.
 Parameter NumaParameter();
 
-// Returns the NUMA node that a choice of NumaParameter selects for memory that a device on node
-// `near` uses. Absent: the kernel may choose. Returns Unsupported() if this machine has no such
-// node.
+// Returns the NUMA node on which to allocate memory for a device that is attached to node `near`.
+// `choice` is "local", "remote" or "any". Returns no node if the kernel may choose, and
+// Unsupported() if this machine has no suitable node.
 Result<std::optional<int>> ChooseNumaNode(const std::string& choice, std::optional<int> near,
                                           const NumaTopology& topology);
 
@@ -36,8 +36,8 @@ std::vector<Metric> ChaseMetrics();
 // Returns the work of a chain of loads over `link`.
 Work ChaseWork(LinkKind link);
 
-// Returns the work of a copy of "bytes" in one direction, or in both if direction is
-// "bidirectional".
+// Returns the amount of work of one copy: the bytes given by the parameter "bytes", once, or twice
+// if the parameter "direction" is "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
 // Returns the parameter "bytes" of a copy; the default is `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);

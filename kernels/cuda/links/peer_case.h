@@ -1,6 +1,6 @@
-// The base class of benchmarks between two GPUs of a node. Every rank of the gang is a process with
-// one GPU. Ranks `from` and `to` map each other's memory with CUDA IPC; the others wait. This works
-// although neither process sees the other's GPU (since CUDA 10.1).
+// The base class of benchmarks between two GPUs of a node. Each rank is a process that sees only
+// its own GPU. The ranks `from` and `to` map each other's GPU memory with CUDA IPC, which works
+// between such processes since CUDA 10.1. The other ranks only wait.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ class PeerMapping {
   }
   ~PeerMapping() { Close(); }
 
-  // Maps the memory of `handle` (the bytes of a cudaIpcMemHandle_t) into the current GPU's address
-  // space. Returns Unsupported() if the GPUs have no peer access; `pair` names them in the error.
+  // Maps another process's GPU memory into the current GPU's address space. `handle` holds the
+  // bytes of its cudaIpcMemHandle_t. Returns Unsupported() if the GPUs have no peer access; the
+  // error names the GPUs as `pair`.
   static Result<PeerMapping> Open(const std::string& handle, const std::string& pair);
 
   void Close();
@@ -46,8 +47,9 @@ class PeerCase : public Case {
   ~PeerCase() override;
 
  protected:
-  // Allocates `bytes` on both GPUs and maps each into the other. Every rank must call it. `what`
-  // completes "cannot allocate ... for ...".
+  // Allocates `bytes` on both GPUs and maps each allocation into the other GPU's address space.
+  // Every rank must call this. `what` says what the memory is for in the error "cannot allocate ...
+  // for ...".
   Status Connect(int64_t bytes, const std::string& what);
 
   bool is_from() const { return rank_ == from_; }
@@ -67,8 +69,8 @@ class PeerCase : public Case {
 
   // Returns Agree() on `mine`. Every rank must call it.
   Status Together(const Status& mine);
-  // Exchanges numbers. Every rank must call it. Returns them by rank, as many each as `mine` unless
-  // it is empty.
+  // Sends `mine` to all ranks and returns the numbers of every rank, indexed by rank. Ranks may
+  // send different counts. Every rank must call this.
   Result<std::vector<std::vector<double>>> Share(const std::vector<double>& mine);
 
  private:

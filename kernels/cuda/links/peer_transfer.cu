@@ -1,5 +1,5 @@
-// The case of peer_transfer: copies by the copy engines or by a kernel, written by the sender or
-// read by the receiver.
+// The peer_transfer benchmark: copies data from one GPU to another. Either the copy engines or a
+// kernel do the copy, and either the sender writes or the receiver reads.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -53,8 +53,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Tells the other GPU, in one thread, that this one has reached meeting `round`, and waits for it.
-// Counts a meeting that the other missed; after the first one it no longer waits.
+// Makes two GPUs wait for each other: announces in the other GPU's memory that this one has reached
+// meeting `round`, then polls `mine` until the other has too. If the other GPU does not come in
+// time, increments `*missed`; later meetings then do not wait. Runs in one thread.
 __global__ void MeetKernel(unsigned* theirs, unsigned* mine, unsigned round, unsigned* missed) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(theirs), "r"(round) : "memory");
   if (*missed > 0) return;
@@ -148,8 +149,8 @@ class PeerTransferCase : public PeerCase {
 
   BytePattern PatternOf(uint64_t direction) const { return {seed(), direction}; }
 
-  // Fills the source and performs the driver's first-copy initialisation: no GPU may wait for the
-  // other while its own kernels are still being loaded.
+  // Fills the source buffer, loads all kernels and runs a first copy, in which the driver
+  // initializes its state. Otherwise a GPU could wait for the other while one still loads kernels.
   Status WarmUp() {
     if (!in_pair()) return Status::Ok();
     ASSAY_ASSIGN_OR_RETURN(missed_, DeviceBuffer::Allocate(sizeof(unsigned), "the meeting"));

@@ -1,5 +1,5 @@
-// bank_conflict: the cost of a warp's load from shared memory if `ways` of its lanes access
-// different words of one bank.
+// The bank_conflict benchmark: the time of a warp's load from shared memory when `ways` of its
+// lanes access different words of the same bank.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/work_sizes.h"
 

@@ -14,9 +14,10 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// Blocks per multiprocessor if all of them read one set. Many are needed, because blocks farther
-// from a part of the L2 take longer. On an H200, 32 blocks with 4 loads of 16 bytes in flight per
-// thread read 8 GiB of a 16 MiB set at 9.54 TB/s, 4 blocks at 9.13.
+// Blocks per multiprocessor when all of them read the same working set. Many blocks balance the
+// load, because some multiprocessors are farther from a part of the L2 than others. On an H200 (16
+// MiB set, 4 loads of 16 bytes in flight per thread), 32 blocks read 9.54 TB/s and 4 blocks 9.13
+// TB/s.
 constexpr int kCommonBlocks = 32;
 // Number of blocks that a multiprocessor of this architecture holds at once.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -39,8 +40,9 @@ __host__ __device__ constexpr bool IsPrivate(Level level) {
   return level == Level::kL1 || level == Level::kShared;
 }
 
-// The vectors that one thread reads: `count` of them, from `first` in steps of `step`, cyclically
-// in a set of `vectors` that starts `base` vectors into the array.
+// The part of a working set that one thread reads, in vectors of 16 bytes. The set has `vectors`
+// vectors and starts at vector `base` of the array. The thread reads `count` vectors: the first at
+// index `first` of the set, each next one `step` further, wrapping around at the end.
 struct Share {
   int64_t base = 0;
   int64_t vectors = 1;
@@ -132,8 +134,8 @@ __device__ uint4 Load(uint64_t address) {
 // Returns the sum of a share whose set starts at `address`.
 template <Level level>
 __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
-  // In bytes, so that a load needs only an addition. Private sets have at most 256 KiB; others may
-  // exceed 4 GiB.
+  // Byte offset in the set, so that a load needs only an addition. 32 bits suffice for a set of one
+  // multiprocessor (at most 256 KiB); a shared one may exceed 4 GiB.
   using Position = std::conditional_t<IsPrivate(level), uint32_t, uint64_t>;
   const auto end = static_cast<Position>(share.vectors * kVectorBytes);
   const auto step = static_cast<Position>(share.step * kVectorBytes);
@@ -164,8 +166,8 @@ __device__ uint32_t ReadShare(uint64_t address, const Share& share) {
   return sum;
 }
 
-// Sets sums[thread of the grid] to the sum of its share. A private reader is the only block on its
-// multiprocessor.
+// Each thread reads its share of the working set and writes the sum of the words to `sums` at its
+// index in the grid. For L1 and shared memory, only one block runs on each multiprocessor.
 template <Level level>
 __global__ void __launch_bounds__(kThreads, IsPrivate(level) ? 1 : kResidentBlocks)
     ReadKernel(Division division, const ulonglong2* data, uint32_t* sums) {
@@ -257,8 +259,8 @@ class CacheBandwidthCase : public GpuCase {
  private:
   int64_t threads() const { return division_.blocks * kThreads; }
 
-  // Compares kHostSums evenly spread sums with the host's computation. `verdict` is the verdict of
-  // the device.
+  // Recomputes kHostSums of the threads' sums, evenly spread, on the host and compares them.
+  // Returns `verdict`, which the check on the GPU produced, updated with any mismatch.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
         "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";

@@ -1,5 +1,5 @@
-// Checks which cache level a working set belongs to, so that cache_bandwidth never reports one
-// level's figure under the name of another. Plain C++, needs no GPU.
+// Checks that a working set fits the cache level that is to be measured, so that cache_bandwidth
+// never reports the bandwidth of one level as that of another. Plain C++, needs no GPU.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// The largest L1 and shared memory of a multiprocessor of any GPU, in bytes: an upper bound for
-// working sets of one multiprocessor, with its reason for users.
+// The largest combined size of L1 cache and shared memory in any GPU's multiprocessor, in bytes. It
+// limits working sets that one multiprocessor reads; error messages give the text as the reason.
 inline constexpr int64_t kLargestL1 = 256 * 1024;
 inline constexpr const char* kLargestL1Reason =
     "the largest L1 and shared memory of a multiprocessor of any GPU";
@@ -22,12 +22,13 @@ struct CacheSizes {
   int64_t l2_bytes = 0;
 };
 
-// Returns the combined size in bytes of L1 and shared memory per multiprocessor for compute
-// capability major.minor. For an unknown one, returns the largest of any known GPU.
+// Returns the size in bytes of the memory that L1 cache and shared memory of one multiprocessor
+// share, for compute capability major.minor. For an unknown one, returns the largest known size.
 int64_t UnifiedL1Bytes(int major, int minor);
 
-// Checks that a working set of `bytes` (l1, shared: per multiprocessor) belongs to `level` (none,
-// l1, shared, l2, hbm) on a GPU with `sizes`. INVALID_ARGUMENT says what would fit.
+// Returns OK if a working set of `bytes` belongs to cache level `level` of a GPU with `sizes`.
+// `level` is "l1", "shared" (both in bytes per multiprocessor), "l2", "hbm", or "none" for no
+// check. Otherwise returns INVALID_ARGUMENT with a size that fits.
 Status CheckLevel(const std::string& level, int64_t bytes, const CacheSizes& sizes);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
-// coalescing: reads words a stride apart. Memory moves in sectors of 32 bytes. With a larger stride
-// less of each sector is used, until at 8 words every lane has a sector of its own.
+// The coalescing benchmark: each lane of a warp reads a word, `stride` words after the previous
+// lane's. GPU memory moves in sectors of 32 bytes, so a larger stride uses less of each sector.
+// From a stride of 8 words on, every lane needs a sector of its own.
 #include <algorithm>
 
 #include "kernels/cuda/frame/gpu_parameters.h"

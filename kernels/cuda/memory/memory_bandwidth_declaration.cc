@@ -1,5 +1,6 @@
-// memory_bandwidth: STREAM's loops on the GPU's memory, and loops that only read or only write.
-// Bytes are counted as STREAM does: two arrays for copy and scale, three for add and triad.
+// The memory_bandwidth benchmark: the loops of STREAM on GPU memory, and loops that only read or
+// only write. Bytes are counted as in STREAM: two arrays for copy and scale, three for add and
+// triad.
 #include "kernels/cuda/frame/gpu_parameters.h"
 #include "kernels/cuda/memory/stream_op.h"
 

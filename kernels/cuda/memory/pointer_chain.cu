@@ -15,8 +15,8 @@ __global__ void BuildKernel(PointerChain chain) {
   }
 }
 
-// Checks that the positions of the cycle are distinct elements (each bit of `seen` is set once),
-// and that each element leads to the next. Together this proves one cycle through all elements.
+// Checks that a chain is one cycle through all its elements: each element points to the next, and
+// none is visited twice. Sets one bit per element in `seen`.
 __global__ void CheckKernel(PointerChain chain, unsigned* seen, Mismatches* mismatches) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chain.cycle.elements;

@@ -1,5 +1,5 @@
-// A chain of dependent loads: each element in memory holds the address of the next element of one
-// random cycle through all of them.
+// A chain of dependent loads in memory. Each element holds the address of another one, and together
+// they form a single random cycle through all elements.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,8 +14,9 @@ namespace assay {
 
 inline constexpr int64_t kPointerBytes = 8;
 
-// A chain with one element every `stride` bytes. An element starts with the address of the cycle's
-// next element. The memory may be any that the GPU can access at this address.
+// A chain of pointers with one element every `stride` bytes from `base`. The first 8 bytes of an
+// element are the address of the next element of `cycle`. The memory is not owned; it may be any
+// that the GPU can access.
 struct PointerChain {
   char* base = nullptr;
   int64_t stride = 0;
@@ -30,8 +31,8 @@ struct PointerChain {
 // Enqueues writing every element.
 Status BuildChain(const PointerChain& chain, cudaStream_t stream);
 
-// Returns the number of elements that do not lead to the next, or that the cycle visits twice.
-// Synchronises.
+// Returns the number of elements that do not point to the next element of the cycle, or that the
+// cycle visits more than once. Waits for `stream`.
 Result<Mismatches> CheckChain(const PointerChain& chain, cudaStream_t stream);
 
 // Returns the verdict on the chain's elements and on the end of the walk, in bytes.

@@ -1,5 +1,5 @@
-// The kernels of pointer_chase. The elements are visited in the order of one random cycle, which no
-// prefetcher predicts. Every line of the working set is visited once before any is visited again.
+// The kernels of the pointer_chase benchmark. They follow one random cycle through the working set,
+// so no prefetcher can predict the next address and no element is visited again before all others.
 #include <algorithm>
 #include <cmath>
 
@@ -41,9 +41,9 @@ __device__ Address Walk(Address at, Ticks* ticks) {
   return at;
 }
 
-// Reads the first `warm_bytes` of the working set with all threads, then walks the chain in one
-// thread. The reading fills the L1, which was empty, and the L2 partition next to this
-// multiprocessor. `*end` receives the end of the walk, in bytes from the base.
+// All threads read the first `warm_bytes` of the working set, then one thread walks the chain. The
+// first step fills the L1 cache and the part of the L2 that is close to this multiprocessor. `*end`
+// receives the offset from the base, in bytes, at which the walk ends.
 __global__ void __launch_bounds__(kThreads)
     GlobalChaseKernel(PointerChain chain, int64_t warm_bytes, uint64_t start, int64_t* end,
                       Ticks* ticks) {
@@ -195,8 +195,10 @@ class PointerChaseCase : public ClockedCase {
     return static_cast<double>(passed.cycles) / static_cast<double>(kLoads);
   }
 
-  // Chooses the working set in the middle of the level's plateau, which a sweep up to 16 times the
-  // L2 finds. For DRAM, chooses the largest one, of which the caches hold the smallest part.
+  // Measures latency over working sets of up to 16 times the L2 and chooses one that lies within
+  // the cache level to be measured. The choice is the middle of the range of sizes with constant
+  // latency (the plateau). For DRAM it is the largest size, because the caches hold the least of
+  // it.
   Status ChooseWorkingSet() {
     const int64_t largest = 16 * device().l2_bytes;
     ASSAY_ASSIGN_OR_RETURN(

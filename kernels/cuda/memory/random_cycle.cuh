@@ -1,5 +1,5 @@
-// A random order that visits every element of an array once and returns to the first: one cycle.
-// Any thread can compute any part of it without memory.
+// A random order that visits every element of an array once and then returns to the first. Any
+// thread can compute the element at any position without a table in memory.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace assay {
 
-// A pseudorandom permutation of [0, size): a Feistel network over the next even power of two, whose
-// results beyond `size` are encrypted again (cycle walking; Black & Rogaway, "Ciphers with
-// arbitrary finite domains", 2002).
+// Returns the image of `index` under a pseudorandom permutation of [0, size) that `key` selects. A
+// Feistel network permutes the next even power of two; results outside the range are permuted again
+// ("cycle walking": Black & Rogaway, "Ciphers with arbitrary finite domains", 2002).
 __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_t key) {
   int half = 1;
   while ((int64_t{1} << (2 * half)) < size) ++half;
@@ -29,8 +29,9 @@ __host__ __device__ inline int64_t Shuffled(int64_t index, int64_t size, uint64_
   return static_cast<int64_t>(value);
 }
 
-// Visits `elements` elements window by window, in random order within each. A window of few pages
-// keeps their translations in the TLB. `window` may equal `elements`.
+// An order in which to visit `elements` elements: window after window, and in random order within
+// each window of `window` elements. A window of few pages avoids TLB misses. With window =
+// elements, the order is random throughout.
 struct RandomCycle {
   int64_t elements = 1;
   int64_t window = 1;

@@ -13,12 +13,12 @@ constexpr float kScalar = 3.0F;
 constexpr uint64_t kStreamB = 1;
 constexpr uint64_t kStreamC = 2;
 
-// Threads per block. Each thread moves one 16-byte vector, in many more small blocks than fit at
-// once. On an H200 this copies at 99.9% of cudaMemcpyAsync; more vectors per thread, larger blocks
-// or streaming loads and stores reach 96% to 98%.
+// Threads per block. Each thread moves one 16-byte vector, so a launch has many more blocks than
+// fit on the GPU at once. On an H200 this reaches 99.9% of cudaMemcpyAsync. More vectors per
+// thread, larger blocks, or streaming loads and stores reach 96% to 98%.
 constexpr int kThreads = 128;
-// Threads per block of a write. With 128 threads an H200 cannot start blocks fast enough (79% of
-// the speed with 256).
+// Threads per block of the kernels that only write. With 128 threads, an H200 cannot start blocks
+// fast enough and reaches 79% of the speed with 256.
 constexpr int kWriteThreads = 256;
 // A block of the read sums one tile: kReadTile / kReadThreads elements per thread.
 constexpr int kReadThreads = 256;
@@ -34,8 +34,8 @@ uint32_t PatternBegin(const StreamInputs& inputs) {
   return static_cast<uint32_t>(Mix64(inputs.seed + static_cast<uint64_t>(inputs.set)));
 }
 
-// Returns a whole number below 2^24: exact in fp32, and computed by one integer operation and a
-// conversion.
+// Returns element `i` of the pattern that a write-only kernel stores. It is a whole number below
+// 2^24, so that fp32 represents it exactly, and cheap to compute.
 __device__ float PatternOf(uint32_t begin, int64_t i) {
   return static_cast<float>((begin + static_cast<uint32_t>(i)) & 0xffffff);
 }
@@ -174,8 +174,9 @@ __global__ void CheckReadKernel(StreamArrays arrays, StreamInputs inputs, int64_
   }
 }
 
-// Number of blocks of kernels whose threads process many elements. It fills any GPU, and is lower
-// for the many small arrays of a cold rotation, whose launches add up.
+// Returns the number of blocks for kernels whose threads each process many elements. It is enough
+// to fill any GPU. Small arrays get fewer blocks, because many of them are launched one after
+// another.
 unsigned BlocksFor(int64_t elements) {
   return static_cast<unsigned>(std::clamp<int64_t>((elements + 255) / 256, 1, 4096));
 }

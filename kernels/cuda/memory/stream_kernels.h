@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// Device memory, aligned to 16 bytes: `elements` floats each, except `out` with OutputElements().
-// Not owned. `b` and `c` are null if the loop does not read them.
+// The arrays of one iteration, in device memory aligned to 16 bytes and not owned. `b` and `c` have
+// `elements` floats, or are null if the loop does not read them. `out` has OutputElements().
 struct StreamArrays {
   float* out = nullptr;
   float* b = nullptr;
@@ -26,18 +26,20 @@ struct StreamInputs {
   bool zeros = false;
 };
 
-// Fills b and c with zeros, or with whole numbers below 4096, for which every result is exact in
-// fp32.
+// Fills `b` and `c` with zeros or with pseudorandom whole numbers below 4096. All results computed
+// from such numbers are exact in fp32.
 Status FillStream(const StreamArrays& arrays, const StreamInputs& inputs, cudaStream_t stream);
 
-// Starts one iteration. It writes b, 3 b, b + c or b + 3 c to `out`, or the sums of kReadTile
-// elements of b each, or a pattern of seed, set and index (kWrite) or of seed and set alone
-// (kMemset).
+// Enqueues one iteration, which writes to `out`:
+//   copy, scale, add, triad: b, 3 b, b + c, b + 3 c;
+//   read: the sums of kReadTile elements of b each;
+//   write: a pattern that depends on seed, set and index;
+//   memset: one byte that depends on seed and set.
 Status EnqueueStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                      cudaStream_t stream);
 
-// Compares every element of `out` with the op's result on the values of FillStream, which are
-// generated again. Synchronises with `stream`.
+// Compares every element of `out` with the expected result of `op`, which is computed again from
+// `inputs`. Waits for `stream`.
 Result<Verdict> CheckStream(StreamOp op, const StreamArrays& arrays, const StreamInputs& inputs,
                             cudaStream_t stream);
 

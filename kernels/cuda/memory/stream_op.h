@@ -26,8 +26,8 @@ inline StreamOp StreamOpOf(std::string_view name) {
   return StreamOp::kCopy;
 }
 
-// kRead adds this many elements into one element of its output. They are whole numbers below 4096,
-// so that the sum is exact in fp32 in any order.
+// The number of input elements whose sum the read loop writes as one output element. Inputs are
+// whole numbers below 4096, so the sum is exact in fp32 in any order.
 inline constexpr int64_t kReadTile = 4096;
 
 // Returns the number of arrays that an iteration reads.
@@ -41,8 +41,8 @@ inline int64_t OutputElements(StreamOp op, int64_t elements) {
   return op == StreamOp::kRead ? (elements + kReadTile - 1) / kReadTile : elements;
 }
 
-// Returns the number of full-length arrays that an iteration reads or writes. The short output of
-// kRead is not counted.
+// Returns the number of full-length arrays that an iteration reads or writes. Excludes the output
+// of kRead, which is short.
 inline int ArraysOf(StreamOp op) { return InputsOf(op) + (op == StreamOp::kRead ? 0 : 1); }
 
 }  // namespace assay

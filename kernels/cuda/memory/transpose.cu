@@ -33,10 +33,10 @@ __global__ void FillKernel(T* in, int64_t count, uint64_t seed, int64_t first) {
   }
 }
 
-// Transposes the rows x columns matrix `in` to the columns x rows matrix `out`, one tile per block.
-// The tile passes through shared memory, so that reads and writes both access whole rows. Its rows
-// are padded by one element: reading a column then uses all banks. kAligned: rows and columns are
-// multiples of kLength, so that vectors are aligned and either inside the matrix or outside.
+// Transposes the rows x columns matrix `in` into the columns x rows matrix `out`, one tile per
+// block. The tile passes through shared memory, so that global reads and writes both access whole
+// rows. Rows of the tile are padded by one element to avoid bank conflicts. kAligned requires that
+// rows and columns are multiples of kLength, so that no vector crosses the edge of the matrix.
 template <typename T, bool kAligned>
 __global__ void __launch_bounds__(kThreadRows* kPerRow)
     TransposeKernel(const T* in, T* out, int64_t rows, int64_t columns) {

@@ -1,5 +1,5 @@
-// transpose: B = A', row-major, through tiles in shared memory. It moves as many bytes as a copy;
-// the difference to a copy of the same bytes is the cost of the changed order.
+// The transpose benchmark: B = A' for row-major matrices, with tiles in shared memory. It moves as
+// many bytes as a copy, so it takes longer than a copy only because of the access order.
 #include "kernels/cuda/frame/gpu_parameters.h"
 
 namespace assay {

@@ -22,8 +22,8 @@ inline CacheLevel CacheLevelOf(const std::string& name) {
   return name == "hbm" ? CacheLevel::kMemory : CacheLevel::kL2;
 }
 
-// Returns the number of times that an iteration reads a working set of `bytes`: until 8 GiB have
-// been read, which takes so long that the launch is negligible.
+// Returns how many times one iteration reads a working set of `bytes`, so that it reads at least 8
+// GiB in total. The time of the kernel launch is then negligible.
 inline int64_t CachePasses(int64_t bytes) {
   constexpr int64_t kIterationBytes = int64_t{8} << 30;
   return (kIterationBytes + bytes - 1) / bytes;

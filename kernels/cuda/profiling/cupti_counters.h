@@ -9,12 +9,11 @@
 
 namespace assay {
 
-// Runs `iterate` once per pass that the counters need. `iterate` enqueues `iterations` iterations
-// and waits for them. Returns means per iteration: sums over all passes' ranges divided by
-// `iterations`, and rates over whole ranges including the gaps between kernels. Caches are not
-// flushed and clocks are not locked between passes. Returns FAILED_PRECONDITION
-// (COUNTERS_NOT_PERMITTED) if the driver restricts counters to administrators; other errors are
-// CUPTI's or those of `iterate`.
+// Reads hardware counters while `iterate` runs, once for each pass that the counters need.
+// `iterate` must enqueue `iterations` iterations and wait for them. Counts are returned per
+// iteration; rates include the gaps between kernels. Caches are not flushed and clocks not locked
+// between passes. Errors: FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if the driver restricts
+// counters to administrators, otherwise CUPTI's errors or those of `iterate`.
 Result<CounterReport> ReadHardwareCounters(int ordinal, int64_t iterations,
                                            const std::function<Status()>& iterate);
 

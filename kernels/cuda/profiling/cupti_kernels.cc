@@ -22,8 +22,8 @@ struct Launch {
   std::string symbol;
 };
 
-// CUPTI passes no context to its callbacks, so they collect into globals. They run on CUPTI's
-// threads.
+// The launches recorded so far. It is global because CUPTI passes no user data to its callbacks,
+// which run on its own threads.
 struct Collected {
   Mutex mutex;
   const Cupti* cupti ASSAY_GUARDED_BY(mutex) = nullptr;

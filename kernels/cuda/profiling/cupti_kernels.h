@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// Runs `iterate`, which waits for its work, once while CUPTI records it. Returns the kernels that
-// ran on the GPU `ordinal` without duplicates, in order of their first launch, named by
-// ShortKernelName. Errors are CUPTI's or those of `iterate`.
+// Runs `iterate`, which must wait for the work it launches, while CUPTI records kernels. Returns
+// the names of the kernels that ran on GPU `ordinal`, shortened by ShortKernelName, without
+// duplicates and in order of first launch. Errors are CUPTI's or those of `iterate`.
 Result<std::vector<std::string>> RecordKernelNames(int ordinal,
                                                    const std::function<Status()>& iterate);
 

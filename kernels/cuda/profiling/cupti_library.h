@@ -1,5 +1,5 @@
-// CUPTI, NVIDIA's profiling library, loaded on first use. Its activity records supply names of
-// kernels, its range profiler hardware counters.
+// Loads CUPTI, NVIDIA's profiling library, on first use. Its activity records provide the names of
+// kernels, and its range profiler provides hardware counters.
 #pragma once
 
 #include <cupti.h>
@@ -16,8 +16,8 @@
 
 namespace assay {
 
-// The functions that Assay calls, in two lists. Activity records need the first list, the profilers
-// of counters need both.
+// The CUPTI functions that Assay calls. Recording kernel names needs only the first list; reading
+// hardware counters needs both lists.
 #define ASSAY_CUPTI_ACTIVITY_FUNCTIONS(X)                        \
   X(get_result_string, cuptiGetResultString)                     \
   X(finalize, cuptiFinalize)                                     \
@@ -54,15 +54,15 @@ struct Cupti {
   ASSAY_CUPTI_PROFILER_FUNCTIONS(ASSAY_FUNCTION_MEMBER)
 };
 
-// Return the library, which the first call of either loads and nothing unloads. Thread-safe.
-// Returns NOT_FOUND (LIBRARY_MISSING) if the node has no CUPTI, or one without a required function.
-// For activity records, the profilers' functions may be null.
+// Return the CUPTI library, loaded at the first call and never unloaded. LoadCuptiActivity does not
+// require the profiler functions; those may be null. Both return NOT_FOUND (LIBRARY_MISSING) if the
+// node has no CUPTI or its version lacks a required function. Thread-safe.
 Result<const Cupti*> LoadCuptiActivity();
 Result<const Cupti*> LoadCuptiProfilers();
 
-// Converts a status of CUPTI. CUPTI_SUCCESS is OK; FAILED_PRECONDITION (COUNTERS_NOT_PERMITTED) if
-// the driver restricts counters to administrators. All others are INTERNAL (CUPTI_ERROR) with
-// CUPTI's description, the expression, file and line.
+// Converts a CUPTI result to a status: OK for CUPTI_SUCCESS, FAILED_PRECONDITION
+// (COUNTERS_NOT_PERMITTED) if the driver restricts counters to administrators, otherwise INTERNAL
+// (CUPTI_ERROR). The message has CUPTI's description, the expression, file and line.
 Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expression, const char* file,
                    int line);
 
@@ -70,8 +70,8 @@ Status CuptiStatus(const Cupti& cupti, CUptiResult result, const char* expressio
 #define ASSAY_CUPTI(cupti, call) \
   ASSAY_RETURN_IF_ERROR(::assay::CuptiStatus((cupti), (cupti).call, #call, __FILE__, __LINE__))
 
-// Returns a zeroed parameter block of CUPTI's profilers with its size, which its header defines as
-// the macro Params##_STRUCT_SIZE.
+// Returns a CUPTI parameter struct that is zeroed except for its structSize member. CUPTI's headers
+// define the size of struct Params as the macro Params##_STRUCT_SIZE.
 template <typename Params>
 Params CuptiParams(size_t size) {
   Params params;
@@ -85,10 +85,10 @@ Params CuptiParams(size_t size) {
 // Must be held while using the library, which has one state per process.
 Mutex& CuptiMutex();
 
-// Attaches CUPTI until destruction. Afterwards kernels launch at full speed again (attached but
-// idle, CUPTI costs 10% of a launch). Requires CuptiMutex(). A CUDA graph that was launched while
-// kernels were recorded must not be launched between the end of the recording and the detachment,
-// because that breaks the context.
+// Detaches CUPTI from the process on destruction, because kernel launches take 10% longer while
+// CUPTI is attached, even if idle. The caller must hold CuptiMutex(). A CUDA graph that was
+// launched during a recording must not be launched again before the detachment; that would break
+// the CUDA context.
 class CuptiAttachment {
  public:
   explicit CuptiAttachment(const Cupti& cupti) : cupti_(cupti) {}

@@ -6,8 +6,8 @@
 
 namespace assay {
 
-// Returns a kernel's demangled symbol without return type, parameter list and anonymous namespaces,
-// limited to kMaxKernelName characters.
+// Shortens the demangled symbol of a kernel: removes the return type, the parameter list and
+// anonymous namespaces, and keeps at most kMaxKernelName characters.
 std::string ShortKernelName(const std::string& symbol);
 inline constexpr size_t kMaxKernelName = 200;
 
