@@ -1,5 +1,5 @@
-// Checks that a working set fits the cache level that is to be measured, so that cache_bandwidth
-// never reports the bandwidth of one level as that of another. Plain C++, needs no GPU.
+// Checks that a working set fits the cache level under test, so that cache_bandwidth never reports
+// the bandwidth of one level as that of another. Plain C++, needs no GPU.
 #pragma once
 
 #include <cstdint>
