@@ -204,13 +204,13 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // In a ring, links carry as many bytes as the bus factor. The two trees of an all-reduce carry
-  // half of the array each, up and down their n - 1 edges, which is as much per rank. PAT sends
-  // each rank's share to every other rank once, as a ring does.
+  // In a ring, the links carry bus factor x S bytes. A tree all-reduce carries as many per rank:
+  // each of its two trees moves half of the array up and down n - 1 edges. NCCL's PAT algorithm
+  // also sends each rank's share to every other rank once.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }
-  // LL sends 4 bytes of flags per 4 bytes of data, LL128 8 per 120 (NCCL,
+  // Flags that the protocols add: LL 4 bytes per 4 bytes of data, LL128 8 bytes per 120 (NCCL,
   // src/include/device.h).
   double overhead = 1;
   if (protocol == "LL") overhead = 2;

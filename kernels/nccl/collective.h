@@ -1,5 +1,5 @@
-// NCCL's collectives as data: the elements of each rank's input and output, the contents of every
-// output, and how bandwidth is counted. Compiles without CUDA and NCCL.
+// Describes NCCL's collectives as data: how many elements each rank reads and writes, what every
+// output must contain, and how bandwidth is computed. Needs neither CUDA nor NCCL.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum class CollectiveKind {
   kSendRecv,
 };
 
-// One rank's place in a collective. `count` is the argument of NCCL's functions: the elements of
-// the array, or of one rank's share if the array is divided.
+// One rank's view of a collective. `count` is the argument of NCCL's functions: the number of
+// elements in the array, or in one rank's share if the array is divided among the ranks.
 struct CollectivePlace {
   int ranks = 2;
   int rank = 0;
@@ -34,8 +34,9 @@ struct CollectivePlace {
 // The source of a block that is the reduction of all ranks' inputs.
 inline constexpr int kAllRanks = -1;
 
-// A part of a rank's output: elements [first, first + count) are those of rank `source`'s input
-// from `source_first` on, or the reduction of all ranks' inputs there.
+// The expected contents of one part of a rank's output, elements [first, first + count). They equal
+// the elements from `source_first` on of rank `source`'s input, or the reduction of all ranks'
+// inputs if `source` is kAllRanks.
 struct OutputBlock {
   int source = kAllRanks;
   int64_t source_first = 0;
@@ -48,18 +49,19 @@ struct Collective {
   CollectiveKind kind;
   const char* name;
   const char* summary;
-  // True if every rank has a share of the array `bytes`, rounded down to 16 bytes per rank as in
-  // nccl-tests; false if each rank has an array of that size.
+  // True if the parameter "bytes" is the size of one array that is divided among the ranks, in
+  // shares rounded down to 16 bytes as in nccl-tests. False if each rank has an array of that size.
   bool divided = false;
   bool reduces = false;
   bool rooted = false;
   // The reason why NCCL cannot write over its input; null if it can.
   const char* not_in_place = nullptr;
-  // True if no rank can finish before every rank has started. Only then do waiting times show which
-  // rank started last.
+  // True if no rank can finish before every rank has started. Only then can the ranks' times show
+  // which rank started last.
   bool mutual = false;
-  // Returns bus bandwidth over algorithm bandwidth: the bytes that the busiest link must carry,
-  // over the size S (nccl-tests, doc/PERFORMANCE.md).
+  // Returns the bus bandwidth divided by the algorithm bandwidth S / t. This is the number of bytes
+  // that the busiest link must carry per byte of the payload size S (nccl-tests,
+  // doc/PERFORMANCE.md).
   double (*bus_factor)(int ranks);
   const char* bus_formula;
   // Returns the number of consecutive messages in the usual algorithm, a ring.
@@ -79,21 +81,22 @@ struct Collective {
 const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 
-// A rank's share of a divided array is a multiple of this many bytes: nccl-tests' rule, so that
-// shares stay aligned.
+// When an array is divided among ranks, each share is a multiple of this many bytes. nccl-tests has
+// the same rule, which keeps the shares aligned.
 inline constexpr int64_t kShareAlignment = 16;
 
-// Returns CollectivePlace::count for `bytes` on `ranks` ranks. An array that is not divided must be
-// a whole number of elements.
+// Returns the element count to pass to NCCL for an array of `bytes` (see CollectivePlace::count).
+// If the array is not divided among the ranks, `bytes` must be a multiple of `element_bytes`.
 int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes, int ranks);
 
-// Returns the size S in bytes for that count, as nccl-tests counts it: `bytes`, or a little less if
-// shares were rounded.
+// Returns the payload size S in bytes, as nccl-tests counts it. It can be slightly less than the
+// parameter "bytes", because each rank's share is rounded down.
 int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t element_bytes, int ranks);
 
-// Returns the bytes that links carry per byte of S, the mean over ranks; 0 if unknown (with NVLS
-// and CollNet the network reduces). The names are those of NCCL's profiler: "RING", "TREE", "PAT"
-// or "P2P", and "SIMPLE", "LL" or "LL128".
+// Returns the bytes that the links really carry per byte of payload, including the protocol's
+// flags, as a mean over ranks. `algorithm` and `protocol` are names from NCCL's profiler: "RING",
+// "TREE", "PAT" or "P2P", and "SIMPLE", "LL" or "LL128". Returns 0 for others: with NVLS and
+// CollNet, switches do the reduction.
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks);
 

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// One collective on buffers of one rank. A rank without input or output must still pass some
-// pointer to GPU memory.
+// The arguments of one collective on one rank. Pointers are not owned. A rank that has no input or
+// no output must still pass a valid pointer to GPU memory.
 struct CollectiveCall {
   CollectivePlace place;
   const void* input = nullptr;

@@ -22,27 +22,27 @@ constexpr int64_t kAlignment = 128;
 // Size of the probe for the ceiling: on an H200, bandwidth rises up to about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
-// The shortest sample. An event between two collectives delays an H200 by about 1.5 us, 2% of the
-// time of 16 MiB. In short samples the slowest rank also changes, which adds 1% at 256 MiB with
-// samples of 1 ms.
+// The shortest sample, in seconds. Recording an event between two collectives delays an H200 by
+// about 1.5 us, which is 2% of the time of a 16 MiB collective. In shorter samples the slowest rank
+// also changes more often: 1 ms samples of 256 MiB are 1% slower.
 constexpr double kMinSampleSeconds = 10e-3;
-// A sample also has at least this many collectives, at the rate of two H200: a reduce_scatter of 8
-// GiB takes 14 ms and varies by 8% from one to the next.
+// A sample lasts at least as long as this many collectives take on two H200, because single calls
+// vary: a reduce_scatter of 8 GiB takes 14 ms and differs by 8% from one call to the next.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// The shortest replay of a graph, long enough that its launch does not count, unless that takes
-// more than kMaxReplays iterations.
+// The desired duration of one CUDA graph replay, in seconds: long enough to make the time of its
+// launch negligible. No more than kMaxReplays iterations are put into a graph for this reason.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// Maximum number of launches per graph, because graphs take host and device memory. Buffers so
-// small that this many sets do not fill the L2 cache stay in it, and the result says so.
+// Maximum number of iterations in a CUDA graph, because graphs need host and device memory. If so
+// many sets of buffers still fit into the L2 cache, the data stays cached, and the result says so.
 constexpr int64_t kMaxGraphIterations = 1024;
-// The number of iterations of a loop of nccl-tests (-n 20), and the bytes through which its buffers
-// rotate (-e 256M).
+// Settings of nccl-tests: iterations per timed loop (its option -n 20) and the number of bytes
+// through which its buffers rotate (-e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// Iterations before those whose ranks are compared, until all ranks are in step. The timer adds
-// one.
+// Iterations before the ranks' times are compared, so that all ranks run in step by then. The timer
+// adds one more.
 constexpr int64_t kDiagnosisLead = 7;
 
 // The loops of nccl-tests in a sample.
@@ -419,8 +419,8 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// Measures the best rate of the links, which is the larger bus bandwidth of an all-reduce and a
-// broadcast. Between two H200 a collective that does not reduce is 8% faster.
+// Measures the best bandwidth of the links between the ranks. This is the higher bus bandwidth of
+// an all-reduce and a broadcast, because on two H200 a collective without a reduction is 8% faster.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

@@ -1,9 +1,9 @@
-// The case of every NCCL collective: one process per rank. Every element of every rank's output is
-// verified before and after timing.
+// Runs and times an NCCL collective, with one process per rank. Verifies every element of every
+// rank's output before and after the timing.
 //
-// An iteration is `aggregate` collectives in one group, each on its own buffers. The next iteration
-// works on the next set of buffers. Times are either Assay's (GPU events, the slowest rank) or
-// those of nccl-tests (the host's clock over 20 iterations, the mean of the ranks).
+// An iteration is a group of `aggregate` collectives, each with its own buffers; successive
+// iterations rotate through sets of buffers. Times are either Assay's (GPU events, the slowest
+// rank) or those of nccl-tests (the host's clock over 20 iterations, the mean of the ranks).
 #pragma once
 
 #include <memory>
@@ -44,13 +44,13 @@ class CollectiveCase : public Case {
   Result<Diagnosis> Diagnose(int64_t iterations) override;
   Result<Ceilings> MeasureCeilings() override;
 
-  // Returns the output of the latest iteration's first collective. Tests change it to make
-  // VerifyLast fail.
+  // Returns the memory that the first collective of the latest iteration wrote. Tests change it to
+  // make VerifyLast() fail.
   OutputRange LastOutput();
 
  protected:
-  // Enqueues work on `stream` before every iteration and is timed with it. May be captured. Tests
-  // use it to delay a rank.
+  // Enqueues extra work on `stream` before every iteration; it is included in the time. Must work
+  // while the stream is captured into a graph. Tests override this to delay a rank.
   virtual Status BeforeIteration(cudaStream_t /*stream*/) { return Status::Ok(); }
 
  private:
@@ -75,8 +75,8 @@ class CollectiveCase : public Case {
   Status Fill(int64_t set);
   // Fills the outputs of `set` with 0xff bytes, which no correct output has. Inputs stay.
   Status Poison(int64_t set);
-  // True if the output can be checked after any number of iterations. It cannot if a collective
-  // reduces its own results, since a sum then overflows every type.
+  // Returns true if the output can be verified after any number of iterations. An in-place
+  // reduction cannot: it reduces its own results again, so that a sum overflows sooner or later.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();
@@ -88,13 +88,14 @@ class CollectiveCase : public Case {
   // Returns the set that `iterations` more iterations will end with.
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
-  // Waits until all ranks have finished their earlier launches, and returns on all ranks within
-  // microseconds. Without it, a rank that only sends is ahead of the one that receives.
+  // Lets all ranks start the next collective within microseconds of each other. Waits until every
+  // rank has finished its earlier launches. Otherwise a rank that only sends runs ahead of the
+  // ranks that receive.
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
-  // Returns the best bus bandwidth, in bytes per second, of an in-place collective over the
-  // kProbeBytes of `buffer`.
+  // Returns the best bus bandwidth, in bytes per second, of several in-place collectives of this
+  // kind on `buffer`, which has kProbeBytes bytes.
   Result<double> Probe(CollectiveKind kind, void* buffer);
   Result<Verdict> Check(int64_t set);
   Result<Verdict> CheckBlock(const OutputBlock& block, const Buffers& buffers);

@@ -1,5 +1,5 @@
-// The benchmarks of NCCL's collectives: all_reduce, all_gather and so on, one for each entry of
-// collective.h.
+// Declares the benchmarks of NCCL's collectives (all_reduce, all_gather and so on), one for each
+// entry of Collectives().
 #include <utility>
 
 #include "kernels/cuda/frame/gpu_parameters.h"
@@ -17,8 +17,8 @@ constexpr int64_t kMaxRanksOfByteMean = 63;
 // The smallest positive number of e4m3 is 2^-9.
 constexpr int64_t kMaxRanksOfFp8Mean = 512;
 
-// NCCL's own model of a ring with the LL protocol over NVLink (src/graph/tuning.cc): a start and
-// then each step.
+// The latency of a ring with NCCL's LL protocol over NVLink, from NCCL's own model
+// (src/graph/tuning.cc): a start-up time, plus a time per step.
 constexpr double kStartSeconds = 6.6e-6;
 constexpr double kStepSeconds = 0.6e-6;
 
@@ -33,8 +33,8 @@ Parameter BytesParameter(const Collective& collective) {
   return DividedArrayParameter();
 }
 
-// NCCL cannot work in place for every collective. The parameter exists for all, so that their
-// results have the same parameters.
+// Returns the parameter "in_place". Collectives that NCCL cannot run in place have it too, with
+// "false" as the only value, so that all results have the same parameters.
 Parameter InPlaceParameter(const Collective& collective) {
   if (collective.not_in_place == nullptr) {
     return Parameter::Boolean("in_place").Describe("write over the input");
@@ -79,8 +79,9 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   return parameters;
 }
 
-// Returns true if a mean on `ranks` ranks can be verified. In fp8 it is exact on powers of two
-// while e4m3 has 1 / n; on other numbers its roundings add up to what a wrong result may differ by.
+// Returns true if the output of op "avg" on `ranks` ranks can be verified. An fp8 mean can if the
+// number of ranks is a power of two whose inverse e4m3 represents; otherwise the rounding errors
+// are as large as those of a wrong result.
 bool CanVerifyMean(const CollectiveDtype& dtype, int64_t ranks) {
   if (dtype.bytes > 1) return true;
   if (!dtype.floating) return ranks <= kMaxRanksOfByteMean;
@@ -124,9 +125,9 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// Declares one collective. Its worked example has 4 ranks with an array of 4096 bytes each, or with
-// 1024 bytes each of a divided array. The busiest link carries `link_bytes`, and `steps` messages
-// follow one another.
+// Declares one collective. The last two arguments are its work in a small example that is computed
+// by hand: 4 ranks with an array of 4096 bytes each, or with shares of 1024 bytes if the array is
+// divided. The busiest link carries `link_bytes`, in `steps` consecutive messages.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;

@@ -14,8 +14,9 @@
 namespace assay {
 namespace {
 
-// Runs ncclCommInitRank on a thread of its own, since it blocks while a rank is missing. NCCL's own
-// non-blocking mode would return, but then starts a thread for every collective while it is timed.
+// The state of ncclCommInitRank, which runs on its own thread because it blocks while a rank is
+// missing. NCCL's non-blocking mode is no alternative: it would start a thread for every
+// collective, which disturbs the timing.
 struct Initialization {
   Mutex mutex;
   CondVar changed;

@@ -13,27 +13,25 @@
 
 namespace assay {
 
-// One rank's end of the communicator. Used by one thread. A wait for other ranks ends with
-// UNAVAILABLE (PEER_LOST) when one is lost and with DEADLINE_EXCEEDED (NCCL_TIMEOUT) when one does
-// not arrive. After an error the communicator is aborted and the gang has failed.
-//
-// Call NCCL through nccl() and get(), on any stream of the GPU:
+// One rank's NCCL communicator. Used by one thread. A wait for other ranks returns UNAVAILABLE
+// (PEER_LOST) if a rank is lost and DEADLINE_EXCEEDED (NCCL_TIMEOUT) if the time is up. After an
+// error the communicator is aborted. Call NCCL on any stream of the GPU, like this:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), s));
-// Keep fewer than about a thousand kernels in a stream's queue: a launch blocks while it is full,
-// and would not notice that another rank is lost.
+// Keep fewer than about a thousand kernels queued on a stream. When its queue is full, the next
+// launch blocks and does not notice that a rank is lost.
 class Communicator {
  public:
-  // The way Wait polls the stream: with sleeps, or without a pause if the host's clock measures the
-  // time.
+  // How Wait polls the stream: with sleeps in between, or busy-waiting, for times that the host's
+  // clock measures.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  // Sends rank 0's unique id to the others through `peers`, which must outlive the communicator,
-  // and connects them. All ranks call it at once, each with its GPU current. NCCL's kernels take
-  // `ctas` thread blocks, each on a multiprocessor; 0 leaves the number to NCCL.
+  // Connects all ranks, which must call this at about the same time, each with its GPU current.
+  // `peers` carries NCCL's unique id from rank 0 to the others and must outlive the communicator.
+  // NCCL's kernels use `ctas` thread blocks, each on its own multiprocessor; with 0, NCCL chooses.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
                                                        int ctas = 0);
 
@@ -41,11 +39,11 @@ class Communicator {
   const NcclLibrary& nccl() const { return nccl_; }
   int rank() const { return peers_.rank(); }
   int ranks() const { return peers_.world_size(); }
-  // True after an error of Wait. Then NCCL must not be called any more, and graphs that captured
-  // its calls must not be destroyed.
+  // Returns true once the communicator was aborted, by an error of Wait or by Abort(). Then NCCL
+  // must not be called any more, and graphs that captured its calls must not be destroyed.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends this communicator's kernels on this GPU even if they wait for other ranks. Call it when
-  // another communicator of the gang was aborted.
+  // Ends this communicator's kernels on this GPU, even those that wait for other ranks. Call it if
+  // another communicator of the same ranks was aborted.
   void Abort();
 
   // Runs `calls` between ncclGroupStart and ncclGroupEnd, which is called even after an error.

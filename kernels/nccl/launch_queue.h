@@ -1,5 +1,6 @@
-// Keeps the queue of a stream short, so that no launch waits for room in it. When a rank is lost,
-// the kernels of the others never end, and such a launch would never return.
+// Limits the number of kernels queued on a stream, because a launch blocks while CUDA's queue is
+// full. If a rank is lost, the kernels of the others wait for it indefinitely, and a blocked launch
+// would never return.
 #pragma once
 
 #include <cuda_runtime_api.h>

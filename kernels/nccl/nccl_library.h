@@ -46,8 +46,8 @@ struct NcclLibrary {
   int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
 };
 
-// Returns the library. The first call loads it and sets up NCCL's log and profiler. It is never
-// unloaded. Thread-safe. Returns NOT_FOUND (LIBRARY_MISSING) on a node without it.
+// Returns the NCCL library. The first call loads it and sets up its log and profiler; it is never
+// unloaded. Returns NOT_FOUND (LIBRARY_MISSING) if the node has no NCCL. Thread-safe.
 Result<const NcclLibrary*> LoadNccl();
 
 // Returns why LoadNccl() fails, for Benchmark::UnsupportedReason; empty if it works.
@@ -56,9 +56,9 @@ std::string WhyNoNccl();
 // Loads the library and returns its version, "2.28.9". Absent if there is none.
 std::optional<std::string> NcclVersion();
 
-// Returns OK for ncclSuccess, else NCCL's error string and its last error with the expression, file
-// and line. The code is INVALID_ARGUMENT or UNAVAILABLE (a rank or the network failed) if NCCL
-// reports that, else INTERNAL; the reason is NCCL_ERROR.
+// Converts an NCCL result to a status with reason NCCL_ERROR; OK for ncclSuccess. The code is
+// INVALID_ARGUMENT or UNAVAILABLE (a rank or the network failed) if NCCL reports that, otherwise
+// INTERNAL. The message has NCCL's error texts, the expression, file and line.
 Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
                   const char* file, int line);
 

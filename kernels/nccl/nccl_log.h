@@ -6,9 +6,9 @@
 
 namespace assay {
 
-// Directs NCCL's warnings and its messages about start-up, environment and network into the log,
-// unless the user has set NCCL_DEBUG. Must be called before NCCL is loaded. A child process that
-// calls it has its own log.
+// Makes NCCL write its warnings and its messages about start-up, environment and network to a log
+// in memory, unless the user has set NCCL_DEBUG. Must be called before NCCL is loaded, and again in
+// a child process, which has its own log.
 void KeepNcclLog();
 
 // Removes all lines written so far from NcclLogTail().

@@ -22,8 +22,8 @@ const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 // Returns the parameter "ranks", from 2. Users must give it.
 Parameter RanksParameter(int64_t maximum);
 
-// Returns the parameter "bytes": the size of an array that each rank has, in whole elements of
-// "dtype", one of `dtypes`.
+// Returns the parameter "bytes": the size of the array on each rank. It must be a whole number of
+// elements of the type that the parameter "dtype" names; `dtypes` are its choices.
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 
 // Returns the parameter "bytes": the size of an array of which each of "ranks" has a share.

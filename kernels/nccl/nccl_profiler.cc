@@ -1,6 +1,6 @@
-// NCCL's profiler plugin interface, version 4, in the layout of NCCL 2.26 and later
-// (src/include/plugin/profiler/profiler_v4.h in NVIDIA/nccl). The layout must agree up to the last
-// member that is used, and in the plugin's table of functions.
+// Implements version 4 of NCCL's profiler plugin interface. The structs below are declared by hand,
+// with the layout that NCCL has since 2.26 (src/include/plugin/profiler/profiler_v4.h in
+// NVIDIA/nccl). They omit members after the last one that is used.
 #include "kernels/nccl/nccl_profiler.h"
 
 #include <nccl.h>

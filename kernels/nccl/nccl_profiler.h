@@ -1,6 +1,6 @@
-// The algorithm, protocol and channels that NCCL chose, as it reports them to profilers. This
-// program is the profiler plugin. It listens only between StartNcclProfiler() and
-// StopNcclProfiler().
+// Finds out which algorithm, protocol and number of channels NCCL chose for a call. NCCL reports
+// this to profiler plugins, so this program acts as one. It records only between
+// StartNcclProfiler() and StopNcclProfiler().
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@ struct NcclChoice {
   int channels = 0;       // 0 if NCCL does not report it.
 };
 
-// Makes this program NCCL's profiler plugin unless the user has set another. Must be called before
-// NCCL is loaded.
+// Registers this program as NCCL's profiler plugin, unless the user has set another one. Must be
+// called before NCCL is loaded.
 void OfferNcclProfiler();
 
 // Starts to record NCCL's calls. Slows them down, so not for timed calls.
 void StartNcclProfiler();
 
-// Returns the last call since StartNcclProfiler(). Absent if this NCCL reports none (before 2.26)
-// or the user has set another profiler.
+// Stops recording. Returns NCCL's choice for the last call since StartNcclProfiler(), or nothing if
+// NCCL is too old to report it (before 2.26) or the user has set another profiler.
 std::optional<NcclChoice> StopNcclProfiler();
 
 }  // namespace assay

@@ -15,8 +15,9 @@
 namespace assay {
 namespace {
 
-// The shortest time of each side, compared with which a late start of some microseconds does not
-// count, unless that takes more repetitions than fit into a stream.
+// The duration, in seconds, for which the shorter side repeats its work. It makes the few
+// microseconds by which one side starts later negligible. At most kMaxRepeats repetitions are used,
+// even if they are shorter.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
@@ -186,8 +187,8 @@ Status OverlapCase::EnqueueAlone(Marks marks) {
   return Status::Ok();
 }
 
-// The collective is enqueued first and finds free multiprocessors; the multiplications share the
-// others, as between two layers of a training step.
+// Enqueues the collective before the matrix multiplications, so that its kernel finds free
+// multiprocessors. The multiplications use the rest, as between two layers of a training step.
 Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_RETURN_IF_ERROR(Meet());
   ASSAY_CUDA(cudaEventRecord(marks[kBothBegin], stream_.get()));

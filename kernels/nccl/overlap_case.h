@@ -35,14 +35,16 @@ struct OverlapTimes {
   double collective_beside = 0;
 
   double together() const;  // Until both have ended.
-  // Returns (gemm_alone + collective_alone - together) / the shorter of the two: 1 if the shorter
-  // is hidden completely, 0 if running one after the other is as fast, below 0 if that is faster.
+  // Returns (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone). The
+  // result is 1 if the shorter side is hidden completely, 0 if running one side after the other
+  // takes as long, and negative if that would be faster.
   double overlap_fraction() const;
 };
 
-// An iteration has three phases: the multiplications alone, the collective alone, and both at once
-// on two streams. The shorter side is repeated until both last about as long alone. Before the
-// collective all ranks meet, which is not timed.
+// Times matrix multiplications and a collective. Each iteration has three phases: the
+// multiplications alone, the collective alone, and both at once on two streams. The shorter side is
+// repeated so that both last about as long. All ranks synchronize before each collective; that is
+// not timed.
 class OverlapCase : public Case {
  public:
   // The context's parameters have passed CheckParameters(). It has peers.

@@ -1,5 +1,5 @@
-// overlap: how much a matrix multiplication and a collective slow each other down when they run at
-// once, by the number of multiprocessors that NCCL may take.
+// The overlap benchmark: how much a matrix multiplication and a collective slow each other down
+// when they run at once, depending on how many multiprocessors NCCL may use.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 #include "kernels/nccl/nccl_parameters.h"
 

@@ -26,18 +26,14 @@ enum class ReduceType {
 };
 enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 
-// The inputs of a case: whole numbers that depend on seed, rank and element. Their reduction is the
-// same in any order. reduce_values.cuh computes them. The limit is 2^20, or the largest number that
-// the type represents exactly if that is smaller.
-//
-// - sum: 0 to limit / world_size; with more ranks than limit, 0 on all but at most 8 ranks.
-// - prod: 1, or 2 on at most two ranks.
-// - min, max: 0 to limit. One rank has the smallest or largest.
-// - avg: 0, except limit / 4 to limit / 2 on at most two ranks.
-//
-// The mean of floating-point numbers is exact if world_size is a power of two. Otherwise NCCL
-// rounds 1 / n, each product with it and the sum, and 4 roundings are allowed. The mean of integers
-// is the quotient of the sum without the remainder.
+// Defines the inputs of a reduction: whole numbers that depend on seed, rank and element, chosen so
+// that any order of reduction gives the same result. L is 2^20 or, if that is smaller, the largest
+// number up to which the type represents every whole number.
+//   sum: 0 to L / world_size; with more than L ranks, 0 on all but at most 8 ranks.
+//   prod: 1, or 2 on at most two ranks.
+//   min, max: 0 to L; one rank has the smallest or largest.
+//   avg: 0, except L / 4 to L / 2 on at most two ranks. If world_size is not a power of two, NCCL
+//        rounds, and the check allows four roundings; a mean of integers is rounded down.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
@@ -49,8 +45,8 @@ struct ReducePattern {
 Status FillReduceInput(const ReducePattern& pattern, int rank, int64_t first, int64_t count,
                        void* data, cudaStream_t stream);
 
-// Compares `count` elements at `data` with the reduction of all ranks' elements from
-// `first` on. Waits for `stream`. The verdict's reference says which errors were allowed.
+// Compares `count` elements at `data` with the expected reduction of all ranks' inputs from element
+// `first` on. Waits for `stream`. The verdict states which rounding errors were allowed.
 Result<Verdict> CheckReduction(const ReducePattern& pattern, int64_t first, int64_t count,
                                const void* data, cudaStream_t stream);
 

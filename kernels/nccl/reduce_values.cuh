@@ -1,5 +1,5 @@
-// The input of each rank of a reduction and the expected result, element by element, for the
-// kernels that fill and check and for the host code that tests them.
+// Computes the inputs and the expected result of a reduction, one element at a time. The kernels
+// that fill and check buffers use this, and so does the host code that tests them.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,8 +14,9 @@
 
 namespace assay {
 
-// The largest sum. T and 32 bits represent every whole number up to it, and no 8-bit integer
-// reaches 255, with which outputs are filled before a collective.
+// The largest number that a sum of inputs may reach. T represents every whole number up to it, so
+// sums are exact. In 8-bit integers it is less than 255, the value with which outputs are filled
+// before a collective.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
   if (std::is_same<T, __nv_fp8_e4m3>::value) return 16;
@@ -82,8 +83,9 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   return value;
 }
 
-// Returns 0 to `largest`. The rank with the smallest number, and that number, differ from element
-// to element, so that a missing rank is noticed for any number of ranks.
+// Returns rank `rank`'s input of a minimum, from 0 to `largest`. Which rank has the smallest
+// number, and which number that is, varies from element to element. So the result is wrong
+// somewhere if any rank is left out.
 __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   const uint64_t bits = draws.Shared();
@@ -99,8 +101,9 @@ __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int
   return draws.IsOneOfTwo(rank, ranks + 1) ? 2 : 1;
 }
 
-// Returns parts of a mean. Two ranks have one, so that few roundings add up, and a missing,
-// additional or wrong part differs by more than a rounding. Their sum is at most `largest`.
+// Returns rank `rank`'s input of a mean, which is zero on all but at most two ranks: few terms keep
+// the rounding error small. A missing or wrong term then changes the result by more than that
+// error. The sum over all ranks is at most `largest`.
 __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   if (!draws.IsOneOfTwo(rank, ranks)) return 0;

@@ -1,8 +1,9 @@
-// ring_all_reduce: an all-reduce made of ncclSend, ncclRecv and a kernel that adds, to be read and
-// to be compared with NCCL's own.
+// The ring_all_reduce benchmark: a readable all-reduce made of ncclSend, ncclRecv and a kernel that
+// adds, for comparison with NCCL's own.
 //
-// Its work is that of all_reduce: each rank sends at least 2 (n - 1) / n of the array, and a ring
-// sends no more. ring_schedule.h has the algorithm, ring_case.cc its pipeline.
+// Its work is counted as that of all_reduce: each rank must send at least 2 (n - 1) / n of the
+// array, and a ring sends no more. The algorithm is in ring_schedule.h, its pipeline in
+// ring_case.cc.
 #include "kernels/nccl/nccl_parameters.h"
 #include "kernels/nccl/ring_schedule.h"
 
@@ -12,8 +13,8 @@ namespace {
 constexpr int64_t kMaxRanks = 64;
 constexpr int64_t kMaxChunks = 64;
 
-// Time of a step besides its bytes, on an H200: a message's kernel starts, sender and receiver
-// meet, the kernel that adds starts.
+// The fixed time of a step on an H200, in addition to the transfer of its bytes: starting NCCL's
+// kernel, synchronizing sender and receiver, and starting the kernel that adds.
 constexpr double kStepSeconds = 20e-6;
 
 Work RingAllReduceWork(const ParameterMap& parameters, int ranks) {

@@ -20,14 +20,15 @@ constexpr int64_t kAlignment = 128;
 // Thread blocks of a sum: enough for the links' rate, few enough for NCCL's kernels.
 constexpr int kSumBlocks = 64;
 constexpr int64_t kReferenceSamples = 9;
-// The smallest message that pays off on an H200. Each message costs about 20 us besides its bytes,
-// for which smaller ones lose more than they gain by being added while others arrive.
+// The smallest useful message, in bytes, on an H200. Each message costs about 20 us in addition to
+// its transfer. With smaller messages, this cost outweighs the gain from adding one message while
+// the next arrives.
 constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
 
-// Returns as many channels as NCCL can have. NCCL divides its channels among all ranks first, so
-// two messages leave most of the links idle. With all channels, a message between four ranks gets
-// 16 instead of 8.
+// Returns the number of thread blocks (channels) that NCCL may use at most. NCCL divides its
+// channels among all ranks, although a ring sends to only two, so its default leaves most of the
+// links idle. With all channels, a message between four ranks gets 16 instead of 8.
 int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
 }  // namespace
@@ -176,8 +177,8 @@ Status RingCase::Enqueue(int64_t set) {
   return Status::Ok();
 }
 
-// While a message is transferred, the one before it is added on a stream of its own. The next step
-// sends a sum when it is complete; then the place of its message is free for the next one.
+// While one message is transferred, a second stream adds the previous one. The next step sends a
+// sum only when it is complete, and its receive buffer is free by then.
 Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
   const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
   const CudaEvent& arrived = lane->arrived[static_cast<size_t>(message)];

@@ -1,5 +1,5 @@
-// The case of ring_all_reduce: messages around a ring by ncclSend and ncclRecv, and sums by a
-// kernel of Assay's.
+// Runs ring_all_reduce, a benchmark that sends messages around a ring with ncclSend and ncclRecv
+// and adds them with Assay's own kernel.
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@
 
 namespace assay {
 
-// The number of communicators and of rings. The array is divided evenly among the rings. Each
-// communicator has one ring per direction, whose messages NCCL transfers together. While one
-// communicator starts its next messages, those of the other are on the links.
+// The number of communicators, and of rings. Each communicator serves two rings, one per direction,
+// in the same NCCL call. Each ring reduces an equal part of the array. While one communicator
+// starts its next messages, those of the other use the links.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
-// Returns the messages per step that ring_all_reduce chooses for arrays of `bytes` on `ranks`
-// ranks.
+// Returns into how many messages ring_all_reduce splits each step by default, for an array of
+// `bytes` on `ranks` ranks.
 int MessagesPerStep(int64_t bytes, int ranks);
 
 class RingCase : public Case {

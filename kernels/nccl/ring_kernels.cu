@@ -13,8 +13,8 @@ namespace assay {
 namespace {
 
 constexpr int kThreads = 512;
-// Vectors of each input that a thread loads at once, enough to keep the memory busy with few
-// blocks.
+// The number of vectors of each input that a thread loads at once. It is high enough to saturate
+// memory bandwidth with few thread blocks.
 constexpr int kUnroll = 4;
 
 // Calls `body` with the TypeTag of the element type that `dtype` names.
@@ -30,8 +30,8 @@ __device__ T Sum(T a, T b) {
 }
 __device__ double Sum(double a, double b) { return a + b; }
 
-// The pointers are not __restrict__, since `out` may be one of the inputs. Every thread reads all
-// its vectors before it writes, and writes only to elements that it has read.
+// Computes out[i] = a[i] + b[i]. `out` may be `a` or `b`, so the pointers are not __restrict__:
+// each thread reads its vectors before it writes, and writes only elements that it has read.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     AddKernel(const T* a, const T* b, T* out, int64_t count) {

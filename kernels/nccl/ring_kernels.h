@@ -12,23 +12,23 @@ namespace assay {
 
 // In all functions `dtype` is "fp32", "bf16", "fp16" or "fp64", which NCCL reduces as well.
 
-// Computes out[i] = a[i] + b[i], rounded to the type, for `count` elements. All three must begin at
-// multiples of 16 bytes; `out` may be `a` or `b`. Uses at most `blocks` thread blocks, which leaves
-// room for the kernels that move data at the same time.
+// Enqueues out[i] = a[i] + b[i], rounded to the type, for `count` elements. All pointers must be
+// aligned to 16 bytes; `out` may equal `a` or `b`. Uses at most `blocks` thread blocks, so that
+// NCCL's kernels can run at the same time.
 Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
                   int blocks, cudaStream_t stream);
 
-// Writes the elements of random sequence `sequence` of `seed` from `first` on to `data`. They are
-// near-normal with variance 1.
+// Writes `count` elements of a random sequence to `data`, from element `first` on. `seed` and
+// `sequence` select the sequence. The elements are approximately normal with variance 1.
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream);
 
 // Returns the largest difference that CompareSums accepts: 16 roundings, 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
-// Compares `count` sums of `ranks` elements of FillRandom with those at `reference`, which were
-// added in another order. A difference is relative to the reference's element or to the standard
-// deviation of a sum, the larger of the two. The verdict has the largest difference. Waits for
+// Compares `count` sums, each over the random elements of `ranks` ranks, with those at `reference`,
+// which were added in another order. Differences are relative to the reference or to the standard
+// deviation of a sum, the larger of the two. The verdict reports the largest one. Waits for
 // `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream);

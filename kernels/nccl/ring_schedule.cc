@@ -16,8 +16,8 @@ RingStep RingStepOf(const RingPlace& place, int step) {
   const int rounds = place.ranks - 1;
   RingStep result;
   result.reduces = step < rounds;
-  // A rank first sends the chunk of its own number. It ends the reduce-scatter and starts the
-  // all-gather with the next chunk.
+  // In the reduce-scatter, a rank first sends the chunk with its own number. It ends with the
+  // complete sum of the next chunk, which it sends first in the all-gather.
   const int first = result.reduces ? place.rank : place.rank + place.direction;
   const int back = result.reduces ? step : step - rounds;
   result.send = place.Around(first - place.direction * back);

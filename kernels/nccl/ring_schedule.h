@@ -1,10 +1,10 @@
-// The steps of an all-reduce around a ring, as plain numbers without CUDA and NCCL.
+// Computes which part of an array each rank sends in each step of a ring all-reduce.
 //
-// The array is cut into one chunk per rank. In each of the first n - 1 steps (the reduce-scatter)
-// every rank sends a partial sum of one chunk to the next rank, and adds the chunk that it receives
-// from the previous rank to its own input. After these steps each rank has the complete sum of one
-// chunk. In the other n - 1 steps (the all-gather) the sums go around once more. Every rank sends 2
-// (n - 1) / n of the array, which is the minimum.
+// The array is divided into one chunk per rank. In the first n - 1 steps (the reduce-scatter) every
+// rank sends a partial sum of one chunk to the next rank, and adds the chunk that it receives to
+// its own input. Each rank then has the complete sum of one chunk. In the other n - 1 steps (the
+// all-gather) these sums travel around the ring. Every rank sends 2 (n - 1) / n of the array, the
+// minimum.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,8 @@ struct Piece {
   int64_t count = 0;
 };
 
-// Returns part `part` of `parts` nearly equal parts of `whole`. The parts are consecutive and have
-// no gaps; some may be empty. Each begins at a multiple of `granule` elements from the start of
-// `whole`.
+// Divides `whole` into `parts` consecutive parts of nearly equal size and returns part `part`.
+// Parts may be empty. Each begins at a multiple of `granule` elements from the start of `whole`.
 Piece PartOf(const Piece& whole, int part, int parts, int64_t granule);
 
 }  // namespace assay
