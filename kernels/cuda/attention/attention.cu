@@ -32,10 +32,11 @@ double FlopsOf(const AttentionShape& shape) {
   return shape.causal ? all / 2 : all;
 }
 
-// Returns the limits of errors of O. With 16-bit types, the softmax P is rounded before P V, and O
-// after it. Each error is about 0.2 epsilon (2^-7 for bf16, 2^-10 for fp16); half an epsilon is
-// allowed. With fp32, every step of a sum rounds by up to 2^-24, a random walk over d for S and
-// over n keys for O. Elements of O are means, and therefore small compared with the summands.
+// Returns how far the output O = P V may deviate from the reference; P is the softmax of the scores
+// S = Q K'. With 16-bit types, P and O are rounded. Each rounding causes an error of about 0.2
+// epsilon (2^-7 for bf16, 2^-10 for fp16); half an epsilon is allowed. With fp32, each step of a
+// sum rounds by up to 2^-24, a random walk over d for S and over n keys for O. Elements of O are
+// means, and therefore small compared with the summands.
 ErrorLimits LimitsOf(const AttentionShape& shape) {
   const double tolerance = shape.dtype == "bf16"   ? 4e-3
                            : shape.dtype == "fp16" ? 5e-4

@@ -72,7 +72,8 @@ Result<CUtensorMap> EncodeAttentionMap(const AttentionShape& shape, const void* 
 
 // The variant `flash_wgmma`: bf16 or fp16 with Hopper's warpgroup instructions, on tiles that the
 // copy engine (TMA) loads, like FlashAttention-3 (Shah et al., 2024). Needs compute capability 9.0.
-// The tensor maps must be encoded once per set of arrays.
+// Prepare must be called once, before a graph is captured; EncodeAttentionMaps once per set of
+// arrays.
 Status PrepareWgmmaAttention(const AttentionShape& shape, const GpuDevice& device);
 Result<AttentionTensorMaps> EncodeAttentionMaps(const AttentionShape& shape,
                                                 const AttentionArrays& arrays);

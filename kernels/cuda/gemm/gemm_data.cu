@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kMaxFullFlops = 2.5e12;
 constexpr double kElementFactor = 8;
-// Limit for an element of D s, which sums a slice of a row of D; stricter than for an element.
+// Limit of the error of a sum in Freivalds' method, in multiples of the tolerance.
 constexpr double kRowFactor = 6;
 // Maximum number of columns that one comparison of Freivalds' method covers. A single wrong element
 // is found only if its error exceeds the rounding errors of all others: for bf16, if it exceeds

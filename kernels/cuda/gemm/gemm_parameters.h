@@ -27,9 +27,9 @@ Parameter GemmDtypeParameter();
 std::vector<std::string> Fp8Names();
 std::vector<std::string> ByteNames();
 
-// Returns the declaration of an integer parameter for a matrix extent of at least 1. Pass `in_rows`
-// for n and k, which are the lengths of stored rows: with an 8-bit "dtype" they must be multiples
-// of 16 or 4 elements.
+// Returns the declaration of an integer parameter for the size of a matrix, which is at least 1.
+// Pass `in_rows` for n and k, the lengths of stored rows: they must be multiples of 16 if "dtype"
+// is an fp8 type, and of 4 if it is int8.
 Parameter GemmExtent(const std::string& name, bool in_rows);
 
 // Returns the work of one multiplication. The parameter "launch" selects its fixed time.

@@ -46,7 +46,7 @@ struct GemmShape {
     if (IsFp8()) return 2;
     return type == GemmType::kInt8 ? 4 : InputBytes();
   }
-  // Number of all products of the batch.
+  // Bytes of A, B and D for all products of the batch.
   int64_t ABytes() const { return batch * m * k * InputBytes(); }
   int64_t BBytes() const { return batch * k * n * InputBytes(); }
   int64_t DBytes() const { return batch * m * n * OutputBytes(); }

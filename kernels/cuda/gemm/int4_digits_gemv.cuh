@@ -98,9 +98,10 @@ __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
   digits[2] = SelectBytes(even, odd, 0x5410) ^ 0x80808080U;
 }
 
-// Converts x to digits (see the top of this file) in shared memory, with zeros beyond k. 16 threads
-// share a unit. Its digits are stored as 8 bytes per [lane % 4][half of a chunk]. `factors`
-// receives {factor, sum, factor, 0} per unit and row; sum is the sum of x in units of digit d0.
+// Converts x to three signed bytes ("digits") per element for the integer tensor cores and stores
+// them in shared memory, with zeros beyond k. 16 threads share a unit of 128 elements; its digits
+// are stored as 8 bytes per [lane % 4][half of a chunk of 64]. `factors` receives {factor, sum,
+// factor, 0} per unit and row, where sum is the sum of x in units of the highest digit.
 template <typename T>
 __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared, float4* factors) {
   using Pair = typename Int4Magic<T>::Pair;

@@ -53,9 +53,9 @@ struct Int4Gemv {
   int64_t shared_bytes = 0;
 };
 
-// Chooses the variant of Int4GemvKernel. Four blocks per multiprocessor that load one unit ahead
-// are faster than two blocks that load three units ahead (two, if units have many scales). But they
-// need enough columns and shared memory.
+// Chooses a version of Int4GemvKernel. Four blocks per multiprocessor whose lanes load one unit of
+// 128 weights ahead are faster than two blocks whose lanes load three units ahead (two if units
+// have many scales). But they need enough columns and shared memory.
 template <typename T, int parts>
 Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4GemvSharedBytes(problem.m, problem.k, kGemvWarps);
@@ -83,7 +83,7 @@ Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device
 
 template <typename T>
 Int4Gemv<T> GemvFor(const Int4Problem& problem, const GpuDevice& device) {
-  // A multiprocessor holds one of its blocks; the overlap of launches fills the last wave.
+  // Int4DigitsGemvKernel has one block per SM; overlapping launches fill its last wave.
   const bool overlap = device.compute_major >= 9;
   if (overlap && problem.m <= kInt4DigitRows && problem.group == kInt4DigitGroup) {
     const Int4Gemv<T> gemv = ChooseDigitsGemv<T>(problem, device);

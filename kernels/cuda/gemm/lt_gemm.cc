@@ -26,8 +26,8 @@ constexpr int kMaxAlgorithms = 64;
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
-// Shorten the warm-up and the comparison of algorithms to these fractions for multiplications that
-// are too short to reach the GPU's power limit.
+// Fractions of the warm-up and comparison times that suffice for multiplications too short to reach
+// the GPU's power limit.
 constexpr double kBriefWarmup = 0.1;
 constexpr double kBriefTurns = 0.025;
 

@@ -52,7 +52,7 @@ class MatmulCase : public GpuCase {
   GemmInputs inputs_;
 };
 
-// Returns the number of blocks of `tile` that cover `size`.
+// Returns how many tiles of size `tile` cover `size`.
 __host__ __device__ constexpr int TilesFor(int size, int tile) { return (size + tile - 1) / tile; }
 
 // The order in which blocks compute the tiles of D: column by column within a band of `band` tile

@@ -27,7 +27,7 @@ constexpr int kWarpSide = 64;
 constexpr int kWarpColumns = kTileN / kWarpSide;
 constexpr int kBand = 8;   // Rows of tiles that a band has.
 constexpr int kChunk = 8;  // Elements in 16 bytes, the unit of copies and swizzles.
-// 192 KiB; 3 stages fit into the shared memory of an A100, 2 into that of an Ada GPU.
+// Maximum number of stages, 48 KiB each. An A100 has shared memory for 3, an Ada GPU for 2.
 constexpr int kMaxStages = 4;
 
 struct Stage {

@@ -19,7 +19,7 @@ constexpr int kPiece = 8;
 constexpr int kWarpColumns = kTile / 64;
 // Rows of tiles in a band.
 constexpr int kBand = 8;
-// Row length of A's slice. Padded by 4, so that a warp's copies, 4 rows x 8 k, use all 32 banks.
+// Floats between rows of A's slice. The 4 extra floats spread a warp's copies over all banks.
 constexpr int kPitch = kTile + 4;
 
 struct alignas(16) Stage {

@@ -46,7 +46,7 @@ struct Shared {
   uint64_t full[kStages];
   uint64_t empty[kStages];
 };
-// The kernel aligns it.
+// Bytes of shared memory to request: they include room for the kernel to align Shared.
 template <int kTileN>
 constexpr int kSharedBytes = sizeof(Shared<kTileN>) + kAtomBytes;
 

@@ -1,5 +1,5 @@
 // The benchmark layernorm: y = (x - mean) / sqrt(variance + 1e-5) * gamma + beta for each row of a
-// matrix, where the variance is that of the row itself (biased; Ba, Kiros, Hinton 2016).
+// matrix, with the row's mean and biased variance (Ba, Kiros, Hinton 2016).
 #include <algorithm>
 #include <cmath>
 
@@ -20,8 +20,8 @@ struct LayerNormOp {
     float mean;
     float squares;
   };
-  // Factors that normalise an element: x * inverse_deviation + offset, where x is the difference
-  // from a warp's mean that Summarise stores.
+  // Factors that turn a stored element into a normalised one: x * inverse_deviation + offset. x is
+  // the difference from the mean of a warp's elements, as Summarise stores it.
   struct Scale {
     float inverse_deviation;
     float offset;

@@ -56,8 +56,9 @@ struct RowValues {
 
 inline constexpr int64_t kCheckChunk = 4096;
 
-// Computes Op's two sums for each of the rows [first_row, first_row + rows) and adds them to sums[2
-// * (row - first_row)] and the next element. Each warp processes one chunk of a row at a time.
+// Computes Op's two sums for each row of [first_row, first_row + rows). The sums of row r are added
+// to elements 2 (r - first_row) and 2 (r - first_row) + 1 of `sums`. Each warp processes one chunk
+// of a row at a time.
 template <typename Op, typename T>
 __global__ void RowSumsKernel(RowValues<T> values, int64_t first_row, int64_t rows, double* sums) {
   const int64_t chunks = (values.columns + kCheckChunk - 1) / kCheckChunk;

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-// Returns the parameters rows, `columns`, dtype and `own`, then those of every GPU case.
+// Returns the parameters of a row benchmark: rows, `columns`, dtype, `own`, and those of GPU cases.
 std::vector<ParameterSpec> RowParameters(const Parameter& columns,
                                          const std::vector<ParameterSpec>& own = {});
 // Returns the parameter "columns" without constraints.
@@ -16,8 +16,8 @@ Parameter ColumnsParameter();
 
 std::vector<Metric> RowMetrics();
 
-// Returns the work of reading one matrix and `weights` more rows and writing one matrix. `flops` is
-// per element.
+// Returns the work of a row benchmark: it reads one matrix and `weights` rows of weights, writes
+// one matrix, and computes `flops` FLOPs per element.
 Work RowWork(const ParameterMap& parameters, int weights, double flops);
 
 // Checks that the matrix has at most 2^40 elements.
