@@ -1,8 +1,9 @@
-// A benchmark and one of its cases. C++17 without CUDA or protobuf, so that nvcc can compile it.
+// The interface of a benchmark and of its cases; a case is a benchmark with a value for every
+// parameter. Needs neither CUDA nor protobuf and is C++17, so that nvcc can compile it.
 //
-// The runner calls for each case, on every rank:
-//   Benchmark::Prepare -> Case::Verify -> Case::Run... (warm-up, then the timed
-//   window) -> Case::VerifyLast
+// For each case, the runner calls on every rank (process) that takes part:
+//   Benchmark::Prepare, Case::Verify, Case::Run (for the warm-up, then for the timed window),
+//   Case::VerifyLast
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,8 @@ enum class Library {
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// The source of a metric: the time of one iteration, an amount in Work divided by that
-// time, or something that the case itself observes.
+// How the value of a metric is computed: from the time of one iteration, from an amount in Work and
+// that time, or from something that the case itself observes.
 enum class Quantity {
   kSeconds,
   kFlops,                // Work::flops per second.
@@ -55,12 +56,12 @@ struct Metric {
   // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
   double scale = 1.0;
 
-  // Returns a metric of an amount of Work per second; higher is better. `unit` is "GB/s", "Gbit/s",
-  // "GFLOP/s", "TFLOP/s" or "Gop/s".
+  // Returns a metric for the rate of `quantity`, one of the amounts in Work per second; higher is
+  // better. `unit` is "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
   static Metric Rate(std::string name, std::string unit, Quantity quantity,
                      std::string description);
-  // Returns a metric of kSeconds or kSecondsPerOperation; lower is better. `unit` is "s", "us" or
-  // "ns".
+  // Returns a metric for a time: `quantity` is kSeconds or kSecondsPerOperation; lower is better.
+  // `unit` is "s", "us" or "ns".
   static Metric Time(std::string name, std::string unit, Quantity quantity,
                      std::string description);
   // Returns a metric whose values are Case::Observed(name), in any unit.
@@ -97,8 +98,9 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // The formulas of FLOPs, bytes and predicted time, for users.
   std::string model;
-  // For users, if the prediction is not max(FLOPs / peak, bytes / bandwidth, link bytes / link):
-  // how the time is predicted, or "none: " and the reason.
+  // Tells users how the time of an iteration is predicted, or "none: " and the reason why it is
+  // not. Empty if the prediction is max(FLOPs / peak, bytes / bandwidth, link bytes / link
+  // bandwidth).
   std::string prediction;
   // A case that verifies within a second; parameters that are not here have their defaults.
   ParameterMap selftest_parameters;
@@ -135,32 +137,33 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // Bytes that links carry per iteration, the mean over ranks, including the protocol's flags; 0 if
-  // they do not follow from the algorithm.
+  // Bytes that the links carry per iteration, including the flags that the protocol adds, as a mean
+  // over ranks. 0 if unknown for this algorithm.
   double wire_bytes = 0;
 };
 
 // A closer look at a gang's iterations on one rank, taken after the timed window.
 struct Diagnosis {
-  // Seconds that each iteration took on this rank's GPU, from its own start to its own end. They
-  // are short on a rank that starts late, since it does not wait for the others.
+  // The duration of each iteration on this rank's GPU, in seconds. It is shorter on a rank that
+  // starts late, because that rank does not wait for the others.
   std::vector<double> inside;
-  // True if no rank can finish before all have started. Otherwise `inside` does not show which rank
-  // started last.
+  // True if no rank can finish before all ranks have started. If false, `inside` does not show
+  // which rank started last.
   bool mutual = false;
   std::optional<CollectiveChoice> choice;
 };
 
-// One prepared case on one rank: buffers are allocated and filled, code is loaded. Used by one
-// thread. The destructor releases everything and never throws.
+// A benchmark with chosen parameters on one rank, ready to run: its buffers are allocated and
+// filled, its code is loaded. Used by one thread. The destructor releases everything and never
+// throws.
 class Case {
  public:
   virtual ~Case() = default;
 
   virtual Timing HowTimed() const = 0;
 
-  // Returns the shortest sample that the timer resolves, in seconds. Shorter iterations are timed
-  // in batches that last at least this long.
+  // Returns the shortest time, in seconds, that one sample must last to be measured precisely.
+  // Shorter iterations are timed in batches.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
   // Returns the number of untimed iterations that Run(samples, batch) adds.
@@ -173,30 +176,31 @@ class Case {
   virtual void AdjustRule(MeasureRule*) const {}
 
   // Fills the output with NaN, runs one iteration and compares the output with the reference. A
-  // wrong output is a verdict; an error means that the comparison could not be made.
+  // wrong output is reported in the verdict. An error means that the comparison was not possible.
   virtual Result<Verdict> Verify() = 0;
 
-  // Times `samples` samples of `batch` back-to-back iterations each. Appends the seconds per
-  // iteration of each sample (sample time / batch). The engine discards the first call after a
-  // change of `batch`. In a gang all ranks are called with the same numbers at about the same time:
-  // begin with one untimed iteration if a late rank would change the first sample.
+  // Times `samples` samples of `batch` back-to-back iterations each. Appends one value per sample
+  // to `seconds`: the sample's time divided by `batch`. The caller discards the first call after a
+  // change of `batch`. If there are several ranks, all are called with the same numbers at about
+  // the same time. If a late rank would affect the first sample, begin with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
-  // Runs `iterations` iterations, a multiple of BatchGranularity(), back to back and waits for
-  // them. A profiler watches, so a case should run nothing else. The default calls Run for one
-  // sample.
+  // Runs `iterations` iterations back to back, a multiple of BatchGranularity(), and waits for
+  // them. Called while a profiler records, so it should run nothing else. The default calls Run()
+  // for one sample.
   virtual Status RunUntimed(int64_t iterations);
 
   // Compares the output of the last iteration of Run with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
 
-  // Returns the values of the metric `name`, whose quantity is kObserved, in its unit: one for
-  // every sample of Run since Prepare, in order. The report uses the last ones, those of the timed
-  // window, and omits the metric if there are none.
+  // Returns the values of the metric `name` if its quantity is kObserved: one for every sample of
+  // Run() since Prepare(), in order and in the metric's unit. The report uses those of the timed
+  // window, which are the last, and omits the metric if there are none.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
-  // Runs `iterations` more iterations that are not timed, to look at them closely. Called in a gang
-  // after VerifyLast, on all ranks at about the same time. The default runs none.
+  // Runs `iterations` additional, untimed iterations to find out more about them, such as which
+  // rank was late. Called after VerifyLast() if there are several ranks, on all of them at about
+  // the same time. The default does nothing.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
   // Measures the device's best rates in well under a second. The default measures none.
@@ -235,15 +239,15 @@ Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
 
 class Benchmark;
 
-// Returns the canonical, complete and valid parameters of a case of `benchmark`. The error has one
-// violation for each mistake; its `field` is the parameter's name.
+// Checks the parameters `given` for a case of `benchmark` and fills in defaults. Returns them in
+// canonical form. The error has one violation per mistake, whose `field` is the parameter's name.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
 // Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
-// Returns the error of Prepare if this hardware or software cannot run the case. The outcome is
-// then UNSUPPORTED instead of a failure.
+// Returns the error with which Prepare() reports that this hardware or software cannot run the
+// case. The case is then recorded as UNSUPPORTED, not as failed.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
 // Returns the error of an allocation that failed. `what` names the device and the requested bytes.
@@ -256,24 +260,24 @@ class Benchmark {
 
   virtual const BenchmarkInfo& Info() const = 0;
 
-  // Returns why this machine cannot run the benchmark, for example "needs a CUDA GPU; this node has
-  // none". Empty if it can.
+  // Returns the reason why this machine cannot run the benchmark, for example "needs a CUDA GPU;
+  // this node has none". Returns "" if it can.
   virtual std::string UnsupportedReason() const { return ""; }
 
-  // Checks what the constraints of Info().parameters cannot express. `parameters` are canonical.
-  // An error is an InvalidParameter().
+  // Checks rules that the constraints in Info().parameters cannot express. `parameters` must be
+  // canonical. Errors are made by InvalidParameter().
   virtual Status Validate(const ParameterMap& /*parameters*/) const { return Status::Ok(); }
 
   // Returns the work of one iteration. `parameters` have passed CheckParameters().
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
-  // Returns metric `index` of Info().metrics for one iteration of `seconds`. The default follows
-  // Metric::quantity.
+  // Returns the value of metric `index` of Info().metrics for an iteration that took `seconds`. The
+  // default computes it as Metric::quantity says.
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
-  // Does everything that precedes the first iteration. Returns Unsupported() if this hardware
-  // cannot run these parameters. In a gang, do first what can fail on this rank alone, then Agree()
-  // on its result, then what needs the other ranks. All ranks must make the same calls on
+  // Prepares a case, up to its first iteration. Returns Unsupported() if this hardware cannot run
+  // it. With several ranks, first do what can fail on this rank alone, then Agree() with the others
+  // on the result, then do what needs the other ranks. All ranks must make the same calls on
   // context.peers in the same order, even after a failure.
   virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
 };

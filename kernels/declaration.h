@@ -1,5 +1,6 @@
-// The declaration of a benchmark: everything about it but the code that runs. A declaration is in
-// NAME_declaration.cc beside its kernel, and compiles without CUDA. See kernels/README.md.
+// Declares a benchmark: its name, parameters, metrics and work, that is, everything except the code
+// that runs. Each declaration is in a file NAME_declaration.cc next to the kernel and compiles
+// without CUDA. See kernels/README.md.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ Rule OneOf(std::vector<std::string> choices);
 Rule AtMost(int64_t maximum);
 Rule MultipleOf(int64_t multiple);
 
-// Builds a ParameterSpec:
+// Builds a ParameterSpec, the description of one parameter of a benchmark:
 //   Parameter::Bytes("size").Default("1GiB").AtLeast(8).AtMost(kMost).Describe("size of the array")
-// Integers and bytes need both bounds. Every parameter needs a description.
+// Integer() and Bytes() require both bounds, and every parameter requires a description.
 class Parameter {
  public:
   static Parameter Integer(std::string name);
@@ -45,9 +46,9 @@ class Parameter {
   Parameter& Describe(std::string description) {
     return Set(&spec_.description, std::move(description));
   }
-  // Narrows the parameter where `other` has one of `values`:
+  // Allows fewer values when the parameter `other` has one of `values`:
   //   .With("variant", {"warp"}, AtMost(32), "one lane per column")
-  // The reason, for users, may be left out.
+  // `reason` is shown to users and may be omitted.
   Parameter& With(std::string other, std::vector<std::string> values, Rule rule,
                   std::string reason = "");
 
@@ -92,9 +93,10 @@ class Declaration {
 
   // The work of one iteration, from canonical and valid parameters. The default is no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
-  // Checks what constraints cannot express, for example a product of parameters. Prefer
-  // constraints: they also refuse a case when a campaign is submitted, while this runs on the node
-  // just before the case. Errors are InvalidParameter().
+  // Sets a function that checks rules which constraints cannot express, such as a limit on the
+  // product of two parameters. Prefer constraints (Parameter::With). They are checked when a
+  // campaign is submitted; this function runs only on the node, just before the case. It must
+  // return InvalidParameter() errors.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // A case that verifies within a second, and changes to it: see BenchmarkInfo.
@@ -103,8 +105,8 @@ class Declaration {
   }
   Declaration& SelfTestAlso(ParameterMap changes);
 
-  // A case at a small size whose work is computed by hand, independently of WorkOf. At least one
-  // for each way in which the work is counted.
+  // Adds a small case whose work was computed by hand, independently of WorkOf(), for a test of
+  // WorkOf(). Add at least one example for each way in which the work is counted.
   Declaration& Example(ParameterMap parameters, Work work);
   // A case that must be refused because of `parameter`.
   Declaration& Refuses(ParameterMap parameters, std::string parameter);

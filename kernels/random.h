@@ -1,5 +1,5 @@
-// Reproducible inputs: numbers that depend on a seed and an index alone, so that any element can be
-// computed anywhere and in any order.
+// Generates reproducible input data. Each number depends only on a seed and an index, so any
+// element can be computed anywhere and in any order.
 #pragma once
 
 #include <cstdint>

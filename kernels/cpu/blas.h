@@ -1,6 +1,6 @@
-// The BLAS library, OpenBLAS. The first of these calls loads it. It is not linked, because loading
-// it starts a thread per CPU: if the address space is limited, these threads retry their allocation
-// indefinitely, and fork() waits for them.
+// Matrix multiplication with OpenBLAS, which the first of these calls loads. The program does not
+// link to OpenBLAS, because loading it starts a thread per CPU. If the address space is limited,
+// these threads retry their allocation forever, and fork() waits for them.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@ namespace assay {
 // Returns why there is no BLAS, for Benchmark::UnsupportedReason; empty if there is one.
 std::string WhyNoBlas();
 
-// Returns "OpenBLAS 0.3.21 Cooperlake", where Cooperlake is the core whose kernels it runs. Absent
-// if there is no BLAS.
+// Returns the version of OpenBLAS and the CPU type whose kernels it uses: "OpenBLAS 0.3.21
+// Cooperlake". Returns nothing if there is no BLAS.
 std::optional<std::string> BlasVersion();
 
-// Returns the core that OpenBLAS should use instead of `core`; empty if `core` is right. OpenBLAS
-// identifies CPUs by their model and falls back to kernels without AVX for one newer than itself.
-// Then `by_instructions` is better, the core chosen by this CPU's instructions.
+// Returns the CPU type ("core") for which OpenBLAS should select its kernels, or "" if `core`, its
+// own choice, is right. OpenBLAS recognizes CPUs by their model and falls back to kernels without
+// AVX if a CPU is newer than the library. In that case returns `by_instructions`, the type that
+// matches this CPU's instruction set.
 inline std::string BlasCoreInstead(const std::string& core, const std::string& by_instructions) {
   // The cores that OpenBLAS falls back to, CPUs of 2004 to 2008.
   const bool fallen_back = core == "Prescott" || core == "Nehalem" || core == "Barcelona";
   return fallen_back ? by_instructions : "";
 }
 
-// Sets the number of threads of the process; it is one at first. This and BlasGemm() need
-// BlasVersion().
+// Sets the number of threads that the process uses for BLAS calls. The initial number is one. Call
+// this and BlasGemm() only if BlasVersion() returns a version.
 void SetBlasThreads(int threads);
 
 // C = A B, row-major: A is m x k, B is k x n, C is m x n.

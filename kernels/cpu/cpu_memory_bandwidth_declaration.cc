@@ -1,5 +1,5 @@
-// cpu_memory_bandwidth: the four loops of STREAM (McCalpin 1995) on fp64 arrays. Bytes are counted
-// as STREAM does: those of the arrays in the loop, without write-allocate traffic.
+// The cpu_memory_bandwidth benchmark: the four loops of STREAM (McCalpin 1995) on fp64 arrays. As
+// in STREAM, only the arrays in the loop are counted, not the memory traffic of write-allocates.
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/threads_parameter.h"
 

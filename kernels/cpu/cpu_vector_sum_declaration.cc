@@ -1,5 +1,5 @@
-// cpu_vector_sum: the sum of an array. With an array that fits the caches, the vector units are the
-// limit; with a larger one, the memory.
+// The cpu_vector_sum benchmark: the sum of an array. Its speed is limited by the CPU's vector units
+// if the array fits the caches, otherwise by memory bandwidth.
 #include "kernels/cpu/threads_parameter.h"
 
 namespace assay {

@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// Page-aligned memory of `size()` elements, zero and not yet touched: a page goes to the NUMA node
-// of the thread that first writes to it. Buffers in use together begin at different offsets within
-// a large page.
+// A page-aligned array of `size()` zeros. Allocate() does not touch the memory, so each page is
+// placed on the NUMA node of the thread that first writes to it. Buffers begin at different offsets
+// within a large page, to avoid conflicts in the caches.
 template <typename T>
 class HostBuffer {
  public:
@@ -44,10 +44,10 @@ class HostBuffer {
   int64_t size_ = 0;
 };
 
-// Returns OUT_OF_MEMORY if the machine, its control group or the process's address space has less
-// than `bytes` left. Checking first makes a case fail, while touching memory that is not there
-// would get the process killed. Libraries will map `mapped_by_libraries` bytes more of the address
-// space. `what_fits` makes the hint from the available bytes.
+// Returns OUT_OF_MEMORY if `bytes` exceeds what is available to the machine, its control group or
+// the process's address space. Without this check, touching too much memory would get the process
+// killed. `mapped_by_libraries` is address space that libraries will take in addition. `what_fits`
+// turns the available bytes into a hint for the error message.
 Status CheckMemoryFor(double bytes,
                       const std::function<std::string(double available)>& what_fits = {},
                       double mapped_by_libraries = 0);

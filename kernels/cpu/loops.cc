@@ -15,8 +15,8 @@ double WholeNumber(uint64_t seed, int64_t i) {
   return static_cast<double>(RandomAt(seed, static_cast<uint64_t>(i)) & 0xfff);
 }
 
-// An addition takes about four cycles and two can start per cycle, so eight chains keep the units
-// busy.
+// The number of independent sums. An addition takes about four cycles and a core can start two per
+// cycle, so eight sums keep the vector units busy.
 constexpr int64_t kChains = 8;
 
 double ScalarSum(const double* x, int64_t n) {

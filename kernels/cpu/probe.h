@@ -7,15 +7,15 @@
 
 namespace assay {
 
-// Returns the rates of fused multiply-adds in registers, in the CPU's widest vectors, and of
-// reading from memory, each thread its own part of an array larger than the caches. Takes the best
-// of a few tries, about 0.2 s. Arithmetic is in fp64 if `fp64`, else in fp32. A rate is absent if
-// it cannot be measured (too little memory, too few threads).
+// Measures the best rates of the CPU with `threads` threads: fused multiply-adds (fp64 if `fp64`,
+// else fp32) with the widest vectors, and reads from memory. Returns the best of a few tries, after
+// about 0.2 s. Leaves out a rate that cannot be measured because there is too little memory or too
+// few threads.
 Ceilings ProbeCpu(int threads, bool fp64);
 
-// Returns the seconds that `iterate` takes, the median of a hundred batches of calls. A batch lasts
-// about `min_sample_seconds`, so that reading the clock does not count. For an iteration that does
-// nothing, the result is Ceilings::fixed_seconds.
+// Returns the median time of one call of `iterate`, in seconds, over a hundred batches of calls.
+// Each batch lasts about `min_sample_seconds`, so that the time to read the clock is negligible.
+// With an `iterate` that does nothing, this measures Ceilings::fixed_seconds.
 double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_seconds);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
-// The base class of CPU cases whose threads share arrays of fp64. It provides threads, timing,
-// verification and ceilings. A case adds its arrays, one iteration and its check.
+// The base class of CPU benchmarks in which several threads work on shared fp64 arrays. It provides
+// the threads, the timing, the verification and the measurement of the CPU's best rates. A subclass
+// adds its arrays, one iteration and the check of the output.
 #pragma once
 
 #include <memory>
@@ -56,8 +57,9 @@ class TeamCase : public Case {
   }
 
  protected:
-  // Checks that memory suffices, allocates the arrays and fills the inputs. Every thread must be
-  // the first to write what it will read, so that the memory is on its NUMA node.
+  // Allocates the arrays and fills the inputs, after checking that there is enough memory. Each
+  // thread must be the first to write the elements that it will read, so that they are placed on
+  // its NUMA node.
   virtual Status Allocate() = 0;
   // Writes NaN to every `step`th element of the output.
   virtual void FillOutput(int64_t step) = 0;

@@ -11,8 +11,9 @@
 
 namespace assay {
 
-// Connects the two ranks, which both call it at about the same time: rank 0 listens on `address`
-// and rank 1 connects. Both ranks get the connections in the same order.
+// Opens `connections` TCP connections between two ranks, which must both call this at about the
+// same time. Rank 0 listens on `address` and rank 1 connects; the addresses are exchanged over
+// `peers`. Both ranks get the connections in the same order.
 Result<std::vector<Socket>> ConnectPair(Peers& peers, const std::string& address, int connections,
                                         Duration timeout);
 

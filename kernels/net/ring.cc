@@ -68,8 +68,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                                   .WithContext("connection to rank " + std::to_string(next))
                                   .WithPeer({next});
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
-  // Only the receiving direction has a timeout: it names the silent rank. A send may wait for
-  // a neighbour that is still busy.
+  // Only receiving has a timeout, because it identifies the silent rank. Sending has none: the next
+  // rank may just be busy.
   NoticeSilentHost(*to_next);
   NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));

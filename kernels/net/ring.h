@@ -15,15 +15,15 @@ namespace assay {
 // One rank's two connections: it sends to rank + 1 and receives from rank - 1. Used by one thread.
 class Ring {
  public:
-  // Listens on `address`, exchanges the addresses over `peers` and connects. All ranks call it at
-  // about the same time.
+  // Connects this rank to its two neighbors in the ring. Listens on `address` and exchanges the
+  // addresses over `peers`. All ranks must call this at about the same time.
   static Result<Ring> Connect(Peers& peers, const std::string& address, Duration timeout);
 
-  // Computes out = sum over ranks of `in` by a reduce-scatter and an all-gather: 2 (n - 1) steps in
-  // each of which every rank sends 1/n of the elements (Patarasuk & Yuan 2009). Any number of
-  // elements is allowed. Sending and receiving overlap, so no size deadlocks. An error names the
-  // neighbour that is lost (PEER_LOST) or that sent nothing for `stall_timeout` (PEER_TIMEOUT). The
-  // ring is then closed, so that the other ranks notice at once.
+  // Sets out[i] to the sum of in[i] over all ranks. Takes 2 (n - 1) steps (a reduce-scatter, then
+  // an all-gather), in each of which every rank sends 1/n of the elements (Patarasuk & Yuan 2009).
+  // Ranks send and receive at the same time, so no array size deadlocks. An error names the
+  // neighbor that is lost (PEER_LOST) or sent nothing for `stall_timeout` (PEER_TIMEOUT). The ring
+  // is then closed, so that the other ranks fail at once too.
   Status AllReduce(const float* in, float* out, int64_t elements);
 
   void set_stall_timeout(Duration timeout) { stall_timeout_ = timeout; }
@@ -35,8 +35,8 @@ class Ring {
 
   Ring(int rank, int world_size, Socket next, Socket previous);
   Status AllReduceSteps(const float* in, float* out, int64_t elements);
-  // Sends `data` while receiving into `into`. Adds `addend` to the received elements unless it is
-  // null.
+  // Sends `data` to the next rank while receiving into `into` from the previous one. If `addend` is
+  // not null, adds it to the received elements.
   Status Exchange(const float* data, int64_t send_elements, float* into, int64_t receive_elements,
                   const float* addend);
   // Returns the part of `elements` that chunk `index` covers; `index` may be negative.
@@ -50,9 +50,9 @@ class Ring {
   Duration stall_timeout_ = std::chrono::seconds(30);
 };
 
-// Returns the input of rank `rank` at element `index`: a + rank * b, with a in [0, 1024) and b in
-// [0, 8) derived from seed and index. Every rank can thus compute the sum of any element by itself,
-// and it is exact in fp32.
+// Returns element `index` of rank `rank`'s input: a + rank * b, where a in [0, 1024) and b in [0,
+// 8) depend on seed and index. So every rank can compute the sum over all ranks by itself, and the
+// sum is exact in fp32.
 float AllReduceInput(uint64_t seed, int rank, int64_t index);
 
 // Returns the sum over all ranks, n a + b n (n - 1) / 2, which is below 2^24 for 64 ranks.

@@ -19,9 +19,10 @@ struct RankCpus {
   std::vector<CpuQuota> quotas;
 };
 
-// Returns Unsupported(), with the ranks, if the ranks of one host have fewer CPUs than ranks, or
-// those of one control group less CPU time. A busy-waiting rank would then occupy the CPU that its
-// peer needs to answer, until the kernel preempts it milliseconds later.
+// Checks that every rank can busy-wait on a CPU of its own. Otherwise a waiting rank could occupy
+// the CPU that its peer needs to answer, until the kernel preempts it milliseconds later. Returns
+// Unsupported(), naming the ranks, if the ranks of a host have too few CPUs or those of a control
+// group too small a CPU quota.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
 // Checks the ranks of this gang. All of them must call this.

@@ -1,8 +1,8 @@
-// The two ends of a bulk transfer over several TCP connections at once.
+// The sender and the receiver of a bulk transfer over several TCP connections (streams).
 //
-// A transfer is a number of messages without a pause between them. Each stream takes the next block
-// of a message when it is free, so that a slow connection carries less and does not delay the
-// others. After the last byte, the caller tells the receiving end how many bytes each stream
+// A transfer consists of messages sent back to back, divided into blocks. Each stream takes the
+// next block when it is free, so that a slow connection carries fewer blocks and does not delay the
+// others. After the last byte, the caller must tell the receiver how many bytes each stream
 // carried.
 #pragma once
 
@@ -23,8 +23,8 @@
 
 namespace assay {
 
-// Bytes of a block and of a stream's buffers: small enough for the CPU's cache, large enough that
-// calls are rare.
+// Size of a block and of a stream's buffers, in bytes. It is small enough to fit the CPU's cache,
+// and large enough that system calls are rare.
 inline constexpr size_t kStreamBlockBytes = size_t{128} << 10;
 
 // The result of comparing received bytes.
@@ -36,8 +36,8 @@ struct StreamMismatches {
   void Add(const StreamMismatches& other);
 };
 
-// The blocks of one stream. They have the same pseudorandom bytes except for the first eight, which
-// identify the block. Used by one thread.
+// Generates and checks the data that one stream carries. All of its blocks have the same
+// pseudorandom bytes, except for the first eight, which identify the block. Used by one thread.
 class StreamPattern {
  public:
   // `stream` is the number of the stream in its case.
@@ -49,8 +49,8 @@ class StreamPattern {
   // Compares bytes `begin` to `end` of `data`, which should be block `index`.
   StreamMismatches Compare(const char* data, size_t begin, size_t end, int64_t index);
 
-  // Compares the bytes that identify the block and eight others, at a different place in every
-  // block. This is cheap enough for timed blocks.
+  // Compares only the eight bytes that identify the block and eight others, whose position differs
+  // from block to block. This is cheap enough to do while the transfer is timed.
   StreamMismatches Sample(const char* data, int64_t index);
 
  private:
@@ -66,7 +66,7 @@ inline constexpr Duration kStreamStall = std::chrono::seconds(30);
 class StreamThreads {
  public:
   // Runs body(stream) on one thread per stream. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the
-  // system refuses a thread; the threads started before it run.
+  // system refuses to create a thread. Threads that have started keep running, even then.
   Status Start(size_t streams, const std::function<Status(size_t)>& body);
   // Waits for all threads and returns the first error of any body.
   Status Join();
@@ -81,16 +81,16 @@ class SendingEnd {
   // Streams are numbered from `first_stream`; each has its own bytes.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
-  // Sends `iterations` messages of `bytes` bytes each, then more messages until `enough` is true
-  // unless it is null. Returns when the system has accepted every byte. Shuts the connections down
-  // after an error, so that the other end does not wait.
+  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, continues with more
+  // messages until it is true. Returns when the operating system has accepted every byte. On an
+  // error, shuts the connections down so that the receiver does not wait.
   Status Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough);
 
   // Returns the bytes that the last Send sent, by stream.
   std::vector<int64_t> Sent() const;
 
-  // Returns the segments that were sent again since the connections were made; nothing if the
-  // system does not report them.
+  // Returns how many TCP segments were retransmitted since the connections were opened, or nothing
+  // if the system does not report it.
   std::optional<int64_t> Retransmits() const;
 
   void Shutdown();
@@ -144,8 +144,9 @@ class ReceivingEnd {
   ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
   ~ReceivingEnd();
 
-  // Starts to receive on its own threads. Compares every byte if `every_byte`, else some bytes of
-  // each block. Finish() or Abort() must follow.
+  // Starts receiving on the object's own threads and returns at once. Compares every byte if
+  // `every_byte`, otherwise a few bytes of each block. The caller must then call Finish() or
+  // Abort().
   Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
 
   // True once all timed bytes have arrived or can no longer arrive.
@@ -153,15 +154,15 @@ class ReceivingEnd {
 
   // Waits for `sent` bytes on each stream. After an error the connections are shut down.
   Status Finish(const std::vector<int64_t>& sent);
-  // Stops the transfer, which is then an error at both ends. Returns the error of a stream before
-  // that, if there was one.
+  // Cancels the transfer, which then fails at both ends. Returns the error of a stream if one
+  // failed before, otherwise OK.
   Status Abort();
 
   // Returns the seconds of each sample of the last finished transfer.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // Returns the wrong bytes of the last transfer: those found while receiving, and those in the
-  // blocks that are still in the buffers, of which every byte is compared.
+  // Returns the wrong bytes of the last transfer: those found while receiving, and any found now.
+  // Every byte of the blocks that are still in the buffers is compared now.
   StreamMismatches Check();
 
  private:

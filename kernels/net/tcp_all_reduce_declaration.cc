@@ -1,5 +1,6 @@
-// tcp_all_reduce: a ring all-reduce of fp32 between nodes over TCP. With several streams, each is a
-// ring that reduces its part of the array on a thread of its own.
+// The tcp_all_reduce benchmark: a ring all-reduce of fp32 numbers between nodes over TCP. With
+// several streams, each stream is a ring of its own that reduces a part of the array on its own
+// thread.
 #include "kernels/declaration.h"
 
 namespace assay {

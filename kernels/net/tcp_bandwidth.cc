@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// Time that a rank which only receives waits for the end of sending. A stalled stream or a rank
-// without heartbeats ends the transfer much earlier.
+// How long a rank that only receives waits for the sender to finish. A stalled stream, or a rank
+// that sends no heartbeats, ends the transfer much earlier.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
 
@@ -52,8 +52,9 @@ class TcpBandwidthCase : public Case {
 
   // The same memory every time, in the CPU's cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
-  // Much longer than one call, and than the bursts of some milliseconds in which bytes arrive after
-  // they waited in a network card, or in a socket while the receiver's CPU ran other threads.
+  // The shortest sample, in seconds. It is much longer than a call, and than the bursts in which
+  // bytes arrive: some milliseconds of data may have waited in a network card, or in a socket while
+  // the receiver's CPU ran other threads.
   double MinSampleSeconds() const override { return 20e-3; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
     return kLeadIterations;
@@ -75,8 +76,8 @@ class TcpBandwidthCase : public Case {
     const auto before = sender_ ? sender_->Retransmits() : 0;
     ASSAY_RETURN_IF_ERROR(Transfer({.lead = kLeadIterations, .samples = samples, .batch = batch}));
     const auto after = sender_ ? sender_->Retransmits() : 0;
-    // Each rank reports the segments that it sent again, negative if unknown, then its times as a
-    // receiver.
+    // The numbers that each rank reports: how many TCP segments it retransmitted (negative if
+    // unknown), then the times of the samples that it received.
     std::vector<double> mine = {before && after ? static_cast<double>(*after - *before) : -1};
     if (receiver_) {
       const std::vector<double> times = receiver_->Seconds();
@@ -134,8 +135,8 @@ class TcpBandwidthCase : public Case {
     bool every_byte = false;
   };
 
-  // Called on both ranks. Each direction continues until the timed part of the other has ended, so
-  // that both are loaded all the time.
+  // Runs one transfer; both ranks must call this. Each direction keeps sending until the timed part
+  // of the other has ended, so that both directions are busy all the time.
   Status Transfer(const Order& order) {
     Status mine;
     if (receiver_) {

@@ -1,5 +1,5 @@
-// tcp_bandwidth: the rate of TCP between two nodes, in one direction or both at once, over one
-// connection or several.
+// The tcp_bandwidth benchmark: the throughput of TCP between two nodes, in one direction or both at
+// once, over one or more connections.
 #include "kernels/declaration.h"
 
 namespace assay {
