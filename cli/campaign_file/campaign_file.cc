@@ -150,8 +150,8 @@ CampaignFile ParseCampaign(std::string_view text) {
   CampaignFile file;
   YamlFile yaml = ParseYaml(text);
   file.faults = std::move(yaml.faults);
-  // After a syntax error the tree is incomplete. Checking it would report fields as missing that
-  // were not parsed.
+  // After a syntax error, the YAML tree is incomplete. It is not checked then, because fields that
+  // were not parsed would be reported as missing.
   const bool complete = yaml.root.kind != YamlNode::Kind::kNull || file.faults.empty();
   file.spec.set_repetitions(1);
   if (complete) CampaignReader(file.spec, file.faults).Read(yaml.root);

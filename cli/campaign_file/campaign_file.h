@@ -1,5 +1,6 @@
-// Reads campaign files: YAML in, v1::CampaignSpec out. Fields and types are checked here. Values of
-// parameters stay text, because only the fleet knows which are allowed.
+// Parses a campaign file (YAML that lists the benchmarks to run and on which nodes) into a
+// v1::CampaignSpec. Checks the names and types of fields. The values of benchmark parameters are
+// kept as text, because only the coordinator knows which values the connected nodes accept.
 #pragma once
 
 #include <string>
@@ -22,16 +23,16 @@ struct CampaignFile {
 // Parses the text of a campaign file. Does not throw.
 CampaignFile ParseCampaign(std::string_view text);
 
-// Reads and parses a file of at most kMaxYamlBytes. Returns an error only if the file cannot be
-// read; faults in its content are in `faults`.
+// Reads and parses the campaign file at `path`, which may have up to kMaxYamlBytes. Returns an
+// error only if the file cannot be read. Errors in its content are returned in `faults`.
 Result<CampaignFile> ReadCampaignFile(const std::string& path);
 
-// Formats one line per fault, at most kMaxYamlFaults:
-// "FILE:7:12: benchmarks[1].gemm.m: description".
+// Formats one line per error in a campaign file, and at most kMaxYamlFaults lines:
+// "FILE:7:12: benchmarks[1].gemm.m: description", where 7 is the line and 12 the column.
 std::string FormatFaults(const std::string& path, const std::vector<FileFault>& faults);
 
-// Formats the coordinator's violations in the same way, one line each:
-// "FILE:7: field: description".
+// Formats one line per error that the coordinator found in a campaign:
+// "FILE:7: field: description", where 7 is the line in the campaign file.
 std::string FormatViolations(const std::string& path, const std::vector<Violation>& violations);
 
 }  // namespace assay::cli

@@ -37,8 +37,8 @@ class FieldReader {
   // Returns nullopt after a fault.
   std::optional<bool> Boolean(const YamlNode& node, const std::string& field);
 
-  // Reads a whole number from `least` to `most`. Returns nullopt after a fault. Without `most`, the
-  // coordinator checks the upper bound.
+  // Reads a whole number from `least` to `most`. If the value is invalid, records an error and
+  // returns nullopt. Without `most`, there is no upper bound here; the coordinator checks it.
   std::optional<int> Integer(const YamlNode& node, const std::string& field, int least,
                              std::optional<int> most = std::nullopt);
 
@@ -46,16 +46,17 @@ class FieldReader {
   std::vector<FileFault>& faults_;
 };
 
-// Reads a map such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds the variables of `value` to
-// `settings`, and their lines to `lines` under "SPEC_FIELD.NAME". Checks variables and values as
-// the coordinator does. Reports faults at `field`.
+// Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
+// each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
+// Names and values are checked by the coordinator's rules. Errors are reported for `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);
 
-// Adds one v1::BenchmarkMatrix to `spec` per entry of the list `value`. An entry is `gemm`, or
-// `gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}`. The keys
-// `gpus`, `counters`, `nccl` and `unplaceable` are not parameters.
+// Reads the list of benchmarks of a campaign file and adds one v1::BenchmarkMatrix per entry to
+// `spec`. An entry is `gemm` or
+// `gemm: {m: 4096, n: =m, dtype: [bf16, fp16], k: {from: 64, to: 4096, factor: 2}}`.
+// Each key is a benchmark parameter, except for `gpus`, `counters`, `nccl` and `unplaceable`.
 void ReadBenchmarks(const YamlNode& value, FieldReader& reader, v1::CampaignSpec& spec);
 
 // Reads `refuse` or `skip`. Returns UNSPECIFIED after a fault.

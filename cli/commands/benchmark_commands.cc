@@ -125,8 +125,8 @@ std::string ParameterTable(const v1::BenchmarkSchema& schema, const Style& style
   return table.Render(style);
 }
 
-// Lists the values of parameters that require certain values of other parameters. Empty if there
-// are none.
+// Lists parameter values that are valid only together with certain values of other parameters.
+// Returns an empty string if the benchmark has no such values.
 std::string LimitLines(const v1::BenchmarkSchema& schema, const Style& style) {
   const Result<std::vector<ParameterSpec>> specs = schema::ParameterSpecs(schema);
   std::string lines;

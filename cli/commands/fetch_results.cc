@@ -24,8 +24,9 @@ Result<std::string> CompleteFilter(Client& client, const ResultsQuery& query) {
   return Narrowed(query.filter, "campaign_id = \"" + response.campaign().campaign_id() + "\"");
 }
 
-// Returns true if imported results match; listings leave them out unless the filter names them.
-// Errors count as no match, because the user's own query has been answered.
+// Returns whether the query would match results that were imported from other tools. Queries
+// exclude imported results unless the filter names them. Returns false on errors: this check only
+// decides about a hint, and the user's own query has already succeeded.
 bool ImportedMatch(Client& client, ResultsQuery query) {
   if (!query.campaign.empty()) return false;
   const Result<Filter> filter = ParseFilter(query.filter);

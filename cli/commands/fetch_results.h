@@ -19,16 +19,17 @@ struct ResultsQuery {
   int limit = 0;
 };
 
-// Joins the user's `filter` and `restriction` with AND. Returns the error of a malformed filter
-// here, because the coordinator would count characters in the joined one.
+// Combines the user's `filter` and `restriction` with AND. Returns an error if `filter` is
+// malformed. The error is detected here because the coordinator would report a position in the
+// combined filter, which the user did not write.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// Returns the results that match, newest first: primary metrics only, unless the filter names
-// `metric`.
+// Fetches the results that match `query`, newest first. Returns only each case's primary metric,
+// unless the filter contains `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
-// Prints on stderr that nothing matches, with a hint if imported results would match or a name in
-// the filter may be misspelt.
+// Prints to stderr that no result matches the query. Adds a hint if imported results would match,
+// or if a name in the filter may be misspelled.
 void PrintNoMatch(Client& client, const ResultsQuery& query);
 
 // Prints `results` on stdout. An empty table prints nothing.

@@ -11,9 +11,10 @@
 
 namespace assay::cli {
 
-// While an object exists, the first SIGINT or SIGTERM is recorded and the second one ends the
-// program. Create it before any other thread (a client starts some), because a thread that does
-// not block the signals would receive them. Thread-safe.
+// Handles SIGINT and SIGTERM as long as the object exists. The first signal is only recorded; the
+// second one terminates the program. Create the object before any other thread, including those of
+// a gRPC client: a thread that does not block these signals could receive them instead.
+// Thread-safe.
 class Interrupt {
  public:
   Interrupt();
@@ -23,8 +24,9 @@ class Interrupt {
 
   bool requested() const { return requested_; }
 
-  // Runs `action` on another thread when the signal arrives, or at once if it has arrived. Replaces
-  // the previous action and waits until that one does not run; null removes it.
+  // Sets the function that runs on another thread when the signal arrives. If the signal has
+  // already arrived, `action` runs immediately. Replaces the previous function, after waiting for
+  // it if it is running. A null `action` only removes the previous one.
   void SetAction(std::function<void()> action);
 
   // Blocks for `duration` or until a signal arrives. Returns true for a signal.
@@ -42,8 +44,8 @@ class Interrupt {
   std::thread listener_;
 };
 
-// Blocks SIGINT and SIGTERM in this thread and in threads that it starts later, and returns a
-// signalfd(2) for them.
+// Blocks SIGINT and SIGTERM in the calling thread and in all threads that it creates later. Returns
+// a signalfd(2) from which these signals can be read.
 FileDescriptor BlockTerminationSignals();
 
 }  // namespace assay::cli

@@ -147,8 +147,9 @@ v1::CampaignSpec OneBenchmark(const RunOptions& options,
   return spec;
 }
 
-// Returns the argument that a field of OneBenchmark's campaign was made from: "dtype" for
-// "benchmarks[0].dtype[0]". Empty if the field was not made from a single argument.
+// `assay run` creates a campaign from its command-line arguments. This function maps a field of
+// that campaign back to the argument: "benchmarks[0].dtype[0]" becomes "dtype". Returns an empty
+// string if no single argument corresponds to the field.
 std::string ArgumentOf(std::string field) {
   constexpr std::string_view kEntry = "benchmarks[0]";
   constexpr std::string_view kOnlyValue = "[0]";

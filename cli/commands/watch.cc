@@ -21,8 +21,8 @@ double NowSeconds() {
   return std::chrono::duration<double>(Clock::Real().WallNow().time_since_epoch()).count();
 }
 
-// Shows a watched campaign on stderr: redrawn in place on a terminal, otherwise one line per event.
-// On a terminal, a thread redraws it every second to update the times. Thread-safe.
+// Displays the progress of a campaign on stderr. On a terminal, a background thread redraws the
+// display every second. Otherwise, each event is printed as one line. Thread-safe.
 class LiveDisplay {
  public:
   explicit LiveDisplay(const Style& style);

@@ -36,9 +36,9 @@ struct Imported {
   std::vector<std::string> notes;
 };
 
-// Reads the text or the JSON (-J) of one run of nccl-tests 2.17 or later. INVALID_ARGUMENT, reason
-// BAD_FILE, if the file is damaged, incomplete or unknown; the message names the line or the JSON
-// path.
+// Converts the output of one run of nccl-tests 2.17 or later, either its text or its JSON (option
+// -J). Returns INVALID_ARGUMENT with reason BAD_FILE if the file is damaged, incomplete or in an
+// unknown format. The message names the line or the JSON path.
 Result<Imported> ReadNcclTests(std::string_view text, const Origin& origin);
 
 // Reads the JSON (-j) of nvbandwidth 0.5 or later. Errors as ReadNcclTests.

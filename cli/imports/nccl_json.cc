@@ -1,5 +1,6 @@
-// The JSON that nccl-tests writes with -J (src/util.cu of 2.17 and 2.18). It holds the environment
-// of the process and its command line: only the program's name is read from them.
+// Reads the JSON that nccl-tests writes with the option -J (src/util.cu of versions 2.17 and 2.18).
+// The file also contains the environment variables and the command line of the process. Only the
+// program's name is taken from them.
 #include "cli/imports/nccl_run.h"
 
 namespace assay::imports {

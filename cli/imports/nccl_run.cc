@@ -18,8 +18,9 @@ struct Collective {
   bool rooted = false;
   // `count` is one rank's share of `size`, not the whole.
   bool shared = false;
-  // busbw is algbw * passes * (n - 1) / n on n ranks. 0: busbw equals algbw (nccl-tests'
-  // doc/PERFORMANCE.md and getBw of each program).
+  // The factor in nccl-tests' definition of bus bandwidth for n ranks:
+  //   busbw = algbw * passes * (n - 1) / n
+  // 0 means that busbw equals algbw. Source: doc/PERFORMANCE.md and getBw in each program.
   int passes = 0;
 };
 
@@ -68,8 +69,8 @@ double ComputedBandwidth(const NcclRow& row, const NcclTiming& timing) {
   return row.bytes == 0 ? 0 : static_cast<double>(row.bytes) / timing.microseconds * 1e-3;
 }
 
-// Returns whether two numbers differ by no more than the rounding of the text, which prints
-// bandwidths with two decimals and times with at least three digits.
+// Returns whether a printed number equals the computed one within the rounding of the output.
+// nccl-tests prints bandwidths with two decimals and times with at least three significant digits.
 bool Agree(double printed, double computed) {
   return std::abs(printed - computed) <= 0.0051 + 0.005 * computed;
 }

@@ -20,14 +20,14 @@ struct Machines {
   std::string nccl;
 };
 
-// Sets environment, provenance and times of `imported`. `source` is the program with its version:
-// "nccl-tests 2.17.6". INVALID_ARGUMENT if `origin` contradicts the file, or if neither of them
-// says which GPU it was.
+// Sets the environment, provenance and times of `imported`. `source` is the program that measured
+// the results, with its version: "nccl-tests 2.17.6". Returns INVALID_ARGUMENT if `origin`, which
+// the user gave, contradicts the file, or if neither names the GPU model.
 Status Describe(const Machines& machines, const std::string& source, const Origin& origin,
                 Imported* imported);
 
-// Adds `value` as the only sample of `metric`. `batch` iterations were timed together with
-// `timer`, as in v1.Method.
+// Adds a measurement of `metric` whose only sample is `value`. `timer` says how time was measured,
+// and `batch` is the number of iterations that were timed together (see v1.Method).
 void AddMeasurement(const std::string& metric, const std::string& unit, double value,
                     const std::string& timer, int batch, v1::CaseResult* result);
 

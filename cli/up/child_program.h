@@ -22,9 +22,9 @@ struct ChildOptions {
 // A running server. Destruction kills it.
 class ChildProgram {
  public:
-  // Starts the server and blocks until it serves. `signals` is a signalfd that ends the waiting.
-  // If the server cannot start, the error has the code, reason and hint that it reported, or the
-  // end of its log as the hint if it reported nothing.
+  // Starts the server and blocks until it is ready. Fails early if `signals`, a signalfd, becomes
+  // readable. If the server cannot start, returns the code, reason and hint that it reported; if it
+  // reported nothing, the hint is the end of its log.
   static Result<ChildProgram> Start(const ChildOptions& options, int signals);
 
   const ServedAddresses& addresses() const { return addresses_; }

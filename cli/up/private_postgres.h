@@ -1,8 +1,9 @@
-// A private PostgreSQL in one folder, for `assay up` and for tests. It never touches the system's
-// clusters.
+// Runs a private PostgreSQL server whose files are all in one folder, for `assay up` and for tests.
+// It does not affect PostgreSQL servers of the system. Layout of the folder:
 //
-//   DIR/data      the cluster       DIR/postgres.log   its log
-//   DIR/socket    its socket, or a short folder elsewhere if DIR's path is long
+//   data            the database cluster
+//   postgres.log    the server's log
+//   socket          its socket; a shorter path elsewhere is used if this one is too long
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +22,7 @@ namespace assay {
 struct PrivatePostgresOptions {
   // Without fsync, a crash of the machine can destroy the cluster. For tests only.
   bool fsync = true;
-  // If set, the server also listens on this port of 127.0.0.1, for the read-only role
+  // If set, the server also listens on this TCP port of 127.0.0.1, for the read-only role
   // assay_reader.
   std::optional<int> tcp_port;
   // If true, the kernel kills the server when the thread that called Start ends.
@@ -30,18 +31,21 @@ struct PrivatePostgresOptions {
   Duration start_timeout = std::chrono::minutes(2);
 };
 
-// A running server. Destruction stops it. Only its user and root can reach its socket, because the
-// folder has mode 0700; whoever connects is a superuser. Not thread-safe.
+// A running PostgreSQL server, which the destructor stops. Only the server's user and root can open
+// its socket, because the folder has mode 0700. Every connection through the socket is a superuser.
+// Not thread-safe.
 class PrivatePostgres {
  public:
-  // Creates the cluster if `directory` has none, starts the server and blocks until it accepts
-  // connections. As root, the server runs as `postgres`, or as `nobody` if there is no such user,
-  // and that user then owns the folder. The programs are searched for in $ASSAY_POSTGRES_BIN, in
-  // ../lib/postgresql/*/bin next to our own program, on the PATH and in /usr/lib/postgresql/*/bin;
-  // the highest version is used.
+  // Creates a database cluster in `directory` if there is none, starts the server and blocks until
+  // it accepts connections. PostgreSQL refuses to run as root, so if we are root, the server runs
+  // as `postgres` (or `nobody` if there is no such user), and `directory` is given to that user.
   //
-  // NOT_FOUND: PostgreSQL is not installed. FAILED_PRECONDITION: a server already runs on the
-  // folder, or its user cannot enter it. Other errors quote the end of the log.
+  // Searches for PostgreSQL in $ASSAY_POSTGRES_BIN, in ../lib/postgresql/*/bin next to this
+  // program, on the PATH and in /usr/lib/postgresql/*/bin, and uses the highest version.
+  //
+  // Errors: NOT_FOUND if PostgreSQL is not installed. FAILED_PRECONDITION if a server is already
+  // running in `directory`, or if the server's user cannot enter it. Other errors quote the end of
+  // the log.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 
@@ -56,8 +60,8 @@ class PrivatePostgres {
   // Returns a connection string for libpq. It holds no secret.
   std::string ConnectionString(const std::string& database = "postgres") const;
 
-  // Rolls back open transactions, disconnects all clients and blocks until the server has ended. No
-  // effect on a server that has ended.
+  // Stops the server: rolls back open transactions, disconnects all clients and waits for the
+  // process to exit. Does nothing if the server has already exited.
   void Stop();
   // Simulates a power cut: kills the server and its children, and waits for their end.
   void Kill();
@@ -86,8 +90,8 @@ class PrivatePostgres {
   std::unique_ptr<Subprocess> process_;
 };
 
-// Returns the last lines of a file from offset `begin` on, each indented by two spaces; empty if
-// the file cannot be read.
+// Returns the last lines of a log file, each indented by two spaces. Ignores everything before the
+// byte offset `begin`. Returns an empty string if the file cannot be read.
 std::string LogTail(const std::string& path, size_t begin = 0);
 
 }  // namespace assay

@@ -1,7 +1,10 @@
-// assay up: PostgreSQL, a coordinator and an agent on this machine.
+// Implements `assay up`, which runs PostgreSQL, a coordinator and an agent on this machine. Its
+// files are in one data folder:
 //
-//   DIR/postgres   the database       DIR/log/*.log   one log per program
-//   DIR/agent      the agent's state  DIR/up.lock     held while it runs
+//   postgres     the database
+//   agent        the agent's state
+//   log/*.log    one log per program
+//   up.lock      locked while `assay up` runs
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -244,9 +247,9 @@ class Watched {
   std::optional<MonotonicTime> restart_at_;
 };
 
-// Blocks until `signals`, a signalfd, is readable. A program that ends is started again after 1 s.
-// The delay doubles, up to 30 s, each time that a start fails or the program ends within a minute.
-// Prints every end and every restart to stderr.
+// Restarts programs that exit, until `signals` (a signalfd) becomes readable. The first restart
+// follows after 1 s. The delay doubles, up to 30 s, whenever a start fails or a program exits
+// within a minute. Prints every exit and restart to stderr.
 void Supervise(const std::vector<Supervised>& programs, int signals) {
   std::vector<Watched> watched(programs.begin(), programs.end());
   while (true) {
@@ -298,8 +301,9 @@ Result<ExitCode> Up(Context& context, UpOptions& options) {
                                                                   : ReportFailedStart(started);
 }
 
-// Returns the user's data folder. Root gets the system's, because PostgreSQL then runs as a user
-// who cannot enter root's home.
+// Returns the default data folder: $XDG_DATA_HOME/assay, or a folder in the user's home. For root,
+// it is /var/lib/assay instead of a folder in root's home. When we run as root, PostgreSQL runs as
+// another user, who cannot enter that home.
 std::string DefaultDataDirectory() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/') {
     return std::string(data) + "/assay";

@@ -9,8 +9,9 @@
 
 namespace assay::cli {
 
-// Returns "3 jobs wait for node g3 (disconnected since 2026-11-21 08:30:05)" or "1 job waits for 1
-// of the nodes g1 (removed from the fleet), g2 (...)". Names at most three nodes. Printable.
+// Describes queued jobs whose nodes are absent: "3 jobs wait for node g3 (disconnected since
+// 2026-11-21 08:30:05)" or "1 job waits for 1 of the nodes g1 (removed from the fleet), g2 (...)".
+// Names at most three nodes. The text contains no control characters.
 std::string WaitingText(const v1::WaitingJobs& waiting);
 
 // Returns WaitingText for the first four of `waiting`, then one line with the number of other jobs.
@@ -19,9 +20,11 @@ std::vector<std::string> WaitingLines(const std::vector<v1::WaitingJobs>& waitin
 // Returns the number of cases that the campaign leaves out, without placements and repetitions.
 int64_t LeftOutCases(const v1::Campaign& campaign);
 
-// Returns "  Left out: 12 cases that no matching node can take", then for each of the first
-// reasons a line with the reason and one with its benchmarks and their lines in the file. Lines are
-// printable and wrapped at `width`; 0 does not wrap. Returns an empty text if nothing is left out.
+// Describes the cases that a campaign leaves out because too few nodes can run them. The first line
+// is "  Left out: 12 cases that no matching node can take". The next lines give the first few
+// reasons, each with its benchmarks and their lines in the campaign file. Wraps lines at `width`
+// columns (0: no wrapping) and removes control characters. Returns an empty string if nothing is
+// left out.
 std::string LeftOutText(const v1::Campaign& campaign, int width);
 
 }  // namespace assay::cli

@@ -10,14 +10,15 @@
 
 namespace assay::cli {
 
-// Returns a sentence about the first benchmark, metric or parameter in a filter over results that
-// the fleet does not have, with the most similar name that it has. This is a guess, because results
-// of nodes that left the fleet may have other names. Returns an empty text if no name is similar.
+// Suggests a correction for a filter over results that matched nothing. Finds the first benchmark,
+// metric or parameter in the filter that no connected node has, and returns "did you mean ..." with
+// the most similar known name. Returns an empty string if no name is similar. This is only a guess:
+// stored results may use names that no connected node has today.
 std::string GuessMisspelt(const Filter& filter, const v1::ListFleetBenchmarksResponse& fleet);
 
-// Returns one line for each node that a campaign's filter selects by name (`name = g3`) and that is
-// unknown or not connected, with the most similar name. The campaign runs without such a node if
-// others match.
+// Returns one warning for each node that a campaign's filter names (`name = g3`) but that is
+// unknown or disconnected. The warning includes the most similar known name. The campaign can still
+// run if other nodes match the filter.
 std::vector<std::string> AbsentNodes(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::cli

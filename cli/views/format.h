@@ -16,9 +16,10 @@ struct Quantity {
   std::string ToString() const { return unit.empty() ? number : number + " " + unit; }
 };
 
-// Formats `value` with four significant digits. A value from 0.1 to 10,000 keeps its unit, so that
-// the values of a column can be compared. Others get an SI prefix: (4.1e-6, "s") is 4.100 us. Only
-// units of bytes, FLOPs and seconds have prefixes. Counts are formatted by FormatNumber.
+// Formats `value` with four significant digits. Values from 0.1 to 10,000 keep their unit, so that
+// the numbers in a column are easy to compare. Other values get an SI prefix: 4.1e-6 s becomes
+// "4.100 us". Prefixes are used only for bytes, FLOPs and seconds. Counts are formatted by
+// FormatNumber.
 Quantity FormatQuantity(double value, std::string_view unit);
 
 // Formats with `digits` significant digits and no exponent: 0.01234, 45.20, 712.3, 81920.
@@ -27,8 +28,8 @@ std::string FormatSignificant(double value, int digits);
 // Returns whether values of `unit` are counts. Counts have no SI prefixes.
 bool IsCount(std::string_view unit);
 
-// Formats `value` with `digits` significant digits and without its unit. Counts have no trailing
-// zeros after the point: 712.3 and 4.100 seconds, but 4 and 12.5 segments.
+// Formats `value`, without its unit, with `digits` significant digits: 712.3 or 4.100 for seconds.
+// For counts, removes trailing zeros after the decimal point: 4 or 12.5 for segments.
 std::string FormatNumber(double value, std::string_view unit, int digits);
 
 // Formats with `decimals` digits after the point: 28.72, 0.10.

@@ -22,14 +22,15 @@ std::string NodeCsv(const std::vector<v1::Node>& nodes);
 std::string DescribeNode(const v1::Node& node, const std::vector<v1::StoredResult>& transfers,
                          const Style& style);
 
-// Returns a matrix with the kind of link between every two GPUs, and for each GPU its NUMA node,
-// CPUs and PCIe switch. Lines below explain the kinds of link. Returns an empty text if the
-// inventory has none of this.
+// Returns a matrix that shows how each pair of GPUs of a node is connected, plus the NUMA node,
+// CPUs and PCIe switch of each GPU. A legend below the matrix explains the types of links. Returns
+// an empty string if none of this is known.
 std::string TopologyText(const v1::NodeInventory& inventory, const Style& style);
 
-// Returns a matrix of the bandwidth from each GPU (row) to each other (column). `results` are those
-// of peer_transfer on this node, newest first; only results with the parameters of the newest
-// count. Returns an empty text if no result is between two of the node's GPUs.
+// Returns a matrix of measured bandwidths from each GPU (row) to each other GPU (column) of a node.
+// `results` must be the node's results of the benchmark peer_transfer, newest first. Only results
+// with the same parameters as the newest one are shown. Returns an empty string if no result is
+// between two GPUs of this node.
 std::string MeasuredLinks(const v1::NodeInventory& inventory,
                           const std::vector<v1::StoredResult>& results, const Style& style);
 

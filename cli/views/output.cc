@@ -28,8 +28,8 @@ std::string ToJson(const google::protobuf::Message& message) {
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
   std::string json;
-  // Fails only for values that JSON cannot hold, such as a timestamp after the year 9999. The
-  // output then names the error.
+  // The conversion fails only for values that JSON cannot represent, such as a timestamp after the
+  // year 9999. In that case, the output is a JSON object that describes the error.
   const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
   if (!status.ok()) return R"({"error":"the message cannot be written as JSON"})";
   return json;

@@ -14,12 +14,12 @@ namespace assay::cli {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
-// Returns one record of RFC 4180 with its CRLF. Fields with commas, quotes or line breaks are
-// quoted.
+// Formats one CSV record (RFC 4180) including the CRLF at its end. Fields that contain commas,
+// quotes or line breaks are quoted.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
-// Returns `message` as JSON on one line. Fields are named as in the .proto file; unset scalars are
-// included.
+// Converts `message` to one line of JSON. Uses the field names of the .proto file and includes
+// scalar fields that are not set.
 std::string ToJson(const google::protobuf::Message& message);
 
 // Returns ToJson with one more member at the end, named `name`. Its value `json` must be JSON.

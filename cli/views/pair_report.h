@@ -1,5 +1,6 @@
-// The report of `assay pairs`: results and failures between pairs of nodes, as one judged matrix
-// per case. Pure.
+// Builds the report of `assay pairs`, which finds slow or failing links between nodes. For each
+// benchmark case, a matrix shows the results of every pair of nodes. These functions have no side
+// effects.
 #pragma once
 
 #include <string>
@@ -67,13 +68,14 @@ struct PairQuery {
   double threshold = 0.10;
 };
 
-// Makes the report from results and jobs of one campaign; those on other than two nodes are
-// ignored. Fails with UNKNOWN_METRIC, which lists the known metrics, if no result has the metric.
+// Builds the report from the results and jobs of one campaign. Ignores results and jobs that do not
+// run on exactly two nodes. If no result has the requested metric, returns UNKNOWN_METRIC with a
+// list of the known metrics.
 Result<PairReport> MakePairReport(const std::vector<v1::StoredResult>& results,
                                   const std::vector<v1::Job>& jobs, const PairQuery& query);
 
-// Renders a matrix of medians for each case with what is bad in it, then failures, then what to
-// check.
+// Renders the report as text: for each case a matrix of medians and a list of its bad pairs, then
+// failed jobs, and finally what the user should check.
 std::string PairsText(const PairReport& report, const Style& style);
 // One record per case, pair and direction, failed and missing ones included.
 std::string PairsCsv(const PairReport& report);

@@ -51,9 +51,10 @@ const Mark* Find(const std::string& flag) {
   return found == kKnown.end() ? nullptr : found;
 }
 
-// Returns whether the interval of the median is too wide. A median of 0 is noisy if its interval
-// is not a point. Without an interval, a result is noisy if its time ran out before there were
-// enough samples.
+// Returns whether a measurement is noisy, that is, whether the 95% confidence interval of its
+// median is too wide. If the median is 0, any interval with a width above 0 is too wide. If there
+// were too few samples for an interval, the measurement is noisy if it ended because its time was
+// up.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();
@@ -101,8 +102,9 @@ std::string Marks::Flag(const std::string& flag) {
   return known->second;
 }
 
-// Returns a free capital letter, if possible one of the flag's own name. Letters of known flags are
-// never free, so that they mean the same in every table.
+// Returns an unused capital letter to represent a flag that this program does not know, preferably
+// a letter of the flag's name. Letters of known flags are never used, so that they have the same
+// meaning in every table.
 std::string Marks::FreeLetter(const std::string& flag) {
   for (const char c : flag + "abcdefghijklmnopqrstuvwxyz") {
     if (c < 'a' || c > 'z') continue;

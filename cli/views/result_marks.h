@@ -22,13 +22,15 @@ struct Mark {
 // Returns all known marks, sorted by flag.
 std::span<const Mark> AllMarks();
 
-// Returns "sheet" for a spec sheet that was checked against the vendor's, "recalled" for one that
-// was not, and an empty text if there is no such sheet.
+// Returns how reliable a GPU's spec sheet is: "sheet" if its values were checked against the
+// vendor's data sheet, "recalled" if they were not. Returns an empty string if there is no spec
+// sheet with this name.
 std::string SpecCertainty(const std::string& spec);
 
-// Returns the names of everything that makes `run` special or questionable: the flags of its
-// conditions, then "hot_cache", "zeros", "graph", "noisy" (a wide interval of the median),
-// "recalled_spec", "imported", "simulated".
+// Returns the names of everything that makes a result special or questionable. The flags recorded
+// with the result come first. They are followed by "hot_cache", "zeros", "graph", "noisy" (the
+// confidence interval of the median is wide), "recalled_spec", "imported" and "simulated", where
+// they apply.
 std::vector<std::string> DoubtsOf(const v1::CaseResult& run);
 
 // The marks of one table. Equal flags have equal letters, and equal notes have equal numbers.

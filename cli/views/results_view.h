@@ -13,15 +13,16 @@
 
 namespace assay::cli {
 
-// Renders a line with what all rows have in common, the table, CountersTable, and the legend of the
-// marks. The column "±%" is half of the median's 95% confidence interval in percent of the median;
-// it is empty for results with too few samples.
+// Renders results as text: a line with the values that all rows have in common, the table of
+// results, the table of hardware counters, and a legend of the flags. The column "±%" is half the
+// width of the median's 95% confidence interval, in percent of the median. It is empty if there are
+// too few samples.
 std::string ResultsTable(const std::vector<v1::StoredResult>& results, const Style& style);
 
-// Renders hardware counters and kernels, one row per case that has counters. A single case is also
-// shown if only its kernels, or the reason why they are unknown, are known. Starts with an empty
-// line; empty without rows. `varying` is from FindVarying; remarks on a case become notes of
-// `marks`.
+// Renders a table of hardware counters and kernel names, with one row per case that has counters.
+// If `results` is a single case, it is also shown without counters, provided that its kernels are
+// known, or the reason why they are not. Adds remarks to `marks` as numbered notes. `varying` comes
+// from FindVarying. The text begins with an empty line; it is empty if the table has no rows.
 std::string CountersTable(const std::vector<v1::StoredResult>& results,
                           const std::map<std::string, std::set<std::string>>& varying,
                           const Style& style, Marks& marks);
@@ -52,9 +53,9 @@ std::string ComparisonCsv(const Comparisons& comparisons);
 // Returns an array with one object per line.
 std::string ComparisonJson(const Comparisons& comparisons);
 
-// Returns a table of what was published for the benchmarks and GPUs of `results`, or for all GPUs
-// if theirs are unknown. If nothing was, returns a sentence that lists the published benchmarks and
-// GPUs.
+// Returns a table of published measurements for the benchmarks and GPUs of `results`. If the GPUs
+// are unknown, includes those for all GPUs. If there are none, returns a sentence that lists the
+// benchmarks and GPUs for which measurements have been published.
 std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

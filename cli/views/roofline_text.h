@@ -8,8 +8,9 @@
 
 namespace assay::cli {
 
-// Returns lines that say how the benchmark's times are predicted, which spec sheets have not been
-// checked, and which published figures its results can be compared with.
+// Describes how Assay predicts the execution time of a benchmark. Also lists the GPU spec sheets
+// that have not been checked against the vendor's, and the published measurements that results can
+// be compared with.
 std::string RooflineText(const v1::BenchmarkSchema& schema, const Style& style);
 
 }  // namespace assay::cli

@@ -7,15 +7,17 @@
 
 namespace assay::cli {
 
-// Returns how many columns `text` takes: 2 for East Asian wide characters and emoji, 0 for
-// combining marks, 1 for all others. Escape sequences count as text.
+// Returns the number of terminal columns that `text` occupies. East Asian wide characters and emoji
+// take two columns, combining marks take none, and all others take one. Escape sequences are
+// counted like other text.
 int DisplayWidth(std::string_view text);
 
 // Cuts `text` to at most `width` columns. The last column is an ellipsis if something was cut.
 std::string Truncate(std::string_view text, int width);
 
-// Breaks `text` at spaces into lines of at most `width` columns. All lines but the first begin with
-// `indent` spaces. Words that are too long are not broken; a `width` of 0 breaks nothing.
+// Wraps `text` at spaces into lines of at most `width` columns. Indents all lines after the first
+// by `indent` spaces. Does not split words that are longer than a line. A `width` of 0 disables
+// wrapping.
 std::string Wrap(std::string_view text, int width, int indent);
 
 enum class Align { kLeft, kRight };
@@ -25,8 +27,8 @@ enum class Tone { kPlain, kDim, kGood, kBad, kDoubtful };
 struct Column {
   std::string header;
   Align align = Align::kLeft;
-  // If the table is too wide, columns with the highest number are left out first. Those with 0
-  // always stay.
+  // Determines which columns are dropped if the table is too wide. Columns with the highest number
+  // are dropped first. Columns with 0 are never dropped.
   int expendable = 0;
 };
 
@@ -46,8 +48,8 @@ struct Style {
   bool colour = false;
 };
 
-// Returns the style for output to a file descriptor: the width if it is a terminal, and colour if
-// also NO_COLOR is unset and TERM is not "dumb".
+// Returns the output style for a file descriptor. Output to a terminal is limited to its width.
+// Colors are used on a terminal unless NO_COLOR is set or TERM is "dumb".
 Style StyleOf(int descriptor);
 
 // Returns `text` in the colour of `tone`, or unchanged if `colour` is false.
@@ -62,8 +64,8 @@ class Table {
 
   bool empty() const { return rows_.empty(); }
 
-  // Returns header and rows, one line each. Columns that are empty in every row are left out. A
-  // last line names the columns that did not fit.
+  // Renders the header and the rows, one line each. Omits columns that are empty in every row. If
+  // some columns did not fit, a last line names them.
   std::string Render(const Style& style) const;
 
   // Returns the rows without header and line ends.
