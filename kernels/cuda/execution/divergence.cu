@@ -1,6 +1,6 @@
-// The case of the benchmark `divergence`, which measures what it costs if lanes of a warp take
-// different branches. All branches do the same amount of work but share no instructions. A warp
-// executes every branch that any of its lanes takes, one after the other.
+// The benchmark `divergence`, which measures what it costs if lanes of a warp take different
+// branches. All branches do the same amount of work but share no instructions. A warp executes
+// every branch that any of its lanes takes, one after the other.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -32,7 +32,7 @@ std::string WhyNoGpu();
 // feature that the error names: "fp8 needs compute capability 8.9; this GPU has 8.0".
 Status NeedCapability(const GpuDevice& device, int major, int minor, const std::string& what);
 
-// Returns how many bytes a case may still allocate on the current GPU: the free memory minus a
+// Returns how many bytes a benchmark may still allocate on the current GPU: the free memory minus a
 // reserve for the driver and libraries.
 Result<int64_t> AvailableDeviceBytes();
 

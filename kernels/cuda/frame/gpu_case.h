@@ -99,8 +99,8 @@ class GpuCase : public Case {
   // Compares the output of `set` with the reference. The GPU is current.
   virtual Result<Verdict> Check(int64_t set) = 0;
 
-  // Adds an array of `bytes` to every set and returns its number for Array(). Must be called before
-  // AllocateSets.
+  // Adds an array of `bytes` to every set of buffers and returns its number for Array(). Must be
+  // called before AllocateSets.
   int AddArray(int64_t bytes);
   // Allocates the sets of arrays: with a cold cache, as many as together exceed the L2 cache
   // `l2_multiple` times (use 4 for streaming and quantised weights); else one. `what` names the

@@ -223,7 +223,7 @@ class Checker {
         stream_(stream) {
     limits_.tolerance = GemmTolerance(shape);
     limits_.element = kElementFactor * limits_.tolerance;
-    // Error of the reference, for inputs of this variance.
+    // Typical size of an element of D, for inputs of this variance.
     const double variance =
         shape.type == GemmType::kInt8 ? double{kInt8Deviation} * kInt8Deviation : 1;
     limits_.typical = inputs.zeros ? 0 : variance * std::sqrt(static_cast<double>(shape.k));
@@ -261,9 +261,9 @@ class Checker {
     return Status::Ok();
   }
 
-  // Checks one product of the batch by Freivalds' method. Each slice of D's columns is multiplied
-  // by a vector s of random signs. An element of D s is a sum over the columns of the slice, so its
-  // typical size and error grow with the square root of their number.
+  // Checks one product of the batch by Freivalds' method. In each slice of D's columns, D s is
+  // compared with A (B s) for a vector s of random signs. An element of D s is a sum over the
+  // columns of the slice, so its typical size and error grow with the square root of their number.
   Status CompareRows(int64_t product) {
     const auto vector = [](int64_t length) {
       return DeviceBuffer::Allocate(length * static_cast<int64_t>(sizeof(double)),

@@ -85,8 +85,9 @@ __host__ __device__ inline uint32_t DigitBits(float x, float inverse) {
   return BitsAs<uint32_t>(fmaf(x, inverse, kIntegerBias + 0x8080));
 }
 
-// Packs the digits of four elements into one word per digit. `bits` are the DigitBits of the
-// elements. Their order in a word is 0, 2, 1, 3, like the 4-bit integers in a word of W.
+// Packs the three bytes ("digits") into which each of four elements of x is split: `digits`
+// receives one word for the highest, middle and lowest digits. `bits` are the DigitBits of the
+// elements. Elements are in the order 0, 2, 1, 3, like the 4-bit integers of W.
 __host__ __device__ inline void GatherDigits(const uint32_t (&bits)[4],
                                              uint32_t (&digits)[kInt4Digits]) {
   const uint32_t even = SelectBytes(bits[0], bits[2], 0x5140);
@@ -153,9 +154,10 @@ __device__ void StageDigits(const Int4GemvArguments<T>& arguments, char* shared,
   }
 }
 
-// Multiplies a unit of W by digits of x and adds the products to the sums of two tiles. The lane
-// supplies `digits` of one column of the digit matrix and receives results of two columns. `factor`
-// has the scale of those two and the sum of x that the zero point applies to (0 except for d0).
+// Multiplies a unit of W (128 k) by x and adds the products to the sums of two tiles of columns. x
+// is split into bytes, the columns of the operand. The lane supplies `digits` of one such column
+// and receives results of two. `factor` has the scale of those two, and the sum of x that is
+// multiplied by the zero point (0 except for the highest digit).
 template <typename T>
 __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2], float2 factor,
                                float (&sum)[2][4]) {
@@ -189,8 +191,8 @@ __device__ void MultiplyDigits(const Int4Unit<1>& unit, const uint4 (&digits)[2]
 #endif
 
 // Computes y = x W with one block per 32 * `pairs` columns of W. For each 32 columns,
-// kInt4DigitWarps / `pairs` warps divide the units among themselves. Every lane loads up to three
-// units ahead.
+// kInt4DigitWarps / `pairs` warps divide k among themselves in units of 128. Every lane loads up to
+// three units ahead.
 template <typename T, int pairs>
 __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
     Int4DigitsGemvKernel(Int4GemvArguments<T> arguments) {
@@ -228,8 +230,9 @@ __global__ void __launch_bounds__(32 * kInt4DigitWarps, 1)
   WaitForPrevious();
   StageDigits<T>(arguments, shared, factors);
   __syncthreads();
-  // Lane l passes column l / 4 of the digit matrix to the tensor cores, which is digit l / 4 % 4 of
-  // row l / 16 of x. It receives column l % 4 * 2, which has an even digit, and the next column.
+  // Each row of x is split into three byte digits, which are columns of the tensor cores' operand.
+  // Lane l passes column l / 4: digit l / 4 % 4 of row l / 16. It receives the results of column l
+  // % 4 * 2, which has an even digit, and of the next column.
   const int row_given = lane / 16;
   const int digit = lane / 4 % 4;
   const bool gives = row_given < m && digit < kInt4Digits;

@@ -1,4 +1,4 @@
-// The case of int4_gemm, a product with a matrix W of 4-bit integers. Two variants:
+// The benchmark int4_gemm: a product with a matrix W of 4-bit integers. Two variants:
 // - fused: W is unpacked in registers on its way to the tensor cores, so the kernel reads only a
 //   quarter of the bytes of a 16-bit W. On Hopper, successive iterations overlap (see gemv.cu).
 // - naive: one kernel dequantises all of W to memory, then cuBLASLt multiplies. This moves more

@@ -1,10 +1,10 @@
-// The case of the benchmark gemv: y = x W' for a few rows of x, as when a language model generates
-// tokens. Each weight is read once and used m times, so memory bandwidth is the limit. Several rows
-// of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), else mma.sync
-// (gemv_kernel.cuh). A single row, fp32, and rows that do not start at 16-byte boundaries use fused
-// multiply-adds. On Hopper, successive iterations overlap like the layers of a model: a kernel
-// loads its first weights, which no kernel writes, before the previous kernel has ended. It reads x
-// and writes y only after that.
+// The benchmark gemv: y = x W' for a few rows of x, as when a language model generates tokens. Each
+// weight is read once and used m times, so memory bandwidth is the limit.
+// - Several rows of bf16 or fp16 use tensor cores: wgmma on Hopper (gemv_wgmma.cuh), else mma.sync
+//   (gemv_kernel.cuh).
+// - A single row, fp32, and rows that are not aligned to 16 bytes use fused multiply-adds.
+// On Hopper, successive iterations overlap like the layers of a model: a kernel loads its first
+// weights, which no kernel writes, before the previous kernel has ended.
 #include <cstdint>
 #include <cstring>
 #include <functional>

@@ -37,8 +37,8 @@ struct GemvArguments {
 };
 
 // Compile-time sizes of GemvKernel. A block has kAcross x kDeep warps; each computes kTiles tiles
-// of W's rows and every kDeep-th chunk of k. With x_shared, which suits many rows of x, x is copied
-// to shared memory; otherwise lanes load it directly.
+// of W's rows and every kDeep-th chunk of 64 k. With x_shared, which suits many rows of x, x is
+// copied to shared memory; otherwise lanes load it directly.
 template <int row_tiles, int tiles, int across, int deep, int stages, bool x_shared>
 struct GemvShape {
   static constexpr int kRowTiles = row_tiles;

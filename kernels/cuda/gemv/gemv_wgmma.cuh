@@ -1,10 +1,8 @@
-// Computes y = x W' for 2 to 128 rows of x on Hopper's tensor cores. wgmma multiplies 64 rows of W
-// (operand A) by the rows of x (columns of operand B), both in shared memory, which the copy engine
-// (TMA) fills. Weights thus need neither registers nor load instructions, which saves power: with
-// mma.sync and 16 rows, an H200 reaches its power limit at 3.3 TB/s. A block processes a strip of
-// 64 rows of W. If there are fewer strips than SMs, strips are divided along k, and the last block
-// of each adds the parts. A block uses all of an SM's shared memory; sharing it with the next
-// kernel is 6% slower on an H200.
+// Computes y = x W' for 2 to 128 rows of x on Hopper's tensor cores (wgmma). The copy engine (TMA)
+// moves W and x to shared memory, where the tensor cores read them. Weights thus need neither
+// registers nor load instructions, which saves power: with mma.sync and 16 rows, an H200 reaches
+// its power limit at 3.3 TB/s. A block processes a strip of 64 rows of W. If there are fewer strips
+// than SMs, strips are divided along k, and the last block to finish a strip adds its parts.
 #pragma once
 
 #include <cuda.h>
@@ -51,7 +49,8 @@ struct WgmmaGemvArguments {
 };
 
 // Compile-time sizes of WgmmaGemvKernel. `columns` is m rounded up to a size that wgmma supports.
-// Shared memory holds a ring of as many stages as fit, each with one slice of W and x.
+// The ring has as many stages as fit an SM's shared memory, each with a slice (128 k) of W and of
+// x. Leaving room for the next kernel's ring is 6% slower on an H200.
 template <int columns>
 struct WgmmaGemvShape {
   static constexpr int kColumns = columns;
@@ -95,9 +94,9 @@ struct WgmmaGemvRing {
   }
 };
 
-// Loads slices `begin` to `end` - 1 of W and x into the ring; called by one thread. No kernel
-// writes weights, so the first ones are loaded before the previous kernel of the stream has ended.
-// Elements outside x and W are loaded as zeros.
+// Copies slices `begin` to `end` - 1 (each 128 k) of W and x to the ring buffer in shared memory;
+// called by one thread. No kernel writes weights, so the first ones are loaded before the previous
+// kernel of the stream has ended. Elements outside x and W are loaded as zeros.
 template <typename Shape, typename T>
 __device__ void ProduceSlices(const WgmmaGemvArguments<T>& arguments, int row0, int begin, int end,
                               const WgmmaGemvRing<Shape>& ring) {

@@ -1,10 +1,10 @@
-// The benchmark matmul_wgmma: a bf16 product on Hopper's tensor cores. Blocks stay on their SM and
-// loop over tiles of 128 x 256 (or 128) elements. In each, a producer warpgroup copies slices of A
-// and B to a ring of stages in shared memory with the copy engine (TMA). Two consumer warpgroups
-// multiply 64 rows each with wgmma and store the tile, while the producer already loads the next.
+// The benchmark matmul_wgmma: a bf16 product on Hopper's tensor cores. Each block stays on its SM
+// and computes one tile of 128 x 256 (or 128) elements after another:
+// - A producer warpgroup copies slices of A and B to a ring of stages in shared memory (TMA).
+// - Two consumer warpgroups multiply 64 rows each (wgmma), free the stages and store the tile.
 // Two blocks, whose tiles are one above the other, form a cluster. Each loads half of their common
 // columns of B for both (multicast), which saves a third of the reads from the L2 cache. A stage is
-// therefore empty only when the consumers of both blocks have read it.
+// free only when the consumers of both blocks have read it.
 #include <cuda.h>
 #include <cuda_bf16.h>
 

@@ -1,4 +1,4 @@
-// The base class of cases that process the rows of a matrix (softmax, layernorm, rmsnorm). It
+// The base class of benchmarks that process the rows of a matrix (softmax, layernorm, rmsnorm). It
 // chooses the kernel, allocates and fills the memory, and checks the result: every element against
 // fp64 on the device, and a few rows against the host. Both compute the inputs again from the seed.
 // A benchmark supplies an Op: the functions of row_kernels.cuh and, for host and device:
@@ -29,8 +29,8 @@ namespace assay {
 inline constexpr uint64_t kRowStreamInput = 1;
 inline constexpr uint64_t kRowStreamWeights = 2;  // And the following streams.
 
-// Computes the inputs of a case: a rows x columns matrix of T whose element i is element first + i
-// of a random sequence, or 0 if `zeros`. Weights (gamma, beta) are the same for every matrix.
+// Computes the inputs of a benchmark: a rows x columns matrix of T whose element i is element first
+// + i of a random sequence, or 0 if `zeros`. Weights (gamma, beta) do not depend on `first`.
 template <typename T>
 struct RowValues {
   uint64_t seed = 0;
@@ -265,7 +265,7 @@ class RowCase : public GpuCase {
         columns_(Integer(context.parameters, "columns")) {}
 
  protected:
-  // Checks whether this variant supports the case, and returns how many bytes of workspace it
+  // Checks that this variant can process the matrix, and returns how many bytes of workspace it
   // needs. The GPU is current.
   virtual Result<int64_t> PlanVariant() {
     ASSAY_RETURN_IF_ERROR(program_.Plan(rows_, columns_));
