@@ -30,12 +30,13 @@ Status FillGemmInputs(const GemmShape& shape, const GemmInputs& inputs, int64_t 
 // walk of k steps. Returns 0 for int8, which is exact.
 double GemmTolerance(const GemmShape& shape);
 
-// Compares every element of D with A B in fp64. Up to 1.25e12 multiplications, the device computes
-// each element. Above, it uses Freivalds' method: it compares D s with A (B s) for a vector s of
-// random signs, per row and slice of up to 512 columns. An element may have 8 times the tolerance
-// of a typical element's size; a sum over a slice 6 sqrt(512) times. In addition, the host
-// recomputes up to 64 x 64 elements from newly generated inputs, because results of the device are
-// not trusted. `set` is the number of the buffers in `operands`. Synchronises with `stream`.
+// Checks every element of D in fp64 and returns the verdict. Synchronises with `stream`. `set` is
+// the number of the buffers in `operands`.
+// - Up to 1.25e12 multiplications, the device recomputes each element. The limit of an element's
+//   error is 8 times the tolerance, relative to a typical element.
+// - Above, Freivalds' method compares D s with A (B s) for a vector s of random signs, per row and
+//   slice of up to 512 columns. The limit of such a sum's error is 6 sqrt(512) times the tolerance.
+// - The host recomputes up to 64 x 64 elements without using any results of the device.
 Result<Verdict> CheckGemm(const GemmShape& shape, const GemmInputs& inputs, int64_t set,
                           const GemmOperands& operands, cudaStream_t stream);
 

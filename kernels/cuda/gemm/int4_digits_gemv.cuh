@@ -1,10 +1,9 @@
-// Computes y = x W for one or two rows of x, with W in 4-bit integers (see int4_gemm_data.h), on
-// the integer tensor cores. With so few rows, the speed is limited by instructions, not by memory,
-// and expanding 4-bit integers to bytes takes fewer of them than expanding to bf16. In each unit of
-// 128 neighbours, whose largest magnitude is below 2^e, x is rounded to 2^(e - 21) q. Its integer q
-// = 2^16 d0 + 2^8 d1 + d2 is stored as three signed bytes ("digits"). Sums of products are exact;
-// those of a unit are scaled in fp32. NaN and infinity in x give NaN, as may magnitudes from 2^120
-// on. Units below 2^-105 lose bits. int4_gemm's x avoids both (FillInt4Inputs).
+// Computes y = x W for one or two rows of x on the integer tensor cores, with W in 4-bit integers
+// (see int4_gemm_data.h). With so few rows, instructions limit the speed, and 4-bit integers expand
+// to bytes in fewer instructions than to bf16. In each unit of 128 neighbours, whose magnitudes are
+// below 2^e, x is rounded to 2^(e - 21) q. The integer q = 2^16 d0 + 2^8 d1 + d2 is stored as three
+// signed bytes ("digits"). Products are exact. Magnitudes from 2^120 on may give NaN, and units
+// below 2^-105 lose bits, but int4_gemm has no such inputs.
 #pragma once
 
 #include <cmath>

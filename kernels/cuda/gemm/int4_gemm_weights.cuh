@@ -47,8 +47,8 @@ __device__ typename Int4Magic<T>::Pair Int4Pair(uint32_t word) {
 }
 #endif
 
-// The weights policy of GemvKernel for 4-bit integers. Products of integers with x are not rounded.
-// Their sums over a chunk of 64 k (half a chunk for groups of 32) are scaled in fp32.
+// The weights policy of GemvKernel for 4-bit integers. The tensor cores multiply x by the exact
+// integers q - zero. Sums over a chunk of 64 k (half a chunk for groups of 32) are scaled in fp32.
 template <typename T, int group_at_least>
 struct Int4Weights {
   const uint4* values = nullptr;

@@ -20,9 +20,8 @@ constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 constexpr int kMaxAlgorithms = 64;
 
 // Durations of tuning in seconds: a warm-up load, the first timing of one algorithm, and the limit
-// for all first timings. The warm-up is long because after idling an H200 exceeds its power limit
-// for 0.2 s, and within the first second its clocks drop briefly to a sixth below their final
-// value.
+// for all first timings. The warm-up is long, because an H200 that was idle exceeds its power limit
+// for 0.2 s, and its clocks drop to a sixth below their final value within the first second.
 constexpr double kWarmupSeconds = 1.0;
 constexpr double kSprintSeconds = 0.02;
 constexpr double kSprintBudgetSeconds = 1.0;
