@@ -148,8 +148,8 @@ bool WaitUnlessEnding(Duration time) {
   return ::sigtimedwait(&ending, nullptr, &timeout) < 0;
 }
 
-// Opens and migrates the database. Tries for 30 s if it is unreachable, unless a signal ends the
-// process.
+// Opens the database and migrates its schema. If the database is unreachable, retries for 30 s or
+// until the process receives SIGTERM or SIGINT.
 Status MigrateWithPatience(storage::Database& database) {
   Clock& clock = Clock::Real();
   const MonotonicTime deadline = clock.Now() + kDatabasePatience;
@@ -311,8 +311,8 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-coordinator: " << usable.message() << "\n";
     return kUsageError;
   }
-  // Block the signals before any thread starts: all threads inherit the mask, and only sigwait
-  // receives them.
+  // Block SIGTERM and SIGINT before any thread starts. All threads inherit the mask, so these
+  // signals are received only by sigwait below.
   const sigset_t ending = EndingSignals();
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   ::signal(SIGPIPE, SIG_IGN);

@@ -1,5 +1,6 @@
-// The coordinator without its transport. It takes campaigns, holds sessions with agents and stores
-// results. coordinator/rpc adds gRPC, and main.cc adds PostgreSQL.
+// The core of the coordinator: it schedules campaigns, keeps sessions with agents and stores
+// results. It is independent of gRPC, which coordinator/rpc adds, and of PostgreSQL, which main.cc
+// adds.
 #pragma once
 
 #include <memory>
@@ -23,20 +24,22 @@
 
 namespace assay::coordinator {
 
-// Thread-safe. Calls that return a Result block on the database. Stop the executor before
-// destroying this object, because its tasks use it.
+// The main object of a coordinator process. Thread-safe. Methods that return a Result or a Status
+// block on the database. Stop the executor before destroying this object, because its tasks use it.
 class Coordinator {
  public:
   Coordinator(const Environment& environment, Options options);
 
   // Starts scheduling.
   void Start();
-  // Closes every session, asking agents to reconnect after `reconnect_after`, and stops scheduling.
-  // Running jobs continue on their agents; the next coordinator adopts them.
+  // Stops scheduling and closes every agent's session, asking the agent to reconnect after
+  // `reconnect_after`. Running jobs continue on their agents, and the next coordinator takes them
+  // over.
   void Shutdown(Duration reconnect_after);
 
-  // Opens the session of a new stream to or from an agent. `dial_address` is empty if the agent
-  // dialled.
+  // Creates the session for a new stream between this coordinator and an agent. Messages to the
+  // agent go to `sink`. `dial_address` is the agent's address if the coordinator opened the stream,
+  // or empty if the agent did.
   std::shared_ptr<Session> OpenSession(std::shared_ptr<SessionSink> sink,
                                        const std::string& dial_address);
   Sessions& sessions() { return sessions_; }
@@ -45,7 +48,7 @@ class Coordinator {
   Executor& executor() const { return environment_.executor; }
   const Options& options() const { return options_; }
 
-  // Handles a notification of the database: another coordinator queued jobs, freed nodes or
+  // Call when the database reports that another coordinator process has queued jobs, freed nodes or
   // advanced a campaign.
   void OnNotification();
 
@@ -94,9 +97,9 @@ class Coordinator {
   std::function<void(const Agent&)> on_attached_ ASSAY_GUARDED_BY(mutex_);
 };
 
-// Makes a campaign of results that another program measured: one job per benchmark and one case per
-// result. Fields that ImportResultsRequest does not list are dropped. Errors as
-// schema::CheckImport.
+// Converts results that another program measured into a campaign with one job per benchmark and one
+// case per result. Drops fields that the documentation of ImportResultsRequest does not list.
+// Returns the errors of schema::CheckImport.
 Result<storage::ImportedCampaign> ToImportedCampaign(const v1::ImportResultsRequest& request,
                                                      WallTime now);
 

@@ -16,19 +16,20 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
-  // Reports the end of a job's attempt: "succeeded", "failed", "skipped", "cancelled" or
-  // "requeued".
+  // Called when an attempt to run a job ends after `running`. The outcome is "succeeded", "failed",
+  // "skipped", "cancelled" or "requeued".
   virtual void JobEnded(const std::string& /*benchmark*/, const std::string& /*outcome*/,
                         Duration /*running*/) {}
-  // Reports what a finished job spent besides measuring: the time from the agent's receipt to the
-  // first runner's start, and the job's total time outside runners.
+  // Called when a job has finished, with the time that it did not spend measuring. `start_delay` is
+  // the time from the agent's receipt of the job to the start of the first runner process.
+  // `outside_runner` is the job's total time outside runner processes.
   virtual void JobOverhead(Duration /*start_delay*/, Duration /*outside_runner*/) {}
   // Reports arrived results: "stored", "replayed", "stale", "rejected" or "imported".
   virtual void ResultsIngested(const std::string& /*outcome*/, int /*count*/) {}
 };
 
-// Everything in it outlives the coordinator. Stores block, so they are called on `executor` alone,
-// which needs at least two threads.
+// The dependencies of a Coordinator, all of which must outlive it. Methods of the stores block, so
+// call them only on `executor`, which needs at least two threads.
 struct Environment {
   Clock& clock;
   Executor& executor;
@@ -45,9 +46,9 @@ struct Options {
   Duration heartbeat = std::chrono::seconds(5);
   // Interval for finding lost notifications, expired leases and campaigns without a verdict.
   Duration poll = std::chrono::seconds(3);
-  // Time from a gang's assignment until all its agents must be ready. Then the attempt fails and
-  // its nodes are free again. It is longer than an agent's own limit for its runners, so that the
-  // agent, which knows more about the failure, reports it first.
+  // Time limit for all agents of a job on several nodes to get ready. When it expires, the attempt
+  // fails and its nodes become free. It is longer than the agents' own limit, so that an agent,
+  // which knows the cause, reports the failure first.
   Duration prepare = std::chrono::seconds(75);
 };
 

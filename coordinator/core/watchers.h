@@ -12,8 +12,9 @@
 
 namespace assay::coordinator {
 
-// Thread-safe. Callbacks run on the notifier's thread without a lock held. They must return at
-// once, and may run once more after Unsubscribe has returned.
+// A registry of callbacks that run when a campaign changes. Thread-safe. A callback runs on the
+// thread that calls Notify, without a lock held. It must return at once and may run once more after
+// Unsubscribe has returned.
 class Watchers {
  public:
   using Callback = std::function<void()>;

@@ -1,5 +1,5 @@
-// The coordinator's Prometheus metrics. Labels have few, fixed values: jobs, campaigns and nodes
-// are never labels.
+// Prometheus metrics of the coordinator. Jobs, campaigns and nodes never become label values,
+// because every new label value creates another time series.
 #pragma once
 
 #include <prometheus/collectable.h>

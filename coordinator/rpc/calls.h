@@ -18,8 +18,8 @@
 
 namespace assay::coordinator::rpc {
 
-// Runs `body`, which returns a Status. gRPC swallows exceptions that leave its reactions, so an
-// exception is logged and becomes INTERNAL.
+// Runs `body`, which returns a Status. If `body` throws, logs the exception and returns INTERNAL,
+// because gRPC would silently swallow an exception from a callback.
 template <typename Body>
 Status Guarded(const char* what, Body&& body) {
   try {
@@ -52,10 +52,10 @@ class Calls {
   }
   Executor& executor() const { return executor_; }
 
-  // Runs `body`, which returns a Status and may block, and answers with its result. Request and
-  // response stay alive until then. While the database is unreachable, `body` runs again for some
-  // seconds, so it must fill the response only after its last step that can fail. Answers
-  // RESOURCE_EXHAUSTED if too many calls are in progress.
+  // Runs `body` on the executor, where it may block, and answers the call with the Status that it
+  // returns. Request and response stay valid until then. While the database is unreachable, `body`
+  // is retried for about three seconds, so it must fill the response only after its last step that
+  // can fail. If too many calls are in progress, answers RESOURCE_EXHAUSTED at once.
   template <typename Body>
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {

@@ -17,8 +17,8 @@
 
 namespace assay::coordinator::rpc {
 
-// One address that the coordinator dials; dialer.h shows its states. Thread-safe. Create with
-// std::make_shared. The coordinator outlives it.
+// Keeps a session with the agent at one address, reconnecting when it ends; dialer.h shows the
+// states. Thread-safe. Create with std::make_shared. The coordinator must outlive it.
 class DialTarget : public std::enable_shared_from_this<DialTarget> {
  public:
   DialTarget(Coordinator& coordinator, std::string address,

@@ -29,13 +29,13 @@ class Dialer {
   Dialer(Coordinator& coordinator, const Calls& calls, assay::rpc::TlsFiles tls, bool insecure);
   ~Dialer();
 
-  // Keeps a session with the agent at `address` (HOST:PORT) from now on. Does nothing if the
-  // address is dialled already. Returns INVALID_ARGUMENT if the address is malformed or cannot be
-  // dialled with these credentials.
+  // Opens a session with the agent at `address` (HOST:PORT), and another one whenever it ends. Does
+  // nothing if the address is already in use here. Returns INVALID_ARGUMENT if the address is
+  // malformed or these credentials do not allow connecting to it.
   Status Dial(const std::string& address);
 
-  // Calls `answered` once: with the agent as soon as the address has a session, or with the reason
-  // if it has none within `patience`. Call Dial first.
+  // Calls `answered` once: with the agent as soon as a session with `address` is open, or with an
+  // error if none is open within `patience` or the dialer stops. Call Dial first.
   using Answered = std::function<void(Result<Agent>)>;
   void AwaitHello(const std::string& address, Duration patience, Answered answered);
 

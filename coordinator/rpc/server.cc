@@ -29,9 +29,9 @@ constexpr Duration kReconnectAfter = std::chrono::seconds(1);
 constexpr Duration kHelloPatience = std::chrono::seconds(10);
 constexpr char kNodeTokens = 'n';
 
-// Returns the page that a list request asks for (AIP-158), or an error for a negative page size.
-// Page size 0 means `normal`; sizes above the limit of 10,000 mean the limit. The reader of the
-// pages validates the token.
+// Returns the page size and token of a list request (see Google's AIP-158). Page size 0 selects
+// `normal`, and sizes above 10,000 become 10,000. Returns INVALID_ARGUMENT for a negative size or a
+// very long token. The code that reads the page validates the token.
 template <typename Request>
 Result<PageRequest> PageOf(const Request& request, int normal) {
   constexpr int kMost = 10'000;
@@ -249,8 +249,8 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
   }
 };
 
-// The server side of one session, which an agent opened. Deletes itself when gRPC has finished
-// with it.
+// The server side of a session stream that an agent opened. Deletes itself in OnDone, the last
+// callback of gRPC.
 class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
                       public StreamOperations {
  public:

@@ -24,8 +24,8 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Starts serving. The coordinator outlives the server. The error names the address and why
-  // listening failed.
+  // Starts the gRPC server. The coordinator must outlive it. If listening fails, the error gives
+  // the address and the reason.
   static Result<std::unique_ptr<Server>> Start(Coordinator& coordinator, ServerOptions options);
   ~Server();
 
@@ -33,8 +33,8 @@ class Server {
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
 
-  // Closes agents' sessions, ends every stream, and returns when all calls have ended, after
-  // `patience` at the latest. Idempotent. The executor must run meanwhile.
+  // Closes agents' sessions, ends every stream and waits until all calls have ended, for at most
+  // `patience`. Idempotent. The executor must run until this returns.
   void Shutdown(Duration patience);
 
  private:

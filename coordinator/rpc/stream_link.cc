@@ -5,8 +5,8 @@
 namespace assay::coordinator::rpc {
 namespace {
 
-// Reading stops while more than this is waiting to be sent, so that a peer that sends requests
-// without reading answers must wait.
+// Limit for queued outgoing messages. Above it, no further messages are read, so that a peer that
+// sends requests without reading the answers must wait.
 constexpr size_t kMaxOutbound = 1024;
 
 std::string KeyOf(const v1::CoordinatorMessage& message) {

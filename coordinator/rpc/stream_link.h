@@ -23,9 +23,9 @@
 
 namespace assay::coordinator::rpc {
 
-// The messages that wait to be sent on one session: first in, first out. Of messages with the same
-// meaning (renewals; Assigns and Cancels of one job) only the latest is kept, so the queue of a
-// peer that does not read grows only with its own requests. Not thread-safe.
+// A FIFO queue of messages to send to one agent. A new message replaces a queued one with the same
+// meaning, such as a lease renewal or the assignment of the same job. The queue of an agent that
+// stops reading therefore grows only with the answers to its own requests. Not thread-safe.
 class OutboundQueue {
  public:
   void Push(v1::CoordinatorMessage message);
@@ -41,8 +41,8 @@ class OutboundQueue {
   std::deque<Item> queue_;
 };
 
-// The operations of one reactor. Each returns at once and never calls back into the link on the
-// same thread.
+// The operations of a gRPC stream that StreamLink uses. Each returns at once and must not call back
+// into the StreamLink on the same thread.
 class StreamOperations {
  public:
   virtual ~StreamOperations() = default;

@@ -20,8 +20,9 @@
 
 namespace assay::coordinator::rpc {
 
-// Creates the reactor of one WatchCampaign; it deletes itself when gRPC has finished with it. Both
-// references outlive it. Changes that come faster than the peer reads are merged into one message.
+// Creates the reactor of one WatchCampaign call, which streams a campaign's changes. The reactor
+// deletes itself when the call is done. Both references must outlive it. If changes come faster
+// than the client reads, several are merged into one message.
 grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
                                                               const Calls& calls,
                                                               std::string campaign);

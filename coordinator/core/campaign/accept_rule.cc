@@ -230,8 +230,8 @@ std::string Describe(const v1::StoredResult& stored, const GpuNames& gpu_names) 
   return text + PlaceOf(result.provenance(), gpu_names);
 }
 
-// Explains a percentage of spec that the runner could not compute, because only its own spec sheets
-// count, and suggests a rule with a number.
+// Explains to the user why a `% of spec` rule cannot be evaluated: there is no spec sheet for the
+// GPU, or the sheet has no peak for this case. Suggests a rule with an absolute limit instead.
 std::string NoPercentage(const AcceptRule& rule, const v1::StoredResult& stored,
                          const GpuNames& gpu_names) {
   const v1::CaseResult& result = stored.case_result();

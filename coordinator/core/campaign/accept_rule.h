@@ -1,4 +1,4 @@
-// A campaign's accept rules, each of which bounds a metric, and the verdict that they give:
+// Parses and evaluates accept rules, which set limits for the results of a campaign's benchmarks:
 //   gemm[dtype=bf16, m=8192].tflops >= 65% of spec
 //   all_reduce[bytes=1GiB, ranks=8].bus_bandwidth >= 340 GB/s
 #pragma once
@@ -23,7 +23,7 @@ struct AcceptRule {
 
   std::string text;  // As the user wrote it.
   std::string benchmark;
-  // The rule covers cases that have all of these parameter values.
+  // The rule covers cases (single runs of the benchmark) that have all of these parameter values.
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string metric;
   Comparison comparison = Comparison::kAtLeast;
@@ -43,17 +43,19 @@ struct AcceptRule {
 // Parses one rule. INVALID_ARGUMENT names the character (1-based) and what was expected there.
 Result<AcceptRule> ParseAcceptRule(std::string_view text);
 
-// Checks a rule against its benchmark's schema: the metric, its unit and the parameters must exist,
-// and a percentage of the spec sheet needs a rate of a GPU. Unless `cases` is null, at least one of
-// the campaign's cases must have the values that the rule names.
+// Checks that a rule's metric and parameters exist in the schema of its benchmark, and that its
+// unit converts to the metric's unit. `% of spec` requires a metric of a GPU benchmark for which
+// higher is better. If `cases` is not null, the rule must cover at least one of them. Returns
+// INVALID_ARGUMENT if a check fails.
 Status CheckAcceptRule(const AcceptRule& rule, const v1::BenchmarkSchema& schema,
                        const std::vector<ParameterMap>* cases);
 
 // Returns true if the rule covers a case with these canonical parameters.
 bool Covers(const AcceptRule& rule, const ParameterMap& parameters);
 
-// Returns the factor that converts a number in `from` to `to`: 1000 from "TFLOP/s" to "GFLOP/s".
-// Returns nullopt if the units differ by more than an SI or binary prefix.
+// Returns the factor that converts a number from unit `from` to unit `to`, for example 1000 from
+// "TFLOP/s" to "GFLOP/s". Returns nullopt unless the units are equal except for an SI or binary
+// prefix.
 std::optional<double> UnitFactor(std::string_view from, std::string_view to);
 
 struct CampaignVerdict {
@@ -61,17 +63,18 @@ struct CampaignVerdict {
   std::vector<v1::RuleVerdict> rules;
 };
 
-// Returns the name that users know a GPU by: "GPU 3" for its UUID, or the UUID itself if it is
-// unknown.
+// A function that returns the display name of a GPU, such as "GPU 3", or the UUID itself if the GPU
+// is unknown.
 using GpuNames = std::function<std::string(const std::string& uuid)>;
 
-// Judges an ended campaign. Every run's median must satisfy each rule that covers its case. A rule
-// without results fails, and so does `% of spec` for a GPU without a spec sheet. The campaign
-// passes if every rule holds and every job succeeded or was skipped.
+// Returns the verdict on a finished campaign. It passes if all its accept rules hold and no job
+// failed or was cancelled. A rule holds if the median of every result that it covers satisfies it.
+// A rule fails if it covers no result, or if it needs a GPU's spec sheet and there is none.
 CampaignVerdict Judge(const v1::Campaign& campaign, const std::vector<v1::StoredResult>& results,
                       const GpuNames& gpu_names);
 
-// Judges one rule over all results. The explanation names the deciding number and its place.
+// Evaluates one rule on all results. The explanation gives the worst value and where it was
+// measured.
 v1::RuleVerdict JudgeRule(const std::string& rule, const std::vector<v1::StoredResult>& results,
                           const GpuNames& gpu_names);
 

@@ -135,8 +135,8 @@ class Expander {
     for (const auto& [name, schema] : schemas_) names.push_back(name);
     std::string error = "no connected node has a benchmark " + Quote(matrix.benchmark());
     const std::string closest = ClosestName(matrix.benchmark(), names);
-    // List the benchmarks once: a file for GPUs names dozens of unknown ones on a fleet without
-    // GPUs.
+    // List all known benchmarks only in the first of these errors. A campaign written for GPUs can
+    // name dozens of benchmarks that a fleet without GPUs does not have.
     if (!std::exchange(benchmarks_listed_, true)) {
       error += "; " + Suggest(matrix.benchmark(), names);
     } else if (!closest.empty()) {

@@ -1,5 +1,5 @@
-// Expands a campaign as the user wrote it into the jobs that are stored, or finds all its errors at
-// once.
+// Turns a campaign, as the user wrote it, into jobs. If the campaign has errors, reports all of
+// them at once.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ inline constexpr int64_t kMaxJobs = 10'000;
 inline constexpr int64_t kMaxCaseRuns = 250'000;
 
 struct Expansion {
-  // All jobs of repetition 1 come before those of repetition 2. Within a repetition the order is
-  // that of the file.
+  // The jobs in the order in which they should run: all jobs of repetition 1, then all of
+  // repetition 2, and so on. Within a repetition they have the order of the campaign file.
   std::vector<storage::NewJob> jobs;
   // Number of cases to run, summed over all jobs.
   int64_t case_runs = 0;
@@ -30,13 +30,14 @@ struct Expansion {
   std::vector<v1::LeftOut> left_out;
 };
 
-// Checks `spec` against the connected nodes of `fleet` and their benchmarks, and makes its jobs.
-// INVALID_ARGUMENT carries one violation per error, with its line. Counts are computed before any
-// case is made, so an exploding matrix costs nothing.
+// Creates the jobs of campaign `spec` for the connected nodes of `fleet`. If the spec has errors,
+// returns INVALID_ARGUMENT with one violation per error, each with its line in the campaign file.
+// The number of parameter combinations is checked before any is created, so an oversized campaign
+// is rejected quickly.
 Result<Expansion> ExpandCampaign(const v1::CampaignSpec& spec, const std::vector<v1::Node>& fleet);
 
-// Returns the newest version of each schema that the nodes have, by name, without the reasons why a
-// single node cannot run it. Malformed schemas are ignored.
+// Returns the newest version of every benchmark that the nodes offer, sorted by name. Clears
+// `unsupported_reason`, which describes a single node. Skips malformed schemas.
 std::vector<v1::BenchmarkSchema> FleetSchemas(const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::coordinator

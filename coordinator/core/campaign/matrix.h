@@ -1,5 +1,5 @@
-// One entry of a campaign: the values of each axis, checked against the benchmark's schema, and
-// their cross product.
+// Expands one benchmark entry of a campaign into cases. The entry lists values for each parameter,
+// and every combination of these values is one case.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@
 
 namespace assay::coordinator {
 
-// A range of an axis, `{from: 8, to: 8GiB, factor: 2}`, with valid bounds: from <= to, and a factor
-// of at least 2 or a step of at least 1.
+// A range of parameter values in a campaign, such as {from: 8, to: 8GiB, factor: 2}. Always valid:
+// from <= to, and either factor >= 2 or step >= 1.
 class NumberRange {
  public:
-  // Parses a range. INVALID_ARGUMENT says which of from, to, factor and step is wrong and what
-  // would be right. The parameter must be a number, and both ends must be within its bounds.
+  // Parses a range of values for the parameter that `spec` describes. The parameter must be an
+  // integer or a size in bytes, and both ends must be within its bounds. Otherwise returns
+  // INVALID_ARGUMENT, which names the wrong field and what it must be.
   static Result<NumberRange> Parse(const v1::ValueRange& range, const ParameterSpec& spec);
 
   // Returns the number of values without making them.
@@ -39,19 +40,19 @@ class NumberRange {
 // The checked axes of an entry. Its cases are made on demand, so a count of billions costs nothing.
 class Matrix {
  public:
-  // Checks the axes of `spec` against `schema` and adds every error to `violations`, with `path`
-  // ("benchmarks[1]") in front of its field. The matrix may be used only if there was no error.
-  // The values of a range with more than `case_limit` values are not made.
+  // Checks the parameter values in `spec` against the benchmark's `schema` and appends every error
+  // to `violations`. The field of an error starts with `path`, such as "benchmarks[1]". Do not use
+  // the matrix if there was an error. Does not expand a range of more than `case_limit` values.
   Matrix(const v1::BenchmarkMatrix& spec, const v1::BenchmarkSchema& schema, std::string path,
          int64_t case_limit, Violations& violations);
 
   // Returns the number of cases in the cross product, which may be beyond any integer type.
   double case_count() const { return case_count_; }
 
-  // Returns the cases, canonical and complete; the first axis varies slowest. Call only when
-  // case_count() is within the limit. Adds to `violations`, once each, parameters whose values
-  // contradict other values of their case. Returns no cases if a parameter takes the value of
-  // another (`=m`) that is outside its own bounds.
+  // Returns the parameters of every case; the first axis varies slowest. Call only if case_count()
+  // is within the limit. Appends one error for each parameter whose value conflicts with other
+  // values of the same case. Returns no cases if a parameter that copies another (`=m`) would get a
+  // value outside its own bounds.
   std::vector<ParameterMap> Cases(Violations& violations) const;
 
  private:

@@ -33,8 +33,9 @@ Duration TimeoutOf(const v1::CampaignSpec& spec);
 // Returns the number of repetitions; 1 by default.
 int RepetitionsOf(const v1::CampaignSpec& spec);
 
-// Returns NCCL's variables of a job of this entry: the campaign's, each replaced by the entry's if
-// it has one. Empty unless the benchmark is a GPU collective.
+// Returns the NCCL environment variables for the jobs of one benchmark entry. The entry's values
+// override those of the whole campaign. Returns an empty map unless the benchmark is a GPU
+// collective.
 NcclSettings NcclOf(const v1::CampaignSpec& spec, const v1::BenchmarkMatrix& matrix,
                     const v1::BenchmarkSchema& schema);
 

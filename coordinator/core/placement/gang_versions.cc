@@ -33,8 +33,8 @@ std::vector<std::string> NamesOf(const Nodes& nodes) {
   return names;
 }
 
-// Lists which nodes have which text: "NCCL is 2.28.9 on a, c and 2.27.3 on b". Returns an empty
-// text if `of` returns the same for all.
+// Describes how nodes differ in the text that `of` returns, for example "NCCL is 2.28.9 on a, c and
+// 2.27.3 on b". Returns an empty string if the text is the same for all nodes.
 template <typename TextOf>
 std::string Difference(const std::string& what, const Nodes& nodes, const TextOf& of) {
   std::vector<std::string> texts;

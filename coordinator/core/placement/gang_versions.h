@@ -1,5 +1,6 @@
-// Checks that a gang's nodes have equal software and equal GPUs. Different drivers or NCCL versions
-// hang or fail with misleading errors, and a result of H100s and H200s together describes neither.
+// Checks that the nodes of a gang (nodes that run one job together) have the same software and the
+// same GPU model. Different drivers or NCCL versions cause hangs or misleading errors. A result
+// measured on H100s and H200s together describes neither model.
 #pragma once
 
 #include <string>
@@ -9,20 +10,21 @@
 
 namespace assay::coordinator {
 
-// Returns the versions that must be equal on all nodes of a GPU gang as one text. Equal texts mean
-// equal versions.
+// Returns the driver, CUDA runtime and NCCL versions of a node as one string. Nodes can run a GPU
+// job together only if their strings are equal.
 std::string GangVersions(const v1::NodeDescription& node);
 
-// Returns an empty text if all nodes have equal versions, else the differences: "NCCL is 2.28.9 on
-// a, c and 2.27.3 on b". Unknown versions are equal to one another.
+// Compares the driver, CUDA runtime and NCCL versions of nodes. Returns an empty string if they are
+// equal, otherwise the differences: "NCCL is 2.28.9 on a, c and 2.27.3 on b". Unknown versions
+// count as equal to each other.
 std::string VersionMismatch(const std::vector<const v1::NodeDescription*>& nodes);
 
-// Returns the models of the node's GPUs with these indices, with form factor and MIG profile,
-// sorted and without duplicates: "H200 SXM", or "H100 PCIe and H200 NVL".
+// Returns the models of the given GPUs of a node, sorted and without duplicates, such as "H200 SXM"
+// or "H100 PCIe and H200 NVL". A model includes the form factor and the MIG profile.
 std::string GangGpus(const v1::NodeDescription& node, const std::vector<int>& gpu_indices);
 
-// Returns an empty text if the GPUs with these indices are of one model on all nodes, else the
-// models by node: "the GPU is H100 SXM on a, b and H200 SXM on c".
+// Returns an empty string if the given GPUs are of one model on all nodes, otherwise the models by
+// node: "the GPU is H100 SXM on a, b and H200 SXM on c".
 std::string GpuMismatch(const std::vector<const v1::NodeDescription*>& nodes,
                         const std::vector<int>& gpu_indices);
 

@@ -16,16 +16,17 @@ using NodeFieldRow = schema::Field<v1::Node>;
 // Returns the fields that filters over nodes can use.
 const std::vector<NodeFieldRow>& NodeFields();
 
-// Returns the node's values for a field of a filter ("gpu.model", "driver", "label.rack").
-// INVALID_ARGUMENT names an unknown field, the closest known one, and all of them.
+// Returns a node's values for one field of a filter, such as "gpu.model", "driver" or "label.rack".
+// If the field is unknown, returns INVALID_ARGUMENT, which suggests the closest field and lists all
+// fields.
 Result<std::vector<std::string>> NodeField(const v1::Node& node, const std::string& field);
 
 // Returns the nodes for which the filter holds, in the order given. Errors as NodeField.
 Result<std::vector<v1::Node>> MatchingNodes(const Filter& filter,
                                             const std::vector<v1::Node>& nodes);
 
-// Explains why none of `nodes` matches: names the nodes, and for each restriction the number of
-// nodes for which it holds and the values that the nodes have.
+// Explains why a filter matches none of `nodes`. For each condition of the filter, the text says
+// how many nodes satisfy it and which values the nodes have.
 std::string ExplainNoMatch(const Filter& filter, const std::vector<v1::Node>& nodes);
 
 }  // namespace assay::coordinator

@@ -94,15 +94,16 @@ Placements Listed(std::vector<Placement> list) {
   return {std::move(list), count, {}};
 }
 
-// Returns no placement, because there are too few nodes or GPUs. `field` is ".ranks" of the entry,
-// or "" for the entry itself.
+// Returns an empty result with a `shortage`, which says that there are too few nodes or GPUs.
+// `field` is the field of the campaign entry that asks for too many, such as ".ranks", or "" for
+// the whole entry.
 Placements TooFew(const PlacementRequest& request, const std::string& field,
                   std::string description) {
   return {{}, 0, Violation{request.path + field, std::move(description), request.line}};
 }
 
-// Returns the GPUs that `count` ranks use on a node: the first of those given, else those from 0
-// on.
+// Returns the indices of the `count` GPUs that a job uses on a node: the first of the GPUs that the
+// user listed, or 0 to count - 1 if the user listed none.
 std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   std::vector<int> indices = request.gpu_indices;
   if (indices.empty()) {
@@ -112,8 +113,9 @@ std::vector<int> FirstGpus(const PlacementRequest& request, int count) {
   return indices;
 }
 
-// Checks that a job that PAIRS places runs on two nodes. `parameter` sets that number; empty if
-// none does.
+// Returns false and adds a violation if the policy PAIRS, which measures pairs of nodes, is used
+// for jobs that do not run on two nodes. `parameter` names the benchmark parameter that sets the
+// number of nodes, or is empty if there is none.
 bool PairsFit(const PlacementRequest& request, int nodes, const std::string& parameter,
               Violations& violations) {
   if (request.policy != v1::PLACEMENT_POLICY_PAIRS || nodes == 2) return true;
@@ -135,6 +137,8 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
                  request.line);
 }
 
+// Returns placements that use the same GPUs on any node: one per node for the policy EACH, or a
+// single one with all nodes as candidates for ANY.
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
@@ -158,7 +162,8 @@ std::vector<Placement> PlaceOnEachGpu(const PlacementRequest& request, const Nod
   return placements;
 }
 
-// Returns false after a violation: the listed GPUs exist on no node, or are too few.
+// Returns false and adds a violation if no node has one of the listed GPUs, or if fewer GPUs are
+// listed than needed.
 bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t needed,
                      Violations& violations) {
   std::set<int> present;
@@ -184,6 +189,10 @@ bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t
   return false;
 }
 
+// Places all ranks of a job on one node, each rank on its own GPU. Uses the first GPUs that the user
+// listed, or GPUs 0 to ranks - 1. EACH makes one placement per node, or one per GPU if there is a
+// single rank. ANY makes one placement for any suitable node. The GPUs must be of one model unless
+// `mixed_gpus` is set.
 Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
                        Violations& violations) {
   const int ranks = request.ranks;
@@ -218,8 +227,8 @@ Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Returns consecutive groups of `size` nodes. The last group consists of the last `size` nodes, so
-// that every node is covered. There must be at least `size` nodes.
+// Splits `nodes` into consecutive groups of `size`. If the last group would be smaller, it also
+// gets nodes of the previous group. Requires at least `size` nodes.
 std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   std::vector<Ids> groups;
   for (size_t first = 0; first < nodes.size(); first += size) {
@@ -230,13 +239,13 @@ std::vector<Ids> ConsecutiveGroups(const Ids& nodes, size_t size) {
   return groups;
 }
 
-// Returns every pair of `nodes` once, in the rounds of a tournament (circle method). The pairs of
-// one round have no node in common, so they can run at the same time.
+// Returns every pair of nodes exactly once, in the order of a round-robin tournament (circle
+// method). The pairs of one round have no node in common, so they can run at the same time.
 std::vector<Ids> TournamentPairs(const Ids& nodes) {
   std::vector<Ids> pairs;
   if (nodes.size() < 2) return pairs;
-  // One place is fixed and the others rotate around it. With an odd number of nodes the place
-  // beyond the last is empty, and its opponent has no pair in this round.
+  // The circle method fixes the last place and rotates all others. If the number of nodes is odd,
+  // the last place is empty, and the node that is paired with it sits out the round.
   const size_t places = nodes.size() + nodes.size() % 2;
   const size_t turning = places - 1;
   for (size_t round = 0; round < turning; ++round) {
@@ -295,8 +304,9 @@ bool AnyIsUniform(const std::vector<Placement>& placements, const Nodes& nodes) 
   });
 }
 
-// Returns the largest set of nodes with equal versions and one GPU model at these indices. If that
-// set is too small and mixed GPUs are allowed, returns the largest set with equal versions.
+// Returns the largest set of nodes that have equal software versions and one GPU model at
+// `gpu_indices`. If that set is too small for the job and mixed GPUs are allowed, ignores the GPU
+// models.
 Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
                      const std::vector<int>& gpu_indices) {
   const Nodes one_model = Where(nodes, [&](const v1::Node& node) {
@@ -309,8 +319,9 @@ Nodes LargestUniform(const PlacementRequest& request, const Nodes& nodes,
   return Largest(GroupBy(nodes, GangVersions));
 }
 
-// Splits `nodes` by GPU model. Nodes of models with too few nodes come last, in one set that is
-// filled up with nodes of other sets. Every set is large enough, as `nodes` must be.
+// Splits `nodes` into sets of one GPU model, each large enough for the job. Nodes of rarer models
+// form one last set, which also gets nodes of other sets until it is large enough. Requires that
+// `nodes` as a whole is large enough.
 std::vector<Nodes> SetsByModel(const PlacementRequest& request, const Nodes& nodes,
                                const std::vector<int>& gpu_indices) {
   const auto size = static_cast<size_t>(request.nodes);
@@ -361,6 +372,11 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
   return all;
 }
 
+// Places a GPU collective over several nodes with equally many ranks each, numbered node by node.
+// EACH groups the nodes of each GPU model by name, ANY selects from the largest set of nodes with
+// the same software and GPU model, and PAIRS covers every pair of nodes. Adds a violation if no
+// group has equal driver, CUDA runtime and NCCL versions. Other groups of nodes with different
+// versions are placed and fail when they are scheduled, which tells the user about the difference.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {
@@ -405,6 +421,8 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
+// Places a network benchmark with one rank per node. EACH makes consecutive groups of nodes by name,
+// ANY one placement on any nodes, and PAIRS every pair of nodes.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};

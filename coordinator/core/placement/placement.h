@@ -25,8 +25,8 @@ struct Placements {
   std::vector<Placement> list;
   // Number of placements. If it exceeds PlacementRequest::most, the list stays empty.
   int64_t count = 0;
-  // Set if there is no placement because there are too few nodes or GPUs: what is needed and what
-  // exists.
+  // Set if there are too few nodes or GPUs for even one placement. Says how many are needed and how
+  // many exist.
   std::optional<Violation> shortage;
 };
 
@@ -43,32 +43,18 @@ struct PlacementRequest {
   int line = 0;
 };
 
-// Returns the nodes that can run this version of the benchmark, sorted by name. If there are none,
-// adds a violation with each node's reason.
+// Returns the nodes that can run this version of the benchmark, sorted by name. If there is none,
+// adds a violation that gives the reason for each node.
 std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
                                     const std::vector<v1::Node>& nodes, const std::string& path,
                                     int line, Violations& violations);
 
-// Returns the placements of a job with `ranks` ranks on `nodes`, which is the non-empty result of
-// EligibleNodes:
-//   CPU      EACH: one per node.            ANY: one, on any node.
-//   GPU      one rank, EACH: one per GPU.   ANY: one, on GPU 0 of any node.
-//            R ranks: GPUs 0..R-1 (or the first R given) of nodes that have them;
-//            EACH: one per node.            ANY: one, on any such node.
-//            over N nodes: as NETWORK, with GPUs 0..R/N-1 (or the first R/N given) of
-//            each of the N. Ranks are numbered node by node.
-//   NETWORK  R nodes, one rank each. EACH: consecutive groups of R by name; the last
-//            group consists of the last R nodes, so that every node is covered.
-//                                           ANY: one, on any R nodes.
-//            PAIRS (two nodes only): every pair, in the rounds of a tournament.
-// Too few nodes or GPUs is not a violation: `shortage` of the result says how many there are.
-// Violations are: `gpus` that no node has, fewer `gpus` than ranks, and nodes among which no
-// placement has equal driver, CUDA runtime and NCCL versions. ANY takes GPU nodes with equal
-// versions. A group of EACH or a pair with different versions is placed, and fails with that reason
-// when it is scheduled.
-// GPUs of one model are placed together: ANY takes the largest set of nodes of one model, EACH
-// groups the nodes of each model separately. Unless `mixed_gpus` is set, cases that cannot be
-// placed so are a violation that names models and nodes.
+// Returns the placements of a job with `request.ranks` ranks. `nodes` is the result of
+// EligibleNodes and must not be empty. The policy EACH covers every node or GPU, ANY makes one
+// placement that fits any suitable nodes, and PAIRS covers every pair of nodes. placement.cc
+// describes the rules for CPUs, GPUs and networks. If there are too few nodes or GPUs, the result
+// is empty and its `shortage` is set. Adds a violation for any other error, such as nodes with
+// different software versions.
 Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                  Violations& violations);
 
