@@ -68,8 +68,9 @@ double PairFit::Noise() const {
   const size_t sides = second_side_ < effects_.size() ? 2 : 1;
   const size_t fitted = measured - sides + 1;
   // A fit by medians passes exactly through about as many equations as it has effects. Their
-  // residuals of 0 say nothing about the noise and are left out. If fewer than kFew others would
-  // remain, one bad link could dominate them; then all count, corrected for degrees of freedom.
+  // residuals are 0 and say nothing about the noise, so they are left out. If fewer than kFew
+  // others remain, one bad link could dominate the estimate. In that case use all residuals and
+  // correct for the degrees of freedom.
   constexpr size_t kFew = 4;
   double correction = 1;
   if (residuals.size() >= fitted + kFew) {
@@ -117,9 +118,9 @@ void PairFit::Sweep(double mean) {
   }
 }
 
-// Returns the change of one effect that minimises the cost while all else is fixed: a median of
-// its residuals and of its own negative. If several changes are optimal, returns the one that
-// leaves the smallest effect.
+// Returns how much to change one effect to minimize the cost while everything else stays fixed.
+// This is the median of the residuals of its equations and of the negative effect. If several
+// changes are equally good, returns the one that brings the effect closest to 0.
 double PairFit::Step(size_t index) const {
   if (occurrences_[index].empty()) return 0;
   std::vector<double> residuals = {-effects_[index]};

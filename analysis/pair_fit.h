@@ -16,18 +16,21 @@ struct PairEquation {
   double residual = 0;          // Set by the fit.
 };
 
-// Fits the effects by medians, as median polish does (Tukey 1977), so that a minority of bad
-// equations does not move them. It minimises the sum of |residual| and |effect|: one bad node then
-// explains more than all of its links, and one bad link more than two nodes.
+// Fits the model of PairEquation by repeated medians, as in median polish (Tukey 1977), so that a
+// minority of bad measurements does not change it. Minimizes the sum of all |residual| and
+// |effect|. Therefore a bad node appears as one large effect instead of many large residuals, and a
+// bad link as one large residual instead of two effects.
 class PairFit {
  public:
-  // Effects are numbered from 0 to `effects` - 1. Those from `second_side` on occur only as
-  // `second`, and those before it only as `first`; if both are equal there is one side, whose
-  // effects occur in both places. Without equations every effect is 0.
+  // Creates and fits a model with effects numbered from 0 to `effects` - 1. Effects below
+  // `second_side` occur only as `first` of an equation, and the others only as `second`. If
+  // `second_side` equals `effects`, every effect may occur in both places. Without equations, all
+  // effects are 0.
   PairFit(size_t effects, size_t second_side, std::vector<PairEquation> equations);
 
-  // Returns the standard deviation of a score around the model: from the median residual, or from
-  // the median error of the scores if that is larger. Returns 0 without equations.
+  // Returns the standard deviation of scores around the fitted model. Estimates it from the median
+  // residual and from the median standard error of the scores, and returns the larger value.
+  // Returns 0 without equations.
   double Noise() const;
 
   // Returns an effect relative to the median effect of its side.

@@ -14,16 +14,17 @@ namespace assay::analysis {
 namespace {
 
 constexpr size_t kMinLinks = 3;
-// Required distance below zero of an effect or deviation, in standard errors. Both are the worst
-// of many, and the noise itself is estimated from few values.
+// A node counts as bad only if its effect is worse than 0 by this many standard errors. The limit
+// is high because the worst of many nodes is tested, and because the noise is estimated from few
+// values.
 constexpr double kNodeErrors = 4;
 constexpr double kLinkErrors = 5;
-// If one side of a node, or one direction of a link, is bad, the other counts as bad too from this
-// fraction of its deviation: half-way between fine and equally bad.
+// If one direction of a link is bad, the other direction counts as bad too if its deviation is at
+// least this fraction of the first. The same holds for a node as sender and receiver.
 constexpr double kAlike = 0.5;
 
-// Whether a node's side or a link is bad, in ascending order. It is uncertain if the errors of its
-// own values could explain the deviation.
+// Says how certain it is that a link, or a node as sender or receiver, is bad. kUncertain means
+// that the standard errors of its own values could explain the deviation. The order is ascending.
 enum class Level { kFine, kUncertain, kCertain };
 
 using Pair = std::pair<size_t, size_t>;
@@ -83,8 +84,8 @@ class Scale {
     if (additive_) return below * unit_;
     return higher_is_better_ ? -std::expm1(-below) : std::expm1(below);
   }
-  // Returns how far below its expectation a value is, in the unit of its ErrorOf: relative to the
-  // measured value, not to the expected one.
+  // Converts a difference of scores to the unit of ErrorOf. In the additive model both have the
+  // same unit. Otherwise the result is a fraction of the measured value, not of the expected one.
   double Distance(double below) const {
     if (additive_) return below;
     return higher_is_better_ ? std::expm1(below) : -std::expm1(-below);
@@ -240,8 +241,8 @@ class PairModel {
     return found;
   }
 
-  // Two directions of a pair are one link if both are bad, or if one is bad and the other deviates
-  // at least half as much.
+  // Finds bad links. The two directions between a pair of nodes are reported as one link if both
+  // are bad, or if one is bad and the other deviates at least half as much.
   void JudgeLinks() {
     std::map<Pair, const PairEquation*> links;
     for (const PairEquation& equation : fit_->equations()) {

@@ -1,11 +1,9 @@
-// Finds bad nodes and bad links in measurements between pairs of nodes.
-//
-// The model: log(value between i and j) = mean + effect of i + effect of j + deviation of the link.
-// A node's effect applies to all of its links; what is left belongs to the link. If most pairs were
-// measured in both directions, a node has one effect as a sender and one as a receiver.
-//
-// Counts, and other values that can be 0 and are better when lower, have no useful logarithm. For
-// them the model is additive in the values themselves, and deficits are in their unit.
+// Finds bad nodes and bad links in measurements between pairs of nodes. The model is log(value from
+// i to j) = mean + effect of i + effect of j + deviation of the link. The effect of a node is
+// common to all of its links, and the remaining deviation belongs to the link. If most pairs were
+// measured in both directions, a node has one effect as sender and one as receiver. Error counts
+// and other values that can be 0 have no logarithm. For them the model is additive: it uses the
+// values themselves.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +12,8 @@
 
 namespace assay::analysis {
 
-// One measured pair of nodes, each identified by a number of the caller's choice. Numbers should be
-// small: memory grows with the largest.
+// A measurement between two nodes. The caller chooses a number for each node. The numbers should be
+// small, because memory use grows with the largest one.
 struct PairValue {
   size_t from = 0;
   size_t to = 0;
@@ -27,8 +25,8 @@ struct PairValue {
 
 struct PairRule {
   bool higher_is_better = true;
-  // Margin by which something bad is worse than the others: 0.10 is 10%. For an additive
-  // model it is a fraction of the mean value.
+  // How much worse than the others a node or link must be to count as bad: 0.10 means 10%. In the
+  // additive model, which is used for counts, this is a fraction of the mean value.
   double threshold = 0.10;
   // The values are counts, such as retransmitted segments.
   bool is_count = false;
@@ -40,8 +38,9 @@ enum class NodeSide { kBoth, kSending, kReceiving };
 struct BadNode {
   size_t node = 0;
   NodeSide side = NodeSide::kBoth;
-  // Margin to the median node: 0.43 is 43% lower, or higher if lower is better. In the
-  // values' unit if the model is additive.
+  // How much worse the node is than the median node. 0.43 means 43% lower, or 43% higher if lower
+  // values are better. In the additive model, which is used for counts, it is in the unit of the
+  // values.
   double deficit = 0;
   // Links that are worse by the threshold, and all measured links of the node.
   size_t bad_links = 0;
@@ -90,8 +89,8 @@ struct PairAnalysis {
   // Certain ones first, then the worst first.
   std::vector<BadNode> nodes;
   std::vector<BadLink> links;
-  // Nodes with fewer than three measured links, whose effect cannot be told from a bad link. With
-  // fewer than four nodes these are all nodes.
+  // Nodes with fewer than three measured links. With so few links, a bad node cannot be
+  // distinguished from a bad link. If there are fewer than four nodes, all of them are listed here.
   std::vector<size_t> unjudged_nodes;
   // One per value given, in order.
   std::vector<JudgedValue> values;
@@ -99,8 +98,8 @@ struct PairAnalysis {
   double noise = 0;
   // PairRule::threshold as a deficit.
   double threshold = 0;
-  // The smallest deficits that make a node (with the most links) or a link bad: the threshold, or
-  // more if the noise hides it.
+  // The smallest deficit for which a node (with the maximum number of links) or a link counts as
+  // bad. Equal to `threshold`, or larger if the noise would hide such a deficit.
   double node_limit = 0;
   double link_limit = 0;
 
@@ -110,8 +109,8 @@ struct PairAnalysis {
   Verdict verdict() const;
 };
 
-// Judges `values`, which may be in any order and incomplete. Each direction of a pair occurs at
-// most once.
+// Finds bad nodes and links. `values` may be in any order and need not cover all pairs. Each
+// direction of a pair may occur at most once.
 PairAnalysis AnalyzePairs(const std::vector<PairValue>& values, const PairRule& rule);
 
 }  // namespace assay::analysis

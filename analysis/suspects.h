@@ -8,8 +8,8 @@
 
 namespace assay::analysis {
 
-// A pair of nodes that was measured, or that should have been and failed. The order of the two
-// nodes has no meaning.
+// A pair of nodes between which a measurement was attempted. The order of the two nodes has no
+// meaning.
 struct TriedPair {
   size_t a = 0;
   size_t b = 0;
@@ -23,10 +23,12 @@ struct FailingNode {
   size_t pairs = 0;   // out of so many.
 };
 
-// Returns the nodes that explain the failed pairs, the one with the most failures first. A node
-// explains its failures if all of its pairs failed and there are at least two, or if more than half
-// failed and these are at least three. A pair that one node explains does not count for another.
-// If every pair failed, no node can be told from the others, and the result is empty.
+// Returns the nodes that probably caused the failed pairs, the node with the most failures first. A
+// node is returned if
+//   - all of its pairs failed, and there are at least two, or
+//   - more than half of its pairs failed, and these are at least three.
+// A pair that is attributed to one node does not count for another. If every pair failed, returns
+// nothing, because no node differs from the others.
 std::vector<FailingNode> FailingNodes(const std::vector<TriedPair>& tried);
 
 // A node or link to check.
@@ -41,9 +43,10 @@ struct Suspect {
   bool is_node() const { return a == b; }
 };
 
-// Returns what is certainly bad in any of `analyses` and what failed, most likely first: nodes
-// before links, failures before slowness, then by the number of analyses. Failed pairs that a
-// failing node explains are not listed.
+// Returns the nodes and links that a user should check, most likely first. These are everything
+// that is certainly bad in one of `analyses`, and the failures in `tried`. Nodes come before links,
+// then failures before slowness, then those that are bad in more analyses. Leaves out failed pairs
+// that a failing node explains.
 std::vector<Suspect> RankSuspects(const std::vector<PairAnalysis>& analyses,
                                   const std::vector<TriedPair>& tried);
 

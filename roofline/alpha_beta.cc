@@ -20,13 +20,13 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// Returns alpha and the inverse of beta that minimise the sum over points of ((alpha + bytes *
-// inverse) / seconds - 1)^2.
 struct Line {
-  double alpha = 0;
-  double inverse = 0;
+  double alpha = 0;    // Latency in seconds.
+  double inverse = 0;  // 1 / beta: seconds per byte.
 };
 
+// Fits seconds = alpha + bytes * inverse by least squares of the relative errors: minimizes the sum
+// of ((alpha + bytes * inverse) / seconds - 1)^2 over all points.
 Line LeastSquares(const std::vector<SizedTime>& points) {
   double xx = 0, xy = 0, yy = 0, x_sum = 0, y_sum = 0;
   for (const SizedTime& point : points) {

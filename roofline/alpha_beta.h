@@ -1,6 +1,6 @@
-// The alpha-beta model of communication (Hockney 1994): moving S bytes takes alpha + S / beta, a
-// latency plus a transfer time. Fitted to measured times, it predicts the time of other sizes and
-// the size up to which latency dominates.
+// The alpha-beta model of communication time (Hockney 1994): moving S bytes takes alpha + S / beta
+// seconds, where alpha is a latency and beta a bandwidth. Fitted to measured times, the model
+// predicts the time of other sizes and the size up to which latency dominates.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,25 @@ struct SizedTime {
 struct AlphaBeta {
   double latency_seconds = 0;  // alpha; 0 if times are proportional to the size.
   double bandwidth = 0;        // beta, in bytes per second.
-  // Median over the sizes of |predicted / measured - 1|, where each size is predicted from all
-  // others: the model's reliability. NCCL changes algorithm and protocol with the size, so some
-  // tenths are usual between sizes.
+  // How far off the model's predictions are: the median of |predicted / measured - 1|, where each
+  // size is predicted from all others. Values of a few tenths are usual, because NCCL changes its
+  // algorithm and protocol with the size.
   double error = 0;
   int points = 0;
   double smallest_bytes = 0;  // Smallest and
   double largest_bytes = 0;   // largest fitted size.
 
-  // Returns true if the model covers this size. Small sizes determine no bandwidth and large ones
-  // no latency, so it extends a factor of 8 beyond the fitted sizes.
+  // Returns true if the model may be used for this size: up to a factor of 8 beyond the fitted
+  // sizes. Further away it is unreliable, because small sizes do not determine the bandwidth and
+  // large sizes do not determine the latency.
   bool Covers(double bytes) const {
     return bytes >= smallest_bytes / 8 && bytes <= largest_bytes * 8;
   }
   double Seconds(double bytes) const { return latency_seconds + bytes / bandwidth; }
-  // Returns true if `seconds` exceeds any error of the model between its sizes: twice the predicted
-  // time, plus six times its error. With an error of 0.05, NCCL's all-reduce of 1 MiB takes 1.6
-  // times the time predicted from other sizes on two healthy H200.
+  // Returns true if `seconds` is too long to be a mere error of the model: more than (1 + max(1, 6
+  // * error)) times the predicted time. The limit is generous because healthy hardware deviates
+  // too. On two healthy H200, NCCL's all-reduce of 1 MiB takes 1.6 times the time predicted from
+  // other sizes, with an error of 0.05. Returns false outside the fitted sizes.
   bool LeavesUnexplained(double bytes, double seconds) const {
     constexpr double kLeast = 1;
     constexpr double kErrors = 6;
@@ -44,9 +46,9 @@ struct AlphaBeta {
   double KneeBytes() const { return latency_seconds * bandwidth; }
 };
 
-// Fits the model with minimal relative errors, because times span six orders of magnitude. Returns
-// nothing for fewer than three sizes, for sizes within a factor of 8 of each other, if times do not
-// grow with the size, or if a number is not positive.
+// Fits the model to measured times. Minimizes relative errors, because times span six orders of
+// magnitude. Returns nullopt if there are fewer than three sizes, all sizes are within a factor of
+// 8, times do not grow with the size, or a number is not positive.
 std::optional<AlphaBeta> FitAlphaBeta(const std::vector<SizedTime>& points);
 
 }  // namespace assay

@@ -11,7 +11,7 @@ namespace assay {
 // One line, by column name.
 using CsvRow = std::map<std::string, std::string>;
 
-// Returns the rows. The first line that is not a comment is the header; the last column takes the
+// Parses a CSV table. The first line that is not a comment is the header. The last column takes the
 // rest of its line, including commas.
 std::vector<CsvRow> ParseCsv(const char* csv);
 

@@ -5,9 +5,9 @@
 namespace assay {
 namespace {
 
-// PCI Express in one direction with sixteen lanes: 8, 16 and 32 GT/s per lane from generation 3 on,
-// 128 of 130 bits of which are data (PCI Express Base Specification 5.0). Generation 6 uses another
-// encoding and has no row in the sheets.
+// Returns the bandwidth of a GPU's PCI Express link in one direction, with 16 lanes. Generations 3,
+// 4 and 5 have 8, 16 and 32 GT/s per lane, and 128 of 130 bits are data (PCI Express Base
+// Specification 5.0). Returns nullopt for other generations; generation 6 uses another encoding.
 std::optional<double> PcieBytesPerSecond(const GpuSpec& spec) {
   if (!spec.pcie_generation || *spec.pcie_generation < 3 || *spec.pcie_generation > 5) {
     return std::nullopt;
@@ -50,8 +50,9 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
   return *peaks.flops / *peaks.bytes;
 }
 
-// Launches dominate if their fixed cost is at least the ideal time or half of the measured time.
-// The latter needs no peaks.
+// Returns what dominates the time of an iteration. This is "launch" if the fixed cost is at least
+// the ideal time or half of the measured time, and otherwise the bound of the ideal time. The
+// second condition works even if no peak rates are known.
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";

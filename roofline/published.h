@@ -15,8 +15,8 @@ struct PublishedFigure {
   int gpu_count = 1;
   std::string software;
   std::string benchmark;
-  // Parameters that a case must have to match the published one, under the benchmark's names and in
-  // canonical form. Other parameters may have any value.
+  // Parameters that a case must have so that it can be compared with this published figure. Names
+  // and values are those of the benchmark, in canonical form. Other parameters may have any value.
   ParameterMap selector;
   std::string parameters;  // As the publication describes them.
   std::string metric;      // As the benchmark names it.
@@ -45,8 +45,9 @@ struct PublishedQuery {
   std::string metric;
 };
 
-// Returns the name of the result's GPU in the published figures. The sheet distinguishes variants
-// of one model and takes precedence. Empty if no figure is for this GPU.
+// Returns the name under which the published figures list the GPU of a result, or an empty string
+// if no figure is for this GPU. The name of the spec sheet takes precedence, because it
+// distinguishes variants of one model.
 std::string PublishedGpu(const PublishedQuery& query);
 
 // Returns the figures for the same GPU, benchmark, case and metric, in the file's order.

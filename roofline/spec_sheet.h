@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// One row of data/gpu_specs.csv: dense peaks. A value is absent if the GPU lacks the unit or the
-// sheet does not state it.
+// Peak rates of one GPU model, without sparsity: a row of data/gpu_specs.csv. A value is absent if
+// the GPU does not have the unit or its spec sheet does not state the value.
 struct GpuSpec {
   std::string name;  // "H200 SXM".
   // FLOP/s by column: "fp64_vector", "fp64_tensor", "fp32", "tf32", "bf16", "fp8", "int8", "fp4".
@@ -29,17 +29,17 @@ struct GpuSpec {
 // Returns all sheets in the order of the file.
 const std::vector<GpuSpec>& SpecSheets();
 
-// Returns the sheet of a GPU by the name that NVML and CUDA use ("NVIDIA H200"). The memory size
-// distinguishes variants with equal names. Null if there is none: an unlisted variant (H200 NVL, a
-// MIG slice) is never mistaken for another.
+// Returns the spec sheet of a GPU by the name that NVML and CUDA report ("NVIDIA H200"), or null if
+// there is none. The memory size distinguishes variants with equal names. An unlisted variant, such
+// as an H200 NVL or a MIG instance, never gets the sheet of a similar model.
 const GpuSpec* FindSpec(std::string_view device_name, int64_t memory_bytes);
 
 // Returns the sheet with exactly this GpuSpec::name; null if there is none.
 const GpuSpec* SheetNamed(std::string_view name);
 
-// Returns a rate per SM and clock from data/sm_rates.csv. `gpu` is a GpuSpec::name. `column` is a
-// Work::peak, for dense FLOP (operations for int8), or a Work::sm_rate. Returns nothing if NVIDIA's
-// papers do not give it; then no peak at a given clock can be computed.
+// Returns a rate per SM and clock cycle from data/sm_rates.csv. `gpu` is a GpuSpec::name. `column`
+// is a Work::peak, for dense FLOP (operations for int8), or a Work::sm_rate. Returns nullopt if
+// NVIDIA's white papers do not state the rate. Then the peak at a given clock is unknown.
 std::optional<double> RatePerClock(const std::string& gpu, const std::string& column);
 
 }  // namespace assay
