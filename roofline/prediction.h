@@ -24,7 +24,7 @@ struct Prediction {
   std::optional<double> bytes;
   std::optional<double> arithmetic_intensity;  // FLOP per byte.
   std::optional<double> predicted_seconds;
-  // What limits the predicted time: "compute", "memory", "link", "cache" (L1 or shared memory) or
+  // The limit of the predicted time: "compute", "memory", "link", "cache" (L1 or shared memory) or
   // "latency". Empty without a prediction.
   std::string bound;
   // 1.0 is the peak itself, without the fixed cost of an iteration.
@@ -36,7 +36,7 @@ struct Prediction {
   // One is computed from the peaks used for the prediction, the other from the measured ceilings.
   std::optional<double> ridge_point;
   std::optional<double> ridge_measured;
-  // What dominates the time of an iteration: "launch" if its fixed cost is at least the ideal time
+  // The main part of an iteration's time: "launch" if its fixed cost is at least the ideal time
   // or half of the measured time. Otherwise the largest term of the ideal time: "compute",
   // "memory", "link", or "cache" if the data comes from caches or shared memory. The ideal time
   // uses the measured ceilings if they cover all of the work, else the spec sheet. Empty if

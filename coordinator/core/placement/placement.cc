@@ -189,8 +189,8 @@ bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t
   return false;
 }
 
-// Places all ranks of a job on one node, each rank on its own GPU. Uses the first GPUs that the user
-// listed, or GPUs 0 to ranks - 1. EACH makes one placement per node, or one per GPU if there is a
+// Places all ranks of a job on one node, each rank on its own GPU. Uses the first GPUs that the
+// user listed, or GPUs 0 to ranks - 1. EACH makes one placement per node, or one per GPU if there is a
 // single rank. ANY makes one placement for any suitable node. The GPUs must be of one model unless
 // `mixed_gpus` is set.
 Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
@@ -421,8 +421,8 @@ Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
   return {};
 }
 
-// Places a network benchmark with one rank per node. EACH makes consecutive groups of nodes by name,
-// ANY one placement on any nodes, and PAIRS every pair of nodes.
+// Places a network benchmark with one rank per node. EACH makes consecutive groups of nodes by
+// name, ANY one placement on any nodes, and PAIRS every pair of nodes.
 Placements PlaceOnNetwork(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (!PairsFit(request, request.ranks, "ranks", violations)) return {};
