@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-// Limit that the fp64 check finishes within half a minute on an H200.
+// Maximum FLOPs: the fp64 check of this many takes half a minute on an H200.
 constexpr double kMaxFlops = 4e14;
 
 double FlopsOf(const ParameterMap& parameters) {

@@ -137,7 +137,7 @@ __device__ void MultiplyValues(const Shared<T, d>& shared,
   }
 }
 
-// Reduces over the four lanes that share a row.
+// Return the maximum and the sum over the four lanes that share a row.
 __device__ float RowMax(float value) {
   value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, 1));
   return fmaxf(value, __shfl_xor_sync(0xffffffff, value, 2));
@@ -148,7 +148,7 @@ __device__ float RowSum(float value) {
   return value + __shfl_xor_sync(0xffffffff, value, 2);
 }
 
-// State per thread for its 4 rows: row h of tile m is row m * 16 + lane / 4 + h * 8.
+// A thread's softmax state of its 4 rows: row h of tile m is row m * 16 + lane / 4 + h * 8.
 struct RowState {
   float maximum[kTilesPerWarp][2];
   float sum[kTilesPerWarp][2];
@@ -172,7 +172,7 @@ __device__ void Mask(int key0, int row0, int n, bool causal,
   }
 }
 
-// Turns S into P and rescales O and the sums to the new maximum.
+// Replaces the scores S by their exponentials P, and rescales O and sums to the new maximum.
 template <int tiles>
 __device__ void Softmax(float scale_log2, float (&s)[kTilesPerWarp][kKeyTiles][4], RowState* rows,
                         float (&o)[kTilesPerWarp][tiles][4]) {

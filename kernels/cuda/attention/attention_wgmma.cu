@@ -234,7 +234,7 @@ class Consumer {
     }
   }
 
-  // Turns S into P in fp32. `shrink` is the factor that O must be multiplied by.
+  // Replaces the scores S by P in fp32. `shrink` receives the factor to rescale O by.
   __device__ void Softmax(int key0, float (&shrink)[2]) {
     if (key0 + kKeys > n_ || (causal_ && key0 + kKeys > first_row_ + 1)) Mask(key0);
 #pragma unroll

@@ -105,9 +105,9 @@ __device__ inline void LoadBoxOnce(void* to, const CUtensorMap* map, int x, int 
       : "memory");
 }
 
-// As LoadBox, but copies into several blocks of the cluster at once: bit i of `mask` selects block
-// i. In each of them, the data is written to the same shared-memory offset, and the barrier at the
-// same offset counts the bytes.
+// Copies the map's box at (x, y) to several blocks of the cluster at once: bit i of `mask` selects
+// block i. In each of them, the data is written to the shared-memory offset of `to`, and the
+// barrier at the offset of `barrier` counts the bytes as they arrive.
 __device__ inline void LoadBoxMulticast(void* to, const CUtensorMap* map, int x, int y,
                                         uint64_t* barrier, uint16_t mask) {
   asm volatile(

@@ -38,8 +38,8 @@ Work GemmWork(const GemmShape& shape, const ParameterMap& parameters);
 // Returns the shape of a case of gemm and of sustained.
 GemmShape GemmShapeOf(const ParameterMap& parameters);
 GemmShape SustainedShapeOf(const ParameterMap& parameters);
-// Returns the shape that a case of the benchmark `overlap` multiplies: D = A B', with B stored as n
-// x k like the weights of a neural network's layer.
+// Returns the shape that the benchmark `overlap` multiplies: D = A B', where B is stored as n x k
+// like the weights of a neural network's layer.
 GemmShape OverlapShapeOf(const ParameterMap& parameters);
 
 }  // namespace assay

@@ -22,8 +22,8 @@ inline constexpr int kInt4DigitGroup = 128;  // Neighbours that share a scale: a
 inline constexpr int kInt4DigitWarps = 16;   // Warps per block.
 inline constexpr int kInt4Digits = 3;
 
-// Returns the distance in bytes between the digit arrays of x in shared memory. The padding puts
-// neighbouring arrays, which the tensor cores read together, into different banks.
+// Returns the distance in bytes between arrays of x's digits in shared memory (three per row of x).
+// The padding puts neighbouring arrays, which the tensor cores read together, into different banks.
 __host__ __device__ inline int Int4DigitPitch(int units) { return units * 128 + 16; }
 
 // Returns the bytes of shared memory for the digits of x, the factors of units and the sums of

@@ -69,9 +69,9 @@ Int4Gemv<T> ChooseGemv(const Int4Problem& problem, const GpuDevice& device) {
   return {Int4GemvKernel<T, parts, kGemvWarps, kDepth, 2>, kGemvWarps, 1, shared};
 }
 
-// Chooses the number of columns per block for Int4DigitsGemvKernel: as many as possible, because
-// each block converts all of x, but few enough that at most a quarter of the multiprocessors have
-// no block.
+// Chooses the number of columns per block for Int4DigitsGemvKernel. More columns save work, because
+// each block converts all of x. But there must be enough blocks for at least three quarters of the
+// multiprocessors.
 template <typename T>
 Int4Gemv<T> ChooseDigitsGemv(const Int4Problem& problem, const GpuDevice& device) {
   const int64_t shared = Int4DigitsSharedBytes(problem.m, problem.k);

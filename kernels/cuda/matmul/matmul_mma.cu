@@ -102,7 +102,7 @@ struct Fragments {
   uint32_t a[kWarpSide / 16][4];
   uint32_t b[kWarpSide / 16][4];
 
-  // Loads from k = 16 step of a slice; `row` and `column` are the warp's first.
+  // Loads the fragments at k = 16 * step; `row` and `column` are the warp's first.
   __device__ void Load(const Stage& stage, int step, int row, int column) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const auto at_a = static_cast<uint32_t>(__cvta_generic_to_shared(

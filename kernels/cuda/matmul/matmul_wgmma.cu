@@ -61,7 +61,7 @@ using namespace hopper;  // NOLINT(google-build-using-namespace)
 
 constexpr int kBand = 8;  // Rows of cluster tiles in a band.
 
-// A warpgroup's position in the ring of stages, and the parity of its round.
+// A warpgroup's position in the ring of stages; `parity` flips with every round.
 template <int kStages>
 struct Position {
   int stage = 0;
