@@ -16,8 +16,8 @@ namespace assay {
 // Returns whether an argument looks like an option: "-o", "--seed=3".
 bool LooksLikeOption(const std::string& argument);
 
-// Returns an error that names the options of `command`: "run", "selftest", ...; "" stands for the
-// program itself.
+// Returns the error for an unknown option. Its text lists the options of `command`, such as "run"
+// or "selftest", or of the program itself if `command` is empty.
 Status UnknownOption(const std::string& argument, const std::string& command);
 
 bool HasOption(const std::string& command, const std::string& option);

@@ -20,9 +20,9 @@
 namespace assay {
 namespace {
 
-// Lets everything that libraries and child processes print to stdout go to stderr during its
-// lifetime. NCCL, for example, prints its log there if NCCL_DEBUG is set, which would corrupt a
-// result in JSON. Use one instance at a time. Has no effect without a stderr.
+// Redirects stdout to stderr for its lifetime, including the output of libraries and child
+// processes. NCCL, for example, prints its log to stdout if NCCL_DEBUG is set, which would corrupt
+// a result in JSON. Use one instance at a time. Has no effect if stderr is closed.
 class StdoutToStderr {
  public:
   StdoutToStderr() {

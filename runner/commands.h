@@ -1,5 +1,5 @@
-// The commands of assay-runner. Each returns the exit code (exit_codes.h). Messages go to stderr,
-// results to stdout.
+// The commands of assay-runner, the program that runs benchmarks on this machine. Each command
+// returns the exit code (exit_codes.h), prints results to stdout and messages to stderr.
 #pragma once
 
 #include <string>
@@ -14,12 +14,14 @@ namespace assay {
 // Prints an error of the command line; returns kExitUsage.
 int Refuse(const Status& status);
 
-// NAME k=v... [-o table|json] [--seed N] [--gpu N] [--counters]: runs one case. The ranks of a
-// collective are processes on this machine.
+// Implements `assay-runner run NAME k=v... [-o table|json] [--seed N] [--gpu N] [--counters]`,
+// which runs one benchmark with these parameters. For a collective, starts one process per rank on
+// this machine.
 int RunCaseCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
-// NAME k=v...: prints to stdout which parameters contradict each other; returns kExitUsage then.
-// Needs no GPU, so agents can check a case on a machine that cannot run it.
+// Implements `assay-runner check NAME k=v...`, which prints to stdout the parameters that
+// contradict each other, and returns kExitUsage if there are any. Needs no GPU, so agents can check
+// parameters on a machine that cannot run the benchmark.
 int CheckCommand(const Registry& registry, const std::vector<std::string>& arguments);
 
 // NAME k=v...: runs one rank of a gang that RunCaseCommand started (local_gang.h).
@@ -28,33 +30,33 @@ int RankCommand(const Registry& registry, const std::vector<std::string>& argume
 struct SelftestTimes {
   // How often stderr names what is still running while nothing else happens.
   Duration patience = std::chrono::seconds(30);
-  // How long the driver may take to list its GPUs. Without a persistence daemon it needs several
-  // seconds for each of them.
+  // Time limit for the GPU driver to list its GPUs. Without a persistence daemon, the driver needs
+  // several seconds per GPU.
   Duration listing_patience = std::chrono::minutes(2);
 };
 
-// [NAME [k=v...]]... [--gpu N] [--require-gpu]: verifies every benchmark, or the named ones, and
-// prints one line for each and a summary. Given parameters replace those of the benchmark's
-// self-test. Several GPUs are verified side by side, each in a process of its own; --gpu
-// verifies one of them.
+// Implements `assay-runner selftest [NAME [k=v...]]... [--gpu N] [--require-gpu]`. Verifies the
+// named benchmarks, or all, and prints one line for each and a summary. Given parameters replace
+// those of the benchmark's self-test. Several GPUs are verified in parallel, each by its own
+// process.
 //
-// SIGINT and SIGTERM end the self-test: it then says which tests were still running. A second
-// signal ends the process at once. The caller should leave with _exit afterwards, because threads
-// that wait for the driver may be left behind.
+// SIGINT and SIGTERM end the self-test, which then prints the tests that were still running. A
+// second signal ends the process at once. Afterwards the caller should leave with _exit, because
+// threads that wait for the driver may still exist.
 //
-// Returns the first that applies:
+// Returns the exit code of the self-test, the first of these that applies:
 //   kExitSignal + N   signal N ended the self-test,
 //   kExitFailed       a test failed, or the driver did not list its GPUs in time,
 //   kExitUsage        the given parameters contradict each other,
-//   kExitUnsupported  this machine cannot run a named benchmark, or lacks a GPU that --gpu or
-//                     --require-gpu asks for; without that GPU no test runs,
-//   kExitDone.
+//   kExitUnsupported  this machine cannot run a named benchmark, or does not have a GPU that --gpu
+//                     or --require-gpu asks for; without that GPU no test runs,
+//   kExitDone         otherwise.
 int SelftestCommand(const Registry& registry, const std::vector<std::string>& arguments,
                     const SelftestTimes& times = {});
 
-// Runs the tests of one of several GPUs in a process that SelftestCommand started. `arguments`
-// are the GPU's number and the arguments of SelftestCommand. Writes each outcome to `events_fd`
-// as a CaseResult whose case_index is the test's position.
+// Runs the self-test on one GPU, in a child process that SelftestCommand starts for each of several
+// GPUs. `arguments` are the number of the GPU and the arguments of SelftestCommand. Writes the
+// outcome of every test to `events_fd` as a CaseResult whose case_index is the test's position.
 int SelftestGpuCommand(const Registry& registry, const std::vector<std::string>& arguments,
                        int events_fd);
 
@@ -64,9 +66,9 @@ v1::RunnerDescription DescribeBenchmarks(const Registry& registry);
 // Writes DescribeBenchmarks to `events_fd`.
 int DescribeCommand(const Registry& registry, int events_fd);
 
-// Runs one job of an agent (runner.proto): reads commands from one descriptor, writes events to
-// another, and logs to stderr. Ends the process at once with kExitStopped when `commands_fd` ends
-// or nobody reads an event.
+// Runs one job for an agent with the protocol of runner.proto. Reads commands from `commands_fd`,
+// writes events to `events_fd` and logs to stderr. Exits the process at once with kExitStopped when
+// the agent closes `commands_fd` or no longer reads events.
 int ServeCommand(const Registry& registry, int commands_fd, int events_fd);
 
 }  // namespace assay

@@ -17,13 +17,14 @@ struct ExecuteOptions {
   std::function<void(const std::string& phase)> on_phase;
 };
 
-// Returns the stopping rule for a resource. GPUs get a longer warm-up, until clocks and power
-// settle.
+// Returns the rule that decides when a measurement ends. On GPUs it includes a longer warm-up,
+// until clocks and power have settled.
 MeasureRule RuleFor(Resource resource);
 
-// Runs the case on this rank. All ranks of a gang call it at about the same time. A failure of the
-// case is in the result, which is complete at rank 0 only. An error instead of a result means that
-// the gang broke (PEER_LOST, PEER_TIMEOUT).
+// Runs one case in this process, which may be one rank of a gang (processes that run a collective
+// together). All ranks must call this at about the same time. If the case fails, the result says
+// so; an error is returned only if the gang broke (PEER_LOST, PEER_TIMEOUT). The result is complete
+// at rank 0 only.
 Result<ExecutedCase> ExecuteCase(const Benchmark& benchmark, const RunContext& context,
                                  const ExecuteOptions& options);
 

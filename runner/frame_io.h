@@ -18,8 +18,9 @@ class FrameReader {
  public:
   explicit FrameReader(int fd) : fd_(fd) {}
 
-  // Returns the next payload; nullopt at a clean end of file. Fails with DATA_LOSS if the stream is
-  // not frames or ends within one, and with UNAVAILABLE if reading fails.
+  // Reads the next frame and returns its payload, or nullopt if the stream ended between two
+  // frames. Returns DATA_LOSS if the bytes are not a frame or the stream ends within one, and
+  // UNAVAILABLE if reading fails.
   Result<std::optional<std::string>> Read();
 
  private:

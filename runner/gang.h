@@ -1,5 +1,6 @@
-// Runs one case on all ranks of a gang: rank 0 decides, the others follow. Without a gang, each
-// function is a plain call on this process.
+// Runs one case on all ranks of a gang, the processes that run a collective together. Rank 0 makes
+// the decisions and the other ranks follow. Without a gang, each function acts on this process
+// only.
 #pragma once
 
 #include "kernels/benchmark.h"
@@ -15,15 +16,14 @@ struct GangVerdict {
   int failed_rank = -1;  // The first rank that failed; -1 if all passed, or without a gang.
 };
 
-// Merges the ranks' verdicts into one, which all ranks get. It has passed if all passed, has the
-// largest error (NaN counts as the largest) and the sum of elements. Its detail is that of the
-// first rank that failed.
+// Combines the verification results of all ranks into one, which every rank gets. It passes if all
+// ranks passed. Its error is the largest of all ranks (NaN counts as largest), its number of
+// elements is their sum, and its detail is that of the first rank that failed.
 Result<GangVerdict> MergeVerdicts(Peers* peers, const Verdict& mine);
 
-// Measures the case on all ranks. The engine runs at rank 0 and decides how many samples follow. A
-// sample is the longest of all ranks' samples, because a collective is done when its last rank is.
-// Only rank 0 gets complete times; the other ranks call only the hooks warmup_begins and
-// window_begins.
+// Measures the case on all ranks. Rank 0 decides how many samples are taken. A sample is the
+// longest time of any rank, because a collective is done when its last rank is. Only rank 0 gets
+// complete times. The other ranks call only the hooks warmup_begins and window_begins.
 Result<MeasuredTimes> MeasureOnAllRanks(Case& prepared, const MeasureRule& rule,
                                         const RunContext& context, const MeasureHooks& hooks);
 

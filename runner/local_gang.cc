@@ -122,8 +122,8 @@ class SpawnedGang : public LocalGang {
     for (Child& child : children_) child.process.Signal(SIGKILL);
   }
 
-  // Names on stderr, once, the ranks that a signal has ended, such as the kernel's SIGKILL when
-  // memory runs out. The other ranks see only a closed connection.
+  // Prints to stderr, once, which ranks were ended by a signal, for example by the kernel's SIGKILL
+  // when memory ran out. The other ranks see only a closed connection.
   void NameKilled() {
     for (size_t i = 0; names_killed_ && i < children_.size(); ++i) {
       const auto exit = children_[i].process.Wait(Duration(0));

@@ -1,5 +1,5 @@
-// Runs a gang on this machine without an agent: the calling process is rank 0, and the other ranks
-// are child processes that run `assay-runner rank`.
+// Runs a collective on this machine without an agent. The calling process is rank 0, and every
+// other rank is a child process that runs `assay-runner rank`.
 #pragma once
 
 #include <memory>
@@ -21,17 +21,17 @@ struct RankOrder {
   static Result<RankOrder> Parse(const std::string& line);
 };
 
-// The child processes and the connections to them. The children end when this process ends, because
-// their stdin closes. If one of them freezes, all are killed, so that this process loses its peers
-// instead of waiting. What they print goes to this process's stderr.
+// The child processes that run the other ranks, and the connections to them. They end when this
+// process ends, because their stdin is closed. If one of them freezes, all are killed, so that this
+// process gets an error instead of waiting. Their output goes to this process's stderr.
 class LocalGang {
  public:
   virtual ~LocalGang() = default;  // Closes the children's stdin and waits for them.
   virtual Peers& peers() = 0;
 };
 
-// Starts ranks 1 to world_size - 1 of `benchmark` with `parameters`, and waits until all have met.
-// If one ends before that, returns at once: PEER_LOST, with the rank and how it ended.
+// Starts ranks 1 to world_size - 1 of a benchmark as child processes, and waits until all ranks are
+// connected. If a child ends earlier, returns PEER_LOST at once, with its rank and how it ended.
 Result<std::unique_ptr<LocalGang>> StartLocalGang(const std::string& benchmark,
                                                   const ParameterMap& parameters, int world_size,
                                                   uint64_t seed, bool measure);

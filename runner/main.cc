@@ -80,8 +80,8 @@ int ServeJob() {
   return ServeCommand(BuiltinBenchmarks(), STDIN_FILENO, kEventsFd);
 }
 
-// Returns whether all output was written. A full disk is an error. A reader that closed its pipe,
-// as `head` does, is not.
+// Returns true unless output to stdout was lost. A full disk is an error, but a reader that closed
+// its pipe early, as `head` does, is not.
 bool OutputIsWritten() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
   pollfd output{STDOUT_FILENO, 0, 0};

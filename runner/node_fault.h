@@ -1,4 +1,4 @@
-// Decides whether a failed case or the GPU that it ran on is to blame, and whether all GPUs of the
+// Decides whether a case failed by itself or because of its GPU, and checks whether all GPUs of the
 // machine can be used.
 #pragma once
 
@@ -13,29 +13,26 @@
 
 namespace assay {
 
-// Returns OK if the case is to blame for `agreed`, the error that all its ranks agreed on, or if
-// another rank's GPU is. `trouble` describes the GPU of `rank`. Otherwise returns UNAVAILABLE with
-// the evidence in the message and one of these reasons:
+// Decides whether the GPU of `rank`, which `trouble` describes, caused `agreed`, the error that all
+// ranks of the case agreed on. Returns OK if the case itself or another rank's GPU caused it.
+// Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
 //   GPU_LOST          the GPU fell off the bus or needs a reset,
-//   GPU_BUSY          other processes have closed the GPU, or hold memory without which the case
-//                     would have fitted. A case that is too large for the empty GPU is to blame
-//                     itself,
-//   GPU_CONTEXT_LOST  the case is to blame, but CUDA refuses all further work of this process:
-//                     the next case needs another process.
+//   GPU_BUSY          another process uses the GPU exclusively, or holds memory that the case needed,
+//   GPU_CONTEXT_LOST  the case caused it, but CUDA refuses all further work in this process.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
-// Returns the status that a rank ends with if `mine` is its NodeFault. All ranks must call it. Each
-// rank reports its own GPU, so that only its node is blamed. The others end with PEER_LOST ("rank
-// 2: the GPU is lost"). They also share GPU_CONTEXT_LOST, for which no node is to blame. `peers`
-// may be null.
+// Returns the status that this rank must end with. `mine` is its result of NodeFault, and all ranks
+// must call this. A rank with a GPU fault returns that fault, so that only its node is blamed. The
+// other ranks return PEER_LOST ("rank 2: the GPU is lost"). All ranks return GPU_CONTEXT_LOST if it
+// is the only fault, and then no node is blamed. `peers` may be null.
 Status FaultInGang(Peers* peers, const Status& mine);
 
-// Whether a fault leaves the case without a result, because the GPU's state had a part in it. A
-// broken context affects only what comes after the case.
+// Returns true if the fault makes the result of the case invalid, because the state of the GPU
+// contributed to it. A broken CUDA context does not, because it affects only later cases.
 bool EndsWithoutResult(const Status& fault);
 
-// Returns UNAVAILABLE (GPU_UNUSABLE), with what is wrong and how to repair it, if `platform` has
-// GPUs that cannot be used. Returns OK if they can be used or there are none; benchmarks are then
+// Returns UNAVAILABLE (GPU_UNUSABLE), with the problem and its remedy, if the machine has GPUs that
+// cannot be used. Returns OK if they can be used or if there are none; GPU benchmarks are then
 // unsupported. `platform` may be null.
 Status CheckGpusUsable(GpuPlatform* platform);
 
@@ -56,8 +53,9 @@ struct RequiredGpus {
   std::vector<std::string> notes;  // Differences that are not errors.
 };
 
-// Compares the GPUs that CUDA offers with those of the machine. `visible` is CUDA_VISIBLE_DEVICES.
-// A GPU that it leaves out is not missing; a GPU that it names and CUDA does not offer is missing.
+// Finds GPUs of the machine that CUDA does not offer to this process. `visible` is the value of
+// CUDA_VISIBLE_DEVICES. A GPU that it excludes is not missing; a GPU that it names but CUDA does
+// not offer is missing.
 RequiredGpus CheckRequiredGpus(const std::vector<LocalGpu>& offered, const MachineGpus& machine,
                                const std::optional<std::string>& visible);
 

@@ -43,8 +43,9 @@ std::string ParametersLine(const ParameterMap& parameters) {
   return line;
 }
 
-// Returns the arithmetic intensity at which compute and memory bounds meet. Without a sheet the
-// prediction is made from the measured ceilings, so both ridge points are the same.
+// Returns a text with the ridge point, the arithmetic intensity above which arithmetic is the limit
+// instead of memory. Without a spec sheet, the prediction uses the measured ceilings, so there is
+// only one ridge point to print.
 std::string RidgeText(const v1::Prediction& prediction) {
   const bool sheet = !prediction.spec().empty();
   std::string text;

@@ -25,14 +25,16 @@ struct KernelNames {
 };
 KernelNames KernelNamesOf(const ProfiledCase& profiled);
 
-// Reads counters from CUPTI, or else averages from NVML's monitors. CUPTI has more counters, but
-// many machines allow it to administrators only. The report's reason says why an earlier source had
-// none. If no source works, the report's source is "analytic" and its reason names the bytes that
-// the benchmark declares (`work`). `profiled` is null for a case that is not on one GPU.
+// Reads the hardware counters of a case from CUPTI, or averages from NVML if CUPTI fails. CUPTI has
+// more counters, but many machines restrict it to administrators. If both fail, the report's source
+// is "analytic", and its reason gives the number of bytes that the benchmark declares in `work`.
+// The reason also says why a better source failed. `profiled` is null unless the case runs on a
+// single GPU.
 CounterReport ReadCounters(const ProfiledCase* profiled, const Work& work);
 
-// Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses work after a step of profiling, such as
-// "reading counters". The error blames the step, because the case itself has been verified.
+// Returns UNAVAILABLE (GPU_CONTEXT_LOST) if CUDA refuses further work after a profiling step, such
+// as "reading counters". The error blames this step and not the case, which has already been
+// verified.
 Status ContextAfter(const std::string& step, const ProfiledCase& profiled);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Timings of a gang's iterations by rank, collected after the timed window, and the rank that the
-// others wait for.
+// Measures how long each rank of a gang is inside a collective, and finds the rank that the others
+// wait for. The times are collected after the timed measurement.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct RankTimes {
   double p05 = 0;
   double p95 = 0;
   int64_t n = 0;
-  // How long this rank waited for others: by how much longer it was inside than the rank that was
-  // inside for the shortest time. The median over the iterations.
+  // Time in seconds that this rank waited for others inside the collective: how much longer it was
+  // inside than the rank that was inside for the shortest time. The median over all iterations.
   double wait = 0;
 };
 
@@ -31,13 +31,14 @@ struct SlowRank {
   double others_wait_seconds = 0;
 };
 
-// Returns the times of each rank in rank order. `inside` has the seconds of each rank by iteration.
-// INVALID_ARGUMENT if the ranks have different numbers of iterations.
+// Returns statistics of each rank's times, in rank order. `inside` contains, for each rank, the
+// seconds that it was inside the collective in each iteration. Returns INVALID_ARGUMENT if the
+// ranks have different numbers of iterations.
 Result<std::vector<RankTimes>> TimesOfRanks(const std::vector<std::vector<double>>& inside);
 
-// Returns the rank that the others wait for beyond noise: by more than 5 us, 3 scaled median
-// absolute deviations of their wait, and 5% of the time that the rank itself is inside. `inside` is
-// as for TimesOfRanks.
+// Returns the rank that the other ranks wait for, if there is one. To exceed noise, their wait must
+// be longer than 5 us, longer than three scaled median absolute deviations of the wait, and longer
+// than 5% of the slow rank's own time. `inside` is as for TimesOfRanks.
 std::optional<SlowRank> FindSlowRank(const std::vector<std::vector<double>>& inside);
 
 // The place where a rank ran.
@@ -56,9 +57,9 @@ struct GangReport {
   std::optional<CollectiveChoice> choice;  // Rank 0's.
 };
 
-// Runs the case's diagnosis on all ranks, which must all call it: as many iterations of
-// `iteration_seconds` (rank 0's) as fit into one second, 16 to 64. The report is complete at rank 0
-// only.
+// Runs additional iterations on all ranks to find out which rank is slow. All ranks must call it.
+// Runs as many iterations as fit into one second, from 16 to 64, if each takes `iteration_seconds`,
+// for which rank 0's value is used. The report is complete at rank 0 only.
 Result<GangReport> DiagnoseRanks(Case& prepared, const RunContext& context, const RankPlace& place,
                                  double iteration_seconds);
 

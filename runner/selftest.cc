@@ -46,7 +46,8 @@ void HandleStop(int number) {
 }
 
 // Makes the first SIGINT or SIGTERM write to the returned pipe instead of ending the process. A
-// second one ends it. Signals that the process ignores stay ignored, as in a job in the background.
+// second signal ends the process. A signal that the process ignores, as background jobs may do,
+// stays ignored.
 FileDescriptor CatchStopSignals() {
   Result<Pipe> pipe = MakePipe();
   if (!pipe.ok()) return {};  // The signals keep ending the process.
@@ -124,8 +125,8 @@ GpusHere FindGpus(const std::optional<int>& wanted, bool require_gpu) {
   return here;
 }
 
-// Runs FindGpus on a thread of its own. Returns nothing if a signal arrives first or the driver
-// does not answer in time; the thread is left behind then.
+// Runs FindGpus on a separate thread, because the GPU driver may block. Returns nullopt if a signal
+// arrives first or the time limit expires. The thread then keeps running.
 std::optional<GpusHere> FindGpusInTime(const Selection& selection, const FileDescriptor& stop,
                                        const SelftestTimes& times) {
   Result<Pipe> done = MakePipe();
@@ -243,8 +244,8 @@ class SelftestRun {
     }).detach();
   }
 
-  // Prints outcomes until all workers have closed their events. After a signal, until no event is
-  // left to read.
+  // Prints the outcomes of tests until all workers have closed their event pipes. After a signal,
+  // prints only the outcomes that have already arrived.
   void Relay() {
     for (;;) {
       std::vector<pollfd> polled = {{stopped_by_ == 0 ? stop_.get() : -1, POLLIN, 0}};
@@ -280,8 +281,9 @@ class SelftestRun {
     }
   }
 
-  // Ends a worker that has closed its events. If its process has not finished the tests, they fail,
-  // unless a signal ended it that may have been meant for all processes.
+  // Handles a worker that has closed its event pipe. The tests that it has not finished fail,
+  // unless SIGINT or SIGTERM ended it. That signal may have been sent to all processes, so it ends
+  // the whole self-test.
   void EndOf(Worker* worker) {
     worker->events.Close();
     if (!worker->process) return;

@@ -40,8 +40,8 @@ void LogGangError(const Status& status) {
   if (!log.empty()) std::fprintf(stderr, "NCCL's log:\n%s", log.c_str());
 }
 
-// The agent's commands. A thread of its own reads them, so that the end of the stream is noticed at
-// once, whatever the benchmark is doing. The thread ends only with the process, so the object must
+// Reads the agent's commands on a separate thread, so that the end of the stream is noticed at
+// once, even while a benchmark runs. The thread runs until the process exits, so the object must
 // live until then.
 class CommandStream {
  public:
@@ -58,8 +58,9 @@ class CommandStream {
     return command;
   }
 
-  // From now on the end of the stream no longer ends the process: the agent closes it as soon as it
-  // has read Finished, while this process is still exiting.
+  // Lets the process finish normally: from now on, the end of the stream does not end the process.
+  // The agent closes the stream as soon as it has read Finished, while this process is still
+  // exiting.
   void NoMoreNeeded() {
     MutexLock lock(mutex_);
     needed_ = false;
@@ -159,8 +160,8 @@ class RankSession {
     return on_gpu ? CheckGpusUsable(Gpu()) : Status::Ok();
   }
 
-  // Sends Ready and, in a gang, meets the other ranks: rank 0's token goes out with Ready and comes
-  // back to every rank.
+  // Sends Ready to the agent and, in a gang, connects to the other ranks. Rank 0's Ready contains a
+  // token, which the agents forward to every rank so that it can find rank 0.
   Status Meet() {
     std::unique_ptr<Rendezvous> rendezvous;
     v1::RunnerEvent ready;
@@ -251,9 +252,10 @@ class RankSession {
     return last ? Status::Ok() : fault;
   }
 
-  // Returns the damage that profiling did to this process after the case; only a single rank
-  // profiles. Otherwise checks every rank: a case fails on all of them or on none, and rank 0 must
-  // not send a result that another rank's GPU corrupted.
+  // Returns the GPU fault that occurred in this case, or OK. If profiling broke the CUDA context,
+  // which happens only in jobs of a single rank, returns that. Otherwise asks all ranks: a case
+  // must fail on all of them or on none, and rank 0 must not send a result that another rank's GPU
+  // corrupted.
   Status FaultOf(const ExecutedCase& executed) const {
     if (!executed.context_lost.ok()) return executed.context_lost;
     const bool on_gpu = benchmark_->Info().resource == Resource::kGpu && Gpu() != nullptr;

@@ -47,8 +47,8 @@ std::vector<std::string> ValuesOf(const std::string& name, const std::vector<Ver
   return values;
 }
 
-// Says which ranks have which of `values`, which has one entry per rank: "NCCL is 2.28.9 at ranks
-// 0, 1, 3 and 2.27.3 at rank 2". Returns an empty text if all are the same.
+// Describes which ranks have which of `values`, for example "NCCL is 2.28.9 at ranks 0, 1, 3 and
+// 2.27.3 at rank 2". `values` has one entry per rank. Returns an empty string if all are equal.
 std::string DifferenceOfRanks(const std::string& what, const std::vector<std::string>& values) {
   return DifferenceText(what, values,
                         [](const std::string& value, const std::vector<size_t>& ranks) {

@@ -190,9 +190,9 @@ bool CheckListedGpus(const PlacementRequest& request, const Nodes& nodes, size_t
 }
 
 // Places all ranks of a job on one node, each rank on its own GPU. Uses the first GPUs that the
-// user listed, or GPUs 0 to ranks - 1. EACH makes one placement per node, or one per GPU if there is a
-// single rank. ANY makes one placement for any suitable node. The GPUs must be of one model unless
-// `mixed_gpus` is set.
+// user listed, or GPUs 0 to ranks - 1. EACH makes one placement per node, or one per GPU if there
+// is a single rank. ANY makes one placement for any suitable node. The GPUs must be of one model
+// unless `mixed_gpus` is set.
 Placements PlaceOnGpus(const PlacementRequest& request, const Nodes& nodes,
                        Violations& violations) {
   const int ranks = request.ranks;
