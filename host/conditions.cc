@@ -113,8 +113,8 @@ class NvmlSampler : public ConditionsSampler {
         next_count = now + process_period_;
       }
       Add(source_.sample());
-      // A reading that takes longer than the period delays the next ones, instead of being
-      // followed by several at once.
+      // If a reading takes longer than the sampling period, the next one is simply late. The thread
+      // does not catch up with several readings in a row.
       next = std::max(next + kSamplePeriod, std::chrono::steady_clock::now());
       MutexLock lock(mutex_);
       while (!stopping_ && stop_.WaitUntil(mutex_, next)) {

@@ -32,14 +32,15 @@ class ConditionsSampler {
   virtual void Start() = 0;
   // Returns the conditions since Start. Unreadable facts are absent. Cannot fail.
   virtual WindowConditions Stop() = 0;
-  // Returns the present power in watts, on which a warm-up waits. Clocks are not included: at the
-  // power limit they keep changing by several percent, and the measured times show whether they
-  // have settled. Empty if unreadable. Must not be called between Start and Stop.
+  // Returns the current power in watts, or nothing if it cannot be read; a warm-up ends only when
+  // this is stable. Clocks are not included: at the power limit they keep changing by several
+  // percent, and the measured times show better whether they have settled. Must not be called
+  // between Start() and Stop().
   virtual std::vector<double> Readings() { return {}; }
 };
 
-// Returns a sampler of host conditions, and of those of `gpu` unless that is null. Sets the flag
-// "busy_host" if processes other than Assay's used more than a tenth of the CPU time in the window.
+// Returns a sampler for the conditions of the host and, unless `gpu` is null, of a GPU. It sets the
+// flag "busy_host" if processes other than Assay's used more than a tenth of the CPU time.
 std::unique_ptr<ConditionsSampler> NewConditionsSampler(std::unique_ptr<ConditionsSampler> gpu);
 
 // Reads one GPU. Called on the sampler's thread, and by Readings on the caller's.
@@ -48,15 +49,15 @@ struct NvmlSource {
   std::function<std::optional<std::vector<NvmlProcess>>()> processes;
 };
 
-// Returns a sampler of the conditions of one GPU. Listing its processes takes longer than a sample,
-// so they are counted only when the window begins, when it ends and every `process_period` between.
-// The largest count is reported.
+// Returns a sampler for the conditions of one GPU, such as clocks and power. Listing the GPU's
+// processes is slow, so they are counted only at the start, at the end and every `process_period`;
+// the largest count is reported.
 std::unique_ptr<ConditionsSampler> NewNvmlSampler(
     NvmlSource source, std::chrono::milliseconds process_period = std::chrono::seconds(1));
 
-// Measures the CPU time that other processes used. Assay's own processes are the process tree of
-// this one: all descendants of its topmost ancestor that is reached only through processes named
-// "assay...", such as an agent with the other ranks of a gang. Not thread-safe.
+// Measures how much CPU time the processes of other programs used. Assay's own processes are found
+// from their names: starting from this process, the search goes up through parents named
+// "assay...", and everything below the topmost one counts as Assay's. Not thread-safe.
 class HostLoad {
  public:
   // `cpus` are those that this process may use. `proc` replaces /proc.
@@ -64,9 +65,10 @@ class HostLoad {
 
   void Begin();
 
-  // Returns the fraction of CPU time since Begin that other processes used or that a hypervisor
-  // withheld. Interrupts are excluded, because most of them serve the measured work. Returns
-  // nothing if the kernel does not report it, or after less than 100 ms (ten ticks).
+  // Returns the fraction of CPU time since Begin() that other processes used or that a hypervisor
+  // withheld. Interrupts do not count, because most of them serve the measured work. Returns
+  // nothing if the kernel does not report it, or after less than 100 ms (ten ticks of the kernel's
+  // clock).
   std::optional<double> OthersShare() const;
 
  private:
@@ -75,8 +77,8 @@ class HostLoad {
     int64_t all = 0;
   };
   std::optional<Ticks> ReadCpus() const;
-  // Returns the CPU ticks of all processes of the tree, including ended ones; `tree` lists the
-  // running ones.
+  // Returns the CPU time, in ticks, that Assay's processes have used, including those that have
+  // ended. `tree` lists the running ones.
   int64_t TicksOf(const std::vector<int>& tree) const;
   std::vector<int> OwnTree() const;
 

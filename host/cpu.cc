@@ -29,8 +29,8 @@ int UsableThreads() {
   return ThreadsWithin(static_cast<int>(usable), ReadCpuQuotas());
 }
 
-// Adds up all instances of the highest level: /sys lists for each CPU its caches and the CPUs that
-// share them.
+// Returns the total size of all last-level caches of the machine. /sys lists the caches of each CPU
+// and which CPUs share a cache, so each cache is counted once.
 std::optional<int64_t> LastLevelCacheBytes() {
   std::map<std::string, int64_t> instances;  // By the CPUs that share it.
   int highest = 0;

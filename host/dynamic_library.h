@@ -1,5 +1,5 @@
-// Libraries that are loaded when first used. A program that linked them could not start on a node
-// without them, although it has other benchmarks to run.
+// Loads libraries on first use. If a program linked to them instead, it could not start on a node
+// that lacks one of them, even for benchmarks that do not need it.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace assay {
 
-// A loaded library. The destructor does not unload it, because OpenBLAS, cuBLAS, NCCL and CUPTI
-// keep threads that run its code.
+// A loaded shared library. The destructor does not unload it, because OpenBLAS, cuBLAS, NCCL and
+// CUPTI start threads that keep running their code.
 class DynamicLibrary {
  public:
-  // Loads `soname`, such as "libnccl.so.2". Searches where the dynamic linker does, then ../lib
-  // relative to the program's folder, then `folders`. The error is NOT_FOUND (LIBRARY_MISSING) with
-  // the linker's message and a hint to install `to_install`.
+  // Loads the library `soname`, such as "libnccl.so.2". Searches the dynamic linker's path, then
+  // ../lib relative to the program's folder, then `folders`. If it is not found, returns NOT_FOUND
+  // (LIBRARY_MISSING) with the linker's message and a hint to install `to_install`.
   static Result<DynamicLibrary> Open(const std::string& soname,
                                      const std::vector<std::string>& folders,
                                      const std::string& to_install);
 
-  // Sets `*function` to the exported `symbol`. The caller takes the function's type from the
-  // library's header: Load("ncclAllReduce", &table.all_reduce).
+  // Sets `*function` to the exported function `symbol`, as in Load("ncclAllReduce",
+  // &table.all_reduce). The type is not checked, so the caller should take it from the library's
+  // header.
   template <typename Function>
   Status Load(const char* symbol, Function** function) const {
     void* address = nullptr;

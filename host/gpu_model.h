@@ -1,5 +1,5 @@
-// The hardware class of a result: GPU model, form factor and topology, from what NVML and CUDA
-// report. Agents apply these rules to results; a runner without an agent applies them itself.
+// Derives the hardware class of a result (GPU model, form factor and topology) from what NVML and
+// CUDA report. Agents classify the results of their node; a runner without an agent does it itself.
 #pragma once
 
 #include <set>
@@ -16,13 +16,13 @@ struct GpuModel {
   std::string form_factor;  // "SXM", "PCIe", "NVL", or empty if the name does not show it.
 };
 
-// Splits the name of a GPU: "NVIDIA A100-SXM4-80GB" becomes {"A100", "SXM"}, "NVIDIA H100 PCIe"
-// becomes {"H100", "PCIe"}. "NVIDIA H200" becomes {"H200", "SXM"}, because the other H200 is called
-// "NVIDIA H200 NVL". The size of the memory is not part of the model.
+// Splits the name of a GPU into model and form factor: "NVIDIA A100-SXM4-80GB" becomes {"A100",
+// "SXM"} and "NVIDIA H100 PCIe" becomes {"H100", "PCIe"}. Drops the memory size. "NVIDIA H200"
+// becomes {"H200", "SXM"}, because the name of the other H200 ends with "NVL".
 GpuModel ParseGpuName(std::string_view name);
 
-// Returns how `gpus` of one node are connected: "none" without GPUs, "single" for one GPU, "nvlink"
-// if NVLink connects every pair, otherwise "pcie". `links` are all links of the node.
+// Returns how the GPUs `gpus` of a node are connected: "nvlink" if every pair has NVLink, otherwise
+// "pcie"; "single" for one GPU, "none" for no GPU. `links` are all links of the node.
 std::string TopologyClass(const std::set<int>& gpus, const std::vector<NvmlLink>& links);
 
 }  // namespace assay

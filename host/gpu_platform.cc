@@ -3,8 +3,8 @@
 namespace assay {
 namespace {
 
-// Values of cudaError_t, declared here so that this compiles without CUDA.
-// kernels/cuda/frame/find_gpu_absence.cc checks them.
+// Some values of cudaError_t, declared here to compile without CUDA.
+// kernels/cuda/frame/find_gpu_absence.cc checks that they are right.
 constexpr int kInitialization = 3;
 constexpr int kStubLibrary = 34;
 constexpr int kInsufficientDriver = 35;

@@ -1,5 +1,6 @@
-// The GPUs that this process may use and what the GPU software can tell about them.
-// kernels/cuda/frame implements GpuPlatform; kernels/builtin.cc selects the one of the build.
+// The interface to the GPUs of this machine: which ones the process may use, and what can be read
+// from them. kernels/cuda/frame implements it with CUDA; kernels/builtin.cc selects the
+// implementation at build time.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +63,8 @@ struct GpuTrouble {
   bool context_broken = false;  // CUDA refuses all further work of this process.
   int other_processes = 0;      // Other processes that compute on it.
   int64_t other_bytes = 0;      // GPU memory of those processes.
-  // Bytes missing for this process's last request of GPU memory that was refused. 0: none was
-  // refused. In a gang only the rank that was refused has it.
+  // Bytes by which GPU memory was too small when it last refused a request of this process; 0 if no
+  // request was refused. If several ranks run together, only the refused one reports this.
   int64_t missing_bytes = 0;
   std::string evidence;  // Summary for people; empty if nothing was found.
 };
@@ -80,19 +81,19 @@ class GpuPlatform {
   virtual GpuTrouble TroubleOf(int ordinal) = 0;
   // Returns a sampler of clocks, power, throttle reasons and processes of the GPU `ordinal`.
   virtual std::unique_ptr<ConditionsSampler> NewSampler(int ordinal) = 0;
-  // Measures the best rate of the GPU `ordinal`, per second, in about a second. If `kind` is a
-  // value of Work::traffic: bytes to and from memory. If it is a column of Work::peak: FLOP (or
-  // operations) of a matrix multiplication. Unsupported() if there is no such probe or the GPU
-  // cannot run it.
+  // Measures the best rate that GPU `ordinal` reaches, which takes about a second. `kind` is a name
+  // of a Traffic (result: bytes per second of GPU memory) or of a Peak such as "fp64_tensor"
+  // (result: operations per second of a matrix multiplication). Returns Unsupported() if there is
+  // no such measurement or the GPU cannot run it.
   virtual Result<double> MeasureCeiling(int ordinal, const std::string& kind) = 0;
-  // Runs `iterate`, which waits for its work, once. Returns the names of the kernels that it
-  // launches on the GPU `ordinal`, each once, in order of first launch.
+  // Runs `iterate` once, which must wait for the work it launches. Returns the names of the kernels
+  // that ran on GPU `ordinal`, without duplicates and in order of first launch.
   virtual Result<std::vector<std::string>> KernelNames(int /*ordinal*/,
                                                        const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform records no kernels", Reason::kNoProfiler);
   }
-  // Returns hardware counters of `iterate`, which runs `iterations` iterations and waits for them,
-  // as means per iteration. Runs it once for each pass that the counters need.
+  // Returns hardware counters of GPU `ordinal` per iteration. Calls `iterate`, which must run
+  // `iterations` iterations and wait for them, once for each pass that the counters need.
   virtual Result<CounterReport> HardwareCounters(int /*ordinal*/, int64_t /*iterations*/,
                                                  const std::function<Status()>& /*iterate*/) {
     return NotFound("this platform has no hardware counters", Reason::kNoProfiler);
@@ -114,8 +115,8 @@ inline LinkedSoftware Software() {
   return software;
 }
 
-// Returns what the libraries of this build logged about the running gang: NCCL's warnings, then
-// the end of its log, at most 16 KiB. Thread-safe.
+// Returns what GPU libraries have logged since the current benchmark with several ranks began:
+// NCCL's warnings, then the end of its log, at most 16 KiB in total. Thread-safe.
 std::string LibraryLog();
 
 // CUDA's answer to the query for GPUs, and related facts about the node.

@@ -1,6 +1,6 @@
-// Facts about this machine's GPUs from NVIDIA's management library. The library is loaded at run
-// time, so that programs start on machines without a driver. Uses only the C++ standard library,
-// because agent and runner share it.
+// Reads facts about this machine's GPUs with NVML, NVIDIA's management library. NVML is loaded at
+// run time, so that programs also start on machines without a driver. Agent and runner share this
+// code, so it depends only on the standard library.
 #pragma once
 
 #include <cstdint>
@@ -47,15 +47,15 @@ struct NvmlSample {
   std::optional<double> memory_clock_mhz;
   std::optional<double> power_watts;
   std::optional<double> temperature_celsius;
-  // Why the clocks are below their maximum: "sw_power_cap", "gpu_idle", clock settings and so on.
-  // Empty if they are at their maximum.
+  // The reasons why the clocks are below their maximum, such as "sw_power_cap" or "gpu_idle". Empty
+  // if they are at their maximum, absent if unknown.
   std::optional<std::vector<std::string>> throttle_reasons;
   // Used since the driver was loaded.
   std::optional<double> energy_joules;
 };
 
-// Time for which one cause has reduced the clocks since the driver was loaded. Causes are "power",
-// "thermal", "sync_boost", "board_limit" and "reliability".
+// How long one cause has reduced the GPU's clocks, in seconds since the driver was loaded. Causes
+// are "power", "thermal", "sync_boost", "board_limit" and "reliability".
 struct NvmlThrottleTime {
   std::string reason;
   double seconds = 0;
@@ -68,8 +68,8 @@ struct NvmlErrors {
   std::optional<bool> row_remap_failed;
 };
 
-// Utilisation of a GPU over a period, as fractions from 0 to 1, from its performance monitors (GPM,
-// available from Hopper on).
+// Utilization of a GPU over a period, as fractions from 0 to 1. It is read from the GPU's
+// performance monitors (GPM), which exist since Hopper.
 struct NvmlUtilization {
   std::optional<double> sm_active;         // Share of SMs with work.
   std::optional<double> occupancy;         // Resident warps, relative to the maximum.
@@ -98,9 +98,9 @@ class Nvml {
   // Receives the first failure of each function: "nvmlDeviceGetEccMode failed: not supported ...".
   using Warn = std::function<void(const std::string& problem)>;
 
-  // Loads `library`. If that is empty, loads the library named by ASSAY_NVML_LIBRARY, otherwise
-  // libnvidia-ml.so.1. Returns NOT_FOUND with reason NO_NVIDIA_DRIVER if there is none, UNAVAILABLE
-  // if it does not start. `warn` may be called from any thread that calls this object.
+  // Loads NVML from `library` or, if that is empty, from the path in ASSAY_NVML_LIBRARY, or else
+  // libnvidia-ml.so.1. Returns NOT_FOUND (NO_NVIDIA_DRIVER) if there is no such library and
+  // UNAVAILABLE if it fails to start. `warn` may be called on any thread that uses this object.
   static Result<std::unique_ptr<Nvml>> Open(Warn warn, const std::string& library = "");
 
   ~Nvml();
@@ -110,9 +110,9 @@ class Nvml {
   std::optional<std::string> DriverVersion() const;      // "580.95.05".
   std::optional<std::string> CudaDriverVersion() const;  // "13.0".
 
-  // Restricts this object to `gpus`, numbered from 0 in this order. Each is a number or a UUID
-  // ("GPU-..."). Call before other threads use this object. Changes nothing on error: NOT_FOUND
-  // names an unknown GPU, INVALID_ARGUMENT one that is given twice.
+  // Restricts this object to the given GPUs, which are then numbered from 0 in this order. Each is
+  // a number or a UUID ("GPU-..."). Call this before other threads use the object. Returns
+  // NOT_FOUND for an unknown GPU and INVALID_ARGUMENT for one given twice; errors change nothing.
   Status Select(const std::vector<std::string>& gpus);
 
   // GPUs are numbered 0 to GpuCount() - 1. For other numbers, all fields are absent.
@@ -121,22 +121,22 @@ class Nvml {
   NvmlSample Sample(int index) const;
   std::vector<NvmlThrottleTime> ThrottleTimes(int index) const;
   NvmlErrors Errors(int index) const;
-  // Returns why the GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a
-  // reset". Empty if it responds or the reason is unknown.
+  // Returns why a GPU does not respond: "GPU is lost (fell off the bus)" or "GPU requires a reset".
+  // Returns "" if it responds or the reason is unknown.
   std::string WhyLost(int index) const;
-  // Runs `work` and returns the mean utilisation meanwhile. `work` should take 100 ms or more,
-  // because the monitors are slow. FAILED_PRECONDITION (NO_GPM) if the GPU or driver has no
-  // monitors. Otherwise an error is that of `work`.
+  // Runs `work` and returns the GPU's mean utilization meanwhile. `work` should take at least 100
+  // ms, because the monitors are slow. Returns FAILED_PRECONDITION (NO_GPM) if the GPU or driver
+  // has no monitors, otherwise an error is that of `work`.
   Result<NvmlUtilization> UtilizationDuring(int index, const std::function<Status()>& work) const;
-  // Returns the processes that compute on the GPU, including those of other containers where the
-  // driver shows them.
+  // Returns the processes that run compute work on the GPU, also those in other containers if the
+  // driver shows them. Absent if unknown.
   std::optional<std::vector<NvmlProcess>> ComputeProcesses(int index) const;
 
   // Returns one entry per pair of GPUs whose connection could be read.
   std::vector<NvmlLink> Links() const;
 
-  // Returns why GPU `a` cannot read the memory of GPU `b`: "the chipset does not support it".
-  // Empty if it can or the answer is unknown.
+  // Returns why GPU `a` cannot read the memory of GPU `b`, for example "the chipset does not
+  // support it". Returns "" if it can or the answer is unknown.
   std::string WhyNoPeerAccess(int a, int b) const;
 
   // Returns the number of the GPU with this UUID ("GPU-...").
@@ -149,12 +149,12 @@ class Nvml {
   std::unique_ptr<Library> library_;
 };
 
-// Returns the names of the bits set in NVML's mask of clock events (throttle reasons), lowest bit
-// first. A bit without a name becomes "bit_17".
+// Returns the names of the clock reduction reasons ("throttle reasons") that are set in NVML's bit
+// mask, lowest bit first. An unknown bit becomes "bit_17".
 std::vector<std::string> ThrottleReasonNames(uint64_t mask);
 
-// Returns true for reasons that reduce performance unintentionally: not for "gpu_idle" and clock
-// settings.
+// Returns true if this throttle reason means that the GPU is slower than it should be. False for
+// normal reasons such as "gpu_idle" and clock settings.
 bool IsHarmfulThrottleReason(std::string_view reason);
 
 }  // namespace assay

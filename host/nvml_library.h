@@ -1,9 +1,8 @@
-// The dynamically loaded NVML behind class Nvml. Only host/nvml*.cc and the tests' fake library
+// The part of NVML's binary interface that class Nvml uses, declared by hand so that neither
+// building nor running needs NVIDIA's headers. Only host/nvml*.cc and the tests' fake library
 // include this.
 //
-// Declares by hand the part of NVML's binary interface that Assay calls, so that neither building
-// nor running needs NVIDIA's headers. It is API version 12, in the versions of functions that
-// ASSAY_NVML_FUNCTIONS lists: all are in drivers from 470 on, and newer drivers keep them. Source:
+// It is API version 12. Drivers from 470 on have all the functions in ASSAY_NVML_FUNCTIONS. Source:
 // NVIDIA's "NVML API Reference Guide".
 #pragma once
 
@@ -81,9 +80,9 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// Rate of an NVLink in MB/s, an unsigned int: NVML_FI_DEV_NVLINK_GET_SPEED, whose scope is the
-// link's number. GPUs before Hopper answer NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON instead, for all
-// active links.
+// Field numbers for the rate of NVLink, an unsigned int in MB/s. The first,
+// NVML_FI_DEV_NVLINK_GET_SPEED, applies to the link whose number is the scope. GPUs before Hopper
+// support only the second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, for all active links.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 
@@ -147,8 +146,8 @@ inline constexpr int kP2pUnknown = 6;
 // NVML_NVLINK_MAX_LINKS
 inline constexpr unsigned kMaxNvLinks = 18;
 
-// Every function that Assay calls, as X(member, exported name, parameters). An older library may
-// lack any of them except init.
+// The NVML functions that Assay calls, as X(member, exported name, parameters). An older library
+// may lack any of them except init.
 #define ASSAY_NVML_FUNCTIONS(X)                                                              \
   X(init, "nvmlInit_v2", ())                                                                 \
   X(shutdown, "nvmlShutdown", ())                                                            \
