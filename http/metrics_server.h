@@ -1,5 +1,5 @@
-// The HTTP side of a service: /metrics for Prometheus, /healthz for load balancers and systemd, and
-// further pages of the service.
+// An HTTP server for the status of a service: /metrics for Prometheus, /healthz for load balancers
+// and systemd, and pages that the service adds.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -14,8 +14,8 @@
 
 namespace assay::http {
 
-// Answers GET requests for one path. `body` runs on a thread of the server, possibly two at once;
-// an exception that leaves it becomes status 500.
+// A page: answers GET requests for one path. `body` runs on the server's threads, possibly on two
+// at once. If it throws, the answer has status 500.
 struct GetHandler {
   std::string path;  // Starts with "/"; matches exactly this path.
   std::string content_type;
@@ -23,22 +23,22 @@ struct GetHandler {
 };
 
 struct MetricsServerOptions {
-  // Port 0 selects a free one. The host is "localhost" or an IP address. IPv6 needs a civetweb
-  // built for it, which Debian 12's is not.
+  // The address to listen on. Port 0 selects a free port. The host is "localhost" or an IP address.
+  // IPv6 requires a build of the civetweb library with IPv6 support, which Debian 12 does not have.
   HostPort address;
-  // Collected at every scrape, in this order; each must allow calls from two threads at once. The
-  // server keeps them alive.
+  // The sources of /metrics, read in this order at every request. The server shares ownership and
+  // may call each from two threads at once.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
   // Decides the answer of /healthz: 200 "ok", or 503 with the error's text. Absent: always ok.
   std::function<Status()> health;
 };
 
-// Serves until destroyed, on two worker threads and one that accepts. A slow peer is disconnected
-// after five seconds. Methods are thread-safe.
+// An HTTP server that runs until it is destroyed. It has two worker threads and one thread that
+// accepts connections, and disconnects a slow client after five seconds. Methods are thread-safe.
 class MetricsServer {
  public:
-  // Starts serving. The error names the address and the reason: port in use, unknown address, no
+  // Starts a server. The error names the address and the reason: port in use, unknown address, no
   // permission, or a name instead of an address.
   static Result<std::unique_ptr<MetricsServer>> Start(MetricsServerOptions options);
 
