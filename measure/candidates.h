@@ -1,6 +1,6 @@
-// Chooses the fastest of several implementations of the same work, although repeated runs of one
-// implementation differ. At its power limit a GPU's clock depends on what ran before, and without
-// any cause it varies by a percent and more.
+// Selects the fastest of several implementations of the same work, in spite of noise. At its power
+// limit, a GPU's clock depends on what ran before; and even without a cause, times vary by one
+// percent or more.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,16 @@ namespace assay {
 struct CandidateRule {
   // Number of candidates that are compared with the first one: the fastest at the first timing.
   size_t others = 3;
-  // A candidate that is slower than the first one in any round is dropped. Rounds alternate in
-  // direction, so that a steady drift favours none.
+  // The maximum number of rounds, in each of which every candidate runs once. A candidate that is
+  // slower than the first in any round is dropped. Every other round runs in reverse order, so that
+  // a steady drift of the clocks favors no candidate.
   int rounds = 3;
   // A candidate must also be this much faster over all rounds.
   double clearly = 0.997;
-  // Per turn: how long the work runs untimed, until the clocks have settled for this
-  // implementation, and how long it is timed. The defaults suit work that brings a GPU to its power
-  // limit. With 0.08 s and 0.1 s, in two rounds, fp16 8192 x 8192 x 8192 was given another
-  // algorithm on one of two H200s: 621 TFLOP/s instead of 653.
+  // How long a candidate runs in each round: first untimed, until the clocks have settled, then
+  // timed. The defaults suit work that brings a GPU to its power limit. Shorter times (0.08 s and
+  // 0.1 s, in two rounds) chose a slow algorithm for an fp16 GEMM of size 8192 on one of two H200:
+  // 621 TFLOP/s instead of 653.
   double follow_seconds = 0.3;
   double timed_seconds = 0.5;
 };
@@ -37,9 +38,9 @@ struct Candidate {
 using TimeCandidate =
     std::function<Result<double>(const Candidate& candidate, const CandidateRule& rule)>;
 
-// Returns the chosen candidate. The first of `candidates`, which must not be empty, is preferred
-// unless another is clearly faster. Up to 1 + `others` candidates take turns in up to `rounds`
-// rounds; the comparison ends early when none is left.
+// Returns the index of the selected candidate, which is the first of `candidates` unless another is
+// clearly faster. `candidates` must not be empty. Compares the first with up to `rule.others`
+// others in up to `rule.rounds` rounds, and ends early when all others have been dropped.
 Result<size_t> FastestCandidate(const std::vector<Candidate>& candidates, const CandidateRule& rule,
                                 const TimeCandidate& turn);
 

@@ -11,9 +11,9 @@ namespace {
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // Three windows that are compared, after one of a single cold iteration.
 constexpr size_t kSettleWindows = 4;
-// Limit for the effect of misleading samples, which can be wrong by any factor if they are too
-// short for their timer: a batch grows at most by this factor between windows, and a chunk lasts at
-// most this many times its target by the engine's clock.
+// Limits the effect of wrong times, which samples can have if they are too short for their timer.
+// The batch grows at most by this factor between windows. A chunk of samples takes at most this
+// many times its target duration by the host's clock.
 constexpr int64_t kMaxGrowth = 10;
 // How often the timed window may restart because samples turned out too short.
 constexpr int kMostNewBatches = 3;
@@ -35,8 +35,8 @@ class Engine {
         clock_(clock),
         hooks_(hooks),
         granularity_(std::max<int64_t>(device.BatchGranularity(), 1)) {
-    // Short samples are batched so that the timer resolves them and so that max_samples of them
-    // fill min_seconds.
+    // The minimum duration of a sample. It must be long enough for the timer to resolve, and long
+    // enough that max_samples samples fill min_seconds.
     min_sample_seconds_ =
         std::max(device.MinSampleSeconds(),
                  rule.min_seconds / static_cast<double>(std::max<int64_t>(rule.max_samples, 1)));
@@ -66,8 +66,9 @@ class Engine {
     }
   }
 
-  // Runs until the evidence suffices (Done), or until the samples show that the warm-up was
-  // misleading; NewBatch follows then.
+  // Collects timed samples until there is enough evidence; Done() is then true. Returns earlier,
+  // with Done() false, if the samples are so short that the warm-up must have been misleading. The
+  // caller then calls NewBatch() and Collect() again.
   Status Collect() {
     const MonotonicTime begin = clock_.Now();
     double elapsed = 0;
@@ -155,8 +156,8 @@ class Engine {
                                std::max<int64_t>(rule_.max_samples, 1));
   }
 
-  // Keeps the batch while its samples last one to two times the minimum, so that noise does not
-  // change it.
+  // Returns the number of iterations per sample, given the time of one. Keeps the current number
+  // while a sample lasts one to two times the minimum, so that noise does not change it.
   int64_t BatchFor(double iteration_seconds) const {
     const double sample = iteration_seconds * static_cast<double>(times_.batch);
     const bool long_enough = sample >= min_sample_seconds_;
@@ -171,9 +172,9 @@ class Engine {
     return (wanted + granularity_ - 1) / granularity_ * granularity_;
   }
 
-  // Returns true if most of the timed samples last less than half of the length that the batch was
-  // chosen for, for example because the host was busy during the warm-up only. Returns false if
-  // there are too few samples.
+  // Returns true if most samples last less than half of the minimum for which the batch was chosen,
+  // for example because the host was busy only during the warm-up. Returns false while there are
+  // few samples.
   bool AreTooShort(const std::vector<double>& seconds) const {
     if (static_cast<int64_t>(seconds.size()) < rule_.min_samples) return false;
     return 2 * MedianOf(seconds) * static_cast<double>(times_.batch) < min_sample_seconds_;
@@ -189,10 +190,9 @@ class Engine {
     return windows_.size() >= kSettleWindows && Agree(windows_.data() + windows_.size() - 3);
   }
 
-  // If iterations are so long that fewer than three windows fit into the warm-up's limit, the
-  // consecutive thirds of the timed samples serve as windows. If there are not even three samples,
-  // the warm-up's last iterations precede them. Readings come from the warm-up alone, and the first
-  // of so few is still rising.
+  // Returns true if the timed samples themselves show that times have settled: the medians of their
+  // consecutive thirds agree. Used if the warm-up's limit is too short for three windows. If there
+  // are fewer than three samples, the last windows of the warm-up precede them.
   bool SettledInWindow() const {
     std::vector<double> samples = times_.seconds;
     for (auto window = windows_.rbegin(); samples.size() < 3 && window != windows_.rend();
@@ -211,8 +211,9 @@ class Engine {
     return Agree(medians);
   }
 
-  // Checks each reading after the warm-up's last `windows` windows, or after all if there were
-  // fewer. A reading that is sometimes missing has not settled.
+  // Returns true if each of the hardware's readings, such as power, has settled: the values after
+  // the warm-up's last `windows` windows, or after all if there are fewer, agree. A reading that is
+  // sometimes missing has not settled.
   bool ReadingsAgree(size_t windows) const {
     const auto& last = readings_.back();
     const auto first =

@@ -1,5 +1,5 @@
-// The measuring engine: warms up, chooses a batch size, collects samples until the evidence
-// suffices, and reports why it stopped. Independent of what it times.
+// The measurement engine. It warms up, chooses how many iterations form a sample, collects samples
+// until there is enough evidence, and reports why it stopped. It does not depend on what it times.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace assay {
 
-// When to start timing and when to stop. Times are seconds by the engine's clock and include the
-// time between samples. The number of iterations per window is estimated from the previous window:
-// by the mean of its samples, or by a tenth of the clock's time if that is more. Misleading samples
-// therefore cost ten windows at most.
+// Rules for when to start timing and when to stop. Times are in seconds by the host's clock and
+// include the time between samples. The number of iterations in a window is estimated from the
+// previous window: from the mean of its samples, or from a tenth of its elapsed time if that is
+// more. So a window with wrong samples takes at most ten times as long as planned.
 struct MeasureRule {
-  // Warm-up lasts at least this long, ...
+  // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
-  // ... then until the medians of three consecutive windows of `settle_window_seconds` are within
-  // `settle_tolerance` of each other, and the hardware's readings (MeasureHooks::readings) after
-  // them within `settle_reading_tolerance`, ...
+  // When the warm-up is complete: the medians of three consecutive windows, each of
+  // `settle_window_seconds`, agree within the relative `settle_tolerance`; and the hardware's
+  // readings (MeasureHooks::readings) after these windows agree within `settle_reading_tolerance`.
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
   double settle_reading_tolerance = 0.03;
-  // ... and no longer than this, or twice this while the batch still changes; the current window is
-  // completed.
+  // The warm-up ends after this time even if it is not complete, or after twice this time if the
+  // number of iterations per sample still changes. A window that has begun is completed first.
   double max_warmup_seconds = 2.0;
 
   // Both must be reached before the evidence is evaluated.
@@ -35,8 +35,8 @@ struct MeasureRule {
   double min_seconds = 0.5;
   // Half the width of the median's 95% confidence interval, relative to the median.
   double target_confidence = 0.005;
-  // The noise (scaled MAD over median) is stable if it changed by less than this fraction while the
-  // number of samples doubled.
+  // Stops when the noise (the scaled median absolute deviation divided by the median) has changed
+  // by less than this fraction while the number of samples doubled.
   double noise_tolerance = 0.05;
   // Hard limits.
   double max_seconds = 10.0;
@@ -60,40 +60,40 @@ class TimedDevice {
 // Callbacks, called on the engine's thread. Any may be empty.
 struct MeasureHooks {
   std::function<void()> warmup_begins;
-  // Returns readings that must settle in addition to the times, such as power. Called after each
-  // window of the warm-up; returns the same readings in the same order each time.
+  // Returns hardware readings, such as power, that must also settle before the warm-up ends. Called
+  // after each window of the warm-up. Must return the same readings in the same order each time.
   std::function<std::vector<double>()> readings;
   // Marks the start of the timed window, which contains exactly the reported samples. Called again
-  // if the window restarts because samples turned out much shorter than the warm-up suggested; only
-  // the last call counts.
+  // if the window restarts because samples were much shorter than in the warm-up; the last call
+  // counts.
   std::function<void()> window_begins;
   std::function<void()> window_ends;
 };
 
 struct MeasuredTimes {
   std::vector<double> seconds;  // Seconds per iteration, one per sample, in order.
-  // Iterations per sample. Grows at most tenfold between windows of the warm-up, and when the timed
-  // window restarts.
+  // The number of iterations per sample. It grows at most tenfold from one warm-up window to the
+  // next, and when the timed window restarts.
   int64_t batch = 1;
-  // Time per iteration by the engine's clock over the whole timed window: the host's view,
-  // including launches and synchronisation.
+  // Time per iteration, in seconds, by the host's clock over the whole timed window. It includes
+  // kernel launches and synchronization.
   double host_seconds = 0;
   double warmup_seconds = 0;
   int64_t warmup_iterations = 0;
-  // True if times and readings had settled when the warm-up ended, or if the rule needs no warm-up;
-  // false if the time limit ended it. If iterations are so long that fewer than three windows fit
-  // into the limit, the consecutive thirds of the timed samples are compared instead, and the
-  // readings after the last two windows.
+  // True if times and hardware readings were stable at the end of the warm-up, or if the rule needs
+  // no warm-up. False if the time limit ended the warm-up. If iterations are so long that fewer
+  // than three windows fit into that limit, this compares consecutive thirds of the timed samples
+  // instead, and the readings after the last two windows.
   bool settled = false;
-  // True if the median sample lasts less than half of what the timer needs, although the window was
-  // restarted with larger batches as often as allowed.
+  // True if the samples are too short: even after the allowed number of restarts with larger
+  // batches, the median sample lasts less than half of what the timer needs.
   bool short_samples = false;
   // "confidence", "noise_stable", "time_budget" or "max_samples".
   std::string stop_reason;
 };
 
-// Measures. Errors are the device's, or INTERNAL (BAD_SAMPLE) for a sample that is not a positive
-// number.
+// Runs a whole measurement on `device` and returns its times. Returns the errors of the device, or
+// INTERNAL (BAD_SAMPLE) if a sample is not a positive number.
 Result<MeasuredTimes> Measure(TimedDevice& device, const MeasureRule& rule, Clock& clock,
                               const MeasureHooks& hooks = {});
 

@@ -1,5 +1,5 @@
-// Finds the levels of a memory hierarchy in latencies over growing working sets: each level appears
-// as a plateau.
+// Finds the levels of a memory hierarchy from load latencies. When latency is plotted over the size
+// of the working set, each cache level is a plateau.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,16 @@ struct Plateau {
   int64_t points = 0;
 };
 
-// Returns the plateaus in `points`, which ascend in bytes. A plateau is a maximal run of at least
-// `min_points` points whose latencies are all within a factor of 1 + `tolerance`. Longer runs are
-// taken first; the result is sorted by bytes. Points between plateaus are transitions.
+// Returns the plateaus in `points`, which must be sorted by bytes. A plateau is a maximal run of at
+// least `min_points` points whose latencies differ by a factor of at most 1 + `tolerance`. Where
+// runs overlap, the longest is taken first. The result is sorted by bytes; points in no plateau are
+// transitions between levels.
 std::vector<Plateau> FindPlateaus(const std::vector<LatencyPoint>& points, double tolerance,
                                   int64_t min_points);
 
-// Returns the plateau of `level`: "l1" (the first), "dram" (the last) or "l2" (the one between them
-// that spans most octaves). NOT_FOUND (NO_PLATEAU) if there are too few; the error lists those that
-// were found.
+// Returns the plateau of a cache level: the first for "l1", the last for "dram", and for "l2" the
+// plateau between them that covers the widest range of sizes. Returns NOT_FOUND (NO_PLATEAU), with
+// the plateaus that were found, if there are too few.
 Result<Plateau> PlateauOf(const std::string& level, const std::vector<Plateau>& plateaus);
 
 }  // namespace assay
