@@ -1,5 +1,5 @@
-// Runs tasks on threads of its own. gRPC's callbacks share few threads, so they post work that may
-// block (PostgreSQL, files, processes) to an executor.
+// Runs tasks on its own threads. gRPC's callbacks share a few threads and must not block, so they
+// post work that may block (PostgreSQL, files, processes) to an executor.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ class Executor {
   virtual void PostAfter(Duration delay, Task task) = 0;
 };
 
-// Returns an executor with a fixed number of threads. Its destructor drops tasks that have not
-// begun and waits for those that have.
+// Returns an executor with a fixed number of threads; `name` is theirs. Its destructor drops the
+// tasks that have not begun and waits for those that have.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
 
 }  // namespace assay

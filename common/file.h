@@ -10,15 +10,15 @@
 
 namespace assay {
 
-// Returns the content of a file. It is an error if the file has more than `most` bytes. Errors name
-// the path and the reason.
+// Returns the content of a file, or an error that names the path and the reason. A file of more
+// than `most` bytes is an error.
 Result<std::string> ReadFile(const std::string& path, size_t most = SIZE_MAX);
 
 // Returns the first line of a file; empty if it cannot be read.
 std::string FirstLineOf(const std::string& path);
 
-// Returns the number at the start of a file. Absent if there is no such file, or another word
-// ("max").
+// Returns the number at the start of a file. Absent if there is no such file or it starts with
+// something else, such as "max" in files of control groups.
 std::optional<int64_t> NumberIn(const std::string& path);
 
 // Returns the number after `name` in a file with lines "name number ...". Absent if there is none.

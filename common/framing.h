@@ -1,5 +1,5 @@
-// Frames messages on a byte stream: each message follows its length, a protobuf varint. Agent and
-// runner talk in such frames.
+// Sends messages over a byte stream, such as the pipe between agent and runner. Each message is
+// preceded by its length as a protobuf varint; both together are a frame.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class FrameDecoder {
  public:
   void Append(std::string_view chunk) { buffer_.append(chunk); }
 
-  // Returns the next whole payload, or nothing if more bytes are needed. DATA_LOSS if the stream is
-  // not made of frames; all later calls then fail too.
+  // Returns the next complete message, or nothing if more bytes are needed. Returns DATA_LOSS if
+  // the stream does not consist of frames; all later calls then fail too.
   Result<std::optional<std::string>> Next();
 
   // Returns true in the middle of a frame, where an end of file means that the stream was cut.

@@ -10,12 +10,12 @@
 
 namespace assay {
 
-// Returns the logger: Log().info("job {} assigned to {}", job, node). Thread-safe. Never log
-// secrets, such as keys, tokens, connection strings or whole environments.
+// Returns the program's logger, as in Log().info("job {} assigned to {}", job, node). Thread-safe.
+// Never log secrets such as keys, tokens, connection strings or whole environments.
 spdlog::logger& Log();
 
-// Sets the program's name for every line and the lowest level that is written: "debug", "info",
-// "warn" or "error". Call once, at the start of main.
+// Sets up the log: `program` appears in every line, and `level` ("debug", "info", "warn" or
+// "error") is the lowest level that is written. Call once, at the start of main().
 Status InitLog(std::string program, std::string_view level);
 
 }  // namespace assay

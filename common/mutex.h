@@ -1,5 +1,5 @@
-// std::mutex with Clang's thread-safety annotations. Members name the mutex that guards them, and
-// Clang checks it.
+// A mutex and its helpers with annotations for Clang's thread-safety analysis. Members are
+// annotated with the mutex that guards them, and Clang checks every access at compile time.
 #pragma once
 
 #include <chrono>
@@ -43,8 +43,8 @@ class ASSAY_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable. Waits may end without a notification, so call them in a loop that checks
-// the condition, with `mutex` held.
+// A condition variable. A wait may end without a notification, so call it in a loop that checks the
+// condition while holding `mutex`.
 class CondVar {
  public:
   void Wait(Mutex& mutex) ASSAY_REQUIRES(mutex) {

@@ -1,5 +1,6 @@
-// A server's report to the process that started it: one line of JSON on the descriptor given by
-// --ready-fd. The line has the addresses of the server, or the error that prevented its start.
+// Lets a server report to its parent process that it has started, or why it could not. The report
+// is one line of JSON with the server's addresses or the error, written to the descriptor that the
+// option --ready-fd names.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace assay {
 
-// Writes `line` and a newline to the descriptor `fd`, then closes it. The reader sees the line or,
-// if the server ended before, the end of the file. No effect if `fd` is negative.
+// Writes `line` and a newline to descriptor `fd`, then closes it. Does nothing if `fd` is negative.
+// The reader gets either the line or, if the server exits before, the end of the file.
 Status TellReady(int fd, const std::string& line);
 
 // Writes the error that prevented the start in the same way.
@@ -21,8 +22,8 @@ struct ServedAddresses {
   std::string http;
 };
 
-// Parses the line that the server wrote. Returns the error from TellFailed, or INTERNAL if the line
-// is of neither function.
+// Parses the line that a server wrote to its --ready-fd. If it is from TellFailed(), returns that
+// error. Returns INTERNAL for any other text.
 Result<ServedAddresses> ParseReadyLine(const std::string& line);
 
 }  // namespace assay

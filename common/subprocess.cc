@@ -61,8 +61,8 @@ constexpr std::array<const char*, 5> kSteps = {"set up file descriptors",
                                                "set the parent-death signal", "execute it"};
 constexpr int kExecuteStep = 4;
 
-// Moves the descriptors into place. First duplicates the sources above all targets, so that no dup2
-// overwrites one that is still needed.
+// Gives the child's file descriptors their final numbers. First duplicates all of them to numbers
+// above those, so that no dup2() overwrites a descriptor that is still needed.
 bool PlaceDescriptors(ChildPlan& plan) {
   int floor = 3;
   for (const auto& [target, source] : plan.descriptors) floor = std::max(floor, target + 1);
@@ -197,8 +197,8 @@ Result<Subprocess> Subprocess::Spawn(const SubprocessOptions& options) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Unlike fork, _Fork does not run the handlers of libraries. OpenBLAS's handler waits for its
-  // threads to end, which may never happen without free memory.
+  // _Fork(), unlike fork(), does not run handlers that libraries have registered. OpenBLAS's
+  // handler waits for its threads to end, which they may never do if memory is short.
   const pid_t pid = ::_Fork();
   if (pid == 0) RunChild(std::move(plan));
   const int fork_error = errno;
@@ -247,8 +247,8 @@ std::optional<ExitStatus> Subprocess::Wait(Duration timeout) {
   }
   MutexLock lock(reaped_->mutex);
   if (reaped_->exit) return reaped_->exit;  // Another thread was here first.
-  // Grandchildren must not outlive the child. Until the child is reaped, no other process group can
-  // have its id.
+  // Kills the rest of the process group, because grandchildren must not outlive the child. No other
+  // group can have this id yet, because the child has not been reaped.
   ::kill(-pid_, SIGKILL);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0) {

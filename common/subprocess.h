@@ -1,5 +1,5 @@
-// Child processes. A child gets exactly the file descriptors, the environment and the user that the
-// caller names, and its own process group.
+// Starts and controls child processes. A child is in its own process group and gets exactly the
+// file descriptors, the environment and the user that the caller specifies.
 #pragma once
 
 #include <sys/types.h>
@@ -48,8 +48,8 @@ struct SubprocessOptions {
   // The whole environment of the child. Absent: that of this process.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
-  // Maps descriptors of the child to those of this process. 0, 1 and 2 are /dev/null unless named
-  // here. The child has no others.
+  // The child's file descriptors: maps each number in the child to a descriptor of this process. 0,
+  // 1 and 2 are /dev/null unless given here. The child gets no others.
   std::map<int, int> descriptors;
   // The user and group of the child. Setting it needs root.
   std::optional<std::pair<uid_t, gid_t>> user;
@@ -65,8 +65,8 @@ struct ExitStatus {
   std::string ToString() const;
 };
 
-// A running or ended child. The destructor kills its process group and reaps the child. Signal and
-// Wait may be called from different threads.
+// A child process, running or ended. The destructor kills its process group and reaps it. Signal()
+// and Wait() may be called from different threads.
 class Subprocess {
  public:
   // Starts a child. The error names the program and the reason.
@@ -86,8 +86,8 @@ class Subprocess {
   // Waits for the end of the child. Returns nothing if it still runs after `timeout`.
   std::optional<ExitStatus> Wait(Duration timeout);
 
-  // Makes the destructor neither kill the child nor wait for it. For a child that not even SIGKILL
-  // ends.
+  // Makes the destructor neither kill the child nor wait for it. Use this if the child does not end
+  // even after SIGKILL.
   void Abandon() { reaped_.reset(); }
 
   // Sends SIGTERM to the group, SIGKILL after `grace`, and reaps the child.
@@ -113,8 +113,8 @@ struct CommandOutput {
   std::string output;
 };
 
-// Runs a program to its end. The output has stdout and stderr together, at most the last 64 KiB. If
-// the program still runs after `timeout`, kills it and returns DEADLINE_EXCEEDED.
+// Runs a program until it ends. Returns its exit status and the last 64 KiB of its stdout and
+// stderr together. If it still runs after `timeout`, kills it and returns DEADLINE_EXCEEDED.
 Result<CommandOutput> RunCommand(SubprocessOptions options, Duration timeout);
 
 // Returns the folder of the running program, which has Assay's other programs too.

@@ -24,8 +24,9 @@ std::string Join(const Parts& parts, std::string_view separator = ", ") {
   return text;
 }
 
-// Joins up to `most` + 1 parts: "a, b, c". If there are more, names `most` and counts the others:
-// "a, b and 5 more". `unnamed` is a number of further parts that are only counted.
+// Joins `parts` as "a, b, c". If there are more than `most` + 1 parts, names the first `most` and
+// counts the rest: "a, b and 5 more". `unnamed` is added to that count, for items that are not in
+// `parts`.
 std::string JoinSome(const std::vector<std::string>& parts, size_t most = 10, size_t unnamed = 0);
 
 // Returns "rank 1" or "ranks 0, 2, 3". Needs at least one number and names at most sixteen.
@@ -34,8 +35,8 @@ std::string RankList(const std::vector<std::string>& numbers);
 // Returns "rank 0, rank 2", so that the caller can add the node of each rank.
 std::string EachRank(const std::set<int>& ranks);
 
-// Returns `one` for a count of 1, otherwise `many`, which is by default `one` with an s:
-// Plural(2, "node") is "nodes", Plural(1, "is", "are") is "is".
+// Returns the form of a noun or verb that fits a count: `one` for 1, otherwise `many`, which
+// defaults to `one` plus "s". Plural(2, "node") is "nodes"; Plural(1, "is", "are") is "is".
 std::string Plural(int64_t count, std::string_view one, std::string_view many = "");
 
 // Returns the count with its noun: "1 node", "3 nodes".
@@ -44,20 +45,20 @@ std::string Counted(int64_t count, std::string_view one, std::string_view many =
 // Cuts `text` to at most `most` bytes, between characters, and appends "..." if it was longer.
 std::string Cut(std::string_view text, size_t most = 64);
 
-// Returns the text in double quotes, after Cut() and Sanitize(). For input from users and other
-// machines.
+// Returns `text` in double quotes, cut to `most` bytes and safe to print (see Sanitize). Use it for
+// text from users and other machines.
 std::string Quote(std::string_view text, size_t most = 64);
 
 // Returns the most similar of `names` by edit distance. Empty if none is close enough to suggest.
 std::string ClosestName(std::string_view name, const std::vector<std::string>& names);
 
-// Returns the end of a message about an unknown name: `did you mean "gemm"?` if one of `names` is
-// close, otherwise "use one of a, b, c".
+// Returns a hint to append to an error about an unknown name: `did you mean "gemm"?` if one of
+// `names` is similar, otherwise "use one of a, b, c".
 std::string Suggest(std::string_view name, const std::vector<std::string>& names);
 
-// Describes values that should all be equal: "NCCL is 2.28.9 on a, c and 2.27.3 on b". Empty if
-// they are. `say` gets a value and the positions in `values` that have it, and returns "2.28.9 on
-// a, c".
+// Describes how values differ that should be equal, as in "NCCL is 2.28.9 on a, c and 2.27.3 on b".
+// Returns "" if they are equal. For each distinct value, `say` gets the value and its positions in
+// `values`, and returns a part such as "2.28.9 on a, c".
 std::string DifferenceText(
     const std::string& what, const std::vector<std::string>& values,
     const std::function<std::string(const std::string& value,
@@ -66,8 +67,8 @@ std::string DifferenceText(
 // Returns the text with ASCII letters in lower case.
 std::string Lower(std::string_view text);
 
-// Splits a text at separators into at least one piece. Pieces may be empty. The last of `most`
-// pieces holds the rest of the text.
+// Splits `text` at each separator into pieces, which may be empty. There is always at least one
+// piece. With more than `most` pieces, the last one holds the rest of the text.
 std::vector<std::string_view> Split(std::string_view text, char separator, size_t most = SIZE_MAX);
 
 // The first character of a text.
@@ -81,12 +82,12 @@ struct Utf8Character {
 // Decodes the first character of `text`, which must not be empty.
 Utf8Character DecodeUtf8(std::string_view text);
 
-// Returns true if the text is UTF-8 without control characters (C0, DEL, C1). Protobuf and
-// PostgreSQL accept only UTF-8.
+// Returns true if `text` is valid UTF-8 without control characters (C0, DEL, C1). Protobuf and
+// PostgreSQL reject other encodings.
 bool IsPlainText(std::string_view text);
 
-// Replaces each control character and malformed byte by U+FFFD, so that the text is safe to print.
-// Line separators and marks that reorder text count as control characters.
+// Makes `text` safe to print: replaces control characters and malformed UTF-8 bytes by U+FFFD. Line
+// separators and marks that change the text direction count as control characters.
 std::string Sanitize(std::string_view text);
 
 }  // namespace assay

@@ -22,7 +22,7 @@ std::string_view Trim(std::string_view text) {
 }
 
 // Removes a number with an optional fraction from the front of `text`. Returns false if there is
-// none. The mantissa of `Number` limits its digits.
+// none or if it is too large for `Number`.
 template <typename Number>
 bool TakeNumber(std::string_view& text, Number& number) {
   const auto [end, error] =
