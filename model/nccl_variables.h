@@ -1,5 +1,5 @@
-// NCCL's environment variables that a campaign may set. The CLI, coordinator, agent and runner
-// share this table, so that they accept the same settings.
+// The environment variables of NCCL that a campaign (a set of benchmarks to run) may set. The CLI,
+// coordinator, agent and runner share this table, so that they accept the same settings.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace assay {
 
-// One variable. NCCL reads "4M" as 4 and ignores most words that it does not know, so that a
-// result could name a setting that was not in force. Hence the checks of values.
+// An environment variable of NCCL and the values that it accepts. Values are checked because NCCL
+// would accept almost anything: it reads "4M" as 4 and ignores most unknown words. A result would
+// then name a setting that had no effect.
 struct NcclVariable {
   enum class Kind {
     kInteger,  // A decimal number from `minimum` to `maximum`.
@@ -30,8 +31,8 @@ struct NcclVariable {
   bool per_host = false;
 };
 
-// Returns the rows of nccl_variables.inc, sorted by name: the variables that select NCCL's
-// algorithms, transports and resources.
+// Returns all variables of nccl_variables.inc, sorted by name. They select NCCL's algorithms,
+// transports and resources.
 const std::vector<NcclVariable>& NcclVariables();
 
 // The variable that --nccl-host-id of an agent sets; results record it with the others.
@@ -40,13 +41,14 @@ inline constexpr std::string_view kNcclHostId = "NCCL_HOSTID";
 // Returns null if a campaign may not set the variable.
 const NcclVariable* FindNcclVariable(std::string_view name);
 
-// INVALID_ARGUMENT unless the variable is allowed and accepts the value. Every value has 1 to 256
-// characters of [A-Za-z0-9_,:;^.=+-]. The message names the variable, the value and what would be
-// right.
+// Returns OK if a campaign may set the variable to this value, otherwise INVALID_ARGUMENT with the
+// name, the value and what would be right. All values must have 1 to 256 characters of
+// [A-Za-z0-9_,:;^.=+-].
 Status CheckNcclVariable(std::string_view name, std::string_view value);
 
-// Returns the variables of `environment` ("NAME=VALUE" entries, ended by a null) that a campaign
-// may set. Values are not checked; one with characters outside the set above becomes "?".
+// Returns the variables in `environment` that a campaign may set. `environment` has entries
+// "NAME=VALUE" and ends with a null pointer. Values are not checked, but one that contains
+// characters that CheckNcclVariable() forbids becomes "?".
 std::map<std::string, std::string> NcclVariablesOf(const char* const* environment);
 
 }  // namespace assay

@@ -22,20 +22,20 @@ struct PageRequest {
   std::string token;  // The next_token of the page before; empty for the first page.
 };
 
-// Makes the token for `position`. `kind` is a character per list, so that the token of one list is
-// invalid for another.
+// Returns a page token that encodes `position` in a list. Each list has its own `kind`, so that its
+// tokens are not valid for other lists.
 std::string MakePageToken(char kind, int64_t position);
 
-// Returns the position in `token`, or `first` if it is empty. INVALID_ARGUMENT for a token that
-// MakePageToken did not make for this kind.
+// Returns the position that `token` encodes, or `first` if the token is empty. Returns
+// INVALID_ARGUMENT if MakePageToken() did not make it for this `kind`.
 Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t first);
 
-// Returns the largest number of items of a page: `request.size` within 1 and 10,000, or 100 if it
-// is below 1.
+// Returns how many items a page may have: `request.size`, but at most 10,000. A size below 1 means
+// 100.
 int PageSize(const PageRequest& request);
 
-// A page or a message ends once it has this many bytes, because many clients refuse more than
-// 4 MiB and the evidence of one failed job may be 64 KiB.
+// Size in bytes after which a page or message ends. Many clients refuse more than 4 MiB, and a
+// single item, such as a failed job with its evidence, can be large (64 KiB).
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 // Builds a page from a list of messages that are read in order.
@@ -44,8 +44,8 @@ class PageFiller {
  public:
   PageFiller(char kind, const PageRequest& request) : kind_(kind), size_(PageSize(request)) {}
 
-  // Adds the item at `position` of the list. Returns false if the page was full already: the item
-  // belongs to the next page.
+  // Adds an item, which is at `position` in the list. Returns false without adding it if the page
+  // is already full; the item then belongs to the next page.
   bool Add(T item, int64_t position) {
     if (static_cast<int>(page_.items.size()) == size_ || bytes_ >= kMaxPageBytes) {
       page_.next_token = MakePageToken(kind_, last_);

@@ -28,8 +28,8 @@ std::string FormatNumber(ParameterType type, int64_t number) {
   return type == ParameterType::kBytes ? FormatBytes(number) : std::to_string(number);
 }
 
-// Returns the short name of an element type that other programs spell out; empty for any other
-// text.
+// Returns Assay's short name for an element type that other programs spell out, such as "fp64" for
+// "double". Returns "" for any other text.
 std::string ShortTypeName(std::string_view text) {
   static const std::map<std::string_view, std::string> names = {
       {"float64", "fp64"}, {"double", "fp64"}, {"float32", "fp32"}, {"float", "fp32"},

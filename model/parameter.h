@@ -1,6 +1,6 @@
-// The values that a benchmark's parameter accepts, and the one canonical text of each value.
-// Runner, coordinator and CLI share these rules, so that "1GiB" and "1073741824" are the same case
-// wherever they are written.
+// Defines which values a benchmark's parameter accepts, and one canonical text for each value.
+// Runner, coordinator and CLI share these rules, so that "1GiB" and "1073741824" mean the same
+// everywhere.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ enum class ParameterType {
   kBoolean,
 };
 
-// A narrower rule for a parameter where another parameter of the same case has certain values:
-// with variant = "warp", columns must be at most 32.
+// Limits a parameter further while another parameter has certain values. Example: with variant =
+// "warp", columns must be at most 32.
 struct Constraint {
   // The rule holds where `parameter` has one of `values`, which are canonical.
   std::string parameter;
   std::vector<std::string> values;
-  // The rule: the value must be one of `choices` (if there are any), at most `maximum` and a
+  // The limits: the value must be one of `choices` unless that is empty, at most `maximum`, and a
   // multiple of `multiple`.
   std::vector<std::string> choices = {};
   std::optional<int64_t> maximum = {};
@@ -56,26 +56,27 @@ struct ParameterSpec {
 // Canonical values by parameter name.
 using ParameterMap = std::map<std::string, std::string>;
 
-// Returns `text` in canonical form: integers and bytes in decimal, choices as declared, booleans
-// "true" or "false". The error says what is allowed.
+// Returns the canonical form of a parameter's value `text`: numbers and bytes in decimal, choices
+// as declared, booleans as "true" or "false". The error says which values are allowed.
 Result<std::string> CanonicalValue(const ParameterSpec& spec, std::string_view text);
 
-// Returns which constraint of `spec` the canonical `values` of one case violate, as text that
-// follows the parameter's name: "is nn; with dtype int8 it must be nt". Empty if there is none.
-// Constraints by parameters that `values` lacks are skipped.
+// Describes how the canonical `values` of a case violate the constraints of the parameter `spec`.
+// The text follows the parameter's name: "is nn; with dtype int8 it must be nt". Returns "" if they
+// are met. Skips constraints that depend on parameters not in `values`.
 std::string ConstraintError(const ParameterSpec& spec, const ParameterMap& values);
 
-// Checks names and values of `given`, fills in defaults, and checks the constraints. The error
-// has one violation for each mistake; its `field` is the parameter's name.
+// Returns all parameters in canonical form, with defaults for those not in `given`. The error has
+// one violation for each mistake (unknown names, wrong values, violated constraints), whose `field`
+// is the parameter's name.
 Result<ParameterMap> CanonicalParameters(const std::vector<ParameterSpec>& specs,
                                          const ParameterMap& given);
 
-// INVALID_ARGUMENT (INVALID_PARAMETER) about one parameter of a case. `error` follows its name:
-// "is 4; it must be below ranks, which is 4".
+// Returns the error INVALID_ARGUMENT (INVALID_PARAMETER) for the parameter `name`. In the message,
+// `error` follows the name: "is 4; it must be below ranks, which is 4".
 Status InvalidParameter(const std::string& name, const std::string& error);
 
-// Describes the values that `spec` accepts: "one of bf16, fp16", "a whole number from 0 to 4095",
-// "a multiple of 4B from 8B to 8GiB"; "2" if that is the only number.
+// Describes the values that a parameter accepts: "one of bf16, fp16", "a whole number from 0 to
+// 4095", "a multiple of 4B from 8B to 8GiB", or "2" if that is the only number.
 std::string AllowedValues(const ParameterSpec& spec);
 
 // Describes each constraint of `spec`: "with variant warp: at most 32 (one lane per column)".
