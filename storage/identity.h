@@ -7,12 +7,14 @@
 
 namespace assay::storage {
 
-// Ids are SHA-256, in hex, over canonical JSON (sorted keys, no spaces).
-//
-// series_id covers benchmark, version, parameters, metric, unit, direction, cache, fill, simulated,
-// the environment and, for imported results, the program that measured, without its version.
-// lineage_id is the same without driver and library versions, so that comparing drivers is one
-// GROUP BY. environment_id covers the environment alone.
+// Ids that group comparable results. Each id is the SHA-256, in hex, of canonical JSON (sorted
+// keys, no spaces).
+// - series_id covers the benchmark, its version and parameters, the metric, unit and direction,
+// cache, fill, simulated, the environment and, for imported results, the measuring program without
+// its version.
+// - lineage_id is the same without driver and library versions, so it groups results across
+// drivers.
+// - environment_id covers only the environment.
 struct Identity {
   std::string series_json;
   std::string series_id;

@@ -1,8 +1,9 @@
-// Campaigns, jobs and leases. Implementations: storage/postgres and storage/fakes. Both pass
-// tests/contract/job_store_contract.h.
+// Stores benchmark campaigns, their jobs, and leases on running jobs. The implementations in
+// storage/postgres and storage/fakes both pass tests/contract/job_store_contract.h.
 //
-// A job is QUEUED, then RUNNING under a lease (owner, epoch, expiry), then ended or QUEUED again.
-// Every claim increments the epoch. Every later call names the epoch; an old epoch changes nothing.
+// A job starts as QUEUED. A coordinator claims it under a lease, which makes it RUNNING. After the
+// attempt the job ends or becomes QUEUED again. Each claim increments the job's epoch, and later
+// calls must pass this epoch. Calls with an old epoch change nothing.
 #pragma once
 
 #include <string>
@@ -13,54 +14,61 @@
 
 namespace assay::storage {
 
-// Number of candidates that a Job message names, which is all nodes of a small fleet. With the
-// names of all nodes of a large fleet, thousands of jobs would make messages too large.
+// Maximum number of candidate nodes that a Job message lists by name. In a large fleet, listing all
+// candidates of thousands of jobs would make messages too large.
 inline constexpr int kNamedCandidates = 8;
 
-// Thread-safe. Calls block on the database, so do not make them on a gRPC thread. UNAVAILABLE: the
-// database cannot be reached. The call may have had its effect; every call can be repeated.
+// Stores campaigns and jobs. Thread-safe. Calls block on the database, so do not make them on gRPC
+// threads. All calls return UNAVAILABLE if the database cannot be reached. The call may have taken
+// effect even then, but it is always safe to repeat it.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Stores the campaign and all its jobs, or nothing. A known request_id stores nothing and returns
-  // its campaign. ALREADY_EXISTS if campaign_id is taken.
+  // Stores a campaign with all its jobs, atomically. If the request_id is already known, stores
+  // nothing and returns the campaign that was created with it. Returns ALREADY_EXISTS if the
+  // campaign_id is taken.
   virtual Result<v1::Campaign> CreateCampaign(const NewCampaign& campaign) = 0;
 
-  // Returns the campaign of this id, else the newest of this name. NOT_FOUND; the hint is the
-  // closest name among the newest kOfferedCampaigns, if one is close.
+  // Finds a campaign by id, or otherwise the newest campaign with this name. Returns NOT_FOUND if
+  // there is none. The error's hint is then a similar name among the newest kOfferedCampaigns
+  // campaigns, if there is one.
   virtual Result<v1::Campaign> GetCampaign(const std::string& id_or_name) = 0;
 
   // Returns campaigns without specs, newest first.
   virtual Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page) = 0;
 
-  // Returns jobs in the order of their creation. A job that has a choice of nodes and no placement
-  // yet names the first kNamedCandidates and the number of the others. NOT_FOUND.
+  // Returns the jobs of a campaign in order of creation. A job that can run on several sets of
+  // nodes and has not been placed yet lists only its first kNamedCandidates candidates and the
+  // number of the others. Returns NOT_FOUND if the campaign does not exist.
   virtual Result<Page<v1::Job>> ListJobs(const std::string& campaign_id,
                                          const PageRequest& page) = 0;
 
-  // Returns the campaign's jobs that changed after `revision` (0: all), and the newest revision.
-  // May repeat a change, never misses one. NOT_FOUND.
+  // The campaign's jobs that changed since `revision` (0: all jobs), and the revision to pass to
+  // the next call. A change may be returned twice but is never missed. ListJobChanges returns
+  // NOT_FOUND if the campaign does not exist.
   struct JobChanges {
     std::vector<v1::Job> jobs;
     int64_t revision = 0;
   };
   virtual Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) = 0;
 
-  // Decides when a node counts as absent. Without a session this is after `grace` without
-  // heartbeats, so that an agent can reconnect; with a session after `stale`.
+  // Determines when a node that sends no heartbeats counts as absent. A node that has a session
+  // with a coordinator is absent after `stale`. A node without a session is absent after `grace`,
+  // which gives its agent time to reconnect.
   struct Silence {
     Duration grace{0};
     Duration stale{0};
   };
-  // Returns the campaign's queued jobs that have too few present candidates, grouped by the absent
-  // nodes. Empty for an unknown campaign.
+  // Returns the queued jobs of a campaign that cannot start because too many of their candidate
+  // nodes are absent, grouped by these nodes. Returns an empty list if the campaign does not exist.
   virtual Result<std::vector<v1::WaitingJobs>> ListWaiting(const std::string& campaign_id,
                                                            const Silence& silence) = 0;
 
-  // Cancels queued jobs and marks running ones. Returns the running ones, which their owner must
-  // stop. The campaign stays ACTIVE until they have ended, then it is CANCELLED. Idempotent; for a
-  // campaign that has ended, changes and returns nothing. NOT_FOUND.
+  // Cancels a campaign: queued jobs are cancelled immediately, and running jobs are marked. Returns
+  // the running jobs, which the coordinators that own them must stop. The campaign becomes
+  // CANCELLED when they have ended. Idempotent. Has no effect on a campaign that has already ended.
+  // Returns NOT_FOUND if the campaign does not exist.
   virtual Result<std::vector<JobEpoch>> CancelCampaign(const std::string& campaign_id) = 0;
 
   struct ClaimRequest {
@@ -72,32 +80,33 @@ class JobStore {
     // Time that a job waits in the queue before nodes are reserved for it.
     Duration patience = std::chrono::minutes(2);
   };
-  // Leases queued jobs whose whole placement is free and among `node_ids`. The order is: priority,
-  // fewest running jobs of the campaign, age. One transaction leases all nodes of a gang or none.
-  // Two owners never get the same job or the same exclusive node. Nodes unknown to the NodeStore
-  // get nothing. Looks at the first jobs of each campaign's queue and of each node's queue; among
-  // jobs with a choice of nodes, at the first 32 only.
+  // Leases queued jobs that fit on free nodes among `node_ids`. Prefers jobs with higher priority,
+  // then campaigns with fewer running jobs, then older jobs. A job gets all its nodes or none. No
+  // job and no exclusive node is ever leased to two owners. Ignores nodes that the NodeStore does
+  // not know. To bound the work, examines only the first jobs of each queue, including at most 32
+  // per campaign that are not pinned to fixed nodes.
   //
-  // A job that has waited for `patience` and still needs nodes reserves them from all later jobs in
-  // this order. So small jobs do not starve a large gang.
+  // A job that has waited for `patience` reserves nodes, which later jobs cannot take. Otherwise,
+  // small jobs could keep a large one waiting forever.
   virtual Result<std::vector<LeasedJob>> ClaimJobs(const ClaimRequest& request) = 0;
 
-  // Extends the leases of these jobs and makes `owner` their owner. This is how a restarted
-  // coordinator adopts running jobs. Returns the jobs that run under exactly that epoch. The other
-  // attempts have ended, and their agents must stop.
+  // Extends the leases of running jobs and makes `owner` their owner. A restarted coordinator uses
+  // this to adopt jobs that are already running. Returns the jobs that are still running with the
+  // given epoch. Agents must stop the other jobs, because those attempts have ended.
   virtual Result<std::vector<LeasedJob>> RenewLeases(const std::string& owner, Duration lease,
                                                      const std::vector<JobEpoch>& jobs) = 0;
 
-  // Returns running jobs whose lease expired `ago` or longer ago, oldest first. They stay RUNNING
-  // until any coordinator calls FinishAttempt.
+  // Returns running jobs whose lease expired at least `ago` ago, oldest first. Such jobs stay
+  // RUNNING until a coordinator calls FinishAttempt.
   virtual Result<std::vector<LeasedJob>> ListExpired(Duration ago, int limit) = 0;
 
-  // Ends an attempt: stores the disposition, frees nodes and GPUs, and ends the campaign with its
-  // last job. A job with a cancel request is CANCELLED instead of requeued.
+  // Ends an attempt to run a job: stores the outcome and frees the job's nodes and GPUs. If this
+  // was the campaign's last open job, also ends the campaign. A job that should be cancelled
+  // becomes CANCELLED instead of being queued again.
   virtual Result<FinishOutcome> FinishAttempt(const FinishedAttempt& attempt) = 0;
 
-  // Returns campaigns whose jobs have all ended and that have no verdict, because a coordinator
-  // died in between.
+  // Returns campaigns whose jobs have all ended but that have no verdict. This happens if the
+  // coordinator crashed before it could store the verdict.
   virtual Result<std::vector<std::string>> ListUnjudged() = 0;
   // Stores the verdict unless the campaign has one.
   virtual Status SetVerdict(const std::string& campaign_id, v1::Verdict verdict,

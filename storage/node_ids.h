@@ -9,8 +9,8 @@
 
 namespace assay::storage {
 
-// An immutable, ordered list of node ids. Copies share one list, so that thousands of jobs for any
-// of thousands of nodes hold each id once. Thread-safe like any const object.
+// An immutable, ordered list of node ids. Copies share the same list, which saves memory if
+// thousands of jobs can run on the same thousands of nodes. Thread-safe for concurrent reads.
 class NodeIds {
  public:
   using List = std::vector<std::string>;

@@ -13,22 +13,24 @@ namespace assay::storage {
 // True if the job holds whole nodes: it asks for them, or it has no GPUs.
 bool HoldsWholeNodes(const NewJob& job);
 
-// Which candidates the next attempt of a job prefers. Ignored if fewer of them are reachable than
-// the job needs; whether they are free does not matter.
+// Restricts which candidate nodes the next attempt of a job should use, for example to avoid a node
+// that failed. Ignored if fewer of the remaining nodes are reachable than the job needs. Busy nodes
+// count as reachable.
 struct Preference {
   std::vector<std::string> avoid;
   std::vector<std::string> only;  // Empty: all but `avoid`.
 };
 
-// Returns `job.node_count` candidates that are reachable and free, in the order of the candidates.
-// Nullopt if there are too few.
+// Returns the first `job.node_count` candidate nodes that are reachable and free. Considers only
+// the preferred candidates if enough of them are reachable. Returns nullopt if too few nodes are
+// free.
 std::optional<std::vector<std::string>> ChooseNodes(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,
     const std::function<bool(const std::string&)>& is_free);
 
-// Returns the nodes to reserve for a job that ChooseNodes cannot place: reachable candidates, free
-// ones first. Nullopt if too few are reachable.
+// Returns the nodes to reserve for a job that has waited too long and still cannot be placed.
+// Selects reachable candidates, free nodes first. Returns nullopt if there are not enough.
 std::optional<std::vector<std::string>> NodesToReserve(
     const NewJob& job, const Preference& preference,
     const std::function<bool(const std::string&)>& reachable,

@@ -1,5 +1,5 @@
-// Results. They are accepted for the current epoch of their job only, and never change.
-// Contract: tests/contract/result_store_contract.h.
+// Stores benchmark results. A result is accepted only from the current attempt (epoch) of its job
+// and never changes afterwards. Contract: tests/contract/result_store_contract.h.
 #pragma once
 
 #include <string>
@@ -28,24 +28,25 @@ struct ImportOutcome {
   bool fresh = false;
 };
 
-// Thread-safe; blocks as JobStore does.
+// Stores results. Thread-safe. Calls block on the database.
 class ResultStore {
  public:
   virtual ~ResultStore() = default;
 
-  // Stores each result whose job is RUNNING under its epoch, one row per metric, in one statement,
-  // and increments the job's cases_done. Returns outcomes in the order given. A case has one
-  // result, regardless of the epoch that produced it.
+  // Stores results and adds the number of new cases to each job's cases_done. Each result must come
+  // from the current epoch of a RUNNING job. There is at most one result per case, regardless of
+  // the epoch. All metrics of a result are stored atomically. Returns one outcome per result, in
+  // the same order.
   virtual Result<std::vector<CommitOutcome>> Commit(const std::vector<v1::CaseResult>& results) = 0;
 
-  // Stores an ended campaign with its jobs and results in one transaction, or nothing. A job with a
-  // failed case is FAILED, and so is the campaign's verdict. INVALID_ARGUMENT if a case has no
-  // result, two results, or one that cannot be stored; ALREADY_EXISTS if the campaign's id is
-  // taken.
+  // Stores a finished campaign with its jobs and results, which another program measured, in one
+  // transaction. Jobs with a failed case become FAILED, and so does the campaign. Returns
+  // INVALID_ARGUMENT if a case does not have exactly one result or a result cannot be stored, and
+  // ALREADY_EXISTS if the campaign's id is taken.
   virtual Result<ImportOutcome> Import(const ImportedCampaign& imported) = 0;
 
-  // Returns matching results without samples, newest first. For `filter` and its errors see
-  // schema::ParseResultFilter.
+  // Returns the results that match `filter`, newest first and without samples. See
+  // schema::ParseResultFilter for the filter's syntax and errors.
   virtual Result<Page<v1::StoredResult>> List(const std::string& filter,
                                               const PageRequest& page) = 0;
 

@@ -1,4 +1,4 @@
-// Records that the stores take and return. Times are UTC. Ids are UUIDs in text unless stated
+// Data types used by the stores' interfaces. All times are UTC. Ids are UUIDs as text unless stated
 // otherwise.
 #pragma once
 
@@ -27,15 +27,15 @@ struct NewJob {
   v1::ResourceKind resource = v1::RESOURCE_KIND_UNSPECIFIED;
   std::vector<v1::BenchmarkCase> cases;
   int world_size = 1;
-  // Number of nodes that the job occupies, and the nodes that it may occupy. A job with as many
-  // candidates as nodes is pinned.
+  // Number of nodes that the job needs; `candidate_node_ids` lists the nodes that it may use. If
+  // both have the same size, the job is pinned to these nodes.
   int node_count = 1;
   NodeIds candidate_node_ids;
-  // GPUs on each node, in rank order; empty for CPU and network jobs. Ranks are numbered node by
-  // node.
+  // Indices of the GPUs to use on each node, in rank order. Empty for CPU and network jobs. Ranks
+  // are numbered consecutively on the first node, then on the second, and so on.
   std::vector<int> gpu_indices;
-  // True: the job holds its whole nodes, so nothing else runs there. False: it holds its GPUs only.
-  // A job without GPUs always holds its nodes.
+  // If true, no other job runs on the job's nodes. If false, the job reserves only its GPUs, and
+  // other jobs may use the rest of the node. Jobs without GPUs always reserve whole nodes.
   bool exclusive_node = true;
   Duration timeout{0};
   int repetition = 0;
@@ -107,8 +107,9 @@ struct FinishedAttempt {
   Disposition disposition = Disposition::kSucceeded;
   std::optional<v1::Failure> failure;
   std::vector<std::string> also_node_ids;  // Nodes at fault besides failure->node_id.
-  // For kRequeue: the nodes that the next attempt avoids if there are others, how long it waits,
-  // and whether it prefers the nodes of this attempt.
+  // The next three members are used only if the job is queued again (kRequeue). They say which
+  // nodes the next attempt avoids if possible, how long it is delayed, and whether it prefers the
+  // same nodes as this attempt.
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};
   bool same_nodes = false;

@@ -51,9 +51,10 @@ constexpr const char* kColumns =
     " CASE WHEN q.same_nodes THEN q.node_ids ELSE '{}' END AS last_node_ids,"
     " greatest(q.create_time, q.not_before) + $3::interval <= now() AS aged ";
 
-// Selects the heads of all queues. Leaves out jobs with too few candidates among $4, because they
-// would fill the head while their nodes are absent. A shared set is counted once. A job's own list
-// is counted only if it is short, because a long one is slow to read.
+// Returns SQL that selects the first jobs of each campaign's queue. Skips jobs with too few
+// candidates among the reachable nodes ($4), because they would hide the jobs behind them.
+// Candidates are counted once for all jobs that share a list. A list that belongs to a single job
+// is counted only if it is short, because reading a long one is slow.
 const std::string& HeadsSql() {
   static const std::string sql =
       std::string("WITH ") + kActive +
@@ -180,8 +181,8 @@ class Claim {
     }
   }
 
-  // Reads the queue of each node that has something free, because all jobs at the heads may be
-  // pinned to busy nodes.
+  // Reads more jobs, from the queue of each node that is at least partly free. This is needed if
+  // all jobs read so far are pinned to busy nodes.
   void LookBehindHeads() {
     std::vector<std::string> open;
     for (const std::string& node : request_.node_ids) {
@@ -194,8 +195,9 @@ class Claim {
     }
   }
 
-  // Takes the next job of the campaign that comes first by priority, fewest running jobs and age.
-  // Nullopt if all queues are empty.
+  // Removes and returns the next job to place. Campaigns are ordered by priority, then by their
+  // number of running jobs (fewest first), then by the age of their oldest job. Returns nullopt if
+  // all queues are empty.
   std::optional<Candidate> Next() {
     Queue* first = nullptr;
     const auto rank = [](const Queue& queue) {
@@ -211,8 +213,8 @@ class Claim {
     return candidate;
   }
 
-  // Skips jobs that cannot be placed. Those that have waited for the request's patience reserve
-  // nodes from the jobs behind them.
+  // Chooses nodes for queued jobs, in order of priority. Skips jobs that cannot be placed now. If
+  // such a job has waited long enough, reserves nodes for it, so that later jobs cannot take them.
   void Choose() {
     while (Wanted() > 0) {
       std::optional<Candidate> next = Next();

@@ -9,8 +9,9 @@
 
 namespace assay::storage {
 
-// Stores the campaign and its jobs, and returns its id. If the request_id is known, stores nothing
-// and returns the id of its campaign. ALREADY_EXISTS if campaign_id is taken.
+// Inserts the campaign and its jobs, and returns the campaign's id. If the request_id is already
+// known, inserts nothing and returns the id of the campaign that was created with it. Returns
+// ALREADY_EXISTS if the campaign_id is taken.
 Result<std::string> InsertCampaign(Transaction& transaction, const NewCampaign& campaign);
 
 }  // namespace assay::storage

@@ -20,12 +20,14 @@ v1::Campaign CampaignOf(const pqxx::row& row);
 std::string JobsOfCampaign();
 v1::Job JobOf(const pqxx::row& row);
 
-// The lists of nodes that jobs with a choice of nodes share. Caches rows of candidate_set, which
-// never change, while a job in memory refers to them. Thread-safe.
+// A cache for lists of candidate nodes, which many jobs of a campaign share. Entries are rows of
+// the table candidate_set, which never change. An entry is kept as long as a job in memory uses it.
+// Thread-safe.
 class CandidateSets {
  public:
-  // Returns the candidates of each of `rows`, which need the columns campaign_id, candidate_set and
-  // candidate_node_ids of table job. Throws exceptions of pqxx.
+  // Returns the candidate nodes of each job in `rows`. The rows need the columns campaign_id,
+  // candidate_set and candidate_node_ids of the table job. Throws pqxx exceptions if the query
+  // fails.
   std::vector<NodeIds> Of(Transaction& transaction, const pqxx::result& rows);
 
  private:
@@ -44,9 +46,9 @@ std::string LeasedColumns();
 std::vector<LeasedJob> LeasedJobsOf(Transaction& transaction, const pqxx::result& rows,
                                     CandidateSets& sets);
 
-// Leases jobs, see JobStore::ClaimJobs. Reads candidates without locks, chooses jobs and nodes,
-// locks these nodes in id order and leases the jobs whose nodes are still free. Skips nodes that
-// another claimer has locked, so that claimers do not wait for each other.
+// Implements JobStore::ClaimJobs. First selects jobs and nodes without taking locks. Then locks
+// these nodes in the order of their ids and leases the jobs whose nodes are still free. Skips nodes
+// that another coordinator has locked, so that coordinators never wait for each other.
 std::vector<LeasedJob> ClaimJobs(Transaction& transaction, const JobStore::ClaimRequest& request,
                                  CandidateSets& sets);
 

@@ -99,8 +99,8 @@ class PostgresJobStore : public JobStore {
     });
   }
 
-  // Returns the oldest open transaction as the revision. Whatever commits later has this number or
-  // a higher one.
+  // The revision of a change is the id of its transaction. Returns the id of the oldest transaction
+  // that is still open, because all transactions that commit later have this id or a higher one.
   Result<JobChanges> ListJobChanges(const std::string& campaign_id, int64_t revision) override {
     return pool_.Transact("list_job_changes", [&](Transaction& transaction) -> Result<JobChanges> {
       JobChanges changes;
@@ -173,8 +173,8 @@ class PostgresJobStore : public JobStore {
       if (campaign.empty()) return NoCampaign(campaign_id);
       if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE)
         return Status::Ok();
-      // One statement, so that it sees the new state of a job that is claimed or requeued
-      // meanwhile.
+      // This must be one statement. With two, a job that is claimed or requeued in between could be
+      // missed by both.
       for (const auto& row : transaction.exec_params(
                "UPDATE job SET cancel_requested = true,"
                "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"

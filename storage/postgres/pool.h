@@ -15,8 +15,8 @@
 
 namespace assay::storage {
 
-// Called after each query with its duration, including the wait for a connection, on the thread
-// that made the query. `name` is one of a small fixed set, such as "claim_jobs".
+// Callback for metrics, called after each query on the thread that ran it. `took` includes the wait
+// for a connection. `name` is one of a small fixed set, such as "claim_jobs".
 using QueryObserver = std::function<void(const char* name, Duration took, bool ok)>;
 
 struct PoolStats {
@@ -43,10 +43,12 @@ class Pool {
   // Does not connect. INVALID_ARGUMENT if `conninfo` cannot be read.
   static Result<std::unique_ptr<Pool>> Create(const std::string& conninfo, Options options);
 
-  // Runs `body` in a transaction and commits. Repeats it up to five times after a deadlock or a
-  // serialisation failure. An error of `body` rolls back and is returned. Other errors: UNAVAILABLE
-  // if the database cannot be reached or all connections stay busy; INVALID_ARGUMENT for data that
-  // the database refuses; INTERNAL for everything else.
+  // Runs `body` in a transaction and commits it. After a deadlock or a serialization failure, tries
+  // again, with at most five attempts in total. If `body` returns an error, rolls back and returns
+  // that error. Other errors:
+  // - UNAVAILABLE if the database cannot be reached or no connection becomes free in time;
+  // - INVALID_ARGUMENT if the database rejects the data;
+  // - INTERNAL for everything else.
   Status Run(const char* name, const Body& body) { return RunTimed(name, body, true); }
 
   // Like Run, but each statement of `body` commits by itself, which saves two round trips.

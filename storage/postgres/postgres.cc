@@ -16,10 +16,10 @@
 namespace assay::storage {
 namespace {
 
-// Listens to notifications of PostgreSQL with its own connection and thread. Calls `callback` for
-// each batch of notifications, and after each connection, because some may have been missed.
-// Reconnects until destroyed, with delays from 0.1 s to 5 s. The destructor does not wait for the
-// delay.
+// Listens for PostgreSQL notifications on its own connection and thread. Calls `callback` after
+// each batch of notifications. Also calls it after each connect, because notifications may have
+// been missed before. Reconnects after 0.1 s to 5 s if the connection is lost. The destructor ends
+// the thread promptly, even during such a delay.
 class Listener {
  public:
   Listener(std::string conninfo, std::string channel, std::function<void()> callback);
@@ -31,8 +31,8 @@ class Listener {
   void Loop();
   // Runs until the connection fails or destruction begins. True if it connected.
   bool ListenOnce();
-  // Waits for `timeout_ms` (-1: no limit) or until `fd` (-1: none) is readable. True if destruction
-  // began first.
+  // Waits until `fd` is readable (-1: no descriptor), but at most `timeout_ms` (-1: no limit).
+  // Returns true if the destructor was called in the meantime.
   bool StopsBefore(int fd, int timeout_ms);
 
   const std::string conninfo_;

@@ -24,24 +24,24 @@ class Database {
  public:
   virtual ~Database() = default;
 
-  // Upgrades the schema to this program's version and makes the partitions of the next months. Call
-  // before using the stores, and at least monthly.
+  // Upgrades the database schema to the version of this program and creates the table partitions
+  // for the coming months. Call this before using the stores, and at least once a month after that.
   virtual Status Migrate() = 0;
 
   virtual JobStore& jobs() = 0;
   virtual NodeStore& nodes() = 0;
   virtual ResultStore& results() = 0;
 
-  // Calls `on_queued` from a separate thread when any coordinator made jobs claimable, and after
-  // each reconnection, because notifications may have been missed. Ends on destruction. Call at
-  // most once.
+  // Starts a thread that calls `on_queued` whenever a coordinator adds jobs to the queue. Also
+  // calls it after each reconnect to the database, because notifications may have been missed. The
+  // thread ends in the destructor. Call this at most once.
   virtual void Listen(std::function<void()> on_queued) = 0;
 
   virtual PoolStats Stats() = 0;
 };
 
-// Does not connect. INVALID_ARGUMENT if `conninfo` is neither key=value pairs of libpq nor a
-// postgresql:// URL.
+// Creates a Database object without connecting yet. Returns INVALID_ARGUMENT if `conninfo` is
+// neither a list of key=value pairs as in libpq nor a postgresql:// URL.
 Result<std::unique_ptr<Database>> OpenDatabase(const std::string& conninfo,
                                                const DatabaseOptions& options = {});
 

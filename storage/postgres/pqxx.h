@@ -1,6 +1,7 @@
-// Includes libpqxx as distributions compile it, in C++17. From version 7.8 on, its headers add a
-// member to exceptions if C++20's std::source_location exists. Code compiled with that member could
-// not be linked, so this header hides std::source_location from them.
+// Includes libpqxx such that it links with C++20 code. Linux distributions compile libpqxx as
+// C++17. Since version 7.8, its headers add a member to exceptions if C++20's std::source_location
+// is available, which would not match the compiled library. This header hides std::source_location
+// from libpqxx.
 #pragma once
 
 #include <version>

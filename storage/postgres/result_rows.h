@@ -1,5 +1,5 @@
-// Results as rows: JSON for statements that store many at once, messages from stored rows, and the
-// conditions that select them.
+// Converts results to and from database rows: builds the JSON for bulk inserts, builds messages
+// from stored rows, and translates result filters to SQL.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -25,8 +25,8 @@ struct ResultToStore {
   int64_t series_key = 0;
 };
 
-// Returns the fields that a table stores as the columns of an INSERT or a SELECT: `"benchmark",
-// "unit"`. `prefix` precedes each name: "v.".
+// Returns the columns of a table that hold result fields, for an INSERT or SELECT: `"benchmark",
+// "unit"`. Each name is preceded by `prefix`, for example "v.".
 std::string FieldColumns(schema::StoredIn table, const std::string& prefix = "");
 
 // Rows of case_result, with epoch and position.
@@ -38,8 +38,9 @@ nlohmann::json EnvironmentRow(const ResultToStore& row);
 // A row of sample; null if there are no samples.
 nlohmann::json SampleRow(const ResultToStore& row, const std::string& result_id);
 
-// "SELECT " + StoredColumns() + StoredTables() selects rows for StoredResultOf. The tables are
-// result_view AS v and case_result AS d.
+// Return the parts of a query whose rows StoredResultOf can read:
+//   "SELECT " + StoredColumns() + StoredTables()
+// A WHERE clause can refer to the tables as v (result_view) and d (case_result).
 std::string StoredColumns();
 std::string StoredTables();
 v1::StoredResult StoredResultOf(const pqxx::row& row);
@@ -51,9 +52,9 @@ std::string CompressSamples(const google::protobuf::RepeatedField<double>& sampl
 Status DecompressSamples(std::string_view bytes, int count,
                          google::protobuf::RepeatedField<double>* samples);
 
-// A condition over "result_view v" that is true exactly for the results that MatchesResult matches.
-// It contains no text from the user: such texts are in `values`, which are bound as the elements of
-// the text array $1.
+// An SQL condition that is equivalent to a result filter; it refers to the table "result_view v".
+// To prevent SQL injection, `text` contains nothing that the user wrote. Bind `values`, which hold
+// the user's texts, as the text array $1.
 struct SqlCondition {
   std::string text;
   std::vector<std::string> values;

@@ -18,8 +18,8 @@ inline constexpr const char* kJobsQueuedChannel = "assay_jobs_queued";
 // `pool` must outlive the stores.
 std::unique_ptr<JobStore> MakeJobStore(Pool& pool);
 std::unique_ptr<NodeStore> MakeNodeStore(Pool& pool);
-// Its Commit reports kConflict for a result that the database refuses, such as a text that is not
-// UTF-8, and stores the other results.
+// Creates a store for results. If the database rejects a result, for example because a text is not
+// UTF-8, ResultStore::Commit reports kConflict for this result and stores the others.
 std::unique_ptr<ResultStore> MakeResultStore(Pool& pool);
 
 // One script of storage/migrations. The scripts are built into the program.
@@ -35,10 +35,10 @@ const std::vector<Migration>& Migrations();
 // Returns storage/migrations/views.sql.
 const char* ViewsScript();
 
-// Brings the database to the newest version, one transaction per migration, and replaces the views
-// if their script has changed. Programs that start together wait for each other.
-// FAILED_PRECONDITION if the database is newer than this program, or if a migration was changed
-// after it was applied.
+// Upgrades the database schema to the newest version, with one transaction per migration. Recreates
+// the views if their script has changed. If several programs call this at the same time, one runs
+// and the others wait. Returns FAILED_PRECONDITION if the database is newer than this program, or
+// if a migration was modified after it had been applied.
 Status Migrate(Pool& pool);
 
 }  // namespace assay::storage
