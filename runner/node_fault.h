@@ -17,7 +17,7 @@ namespace assay {
 // ranks of the case agreed on. Returns OK if the case itself or another rank's GPU caused it.
 // Otherwise returns UNAVAILABLE with the evidence and one of these reasons:
 //   GPU_LOST          the GPU fell off the bus or needs a reset,
-//   GPU_BUSY          another process uses the GPU exclusively, or holds memory that the case needed,
+//   GPU_BUSY          another process uses the GPU alone or holds memory that the case needed,
 //   GPU_CONTEXT_LOST  the case caused it, but CUDA refuses all further work in this process.
 Status NodeFault(const Status& agreed, const GpuTrouble& trouble, int rank);
 
