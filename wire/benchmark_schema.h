@@ -1,5 +1,5 @@
-// Converts the parameters of a BenchmarkSchema to the specs of model/parameter.h, with which
-// coordinator, agent and CLI check values alike.
+// Converts the parameters that a benchmark declares to the specs of model/parameter.h. Coordinator,
+// agent and CLI use these specs, so they all accept the same values.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace assay::schema {
 
-// Returns the specs in the order declared. Schemas come from peers and are checked:
-// INVALID_ARGUMENT (INVALID_SCHEMA) names the parameter that makes no sense.
+// Returns the specs of a benchmark's parameters, in the order of declaration. The schema may come
+// from another machine and is validated: returns INVALID_ARGUMENT with reason INVALID_SCHEMA, and
+// names the invalid parameter.
 Result<std::vector<ParameterSpec>> ParameterSpecs(const v1::BenchmarkSchema& schema);
 
 // Returns the canonical and complete parameters of one case; see CanonicalParameters.

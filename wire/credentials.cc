@@ -38,8 +38,9 @@ Certificate NextCertificate(BIO* pem) {
 
 Certificate FirstCertificate(const std::string& pem) { return NextCertificate(Memory(pem).get()); }
 
-// gRPC ignores a certificate that it cannot read and all after it. If it can read none of a file,
-// it fails when it listens or dials, without a stated reason.
+// Checks that every certificate in a PEM file can be read. gRPC does not report such errors: it
+// silently ignores the first unreadable certificate and all that follow. If it cannot read any, it
+// later fails to listen or connect without giving a reason.
 Status CheckCertificates(const std::string& path, const std::string& pem) {
   const Bio text = Memory(pem);
   int count = 0;
@@ -66,8 +67,8 @@ Status CheckStrength(const std::string& path, X509* certificate) {
       .WithHint("make one with a longer key (ec P-256, rsa:2048) and signed with SHA-256");
 }
 
-// Checks the pair here, because gRPC accepts any two files and then fails to listen or connect
-// without a stated reason.
+// Checks that the private key belongs to the certificate. gRPC accepts files that do not match, but
+// then fails to listen or connect without giving a reason.
 Status CheckPair(const TlsFiles& files, const Pem& pem) {
   ASSAY_RETURN_IF_ERROR(CheckCertificates(files.certificate, pem.certificate));
   const Bio key_text = Memory(pem.key);

@@ -1,5 +1,6 @@
-// Transport security of every gRPC server and client: TLS or mutual TLS from PEM files. Plaintext
-// is allowed on loopback, and elsewhere only with --insecure.
+// Transport security for all gRPC servers and clients: TLS or mutual TLS, with certificates in PEM
+// files. Unencrypted connections are allowed only on loopback addresses, or with the option
+// --insecure.
 #pragma once
 
 #include <grpcpp/security/credentials.h>
@@ -20,33 +21,36 @@ struct TlsFiles {
   // This side's certificate chain and private key. Give both or neither.
   std::string certificate;
   std::string key;
-  // Authorities that sign the other side's certificate. A server with authorities requires clients
-  // to present a certificate (mutual TLS). A client without authorities uses those of the system.
+  // Certificate authorities that must have signed the other side's certificate. If set, a server
+  // accepts only clients with such a certificate (mutual TLS). If empty, a client trusts the
+  // authorities of the operating system.
   std::string authorities;
 
   bool empty() const { return certificate.empty() && key.empty() && authorities.empty(); }
 };
 
-// Returns credentials for a server that listens on `address`. FAILED_PRECONDITION for plaintext on
-// an address that is not loopback, unless `insecure`. INVALID_ARGUMENT names the file that cannot
-// be used.
+// Returns credentials for a server that listens on `address`. Returns INVALID_ARGUMENT if one of
+// the files cannot be used. Returns FAILED_PRECONDITION if no files are given and `address` is not
+// a loopback address, unless `insecure` is true.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure);
 
-// Returns credentials for a client that connects to `address`. The errors are those of
+// Returns credentials for a client that connects to `address`. Returns the same errors as
 // ServerCredentials.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,
                                                                     bool insecure);
 
-// Sets the limits that all servers share. A server pings every 30 s and closes a connection after
-// 10 s without an answer. Clients may ping every 15 s. Messages have up to 16 MiB. A second server
-// on the same port fails instead of sharing it.
+// Applies the settings that all gRPC servers share:
+// - The server pings clients every 30 s and closes a connection after 10 s without a reply.
+// - Clients may send a ping every 15 s.
+// - Messages may have up to 16 MiB.
+// - A second server on the same port fails to start instead of sharing the port.
 void ApplyServerLimits(grpc::ServerBuilder& builder);
 
-// Returns the limits that all clients share: pings every 30 s, even without calls, and messages of
-// up to 16 MiB.
+// Returns the settings that all gRPC clients share: messages may have up to 16 MiB, and the client
+// pings the server every 30 s, even when no call is active.
 grpc::ChannelArguments ClientArguments();
 
 }  // namespace assay::rpc

@@ -18,8 +18,8 @@ inline google::protobuf::Duration ToProto(Duration duration) {
   return proto;
 }
 
-// Peers may send anything. The result is between zero and one year, so that sums with a time
-// cannot overflow.
+// Converts a duration from a message and limits it to the range from zero to one year. Values from
+// other machines can be arbitrary; the limit ensures that adding one to a time cannot overflow.
 inline Duration FromProto(const google::protobuf::Duration& proto) {
   constexpr int64_t kYear = 365 * 86'400;
   const int64_t seconds = std::clamp<int64_t>(proto.seconds(), 0, kYear);

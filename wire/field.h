@@ -1,5 +1,6 @@
-// A row of a table of fields. Filters, CSV, JSON, SQL and the reference page are made from the
-// rows, so a field has the same name in all of them.
+// Describes one field of a record, such as a result or a node. Filters, CSV, JSON, SQL and the
+// reference documentation are all generated from tables of such fields, so a field has the same
+// name everywhere.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -37,10 +38,11 @@ enum class StoredIn {
 // Null where the subject has no value for a field.
 using FieldValue = nlohmann::ordered_json;
 
-// Returns the value at a dotted path of message fields: "environment.gpu_model". Null for an empty
-// text, an enum's 0, an absent optional field, and whatever is inside an absent message. Enums are
-// words, times are RFC 3339, maps are sorted by name. If a list is on the way, a field of a list
-// type has the values of all elements, any other the first one.
+// Returns the value at a dotted path of message fields, such as "environment.gpu_model". Enums
+// become words, times become RFC 3339 text, and maps are sorted by key. Returns null for empty
+// texts, enum value 0, absent optional fields, and everything inside an absent message. If the path
+// leads through a repeated field, list types collect the values of all elements, and other types
+// take the first element.
 FieldValue ReadPath(const google::protobuf::Message& message, std::string_view path,
                     FieldType type);
 
@@ -73,8 +75,8 @@ std::string ColumnName(std::string_view field);
 // A value as CSV has it: lists and maps are joined by semicolons, null is empty.
 std::string FieldText(const FieldValue& value);
 
-// A value as assay::Matches takes it: one text per element of a list, and numbers as
-// FilterNumber writes them.
+// Converts a value to the form that assay::Matches compares: one string per list element, with
+// numbers formatted by FilterNumber.
 std::vector<std::string> FilterValues(const FieldValue& value);
 
 // A value, or null if it is absent.

@@ -1,5 +1,6 @@
-// Rules for results that another program measured. The coordinator applies them before it stores
-// results, and the command line before it sends or shows them.
+// Validation rules for results that were measured by another program. The command line applies them
+// before it displays or sends the results, and the coordinator applies them before it stores the
+// results.
 #pragma once
 
 #include "assay/v1/result_service.pb.h"
@@ -11,9 +12,10 @@ namespace assay::schema {
 // The maximum number of results of one import.
 inline constexpr int kMaxImportedResults = 10'000;
 
-// Checks that all texts of `request` are plain and bounded, numbers are finite, and times lie
-// between 1970 and `now`. INVALID_ARGUMENT, reason BAD_IMPORT, with one violation per
-// fault, whose `field` is the path in the request.
+// Checks a request to import results: texts must be limited in length and contain no control
+// characters, numbers must be finite, and times must be between 1970 and `now`. Returns
+// INVALID_ARGUMENT with reason BAD_IMPORT and one violation per error, which gives the field's path
+// in the request.
 Status CheckImport(const v1::ImportResultsRequest& request, WallTime now);
 
 }  // namespace assay::schema

@@ -1,5 +1,5 @@
-// The table of the fields of a stored result, and the forms that are made from it: JSON, CSV and
-// the reference page. Filters are in result_filter.h.
+// Defines the table of all fields of a stored result. The JSON and CSV output and the reference
+// documentation are generated from it. Filters over these fields are in result_filter.h.
 #pragma once
 
 #include <string>
@@ -21,12 +21,13 @@ const ResultField* FindResultField(std::string_view name);
 // "ok", "failed" or "unsupported"; empty if unspecified.
 std::string OutcomeName(v1::CaseOutcome outcome);
 
-// Splits a case into one result per metric, each a copy of the case with that one measurement. A
-// case without measurements gives one result. Sets `case_result` and `primary`, nothing else.
+// Splits the result of a case into one result per metric. Each copy contains only the measurement
+// of its metric. A case without measurements yields one result. Sets only the fields `case_result`
+// and `primary`.
 std::vector<v1::StoredResult> SplitByMetric(const v1::CaseResult& result);
 
-// One line of JSON: a nested object with the fields that have a value. This is the only JSON of a
-// result; every program that prints one prints this.
+// Formats a result as one line of JSON: a nested object with all fields that have a value. All
+// programs of Assay use this function, so the JSON of a result is always the same.
 std::string ResultJson(const v1::StoredResult& result);
 
 // The names and the texts of the fields that CSV has, in the same order.

@@ -43,8 +43,9 @@ Status BadValue(const Filter& restriction, const std::string& expected) {
                          Reason::kBadFilter);
 }
 
-// All names that filters may use, by the forms in which users type them. NCCL's variables are also
-// found without "nccl_variables.", with "nccl." instead, and without "NCCL_".
+// Returns all field names that filters may use, keyed by what users may type. NCCL variables can be
+// abbreviated: NCCL_ALGO is found as nccl_variables.nccl_algo, nccl.nccl_algo, nccl_algo,
+// nccl_variables.algo and nccl.algo.
 std::map<std::string, std::string> TypedNames() {
   std::map<std::string, std::string> names;
   const auto add_variable = [&names](std::string_view variable) {
@@ -67,8 +68,9 @@ std::map<std::string, std::string> TypedNames() {
   return names;
 }
 
-// The name that was probably meant; empty if none is close. `number`: the field is compared with a
-// number, so no field of text was meant ("nodes = 2" is a parameter).
+// Returns the field name that the user probably meant, or an empty string if no name is similar.
+// `number` says that the field is compared with a number. Text fields are not suggested then; for
+// example, "nodes = 2" must refer to the parameter of that name.
 std::string ClosestField(const std::string& typed, bool number) {
   const std::map<std::string, std::string> names = TypedNames();
   std::vector<std::string> known;
@@ -162,8 +164,8 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Compares the field with a second value too: "= a" becomes "= a OR = b", and "!= a" becomes
-// "!= a AND != b".
+// Extends a comparison to a second value: "= a" becomes "= a OR = b", and "!= a" becomes "!= a AND
+// != b".
 void AlsoCompareWith(Filter& restriction, std::string value) {
   Filter either;
   either.kind =
@@ -173,8 +175,9 @@ void AlsoCompareWith(Filter& restriction, std::string value) {
   restriction = std::move(either);
 }
 
-// Parameters and NCCL's variables are recorded as text: words, or whole numbers in decimal without
-// a unit.
+// Checks a comparison with a benchmark parameter or an NCCL variable. Their values are stored as
+// text, either words or decimal integers without a unit, so a size such as 1MiB is converted to its
+// number.
 Status CheckSetting(Filter& restriction) {
   if (restriction.comparator == Comparator::kHas) return Status::Ok();
   const std::optional<std::string> size = NumberOfSize(restriction.value);

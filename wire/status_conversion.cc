@@ -11,8 +11,9 @@
 namespace assay::rpc {
 namespace {
 
-// A status travels in the call's trailer, of which gRPC's clients accept 8 KiB: texts are
-// percent-encoded, details are base64, which adds a third.
+// Limits, in bytes, for the parts of an error status. gRPC sends a status in the trailer of a call,
+// and clients accept at most 8 KiB there. Texts are percent-encoded, and details are
+// base64-encoded, which adds a third to their size.
 constexpr size_t kMostText = 1000;
 constexpr size_t kMostDetails = 4500;
 

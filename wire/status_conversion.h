@@ -1,5 +1,5 @@
-// Converts assay::Status to gRPC's status and back. Code and message are gRPC's; everything else is
-// an assay.v1.ErrorDetail in the binary details.
+// Converts assay::Status to and from gRPC's status. The code and the message map directly. The
+// reason, hint and violations are sent as an assay.v1.ErrorDetail in gRPC's binary error details.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -8,8 +8,9 @@
 
 namespace assay::rpc {
 
-// Cuts long texts. If there are many violations, keeps the first ones and adds kMoreErrors, because
-// a client drops all details if they have more than 8 KiB.
+// Converts a status to gRPC's form and limits its size, because a gRPC client drops all details if
+// they exceed 8 KiB. Long texts are cut. If there are too many violations, only the first ones are
+// kept, followed by kMoreErrors.
 grpc::Status ToGrpc(const Status& status);
 
 // Ignores details that cannot be parsed, because a peer may be another program.
