@@ -10,12 +10,13 @@
 
 namespace assay::coordinator {
 
-// Returns the Assign for the agent of `node_id`: the ranks that it starts and the cases that have
-// no result yet. Ranks are spread evenly over the nodes and numbered node by node.
+// Returns the Assign message for the agent of `node_id`. It lists the ranks that this agent must
+// start and the cases that have no result yet. Ranks are spread evenly over the nodes and numbered
+// node by node.
 v1::Assign MakeAssign(const storage::LeasedJob& job, const std::string& node_id, Duration lease,
                       const std::function<std::string(const std::string& node_id)>& name_of);
 
-// True if every case has a result already.
+// Returns true if every case of the job has a result already.
 bool NothingLeft(const storage::LeasedJob& job);
 
 }  // namespace assay::coordinator

@@ -1,5 +1,5 @@
-// One attempt of a job from its claim to its end: Assign to every agent of the placement, the
-// gang's start, and the decision about the job after the end.
+// Manages attempts, which are single runs of a job. Sends the job to the agents of its nodes,
+// starts jobs on several nodes together, and decides what happens to the job when the attempt ends.
 #pragma once
 
 #include <functional>
@@ -14,21 +14,19 @@
 
 namespace assay::coordinator {
 
-// How long the agents of a gang have to report after the first. A rank notices the silence of
-// another up to two seconds after the first, and its agent reports when its processes have ended.
+// After the first agent of a job has reported a failure, the others have this long to report too.
+// Ranks notice a silent rank up to two seconds apart, and an agent reports only after its processes
+// have ended.
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
-// Thread-safe. Calls that return a Status block on the database; UNAVAILABLE means:
-// nothing was decided, call again.
+// Starts attempts and decides how they end. Thread-safe. Methods that return a Status block on the
+// database. After UNAVAILABLE nothing has been decided, so call again.
 //
-// An attempt is over when the agent of rank 0 has finished (all results come from rank 0, and were
-// stored before), when the cause of a failure is known, when an agent is lost, or when a gang was
-// not ready in time. The agents that have not finished then get CancelJob, which precedes any
-// later Assign on their streams. So a node that is free in the database first stops what it still
-// runs.
-//
-// An agent that reports a failure is acknowledged when the attempt is over. If the report does not
-// show the cause, the other agents have kReportsWait to report as well; DecideBlame then decides.
+// An attempt ends when the agent of rank 0 has finished (it sends all results of the job), when the
+// cause of a failure is known, when an agent is lost, or when a gang is not ready in time. Agents
+// that have not finished then get CancelJob. It precedes any later Assign on the same stream, so a
+// node stops its old job before it starts a new one. An agent's report of a failure is acknowledged
+// when the attempt has ended.
 class Attempts {
  public:
   struct Ended {
@@ -42,37 +40,37 @@ class Attempts {
   Attempts(const Environment& environment, const Options& options, RunningJobs& running,
            const Sessions& sessions, const GracePeriod& grace, OnEnded on_ended);
 
-  // Sends a freshly claimed job to its agents; a gang of GPUs whose nodes have different
-  // drivers or NCCL versions (USER, VERSION_MISMATCH), or several models of GPU that the job
-  // does not allow (USER, MIXED_GPUS), fails instead.
+  // Sends a newly claimed job to its agents. Fails the attempt instead if the job needs several
+  // GPUs and its nodes have different driver or NCCL versions (VERSION_MISMATCH), or several GPU
+  // models that the job does not allow (MIXED_GPUS).
   Status Begin(const storage::LeasedJob& job);
-  // Sends it to one of them again, under the same epoch: its Assign was lost.
+  // Sends the job again to an agent that did not receive its Assign, under the same epoch.
   void AssignTo(const storage::LeasedJob& job, const std::string& node_id);
 
-  // All ranks of this node are ready.
+  // Handles an agent's report that all its ranks are ready.
   Status Ready(const std::string& node_id, const v1::GangReady& ready);
-  // The agent's part is over, well or not. Old epochs change nothing.
+  // Handles an agent's report that its part of the job has ended. Ignores reports of old epochs.
   Status Finished(const std::string& node_id, const v1::JobFinished& finished);
   // Decides attempts whose other agents have not reported within kReportsWait.
   Status DecideOverdue();
-  // Ends the attempt with a failure that the coordinator found. `at_fault` are nodes at fault; the
-  // failure names the first.
+  // Ends the attempt with a failure that the coordinator found. `at_fault` lists the ids of the
+  // nodes at fault, and the failure will name the first of them.
   Status Fail(const storage::LeasedJob& job, v1::Failure failure,
               std::vector<std::string> at_fault = {});
 
-  // True if the agent is in session with another coordinator, which then hears of its jobs.
+  // Returns true if the agent has a session with another coordinator, which receives its reports.
   Result<bool> IsElsewhere(const std::string& node_id) const;
 
   // Tells the agents of these jobs to stop; their JobFinished ends the attempts.
   void Cancel(const std::vector<storage::JobEpoch>& jobs);
 
-  // The job if it is held under this epoch, by this coordinator from now on; nullopt if
-  // it has moved on.
+  // Returns the job if this epoch is still its current attempt. From then on this coordinator leads
+  // the attempt, even if another one led it before. Returns nullopt if the job has moved on.
   Result<std::optional<storage::LeasedJob>> FindOrAdopt(const storage::JobEpoch& job);
 
  private:
   Status Conclude(const storage::LeasedJob& job);
-  // True if the attempt is over.
+  // Returns true if it has ended the attempt.
   Result<bool> EndIfCauseIsKnown(const storage::LeasedJob& job, bool last_call);
   Status End(const storage::LeasedJob& job, storage::FinishedAttempt attempt);
   std::optional<v1::Failure> WhyMixed(const storage::LeasedJob& job) const;

@@ -52,6 +52,8 @@ class Decision {
  private:
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
+  // Returns a failure that an agent reported and that is more than a lost peer. If the job timed out
+  // because nodes were late although the others were ready quickly, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
     const std::vector<std::string> late = LateNodes();
@@ -71,14 +73,16 @@ class Decision {
     return blame;
   }
 
+  // Blames the node of a lost agent.
   Blame OfLostAgent(const NodeEvidence& node) const {
     return {AgentLost(node.node_id, fmt::format("the agent of node {} is gone{}", node.name,
                                                 ReportedBy(MostInformative()))),
             {}};
   }
 
-  // A coordinator that was lost may have started only some nodes of the gang. A rank whose wait
-  // timed out may have waited for one that was never started.
+  // Returns true if some nodes of the gang may never have started. A lost coordinator may have
+  // started only some of them, and a rank that timed out may have waited for one that was not
+  // started.
   bool MayHaveMissedTheStart() const {
     const bool waited = std::any_of(evidence_.nodes.begin(), evidence_.nodes.end(), [](auto& node) {
       return node.failure && node.failure->reason() != v1::REASON_PEER_LOST;
@@ -89,6 +93,7 @@ class Decision {
     return waited && (unheard || late);
   }
 
+  // Blames no node, because the coordinator changed while the gang started.
   Blame OfMissedStart() const {
     const std::string what =
         evidence_.wait && !LateNodes().empty()
@@ -104,6 +109,7 @@ class Decision {
            failure.peer_loss().silent_ranks().empty() && failure.peer_loss().absent_ranks().empty();
   }
 
+  // Blames the node of a rank that is frozen although its host answers.
   Blame OfFrozenRank(const v1::Failure& report) const {
     const int rank = report.peer_loss().lost_rank();
     return AtNode(
@@ -113,6 +119,11 @@ class Decision {
                     RankText(rank), Silence(report)));
   }
 
+  // Decides about hosts that are silent or have never connected. Rank 0 has a connection to every
+  // other rank, so its report decides:
+  //   - If it hears another node, the silent node is at fault, or else the missing one.
+  //   - If it hears none of several nodes, its own node is at fault.
+  //   - If there is only one other node and it hears nothing, neither node is at fault.
   // Returns nullopt if no other node is silent or missing.
   std::optional<Blame> OfSilentHosts(const v1::Failure& report) const {
     const std::optional<size_t> own = NodeOf(report.rank());
@@ -139,8 +150,9 @@ class Decision {
                                                    : "are cut off from the gang",
                                 NameOf(*own), heard.size(), others));
     }
-    // If one node fell silent and another has never connected, the late one says nothing about the
-    // link to the silent one.
+    // If one node fell silent and another has never connected, the missing node says nothing about
+    // the link to the silent one. In that case do not conclude that rank 0's node is cut off from
+    // all.
     const bool one_silent_one_late = silent.size() == 1 && !missing.empty();
     if (others > 1 && silent.size() + missing.size() == others && !one_silent_one_late) {
       return AtNode(failure, *own,
@@ -153,6 +165,7 @@ class Decision {
                               NameOf(lower), NameOf(higher)));
   }
 
+  // Blames no node: two ranks lost each other, and nothing else is known.
   Blame OfLostPeer(const v1::Failure& report) const {
     if (std::optional<Blame> silent = OfSilentHosts(report)) return *std::move(silent);
     const v1::PeerLoss& loss = report.peer_loss();
@@ -173,8 +186,8 @@ class Decision {
     return {std::move(report), {}};
   }
 
-  // Returns rank 0's report if there is one, otherwise the first one that is not just the end of a
-  // connection, which follows from another rank's failure.
+  // Returns rank 0's report if it is more than the end of a connection, otherwise the first such
+  // report. The end of a connection alone is usually the consequence of another rank's failure.
   const v1::Failure& MostInformative() const {
     const v1::Failure* best = nullptr;
     for (const NodeEvidence& node : evidence_.nodes) {

@@ -1,5 +1,5 @@
-// Decides which failure ends an attempt, and which nodes are at fault. Agents report what they
-// saw; nothing else in the system assigns blame.
+// Decides which failure ends an attempt to run a job, and which nodes are at fault. Agents only
+// report what they observed. All decisions about blame are made here.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace assay::coordinator {
 
-// One node of an attempt, when an agent has reported a failure.
+// The evidence about one node of an attempt after an agent has reported a failure.
 struct NodeEvidence {
   std::string node_id;
   std::string name;
@@ -35,21 +35,11 @@ struct Blame {
   std::vector<std::string> also_at_fault;
 };
 
-// Returns the blame if the evidence shows the cause. Returns nullopt if reports that have not come
-// yet may show it; with `last_call` it always decides. At least one node must have a failure.
-//
-// The first rule that applies decides:
-//   1. An agent reports another cause than a lost peer: that failure. A job's timeout while nodes
-//      were late blames those nodes, if the others were ready quickly.
-//   2. An agent is lost: AGENT_LOST at its node.
-//   3. The coordinator changed while the gang began, and not all nodes are known to have begun:
-//      GANG_NOT_STARTED at no node.
-//   4. A rank is frozen while its host answers: PEER_FROZEN at its node.
-//   5. Hosts are silent or never connected. Rank 0 hears all ranks, so its report decides:
-//      it hears other nodes              the silent node is at fault, else the missing one
-//      it hears none of several          its own node is at fault
-//      it hears none, and there is one   neither node is at fault
-//   6. Two ranks lost each other, and nothing else is known: at no node.
+// Decides which failure ends an attempt and which nodes are at fault. Returns nullopt if reports
+// that have not arrived yet may show the cause; with `last_call` it always decides. At least one
+// node must have reported a failure. The first of these applies: a cause that an agent reports, a
+// lost agent, a missed start, a frozen rank, silent hosts, a lost connection. blame.cc explains
+// each.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 
 // AGENT_LOST at this node.

@@ -1,4 +1,4 @@
-// When the silence of agents means nothing, because this process did not listen.
+// Decides when the silence of agents is meaningless, because this process could not listen.
 #pragma once
 
 #include "common/clock.h"
@@ -6,10 +6,10 @@
 
 namespace assay::coordinator {
 
-// After its start and after every absence this process gives agents time to come back, and
-// concludes nothing from their silence. It is absent while its database does not answer, and while
-// it is suspended (SIGSTOP, a paused host): its polls then begin late. Agents lose their sessions
-// meanwhile, and reconnect within a minute. Thread-safe.
+// A period in which the coordinator does not treat silent agents as lost. It begins when the
+// process starts, and after every time when the database did not answer or the process was
+// suspended (by SIGSTOP or a paused host). Suspension is detected by polls that begin late. Agents
+// lose their sessions meanwhile and need up to a minute to reconnect. Thread-safe.
 class GracePeriod {
  public:
   // Begins with a start, after which agents have one lease.
@@ -17,8 +17,8 @@ class GracePeriod {
 
   // A poll begins.
   void BeginPoll();
-  // The poll has ended, and the next one is due after `next`. `database_away`: the database did
-  // not answer it.
+  // Call at the end of a poll; the next poll is due after `next`. Set `database_away` if the
+  // database did not answer during this poll.
   void EndPoll(Duration next, bool database_away);
 
   // True while agents may be silent because of this process.

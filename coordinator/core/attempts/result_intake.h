@@ -1,5 +1,5 @@
-// Results on their way in: checked against the job that they claim to be of, stored in
-// batches, acknowledged.
+// Accepts results from agents: checks each result against the job that it claims to belong to,
+// stores results in batches, and acknowledges them.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace assay::coordinator {
 
-// Returns the error in a result of `job` from `node_id`, for the agent's log; empty if there is
-// none. A result is rejected if its node takes no part in the job, its case or parameters are not
-// the job's, it claims success without a passed verification, or a number in it is not finite.
+// Returns what is wrong with a result that `node_id` sent for `job`, or an empty string if nothing
+// is. A result is rejected if the node has no part in the job, the case or parameters differ from
+// the job's, a successful case has no passed verification, or a number is not finite.
 std::string WhyMalformed(const storage::LeasedJob& job, const std::string& node_id,
                          const v1::CaseResult& result);
 
@@ -27,8 +27,8 @@ class ResultIntake {
   ResultIntake(const Environment& environment, RunningJobs& running, Attempts& attempts,
                OnStored on_stored);
 
-  // An acknowledgement for each result, in the order given. UNAVAILABLE: nothing is
-  // known of any of them; call again.
+  // Stores results and returns one acknowledgement for each, in the same order. After UNAVAILABLE
+  // it is unknown which results were stored, so call again with all of them.
   Result<std::vector<v1::ResultAck>> Take(const std::string& node_id,
                                           const std::vector<v1::CaseResult>& results);
 

@@ -14,18 +14,16 @@ struct RetryDecision {
   bool same_nodes = false;  // As of storage::FinishedAttempt.
 };
 
-// Judges `failure` of the attempt that `job` is in:
-//   cancelled       the job has a cancel request, or the reason is CANCELLED
-//   USER            never retried
-//   INFRASTRUCTURE  retried within the campaign's budget
-//   NODE            the same, without the nodes at fault in this attempt
-//                   Both avoid the nodes at fault in earlier attempts, if there are others
-//   JOB             within the budget: the first time on the same nodes, the second
-//                   time on others; never a third time, nor if there are no others
-// A retry that can only go to the same nodes waits first: 1 s, doubled each time, at most 30 s.
+// Decides whether a job is retried after `failure`, and on which nodes:
+//   cancelled       the user cancelled the job: never
+//   USER            the user must change something: never
+//   INFRASTRUCTURE  yes, preferably not on nodes at fault in earlier attempts
+//   NODE            the same, and never on the nodes at fault in this attempt
+//   JOB             first on the same nodes, then once on other nodes if there are enough
+// Every retry counts against the campaign's limit.
 //
-// `also` are nodes at fault besides the one that the failure names. They are avoided as far as
-// enough others are left.
+// `also` lists nodes at fault besides the one that the failure names. A retry on the same nodes as
+// before waits first: 1 s, doubled with each failure up to 30 s.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 

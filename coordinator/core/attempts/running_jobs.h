@@ -50,35 +50,36 @@ class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
 
-  // A job claimed now, or adopted: found running at its agents after a restart. An
-  // epoch already known only has its leased record refreshed.
+  // Adds a job that was claimed just now or adopted, which means that agents already ran it when
+  // this process started. If the attempt is already known, only updates its database record.
   void Add(storage::LeasedJob job, bool adopted);
 
-  // nullopt if the job is not led under this epoch.
+  // Returns nullopt if this process does not lead the job under this epoch.
   std::optional<storage::LeasedJob> Find(const storage::JobEpoch& job) const;
 
   void Remove(const storage::JobEpoch& job);
 
-  // Notes that an Assign went to the agent process `agent_instance_id` on this node, which
-  // people call `name`.
+  // Records that an Assign was sent to the agent process `agent_instance_id` on this node. `name`
+  // is the node's name as shown to users.
   void NoteAssigned(const storage::JobEpoch& job, const std::string& node_id,
                     const std::string& agent_instance_id, const std::string& name);
 
-  // The node's name, also when it has left; its id if this process has not heard the name.
+  // Returns the node's name, even after its agent has left, or its id if the name is unknown.
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
-  // A State from `node_id` that lists these jobs. `name` as in NoteAssigned; empty if the agent
-  // has left meanwhile.
+  // Records that a State from the agent of `node_id` lists these jobs. `name` is the node's name as
+  // shown to users, or empty if the agent has left since.
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
-  // A GangReady: the answer is empty until every agent of the gang is ready, then a
-  // GangGo to each; later repetitions get the GangGo again. GangGo has the token of rank
-  // 0's agent, so an adopted gang that had begun in part never begins as a whole.
+  // Records that all ranks of this node are ready. Returns nothing until every agent of the gang is
+  // ready, and then one GangGo per agent. If an agent repeats its GangReady later, returns GangGo
+  // for it again. GangGo contains the token of rank 0's current process, so a gang that had started
+  // only in part before a restart of this process never starts as a whole.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
-  // An agent finished without failure. True if that ends the attempt: it runs rank 0,
-  // whose results are the job's.
+  // Records that an agent has finished without failure. Returns true if that ends the attempt,
+  // because the agent runs rank 0, which sends all results of the job.
   bool NoteFinished(const storage::JobEpoch& job, const std::string& node_id);
 
   void NoteOutcome(const v1::CaseResult& result);
@@ -110,23 +111,23 @@ class RunningJobs {
   // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
-    // The agent process had the job, and another process is in session now: what it
-    // measured is gone.
+    // True if the agent process that had the job has been replaced by another one. The job's
+    // processes and unsent measurements are lost.
     bool agent_restarted = false;
     // The gang has begun without this agent: it cannot join again.
     bool gang_started = false;
     // Adopted, and this process has not heard that the agent ever had the job.
     bool unheard = false;
   };
-  // Jobs assigned less than `grace` ago are left out: their Assign may still be on its
-  // way.
+  // Returns the jobs that the agent's State should list but does not. Leaves out jobs that were
+  // assigned less than `grace` ago, because their Assign may still be on its way.
   std::vector<Missing> MissingAt(const std::string& node_id, const std::string& agent_instance_id,
                                  const std::vector<storage::JobEpoch>& reported,
                                  Duration grace) const;
 
-  // Attempts with an agent that no State has spoken for during `lease`, and its node. For
-  // a gang that has not begun, `absent` is enough if `in_session` does not hold: its
-  // other nodes stand idle for it.
+  // An attempt with a lost agent, and the node of that agent. An agent is lost if no State has
+  // listed the job for `lease`. Before a gang has started, `absent` is enough if the agent is not
+  // `in_session`, because the other nodes of the gang are idle meanwhile.
   struct Lost {
     storage::LeasedJob job;
     std::string node_id;
@@ -134,8 +135,8 @@ class RunningJobs {
   };
   std::vector<Lost> LostSince(Duration lease, Duration absent,
                               const std::function<bool(const std::string&)>& in_session) const;
-  // True if an agent that this process has heard has yet to finish its part, so that LostSince
-  // tells of it if it falls silent.
+  // Returns true if some agent of the job has reported to this process and has not finished. If
+  // such an agent falls silent, LostSince reports it.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
   // Gangs that have waited longer than `prepare` for agents to be ready.
@@ -154,8 +155,8 @@ class RunningJobs {
     std::string agent_instance_id;  // Empty until known.
     std::string name;               // As well.
     MonotonicTime assigned;
-    // Absent for an adopted job's node that has not spoken yet: another coordinator may
-    // have its session.
+    // When the agent last mentioned the job. Absent if this process adopted the job and the agent
+    // has not reported yet: its session may be with another coordinator.
     std::optional<MonotonicTime> last_seen;
   };
   // Where a gang over several nodes is; kStarted for all other jobs.

@@ -164,8 +164,8 @@ Status Scheduler::SweepUnprepared() {
   return Status::Ok();
 }
 
-// Ends the attempts of coordinators that are away. A running coordinator ends its own attempts and
-// knows the reason, except for attempts that it adopted or could not end.
+// Ends attempts whose coordinator is gone. A running coordinator ends its own attempts, because it
+// knows the reason, except for those that it adopted or could not end.
 Status Scheduler::SweepExpired() {
   ASSAY_ASSIGN_OR_RETURN(const std::vector<LeasedJob> expired,
                          environment_.jobs.ListExpired(2 * options_.poll, kExpiredLimit));

@@ -1,6 +1,6 @@
-// When work is handed out, found lost, and judged. Events wake it: a campaign
-// submitted, a node attached, a job finished, a notification of the database. A slow
-// poll repairs what a lost event missed.
+// Assigns queued jobs to nodes, detects lost attempts, and decides the verdicts of campaigns. Runs
+// when something happens: a campaign is submitted, a node connects, a job ends, or the database
+// sends a notification. A slow poll covers events that were lost.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 
 namespace assay::coordinator {
 
-// Thread-safe; made by std::make_shared. While the database is away everything waits
-// for the poll.
+// Schedules jobs and detects lost ones. Thread-safe; create with std::make_shared. While the
+// database does not answer, all work waits for the next poll.
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
   Scheduler(const Environment& environment, const Options& options, RunningJobs& running,
@@ -31,9 +31,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   // No further claims; what was posted before returns without doing anything.
   void Stop() { stopped_ = true; }
 
-  // Claims what can run now and assigns it, soon. Any number of calls make one pass.
+  // Soon claims the jobs that can run now and assigns them. Several calls cause a single pass.
   void Kick();
-  // An attempt has ended: what it held is free, and its campaign may be over.
+  // Handles the end of an attempt: its nodes are free again, and its campaign may have ended.
   void OnAttemptEnded(const Attempts::Ended& ended);
   // Judges the campaign, soon, if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);

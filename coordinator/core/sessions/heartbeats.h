@@ -1,6 +1,6 @@
-// Compares agents' States with the desired state. States that arrive while one batch is in the
-// database form the next batch: the load determines the batch size, and a single State does not
-// wait.
+// Compares the State messages of agents with the jobs that they should run. States that arrive
+// while one batch is in the database form the next batch. Batches therefore grow with the load, and
+// a single State does not wait.
 #pragma once
 
 #include <map>
@@ -17,13 +17,12 @@
 
 namespace assay::coordinator {
 
-// Answers each State with
-//   LeaseRenewal  for the jobs that the agent runs under the current epoch,
-//   CancelJob     for those that have moved on or must be cancelled,
-//   Assign        for those that it should run but does not: the Assign was lost.
-// A job that an agent lost by restarting, or whose gang began without it, has failed (NODE,
-// AGENT_LOST). Jobs whose coordinator no longer exists are adopted by renewing them. Thread-safe;
-// create with std::make_shared.
+// Answers each State message, which lists the jobs that an agent runs, with
+//   LeaseRenewal  for jobs that the agent still holds,
+//   CancelJob     for jobs that were cancelled or are now at another attempt,
+//   Assign        for jobs that the agent should run but never received.
+// Fails a job that an agent lost by restarting, or whose gang started without the agent. Adopts
+// jobs whose coordinator no longer exists. Thread-safe; create with std::make_shared.
 class Heartbeats : public std::enable_shared_from_this<Heartbeats> {
  public:
   Heartbeats(const Environment& environment, const Options& options, RunningJobs& running,

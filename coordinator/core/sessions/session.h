@@ -50,8 +50,8 @@ struct SessionServices {
   std::function<void(const Agent&)> on_attached;
 };
 
-// Checks a Hello. INVALID_ARGUMENT says what is wrong: no node, an id that is not a UUID, no name,
-// or a revision below 1.
+// Checks the Hello message, with which an agent opens a session. Returns INVALID_ARGUMENT if it has
+// no node, an id that is not a UUID, no name, or a protocol revision below 1.
 Status CheckHello(const v1::Hello& hello);
 
 // Thread-safe; create with std::make_shared.
@@ -61,12 +61,12 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
           std::string dial_address);
 
-  // Takes the next message without blocking. Returns false if the inbox is full; the sink's
-  // ReadMore says when the next message may come.
+  // Queues the next message from the agent without blocking. If it returns false, the inbox is
+  // full: wait for ReadMore of the sink before passing the next message.
   bool OnMessage(v1::AgentMessage message);
 
-  // Handles the end of the stream. Messages in the inbox are dropped, because the agent repeats
-  // everything that was not acknowledged.
+  // Handles the end of the stream. Drops the messages in the inbox, because the agent sends
+  // everything again that was not acknowledged.
   void OnClosed();
 
  private:

@@ -18,8 +18,9 @@ namespace assay::coordinator {
 class SessionSink {
  public:
   virtual ~SessionSink() = default;
-  // Sends a message after all earlier ones. Of queued messages with the same meaning (renewals;
-  // Assigns of one job) only the latest is sent. Does nothing once the stream has ended.
+  // Queues a message after all earlier ones. A new message replaces a queued one with the same
+  // meaning, such as a lease renewal or the Assign of the same job. Does nothing after the stream
+  // has ended.
   virtual void Send(v1::CoordinatorMessage message) = 0;
   // Tells the sink that the session takes messages again after it refused one (see OnMessage).
   virtual void ReadMore() = 0;
