@@ -1,9 +1,10 @@
-"""What the cases of examples/collectives.yaml are held to: NCCL and peer copies called directly.
+"""The bars of the cases in examples/collectives.yaml: NCCL and peer copies called directly.
 
-Up to 1 MiB the time of a collective is a start's own: on two H200, 87 starts of the same
-ranks gave 15.1 or 15.3 us and nothing between, ours as the reference. So a case is compared over
-several starts of both, and it misses its bar only where chance does not explain it: where
-of all ways to divide these times between the two no more than one in twenty leaves ours as slow.
+Up to 1 MiB, the time of a collective depends on how its processes started: on two H200, 87 starts
+of the same ranks took either 15.1 or 15.3 us and nothing between, both with Assay and with the
+reference. So each case is compared over several starts of both. It misses its bar only if chance
+is no plausible explanation: if at most one in twenty of all ways to divide the times between the
+two makes Assay as slow.
 """
 
 import collections
@@ -15,20 +16,21 @@ MIB = 1 << 20
 LARGE = 0.01   # From 1 MiB on: at most this much slower than the reference.
 SMALL = 0.03   # Below: this, or the spread within a start of the reference if it is wider.
 PEER = 0.02
-CHANCE = 0.05  # No more than this is none.
+CHANCE = 0.05  # A case misses its bar only if the chance is at most this.
 
 
 def chance_of_slower(ours, theirs):
-    """How likely `ours` are as slow beside `theirs` as they are if nothing but chance parts them.
+    """Returns how likely `ours` would be so much slower than `theirs` if only chance decided.
 
-    The exact one-sided test by Wilcoxon: the share of all divisions of the times into two
-    such groups in which the ranks of the first sum up to as much. Ties share their ranks.
+    This is Wilcoxon's exact one-sided rank-sum test: the share of all ways to divide the times into
+    two such groups in which the ranks of the first group sum up to at least as much. Equal times
+    share their mean rank.
     """
     both = sorted(ours + theirs)
-    # Twice the mean rank of each value, so that all are whole.
+    # Twice the mean rank of each value, to make all ranks whole numbers.
     doubled = {value: 2 * both.index(value) + both.count(value) + 1 for value in both}
     least = sum(doubled[value] for value in ours)
-    # Divisions by how many times are in the first group, and their sum.
+    # Counts divisions by (number of times in the first group, sum of their ranks).
     ways = collections.Counter({(0, 0): 1})
     for value in both:
         for (members, total), count in list(ways.items()):
@@ -39,13 +41,16 @@ def chance_of_slower(ours, theirs):
 
 
 def apart(times):
-    """How far the slowest start lies from the fastest, as a share of their median."""
+    """Returns the difference between the slowest and the fastest start, relative to the median."""
     return (max(times) - min(times)) / statistics.median(times)
 
 
 class Line:
-    """One case beside the reference, of all starts: `turns` are (our row, our seconds, the
-    reference's answer). A turn that the reference did not answer is none."""
+    """One case of ours compared with the reference, over all starts.
+
+    Each of `turns` is (our row of results, our seconds, the reference's answer). Turns in which the
+    reference returned an error are ignored.
+    """
 
     measured = False
 
@@ -80,14 +85,14 @@ class Line:
             return "met"
         forgiven = [seconds * (1 - self.allowed) for seconds in self.our_starts]
         chance = chance_of_slower(forgiven, self.their_starts)
-        # Of one or two starts no test can tell anything; then the ratio stands.
+        # With one or two starts, no test can decide, so the ratio alone does.
         return "parity" if len(forgiven) > 2 and chance > CHANCE else "MISSED"
 
     def missed(self):
         return self.verdict() in ("MISSED", "not measured")
 
     def how(self):
-        """What the other columns do not say."""
+        """Returns the parameters that the other columns do not show."""
         if self.row["benchmark"] == "peer_transfer":
             return " ".join((f"{self.given['from']} to {self.given['to']}", self.given["mode"],
                              self.given["direction"]))

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Collectives and links of one machine's GPUs, against NCCL called directly.
+"""Compares collectives and links of one machine's GPUs with NCCL called directly.
 
 Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
-examples/collectives.yaml entry by entry. After each entry the same cases run as
-gpu_reference_nccl calls them on the same GPUs: in loops of nccl-tests, or as long as our
-samples. Both take turns: every case in --rounds of them, and the sizes up to 1 MiB, each with
-ranks of its own, in --starts; a case that misses its bar in as many again (turns.py).
-Entries with `nodes: 2` run on two further agents, each with half of the
-GPUs, which NCCL takes for two machines. Last come the bars that other programs measure:
-gpu_slow_rank (is a delayed rank named?) and network_bench.py (tcp_bandwidth beside iperf3),
-which --only takes by the names slow_rank and network. Writes to --out report.md, results.csv and
-references.json. Exit code 1 if a bar is missed, a case failed or an entry did not pass, 77 with
-fewer than two GPUs.
+examples/collectives.yaml entry by entry. After each entry, gpu_reference_nccl runs the same cases
+on the same GPUs, either in loops of nccl-tests or in loops as long as Assay's samples. Each case is
+run alternately by both sides: --rounds times or, up to 1 MiB, --starts times with new processes
+each time. A case that misses its bar is repeated as often again (turns.py).
+
+Entries with `nodes: 2` run on two more agents, each with half of the GPUs, which NCCL treats as two
+machines. Finally, other programs check their own bars: gpu_slow_rank (is a delayed rank named?) and
+network_bench.py (tcp_bandwidth compared with iperf3). Select these with --only slow_rank and --only
+network.
+
+Writes report.md, results.csv and references.json to --out. The exit code is 1 if a bar is missed, a
+case failed or an entry did not pass, and 77 with fewer than two GPUs.
 
     collectives.py PROGRAMS REFERENCES --out DIR [--campaign FILE] [--only WORD ...]
                    [--ranks N ...] [--rounds N] [--starts N] [--seconds N]
@@ -36,7 +38,7 @@ from system_run import Stack
 from turns import lines_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Observed beside the primary metric, and shown beside it.
+# Other metrics to show next to the primary one, by benchmark.
 BESIDE = {"overlap": ("gemm_slowdown", "collective_slowdown")}
 NCCL = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
         "gather", "scatter", "send_recv")
@@ -45,13 +47,14 @@ SKIPPED = 77
 
 
 class Reference:
-    """gpu_reference_nccl of one rank count, or gpu_reference_peer; runs while it is asked.
+    """Runs gpu_reference_nccl for one number of ranks, or gpu_reference_peer, and asks for times.
 
-    `answers`: of every time, by program and command; one that ends or is silent for PATIENCE
-    answers {"error": why}, and so to what else it is asked in that turn.
+    `answers` has all answers so far, by program and command. If the program ends, or does not
+    answer within PATIENCE seconds, the answer is {"error": reason}, also for the other commands to
+    that program in the same turn.
     """
 
-    PATIENCE = 120  # Seconds: 8 GiB are filled and moved in a few.
+    PATIENCE = 120  # Seconds. Filling and moving 8 GiB takes a few.
 
     def __init__(self, folder):
         self.folder = folder
@@ -60,8 +63,11 @@ class Reference:
         self.running = None
 
     def measure(self, asked):
-        """The answer to each (program and its arguments, command), of one start of it, or where
-        a process of its own matters (turns.py) of one start each."""
+        """Returns the answers to `asked`, a list of (program with arguments, command).
+
+        Commands to the same program share one process, except for sizes up to 1 MiB, which each get
+        a new process (turns.py explains why).
+        """
         answers, broken = {}, {}
         for program, command in sorted(set(asked)):
             if program[0] == "gpu_reference_nccl" and int(command.split()[1]) <= MIB:
@@ -79,7 +85,7 @@ class Reference:
             self.start(program)
             self.process.stdin.write(command + "\n")
             self.process.stdin.flush()
-        except OSError as error:  # It is not there, or has ended.
+        except OSError as error:  # The program does not exist or has ended.
             return self.give_up(str(error))
         if not select.select([self.process.stdout], [], [], self.PATIENCE)[0]:
             return self.give_up(f"no answer within {self.PATIENCE} s: {command}")
@@ -102,7 +108,7 @@ class Reference:
                 stdout=subprocess.PIPE, text=True)
 
     def stop(self):
-        """Frees the GPUs: idle contexts would be other processes to the next case."""
+        """Ends the program, because an idle one counts as another process on the GPUs."""
         if self.process:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
@@ -112,7 +118,7 @@ class Reference:
 
 
 class Agent:
-    """A further agent with some of the GPUs; a context manager."""
+    """An additional agent that uses some of the GPUs. A context manager."""
 
     def __init__(self, programs, coordinator, name, gpus):
         self.folder = tempfile.mkdtemp(prefix="assay-", dir="/var/tmp")
@@ -136,22 +142,22 @@ def connected(stack):
 
 
 def pairs_among(entry):
-    """Among how many GPUs an entry of peer_transfer takes its pairs; 0 for other entries."""
+    """Returns how many GPUs a peer_transfer entry measures pairs of; 0 for other entries."""
     found = re.search(r"peer_transfer:.*\branks: (\d+)", entry)
     return int(found[1]) if found else 0
 
 
 def without_subsets(listed):
-    """The entries without the pairs among fewer GPUs, which the largest such entry has too."""
+    """Drops peer_transfer entries for fewer GPUs; the one for most GPUs includes their pairs."""
     most = max(map(pairs_among, listed), default=0)
     return [entry for entry in listed if pairs_among(entry) in (0, most)]
 
 
 def fitted(entry, gpus, ranks):
-    """The entry without what this machine has no GPUs for; "" if nothing is left.
+    """Returns the entry reduced to what this machine has enough GPUs for; "" if nothing remains.
 
-    Of the collectives these are rank counts, and of those only `ranks` if it names any; a
-    peer_transfer is of all GPUs, two or more, and of the pairs among them.
+    For collectives, this removes numbers of ranks: those above `gpus` and, if `ranks` is not empty,
+    those not in it. For peer_transfer, it removes GPUs that do not exist.
     """
     pairs = pairs_among(entry) > 0
 
@@ -172,7 +178,7 @@ def fitted(entry, gpus, ranks):
 
 
 def reference_of(row):
-    """Program and command that measure the same; None for what no reference knows."""
+    """Returns the reference program and command for the case of a row; None if there is none."""
     given = parameters(row)
     if row["outcome"] != "ok":
         return None
@@ -193,7 +199,7 @@ def reference_of(row):
 
 
 def ring_lines(campaigns):
-    """Our ring against NCCL's all-reduce of the same size, dtype and ranks."""
+    """Compares our ring with NCCL's all-reduce of the same size, type and number of ranks."""
     lines, missed = [], 0
     for row in campaigns.rows:
         if row["benchmark"] != "ring_all_reduce" or row["outcome"] != "ok":
@@ -219,7 +225,7 @@ def ring_lines(campaigns):
 
 
 def model_lines(campaigns):
-    """The model behind the last result of each collective and rank count."""
+    """Returns a line for the model of each collective and number of ranks, from the last result."""
     last = {}
     for row in campaigns.rows:
         given = parameters(row)
@@ -233,7 +239,7 @@ def model_lines(campaigns):
 
 
 def other_lines(campaigns, judged, beside):
-    """Every result that no table above shows."""
+    """Returns a line for every result that no other table shows."""
     shown = {id(row) for one in judged for row in one.rows}
     lines = []
     for row in campaigns.rows:
@@ -293,10 +299,10 @@ def collective_lines(campaigns, judged, beside, command):
 
 
 class Other:
-    """A bar that another program measures: what it printed, and what its exit code says."""
+    """A bar that another program checks: its output, and the verdict from its exit code."""
 
     def __init__(self, title, *commands, env=None):
-        """Of several commands the next is tried where one has to skip."""
+        """Runs `commands` in order until one does not exit with SKIPPED."""
         self.title, self.printed = title, ""
         code = SKIPPED
         for command in commands:
@@ -334,7 +340,7 @@ OTHERS = {"slow_rank": slow_rank, "network": network}
 
 
 def beside_of(campaigns, name, benchmark):
-    """Text of the metrics that are shown beside the primary one, by result."""
+    """Returns, for each result, the text of the metrics shown next to its primary metric."""
     texts = {}
     for metric in BESIDE.get(benchmark, ()):
         listed = campaigns.stack.run("results", "--campaign", name, "--filter",

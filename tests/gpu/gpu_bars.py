@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The bars that Assay's GPU benchmarks must reach, against PyTorch in the same run.
+"""Checks Assay's GPU benchmarks against their bars, relative to PyTorch in the same run.
 
-Runs assay-runner and the reference in turns, so that both meet the same
-temperature and power, and compares the medians of all rounds. Prints every round
-and a table; exit code 1 if a bar is missed, 77 without a GPU. A gemm calls the library
-that PyTorch calls: nearer to its bar than PyTorch's rounds to each other is parity.
+Runs assay-runner and PyTorch alternately, so that both run at the same temperature and power, and
+compares the medians of all rounds. Prints every round and a table. The exit code is 1 if a bar is
+missed, and 77 without a GPU.
+
+A gemm makes the same library call as PyTorch. If it is as close to its bar as PyTorch's rounds are
+to each other, the verdict is "parity", and the bar is not missed.
 
     gpu_bars.py ASSAY_RUNNER [--rounds 3] [--only gemm copy all_reduce] [--ranks 2 4]
 """
@@ -21,7 +23,7 @@ GIB = 1 << 30
 
 
 class Bar:
-    """One comparison: arguments of the runner and of the reference, and the bar."""
+    """One comparison: the arguments for Assay's runner and for PyTorch, and the least ratio."""
 
     def __init__(self, name, runner, reference, least, same_call=False):
         self.name = name
@@ -49,17 +51,17 @@ def bars(only, ranks):
     return chosen
 
 
-# What a measurement is good for at best: the interval at which it stops, of the median.
+# The best relative precision: a measurement stops at this confidence interval of the median.
 RESOLUTION = 0.005
 
 
 def is_parity(ratio, least, spread):
-    """Is the same call of the same library as near to the bar as can be told, on either side?"""
+    """Returns true if the ratio cannot be told apart from the bar, above or below it."""
     return abs(least - ratio) <= max(spread, RESOLUTION)
 
 
 def table(values):
-    """Text and whether a bar is missed, of (bar, our values, the reference's values)."""
+    """Returns a table of (bar, our values, the reference's values), and whether a bar is missed."""
     lines = [f"{'benchmark':<28} {'assay':>10} {'torch':>10} {'spread':>7} {'ratio':>7} {'bar':>5}"]
     missed = False
     for bar, *sides in values:
@@ -82,7 +84,7 @@ def run_text(command):
 
 
 def run_json(command):
-    """The last line of the command's output, parsed."""
+    """Runs a command and parses the last line of its output as JSON."""
     return json.loads(run_text(command).strip().splitlines()[-1])
 
 

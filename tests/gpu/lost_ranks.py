@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Ranks of GPU collectives killed and frozen in every phase, on real GPUs.
+"""Kills and freezes ranks of GPU collectives in every phase, on real GPUs.
 
-Starts `assay up` without its agent, and three agents: one with all GPUs, so that a gang is
-of one node and its ranks meet over NVLink, and two with half of them each, which NCCL takes for
-two machines. A rank's runner gets SIGKILL or SIGSTOP as soon as the gang is in the phase wanted.
-Each time the job has failed within seconds with what tells which rank it was, no runner is left,
-no process holds a GPU, and the same collective succeeds on the same GPUs. Exit code 1 if
-not, 77 with fewer than two GPUs.
+Starts `assay up` without its agent, and three agents. One has all GPUs, so that its jobs run on one
+node and the ranks communicate over NVLink. The other two have half of the GPUs each, which NCCL
+treats as two machines. The runner of a random rank gets SIGKILL or SIGSTOP as soon as the job is in
+the phase to test. After that, the test checks:
+
+- The job fails within seconds, with an error that names the rank.
+- No runner is left, and no process holds a GPU.
+- The same collective succeeds on the same GPUs.
+
+The exit code is 1 if a check fails, and 77 with fewer than two GPUs.
 
     lost_ranks.py PROGRAMS [--rounds N] [--seed N]
 """
@@ -29,11 +33,11 @@ sys.path.append(os.path.join(HERE, "../e2e"))
 from harness import eventually
 from system_run import Stack
 
-# "prepare" is when the runners have started; the last is the verification after timing.
+# "prepare": the runners have started. "final": the verification after timing.
 PHASES = ("prepare", "rendezvous", "verify", "warm_up", "measure", "final")
-MET = PHASES[2:]  # The ranks hear each other's heartbeats.
-# Seconds to the end of the job. One that is stopped says nothing, and its peers wait 15 s for
-# a heartbeat; before they have met, none is sent, and they wait for up to a minute.
+MET = PHASES[2:]  # Phases in which the ranks exchange heartbeats.
+# Maximum seconds to the end of the job. A frozen rank reports nothing, and its peers wait 15 s for
+# a heartbeat. Before the first heartbeat they would wait for up to a minute.
 BOUNDS = {"kill": 20, "stop": 40}
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 REASONS = {"kill": "RUNNER_CRASHED", "stop": "PEER_TIMEOUT"}
@@ -48,7 +52,7 @@ benchmarks:
 
 
 class Agent:
-    """An agent on some of the GPUs, or all; nodes of one `label` make up a gang."""
+    """An agent that uses some or all of the GPUs. Agents with the same `label` share jobs."""
 
     def __init__(self, programs, stack, folder, name, label, gpus=()):
         self.label = label
@@ -62,7 +66,7 @@ class Agent:
                  "--log-level", "debug"], stderr=log)
 
     def stop(self):
-        """A runner that is stopped would never end."""
+        """Ends the agent. Resumes frozen runners first, because they would not end otherwise."""
         for pid in self.runners():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
@@ -70,7 +74,7 @@ class Agent:
         self.process.wait(timeout=60)
 
     def runners(self):
-        """The processes that it has given a job or a rank of one."""
+        """Returns the process ids of the agent's runners that have a job or a rank of one."""
         children = []
         for entry in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError, ValueError):
@@ -82,7 +86,7 @@ class Agent:
         return children
 
     def mark_log(self):
-        """From here on `said` looks."""
+        """Makes `said` search only the lines that are logged from now on."""
         self.mark = os.path.getsize(self.log)
 
     def said(self, pattern):
@@ -106,14 +110,17 @@ def submit(stack, text):
 
 
 def how_it_ended(stack, campaign):
-    """What `campaign show` says of one that has ended; nothing while it runs."""
+    """Returns the output of `campaign show` once the campaign has ended; "" while it runs."""
     shown = json.loads(stack.run("campaign", "show", campaign, "-o", "json"))
     active = shown["state"] == "CAMPAIGN_STATE_ACTIVE"
     return "" if active else stack.run("campaign", "show", campaign)
 
 
 def trial(stack, agents, ranks, phase, kind, source):
-    """Seconds from the signal to the end of the job; AssertionError."""
+    """Sends a signal to one rank and checks the outcome with assertions.
+
+    Returns the seconds from the signal to the end of the job.
+    """
     for agent in agents:
         agent.mark_log()
     text = CAMPAIGN.format(label=agents[0].label) + ENTRY.format(ranks=ranks, nodes=len(agents))
@@ -142,7 +149,7 @@ def trial(stack, agents, ranks, phase, kind, source):
     failure = re.search(r": ([A-Z_]+): (.*\brank \d+\b.*)", shown)
     if failure:
         assert failure[1] == REASONS[kind], shown
-    else:  # It may have ended before the signal came.
+    else:  # The job may have ended before the signal arrived.
         assert phase == "final" and "Jobs:  1 succeeded" in shown, shown
     eventually(lambda: not runners(), 15, "the end of all runners")
     eventually(lambda: not gpu_processes(), 15, "the end of every process on the GPUs", 0.5)

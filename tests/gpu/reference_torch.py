@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What PyTorch reaches on the same GPUs: the reference that the bars compare with.
+"""Measures what PyTorch reaches on the same GPUs, as the reference for Assay's bars.
 
-Measured as Assay measures: random data, buffers rotated over more than 2x the L2
-cache (4x for streams), warm-up until times have settled, an event between
-back-to-back iterations or, with --graph, replays of a captured graph; the median of
-the samples. Prints one JSON object a case; "halves" are the medians, in seconds, of the
-window's first and second half, by whose distance the reference itself is uncertain.
+The method is Assay's: random data, buffers that rotate through more than twice the L2 cache (four
+times for streams), a warm-up until times have settled, and an event between back-to-back iterations
+or, with --graph, replays of a captured graph. Prints one JSON object per case with the median of
+the samples. "halves" has the medians, in seconds, of the first and second half of the timed window.
+Their difference is the uncertainty of the reference.
 
     reference_torch.py gemm M N K [--dtype bf16] [--layout nn]
     reference_torch.py copy BYTES
@@ -15,7 +15,7 @@ window's first and second half, by whose distance the reference itself is uncert
     reference_torch.py attention B H N D [--causal] [--dtype bf16]
     reference_torch.py host h2d|d2h BYTES
     reference_torch.py all_reduce BYTES RANKS
-    reference_torch.py serve       one such command line after another on stdin
+    reference_torch.py serve       reads such command lines from stdin
 """
 
 import argparse
@@ -36,8 +36,11 @@ import torch.nn.functional as functional
 
 @dataclasses.dataclass
 class Rule:
-    """Warm-up, as long as Assay's: at least and at most so many seconds, until the medians
-    of three windows lie within SETTLED of each other; then a timed window. In seconds."""
+    """How long to warm up and to measure, in seconds, as Assay does.
+
+    The warm-up lasts at least `least` and at most `most`, and ends when the medians of three
+    windows differ by less than SETTLED. Each window lasts `window`; the timed window lasts `timed`.
+    """
     least: float
     most: float
     window: float
@@ -45,13 +48,13 @@ class Rule:
 
 
 RULE = Rule(0.5, 3.0, 0.1, 0.5)
-# For what draws much power: a GPU at its power limit clocks lower the hotter it is, and
-# both sides have to be timed equally hot. Assay's warm-up of 2 to 5 s comes after the seconds in
-# which it compares algorithms.
+# For work that draws much power. At its power limit, a hot GPU runs at lower clocks than a cool
+# one, so both sides must be timed at the same temperature. Assay warms up for 2 to 5 s, after some
+# seconds of comparing algorithms.
 HOT_RULE = Rule(5.0, 8.0, 0.25, 1.0)
 SETTLED = 0.005
 MIN_SAMPLES = 30
-# Replays of one graph last at least this long.
+# Minimum duration of a graph's replay, in seconds.
 GRAPH_SECONDS = 1e-3
 
 DTYPES = {"fp64": torch.float64, "fp32": torch.float32, "tf32": torch.float32,
@@ -60,13 +63,16 @@ DTYPES = {"fp64": torch.float64, "fp32": torch.float32, "tf32": torch.float32,
 
 
 def rotation_sets(set_bytes, l2_multiple=2):
-    """Sets of buffers such that `l2_multiple` x the L2 is touched between two uses of one."""
+    """Returns the number of sets of buffers, of `set_bytes` each, to rotate through.
+
+    Between two uses of a set, at least `l2_multiple` times the L2 cache is touched.
+    """
     l2_bytes = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     return 1 + max(1, -(-l2_multiple * l2_bytes // set_bytes))
 
 
 def run(iterate, samples):
-    """Seconds of each of `samples` back-to-back calls, after one untimed call."""
+    """Returns the seconds of each of `samples` back-to-back calls, after one untimed call."""
     events = [torch.cuda.Event(enable_timing=True) for _ in range(samples + 1)]
     iterate()
     events[0].record()
@@ -78,13 +84,13 @@ def run(iterate, samples):
 
 
 class Rotating:
-    """Calls `call` with the next of `sets`; with `graph`, replays whole rounds of them."""
+    """Calls `call` with the next of `sets`. With `graph`, replays whole rounds of them."""
 
     def __init__(self, sets, call, graph=False):
         self.sets = sets
         self.call = call
         self.next = 0
-        self.iterations = 1  # Of one call of this object.
+        self.iterations = 1  # Per call of this object.
         if graph:
             self.capture()
 
@@ -112,7 +118,7 @@ class Rotating:
 
 
 def measure(iterate, rule=RULE):
-    """All samples of the timed window in their order, in seconds an iteration."""
+    """Warms up, then returns all samples of the timed window in order, in seconds per iteration."""
     run(iterate, 1)
     one = statistics.median(run(iterate, 3))
     medians = []
@@ -133,7 +139,7 @@ def report(**fields):
 
 
 def report_rate(arguments, seconds, amount, scale, unit):
-    """`amount` (FLOPs or bytes) an iteration, as a rate in `unit`."""
+    """Prints the rate in `unit`; each iteration has `amount` FLOPs or bytes."""
     median = statistics.median(seconds)
     middle = len(seconds) // 2
     halves = [statistics.median(seconds[:middle]), statistics.median(seconds[middle:])]
@@ -143,10 +149,10 @@ def report_rate(arguments, seconds, amount, scale, unit):
 
 
 def random(shape, dtype):
-    """Values as Assay draws them: near normal, the sum of four even ones.
+    """Returns random values with Assay's distribution: near-normal, the sum of four uniform values.
 
-    At its power limit a GPU's clock depends on the bits that change: inputs of another
-    distribution, or doubles without their lower bits, would be another load.
+    At its power limit, a GPU's clock depends on how many bits change. Inputs with another
+    distribution, or doubles whose lower bits are zero, would draw a different amount of power.
     """
     precision = torch.float64 if dtype == torch.float64 else torch.float32
     values = torch.rand(shape, device="cuda", dtype=precision)
@@ -157,7 +163,7 @@ def random(shape, dtype):
 
 
 def multiply(dtype_name):
-    """The call that multiplies a (m x k) by b (k x n) into out."""
+    """Returns the call that multiplies a (m x k) by b (k x n) into out."""
     if dtype_name.startswith("fp8"):
         one = torch.ones((), device="cuda")
         return lambda a, b, out: torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, out=out)
@@ -186,7 +192,7 @@ def gemm(arguments):
 
 
 def copy(arguments):
-    """Device-to-device cudaMemcpyAsync, which is what copy_ between like tensors is."""
+    """Measures device-to-device cudaMemcpyAsync, which copy_ uses for tensors of the same type."""
     sets = [(torch.empty(arguments.bytes, device="cuda", dtype=torch.uint8),
              torch.randint(0, 255, (arguments.bytes,), device="cuda", dtype=torch.uint8))
             for _ in range(rotation_sets(2 * arguments.bytes, 4))]
@@ -195,7 +201,7 @@ def copy(arguments):
 
 
 def read(arguments):
-    """A sum over all elements: as many bytes read, next to none written."""
+    """Measures a sum over all elements, which reads the whole array and writes almost nothing."""
     sets = [(torch.randn(arguments.bytes // 4, device="cuda"), torch.empty((), device="cuda"))
             for _ in range(rotation_sets(arguments.bytes, 4))]
     seconds = measure(Rotating(sets, lambda x, out: torch.sum(x, dim=0, out=out), arguments.graph))
@@ -217,7 +223,7 @@ def elementwise(arguments):
 
 
 def rows(arguments):
-    """softmax, layer_norm or rms_norm over the last dimension."""
+    """Measures softmax, layer_norm or rms_norm over the last dimension."""
     dtype = DTYPES[arguments.dtype]
     shape = (arguments.rows, arguments.columns)
     weight = random((arguments.columns,), dtype)
@@ -232,7 +238,7 @@ def rows(arguments):
 
 
 def attention(arguments):
-    """scaled_dot_product_attention with the fastest of its backends."""
+    """Measures scaled_dot_product_attention with the fastest of its backends."""
     dtype = DTYPES[arguments.dtype]
     b, h, n, d = arguments.b, arguments.h, arguments.n, arguments.d
     count = rotation_sets(4 * b * h * n * d * dtype.itemsize)
@@ -247,7 +253,7 @@ def attention(arguments):
                 seconds = measure(Rotating(sets, lambda q, k, v: (
                     functional.scaled_dot_product_attention(q, k, v, is_causal=arguments.causal))),
                     HOT_RULE)
-        except RuntimeError:  # Not for this dtype or shape.
+        except RuntimeError:  # The backend does not support this type or shape.
             continue
         if best is None or statistics.median(seconds) < statistics.median(best):
             best = seconds
@@ -258,7 +264,7 @@ def attention(arguments):
 
 
 def host(arguments):
-    """Copies between pinned memory and the GPU."""
+    """Measures copies between pinned host memory and the GPU."""
     pinned = torch.randint(0, 255, (arguments.bytes,), dtype=torch.uint8).pin_memory()
     device = torch.empty(arguments.bytes, device="cuda", dtype=torch.uint8)
     pair = (device, pinned) if arguments.direction == "h2d" else (pinned, device)
@@ -275,7 +281,7 @@ def all_reduce_rank(rank, arguments, port):
     sets = [(torch.ones(arguments.bytes // 4, device="cuda"),) for _ in range(buffer_sets)]
     iterate = Rotating(sets, dist.all_reduce)
     run(iterate, 5)
-    # All ranks make the same number of calls, so none can decide by its own clock.
+    # All ranks must make the same number of calls, so rank 0's time decides for all.
     one = torch.tensor(statistics.median(run(iterate, 5)), device="cuda")
     dist.broadcast(one, 0)
     one = float(one)
@@ -300,7 +306,7 @@ def all_reduce(arguments):
 
 
 def serve(_):
-    """One JSON line for each command line, so that PyTorch is loaded once."""
+    """Answers each command line on stdin with one line of JSON, so that PyTorch is loaded once."""
     for line in sys.stdin:
         try:
             arguments = parser().parse_args(shlex.split(line))

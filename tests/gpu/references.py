@@ -1,5 +1,8 @@
-"""The references that single_gpu.py asks, and their answers. One that fails, hangs or prints
-nonsense answers {"error": why}, so that the others are measured and reported still."""
+"""Runs the reference programs of single_gpu.py and collects their answers.
+
+If a reference fails, hangs or prints something other than JSON, its answer is {"error": reason}, so
+that the others are still measured and reported.
+"""
 
 import json
 import os
@@ -13,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def parsed(text, program):
-    """A reference's JSON, or why it is none."""
+    """Returns the JSON that a reference printed, or an error if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -21,14 +24,16 @@ def parsed(text, program):
 
 
 class Torch:
-    """reference_torch.py, kept running; started anew after a command that it did not answer
-    within PATIENCE. `turns`: each command's answers, in their order."""
+    """A running reference_torch.py. It is restarted if it does not answer within PATIENCE seconds.
 
-    PATIENCE = 120  # Seconds: the first command waits for PyTorch to load.
+    `turns` has the answers to each command, in order.
+    """
+
+    PATIENCE = 120  # Seconds. The first answer takes longest, because PyTorch is loaded.
 
     def __init__(self):
         self.turns = {}
-        self.error = None  # Why no more commands are answered.
+        self.error = None  # Why commands are no longer answered, if so.
         self.start()
 
     def start(self):
@@ -56,7 +61,7 @@ class Torch:
         try:
             self.process.stdin.write(command + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:  # It has ended, and there is no answer.
+        except BrokenPipeError:  # The process has ended and will not answer.
             pass
         try:
             answer = self.answers.get(timeout=self.PATIENCE)
@@ -80,7 +85,7 @@ class Torch:
         return {"error": f"{silent}: {command}"}
 
     def end(self):
-        """Its exit code, once it has ended: it is killed if it does not."""
+        """Waits for the process to end, kills it if it does not, and returns its exit code."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:
@@ -100,9 +105,9 @@ class Torch:
 
 
 class Programs:
-    """The bare programs of a folder. `turns`: each command's answers, in their order."""
+    """The reference programs in a folder. `turns` has the answers to each command, in order."""
 
-    PATIENCE = 60  # Seconds that each may take.
+    PATIENCE = 60  # Maximum seconds per program.
 
     def __init__(self, folder):
         self.folder = folder
@@ -128,7 +133,7 @@ class Programs:
 
 
 class Reference:
-    """The turns of a reference around one of our cases."""
+    """The answers of a reference that ran before and after one of our cases."""
 
     def __init__(self, turns):
         self.errors = [turn["error"] for turn in turns if "error" in turn]
@@ -141,11 +146,11 @@ class Reference:
         return statistics.median(turn[field] for turn in self.turns)
 
     def backend(self):
-        """Which of several implementations PyTorch took, where it has several."""
+        """Returns which implementation PyTorch used, if it has several."""
         names = dict.fromkeys(turn["backend"] for turn in self.turns if "backend" in turn)
         return f" ({', '.join(names)})" if names else ""
 
     def spread(self):
-        """How far its half windows lie apart, over their mean."""
+        """Returns how much the medians of the half windows differ, relative to their mean."""
         halves = [seconds for turn in self.turns for seconds in turn["halves"]]
         return (max(halves) - min(halves)) / statistics.fmean(halves)

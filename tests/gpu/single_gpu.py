@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The whole catalogue of one GPU against references and bars, as a report.
+"""Runs all benchmarks of one GPU, compares them with references and bars, and writes a report.
 
-Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs, submits
-examples/single-gpu.yaml entry by entry, and right before and after each entry measures
-the references of the entry's bars, most with PyTorch, in one process that stays loaded:
-the mean of both met the temperature and power that our case met. All use one GPU, the
-first or that of --gpu. Writes to --out report.md, results.csv and references.json.
-A reference that gives no answer in time leaves its bars not measured, and the report says so.
-Exit code 1 if a bar is missed or not measured, a case failed or an entry did not pass, 77
-without a GPU.
+Starts `assay up` (PostgreSQL, coordinator, agent) from a folder of programs and submits
+examples/single-gpu.yaml entry by entry. The references of an entry's bars, most of them PyTorch in
+a process that stays loaded, are measured just before and just after the entry. Their mean then
+applies to the same temperature and power as our case. All use one GPU, the first or that of --gpu.
+
+Writes report.md, results.csv and references.json to --out. If a reference does not answer in time,
+its bars are reported as not measured. The exit code is 1 if a bar is missed or not measured, a case
+failed or an entry did not pass, and 77 without a GPU.
 
     single_gpu.py PROGRAMS REFERENCES --out DIR [--gpu N] [--campaign FILE] [--only WORD ...]
 """
@@ -28,13 +28,13 @@ from single_gpu_bars import all_bars, curves
 from system_run import Stack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Observed beside the primary metric, and shown beside it.
+# Other metrics to show next to the primary one, by benchmark.
 BESIDE = {"sustained": ("time_to_throttle", "steady_tflops", "flops_per_joule")}
 SMALL = 1e-3  # Metrics below this are printed with an exponent.
 
 
 def entries(path):
-    """The campaign file's head and its benchmark entries, as text."""
+    """Returns the text of the campaign file up to its benchmarks, and the text of each entry."""
     with open(path) as file:
         text = file.read()
     head, listed = text.split("\nbenchmarks:\n")
@@ -43,7 +43,7 @@ def entries(path):
 
 
 def on_gpu(gpu, entry):
-    """The entry, of the GPU alone that the references take; one of the CPU as it is."""
+    """Returns the entry restricted to GPU `gpu`; entries of CPU benchmarks are unchanged."""
     if entry.split()[1].startswith("cpu_"):
         return entry
     end = entry.rindex("}")
@@ -51,13 +51,13 @@ def on_gpu(gpu, entry):
 
 
 def as_reported(word):
-    """A YAML word as results spell it: sizes in bytes."""
+    """Converts a size such as "4KiB" to bytes, as results show it; keeps other words."""
     size = re.fullmatch(r"(\d+)([KMGT])iB", word)
     return str(int(size[1]) << 10 * (1 + "KMGT".index(size[2]))) if size else word
 
 
 def holds(entry, selector):
-    """May the entry `- name: {a: 1, b: [2, 3], c: =a}` hold the case that is selected?"""
+    """Returns true if an entry `- name: {a: 1, b: [2, 3], c: =a}` may have the selected case."""
     benchmark, *pairs = selector.split()
     if entry.split()[1].rstrip(":") != benchmark:
         return False
@@ -65,7 +65,7 @@ def holds(entry, selector):
     values = {name: [as_reported(word.strip()) for word in text.strip("[]").split(",")]
               for name, text in re.findall(r"(\w+): *(\[[^\]]*\]|[^,]+)", body)}
     for name, value in (pair.split("=", 1) for pair in pairs):
-        words = values.get(name, [value])  # Not named: the default, which a bar is about.
+        words = values.get(name, [value])  # Not given: the default, which bars refer to.
         if words[0].startswith("="):
             words = values[words[0][1:]]
         if value not in words:
@@ -78,7 +78,7 @@ def parameters(row):
 
 
 def find(rows, selector):
-    """The one result that "benchmark k=v k=v" selects; None if there is none."""
+    """Returns the last successful result that "benchmark k=v k=v" selects, or None."""
     benchmark, *pairs = selector.split()
     wanted = dict(pair.split("=", 1) for pair in pairs)
     found = [row for row in rows
@@ -88,12 +88,12 @@ def find(rows, selector):
 
 
 def alike(row, other):
-    """Is it another run of the same case, or itself?"""
+    """Returns true if both rows are results of the same case, or the same row."""
     return all(row[name] == other[name] for name in ("benchmark", "parameters", "outcome"))
 
 
 class Campaigns:
-    """Results of the entries that have run: primary metrics, and times by result."""
+    """The results of the entries that have run: primary metrics, and times by result."""
 
     def __init__(self, stack):
         self.stack = stack
@@ -101,7 +101,7 @@ class Campaigns:
         self.times = {}
         self.beside = {}  # Texts of the metrics in BESIDE.
         self.failed = []
-        self.not_passed = []  # Names of campaigns: of some of their cases there may be no row.
+        self.not_passed = []  # Names of campaigns; some of their cases may have no row.
 
     def run(self, name, text):
         print(self.stack.campaign(text), flush=True)
@@ -131,7 +131,7 @@ class Campaigns:
 
 
 class Judged:
-    """One bar, measured; `turns` are those of a reference that ran beside our case."""
+    """The outcome of one bar. `turns` are the answers of its reference."""
 
     def __init__(self, bar, campaigns, turns):
         self.bar = bar
@@ -190,7 +190,7 @@ class Judged:
 
 
 class JudgedCurve:
-    """A curve, measured; `points`: its values and our rows' primary metrics."""
+    """The outcome of a curve. `points` has each parameter value and our primary metric for it."""
 
     def __init__(self, curve, rows):
         self.curve = curve
@@ -210,7 +210,7 @@ class JudgedCurve:
         return "met" if falls and all(of_theory) else "MISSED"
 
     def of_theory(self):
-        """The metric over what theory makes of the first; nothing where there is none."""
+        """Returns each metric relative to theory, scaled to the first point; [] without it."""
         if not self.curve.theory or not self.points:
             return []
         (begin, first), scale = self.points[0], self.curve.theory
@@ -237,7 +237,7 @@ def percent(text):
 
 
 def catalogue(campaigns):
-    """A line for every result."""
+    """Returns a table with a line for every result."""
     lines = ["| benchmark | parameters | result | time | spec | ceiling | clock | regime | "
              "SM MHz | W | flags |", "|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in campaigns.rows:
@@ -310,11 +310,11 @@ def main():
             print(f"skipped: --gpu is {arguments.gpu}, and this node's GPUs are 0 to "
                   f"{len(gpus) - 1}" if gpus else "skipped: this node has no GPU")
             return 77
-        # For the references, whose GPU 0 is then ours; the agent tells its own processes theirs.
+        # Makes our GPU the references' GPU 0. The agent sets the GPUs of its own processes.
         os.environ.update(CUDA_DEVICE_ORDER="PCI_BUS_ID", CUDA_VISIBLE_DEVICES=str(arguments.gpu))
         campaigns = Campaigns(stack)
         references = {"torch": Torch(), "program": Programs(arguments.references)}
-        turns = {}  # Of references that run beside our cases, by bar.
+        turns = {}  # Answers of the references that run around our cases, by bar.
         for index, entry in enumerate(listed):
             if arguments.only and not any(word in entry for word in arguments.only):
                 continue
