@@ -94,9 +94,9 @@ class Declaration {
   // The work of one iteration, from canonical and valid parameters. The default is no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
   // Sets a function that checks rules which constraints cannot express, such as a limit on the
-  // product of two parameters. Prefer constraints (Parameter::With). They are checked when a
-  // campaign is submitted; this function runs only on the node, just before the case. It must
-  // return InvalidParameter() errors.
+  // product of two parameters. Prefer constraints (Parameter::With): they are checked when users
+  // submit benchmarks, this function only on the node that runs them. It must return
+  // InvalidParameter() errors.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // A case that verifies within a second, and changes to it: see BenchmarkInfo.

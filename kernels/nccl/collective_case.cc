@@ -23,8 +23,8 @@ constexpr int64_t kAlignment = 128;
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
 // The shortest sample, in seconds. Recording an event between two collectives delays an H200 by
-// about 1.5 us, which is 2% of the time of a 16 MiB collective. In shorter samples the slowest rank
-// also changes more often: 1 ms samples of 256 MiB are 1% slower.
+// about 1.5 us, which is 2% of the time of a 16 MiB collective. In shorter samples, a different
+// rank is the slowest each time; with samples of 1 ms this adds 1% to the time of 256 MiB.
 constexpr double kMinSampleSeconds = 10e-3;
 // A sample lasts at least as long as this many collectives take on two H200, because single calls
 // vary: a reduce_scatter of 8 GiB takes 14 ms and differs by 8% from one call to the next.

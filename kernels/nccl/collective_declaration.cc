@@ -79,9 +79,9 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   return parameters;
 }
 
-// Returns true if the output of op "avg" on `ranks` ranks can be verified. An fp8 mean can if the
-// number of ranks is a power of two whose inverse e4m3 represents; otherwise the rounding errors
-// are as large as those of a wrong result.
+// Returns true if the output of op "avg" on `ranks` ranks can be verified. For fp8, `ranks` must be
+// a power of two up to 512, so that e4m3 represents 1 / ranks exactly; otherwise rounding errors
+// are as large as those of a wrong result. For 8-bit integers, `ranks` must be at most 63.
 bool CanVerifyMean(const CollectiveDtype& dtype, int64_t ranks) {
   if (dtype.bytes > 1) return true;
   if (!dtype.floating) return ranks <= kMaxRanksOfByteMean;

@@ -21,8 +21,8 @@ namespace assay {
 // launch blocks and does not notice that a rank is lost.
 class Communicator {
  public:
-  // How Wait polls the stream: with sleeps in between, or busy-waiting, for times that the host's
-  // clock measures.
+  // How Wait() polls the stream. kSleep sleeps between polls. kSpin does not, for work whose time
+  // the host measures.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;

@@ -68,8 +68,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                                   .WithContext("connection to rank " + std::to_string(next))
                                   .WithPeer({next});
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
-  // Only receiving has a timeout, because it identifies the silent rank. Sending has none: the next
-  // rank may just be busy.
+  // Not NoticeSilence(): sent data may wait for a long time while the next rank is busy. A rank
+  // that is stuck is found by the timeout for receiving, which also tells which rank it is.
   NoticeSilentHost(*to_next);
   NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));

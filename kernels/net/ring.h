@@ -50,9 +50,9 @@ class Ring {
   Duration stall_timeout_ = std::chrono::seconds(30);
 };
 
-// Returns element `index` of rank `rank`'s input: a + rank * b, where a in [0, 1024) and b in [0,
-// 8) depend on seed and index. So every rank can compute the sum over all ranks by itself, and the
-// sum is exact in fp32.
+// Returns element `index` of the input of rank `rank`: a + rank * b, where a < 1024 and b < 8 are
+// random whole numbers that depend on seed and index. So every rank can compute the sum over all
+// ranks by itself, and the sum is exact in fp32.
 float AllReduceInput(uint64_t seed, int rank, int64_t index);
 
 // Returns the sum over all ranks, n a + b n (n - 1) / 2, which is below 2^24 for 64 ranks.

@@ -22,8 +22,8 @@ struct CacheSizes {
   int64_t l2_bytes = 0;
 };
 
-// Returns the size in bytes of the memory that L1 cache and shared memory of one multiprocessor
-// share, for compute capability major.minor. For an unknown one, returns the largest known size.
+// Returns the size in bytes of a multiprocessor's combined L1 cache and shared memory, for compute
+// capability major.minor. If the capability is unknown, returns the largest known size.
 int64_t UnifiedL1Bytes(int major, int minor);
 
 // Returns OK if a working set of `bytes` belongs to cache level `level` of a GPU with `sizes`.
