@@ -1,5 +1,6 @@
-// Sends messages over a byte stream, such as the pipe between agent and runner. Each message is
-// preceded by its length as a protobuf varint; both together are a frame.
+// Encodes and decodes messages on a byte stream. Each message is preceded by its length as a
+// protobuf varint; both together are a frame. The agent (a daemon on each node) and the runner (its
+// child process that runs benchmarks) communicate this way.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,8 @@ std::string_view Trim(std::string_view text) {
 }
 
 // Removes a number with an optional fraction from the front of `text`. Returns false if there is
-// none or if it is too large for `Number`.
+// none, or if it is negative or too large for `Number`. Digits beyond the precision of `Number` are
+// lost.
 template <typename Number>
 bool TakeNumber(std::string_view& text, Number& number) {
   const auto [end, error] =
