@@ -1,5 +1,6 @@
 // Derives the hardware class of a result (GPU model, form factor and topology) from what NVML and
-// CUDA report. Agents classify the results of their node; a runner without an agent does it itself.
+// CUDA report. The agent, a daemon on each node, classifies results; without an agent, the program
+// that runs the benchmark does.
 #pragma once
 
 #include <set>

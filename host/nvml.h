@@ -1,6 +1,6 @@
 // Reads facts about this machine's GPUs with NVML, NVIDIA's management library. NVML is loaded at
-// run time, so that programs also start on machines without a driver. Agent and runner share this
-// code, so it depends only on the standard library.
+// run time, so that programs also start on machines without a driver. Depends only on the standard
+// library, because several programs share this code.
 #pragma once
 
 #include <cstdint>

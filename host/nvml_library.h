@@ -146,8 +146,8 @@ inline constexpr int kP2pUnknown = 6;
 // NVML_NVLINK_MAX_LINKS
 inline constexpr unsigned kMaxNvLinks = 18;
 
-// The NVML functions that Assay calls, as X(member, exported name, parameters). An older library
-// may lack any of them except init.
+// Lists the NVML functions that Assay calls, as X(member, exported name, parameters). An older
+// version of NVML may lack any of them except init.
 #define ASSAY_NVML_FUNCTIONS(X)                                                              \
   X(init, "nvmlInit_v2", ())                                                                 \
   X(shutdown, "nvmlShutdown", ())                                                            \
