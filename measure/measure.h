@@ -20,9 +20,11 @@ namespace assay {
 struct MeasureRule {
   // Minimum duration of the warm-up.
   double min_warmup_seconds = 0.1;
-  // When the warm-up is complete: the medians of three consecutive windows, each of
-  // `settle_window_seconds`, agree within the relative `settle_tolerance`; and the hardware's
-  // readings (MeasureHooks::readings) after these windows agree within `settle_reading_tolerance`.
+  // The warm-up is complete when both of these have settled:
+  //   - The medians of three consecutive windows of `settle_window_seconds` each. They must agree
+  //     within the relative `settle_tolerance`.
+  //   - The hardware readings after these windows, such as power (MeasureHooks::readings). They must
+  //     agree within `settle_reading_tolerance`.
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
   double settle_reading_tolerance = 0.03;
