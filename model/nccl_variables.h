@@ -1,5 +1,5 @@
-// The environment variables of NCCL that a campaign (a set of benchmarks to run) may set. The CLI,
-// coordinator, agent and runner share this table, so that they accept the same settings.
+// The environment variables of NCCL that users may set in a campaign (a set of benchmarks to run).
+// All programs of Assay share this table, so that they accept the same settings.
 #pragma once
 
 #include <cstdint>

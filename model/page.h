@@ -34,8 +34,9 @@ Result<int64_t> ParsePageToken(char kind, const std::string& token, int64_t firs
 // 100.
 int PageSize(const PageRequest& request);
 
-// Size in bytes after which a page or message ends. Many clients refuse more than 4 MiB, and a
-// single item, such as a failed job with its evidence, can be large (64 KiB).
+// Size in bytes after which a page of a list or a streamed message ends, because many clients
+// refuse messages of more than 4 MiB. A single item can be large: 64 KiB for a failed job with its
+// evidence.
 inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 // Builds a page from a list of messages that are read in order.

@@ -1,6 +1,5 @@
-// Defines which values a benchmark's parameter accepts, and one canonical text for each value.
-// Runner, coordinator and CLI share these rules, so that "1GiB" and "1073741824" mean the same
-// everywhere.
+// Defines which values a benchmark's parameter accepts, and one canonical text for each value. All
+// programs of Assay share these rules, so that "1GiB" and "1073741824" mean the same everywhere.
 #pragma once
 
 #include <cstdint>
