@@ -52,8 +52,8 @@ class Decision {
  private:
   using NodeSet = std::set<size_t>;  // Positions in evidence_.nodes.
 
-  // Returns a failure that an agent reported and that is more than a lost peer. If the job timed out
-  // because nodes were late although the others were ready quickly, blames the late nodes.
+  // Returns a failure that an agent reported and that is more than a lost peer. If the job timed
+  // out because nodes were late although the others were ready quickly, blames the late nodes.
   std::optional<Blame> OfCause(v1::Failure failure) const {
     Blame blame{std::move(failure), {}};
     const std::vector<std::string> late = LateNodes();

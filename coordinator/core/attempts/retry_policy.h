@@ -22,8 +22,8 @@ struct RetryDecision {
 //   JOB             first on the same nodes, then once on other nodes if there are enough
 // Every retry counts against the campaign's limit.
 //
-// `also` lists nodes at fault besides the one that the failure names. A retry on the same nodes as
-// before waits first: 1 s, doubled with each failure up to 30 s.
+// `also` lists nodes at fault besides the one that the failure names. If too few other nodes are
+// left to avoid all nodes at fault, the retry waits: 1 s, doubled with each failure up to 30 s.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 
