@@ -37,8 +37,9 @@ constexpr Duration kDescribeTimeout = std::chrono::seconds(60);
 constexpr Duration kPreflightBudget = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kServerGrace{1000};
 
-// Returns null on a node without GPUs, or with a driver that does not work; `trouble` is then set.
-// Returns an error if requested GPUs are missing.
+// Opens NVML, the library that describes NVIDIA GPUs. Returns null on a node without GPUs or with a
+// broken driver; in the latter case sets `trouble`. Returns an error if GPUs that the user selected
+// are missing.
 Result<std::shared_ptr<const Nvml>> OpenNvml(const std::vector<std::string>& gpus,
                                              std::optional<v1::HealthFinding>* trouble) {
   auto nvml = Nvml::Open([](const std::string& problem) { Log().warn("{}", problem); });

@@ -44,11 +44,12 @@ class DataFolder {
 // Used by one thread.
 class AgentProcess {
  public:
-  // Reads the node's hardware, asks the runner for its benchmarks, and starts serving. The error
-  // says what prevented it.
+  // Starts the agent: reads the node's hardware, asks the runner program for its benchmarks, and
+  // starts serving. The error says what prevented the start.
   static Result<std::unique_ptr<AgentProcess>> Start(const AgentOptions& options);
 
-  // Sends GoingAway, stops all runners and waits for them, a few seconds at most.
+  // Tells coordinators that it is leaving, stops all runners and waits for them, for a few seconds
+  // at most.
   ~AgentProcess();
   AgentProcess(const AgentProcess&) = delete;
   AgentProcess& operator=(const AgentProcess&) = delete;

@@ -20,8 +20,8 @@ int Main(int argc, char** argv) {
     std::cerr << "assay-agent: --log-level: " << status.message() << "\n";
     return 2;
   }
-  // Block the signals before any thread starts: all threads inherit the mask, and only sigwait
-  // receives them.
+  // Block SIGTERM and SIGINT before any thread starts. All threads inherit the mask, so these
+  // signals are received only by sigwait below.
   sigset_t ending;
   sigemptyset(&ending);
   sigaddset(&ending, SIGTERM);

@@ -7,15 +7,16 @@
 
 namespace assay::agent {
 
-// Returns the local address that this machine uses to reach `coordinator` (HOST:PORT); else the
-// host of `listen`, unless that means all addresses; else "127.0.0.1".
+// Returns the address at which other nodes can probably reach this one: the local address used to
+// reach `coordinator` (HOST:PORT), else the host of `listen` unless it stands for all addresses,
+// else "127.0.0.1".
 std::string AdvertiseAddress(const std::string& coordinator, const std::string& listen);
 
 // Checks that ranks can listen on a configured `address` and that it can be given to others.
 Status CheckAdvertiseAddress(const std::string& address);
 
-// Returns the network interface with this address ("127.0.0.1" gives "lo"); empty if there is none,
-// or if `address` is not numeric.
+// Returns the network interface that has this numeric address: "127.0.0.1" gives "lo". Returns an
+// empty string if there is none.
 std::string InterfaceOf(const std::string& address);
 
 }  // namespace assay::agent

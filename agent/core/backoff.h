@@ -7,17 +7,17 @@
 
 namespace assay::agent {
 
-// Full jitter: each delay is uniform between zero and a bound that doubles from 1 s to 60 s, except
-// that the first delay is at least 0.2 s. Ten thousand agents that lose their coordinator together
-// reconnect spread out. Not thread-safe.
+// Computes delays before reconnecting, with random jitter. Each delay is uniform between 0.2 s and
+// a bound that doubles from 1 s to 60 s, so that thousands of agents that lose their coordinator
+// together do not reconnect at the same time. Not thread-safe.
 class Backoff {
  public:
   explicit Backoff(uint64_t seed) : random_(seed) {}
 
   // Returns the delay before the next attempt.
   Duration Next();
-  // Records the end of a session that lasted `lived`: after two stable minutes the next delay is
-  // short again.
+  // Records the end of a session that lasted `lived`. If it lasted at least two minutes, the delays
+  // start again at the shortest bound.
   void SessionEnded(Duration lived);
 
  private:

@@ -8,10 +8,10 @@
 
 namespace assay::agent {
 
-// Returns the job of one case that `request` describes on `node`: parameters checked and completed
-// from the schema, GPUs chosen, a new job id. NOT_FOUND lists the known benchmarks,
-// FAILED_PRECONDITION says why this node cannot run it, INVALID_ARGUMENT has one violation per
-// error.
+// Turns a RunJob request into a job with one case for this node: checks and completes the
+// parameters, selects GPUs and creates a job id. Returns NOT_FOUND with the known benchmarks,
+// FAILED_PRECONDITION if this node cannot run the benchmark, or INVALID_ARGUMENT with one violation
+// per wrong field.
 Result<v1::JobSpec> PlanDirectJob(const v1::NodeDescription& node,
                                   const v1::RunJobRequest& request);
 

@@ -78,8 +78,8 @@ std::string VectorIsa() {
 #endif
 }
 
-// Reads sockets, cores and caches from hwloc, counting only what the affinity and the control group
-// of this process allow. What cannot be read stays absent.
+// Reads the CPU sockets, cores and caches from hwloc. Counts only those that the affinity and the
+// control group of this process allow. Leaves out what cannot be read.
 v1::CpuInventory ReadCpu() {
   v1::CpuInventory cpu;
   cpu.set_model(CpuInfo("model name"));

@@ -8,8 +8,9 @@
 
 namespace assay::agent {
 
-// Reads everything except `software`, which only the runner knows. `nvml` may be null on a node
-// without GPUs. Takes some milliseconds per GPU. Never fails: what cannot be read stays absent.
+// Reads the node's hardware and driver, but not `software`, which only the runner program knows.
+// `nvml` may be null on a node without GPUs. Takes a few milliseconds per GPU. Never fails: leaves
+// out what cannot be read.
 v1::NodeInventory ReadInventory(const Nvml* nvml);
 
 // Reads the present state of one GPU.

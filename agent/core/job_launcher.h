@@ -1,5 +1,5 @@
-// The interface by which a session runs jobs. The supervisor implements it with processes; tests
-// use a fake.
+// The interface through which a session with a coordinator runs jobs. Supervisor implements it with
+// processes, and tests use a fake.
 #pragma once
 
 #include <functional>
@@ -26,29 +26,29 @@ struct JobOutcome {
   Duration runner_time{0};
 };
 
-// Callbacks for a job's events. Called from the job's own thread, one call at a time. All must be
-// set; `finished` is the last call.
+// Callbacks for the events of a job. All must be set. They are called on the job's own thread, one
+// at a time, and `finished` is called last.
 struct JobEvents {
   // The phase is "starting", "ready", or one that the runner reports.
   std::function<void(std::string phase)> phase;
-  // All ranks of this node are ready and wait for LaunchedJob::Go. `token` comes from rank 0; it is
-  // empty if rank 0 is on another node.
+  // Called when all ranks of this node are ready and wait for LaunchedJob::Go. `token` is what
+  // other ranks need to connect to rank 0, or empty if rank 0 runs on another node.
   std::function<void(std::string token)> gang_ready;
   // The runner's result, completed with the agent's facts (see ResultContext).
   std::function<void(v1::CaseResult result)> result;
   std::function<void(JobOutcome outcome)> finished;
 };
 
-// A job on this node. Methods may be called from any thread and return at once. Destruction stops
-// the job and waits for its end, about two seconds at most. Do not destroy it in a callback of the
-// job.
+// A job that runs on this node. Methods may be called from any thread and return at once. The
+// destructor stops the job and waits for its end, for about two seconds at most. It must not run in
+// a callback of the job.
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
   // Starts a gang whose ranks are all ready.
   virtual void Go(std::string token) = 0;
-  // Ends the job with SIGTERM and then SIGKILL. `why` becomes the outcome's failure unless the job
-  // has already failed or ended.
+  // Ends the job with SIGTERM, followed by SIGKILL. The job's outcome then has the failure `why`,
+  // unless the job has already failed or ended.
   virtual void Stop(v1::Failure why) = 0;
 };
 

@@ -1,5 +1,5 @@
-// This agent's description of itself, the single source for Hello, GetInventory, results and
-// metrics.
+// The agent's description of its node. It is the only source for what the agent tells coordinators,
+// for the inventory, and for results and metrics.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ class Node {
   // Includes the latest health and the address of /metrics.
   v1::NodeDescription Describe() const;
 
-  // Replaces the findings of earlier preflights. Findings of the catalogue (a runner that does not
-  // answer) remain.
+  // Replaces the health findings of earlier checks. Keeps lasting findings, such as a runner
+  // program that does not answer.
   void SetHealth(std::vector<v1::HealthFinding> findings);
   void AddLastingFinding(v1::HealthFinding finding);
 

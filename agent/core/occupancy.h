@@ -1,5 +1,5 @@
-// Decides who measures on this node: the coordinator's jobs, or one job started by RunJob. Never
-// both, because each would disturb the other's figures.
+// Decides who may use this node for measurements: either jobs of a coordinator, or one job that a
+// user started with RunJob. Never both, because they would disturb each other's results.
 #pragma once
 
 #include <functional>

@@ -28,8 +28,9 @@ struct PreflightFacts {
 // Returns the findings, in the order of the GPUs and then of the host.
 std::vector<v1::HealthFinding> JudgePreflight(const PreflightFacts& facts);
 
-// Returns the findings about an NVML that did not open: an ERROR if there is a driver, whose GPUs
-// the inventory then lacks. Empty on a node without a driver.
+// Returns the health finding for an NVML library that could not be opened. It is an ERROR if a
+// driver is installed, because its GPUs are missing from the inventory. Returns nullopt on a node
+// without a driver.
 std::optional<v1::HealthFinding> JudgeNvml(const Status& opened);
 
 struct PreflightReport {
@@ -49,8 +50,8 @@ class Preflight {
   // `nvml` may be null.
   Preflight(std::shared_ptr<const Nvml> nvml, std::string spool_folder);
 
-  // Checks these GPUs and the host. Takes some milliseconds. If the driver does not answer within
-  // twice `budget`, that is an ERROR.
+  // Checks the health of these GPUs and of the host. Takes a few milliseconds. If the driver does
+  // not answer within twice `budget`, the report contains an ERROR.
   PreflightReport Run(const std::vector<int>& gpu_indices, Duration budget) const;
 
  private:

@@ -13,21 +13,17 @@
 
 namespace assay::agent {
 
-// Names a case in messages: "case 2 (bytes=1024, direction=reverse)". The number is its place in
-// the job, counted from 1. The parameters are those in which the cases of `spec` differ; without a
-// difference the name is the number alone.
+// Returns the name of a case for messages: "case 2 (bytes=1024, direction=reverse)". Cases are
+// counted from 1. Only parameters that differ between the job's cases are listed.
 std::string CaseName(const v1::JobSpec& spec, int case_index);
 
-// Runs the ranks of a job on the calling thread, with poll(2) over all their pipes.
-//
-//   Starting --all ranks Ready--> single rank, or all ranks here --> Running
-//                                 ranks elsewhere too: Waiting --Go--> Running
-//   Running --Finished from every rank--> Ended, without failure
-//   any --crash, protocol error, timeout, Stop--> Stopping (SIGTERM to all, SIGKILL
-//         2 s later) --every process has ended--> Ended, with the failure
-//
-// When a rank fails, the others fail too, in any order. They have a second to end by themselves.
-// The group then reports the failure that says most about the cause.
+// Runs the ranks of a job that belong to this node, each in its own process. The group is
+//   - starting until every rank here is ready,
+//   - waiting until Go is called, but only if other nodes have ranks of this job too,
+//   - running until every rank has finished,
+//   - stopping after a crash, protocol error, timeout or Stop: SIGTERM to all, SIGKILL 2 s later.
+// When a rank fails, the others usually fail too, in any order. They have a second to end by
+// themselves. Then the group reports the failure that says most about the cause.
 class RankGroup {
  public:
   struct Rank {
@@ -55,8 +51,8 @@ class RankGroup {
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
 
-  // Call once. Returns after every process has ended. `on_started` is called when the first runner
-  // has started.
+  // Runs the group on the calling thread and returns after every process has ended. Call once.
+  // Calls `on_started` when the first process has started. Returns the failure, if there is one.
   std::optional<v1::Failure> Run(const std::function<void()>& on_started);
 
   // May be called from any thread, also before Run.

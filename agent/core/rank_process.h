@@ -1,5 +1,5 @@
-// One runner process and its three pipes: commands in, events and stderr out. The caller interprets
-// what arrives.
+// A runner process (the program that executes benchmarks) and its pipes: stdin for commands, one
+// for events, and one for its output.
 #pragma once
 
 #include <poll.h>
@@ -32,8 +32,8 @@ class RankProcess {
   RankProcess(RankProcess&&) = default;
   RankProcess& operator=(RankProcess&&) = default;
 
-  // Queues a command, which is written as fast as the runner reads. Does nothing if the runner has
-  // ended.
+  // Queues a command, which is written as fast as the process reads. Does nothing if the process
+  // has ended.
   void Send(const v1::RunnerCommand& command);
   // Ends stdin, which tells the runner to stop.
   void CloseInput();
@@ -41,9 +41,9 @@ class RankProcess {
   // Adds the descriptors that Service waits for to `fds`, for poll(2).
   void AddPollFds(std::vector<pollfd>* fds) const;
 
-  // Moves all data that can move without waiting. `on_event` gets each event and may refuse it.
-  // Returns DATA_LOSS if the stream of events is malformed, or the error of `on_event`; nothing is
-  // read after either.
+  // Reads and writes as much as possible without blocking, and calls `on_event` for each event.
+  // Returns DATA_LOSS if the events are malformed, or the error of `on_event`. After an error no
+  // more events are read.
   using OnEvent = std::function<Status(const v1::RunnerEvent&)>;
   Status Service(const OnEvent& on_event);
 

@@ -44,8 +44,8 @@ void NameGpu(v1::Environment* environment) {
   environment->set_gpu_form_factor(gpu.form_factor);
 }
 
-// Fills the GPU of every rank. The runner reported all of them; for this node's ranks the agent's
-// values replace the runner's. Without a report they are known only if all ranks are on this node.
+// Sets the UUID of every rank's GPU. For ranks on this node, the agent's values replace those that
+// the runner reported. Without a report, the UUIDs are known only if all ranks are on this node.
 void CompleteGpuUuids(const ResultContext& context, v1::Provenance* provenance) {
   auto& uuids = *provenance->mutable_gpu_uuids();
   const auto own = static_cast<int>(context.gpus.size());

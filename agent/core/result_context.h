@@ -1,5 +1,5 @@
-// Adds to a runner's result the hardware and driver that produced it (hashed into the series) and
-// its provenance (stored next to the series).
+// Adds hardware, driver and provenance to a runner's result. Hardware and driver are part of the
+// hash that identifies a series of comparable results; the provenance is stored separately.
 #pragma once
 
 #include <map>
@@ -23,12 +23,13 @@ struct ResultContext {
   std::map<std::string, std::string> nccl;
 };
 
-// Fills job, epoch, benchmark, environment and provenance. Keeps the facts that the runner knows
-// better: software versions, clock locks, conditions, the GPUs of ranks on other nodes.
+// Fills in the job, epoch, benchmark, environment and provenance of a runner's result. Keeps facts
+// that the runner knows better: software versions, clock locks, conditions, and the GPUs of ranks
+// on other nodes.
 void CompleteResult(const ResultContext& context, v1::CaseResult* result);
 
-// Returns how the job's ranks reach each other: "none", "single", "nvlink", "pcie" or "network". It
-// is "nvlink" only if every pair of the GPUs has NVLink.
+// Returns the kind of connection between the job's ranks: "none", "single", "nvlink", "pcie" or
+// "network". It is "nvlink" only if every pair of their GPUs has an NVLink connection.
 std::string TopologyClass(const v1::NodeInventory& inventory, const v1::JobSpec& job);
 
 }  // namespace assay::agent

@@ -10,13 +10,13 @@
 
 namespace assay::agent {
 
-// Runs `runner describe` and returns its answer: which benchmarks it has. The error says why there
-// is none: not installed, crashed (with the end of its output), too slow, or not a description.
+// Runs `assay-runner describe` and returns its list of benchmarks. The error says why there is
+// none: not installed, crashed (with the end of its output), too slow, or invalid output.
 Result<v1::RunnerDescription> DescribeRunner(const std::string& runner, Duration timeout);
 
-// Returns INVALID_ARGUMENT with the message of `runner check` if `parameters` of `benchmark`
-// contradict each other. Returns OK if they do not, or if the runner does not answer within
-// `timeout`. Blocks.
+// Asks the runner program whether `parameters` of `benchmark` contradict each other, and returns
+// INVALID_ARGUMENT with its message if they do. Returns OK otherwise, or if the program does not
+// answer within `timeout`. Blocks.
 Status CheckParameters(const std::string& runner, const std::string& benchmark,
                        const ParameterMap& parameters, Duration timeout);
 

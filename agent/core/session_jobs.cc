@@ -28,8 +28,8 @@ std::optional<v1::Failure> BadAssignment(std::string message) {
                      "the coordinator's assignment makes no sense: " + std::move(message));
 }
 
-// Returns why this node cannot run `spec`; absent if it can. Checks every field, because the
-// message comes from another process.
+// Returns the reason why this node cannot run the job, or nullopt if it can. Checks every field of
+// `spec`, because it comes from another process.
 std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDescription& node) {
   if (spec.job_id().empty() || spec.job_id().size() > kMaxJobIdBytes) {
     return BadAssignment("its job id has " + std::to_string(spec.job_id().size()) + " bytes");

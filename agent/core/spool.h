@@ -1,5 +1,5 @@
-// Stores results on disk before they are sent and until they are acknowledged, so that neither a
-// lost coordinator nor a killed agent loses a result.
+// Stores results on disk until the coordinator has acknowledged them. No result is lost if the
+// coordinator is unreachable or the agent is killed.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +24,28 @@ struct ResultKey {
   auto operator<=>(const ResultKey&) const = default;
 };
 
-// Keeps one file per result: a header with the payload's length and CRC-32, then the serialised
-// CaseResult. A file under its final name is complete. A damaged file is renamed to NAME.corrupt
-// and kept. Thread-safe.
+// A folder with one file per result. A file has a header with the payload's length and CRC-32,
+// followed by the serialized CaseResult. Files get their final name only when they are complete. A
+// damaged file is renamed to NAME.corrupt and kept. Thread-safe.
 class Spool {
  public:
-  // Opens `folder`, creates it if necessary, and reads the results that an earlier agent left.
-  // Refuses new results once the files exceed `limit_bytes`.
+  // Opens `folder`, which is created if necessary, and loads the results that an earlier agent left
+  // there. Append refuses results that would make the files exceed `limit_bytes` in total.
   static Result<std::unique_ptr<Spool>> Open(std::string folder, int64_t limit_bytes);
 
-  // Stores a result durably (fsync) before it returns. If the key exists already, the stored result
-  // is kept and this one is dropped. RESOURCE_EXHAUSTED with reason SPOOL_FULL beyond the limit;
-  // other errors are those of the file system.
+  // Stores a result and returns after it is on disk (fsync). Does nothing if a result with the same
+  // key is stored already. Returns RESOURCE_EXHAUSTED (SPOOL_FULL) if the limit is exceeded, or an
+  // error of the file system.
   Status Append(const v1::CaseResult& result);
 
-  // NOT_FOUND if there is no result with this key, DATA_LOSS if its file has been damaged (it is
-  // set aside).
+  // Returns the stored result. Returns NOT_FOUND if there is none with this key, or DATA_LOSS if
+  // its file is damaged; the file is then renamed and the result forgotten.
   Result<v1::CaseResult> Read(const ResultKey& key);
 
-  // Does nothing if there is none.
+  // Removes the result, if it is stored.
   void Remove(const ResultKey& key);
 
-  // Oldest first.
+  // Returns the keys of all stored results, the oldest first.
   std::vector<ResultKey> Keys() const;
   // Returns the number of results of this job and epoch.
   size_t CountOf(const std::string& job_id, int64_t epoch) const;

@@ -31,15 +31,12 @@ class ServerStream
   void End() override { Finish(grpc::Status::OK); }
 };
 
-// One RunJob call: a job of one case whose progress and result are streamed to the caller, and
-// which is stopped when the caller disconnects. Deletes itself when gRPC has finished with it.
-//
-//   Planning --refused--> Finishing
-//      +--this node lacks something--> Checking --the runner has told--> Finishing
-//      +--launched--> Running --its processes have gone--> Finishing: what is queued is
-//   written, then the call is finished, once.
-//
-// Planning, launching and the job's end happen on the executor.
+// One RunJob call, which runs a single case and streams its progress and result to the caller:
+//   - If this node cannot run the case, the call fails. The runner program is asked first whether
+//     the parameters are wrong as well.
+//   - Otherwise the job runs until its processes have ended. It is stopped if the caller disconnects.
+//   - At the end, queued messages are written and the call is finished once.
+// All steps run on the executor. Deletes itself after the last callback of gRPC.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
                      public std::enable_shared_from_this<RunJobStream> {
  public:
@@ -94,9 +91,9 @@ class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,
     if (stop_asked_) StopJob();
   }
 
-  // Contradicting parameters are the user's error, even if this node lacks something. The runner is
-  // asked, unless that would disturb a measurement, and on a separate thread, because the executor
-  // must renew leases meanwhile.
+  // Ends the call because this node cannot run the benchmark, or because of wrong parameters, which
+  // are reported first. Asks the runner program about the parameters unless that would disturb a
+  // measurement. Uses a separate thread, because the executor must renew leases meanwhile.
   void RefuseForLack(const v1::RunJobRequest& request, const Status& lack) {
     if (!host_.occupancy->TryEnterDirect()) return FinishWith(lack);
     std::thread([self = shared_from_this(), request, lack] {

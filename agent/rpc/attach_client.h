@@ -14,9 +14,8 @@
 
 namespace assay::agent {
 
-//   Waiting --backoff has passed--> Dialling/attached (one call) --the call ended--> Waiting
-//
-// Start and Stop run on the executor; destruction happens there too.
+// Keeps a session with the coordinator: opens a stream, and opens another one after a delay
+// (Backoff) whenever it ends. Must be used and destroyed on the executor, except for AwaitEnd.
 class AttachClient {
  public:
   // `executor` must outlive every call: see AwaitEnd.

@@ -1,5 +1,5 @@
-// A session's gRPC stream as server or client: the same reading, writing and ending over two base
-// classes.
+// The gRPC stream of a session. A template implements reading, writing and ending once, for the
+// agent as server (the coordinator connected) and as client (the agent connected).
 #pragma once
 
 #include <deque>
@@ -15,8 +15,8 @@
 
 namespace assay::agent {
 
-// Messages that wait for the stream, oldest first. Only the newest State is kept. Not thread-safe;
-// bounded by its user: the session keeps few results in flight.
+// A FIFO queue of messages to send. A new AgentState message replaces a queued one. The queue has
+// no limit of its own, but the session keeps few results in flight. Not thread-safe.
 class Outbox {
  public:
   void Push(v1::AgentMessage message) {
@@ -38,12 +38,10 @@ class Outbox {
   std::deque<v1::AgentMessage> messages_;
 };
 
-// `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor over the session's messages.
-// `kReadsToTheEnd`: whether reading continues after End. A client learns from it that the call has
-// ended; a server has finished the call by then.
-//
-// Reactions only post to the executor, where the session lives, which may have ended. The stream
-// keeps itself alive until gRPC has finished with it.
+// The gRPC stream of a session. `Reactor` is grpc::ServerBidiReactor or grpc::ClientBidiReactor.
+// `kReadsToTheEnd` says whether to continue reading after End: a client needs this to notice that
+// the call has ended. Callbacks of gRPC only post tasks to the executor, on which the session
+// lives. The stream keeps itself alive until the last callback.
 template <typename Reactor, bool kReadsToTheEnd>
 class SessionStream : public Reactor,
                       public Link,
