@@ -11,9 +11,9 @@
 
 namespace assay {
 
-// The ranks by the state of their hosts. Rank 0 lists all others; the others list rank 0 alone. A
-// rank in no list answered between the two limits ago: its host may have fallen silent, or this
-// rank may have been slow.
+// Ranks grouped by whether their hosts answer. Rank 0 has connections to all others and lists them;
+// every other rank lists only rank 0. A rank whose last answer came between the two limits is in no
+// list, because its host may have fallen silent or this rank may have been slow.
 struct Contacts {
   std::vector<int> heard;   // Answered within kHeardWithin.
   std::vector<int> silent;  // Has not answered for kSilentAfter.
@@ -24,9 +24,9 @@ struct Contacts {
 inline constexpr Duration kHeardWithin = std::chrono::seconds(3);
 inline constexpr Duration kSilentAfter = std::chrono::seconds(6);
 
-// Returns for how long the other host has sent nothing on this TCP connection, not even an
-// acknowledgement of its kernel. Also works after the connection has ended, until it is closed
-// here. Returns nullopt if the kernel does not report it.
+// Returns how long nothing has arrived from the other host on this TCP connection, not even an
+// acknowledgement by its kernel. Also works after the connection has ended, until its descriptor is
+// closed. Returns nullopt if the kernel does not report the time.
 std::optional<Duration> SilenceOf(int fd);
 
 // The error for a rank whose host has not answered for `silence`.
@@ -35,8 +35,9 @@ Status PeerUnreachable(int rank, Duration silence);
 // The error for a rank that has sent nothing for `silence` while its host answers.
 Status PeerFrozen(int rank, Duration silence);
 
-// Returns all lists but `absent`, from the connections of Peers::Heartbeats, on which both ends run
-// a PeerWatch. Any thread may call it while they are open.
+// Returns the ranks whose hosts answer and those whose hosts are silent; does not fill in `absent`.
+// `heartbeats` are the connections of Peers::Heartbeats, with a PeerWatch at both ends. Any thread
+// may call this while they are open.
 Contacts ContactsOf(const std::vector<PeerConnection>& heartbeats);
 
 }  // namespace assay

@@ -96,9 +96,9 @@ Status NotConnected(const std::set<Caller>& missing) {
       .WithPeer({first});
 }
 
-// Watches the hosts of ranks that have connected. Until all have connected nothing is sent to them,
-// and they give this rank up if it is cut off. This rank must notice that as soon as they do, to
-// report it.
+// Checks whether the hosts of ranks that have connected still answer. While this rank waits for
+// more ranks, those that have connected would give it up if it were cut off from them. This rank
+// must notice the cut as early as they do, so that it can report it too.
 class ArrivedHosts {
  public:
   explicit ArrivedHosts(const HeartbeatRule& rule) : rule_(rule) {}

@@ -1,6 +1,6 @@
-// How ranks of one gang recognise each other. The side that connects first sends the purpose of the
-// connection, the gang's nonce and its own rank. A connection that sends anything else is dropped
-// without an answer.
+// Lets the ranks of a gang (processes that run a collective together) recognize each other. The
+// side that connects first sends the purpose of the connection, the gang's nonce and its rank. A
+// connection that sends anything else is dropped without an answer.
 #pragma once
 
 #include <map>
@@ -25,9 +25,10 @@ struct MeetingPoint {
   int port = 0;
   std::string nonce;
 
-  // "HOST:PORT/NONCE"
+  // Returns "HOST:PORT/NONCE".
   std::string ToString() const;
-  // INVALID_ARGUMENT (BAD_TOKEN); never repeats the text, which may be a secret.
+  // Returns INVALID_ARGUMENT (BAD_TOKEN) for malformed text. The error does not contain the text,
+  // which may be a secret.
   static Result<MeetingPoint> Parse(const std::string& text);
 };
 
@@ -47,17 +48,18 @@ struct Caller {
 
 // Conditions that end the wait for callers early.
 struct AcceptWatch {
-  // pidfds of ranks on this machine: PEER_LOST as soon as one of them has ended.
+  // Process descriptors (pidfds) of ranks on this machine. The wait ends with PEER_LOST as soon as
+  // one of these processes has ended.
   std::vector<int> processes;
-  // PEER_UNREACHABLE if the host of a rank that has connected for heartbeats has not answered for
-  // `host_patience`. Checked every `interval`.
+  // Limits for the hosts of ranks that have connected for heartbeats. The wait ends with
+  // PEER_UNREACHABLE if one has not answered for `host_patience`. Checked every `interval`.
   HeartbeatRule hosts;
 };
 
-// Waits until each of `callers` has connected to `listener` and greeted. Greetings that have
-// arrived when the wait ends still count. Drops connections of strangers, wrong nonces and repeated
-// greetings; a silent connection delays no other. The error names the missing ranks, the lowest one
-// as its peer. `arrived` gets the connections that were made, also after an error.
+// Waits until each of `callers` has connected to `listener` and sent a valid greeting. Drops all
+// other connections; a connection that sends nothing does not delay the others. Greetings that have
+// arrived by the deadline count. The error names the missing ranks and has the lowest one as its
+// peer. `arrived` gets the connections that were made, even after an error.
 Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<Caller> callers,
                      const AcceptWatch& watch, MonotonicTime deadline,
                      std::map<Caller, Socket>* arrived);
@@ -66,12 +68,13 @@ Status AcceptCallers(const Socket& listener, const std::string& nonce, std::set<
 Result<std::map<int, Socket>> AcceptRanks(const Socket& listener, const std::string& nonce,
                                           const std::set<int>& ranks, MonotonicTime deadline);
 
-// The limit for a connection that carries data, once both ranks know the address. It is shorter
-// than kPeerTimeout, during which the other ranks wait for the report of these two.
+// Time limit for two ranks to open a connection for data after they have exchanged the address.
+// Shorter than kPeerTimeout, so that both can report a failure while the other ranks still wait.
 inline constexpr Duration kConnectTimeout = std::chrono::seconds(30);
 
-// Connects and greets; tries again until `deadline`. `host_answers` is set to whether the other
-// host received the greeting and still answers, which means that only the process is silent.
+// Connects to a rank and greets it; tries again until `deadline`. If `host_answers` is given and it
+// fails, sets it to true if the other host received the greeting and still answers. Then only the
+// process there is silent.
 Result<Socket> ConnectAndGreet(const MeetingPoint& point, const Caller& caller,
                                MonotonicTime deadline, bool* host_answers = nullptr);
 

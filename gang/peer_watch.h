@@ -1,5 +1,5 @@
-// Notices when another rank dies or freezes, whatever this rank does: the thread that runs the case
-// may be waiting for a GPU that waits for the lost rank.
+// Detects that another rank of the gang has died or is frozen. Runs on a separate thread, because
+// the thread that runs the benchmark may be waiting for a GPU that waits for the lost rank.
 #pragma once
 
 #include <atomic>
@@ -14,28 +14,28 @@
 
 namespace assay {
 
-// The interval of heartbeats and the limits of silence. Silence is counted in this rank's own
-// beats, so that a time in which this process or its host was suspended counts as one beat.
+// The interval of heartbeats and the limits for silence. Silence is counted in beats that this rank
+// sends. If this process or its host was suspended, that time therefore counts as one beat only.
 struct HeartbeatRule {
   Duration interval = std::chrono::seconds(1);
-  // Longer than a busy host may keep a thread from running or page it in; shorter than the timeout
-  // of any measurement.
+  // Number of beats without an answer after which a rank counts as frozen. Longer than a busy host
+  // may delay a thread, and shorter than the timeout of any measurement.
   int patience = 15;
-  // The limit for a rank's first beat.
+  // The same for the time before a rank's first beat.
   int first_patience = patience;
-  // The limit for a host that sends nothing at all, not even acknowledgements. It is shorter, so a
-  // rank that is silent for `patience` has a host that answers.
+  // Time limit for a host that sends nothing at all, not even TCP acknowledgements. Shorter than
+  // `patience` beats, so that a rank that exceeds `patience` has a host that answers.
   Duration host_patience = std::chrono::seconds(11);
 };
 
-// Sends and receives heartbeats on a thread of its own until it is destroyed. A host that stops
-// answering is noticed after about ten seconds. A suspended process whose kernel still answers is
-// noticed by its missing beats.
+// Exchanges heartbeats with other ranks on its own thread until it is destroyed. It notices a host
+// that stops answering after about ten seconds. It notices a suspended process on a host that still
+// answers because its beats are missing.
 class PeerWatch {
  public:
-  // Called once, on the watching thread, with the first rank that is lost as the error's peer:
-  // PEER_FROZEN if it is silent, PEER_UNREACHABLE if its host is, PEER_LOST if its connection
-  // ended. May end the process.
+  // Called once, on the watching thread, when a rank is lost; the error's peer is that rank. The
+  // reason is PEER_FROZEN if the rank is silent, PEER_UNREACHABLE if its host is silent, and
+  // PEER_LOST if its connection ended. The callback may end the process.
   using OnLost = std::function<void(const Status& lost)>;
 
   // `connections` are those of Peers::Heartbeats and stay open until this is destroyed.
@@ -45,9 +45,10 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  // Sets whether the end of a connection is a loss; false at first. It is a loss while ranks wait
-  // for each other by other means than messages. While they only exchange messages, the messages
-  // show the end, and a rank may leave before the others have read its last one.
+  // Sets whether the end of a connection is reported as a loss; false at first. Use true while
+  // ranks wait for each other by other means than messages, such as NCCL. While they only exchange
+  // messages, use false: a failed message shows the end, and a rank may leave as soon as it has
+  // sent its last one.
   void ReportEnds(bool report) { report_ends_ = report; }
 
  private:

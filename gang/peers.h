@@ -1,9 +1,8 @@
-// The control plane between the ranks of a gang: small messages over TCP, in a star around rank 0.
-// Measured data never travels here.
-//
-// Rank 0 listens, and the agent passes its token to the others, which then connect. The token is
-// HOST:PORT/NONCE; a connection that does not present the nonce is dropped. Each rank connects
-// twice: once for messages, and once for the heartbeats that PeerWatch exchanges.
+// Connections for control messages between the ranks of a gang, the processes that run a collective
+// together. They are TCP connections between rank 0 and every other rank. Benchmark data never uses
+// them. Rank 0 listens and creates a token, HOST:PORT/NONCE, which agents forward to the other
+// ranks. A connection that does not send the nonce is dropped. Each rank connects twice: for
+// messages, and for the heartbeats of PeerWatch.
 #pragma once
 
 #include <memory>
@@ -22,18 +21,18 @@ struct PeerConnection {
   int fd = -1;
 };
 
-// One rank's end. All ranks must call the same operations in the same order, each from one thread.
-// Errors name the other rank (Status::peer): UNAVAILABLE (PEER_LOST) if its connection ended,
-// DEADLINE_EXCEEDED (PEER_TIMEOUT) if it did not answer in time. If several are missing, the error
-// names the lowest. After an error the gang is over.
+// One rank's connections to the other ranks. All ranks must call the same operations in the same
+// order, each on one thread. Returns PEER_LOST if a connection ended, or PEER_TIMEOUT if a rank did
+// not answer in time; Status::peer is that rank, or the lowest of several. After an error the gang
+// cannot continue.
 class Peers {
  public:
   virtual ~Peers() = default;
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
 
-  // Returns the connections for a PeerWatch: to every rank at rank 0, to rank 0 elsewhere. Only a
-  // PeerWatch sends on them. They stay open as long as this object lives.
+  // Returns the connections to pass to a PeerWatch: on rank 0 to every other rank, elsewhere to
+  // rank 0. Only a PeerWatch may send on them. They stay open until this object is destroyed.
   virtual std::vector<PeerConnection> Heartbeats() const = 0;
 
   // Returns when all ranks have called it.
@@ -43,46 +42,50 @@ class Peers {
   // Returns all ranks' bytes, by rank, at rank 0; nothing elsewhere.
   virtual Result<std::vector<std::string>> Gather(std::string_view bytes, Duration timeout) = 0;
 
-  // Returns PEER_LOST if a connection of this rank has ended, without waiting. For use while
-  // waiting for other ranks by other means. Rank 0 sees all ranks; the others see rank 0, which
-  // leaves when it loses one. Any thread may call this at any time, unlike the other methods.
+  // Returns PEER_LOST if a connection of this rank has ended; does not wait. Use it while waiting
+  // for other ranks by other means, such as NCCL. Only rank 0 has connections to all ranks. If it
+  // loses one it leaves, and the others notice that. Unlike the other methods, any thread may call
+  // it at any time.
   virtual Status Check() const = 0;
 };
 
 // Returns all ranks' bytes, by rank, at every rank.
 Result<std::vector<std::string>> AllGather(Peers& peers, std::string_view bytes, Duration timeout);
 
-// Returns OK at every rank if `mine` is OK at every rank. Otherwise returns the error of the lowest
-// failing rank at every rank, and names that rank (Status::rank). An error that was agreed before
-// keeps its rank. PEER_LOST is returned only if no rank has another error, since another error
-// causes it.
+// Returns OK on every rank if `mine` is OK on every rank. Otherwise returns the same error on every
+// rank: that of the lowest failing rank, whose number it contains (Status::rank). PEER_LOST is
+// returned only if no rank has another error, because it is usually a consequence. An error from an
+// earlier Agree keeps its rank.
 Status Agree(Peers& peers, const Status& mine, Duration timeout);
 
-// The time that ranks wait for one another outside the timed window, where a slow rank may allocate
-// or compute a reference. A PeerWatch notices a frozen rank sooner.
+// Time limit for ranks to wait for each other outside the timed measurement. It is long because a
+// slow rank may be allocating memory or computing a reference. A PeerWatch notices a frozen rank
+// sooner.
 inline constexpr Duration kPeerTimeout = std::chrono::seconds(120);
 
 // Rank 0's listening socket.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  // Returns the data that the other ranks need to connect. It contains a secret, so it must not be
-  // logged.
+  // Returns the text that the other ranks need to connect to rank 0. It contains a secret, so do
+  // not log it.
   virtual const std::string& token() const = 0;
-  // Waits for ranks 1 to world_size - 1 and drops strangers. Call once. `processes` may hold pidfds
-  // of ranks on this machine: PEER_LOST as soon as one of them has ended.
+  // Waits until ranks 1 to world_size - 1 have connected, and drops all other connections. Call
+  // once. `processes` may contain pidfds of ranks on this machine; if one of them ends, returns
+  // PEER_LOST at once.
   virtual Result<std::unique_ptr<Peers>> Accept(int world_size, const std::vector<int>& processes,
                                                 Duration timeout) = 0;
-  // Returns, after Accept failed, one connection to each rank that had connected: the one for
-  // heartbeats, or else the one for messages. They stay open as long as this object lives.
+  // Call after Accept has failed. Returns one connection to each rank that had connected: the one
+  // for heartbeats if it exists, otherwise the one for messages. They stay open until this object
+  // is destroyed.
   virtual std::vector<PeerConnection> Arrived() const = 0;
 };
 
 // Listens on a free port of `address` (numeric, or a name of this host).
 Result<std::unique_ptr<Rendezvous>> ListenForPeers(const std::string& address);
 
-// Connects rank `rank` (1 or above) to the rank 0 that made `token`; tries again
-// until it answers or `timeout` has passed.
+// Connects this process, as rank `rank` (at least 1), to the rank 0 that created `token`. Tries
+// again until rank 0 answers or `timeout` has passed.
 Result<std::unique_ptr<Peers>> JoinPeers(const std::string& token, int rank, int world_size,
                                          Duration timeout);
 

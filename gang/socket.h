@@ -1,8 +1,7 @@
-// TCP with deadlines. Every descriptor is non-blocking; waiting is poll().
-//
-// Errors: UNAVAILABLE (PEER_LOST) when the other end closed the connection, DEADLINE_EXCEEDED
-// (PEER_TIMEOUT) when it did not answer in time, DEADLINE_EXCEEDED (PEER_UNREACHABLE) when its host
-// stopped answering.
+// TCP sockets with deadlines. All descriptors are non-blocking, and functions wait with poll().
+// Errors are PEER_LOST (UNAVAILABLE) if the other end closed the connection, PEER_TIMEOUT
+// (DEADLINE_EXCEEDED) if it did not answer in time, and PEER_UNREACHABLE (DEADLINE_EXCEEDED) if its
+// host stopped answering.
 #pragma once
 
 #include <cstddef>
@@ -45,16 +44,16 @@ Result<Socket> AcceptWaiting(const Socket& listener);
 // Makes one attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
-// Ends the connection about ten seconds after its host stops answering, even if nothing is sent on
-// it.
+// Makes the kernel end the connection about ten seconds after the other host has stopped answering,
+// even if nothing is sent.
 void NoticeSilence(const Socket& socket);
 
-// Does the same, but only while nothing is sent. Sent data may wait for as long as the other end
-// does not read it, whereas NoticeSilence then ends the connection.
+// Like NoticeSilence, but only while nothing is being sent. Use it if the other end may leave sent
+// data unread for a long time, because NoticeSilence would then end the connection.
 void NoticeSilentHost(const Socket& socket);
 
-// Ends a connection at both ends at once, even if the other end waits for this end to read. After a
-// mere shutdown it would wait until NoticeSilence ends the connection.
+// Ends the connection at once at both ends. A mere shutdown is not enough if the other end is
+// waiting until it can send more: it would wait until NoticeSilence ends the connection.
 void Reset(const Socket& socket);
 
 // Waits until `fd` is ready for `events` (POLLIN, POLLOUT) or has ended.
