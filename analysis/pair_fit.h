@@ -16,10 +16,10 @@ struct PairEquation {
   double residual = 0;          // Set by the fit.
 };
 
-// Fits the model of PairEquation by repeated medians, as in median polish (Tukey 1977), so that a
-// minority of bad measurements does not change it. Minimizes the sum of all |residual| and
-// |effect|. Therefore a bad node appears as one large effect instead of many large residuals, and a
-// bad link as one large residual instead of two effects.
+// Fits score = mean + effects[first] + effects[second] + residual by repeated medians, as in median
+// polish (Tukey 1977). A minority of bad measurements does not change such a fit. Minimizes the sum
+// of all |residual| and |effect|. Therefore a bad node appears as one large effect instead of many
+// large residuals, and a bad link as one large residual instead of two effects.
 class PairFit {
  public:
   // Creates and fits a model with effects numbered from 0 to `effects` - 1. Effects below

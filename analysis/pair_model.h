@@ -109,8 +109,8 @@ struct PairAnalysis {
   Verdict verdict() const;
 };
 
-// Finds bad nodes and links. `values` may be in any order and need not cover all pairs. Each
-// direction of a pair may occur at most once.
+// Finds bad nodes and bad links in measurements between pairs of nodes. `values` may be in any
+// order and need not cover all pairs. Each direction of a pair may occur at most once.
 PairAnalysis AnalyzePairs(const std::vector<PairValue>& values, const PairRule& rule);
 
 }  // namespace assay::analysis

@@ -51,8 +51,8 @@ std::optional<double> RidgePoint(const Work& work, const Peaks& peaks) {
 }
 
 // Returns what dominates the time of an iteration. This is "launch" if the fixed cost is at least
-// the ideal time or half of the measured time, and otherwise the bound of the ideal time. The
-// second condition works even if no peak rates are known.
+// the ideal time or half of the measured time, and otherwise the resource that limits the ideal
+// time, such as "memory". The second condition works even if no peak rates are known.
 std::string Regime(double fixed_seconds, const std::optional<IdealTime>& ideal, double seconds) {
   const bool outweighs = ideal && fixed_seconds >= ideal->seconds;
   if (fixed_seconds > 0 && (outweighs || seconds <= 2 * fixed_seconds)) return "launch";

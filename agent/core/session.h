@@ -87,8 +87,8 @@ struct AssignedJob {
 // A newer link replaces an older one. Jobs run on without a link until they are done, cancelled,
 // replaced by a newer epoch, or out of lease.
 //
-// Every method except stats() must run on the executor, which must have exactly one thread, and so
-// must the destructor. The destructor stops all jobs and waits for them.
+// Call all methods except stats() on the executor, which must have exactly one thread. Destroy the
+// session there as well. The destructor stops all jobs and waits for them.
 class Session {
  public:
   struct Options {

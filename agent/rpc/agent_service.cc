@@ -34,7 +34,7 @@ class ServerStream
 // One RunJob call, which runs a single case and streams its progress and result to the caller:
 //   - If this node cannot run the case, the call fails. The runner program is asked first whether
 //     the parameters are wrong as well.
-//   - Otherwise the job runs until its processes have ended. It is stopped if the caller disconnects.
+//   - Otherwise the job runs until its processes have ended or the caller disconnects.
 //   - At the end, queued messages are written and the call is finished once.
 // All steps run on the executor. Deletes itself after the last callback of gRPC.
 class RunJobStream : public grpc::ServerWriteReactor<v1::RunJobResponse>,

@@ -119,8 +119,8 @@ class Decision {
                     RankText(rank), Silence(report)));
   }
 
-  // Decides about hosts that are silent or have never connected. Rank 0 has a connection to every
-  // other rank, so its report decides:
+  // Decides about hosts that are silent or missing (have never connected). Rank 0 has a connection
+  // to every other rank, so its report decides:
   //   - If it hears another node, the silent node is at fault, or else the missing one.
   //   - If it hears none of several nodes, its own node is at fault.
   //   - If there is only one other node and it hears nothing, neither node is at fault.

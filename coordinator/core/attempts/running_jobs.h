@@ -73,9 +73,9 @@ class RunningJobs {
                     const std::vector<storage::JobEpoch>& jobs);
 
   // Records that all ranks of this node are ready. Returns nothing until every agent of the gang is
-  // ready, and then one GangGo per agent. If an agent repeats its GangReady later, returns GangGo
-  // for it again. GangGo contains the token of rank 0's current process, so a gang that had started
-  // only in part before a restart of this process never starts as a whole.
+  // ready, and then one GangGo (the message to start) per agent. If an agent repeats its GangReady
+  // later, returns GangGo for it again. GangGo contains the token of rank 0's current process, so a
+  // gang that had started only in part before a restart of this process never starts as a whole.
   std::vector<Outbound> NoteReady(const std::string& node_id, const v1::GangReady& ready);
 
   // Records that an agent has finished without failure. Returns true if that ends the attempt,
