@@ -22,8 +22,8 @@ class Executor {
   virtual void PostAfter(Duration delay, Task task) = 0;
 };
 
-// Returns an executor with a fixed number of threads; `name` is theirs. Its destructor drops the
-// tasks that have not begun and waits for those that have.
+// Creates an executor with a fixed number of threads, which are called `name`. The destructor
+// discards tasks that have not started and waits for those that are running.
 std::unique_ptr<Executor> NewThreadPool(int threads, std::string name);
 
 }  // namespace assay

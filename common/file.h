@@ -17,8 +17,8 @@ Result<std::string> ReadFile(const std::string& path, size_t most = SIZE_MAX);
 // Returns the first line of a file; empty if it cannot be read.
 std::string FirstLineOf(const std::string& path);
 
-// Returns the number at the start of a file. Absent if there is no such file or it starts with
-// something else, such as "max" in files of control groups.
+// Reads the number at the start of a file. Returns nullopt if the file cannot be read or starts
+// with something else, such as "max" in a file of a Linux control group.
 std::optional<int64_t> NumberIn(const std::string& path);
 
 // Returns the number after `name` in a file with lines "name number ...". Absent if there is none.

@@ -23,8 +23,8 @@ class FrameDecoder {
  public:
   void Append(std::string_view chunk) { buffer_.append(chunk); }
 
-  // Returns the next complete message, or nothing if more bytes are needed. Returns DATA_LOSS if
-  // the stream does not consist of frames; all later calls then fail too.
+  // Returns the next complete message, or nullopt if more bytes are needed. Returns DATA_LOSS if
+  // the stream is not made of such messages. All later calls then fail too.
   Result<std::optional<std::string>> Next();
 
   // Returns true in the middle of a frame, where an end of file means that the stream was cut.

@@ -48,8 +48,8 @@ struct SubprocessOptions {
   // The whole environment of the child. Absent: that of this process.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
-  // The child's file descriptors: maps each number in the child to a descriptor of this process. 0,
-  // 1 and 2 are /dev/null unless given here. The child gets no others.
+  // Maps the child's file descriptors to descriptors of this process. Descriptors 0, 1 and 2 are
+  // connected to /dev/null unless given here. All others are closed in the child.
   std::map<int, int> descriptors;
   // The user and group of the child. Setting it needs root.
   std::optional<std::pair<uid_t, gid_t>> user;

@@ -36,16 +36,13 @@ struct PrivatePostgresOptions {
 // Not thread-safe.
 class PrivatePostgres {
  public:
-  // Creates a database cluster in `directory` if there is none, starts the server and blocks until
-  // it accepts connections. PostgreSQL refuses to run as root, so if we are root, the server runs
-  // as `postgres` (or `nobody` if there is no such user), and `directory` is given to that user.
-  //
-  // Searches for PostgreSQL in $ASSAY_POSTGRES_BIN, in ../lib/postgresql/*/bin next to this
-  // program, on the PATH and in /usr/lib/postgresql/*/bin, and uses the highest version.
-  //
-  // Errors: NOT_FOUND if PostgreSQL is not installed. FAILED_PRECONDITION if a server is already
-  // running in `directory`, or if the server's user cannot enter it. Other errors quote the end of
-  // the log.
+  // Starts a server in `directory`, after creating a database cluster there if there is none.
+  // Blocks until the server accepts connections. PostgreSQL refuses to run as root, so if we are
+  // root, the server runs as `postgres` (or `nobody`), and that user becomes the owner of
+  // `directory`. Uses the highest version in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to
+  // this program, the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not
+  // installed, and FAILED_PRECONDITION if a server is already running in `directory` or its user
+  // cannot enter it.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 
