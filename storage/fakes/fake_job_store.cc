@@ -18,7 +18,7 @@ bool IsRunning(const JobRow& row) { return row.shown.state() == v1::JOB_STATE_RU
 
 Status NoCampaign(const std::string& id) { return NotFound("no campaign \"" + id + "\""); }
 
-// True if the two jobs may not run on one node at once.
+// Returns true if the two jobs must not run on the same node at the same time.
 bool Conflict(const NewJob& a, const NewJob& b) {
   if (HoldsWholeNodes(a) || HoldsWholeNodes(b)) return true;
   return std::find_first_of(a.gpu_indices.begin(), a.gpu_indices.end(), b.gpu_indices.begin(),
@@ -186,7 +186,7 @@ Result<std::vector<LeasedJob>> FakeJobStore::ClaimJobs(const ClaimRequest& reque
   const MonotonicTime now = database_.clock.Now();
   std::map<std::string, int> running;  // Jobs by campaign.
   std::vector<JobRow*> queued;
-  // Jobs that run, and copies of waiting jobs that reserve nodes from the jobs behind them.
+  // Running jobs, and copies of waiting jobs for which nodes are reserved.
   std::vector<LeasedJob> holders;
   for (auto& [id, row] : database_.jobs) {
     if (IsRunning(row)) {

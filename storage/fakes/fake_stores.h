@@ -16,8 +16,8 @@
 
 namespace assay::storage {
 
-// The state that the fake stores share. Thread-safe: every store holds `mutex` during a call. Must
-// outlive the stores; `clock` must outlive it.
+// The in-memory database that all fake stores share. Thread-safe: stores hold `mutex` during every
+// call. It must outlive the stores, and `clock` must outlive it.
 struct FakeDatabase {
   // node_ids is the latest placement.
   struct JobRow : LeasedJob {
@@ -54,8 +54,9 @@ struct FakeDatabase {
 
   explicit FakeDatabase(Clock& the_clock) : clock(the_clock) {}
 
-  // Stores the campaign and its jobs, and returns its id. If the request_id is known, stores
-  // nothing and returns the id of its campaign. ALREADY_EXISTS if campaign_id is taken.
+  // Inserts the campaign and its jobs, and returns the campaign's id. If the request_id is already
+  // known, inserts nothing and returns the id of the campaign that was created with it. Returns
+  // ALREADY_EXISTS if the campaign_id is taken.
   Result<std::string> Insert(const NewCampaign& campaign) ASSAY_REQUIRES(mutex);
 
   Clock& clock;

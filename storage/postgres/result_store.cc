@@ -21,13 +21,14 @@ namespace {
 
 constexpr size_t kMaxCachedSeries = 200'000;
 
-// Fences, deduplicates, counts and stores in one statement. Parameters: JSON arrays of CaseRow,
-// ResultRow and SampleRow; each case comes once. Returns a row per case, in order:
-//   stored  now
-//   exists  the job
-//   held    the job is running under this epoch
-//   known   the job has such a case
-//   hash    of what was stored before
+// Returns the SQL statement that checks and stores results. Its parameters are JSON arrays of
+// CaseRow, ResultRow and SampleRow, with each case at most once. Returns one row per case, in
+// order:
+//   stored  whether the result was stored now
+//   exists  whether the job exists
+//   held    whether the job is running with this epoch
+//   known   whether the job has such a case
+//   hash    hash of the result that was stored before, if any
 const std::string& InsertSql() {
   static const std::string sql =
       "WITH input AS ("
@@ -83,8 +84,8 @@ CommitOutcome OutcomeOf(const pqxx::row& row, const std::string& before, const s
   return {row["held"].as<bool>() ? CommitVerdict::kConflict : CommitVerdict::kStale, false};
 }
 
-// Reads what another transaction stored while InsertSql waited for it. The snapshot of that
-// statement is too old to see it.
+// Returns the hash of the result that another transaction stored for the same case while InsertSql
+// was waiting for it. InsertSql cannot see that result, because its snapshot is older.
 std::string StoredHash(Transaction& transaction, const v1::CaseResult& result) {
   const pqxx::result rows = transaction.exec_params(
       "SELECT payload_hash FROM case_result WHERE job_id = $1 AND case_index = $2", result.job_id(),
@@ -226,13 +227,13 @@ class PostgresResultStore : public ResultStore {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_id, InsertCampaign(transaction, imported.campaign));
       outcome.fresh = outcome.campaign_id == imported.campaign.campaign_id;
       if (!outcome.fresh) return Status::Ok();
-      // Marks the jobs as running, so that Insert accepts their results. Other transactions see
-      // them only once they have ended.
+      // Marks the imported jobs as running, because Insert accepts results only for running jobs.
+      // This state is not visible outside this transaction, which also ends the jobs.
       transaction.exec_params(
           "UPDATE job SET state = 'running', epoch = 1, attempts = 1, start_time = now() "
           "WHERE campaign_id = $1",
           outcome.campaign_id);
-      // series_keys_ does not learn these keys, because this transaction may be rolled back.
+      // Does not add these keys to series_keys_, because this transaction may be rolled back.
       std::vector<ResultToStore*> rows;
       for (ResultToStore& row : batch.rows) rows.push_back(&row);
       ASSAY_RETURN_IF_ERROR(ResolveKeys(transaction, rows));
