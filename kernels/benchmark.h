@@ -276,9 +276,9 @@ class Benchmark {
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
   // Prepares a case, up to its first iteration. Returns Unsupported() if this hardware cannot run
-  // it. With several ranks, first do what can fail on this rank alone, then Agree() with the others
-  // on the result, then do what needs the other ranks. All ranks must make the same calls on
-  // context.peers in the same order, even after a failure.
+  // it. With several ranks, first do what can fail on this rank alone, then tell the other ranks
+  // the result with Agree(), then do what needs the other ranks. All ranks must make the same calls
+  // on context.peers in the same order, even after a failure.
   virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
 };
 

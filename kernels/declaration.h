@@ -108,7 +108,7 @@ class Declaration {
   // Adds a small case whose work was computed by hand, independently of WorkOf(), for a test of
   // WorkOf(). Add at least one example for each way in which the work is counted.
   Declaration& Example(ParameterMap parameters, Work work);
-  // A case that must be refused because of `parameter`.
+  // Adds a case that must be refused because of `parameter`, for a test.
   Declaration& Refuses(ParameterMap parameters, std::string parameter);
 
  private:

@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// Returns the numbers of every rank, as many of each as `mine`.
+// Returns the numbers of every rank. It is an error if a rank gives another count than this one.
 template <typename T>
 Result<std::vector<std::vector<T>>> EqualCounts(Peers& peers, const std::vector<T>& mine) {
   ASSAY_ASSIGN_OR_RETURN(auto all, NumbersOfRanks(peers, mine));

@@ -1,4 +1,4 @@
-// Numbers that all ranks of a gang exchange. All ranks must call these functions together.
+// Exchanges numbers among the ranks (processes) of a benchmark. All ranks must call these together.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ Result<std::vector<std::vector<T>>> NumbersOfRanks(Peers& peers, const std::vect
 // Returns the smallest number of all ranks.
 Result<int64_t> LeastOfRanks(Peers& peers, int64_t mine);
 
-// Returns the mean over all ranks of each number. All ranks must give as many.
+// Returns the mean of each number over all ranks. All ranks must give the same count.
 Result<std::vector<double>> MeanOfRanks(Peers& peers, const std::vector<double>& mine);
 
-// Returns the largest over all ranks of each number. All ranks must give as many.
+// Returns the maximum of each number over all ranks. All ranks must give the same count.
 Result<std::vector<double>> LargestOfRanks(Peers& peers, const std::vector<double>& mine);
 
 }  // namespace assay

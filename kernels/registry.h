@@ -17,7 +17,7 @@ class Registry {
   // Asserts that no other benchmark has the same name.
   void Add(std::unique_ptr<Benchmark> benchmark);
 
-  // NOT_FOUND (UNKNOWN_BENCHMARK) suggests a name.
+  // Returns the benchmark with this name, or NOT_FOUND (UNKNOWN_BENCHMARK) with a suggestion.
   Result<const Benchmark*> Find(std::string_view name) const;
 
   // In order of registration.

@@ -152,7 +152,7 @@ double MedianSecondsOf(const std::function<void()>& iterate, double min_sample_s
 
 Ceilings ProbeCpu(int threads, bool fp64) {
   Ceilings ceilings;
-  // More threads than CPUs would raise the time, not the ceiling.
+  // More threads than CPUs would make this slower without raising the measured rate.
   const auto team = ThreadTeam::Start(std::min(threads, Cpu().threads));
   if (!team.ok()) return ceilings;
   ceilings.flops = fp64 ? ProbeFlops<double>(team->get()) : ProbeFlops<float>(team->get());

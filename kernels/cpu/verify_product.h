@@ -1,4 +1,4 @@
-// Verification of a matrix product in less time than m n k.
+// Verifies a matrix product in less time than computing it, which takes O(m n k).
 #pragma once
 
 #include <cstdint>

@@ -204,9 +204,9 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // In a ring, the links carry bus factor x S bytes. A tree all-reduce carries as many per rank:
-  // each of its two trees moves half of the array up and down n - 1 edges. NCCL's PAT algorithm
-  // also sends each rank's share to every other rank once.
+  // With these algorithms, the links carry as many bytes as the bus factor says. A ring does so by
+  // definition. The two trees of an all-reduce move half of the array each, up and down n - 1
+  // edges. PAT and point-to-point calls send each rank's share to every other rank once.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }

@@ -34,9 +34,9 @@ struct CollectivePlace {
 // The source of a block that is the reduction of all ranks' inputs.
 inline constexpr int kAllRanks = -1;
 
-// The expected contents of one part of a rank's output, elements [first, first + count). They equal
-// the elements from `source_first` on of rank `source`'s input, or the reduction of all ranks'
-// inputs if `source` is kAllRanks.
+// The expected contents of elements [first, first + count) of a rank's output. They equal the input
+// of rank `source`, or the reduction of all ranks' inputs if that is kAllRanks, from element
+// `source_first` on.
 struct OutputBlock {
   int source = kAllRanks;
   int64_t source_first = 0;

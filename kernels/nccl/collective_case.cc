@@ -41,8 +41,8 @@ constexpr int64_t kMaxGraphIterations = 1024;
 // through which its buffers rotate (-e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// Iterations before the ranks' times are compared, so that all ranks run in step by then. The timer
-// adds one more.
+// Number of iterations to run before the ranks' times are compared, so that all ranks are in step
+// by then. The timer runs one more.
 constexpr int64_t kDiagnosisLead = 7;
 
 // The loops of nccl-tests in a sample.
@@ -81,7 +81,7 @@ Status CollectiveCase::Prepare() {
   ASSAY_RETURN_IF_ERROR(Agree(peers_, CheckHardware(), kPeerTimeout));
   const Result<Rotation> plan = PlanOnThisRank();
   ASSAY_RETURN_IF_ERROR(Agree(peers_, plan.status(), kPeerTimeout));
-  // The pattern depends on the set, so all ranks must rotate through as many.
+  // All ranks must use the same number of sets, because the pattern of the data depends on the set.
   ASSAY_ASSIGN_OR_RETURN(const int64_t sets, LeastOfRanks(peers_, plan->sets()));
   rotation_ = Rotation(sets);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateAndFill(), kPeerTimeout));

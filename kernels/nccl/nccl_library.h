@@ -1,4 +1,4 @@
-// NCCL, loaded on first use. Its errors become Status.
+// Loads NCCL on first use and converts its errors to Status.
 #pragma once
 
 #include <nccl.h>

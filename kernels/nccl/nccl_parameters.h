@@ -26,7 +26,7 @@ Parameter RanksParameter(int64_t maximum);
 // elements of the type that the parameter "dtype" names; `dtypes` are its choices.
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 
-// Returns the parameter "bytes": the size of an array of which each of "ranks" has a share.
+// Returns the parameter "bytes": the size of an array that is divided among the ranks.
 Parameter DividedArrayParameter();
 
 // Checks that no rank's share of "bytes" is empty.

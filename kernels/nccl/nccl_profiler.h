@@ -20,7 +20,7 @@ struct NcclChoice {
 // called before NCCL is loaded.
 void OfferNcclProfiler();
 
-// Starts to record NCCL's calls. Slows them down, so not for timed calls.
+// Starts recording NCCL's calls. This slows them down, so do not use it while timing.
 void StartNcclProfiler();
 
 // Stops recording. Returns NCCL's choice for the last call since StartNcclProfiler(), or nothing if

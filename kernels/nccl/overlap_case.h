@@ -1,4 +1,4 @@
-// Matrix multiplications and a collective, each alone and both at once, as a case.
+// Runs the overlap benchmark: matrix multiplications and a collective, each alone and both at once.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ inline constexpr int64_t kOverlapElementBytes = 2;
 struct OverlapTimes {
   double gemm_alone = 0;
   double collective_alone = 0;
-  // From the common start to the end of each side.
+  // When both run at once: the time from their common start to the end of each side.
   double gemm_beside = 0;
   double collective_beside = 0;
 

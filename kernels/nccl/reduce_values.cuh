@@ -38,7 +38,8 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// The number of ranks that may have a one if there are too many for all: no sum exceeds it.
+// The number of ranks that may have a one if there are too many ranks for all to have one. No sum
+// exceeds it.
 constexpr int kFewRanks = 8;
 
 // Roundings of a mean: 1 / n, each rank's product with it and the sum of both, and one in reserve.

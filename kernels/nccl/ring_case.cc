@@ -75,7 +75,7 @@ RingCase::~RingCase() {
 Status RingCase::Prepare() {
   int64_t sets = 0;
   ASSAY_RETURN_IF_ERROR(Agree(peers_, PlanOnThisRank(&sets), kPeerTimeout));
-  // The pattern depends on the set, so all ranks must rotate through as many.
+  // All ranks must use the same number of sets, because the pattern of the data depends on the set.
   ASSAY_ASSIGN_OR_RETURN(sets, LeastOfRanks(peers_, sets));
   rotation_ = Rotation(sets);
   ASSAY_RETURN_IF_ERROR(Agree(peers_, AllocateOnThisRank(), kPeerTimeout));

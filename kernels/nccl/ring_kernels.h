@@ -1,4 +1,4 @@
-// The kernels of ring_all_reduce between messages, and the comparison of its result.
+// The kernels that ring_all_reduce runs between messages, and the check of its result.
 #pragma once
 
 #include <cuda_runtime_api.h>

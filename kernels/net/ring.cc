@@ -106,7 +106,7 @@ Status Ring::AllReduceSteps(const float* in, float* out, int64_t elements) {
 
 Status Ring::Exchange(const float* data, int64_t send_elements, float* into,
                       int64_t receive_elements, const float* addend) {
-  // At most this much is received at once, so that it is added while in cache.
+  // The most to receive at once, so that the data is still in the cache when it is added.
   constexpr int64_t kBlock = int64_t{256} << 10;
   Progress sending{0, send_elements * kElement};
   Progress receiving{0, receive_elements * kElement};

@@ -112,7 +112,7 @@ class SendingEnd {
 // The times at which samples were complete, by the bytes received on all streams together.
 class Arrivals {
  public:
-  // Expects `lead_bytes` that are not timed, then `samples` samples of `sample_bytes`.
+  // Expects `lead_bytes` bytes that are not timed, then `samples` samples of `sample_bytes` bytes.
   Arrivals(int64_t lead_bytes, int64_t sample_bytes, int64_t samples);
 
   // Adds `bytes`, which count as having arrived evenly since the last call. Thread-safe.
@@ -140,7 +140,7 @@ class Arrivals {
 
 class ReceivingEnd {
  public:
-  // Takes the arguments of the SendingEnd at the other end.
+  // The arguments must be those of the SendingEnd at the other end.
   ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
   ~ReceivingEnd();
 

@@ -50,11 +50,11 @@ class TcpBandwidthCase : public Case {
     return Status::Ok();
   }
 
-  // The same memory every time, in the CPU's cache.
+  // All iterations send the same memory, which stays in the CPU cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
-  // The shortest sample, in seconds. It is much longer than a call, and than the bursts in which
-  // bytes arrive: some milliseconds of data may have waited in a network card, or in a socket while
-  // the receiver's CPU ran other threads.
+  // The shortest sample, in seconds. It must be much longer than a burst: several milliseconds of
+  // data may arrive at once, after waiting in a network card, or in a socket while the receiver's
+  // CPU ran other threads.
   double MinSampleSeconds() const override { return 20e-3; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
     return kLeadIterations;
@@ -164,7 +164,7 @@ class TcpBandwidthCase : public Case {
   Status GiveUp(const Status& why) {
     if (sender_) sender_->Shutdown();
     const Status stream = receiver_ ? receiver_->Abort() : Status::Ok();
-    // A stall comes before all that follows from it.
+    // Reports a stall rather than the errors that follow from it.
     const Status& first = stream.code() == Code::kDeadlineExceeded ? stream : why;
     if (first.code() != Code::kDeadlineExceeded) return first;
     return first.WithContext("transfer with rank " + std::to_string(1 - rank_))

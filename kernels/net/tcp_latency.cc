@@ -146,7 +146,7 @@ class TcpLatencyCase : public Case {
     return PeerLost(std::strerror(errno));
   }
 
-  // Adds the 99th percentile of these times once for each of them.
+  // Appends the 99th percentile of these times, repeated once for each of them.
   void AddTail(std::vector<double> seconds) {
     const size_t rank = (seconds.size() * 99 + 99) / 100 - 1;
     std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(rank),

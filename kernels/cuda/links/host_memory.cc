@@ -52,7 +52,7 @@ HostMemory::~HostMemory() {
 
 Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
                                         const std::string& numa) {
-  // Ask first, so that the case fails instead of the process being killed.
+  // Checks first, because the kernel would kill a process that touches too much memory.
   if (bytes > AvailableHostBytes().value_or(bytes)) return NoHostMemory(bytes, pinned);
   const NumaTopology topology = ReadNumaTopology();
   ASSAY_ASSIGN_OR_RETURN(const std::optional<int> node,
@@ -81,7 +81,7 @@ Result<HostMemory> HostMemory::Allocate(int64_t bytes, bool pinned, int ordinal,
   memory.bytes_ = bytes;
   memory.pinned_ = pinned;
   std::memset(data, 0, static_cast<size_t>(bytes));
-  // The node that the kernel reports, else the requested one.
+  // The node on which the kernel placed the memory, or the requested one if unknown.
   memory.node_ = NumaNodeOfPage(static_cast<char*>(data) + bytes / 2);
   if (!memory.node_) memory.node_ = node;
   if (numa == "remote" && memory.node_ != node) {

@@ -70,9 +70,9 @@ class Transfer {
 
   Status RecordBegin() { return begin_.Record(stream()); }
   Status RecordEnd() { return end_.Record(stream()); }
-  // Delays the work enqueued next until `other` has reached its start.
+  // Makes the work enqueued from now on wait until `other` has reached its start.
   Status WaitForBegin(const Transfer& other) { return other.begin_.Await(stream()); }
-  // Returns the seconds from the start of `first` to the end of this transfer. Synchronises.
+  // Returns the seconds from the start of `first` to the end of this transfer. Synchronizes.
   Result<double> SecondsSince(const Transfer& first) const {
     ASSAY_CUDA(cudaEventSynchronize(end_.get()));
     float milliseconds = 0;
@@ -138,10 +138,11 @@ class HostTransferCase : public Case, public TransferEnds {
       transfers_.push_back(std::move(transfer));
     }
     seconds_.resize(transfers_.size());
-    return Iterate(1);  // Performs the driver's first-copy initialisation.
+    return Iterate(1);  // Performs the driver's first-copy initialization.
   }
 
-  // The same memory every time: what is small may be in a cache of the host or the GPU.
+  // All iterations use the same memory. If it is small, it may be in a cache of the host or the
+  // GPU.
   Timing HowTimed() const override { return {"none", "random", "events"}; }
 
   Result<Verdict> Verify() override {

@@ -16,7 +16,7 @@ namespace assay {
 // A walk over memory that the current GPU can access. The memory outlives it. Used by one thread.
 class LinkChase {
  public:
-  // Writes the chain to `bytes` of `memory`, at the GPU's addresses, and synchronises.
+  // Writes the chain to `bytes` of `memory`, at the GPU's addresses, and synchronizes.
   static Result<std::unique_ptr<LinkChase>> Create(void* memory, int64_t bytes, uint64_t seed,
                                                    cudaStream_t stream);
 
@@ -25,7 +25,7 @@ class LinkChase {
   Status Enqueue();
   // Overwrites the data that Check reads.
   Status Poison();
-  // Checks every element of the chain and the end of the latest walk. Synchronises.
+  // Checks every element of the chain and the end of the latest walk. Synchronizes.
   Result<Verdict> Check();
 
  private:

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// CUDA shares whole blocks of this size: a smaller allocation would expose its neighbours.
+// CUDA shares whole blocks of this size: a smaller allocation would expose its neighbors.
 constexpr int64_t kShareBytes = int64_t{2} << 20;
 // How long a rank that has finished waits for the others to unmap its memory.
 constexpr Duration kPartingTimeout = std::chrono::seconds(5);

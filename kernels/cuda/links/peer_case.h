@@ -64,7 +64,7 @@ class PeerCase : public Case {
   char* own() const { return memory_.as<char>(); }
   char* other() const { return mapping_.data(); }
 
-  // Makes the GPU current and synchronises with it; does nothing on the other ranks.
+  // Makes the GPU current and synchronizes with it; does nothing on the other ranks.
   Status Synchronize();
 
   // Returns Agree() on `mine`. Every rank must call it.
