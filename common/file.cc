@@ -25,7 +25,7 @@ Result<std::string> ReadFile(const std::string& path, size_t most) {
     }
     content.append(part.data(), got);
   }
-  // Opening a folder succeeds; reading it fails.
+  // A folder can be opened, but not read.
   if (std::ferror(file.get()) != 0) return cannot(std::strerror(errno));
   return content;
 }

@@ -46,7 +46,7 @@ struct Violation {
   int line = 0;             // In the user's file, 1-based; 0 if there is none.
 };
 
-// The other rank of a gang that an error is about.
+// The other rank (process of the same job) that an error is about.
 struct PeerOfError {
   int rank = -1;                         // -1: none.
   std::chrono::milliseconds silence{0};  // How long nothing had come from it; 0: not known.
@@ -66,7 +66,7 @@ class [[nodiscard]] Status {
   Status WithViolations(std::vector<Violation> violations) const;
   // Prepends "context: " to the message.
   Status WithContext(std::string_view context) const;
-  // Names the rank of a gang in which the error arose. Errors are of this process otherwise.
+  // Names the rank in which the error arose. Without a name, it arose in this process.
   Status WithRank(int rank) const;
   // Names another rank: the one that was lost, or waited for in vain.
   Status WithPeer(PeerOfError peer) const;

@@ -45,7 +45,7 @@ Result<Pipe> MakePipe();
 struct SubprocessOptions {
   // argv[0] is the program: a path, or a name to find on PATH.
   std::vector<std::string> argv;
-  // The whole environment of the child. Absent: that of this process.
+  // The whole environment of the child. If absent, the child inherits this process's.
   std::optional<std::vector<std::string>> environment;
   std::string working_directory;
   // Maps the child's file descriptors to descriptors of this process. Descriptors 0, 1 and 2 are

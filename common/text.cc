@@ -39,7 +39,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string JoinSome(const std::vector<std::string>& parts, size_t most, size_t unnamed) {
-  // The name of the last part takes no more room than "and 1 more".
+  // Naming the last part takes no more space than "and 1 more".
   const bool one_more = unnamed == 0 && parts.size() == most + 1;
   const size_t named = one_more ? parts.size() : std::min(parts.size(), most);
   const std::string text = Join(

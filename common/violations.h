@@ -10,7 +10,7 @@
 
 namespace assay {
 
-// The description of the last violation, which has no field, if there are more than are listed.
+// The description of the last violation if there are more than are listed. It has no field.
 inline constexpr std::string_view kMoreErrors = "there are more errors; fix these first";
 
 // Not thread-safe.
