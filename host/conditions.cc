@@ -124,7 +124,8 @@ class NvmlSampler : public ConditionsSampler {
     CountOthers();
   }
 
-  // One of the listed processes is taken to be this one. Its id may be of another PID namespace.
+  // Assumes that one of the listed processes is this one. Ids cannot be compared, because they may
+  // be of another PID namespace.
   void CountOthers() {
     const auto processes = source_.processes();
     if (!processes) return;

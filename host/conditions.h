@@ -84,7 +84,7 @@ class HostLoad {
 
   const std::vector<int> cpus_;
   const std::string proc_;
-  // Found before the window, because reading all processes takes long.
+  // Assay's processes. The list is read before the window, because that takes long.
   const std::vector<int> tree_;
   std::optional<Ticks> cpus_begin_;
   int64_t own_begin_ = 0;

@@ -24,7 +24,8 @@ struct LocalGpu {
   int64_t l2_bytes = 0;
   int sm_count = 0;
   std::string compute_capability;  // "9.0".
-  // Boost clock of the spec sheet's peak. Scales that peak to the observed clock.
+  // The boost clock for which the spec sheet states the peak. Used to scale that peak to the clock
+  // during the measurement.
   std::optional<double> sm_clock_max_mhz;
   std::optional<double> power_limit_watts;
   std::optional<bool> ecc_enabled;
@@ -135,7 +136,7 @@ struct GpuAbsence {
   std::string why;      // What is wrong and what to do, for people.
 };
 
-// Explains an answer without GPUs.
+// Explains why CUDA found no GPUs, given its answer.
 GpuAbsence ExplainNoGpu(const CudaAnswer& answer);
 
 }  // namespace assay

@@ -28,7 +28,7 @@ std::vector<int> ParseCpuList(const std::string& list);
 // the thread allocates, as far as the container permits.
 class OnNumaNode {
  public:
-  // Changes nothing without a node.
+  // Does nothing if `node` is absent.
   OnNumaNode(std::optional<int> node, const NumaTopology& topology);
   ~OnNumaNode();
   OnNumaNode(const OnNumaNode&) = delete;

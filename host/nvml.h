@@ -50,7 +50,7 @@ struct NvmlSample {
   // The reasons why the clocks are below their maximum, such as "sw_power_cap" or "gpu_idle". Empty
   // if they are at their maximum, absent if unknown.
   std::optional<std::vector<std::string>> throttle_reasons;
-  // Used since the driver was loaded.
+  // Energy used since the driver was loaded.
   std::optional<double> energy_joules;
 };
 

@@ -80,9 +80,9 @@ struct FieldValue {  // nvmlFieldValue_t; its value is a union of numbers.
   } value;
 };
 static_assert(sizeof(FieldValue) == 40);
-// Field numbers for the rate of NVLink, an unsigned int in MB/s. The first,
-// NVML_FI_DEV_NVLINK_GET_SPEED, applies to the link whose number is the scope. GPUs before Hopper
-// support only the second, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, for all active links.
+// NVML's field numbers for the rate of NVLink, an unsigned int in MB/s. The first one is
+// NVML_FI_DEV_NVLINK_GET_SPEED, which needs the link's number as its scope. GPUs before Hopper have
+// only the second one, NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, which is for all active links.
 inline constexpr unsigned kFieldNvLinkSpeed = 164;
 inline constexpr unsigned kFieldNvLinkSpeedCommon = 90;
 
@@ -230,7 +230,7 @@ class Nvml::Library {
 
   ~Library();
 
-  // Opens the library and initialises it.
+  // Opens the library and initializes it.
   Status Load(const std::string& path);
 
   const nvml_abi::Functions& functions() const { return functions_; }
