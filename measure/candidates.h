@@ -12,13 +12,14 @@
 namespace assay {
 
 struct CandidateRule {
-  // Number of candidates that are compared with the first one: the fastest at the first timing.
+  // Number of candidates that are compared with the first one: those with the shortest first times.
   size_t others = 3;
   // The maximum number of rounds, in each of which every candidate runs once. A candidate that is
   // slower than the first in any round is dropped. Every other round runs in reverse order, so that
   // a steady drift of the clocks favors no candidate.
   int rounds = 3;
-  // A candidate must also be this much faster over all rounds.
+  // To be chosen, the time of a candidate over all rounds must also be less than this fraction of
+  // the time of the first one.
   double clearly = 0.997;
   // How long a candidate runs in each round: first untimed, until the clocks have settled, then
   // timed. The defaults suit work that brings a GPU to its power limit. Shorter times (0.08 s and
@@ -34,7 +35,8 @@ struct Candidate {
   double seconds = 0;
 };
 
-// Runs one turn of `candidate` as long as the rule says, and returns the mean seconds of the work.
+// Runs the work with `candidate`, untimed and then timed, for as long as `rule` says. Returns the
+// mean time of the work in seconds.
 using TimeCandidate =
     std::function<Result<double>(const Candidate& candidate, const CandidateRule& rule)>;
 

@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
-// Three windows that are compared, after one of a single cold iteration.
+// Windows before the warm-up can end: a first one of a single iteration, and three to compare.
 constexpr size_t kSettleWindows = 4;
 // Limits the effect of wrong times, which samples can have if they are too short for their timer.
 // The batch grows at most by this factor between windows. A chunk of samples takes at most this
@@ -84,7 +84,7 @@ class Engine {
       elapsed = Seconds(clock_.Now() - begin);
       times_.stop_reason = StopReason(elapsed);
     }
-    // A window that restarted has other times than the warm-up.
+    // After a restart, the times of the warm-up are no longer comparable.
     const bool anew = new_batches_left_ < kMostNewBatches;
     if (anew || (!times_.settled && windows_.size() < kSettleWindows)) {
       times_.settled = SettledInWindow() && ReadingsAgree(2);
@@ -96,7 +96,8 @@ class Engine {
 
   bool Done() const { return !times_.stop_reason.empty(); }
 
-  // The timed samples become part of the warm-up, and so does a first chunk of the new batch.
+  // Restarts the timed window with a larger batch. The samples so far, and a first chunk with the
+  // new batch, count as warm-up.
   Status NewBatch() {
     --new_batches_left_;
     std::vector<double> window = std::exchange(times_.seconds, {});
@@ -164,7 +165,7 @@ class Engine {
     if (long_enough && (times_.batch == granularity_ || sample <= 2 * min_sample_seconds_)) {
       return times_.batch;
     }
-    // Half as long again as needed, to leave room for noise in both directions.
+    // Aims at 1.5 times the minimum, to leave room for noise in both directions.
     const double batch = std::ceil(1.5 * min_sample_seconds_ / iteration_seconds);
     if (iteration_seconds >= min_sample_seconds_) return granularity_;
     const int64_t most = std::min(kMaxBatch, kMaxGrowth * times_.batch);

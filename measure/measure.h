@@ -23,8 +23,8 @@ struct MeasureRule {
   // The warm-up is complete when both of these have settled:
   //   - The medians of three consecutive windows of `settle_window_seconds` each. They must agree
   //     within the relative `settle_tolerance`.
-  //   - The hardware readings after these windows, such as power (MeasureHooks::readings). They must
-  //     agree within `settle_reading_tolerance`.
+  //   - The hardware readings after these windows (MeasureHooks::readings), such as power. They
+  //     must agree within `settle_reading_tolerance`.
   double settle_window_seconds = 0.05;
   double settle_tolerance = 0.005;
   double settle_reading_tolerance = 0.03;

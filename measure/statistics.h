@@ -31,7 +31,7 @@ struct Summary {
 // Returns the summary of the samples multiplied by `factor`, which must be positive.
 Summary Scaled(Summary summary, double factor);
 
-// Summarises samples in any order. All fields are zero if there are no samples.
+// Summarizes samples in any order. All fields are zero if there are no samples.
 Summary Summarize(std::vector<double> samples);
 
 }  // namespace assay
