@@ -87,7 +87,7 @@ class Parser {
     return Status::Ok();
   }
 
-  // Moves past `keyword` if it is here as a whole word. Returns whether it was.
+  // Skips `keyword` if the text continues with it as a whole word. Returns true if it did.
   bool TakeKeyword(std::string_view keyword) {
     if (text_.substr(position_, keyword.size()) != keyword) return false;
     const size_t end = position_ + keyword.size();

@@ -38,7 +38,7 @@ std::string ShortTypeName(std::string_view text) {
   return found == names.end() ? "" : found->second;
 }
 
-// Schemas of peers may say anything: a multiple below 1 asks for nothing.
+// A multiple below 1, which schemas from other programs may contain, means no restriction.
 bool IsMultiple(int64_t value, int64_t multiple) { return multiple < 1 || value % multiple == 0; }
 
 // Describes what a constraint asks for: "nt", "at most 32", "a multiple of 16".
