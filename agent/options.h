@@ -31,12 +31,12 @@ struct AgentOptions {
   int ready_fd = -1;
 };
 
-// Parses the command line. Returns the options, or the exit code if the program must end: 0 after
-// --help and --version, 2 after an error, which it explains on stderr.
 struct ParsedOptions {
   std::optional<AgentOptions> options;
   int exit_code = 0;
 };
+// Parses the command line. Returns either the options or the exit code with which the program must
+// end: 0 after --help and --version, 2 after an error, which has been printed to stderr.
 ParsedOptions ParseOptions(int argc, char** argv);
 
 }  // namespace assay::agent

@@ -20,13 +20,12 @@ namespace assay::coordinator {
 inline constexpr Duration kReportsWait = std::chrono::seconds(5);
 
 // Starts attempts and decides how they end. Thread-safe. Methods that return a Status block on the
-// database. After UNAVAILABLE nothing has been decided, so call again.
-//
-// An attempt ends when the agent of rank 0 has finished (it sends all results of the job), when the
-// cause of a failure is known, when an agent is lost, or when a job on several nodes is not ready in
-// time. Agents that have not finished then get CancelJob. It precedes any later Assign on the same
-// stream, so a node stops its old job before it starts a new one. An agent's report of a failure is
-// acknowledged when the attempt has ended.
+// database. After UNAVAILABLE nothing has been decided, so call again. An attempt ends when the
+// agent of rank 0 has finished (it sends all results of the job), when the cause of a failure is
+// known, when an agent is lost, or when a job on several nodes does not start in time. Agents that
+// have not finished then get CancelJob. It precedes any later Assign on the same stream, so a node
+// stops its old job before it starts a new one. An agent's report of a failure is acknowledged when
+// the attempt has ended.
 class Attempts {
  public:
   struct Ended {

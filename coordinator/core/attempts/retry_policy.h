@@ -20,10 +20,8 @@ struct RetryDecision {
 //   INFRASTRUCTURE  yes, preferably not on nodes at fault in earlier attempts
 //   NODE            the same, and never on the nodes at fault in this attempt
 //   JOB             first on the same nodes, then once on other nodes if there are enough
-// Every retry counts against the campaign's limit.
-//
-// `also` lists nodes at fault besides the one that the failure names. If too few other nodes are
-// left to avoid all nodes at fault, the retry waits: 1 s, doubled with each failure up to 30 s.
+// Every retry counts against the campaign's limit. It waits 1 to 30 s if too few nodes are left to
+// avoid all nodes at fault. `also` lists nodes at fault that `failure` does not name.
 RetryDecision DecideRetry(const storage::LeasedJob& job, const v1::Failure& failure,
                           const std::vector<std::string>& also = {});
 
