@@ -15,9 +15,8 @@
 namespace assay {
 namespace {
 
-// The duration, in seconds, for which the shorter side repeats its work. It makes the few
-// microseconds by which one side starts later negligible. At most kMaxRepeats repetitions are used,
-// even if they are shorter.
+// The minimum duration of each side, in seconds: shorter work is repeated, at most kMaxRepeats
+// times. It makes the few microseconds by which one side starts later negligible.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
