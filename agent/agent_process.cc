@@ -74,7 +74,7 @@ Status FileError(const std::string& what, const std::string& path) {
   return Internal("cannot " + what + " " + path + ": " + std::strerror(errno), Reason::kDataFolder);
 }
 
-// Written under another name first: a truncated id would be a new node.
+// Writes the id under another name first, because a truncated id would identify a new node.
 Result<std::string> MakeNodeId(const std::string& path) {
   const std::string id = NewUuid();
   const std::string text = id + "\n";

@@ -41,7 +41,7 @@ Result<Socket> ListenOn(const std::string& host, int* port);
 // Returns the next connection, or an invalid Socket if none is waiting.
 Result<Socket> AcceptWaiting(const Socket& listener);
 
-// Makes one attempt.
+// Connects to a listening socket with a single attempt.
 Result<Socket> ConnectTo(const std::string& host, int port, MonotonicTime deadline);
 
 // Makes the kernel end the connection about ten seconds after the other host has stopped answering,

@@ -31,7 +31,7 @@ class Link {
   virtual void Close(const std::string& reason, std::optional<Duration> reconnect_after) = 0;
 };
 
-// Read by metrics from any thread.
+// The state of a session for metrics.
 struct SessionStats {
   bool connected = false;
   int running_jobs = 0;

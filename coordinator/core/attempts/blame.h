@@ -26,7 +26,7 @@ struct Evidence {
   int world_size = 1;
   // Set while a gang's start waits for nodes, as far as this process knows.
   std::optional<GangWait> wait;
-  // False after an absence of this process: late nodes may have spoken meanwhile.
+  // False if this process was absent, because late nodes may have reported meanwhile.
   bool silence_counts = true;
 };
 
@@ -42,7 +42,7 @@ struct Blame {
 // each.
 std::optional<Blame> DecideBlame(const Evidence& evidence, bool last_call);
 
-// AGENT_LOST at this node.
+// Returns the failure AGENT_LOST, which blames this node.
 v1::Failure AgentLost(const std::string& node_id, std::string message);
 
 }  // namespace assay::coordinator

@@ -12,16 +12,16 @@ namespace assay::coordinator {
 // lose their sessions meanwhile and need up to a minute to reconnect. Thread-safe.
 class GracePeriod {
  public:
-  // Begins with a start, after which agents have one lease.
+  // Begins a period of one lease, because the process has just started.
   GracePeriod(const Clock& clock, Duration lease);
 
-  // A poll begins.
+  // Call at the start of a poll.
   void BeginPoll();
   // Call at the end of a poll; the next poll is due after `next`. Set `database_away` if the
   // database did not answer during this poll.
   void EndPoll(Duration next, bool database_away);
 
-  // True while agents may be silent because of this process.
+  // Returns true while agents may be silent because of this process.
   bool Active() const;
 
  private:

@@ -1,4 +1,4 @@
-// A database that is down is said once, and once more when it is back.
+// Logs once that the database is down, and once that it is back.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace assay::coordinator {
 // Thread-safe.
 class Outage {
  public:
-  // The outcome of work that surely asked the database; true if it was away.
+  // Records the outcome of work that certainly used the database. Returns true if it was down.
   bool Note(const Status& status) {
     if (NoteFailure(status)) return true;
     MutexLock lock(mutex_);
@@ -23,7 +23,7 @@ class Outage {
     return false;
   }
 
-  // The outcome of work that may have asked it, so that success proves nothing.
+  // Records the outcome of work that may not have used it, so that success proves nothing.
   bool NoteFailure(const Status& status) {
     if (status.code() != Code::kUnavailable) return false;
     MutexLock lock(mutex_);
@@ -39,7 +39,7 @@ class Outage {
   bool away_ ASSAY_GUARDED_BY(mutex_) = false;
 };
 
-// How long to wait before try number `attempt` (from 0): 100 ms, doubled, at most 5 s.
+// Returns the delay before try number `attempt` (from 0): 100 ms, doubled up to 5 s.
 inline Duration RetryDelay(int attempt) {
   constexpr Duration kFirst = std::chrono::milliseconds(100);
   constexpr Duration kMost = std::chrono::seconds(5);

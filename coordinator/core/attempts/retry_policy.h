@@ -1,4 +1,4 @@
-// Whether a failed attempt gets another try, and where.
+// Decides whether a job is retried after a failed attempt, and on which nodes.
 #pragma once
 
 #include "assay/v1/failure.pb.h"
@@ -7,7 +7,7 @@
 namespace assay::coordinator {
 
 struct RetryDecision {
-  // kRequeue, kFailed or kCancelled.
+  // One of kRequeue, kFailed and kCancelled.
   storage::Disposition disposition = storage::Disposition::kFailed;
   std::vector<std::string> avoid_node_ids;
   Duration delay{0};

@@ -38,7 +38,7 @@ struct Outbound {
   v1::CoordinatorMessage message;
 };
 
-// How the cases of an attempt went, as far as this process saw.
+// The outcomes of an attempt's cases that this process has seen.
 struct CaseOutcomes {
   std::map<int, v1::CaseOutcome> by_index;
   // The failure of the first case that failed.
@@ -85,10 +85,10 @@ class RunningJobs {
   void NoteOutcome(const v1::CaseResult& result);
   CaseOutcomes OutcomesOf(const storage::JobEpoch& job) const;
 
-  // An agent's part of the job failed.
+  // Records that an agent's part of the job has failed.
   void NoteFailure(const storage::JobEpoch& job, const std::string& node_id, v1::Failure failure);
 
-  // A node of a job, as far as this process knows.
+  // The state of one node of a job, as far as this process knows.
   struct NodeStatus {
     std::string node_id;
     std::string name;                        // Its id if this process has not heard the name.
@@ -96,16 +96,16 @@ class RunningJobs {
     std::optional<v1::Failure> failure;      // As noted by NoteFailure.
     bool finished = false;                   // As noted by NoteFinished.
   };
-  // In rank order.
+  // Returns the nodes of the job in rank order.
   std::vector<NodeStatus> NodesOf(const storage::JobEpoch& job) const;
 
-  // The nodes whose agents have finished their part, well or not.
+  // Returns the nodes whose agents have finished their part, with or without success.
   std::set<std::string> FinishedNodes(const storage::JobEpoch& job) const;
 
-  // Jobs with a failure that was noted more than `age` ago.
+  // Returns jobs with a failure that was recorded more than `age` ago.
   std::vector<storage::LeasedJob> FailedBefore(Duration age) const;
 
-  // When the attempt began here.
+  // Returns when the attempt began in this process.
   std::optional<MonotonicTime> StartOf(const storage::JobEpoch& job) const;
 
   // An attempt that a node should be running but did not list in its State.
@@ -114,9 +114,9 @@ class RunningJobs {
     // True if the agent process that had the job has been replaced by another one. The job's
     // processes and unsent measurements are lost.
     bool agent_restarted = false;
-    // The gang has begun without this agent: it cannot join again.
+    // True if the gang has started without this agent, which can then not join any more.
     bool gang_started = false;
-    // Adopted, and this process has not heard that the agent ever had the job.
+    // True for an adopted job if the agent has never reported it to this process.
     bool unheard = false;
   };
   // Returns the jobs that the agent's State should list but does not. Leaves out jobs that were
@@ -139,7 +139,7 @@ class RunningJobs {
   // such an agent falls silent, LostSince reports it.
   bool AwaitsHeard(const storage::JobEpoch& job) const;
 
-  // Gangs that have waited longer than `prepare` for agents to be ready.
+  // Returns the gangs that have waited longer than `prepare` for agents to be ready.
   std::vector<GangWait> UnpreparedSince(Duration prepare) const;
   // Returns the reasons for waiting if the job is a gang whose agents are not all ready.
   std::optional<GangWait> WaitOf(const storage::JobEpoch& job) const;
@@ -159,14 +159,14 @@ class RunningJobs {
     // has not reported yet: its session may be with another coordinator.
     std::optional<MonotonicTime> last_seen;
   };
-  // Where a gang over several nodes is; kStarted for all other jobs.
+  // The stage of a job on several nodes; kStarted for all other jobs.
   enum class Stage { kPreparing, kAdopted, kStarted };
   struct Entry {
     storage::LeasedJob job;
     MonotonicTime start;
     bool adopted = false;
     Stage stage = Stage::kStarted;
-    // Since when its agents are known to wait for its start.
+    // The time since which its agents are known to wait for the start.
     std::optional<MonotonicTime> preparing_since;
     std::map<std::string, Member> members;  // By node.
     std::string rendezvous_token;
@@ -176,7 +176,7 @@ class RunningJobs {
 
   Entry* FindEntry(const storage::JobEpoch& job) ASSAY_REQUIRES(mutex_);
   const Entry* FindEntry(const storage::JobEpoch& job) const ASSAY_REQUIRES(mutex_);
-  // nullopt if the gang has started, or is not known to wait.
+  // Returns nullopt if the gang has started or is not known to wait.
   std::optional<GangWait> WaitOfEntry(const Entry& entry) const ASSAY_REQUIRES(mutex_);
 
   const Clock& clock_;

@@ -26,16 +26,16 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
             const Sessions& sessions, Attempts& attempts, Watchers& watchers, Outage& outage,
             GracePeriod& grace);
 
-  // Begins the poll, which goes on until Stop.
+  // Starts the poll, which repeats until Stop.
   void Start();
-  // No further claims; what was posted before returns without doing anything.
+  // Stops claiming jobs. Tasks that are queued on the executor will do nothing.
   void Stop() { stopped_ = true; }
 
   // Soon claims the jobs that can run now and assigns them. Several calls cause a single pass.
   void Kick();
   // Handles the end of an attempt: its nodes are free again, and its campaign may have ended.
   void OnAttemptEnded(const Attempts::Ended& ended);
-  // Judges the campaign, soon, if all its jobs have ended.
+  // Soon decides the campaign's verdict if all its jobs have ended.
   void JudgeSoon(const std::string& campaign_id);
 
  private:

@@ -27,7 +27,7 @@ struct AcceptRule {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::string metric;
   Comparison comparison = Comparison::kAtLeast;
-  // In `unit`, or a percentage of the spec sheet's peak.
+  // The limit in `unit`, or a percentage of the spec sheet's peak.
   double threshold = 0;
   std::string unit;
   bool percent_of_spec = false;

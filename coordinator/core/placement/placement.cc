@@ -137,8 +137,8 @@ void AddGpuMismatch(const PlacementRequest& request, const std::string& field,
                  request.line);
 }
 
-// Returns placements that use the same GPUs on any node: one per node for the policy EACH, or a
-// single one with all nodes as candidates for ANY.
+// Returns placements on single nodes, which all use the GPUs in `gpu_indices`. EACH makes one per
+// node, and ANY makes a single one for which every node is a candidate.
 std::vector<Placement> PlaceOnNodes(const PlacementRequest& request, const Nodes& nodes,
                                     const std::vector<int>& gpu_indices) {
   if (request.policy == v1::PLACEMENT_POLICY_ANY) return {{1, IdsOf(nodes), gpu_indices}};
@@ -375,8 +375,8 @@ Placements PlaceSets(const PlacementRequest& request, const std::vector<Nodes>& 
 // Places a GPU collective over several nodes with equally many ranks each, numbered node by node.
 // EACH groups the nodes of each GPU model by name, ANY selects from the largest set of nodes with
 // the same software and GPU model, and PAIRS covers every pair of nodes. Adds a violation if no
-// group has equal driver, CUDA runtime and NCCL versions. Other groups of nodes with different
-// versions are placed and fail when they are scheduled, which tells the user about the difference.
+// group has equal driver, CUDA runtime and NCCL versions. If one has, the others are placed too:
+// their jobs fail when they are scheduled, and the error tells the user about the difference.
 Placements PlaceOverNodes(const PlacementRequest& request, const Nodes& nodes,
                           Violations& violations) {
   if (request.ranks % request.nodes != 0) {

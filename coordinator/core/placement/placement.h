@@ -53,8 +53,8 @@ std::vector<v1::Node> EligibleNodes(const v1::BenchmarkSchema& schema,
 // EligibleNodes and must not be empty. The policy EACH covers every node or GPU, ANY makes one
 // placement that fits any suitable nodes, and PAIRS covers every pair of nodes. placement.cc
 // describes the rules for CPUs, GPUs and networks. If there are too few nodes or GPUs, the result
-// is empty and its `shortage` is set. Adds a violation for any other error, such as nodes with
-// different software versions.
+// is empty and its `shortage` is set. Adds a violation for any other error, such as a GPU that no
+// node has.
 Placements Place(const PlacementRequest& request, const std::vector<v1::Node>& nodes,
                  Violations& violations);
 
