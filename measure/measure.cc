@@ -11,9 +11,9 @@ namespace {
 constexpr int64_t kMaxBatch = int64_t{1} << 20;
 // Windows before the warm-up can end: a first one of a single iteration, and three to compare.
 constexpr size_t kSettleWindows = 4;
-// Limits the effect of wrong times, which samples can have if they are too short for their timer.
-// The batch grows at most by this factor between windows. A chunk of samples takes at most this
-// many times its target duration by the host's clock.
+// Limits the effect of wrong times, as measured for samples that are too short for their timer. The
+// number of iterations per sample grows at most by this factor between windows. A series of samples
+// takes at most this many times its planned duration by the host clock.
 constexpr int64_t kMaxGrowth = 10;
 // How often the timed window may restart because samples turned out too short.
 constexpr int kMostNewBatches = 3;

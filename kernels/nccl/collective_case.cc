@@ -419,8 +419,8 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// Measures the best bandwidth of the links between the ranks. This is the higher bus bandwidth of
-// an all-reduce and a broadcast, because on two H200 a collective without a reduction is 8% faster.
+// Measures the best bandwidth of the links between the ranks, with an all-reduce and a broadcast,
+// and returns the higher one. On two H200, a collective without a reduction is 8% faster.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

@@ -27,7 +27,7 @@ namespace assay {
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
-// Returns into how many messages ring_all_reduce splits each step by default, for an array of
+// Returns the number of messages per step that ring_all_reduce uses by default, for an array of
 // `bytes` on `ranks` ranks.
 int MessagesPerStep(int64_t bytes, int ranks);
 

@@ -36,8 +36,8 @@ std::vector<Metric> ChaseMetrics();
 // Returns the work of a chain of loads over `link`.
 Work ChaseWork(LinkKind link);
 
-// Returns the amount of work of one copy: the bytes given by the parameter "bytes", once, or twice
-// if the parameter "direction" is "bidirectional".
+// Returns the work of one iteration of a copy benchmark. It moves the number of bytes in the
+// parameter "bytes", or twice as many if the parameter "direction" is "bidirectional".
 Work TransferWork(const ParameterMap& parameters, LinkKind link);
 // Returns the parameter "bytes" of a copy; the default is `size`.
 Parameter TransferBytesParameter(const std::string& size, int64_t most);

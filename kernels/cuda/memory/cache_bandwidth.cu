@@ -259,8 +259,8 @@ class CacheBandwidthCase : public GpuCase {
  private:
   int64_t threads() const { return division_.blocks * kThreads; }
 
-  // Recomputes kHostSums of the threads' sums, evenly spread, on the host and compares them.
-  // Returns `verdict`, which the check on the GPU produced, updated with any mismatch.
+  // Recomputes kHostSums of the threads' sums on the host and compares them with the GPU's. Returns
+  // `verdict`, the result of the check on the GPU, with the mismatches found here added.
   Result<Verdict> CheckOnHost(const std::vector<uint32_t>& sums, Verdict verdict) const {
     verdict.reference =
         "exact sums, every one on device, " + std::to_string(kHostSums) + " on host";

@@ -9,8 +9,9 @@
 
 namespace assay {
 
-// The largest combined size of L1 cache and shared memory in any GPU's multiprocessor, in bytes. It
-// limits working sets that one multiprocessor reads; error messages give the text as the reason.
+// The largest combined size of L1 cache and shared memory in a multiprocessor of any GPU, in bytes.
+// Parameters for the working set of one multiprocessor have this limit, and kLargestL1Reason
+// explains it to users.
 inline constexpr int64_t kLargestL1 = 256 * 1024;
 inline constexpr const char* kLargestL1Reason =
     "the largest L1 and shared memory of a multiprocessor of any GPU";
