@@ -50,8 +50,9 @@ class RunningJobs {
  public:
   explicit RunningJobs(const Clock& clock) : clock_(clock) {}
 
-  // Adds a job that was claimed just now or adopted, which means that agents already ran it when
-  // this process started. If the attempt is already known, only updates its database record.
+  // Adds a job that was claimed just now or adopted, which means that its agents started it under
+  // an earlier coordinator process. If the attempt is already known, only updates the copy of its
+  // database record.
   void Add(storage::LeasedJob job, bool adopted);
 
   // Returns nullopt if this process does not lead the job under this epoch.
@@ -67,8 +68,8 @@ class RunningJobs {
   // Returns the node's name, even after its agent has left, or its id if the name is unknown.
   std::string NameOf(const storage::JobEpoch& job, const std::string& node_id) const;
 
-  // Records that a State from the agent of `node_id` lists these jobs. `name` is the node's name as
-  // shown to users, or empty if the agent has left since.
+  // Records that a State message from the agent of `node_id` lists these jobs. `name` is the node's
+  // name as shown to users, or empty if the agent has left since.
   void NoteReported(const std::string& node_id, const std::string& name,
                     const std::vector<storage::JobEpoch>& jobs);
 
@@ -111,8 +112,8 @@ class RunningJobs {
   // An attempt that a node should be running but did not list in its State.
   struct Missing {
     storage::JobEpoch job;
-    // True if the agent process that had the job has been replaced by another one. The job's
-    // processes and unsent measurements are lost.
+    // True if the agent process that ran the job has been replaced by another one, so that the
+    // job's processes no longer exist.
     bool agent_restarted = false;
     // True if the gang has started without this agent, which can then not join any more.
     bool gang_started = false;
