@@ -27,7 +27,7 @@ Json HardwareOf(const v1::Environment& environment) {
   }
   if (environment.has_ecc_enabled()) json["ecc_enabled"] = environment.ecc_enabled();
   if (environment.has_clocks_locked()) json["clocks_locked"] = environment.clocks_locked();
-  // Part of the lineage, because a setting is not a version.
+  // NCCL settings are part of the lineage too, because they are not versions.
   for (const auto& [name, value] : environment.nccl()) json["nccl"][name] = value;
   return json;
 }

@@ -9,7 +9,7 @@ using Predicate = std::function<bool(const std::string&)>;
 
 size_t Needed(const NewJob& job) { return static_cast<size_t>(std::max(job.node_count, 1)); }
 
-// Returns the reachable candidates; only the preferred ones if there are enough of them.
+// Returns the reachable candidates, or only the preferred ones if there are enough of them.
 std::vector<std::string> Reachable(const NewJob& job, const Preference& preference,
                                    const Predicate& reachable) {
   const auto has = [](const std::vector<std::string>& nodes, const std::string& node) {

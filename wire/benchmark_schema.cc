@@ -15,7 +15,7 @@ Status Broken(const v1::BenchmarkSchema& schema, const std::string& fault) {
                          Reason::kInvalidSchema);
 }
 
-// A schema comes from a peer. These limits keep the time to check it and its cases short.
+// Schemas come from other machines. These limits bound the time to check schemas and cases.
 constexpr int kMaxParameters = 64;
 constexpr int kMaxConstraints = 64;  // Of one parameter.
 constexpr int kMaxValues = 64;       // Of one list.

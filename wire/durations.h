@@ -1,4 +1,4 @@
-// Durations on the wire and in the program.
+// Converts durations to and from protobuf messages.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>

@@ -56,9 +56,9 @@ struct Field {
   StoredIn stored_in = StoredIn::kNowhere;
   // The right-hand side of an example restriction: "= H200". Empty if filters cannot use it.
   std::string_view example = "";
-  // All values that a text can have. Empty: any.
+  // All values that a text field can have. Empty: any text.
   std::vector<std::string> words = {};
-  // Computes a value that is at no path. Null: the value is at `path`.
+  // Computes a value that is not stored at a path. Null: read the value at `path`.
   FieldValue (*read)(const Subject& subject) = nullptr;
 
   FieldValue Value(const Subject& subject) const {

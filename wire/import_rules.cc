@@ -21,7 +21,7 @@ constexpr size_t kMaxText = 200;
 constexpr size_t kMaxMessage = 1000;
 constexpr int kMaxEntries = 64;  // Limit of each list, such as parameters or flags.
 constexpr int kMaxGpus = 1'000'000;
-// The clocks of two machines may differ by up to this.
+// Tolerated difference between the clocks of two machines.
 constexpr std::chrono::minutes kClockSkew{5};
 
 bool IsName(const std::string& text) {

@@ -12,10 +12,10 @@ namespace assay::schema {
 // The maximum number of results of one import.
 inline constexpr int kMaxImportedResults = 10'000;
 
-// Checks a request to import results: texts must be limited in length and contain no control
-// characters, numbers must be finite, and times must be between 1970 and `now`. Returns
-// INVALID_ARGUMENT with reason BAD_IMPORT and one violation per error, which gives the field's path
-// in the request.
+// Checks a request to import results. Texts must be limited in length and contain no control
+// characters, numbers must be finite, and times must be between 1970 and `now`, with a tolerance of
+// five minutes. Returns INVALID_ARGUMENT with reason BAD_IMPORT and one violation per error, which
+// gives the field's path in the request.
 Status CheckImport(const v1::ImportResultsRequest& request, WallTime now);
 
 }  // namespace assay::schema

@@ -13,7 +13,7 @@ namespace assay::schema {
 // median with a probability of only 1 - 2 / 2^5 = 93.75%.
 inline constexpr int kLeastSamplesOfInterval = 6;
 
-// Also false for the single numbers that another program measured.
+// Returns whether a measurement has a confidence interval. Imported single numbers have none.
 inline bool HasInterval(const v1::Measurement& measurement) {
   return measurement.n() >= kLeastSamplesOfInterval;
 }

@@ -1,4 +1,4 @@
-// Reasons of failures on the wire, and what is known of each.
+// Reasons of failures as sent in messages, and what is known about each reason.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace assay {
 struct ReasonInfo {
   v1::Reason reason = v1::REASON_UNSPECIFIED;
   std::string_view word;  // "PEER_LOST"
-  // Who has to act if a job fails for it; UNSPECIFIED if no job does.
+  // Who has to act if a job fails for this reason. UNSPECIFIED if jobs do not fail for it.
   v1::FailureClass failure_class = v1::FAILURE_CLASS_UNSPECIFIED;
   std::string_view meaning;  // One sentence.
 };

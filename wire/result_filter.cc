@@ -24,7 +24,7 @@ constexpr std::string_view kNcclPrefix = "NCCL_";
 // Stores do not compare numbers of this size or more, nor smaller than its inverse.
 constexpr double kNumberLimit = 1e99;
 constexpr size_t kShownBytes = 80;
-// Result fields that filters cannot use and that benchmarks have parameters of the same name for.
+// Result fields that filters cannot use, but that are also the names of benchmark parameters.
 constexpr std::array<std::string_view, 4> kAlsoParameters = {"batch", "bytes", "direction", "n"};
 
 std::string Upper(std::string_view text) {
@@ -164,8 +164,8 @@ std::optional<std::string> NumberOfSize(const std::string& text) {
   return bytes.ok() ? std::optional(std::to_string(*bytes)) : std::nullopt;
 }
 
-// Extends a comparison to a second value: "= a" becomes "= a OR = b", and "!= a" becomes "!= a AND
-// != b".
+// Makes a comparison accept a second value too: "= a" becomes "= a OR = b", and "!= a" becomes "!=
+// a AND != b".
 void AlsoCompareWith(Filter& restriction, std::string value) {
   Filter either;
   either.kind =
@@ -306,7 +306,7 @@ Result<Filter> ParseResultFilter(std::string_view text) {
   ASSAY_ASSIGN_OR_RETURN(Filter filter, ParseFilter(text));
   ASSAY_RETURN_IF_ERROR(Check(filter));
   const bool all_metrics = MentionsAny(filter, {"metric", "primary"});
-  // A campaign is imported as a whole or not at all, so naming one mixes nothing.
+  // Filters that name a campaign include imported results, because a campaign never mixes origins.
   const bool any_origin =
       MentionsAny(filter, {"imported", "imported_from", "campaign", "campaign_id"});
   if (!Mentions(filter, "simulated")) Require(filter, "simulated", "false");

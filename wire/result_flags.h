@@ -1,4 +1,4 @@
-// The words of Conditions.flags: doubts about a result from the runner, the agent or an importer.
+// Warning flags of results (Conditions.flags), set by the runner, the agent or an importer.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 64;
 
-// Names of benchmarks and parameters are alike.
+// Returns whether a text can be the name of a benchmark or a parameter.
 bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxNameBytes && text[0] >= 'a' && text[0] <= 'z' &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -69,7 +69,7 @@ void ReadList(const YamlNode& value, const std::string& field, FieldReader& read
   }
 }
 
-// A single value, or `=other`.
+// Reads a single value, or `=other` to copy another parameter.
 void ReadScalar(const YamlNode::Entry& entry, const std::string& field, FieldReader& reader,
                 v1::ParameterAxis& axis) {
   const std::string& text = entry.value.text;

@@ -1,4 +1,5 @@
-// The fields of a campaign file: the one list for its reader, the reference and the JSON Schema.
+// The list of all fields of a campaign file. The file's reader, the reference documentation and the
+// JSON Schema are based on it.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +14,20 @@ struct CampaignField {
 
   std::string_view name;
   Kind kind;
-  // The value if the field is not given; "required" if it must be given.
+  // The default value. "required" if there is none and the field must be given.
   std::string_view default_text;
   std::string_view description;
-  // An entry of `benchmarks` may have the field too, which then overrides the campaign's.
+  // Whether entries of `benchmarks` may also have this field, which then overrides the campaign's.
   bool in_entry = false;
   std::vector<std::string> choices = {};  // kChoice.
   int64_t minimum = 0;                    // kInteger, inclusive.
   int64_t maximum = 0;
 };
 
-// In the order of the reference.
+// Returns all fields in the order of the reference documentation.
 const std::vector<CampaignField>& CampaignFields();
 
-// The words of a field of kind kChoice.
+// Returns the allowed words of a field of kind kChoice.
 const std::vector<std::string>& ChoicesOf(std::string_view field);
 
 }  // namespace assay::cli

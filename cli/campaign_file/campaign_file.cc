@@ -150,8 +150,8 @@ CampaignFile ParseCampaign(std::string_view text) {
   CampaignFile file;
   YamlFile yaml = ParseYaml(text);
   file.faults = std::move(yaml.faults);
-  // After a syntax error, the YAML tree is incomplete. It is not checked then, because fields that
-  // were not parsed would be reported as missing.
+  // False after a syntax error, when parts of the file are missing from the YAML tree. Checking
+  // such a tree would wrongly report missing fields.
   const bool complete = yaml.root.kind != YamlNode::Kind::kNull || file.faults.empty();
   file.spec.set_repetitions(1);
   if (complete) CampaignReader(file.spec, file.faults).Read(yaml.root);

@@ -48,7 +48,7 @@ class FieldReader {
 
 // Reads a map of NCCL environment variables, such as `{NCCL_ALGO: Ring, NCCL_PROTO: LL128}`. Adds
 // each variable to `settings`, and its line number to `lines` under the key "SPEC_FIELD.NAME".
-// Names and values are checked by the coordinator's rules. Errors are reported for `field`.
+// Names and values are checked by the coordinator's rules. Errors name the field as `field`.
 void ReadNccl(const YamlNode& value, const std::string& field, const std::string& spec_field,
               FieldReader& reader, google::protobuf::Map<std::string, std::string>& settings,
               google::protobuf::Map<std::string, int>& lines);

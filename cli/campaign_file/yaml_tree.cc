@@ -16,10 +16,10 @@ namespace {
 
 Position ToPosition(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-// Ends parsing from within a handler; the fault is already recorded.
+// Thrown to end parsing from within a handler. The error has already been recorded.
 struct StopParsing {};
 
-// Builds the tree from parser events, so that nothing is ever expanded.
+// Builds the tree from parser events. Aliases are never expanded, so small files stay small.
 class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(YamlFile& file) : file_(file) {}

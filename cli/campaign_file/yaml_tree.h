@@ -42,7 +42,7 @@ struct YamlNode {
   std::vector<YamlNode> items;  // kSequence
   std::vector<Entry> entries;   // kMap, in the file's order, keys unique
 
-  // True for an alias. Its fault is recorded, and further faults would not help.
+  // True for an alias, which is an error that has been recorded already.
   bool faulty = false;
 };
 

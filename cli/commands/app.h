@@ -13,7 +13,7 @@ namespace assay::cli {
 
 struct ResultsQuery;
 
-// The connection and the exit code. Must live as long as the app, whose callbacks use it.
+// Connection options and exit code. Must outlive the app, whose callbacks refer to it.
 struct Context {
   ClientOptions client;
   ExitCode exit_code = kExitDone;
@@ -60,13 +60,13 @@ void AddOutputOption(CLI::App& command, OutputFormat& format);
 // Adds --filter, --campaign and --limit to a command.
 void AddQueryOptions(CLI::App& command, ResultsQuery& query);
 
-// Refuses a number below zero. CLI11's own check would print the bounds of a double.
+// Rejects negative numbers. CLI11's own check would print the limits of double in its message.
 CLI::Validator NotNegative();
 
-// Refuses everything but a number from `low` to `high`. Unlike CLI11's Range, refuses NaN.
+// Accepts only numbers from `low` to `high`. Unlike CLI11's Range, rejects NaN.
 CLI::Validator NumberWithin(double low, double high);
 
-// Refuses "", which many commands would take for an option that is not given.
+// Rejects an empty argument, which many commands would treat as a missing option.
 CLI::Validator NotEmpty();
 
 }  // namespace assay::cli

@@ -193,7 +193,7 @@ Table JobTable(const std::vector<v1::Job>& jobs) {
   return table;
 }
 
-// Says what became of a job after a failed attempt; empty if the job failed.
+// Returns what happens to a job after a failed attempt. Empty if the job failed for good.
 std::string_view AfterFailure(const v1::Job& job) {
   switch (job.state()) {
     case v1::JOB_STATE_SUCCEEDED:

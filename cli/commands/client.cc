@@ -14,7 +14,8 @@
 namespace assay::cli {
 namespace {
 
-// Errors are returned and printed once. gRPC logs them too; GRPC_VERBOSITY brings that log back.
+// Disables gRPC's own error log, because errors are returned and printed once. To enable it again,
+// set GRPC_VERBOSITY.
 void SilenceGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }
@@ -101,7 +102,7 @@ Result<Client> Client::Make(const std::string& address, const ClientOptions& opt
 
 Status Client::Explain(const grpc::Status& status) const {
   const Status error = rpc::FromGrpc(status);
-  // Only our servers set a reason. Such a server is reachable, and its message is complete.
+  // If a reason is set, the error comes from one of our servers, so the server can be reached.
   const bool answered = error.reason() != Reason::kNone;
   if (answered) return error;
   if (error.code() == Code::kUnimplemented) {

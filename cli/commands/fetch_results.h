@@ -24,8 +24,8 @@ struct ResultsQuery {
 // combined filter, which the user did not write.
 Result<std::string> Narrowed(const std::string& filter, const std::string& restriction);
 
-// Fetches the results that match `query`, newest first. Returns only each case's primary metric,
-// unless the filter contains `metric`.
+// Fetches the results that match `query`, newest first. Returns only the primary metric of each
+// case, unless the filter refers to the field `metric`.
 Result<std::vector<v1::StoredResult>> FetchResults(Client& client, const ResultsQuery& query);
 
 // Prints to stderr that no result matches the query. Adds a hint if imported results would match,

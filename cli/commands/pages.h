@@ -41,7 +41,7 @@ Result<Items<Response>> CollectPages(Client& client,
       all.resize(wanted);
       return all;
     }
-    // A repeated token would loop forever.
+    // If the server returned the same token again, this would loop forever.
     if (page.next_page_token().empty() || page.next_page_token() == request.page_token())
       return all;
     request.set_page_token(page.next_page_token());

@@ -160,7 +160,7 @@ std::string ArgumentOf(std::string field) {
   return field == "gpus" || field == "counters" ? "--" + field : field;
 }
 
-// Names the command's arguments instead of the fields of a campaign that the user did not write.
+// Rewrites errors to name the arguments of `assay run` instead of fields of a campaign.
 Status InWordsOfRun(const Status& refusal, const std::string& benchmark) {
   if (refusal.violations().empty()) return refusal;
   std::vector<Violation> violations = refusal.violations();

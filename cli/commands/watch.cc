@@ -33,7 +33,7 @@ class LiveDisplay {
   // Shows the changes that the message brings.
   void Update(const v1::WatchCampaignResponse& message);
 
-  // Prints a permanent line above the display.
+  // Prints a line above the live display, where it stays.
   void Say(const std::string& line);
 
   // Removes the display and stops its thread. Printed lines stay.
@@ -122,7 +122,7 @@ constexpr Duration kFirstBackoff = std::chrono::milliseconds(500);
 constexpr Duration kLongestBackoff = std::chrono::seconds(5);
 constexpr Duration kGiveUpAfter = std::chrono::seconds(60);
 
-// Returns whether a stream may have ended like this because the coordinator stopped.
+// Returns whether this error of a stream may mean that the coordinator stopped.
 bool IsInterruption(const Status& status) {
   return status.ok() || status.code() == Code::kUnavailable || status.code() == Code::kCancelled ||
          status.code() == Code::kAborted;

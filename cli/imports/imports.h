@@ -1,4 +1,4 @@
-// Converts the output of other benchmark programs to results of Assay. Pure: text in, results out.
+// Converts the output of other benchmark programs to Assay's results: text in, results out. No I/O.
 #pragma once
 
 #include <google/protobuf/timestamp.pb.h>

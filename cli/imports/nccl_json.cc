@@ -36,9 +36,9 @@ void ReadConfig(const JsonValue& config, NcclRun& run) {
   run.iterations = config.Integer("iterations", 1, kMaxIterations);
   run.aggregate = config.Integer("aggregated_iterations", 1, kMaxIterations);
   run.graph = config.Integer("graph", 0, kMaxIterations) > 0;
-  // The JSON does not tell -z 1 from -z 2.
+  // The JSON contains only whether -z was given, not its value.
   if (config.Text("blocking_collectives") == "true") run.blocking = "true";
-  // `devices` has one entry per process: its first rank.
+  // `devices` has one entry per process, for its first rank only.
   const int64_t ranks =
       config.Integer("nthreads", 1, kMaxRanks) * config.Integer("ngpus", 1, kMaxRanks);
   for (const JsonValue& device : config.Array("devices")) {

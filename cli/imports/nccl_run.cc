@@ -116,7 +116,7 @@ class RunConverter {
     return BadFile("the file", "test " + Quote(run_.program) + " has no benchmark in Assay");
   }
 
-  // Compares the rows with the program's own summary, to find lost and changed rows.
+  // Compares the rows with the summary that nccl-tests printed, to detect lost or changed rows.
   Status CheckSummary() const {
     if (run_.rows.empty()) return BadFile("the file", "it has no rows");
     double sum = 0;

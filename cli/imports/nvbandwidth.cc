@@ -24,7 +24,7 @@ struct Matrix {
   bool latency = false;  // Nanoseconds; otherwise GB/s.
   size_t columns = 0;
   Cells cells;
-  // Tests of both directions between GPUs: both directions, whose sums are `cells`.
+  // For bidirectional tests between GPUs: the values of each direction. `cells` has their sums.
   Cells first;
   Cells second;
 
@@ -44,8 +44,8 @@ bool IsKnown(const std::string& test) {
                                [&](std::string_view begin) { return test.starts_with(begin); });
 }
 
-// Returns the copy direction of a test between host and GPU: "h2d" or "d2h". A bidirectional test
-// is assigned the direction that it times; the copies in the other direction only generate load.
+// Returns the copy direction of a test between host and GPU: "h2d" or "d2h". For a bidirectional
+// test, this is the direction that is timed; the copies in the other direction only generate load.
 std::string HostDirection(const Matrix& matrix) {
   return matrix.test.starts_with("host_to_") ? "h2d" : "d2h";
 }

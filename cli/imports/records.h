@@ -10,7 +10,7 @@
 
 namespace assay::imports {
 
-// Facts in the file about the machines that it was measured on. Empty: not stated.
+// Facts that the file states about the machines it was measured on. Empty if not stated.
 struct Machines {
   std::set<std::string> gpu_names;
   int gpus = 0;

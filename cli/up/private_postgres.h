@@ -27,7 +27,7 @@ struct PrivatePostgresOptions {
   std::optional<int> tcp_port;
   // If true, the kernel kills the server when the thread that called Start ends.
   bool die_with_parent = false;
-  // Limits initdb, and separately the start with its recovery after a crash.
+  // Time limit for initdb, and separately for starting the server, including crash recovery.
   Duration start_timeout = std::chrono::minutes(2);
 };
 

@@ -66,7 +66,7 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
           "--listen and --http");
 }
 
-// Returns the address to dial for a server that listens on `address`.
+// Returns an address at which to connect to a server that listens on `address`.
 std::string Dialable(const std::string& address) {
   Result<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return address;
@@ -75,7 +75,7 @@ std::string Dialable(const std::string& address) {
   return parsed->ToString();
 }
 
-// Returns the agent's address: the coordinator's with the next port. Port 0 stays 0, any free one.
+// Returns the coordinator's address with the next port, for the agent. Port 0 (any free) stays 0.
 Result<std::string> NextAddress(const std::string& flag, const std::string& address) {
   Result<HostPort> next = ParseHostPort(address);
   if (!next.ok()) return next.status().WithContext(flag);
@@ -91,7 +91,7 @@ struct Supervised {
   std::function<Status()> restart;            // Blocks until the program serves again.
 };
 
-// The three programs. Members are destroyed last to first.
+// PostgreSQL, the coordinator and the agent. They are destroyed in reverse order of their start.
 class Stack {
  public:
   Stack(const UpOptions& options, std::string folder, int signals)
@@ -284,7 +284,7 @@ ExitCode ReportFailedStart(const Status& status) {
 Result<ExitCode> Up(Context& context, UpOptions& options) {
   options.tls = context.client.tls;
   options.insecure = context.client.insecure;
-  // The servers continue if the reader of our output ends.
+  // The servers must continue even if the reader of our output exits.
   signal(SIGPIPE, SIG_IGN);
   // Signals are read from this descriptor, so that no child outlives this process.
   const FileDescriptor signals = BlockTerminationSignals();

@@ -1,4 +1,4 @@
-// Renders nodes as a table, as CSV and as descriptions, and the links between their GPUs. Pure.
+// Renders nodes and the links between their GPUs as tables, CSV and descriptions. No I/O.
 #pragma once
 
 #include <string>

@@ -94,7 +94,7 @@ class ReportMaker {
     if (!(measured.median() >= 0)) return;
     const bool higher_is_better = measured.direction() != v1::DIRECTION_LOWER_IS_BETTER;
     if (measured.median() == 0 && higher_is_better) {
-      // A pair without any bandwidth does not work. The model could not take its logarithm either.
+      // A pair without any bandwidth counts as failed. The model could not take the logarithm of 0.
       AddFailure({names[0], names[1]}, run.benchmark(), run.job_id(),
                  measured.metric() + " is 0 " + measured.unit());
       return;

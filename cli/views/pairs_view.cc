@@ -171,7 +171,7 @@ std::string LinkFinding(const PairReport& report, const PairCase& one, const Bad
          (bad.certain ? "" : "; its value is too uncertain, measure it again");
 }
 
-// Returns what could not be judged, a sentence each.
+// Returns one sentence for each thing that could not be judged.
 std::vector<std::string> Gaps(const PairReport& report, const PairCase& one) {
   const analysis::PairAnalysis& found = one.analysis;
   std::vector<std::string> gaps;

@@ -1,4 +1,4 @@
-// Renders a watched campaign: events as lines, and a live display of its state. Pure.
+// Renders the progress of a campaign: events as lines, and a live display of its state. No I/O.
 #pragma once
 
 #include <cstdint>

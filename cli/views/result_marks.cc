@@ -51,10 +51,9 @@ const Mark* Find(const std::string& flag) {
   return found == kKnown.end() ? nullptr : found;
 }
 
-// Returns whether a measurement is noisy, that is, whether the 95% confidence interval of its
-// median is too wide. If the median is 0, any interval with a width above 0 is too wide. If there
-// were too few samples for an interval, the measurement is noisy if it ended because its time was
-// up.
+// Returns whether a measurement is noisy: the 95% confidence interval of its median is too wide. If
+// the median is 0, any interval with a width above 0 is too wide. If there were too few samples for
+// an interval, returns whether the measurement stopped because its time was up.
 bool IsNoisy(const v1::Measurement& measurement) {
   if (schema::HasInterval(measurement) && measurement.median() == 0) {
     return measurement.ci_high() > measurement.ci_low();

@@ -1,4 +1,4 @@
-// Renders results as tables, and compares them with published measurements of the same case. Pure.
+// Renders results as tables and compares them with published measurements of the same case. No I/O.
 #pragma once
 
 #include <map>
@@ -54,8 +54,8 @@ std::string ComparisonCsv(const Comparisons& comparisons);
 std::string ComparisonJson(const Comparisons& comparisons);
 
 // Returns a table of published measurements for the benchmarks and GPUs of `results`. If the GPUs
-// are unknown, includes those for all GPUs. If there are none, returns a sentence that lists the
-// benchmarks and GPUs for which measurements have been published.
+// are unknown, the table includes all GPUs. If nothing has been published for these benchmarks and
+// GPUs, returns a sentence that lists those with published measurements.
 std::string PublishedText(const std::vector<v1::StoredResult>& results, const Style& style);
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// Describes how a benchmark is predicted, for `assay benchmark show`. Pure.
+// Describes how a benchmark is predicted, for `assay benchmark show`. No I/O.
 #pragma once
 
 #include <string>

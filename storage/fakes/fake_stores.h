@@ -19,7 +19,7 @@ namespace assay::storage {
 // The in-memory database that all fake stores share. Thread-safe: stores hold `mutex` during every
 // call. It must outlive the stores, and `clock` must outlive it.
 struct FakeDatabase {
-  // node_ids is the latest placement.
+  // The member node_ids holds the latest placement.
   struct JobRow : LeasedJob {
     v1::Job shown;         // Without epoch, cases_done and nodes.
     int64_t sequence = 0;  // Order of creation.

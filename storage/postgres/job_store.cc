@@ -173,8 +173,8 @@ class PostgresJobStore : public JobStore {
       if (campaign.empty()) return NoCampaign(campaign_id);
       if (EnumOf<v1::CampaignState>(campaign[0][0]) != v1::CAMPAIGN_STATE_ACTIVE)
         return Status::Ok();
-      // This must be one statement. With two, a job that is claimed or requeued in between could be
-      // missed by both.
+      // Cancels queued jobs and marks running ones in a single UPDATE. With two statements, a job
+      // that changes from one state to the other in between could be missed by both.
       for (const auto& row : transaction.exec_params(
                "UPDATE job SET cancel_requested = true,"
                "  state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
@@ -280,7 +280,7 @@ class PostgresJobStore : public JobStore {
       requeued = EnumOf<v1::JobState>(rows[0][1]) == v1::JOB_STATE_QUEUED;
       return Status::Ok();
     }));
-    // Runs after the commit, so that of two jobs that end at the same time the later one sees both.
+    // Runs after the commit. If two jobs end at the same time, the later one sees both as ended.
     if (outcome.held && !requeued) {
       ASSAY_ASSIGN_OR_RETURN(outcome.campaign_ended, EndIfDone(outcome.campaign_id));
     }
@@ -293,7 +293,7 @@ class PostgresJobStore : public JobStore {
         return FirstTexts(transaction.exec("SELECT campaign_id FROM campaign WHERE " + condition));
       });
     };
-    // A coordinator may have died between the end of the last job and that of the campaign.
+    // A coordinator may have crashed after its last job ended and before it ended the campaign.
     ASSAY_ASSIGN_OR_RETURN(const std::vector<std::string> active, list("state = 'active'"));
     for (const std::string& id : active) ASSAY_RETURN_IF_ERROR(EndIfDone(id).status());
     return list("state <> 'active' AND verdict IS NULL");
@@ -328,7 +328,7 @@ class PostgresJobStore : public JobStore {
   }
 
  private:
-  // Ends the campaign if none of its jobs is open. Returns true to the one caller that ended it.
+  // Ends the campaign if all its jobs have ended. Returns true only to the caller that ended it.
   Result<bool> EndIfDone(const std::string& campaign_id) {
     // Each condition matches one partial index.
     ASSAY_ASSIGN_OR_RETURN(
