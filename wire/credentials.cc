@@ -5,13 +5,18 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include "common/file.h"
+#include "wire/access.h"
+#include "wire/certificate.h"
 
 namespace assay::rpc {
 namespace {
 
 constexpr int kMaxMessageBytes = 16 << 20;
+constexpr int kMaxStreams = 100;  // Calls at a time on one connection.
+constexpr size_t kMaxBufferBytes = size_t{1} << 30;
 // The file of all of a system's authorities has about a quarter of a MiB.
 constexpr size_t kMaxPemBytes = 4 << 20;
 
@@ -116,6 +121,22 @@ Result<Pem> ReadPem(const TlsFiles& files) {
   return pem;
 }
 
+// Others on this machine must not read the key.
+Status CheckKeyMode(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0 || (file.st_mode & S_IRWXO) == 0) return Status::Ok();
+  return InvalidArgument("every user of this machine can read the private key " + path,
+                         Reason::kFileUnreadable)
+      .WithHint("chmod 600 " + path);
+}
+
+// Checks that this side may present its certificate, and that its key is private.
+Status CheckOwn(const TlsFiles& files, const Pem& pem, CertificateUse use) {
+  if (pem.certificate.empty()) return Status::Ok();
+  ASSAY_RETURN_IF_ERROR(CheckKeyMode(files.key));
+  return CheckLeaf(files.certificate, FirstCertificate(pem.certificate).get(), use);
+}
+
 Status PlaintextRefused(const HostPort& address, const char* verb) {
   return FailedPrecondition("will not " + std::string(verb) + " " + address.ToString() +
                                 " without TLS: it is not a loopback address",
@@ -124,6 +145,14 @@ Status PlaintextRefused(const HostPort& address, const char* verb) {
 }
 
 }  // namespace
+
+Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files) {
+  if (files.certificate.empty()) return std::optional<Identity>();
+  ASSAY_ASSIGN_OR_RETURN(const Pem pem, ReadPem(files));
+  const Result<Identity> identity = IdentityOf(FirstCertificate(pem.certificate).get());
+  if (!identity.ok()) return identity.status().WithContext(files.certificate);
+  return std::optional<Identity>(*identity);
+}
 
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
@@ -137,12 +166,24 @@ Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPor
     return InvalidArgument("a TLS server needs a certificate and its key")
         .WithHint("give --tls-cert and --tls-key");
   }
+  ASSAY_RETURN_IF_ERROR(CheckOwn(files, pem, CertificateUse::kServer));
+  if (pem.authorities.empty() && !insecure && !address.IsLoopback()) {
+    return FailedPrecondition("will not listen on " + address.ToString() +
+                                  " without --tls-ca: anyone could call everything",
+                              Reason::kTlsRequired)
+        .WithHint("give --tls-ca, or --insecure on a network you trust");
+  }
   grpc::SslServerCredentialsOptions options(
       pem.authorities.empty() ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
                               : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_key_cert_pairs.push_back({pem.key, pem.certificate});
   options.pem_root_certs = pem.authorities;
-  return grpc::SslServerCredentials(options);
+  auto credentials = grpc::SslServerCredentials(options);
+  if (!pem.authorities.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const std::optional<Identity> own, OwnIdentity(files));
+    credentials->SetAuthMetadataProcessor(NewAccessControl(own->fleet));
+  }
+  return credentials;
 }
 
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
@@ -153,6 +194,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPo
     return grpc::InsecureChannelCredentials();
   }
   ASSAY_ASSIGN_OR_RETURN(const Pem pem, ReadPem(files));
+  ASSAY_RETURN_IF_ERROR(CheckOwn(files, pem, CertificateUse::kClient));
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = pem.authorities;
   options.pem_cert_chain = pem.certificate;
@@ -166,7 +208,13 @@ void ApplyServerLimits(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 15'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  grpc::ResourceQuota quota("server");
+  quota.Resize(kMaxBufferBytes);
+  builder.SetResourceQuota(quota);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
 }

@@ -9,10 +9,12 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/host_port.h"
 #include "common/status.h"
+#include "wire/roles.h"
 
 namespace assay::rpc {
 
@@ -29,24 +31,32 @@ struct TlsFiles {
   bool empty() const { return certificate.empty() && key.empty() && authorities.empty(); }
 };
 
-// Returns credentials for a server that listens on `address`. Returns INVALID_ARGUMENT if one of
-// the files cannot be used. Returns FAILED_PRECONDITION if no files are given and `address` is not
-// a loopback address, unless `insecure` is true.
+// Returns the identity in this side's certificate, or nothing if there is no certificate. Returns
+// NO_IDENTITY if the certificate has no identity.
+Result<std::optional<Identity>> OwnIdentity(const TlsFiles& files);
+
+// Returns credentials for a server that listens on `address`. If `files` has authorities, clients
+// must present a certificate of this server's fleet, and may call what wire/roles.h allows. Returns
+// INVALID_ARGUMENT if one of the files cannot be used. Returns FAILED_PRECONDITION if there are no
+// authorities and `address` is not a loopback address, unless `insecure` is true.
 Result<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const HostPort& address,
                                                                    const TlsFiles& files,
                                                                    bool insecure);
 
-// Returns credentials for a client that connects to `address`. Returns the same errors as
-// ServerCredentials.
+// Returns credentials for a client that connects to `address`. Returns INVALID_ARGUMENT if one of
+// the files cannot be used. Returns FAILED_PRECONDITION if no files are given and `address` is not
+// a loopback address, unless `insecure` is true.
 Result<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const HostPort& address,
                                                                     const TlsFiles& files,
                                                                     bool insecure);
 
 // Applies the settings that all gRPC servers share:
-// - The server pings clients every 30 s and closes a connection after 10 s without a reply.
+// - The server pings clients every 30 s and closes a connection after 10 s without a reply, or
+//   without a finished handshake.
 // - Clients may send a ping every 15 s.
-// - Messages may have up to 16 MiB.
-// - A second server on the same port fails to start instead of sharing the port.
+// - Messages may have up to 16 MiB and must not be compressed, because a few compressed bytes could
+//   fill the memory.
+// - All buffers together have up to 1 GiB.
 void ApplyServerLimits(grpc::ServerBuilder& builder);
 
 // Returns the settings that all gRPC clients share: messages may have up to 16 MiB, and the client

@@ -32,6 +32,8 @@ RULES = [
     ("gang/", {"common"}),
     ("measure/", {"common", "host"}),
     ("roofline/", {"common", "model"}),
+    ("wire/acceptor", {"common", "grpc"}),
+    ("wire/access", {"common", "grpc"}),
     ("wire/credentials", {"common", "model", "messages", "grpc"}),
     ("wire/status_conversion", {"common", "model", "messages", "grpc"}),
     ("wire/", {"common", "model", "messages"}),

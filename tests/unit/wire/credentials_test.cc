@@ -36,6 +36,7 @@ class CredentialsTest : public testing::Test {
   std::string Write(const std::string& name, const std::string& text) const {
     std::string path = At(name);
     std::ofstream(path, std::ios::binary) << text;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
     return path;
   }
 
@@ -61,7 +62,9 @@ class CredentialsTest : public testing::Test {
   }
 
   static constexpr char kOfCa[] =
-      "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 1 -CA ca.pem -CAkey ca.key";
+      "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 1 -CA ca.pem -CAkey ca.key "
+      "-addext basicConstraints=critical,CA:FALSE "
+      "-addext subjectAltName=URI:spiffe://lab/coordinator/one";
   TemporaryFolder folder_;
 };
 
@@ -98,6 +101,40 @@ TEST_F(CredentialsTest, UnusableFilesAreNamed) {
   Describe(Served({folder_.path(), At("server.key"), ""}), text);
   Describe(Served({"/dev/zero", At("server.key"), ""}), text);
   EXPECT_WORDING("wire/credentials", text);
+}
+
+TEST_F(CredentialsTest, KeyThatEveryoneCanReadIsRefused) {
+  std::filesystem::permissions(At("server.key"), std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  const Status status = Served(Files("server", At("ca.pem")));
+  EXPECT_EQ(status.reason(), Reason::kFileUnreadable);
+  EXPECT_EQ(status.hint(), "chmod 600 " + At("server.key"));
+}
+
+TEST_F(CredentialsTest, CertificateOfAnAuthorityIsRefused) {
+  EXPECT_EQ(Served(Files("ca", At("ca.pem"))).reason(), Reason::kBadCertificate);
+  EXPECT_EQ(Dialled(Files("ca", At("ca.pem"))).reason(), Reason::kBadCertificate);
+}
+
+TEST_F(CredentialsTest, CertificateForOtherUseIsRefused) {
+  Make("client", std::string(kOfCa) + " -addext extendedKeyUsage=clientAuth");
+  EXPECT_EQ(Served(Files("client", At("ca.pem"))).reason(), Reason::kBadCertificate);
+  EXPECT_TRUE(Dialled(Files("client", At("ca.pem"))).ok());
+}
+
+TEST_F(CredentialsTest, ServerWithoutIdentityIsRefused) {
+  Make("nameless",
+       "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 1 -CA ca.pem -CAkey ca.key "
+       "-addext basicConstraints=critical,CA:FALSE");
+  EXPECT_EQ(Served(Files("nameless", At("ca.pem"))).reason(), Reason::kNoIdentity);
+}
+
+TEST_F(CredentialsTest, TlsWithoutClientCertificatesOffLoopbackIsRefused) {
+  const TlsFiles files = Files("server", "");
+  const HostPort everywhere = {"0.0.0.0", 0};
+  EXPECT_EQ(ServerCredentials(everywhere, files, false).status().reason(), Reason::kTlsRequired);
+  EXPECT_TRUE(ServerCredentials(everywhere, files, true).ok());
+  EXPECT_TRUE(Served(files).ok());
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// Accepts the connections of a gRPC server. gRPC 1.51's own listener never accepts again once the
+// process has run out of descriptors (CVE-2023-4785); this one keeps a reserve and goes on.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/host_port.h"
+#include "common/listener.h"
+#include "common/mutex.h"
+#include "common/status.h"
+#include "common/subprocess.h"
+
+namespace assay::rpc {
+
+// How many connections an acceptor leaves open. Further ones are closed as soon as they arrive.
+struct ConnectionLimits {
+  // Connections from one network address.
+  int per_address = 0;
+  // A connection whose descriptor would be this number or higher is closed, so that files, the
+  // database and the HTTP port keep theirs.
+  int descriptors = 0;
+
+  // Leaves a quarter of the process's descriptors, 64 at least, to everything else, and half of
+  // the rest to any one address.
+  static ConnectionLimits OfProcess();
+};
+
+// Listens from construction on; accepts from Start until destruction, on a thread of its own.
+class Acceptor {
+ public:
+  // Listens on `address`. The error names it and the reason.
+  static Result<std::unique_ptr<Acceptor>> Listen(const HostPort& address, ConnectionLimits limits);
+  // Stops accepting. Connections that were handed over stay open.
+  ~Acceptor();
+
+  // Returns the address with the actual port.
+  const HostPort& address() const { return listener_.address; }
+
+  // Registers with a server that is about to be built, which serves with `credentials`.
+  void Register(grpc::ServerBuilder& builder, std::shared_ptr<grpc::ServerCredentials> credentials);
+  // Begins to accept. Call once, after the server was started.
+  void Start();
+
+  // Connects to the port and waits until the connection was accepted. UNAVAILABLE if that takes
+  // longer than `patience`.
+  Status Check(Duration patience) const;
+
+ private:
+  struct Connection {
+    std::string address;  // Of the peer's network interface.
+    std::string peer;     // The address with its port.
+  };
+
+  Acceptor(Listener listener, ConnectionLimits limits);
+  void Run();
+  void AcceptFrom(int listener);
+  // Returns true if the address may have one more connection.
+  bool Admits(const std::string& address);
+  void Forget(int fd);
+
+  const ConnectionLimits limits_;
+  const Listener listener_;
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  int64_t accepted_ ASSAY_GUARDED_BY(mutex_) = 0;  // Connections, also those closed at once.
+  FileDescriptor stop_;                            // Readable when the thread must end.
+  FileDescriptor reserve_;  // Given up for a moment to close a connection when none is left.
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
+  // Used by the thread alone. Connections by descriptor; some may have ended since.
+  std::map<int, Connection> connections_;
+  std::map<std::string, int> connections_per_address_;
+  MonotonicTime next_check_;
+  std::thread thread_;
+};
+
+}  // namespace assay::rpc
