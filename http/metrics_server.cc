@@ -1,16 +1,17 @@
 #include "http/metrics_server.h"
 
-#include <arpa/inet.h>
-#include <civetweb.h>
+#include <microhttpd.h>
 #include <prometheus/text_serializer.h>
+#include <sys/socket.h>
 
-#include <array>
-#include <chrono>
 #include <exception>
-#include <future>
+#include <map>
 #include <string_view>
+#include <thread>
 #include <utility>
 
+#include "common/clock.h"
+#include "common/listener.h"
 #include "common/log.h"
 #include "common/mutex.h"
 
@@ -19,24 +20,16 @@ namespace {
 
 constexpr char kPrometheusText[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kPlainText[] = "text/plain; charset=utf-8";
-constexpr char kThreads[] = "2";
-constexpr char kRequestTimeoutMs[] = "5000";
+constexpr unsigned kThreads = 2;
+constexpr unsigned kMaxConnections = 512;
+// From the connection to the end of the request's head, and again for reading the answer.
+constexpr Duration kDeadline = std::chrono::seconds(5);
 
 struct Response {
-  int status = 200;
+  unsigned status = MHD_HTTP_OK;
   std::string content_type = kPlainText;
   std::string body;
 };
-
-int Send(mg_connection* connection, const Response& response, bool with_body) {
-  mg_printf(connection,
-            "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-            "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
-            response.status, mg_get_response_code_text(connection, response.status),
-            response.content_type.c_str(), response.body.size());
-  if (with_body) mg_write(connection, response.body.data(), response.body.size());
-  return response.status;
-}
 
 std::string Scrape(const std::vector<std::shared_ptr<prometheus::Collectable>>& collectables) {
   std::vector<prometheus::MetricFamily> families;
@@ -48,24 +41,16 @@ std::string Scrape(const std::vector<std::shared_ptr<prometheus::Collectable>>& 
   return prometheus::TextSerializer().Serialize(families);
 }
 
-// Returns an address for civetweb, which does not accept names.
-std::string ListeningHost(const HostPort& address) {
-  return address.host == "localhost" ? "127.0.0.1" : address.host;
-}
-
-// Checks the address here, because civetweb reports an unusable one as an invalid port.
-Status CheckAddress(const HostPort& address) {
-  const std::string host = ListeningHost(address);
-  in6_addr parsed = {};
-  if (inet_pton(AF_INET, host.c_str(), &parsed) == 1) return Status::Ok();
-  const bool is_ipv6 = inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
-  if (is_ipv6 && mg_check_feature(MG_FEATURES_IPV6) != 0) return Status::Ok();
-  return InvalidArgument(
-             "cannot serve HTTP on " + address.ToString() + ": " +
-                 (is_ipv6 ? "the installed civetweb has no IPv6" : host + " is not an IP address"),
-             Reason::kHttpAddressUnusable)
-      .WithHint(
-          "give an IPv4 address: 127.0.0.1 for this machine only, 0.0.0.0 for every interface");
+MHD_Result Send(MHD_Connection* connection, Response response) {
+  MHD_Response* const answer = MHD_create_response_from_buffer(
+      response.body.size(), response.body.data(), MHD_RESPMEM_MUST_COPY);
+  if (answer == nullptr) return MHD_NO;
+  MHD_add_response_header(answer, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type.c_str());
+  MHD_add_response_header(answer, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  MHD_add_response_header(answer, MHD_HTTP_HEADER_CONNECTION, "close");
+  const MHD_Result queued = MHD_queue_response(connection, response.status, answer);
+  MHD_destroy_response(answer);
+  return queued;
 }
 
 }  // namespace
@@ -75,124 +60,141 @@ class MetricsServer::Impl {
   explicit Impl(MetricsServerOptions options) : options_(std::move(options)) {}
 
   ~Impl() {
-    if (context_ == nullptr) return;
-    // civetweb's accepting thread checks every two seconds whether to end. A connection wakes it.
-    const auto stopped = std::async(std::launch::async, [this] { mg_stop(context_); });
-    while (stopped.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) Wake();
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      changed_.NotifyAll();
+    }
+    if (watchdog_.joinable()) watchdog_.join();
+    for (MHD_Daemon* daemon : daemons_) MHD_stop_daemon(daemon);
   }
 
-  Result<int> Listen() {
-    static const unsigned initialised = mg_init_library(0);
-    (void)initialised;
-    ASSAY_RETURN_IF_ERROR(CheckAddress(options_.address));
-    const std::string ports =
-        HostPort{ListeningHost(options_.address), options_.address.port}.ToString();
-    std::array<const char*, 9> settings = {"listening_ports",
-                                           ports.c_str(),
-                                           "num_threads",
-                                           kThreads,
-                                           "request_timeout_ms",
-                                           kRequestTimeoutMs,
-                                           "enable_directory_listing",
-                                           "no",
-                                           nullptr};
-    mg_callbacks callbacks{};
-    callbacks.begin_request = &Impl::Answer;
-    callbacks.log_message = &Impl::LogMessage;
-    mg_init_data init{&callbacks, this, settings.data()};
-    std::array<char, 256> text{};
-    // Ignored: the parameter's type differs between versions of the library.
-    mg_error_data error{};
-    error.text = text.data();
-    error.text_buffer_size = text.size();
-    context_ = mg_start2(&init, &error);
-    if (context_ == nullptr) {
-      const std::string why = FirstMessage();
-      return InvalidArgument("cannot serve HTTP on " + options_.address.ToString() + ": " +
-                                 (why.empty() ? text.data() : why),
-                             Reason::kHttpListenFailed)
-          .WithHint("give another port, or port 0 for any free one");
+  // Returns the actual address.
+  Result<HostPort> Listen() {
+    ASSAY_ASSIGN_OR_RETURN(Listener listener, ListenOn(options_.address));
+    for (FileDescriptor& socket : listener.sockets) {
+      MHD_Daemon* const daemon =
+          MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, &Impl::Answer, this,
+                           MHD_OPTION_LISTEN_SOCKET, socket.get(), MHD_OPTION_THREAD_POOL_SIZE,
+                           kThreads, MHD_OPTION_CONNECTION_LIMIT, kMaxConnections,
+                           MHD_OPTION_NOTIFY_CONNECTION, &Impl::OnConnection, this, MHD_OPTION_END);
+      if (daemon == nullptr) {
+        return Internal("the HTTP server on " + options_.address.ToString() + " cannot be started");
+      }
+      socket.Release();  // The daemon closes it.
+      daemons_.push_back(daemon);
     }
-    mg_server_port bound{};
-    if (mg_get_server_ports(context_, 1, &bound) < 1) {
-      return Internal("cannot tell the port of the HTTP server on " + options_.address.ToString());
-    }
-    port_ = bound.port;
-    return port_;
+    watchdog_ = std::thread([this] { CloseLateConnections(); });
+    return listener.address;
   }
 
  private:
-  void Wake() const {
-    const std::string host = ListeningHost(options_.address);
-    char ignored[64];
-    if (mg_connection* connection =
-            mg_connect_client(host.c_str(), port_, /*use_ssl=*/0, ignored, sizeof ignored)) {
-      mg_close_connection(connection);
-    }
+  static Impl& At(void* self) { return *static_cast<Impl*>(self); }
+
+  static int DescriptorOf(MHD_Connection* connection) {
+    const MHD_ConnectionInfo* const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == nullptr ? -1 : info->connect_fd;
   }
 
-  static Impl& Of(const mg_connection* connection) {
-    return *static_cast<Impl*>(mg_get_user_data(mg_get_context(connection)));
-  }
-
-  static int LogMessage(const mg_connection* connection, const char* message) {
-    Impl& impl = Of(connection);
-    Log().debug("HTTP server on {}: {}", impl.options_.address.ToString(), message);
+  static void OnConnection(void* self, MHD_Connection* connection, void** /*socket_context*/,
+                           MHD_ConnectionNotificationCode code) {
+    Impl& impl = At(self);
+    const int fd = DescriptorOf(connection);
     MutexLock lock(impl.mutex_);
-    if (impl.first_message_.empty()) impl.first_message_ = message;
-    return 1;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+      impl.deadlines_.erase(fd);
+      return;
+    }
+    impl.deadlines_[fd] = Clock::Real().Now() + kDeadline;
+    impl.changed_.NotifyAll();
   }
 
-  // Returns the status, which tells civetweb that the request was answered.
-  static int Answer(mg_connection* connection) {
-    const mg_request_info& request = *mg_get_request_info(connection);
-    const std::string_view method = request.request_method;
-    if (method != "GET" && method != "HEAD") {
-      return Send(connection, {405, kPlainText, "only GET and HEAD are supported\n"}, true);
+  // Shuts down connections past their deadline, each peer having as long as it likes otherwise: the
+  // library's own timeout starts again with every byte.
+  void CloseLateConnections() {
+    MutexLock lock(mutex_);
+    while (!stopping_) {
+      MonotonicTime next = MonotonicTime::max();
+      const MonotonicTime now = Clock::Real().Now();
+      for (auto& [fd, deadline] : deadlines_) {
+        if (deadline <= now) {
+          ::shutdown(fd, SHUT_RDWR);
+          deadline = MonotonicTime::max();
+        }
+        next = std::min(next, deadline);
+      }
+      if (next == MonotonicTime::max()) {
+        changed_.Wait(mutex_);
+      } else {
+        changed_.WaitUntil(mutex_, next);
+      }
     }
-    Response response;
+  }
+
+  static MHD_Result Answer(void* self, MHD_Connection* connection, const char* path,
+                           const char* method_text, const char* /*version*/, const char* /*upload*/,
+                           size_t* upload_size, void** seen) {
+    // Called once with the head, then with parts of a body, which nobody reads, then at the end.
+    static char mark;
+    if (*seen == nullptr) {
+      *seen = &mark;
+      return MHD_YES;
+    }
+    if (*upload_size != 0) {
+      *upload_size = 0;
+      return MHD_YES;
+    }
+    const std::string_view method = method_text;
+    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
+      return Send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, kPlainText,
+                               "only GET and HEAD are answered here\n"});
+    }
+    {
+      Impl& impl = At(self);
+      MutexLock lock(impl.mutex_);
+      impl.deadlines_[DescriptorOf(connection)] = Clock::Real().Now() + kDeadline;
+    }
     try {
-      response = Of(connection).Respond(request.local_uri);
+      return Send(connection, At(self).Respond(path));
     } catch (const std::exception& error) {
-      Log().error("HTTP request for {} failed: {}", request.local_uri, error.what());
-      response = {500, kPlainText, "internal error; see the program's log\n"};
+      Log().error("HTTP request for {} failed: {}", path, error.what());
+      return Send(connection, {MHD_HTTP_INTERNAL_SERVER_ERROR, kPlainText,
+                               "internal error; see the program's log\n"});
     }
-    return Send(connection, response, method == "GET");
+  }
+
+  static Response Check(const std::function<Status()>& check) {
+    const Status health = check ? check() : Status::Ok();
+    if (health.ok()) return {MHD_HTTP_OK, kPlainText, "ok\n"};
+    return {MHD_HTTP_SERVICE_UNAVAILABLE, kPlainText, health.ToString() + "\n"};
   }
 
   Response Respond(std::string_view path) const {
-    if (path == "/metrics") return {200, kPrometheusText, Scrape(options_.collectables)};
-    if (path == "/healthz") {
-      const Status health = options_.health ? options_.health() : Status::Ok();
-      if (health.ok()) return {200, kPlainText, "ok\n"};
-      return {503, kPlainText, health.ToString() + "\n"};
-    }
-    std::string known = "/metrics /healthz";
+    if (path == "/metrics") return {MHD_HTTP_OK, kPrometheusText, Scrape(options_.collectables)};
+    if (path == "/healthz") return Check(options_.health);
+    if (path == "/readyz") return Check(options_.ready);
+    std::string known = "/metrics /healthz /readyz";
     for (const GetHandler& handler : options_.handlers) {
-      if (path == handler.path) return {200, handler.content_type, handler.body()};
+      if (path == handler.path) return {MHD_HTTP_OK, handler.content_type, handler.body()};
       known += " " + handler.path;
     }
-    return {404, kPlainText, "no such path; the paths are " + known + "\n"};
-  }
-
-  std::string FirstMessage() {
-    MutexLock lock(mutex_);
-    return first_message_;
+    return {MHD_HTTP_NOT_FOUND, kPlainText, "no such path; there is " + known + "\n"};
   }
 
   const MetricsServerOptions options_;
-  mg_context* context_ = nullptr;
-  int port_ = 0;
+  std::vector<MHD_Daemon*> daemons_;
+  std::thread watchdog_;
   Mutex mutex_;
-  // Civetweb explains a failed start only in its log. The first message is the cause.
-  std::string first_message_ ASSAY_GUARDED_BY(mutex_);
+  CondVar changed_;
+  bool stopping_ ASSAY_GUARDED_BY(mutex_) = false;
+  std::map<int, MonotonicTime> deadlines_ ASSAY_GUARDED_BY(mutex_);  // By descriptor.
 };
 
 Result<std::unique_ptr<MetricsServer>> MetricsServer::Start(MetricsServerOptions options) {
   std::unique_ptr<MetricsServer> server(new MetricsServer);
-  server->address_ = options.address;
   server->impl_ = std::make_unique<Impl>(std::move(options));
-  ASSAY_ASSIGN_OR_RETURN(server->address_.port, server->impl_->Listen());
+  ASSAY_ASSIGN_OR_RETURN(server->address_, server->impl_->Listen());
   return server;
 }
 

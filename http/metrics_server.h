@@ -23,23 +23,24 @@ struct GetHandler {
 };
 
 struct MetricsServerOptions {
-  // The address to listen on. Port 0 selects a free port. The host is "localhost" or an IP address.
-  // IPv6 requires a build of the civetweb library with IPv6 support, which Debian 12 does not have.
+  // The address to listen on. Port 0 selects a free port.
   HostPort address;
   // The sources of /metrics, read in this order at every request. The server shares ownership and
   // may call each from two threads at once.
   std::vector<std::shared_ptr<prometheus::Collectable>> collectables;
   std::vector<GetHandler> handlers;
-  // Decides the answer of /healthz: 200 "ok", or 503 with the error's text. Absent: always ok.
+  // Decide the answers of /healthz and /readyz: 200 "ok", or 503 with the error's text. Absent:
+  // always ok. They may block for a second.
   std::function<Status()> health;
+  std::function<Status()> ready;
 };
 
-// An HTTP server that runs until it is destroyed. It has two worker threads and one thread that
-// accepts connections, and disconnects a slow client after five seconds. Methods are thread-safe.
+// An HTTP server that runs until it is destroyed. Its two threads wait for many connections each. A
+// client has five seconds to send its request's head, and five more to read the answer. Methods are
+// thread-safe.
 class MetricsServer {
  public:
-  // Starts a server. The error names the address and the reason: port in use, unknown address, no
-  // permission, or a name instead of an address.
+  // Starts a server. The error names the address and the reason.
   static Result<std::unique_ptr<MetricsServer>> Start(MetricsServerOptions options);
 
   // Waits for running requests.

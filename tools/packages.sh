@@ -5,13 +5,13 @@
 packages_build=(
   build-essential cmake ninja-build ccache mold pkg-config
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
-  libpqxx-dev "prometheus-cpp-dev|libprometheus-cpp-dev" libcivetweb-dev
+  libpqxx-dev "prometheus-cpp-dev|libprometheus-cpp-dev" libmicrohttpd-dev
   libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libspdlog-dev libfmt-dev
   libssl-dev libopenblas-dev libhwloc-dev libzstd-dev libcurl4-openssl-dev
 )
 packages_run=(postgresql postgresql-client curl jq openssl python3)
 packages_test=(
-  libgtest-dev libgmock-dev libbenchmark-dev prometheus iproute2
+  libgtest-dev libgmock-dev libbenchmark-dev prometheus iproute2 haproxy
   python3-grpcio python3-jsonschema python3-protobuf python3-yaml
 )
 packages_bench=(iperf3 iproute2)
