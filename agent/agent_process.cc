@@ -26,6 +26,7 @@
 #include "common/file.h"
 #include "common/host_port.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/uuid.h"
 
 namespace assay::agent {
@@ -75,12 +76,11 @@ Status FileError(const std::string& what, const std::string& path) {
 }
 
 // Writes the id under another name first, because a truncated id would identify a new node.
-Result<std::string> MakeNodeId(const std::string& path) {
-  const std::string id = NewUuid();
+Result<std::string> StoreNodeId(const std::string& path, const std::string& id) {
   const std::string text = id + "\n";
   const std::string unfinished = path + ".tmp";
   const FileDescriptor file(
-      ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file.valid() ||
       ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
       ::fsync(file.get()) != 0) {
@@ -90,12 +90,33 @@ Result<std::string> MakeNodeId(const std::string& path) {
   return id;
 }
 
+// Returns the identity in the agent's certificate; nothing without one. The error says why the
+// certificate is not this node's.
+Result<std::optional<Identity>> NodeIdentity(const AgentOptions& options) {
+  ASSAY_ASSIGN_OR_RETURN(std::optional<Identity> identity, rpc::OwnIdentity(options.tls));
+  if (!identity) return identity;
+  const auto refused = [&](const std::string& why) {
+    return InvalidArgument(options.tls.certificate + why, Reason::kBadCertificate)
+        .WithHint("docs/guides/secure-a-fleet.md says how to make a node's certificate");
+  };
+  if (identity->role != Role::kNode) {
+    return refused(" has the role " + std::string(RoleName(identity->role)) +
+                   "; an agent needs a node's certificate");
+  }
+  if (!IsUuid(identity->id)) return refused(" has the id " + Quote(identity->id) + ", not a UUID");
+  if (!options.name.empty() && options.name != identity->name) {
+    return refused(" is of node " + Quote(identity->name) + ", and --name is " +
+                   Quote(options.name));
+  }
+  return identity;
+}
+
 }  // namespace
 
 DataFolder::DataFolder(std::string path, FileDescriptor lock, std::string node_id)
     : path_(std::move(path)), lock_(std::move(lock)), node_id_(std::move(node_id)) {}
 
-Result<DataFolder> DataFolder::Open(const std::string& path) {
+Result<DataFolder> DataFolder::Open(const std::string& path, const std::string& required_id) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
@@ -112,7 +133,8 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
   }
   const std::string id_path = path + "/node_id";
   if (!std::filesystem::exists(id_path, error)) {
-    ASSAY_ASSIGN_OR_RETURN(std::string id, MakeNodeId(id_path));
+    ASSAY_ASSIGN_OR_RETURN(std::string id,
+                           StoreNodeId(id_path, required_id.empty() ? NewUuid() : required_id));
     return DataFolder(path, std::move(lock), std::move(id));
   }
   ASSAY_ASSIGN_OR_RETURN(std::string id, ReadFile(id_path));
@@ -121,15 +143,23 @@ Result<DataFolder> DataFolder::Open(const std::string& path) {
     return FailedPrecondition(id_path + " holds no node id (a UUID)", Reason::kDataFolder)
         .WithHint("restore it, or remove the file to make this a new node");
   }
+  if (!required_id.empty() && id != required_id) {
+    return FailedPrecondition("the data folder " + path + " is of node " + id +
+                                  ", and the certificate of node " + required_id,
+                              Reason::kDataFolder)
+        .WithHint("give the certificate of that node, or another folder with --data");
+  }
   return DataFolder(path, std::move(lock), std::move(id));
 }
 
-AgentProcess::AgentProcess(AgentOptions options, DataFolder data)
-    : options_(std::move(options)), data_(std::move(data)) {}
+AgentProcess::AgentProcess(AgentOptions options, std::optional<Identity> identity, DataFolder data)
+    : options_(std::move(options)), identity_(std::move(identity)), data_(std::move(data)) {}
 
 Result<std::unique_ptr<AgentProcess>> AgentProcess::Start(const AgentOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(DataFolder data, DataFolder::Open(options.data));
-  std::unique_ptr<AgentProcess> agent(new AgentProcess(options, std::move(data)));
+  ASSAY_ASSIGN_OR_RETURN(const std::optional<Identity> identity, NodeIdentity(options));
+  ASSAY_ASSIGN_OR_RETURN(DataFolder data,
+                         DataFolder::Open(options.data, identity ? identity->id : ""));
+  std::unique_ptr<AgentProcess> agent(new AgentProcess(options, identity, std::move(data)));
   ASSAY_RETURN_IF_ERROR(agent->OpenNode());
   ASSAY_RETURN_IF_ERROR(agent->StartSession());
   ASSAY_RETURN_IF_ERROR(agent->Serve());
@@ -144,6 +174,7 @@ AgentProcess::~AgentProcess() {
     if (session_ != nullptr) session_->Leave("the agent stops");
   });
   if (attach_ != nullptr) attach_->AwaitEnd();
+  acceptor_ = nullptr;
   if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kServerGrace);
   http_.reset();
   RunOn(executor_.get(), [this] {
@@ -184,7 +215,9 @@ v1::NodeDescription AgentProcess::Describe(v1::HealthFinding* trouble) const {
   node.set_agent_instance_id(NewUuid());
   node.set_agent_version(ASSAY_VERSION);
   *node.mutable_inventory() = ReadInventory(nvml_.get());
-  node.set_name(options_.name.empty() ? node.inventory().hostname() : options_.name);
+  node.set_name(identity_               ? identity_->name
+                : options_.name.empty() ? node.inventory().hostname()
+                                        : options_.name);
   node.mutable_labels()->insert(options_.labels.begin(), options_.labels.end());
   node.set_provider(options_.provider);
   node.set_region(options_.region);
@@ -240,17 +273,15 @@ Status AgentProcess::Serve() {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   rpc::ApplyServerLimits(builder);
-  builder.AddListeningPort(address.ToString(), credentials, &address.port);
+  ASSAY_ASSIGN_OR_RETURN(auto acceptor,
+                         rpc::Acceptor::Listen(address, rpc::ConnectionLimits::OfProcess()));
+  acceptor->Register(builder, credentials);
   builder.RegisterService(service_.get());
-  const std::string wanted = address.ToString();
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || address.port == 0) {
-    return InvalidArgument("cannot serve gRPC on " + wanted +
-                               ": the port is taken, or the address is not this machine's",
-                           Reason::kListenFailed)
-        .WithHint("give another --listen, or port 0 for any free one");
-  }
-  grpc_address_ = address.ToString();
+  if (server_ == nullptr) return Internal("the gRPC server cannot be started");
+  acceptor_ = std::move(acceptor);
+  acceptor_->Start();
+  grpc_address_ = acceptor_->address().ToString();
   Log().info("serving gRPC on {}", grpc_address_);
   return Status::Ok();
 }
@@ -264,7 +295,8 @@ Status AgentProcess::Attach() {
   const auto channel =
       grpc::CreateCustomChannel(coordinator.ToString(), credentials, rpc::ClientArguments());
   RunOn(executor_.get(), [&] {
-    attach_ = std::make_unique<AttachClient>(channel, coordinator.ToString(), session_,
+    attach_ = std::make_unique<AttachClient>(channel, coordinator.ToString(),
+                                             identity_ ? identity_->fleet : "", session_,
                                              executor_.get(), std::random_device()());
     attach_->Start();
   });

@@ -20,14 +20,17 @@
 #include "common/subprocess.h"
 #include "host/nvml.h"
 #include "http/metrics_server.h"
+#include "wire/acceptor.h"
+#include "wire/roles.h"
 
 namespace assay::agent {
 
 // An agent's folder, locked during the object's life; a second agent is refused.
 class DataFolder {
  public:
-  // Creates the folder, and the node's id in it, if they do not exist.
-  static Result<DataFolder> Open(const std::string& path);
+  // Creates the folder, and the node's id in it, if they do not exist. `required_id`, if not empty,
+  // becomes the id; a folder with another id is refused.
+  static Result<DataFolder> Open(const std::string& path, const std::string& required_id);
 
   const std::string& node_id() const { return node_id_; }
   const std::string& path() const { return path_; }
@@ -58,7 +61,7 @@ class AgentProcess {
   std::string ReadyLine() const;
 
  private:
-  AgentProcess(AgentOptions options, DataFolder data);
+  AgentProcess(AgentOptions options, std::optional<Identity> identity, DataFolder data);
 
   Status OpenNode();
   v1::NodeDescription Describe(v1::HealthFinding* trouble) const;
@@ -68,6 +71,7 @@ class AgentProcess {
   std::shared_ptr<prometheus::Collectable> Metrics() const;
 
   const AgentOptions options_;
+  const std::optional<Identity> identity_;  // In the node's certificate.
   DataFolder data_;
   std::shared_ptr<const Nvml> nvml_;
   std::shared_ptr<Spool> spool_;
@@ -80,6 +84,7 @@ class AgentProcess {
   std::shared_ptr<Session> session_;
   std::unique_ptr<AgentServiceImpl> service_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<rpc::Acceptor> acceptor_;
   std::string grpc_address_;
   std::unique_ptr<AttachClient> attach_;
 };

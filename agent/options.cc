@@ -63,7 +63,10 @@ void AddOptions(CLI::App* app, AgentOptions* options, std::vector<std::string>* 
       ->capture_default_str();
   app->add_option("--coordinator", options->coordinator,
                   "HOST:PORT of a coordinator to attach to; without it, one may dial this agent");
-  app->add_option("--listen", options->listen, "HOST:PORT for gRPC; \"\" for none, port 0 for any")
+  app->add_option(
+         "--listen", options->listen,
+         "HOST:PORT for gRPC; \"\" for none, port 0 for any free one (default with --coordinator: "
+         "none)")
       ->capture_default_str();
   app->add_option("--http", options->http,
                   "HOST:PORT for /metrics and /healthz; \"\" for none, port 0 for any")
@@ -117,6 +120,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return {std::nullopt, app.exit(error) == 0 ? 0 : kUsageError};
   }
+  // An agent that dials out need not be reached.
+  if (!options.coordinator.empty() && app.count("--listen") == 0) options.listen.clear();
   if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
   for (const auto& [flag, text] : {std::pair("--name", &options.name),
                                    {"--provider", &options.provider},

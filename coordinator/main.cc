@@ -235,6 +235,12 @@ class Process {
     http::MetricsServerOptions http;
     http.address = *options.http;
     http.collectables = {metrics_.collectable()};
+    http.health = [this] { return server_->Check(); };
+    http.ready = [this]() -> Status {
+      ASSAY_RETURN_IF_ERROR(server_->Check());
+      return database_->nodes().ListDialAddresses().status().WithContext(
+          "the database does not answer");
+    };
     http.handlers = {{"/sd", "application/json", [this] {
                         MutexLock lock(discovery_mutex_);
                         return discovery_;

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "agent/rpc/session_stream.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "wire/access.h"
 
 namespace assay::agent {
 namespace {
@@ -24,6 +26,7 @@ class AttachClient::Stream
   explicit Stream(AttachClient* client)
       : SessionStream(client->session_, client->executor_),
         client_(client),
+        fleet_(client->fleet_),
         alive_(client->alive_),
         activity_(client->activity_) {}
 
@@ -57,18 +60,34 @@ class AttachClient::Stream
 
   void OnNoMoreReading() override { RemoveHold(); }
 
+  // Only a coordinator's acknowledgement may delete a result. A proxy forwards those of one.
+  bool IsTrusted() const override {
+    if (fleet_.empty()) return true;
+    const Identity server = rpc::ServerOf(context_);
+    const bool trusted = server.fleet == fleet_ &&
+                         (server.role == Role::kCoordinator || server.role == Role::kProxy);
+    if (!trusted) {
+      Log().error("the server has no coordinator's certificate of fleet {}: role {}, fleet {}",
+                  fleet_, RoleName(server.role), Quote(server.fleet));
+    }
+    return trusted;
+  }
+
  private:
   grpc::ClientContext context_;
   AttachClient* const client_;
+  const std::string fleet_;
   const std::weak_ptr<bool> alive_;
   const std::shared_ptr<Activity> activity_;
 };
 
 AttachClient::AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator,
-                           std::weak_ptr<Session> session, Executor* executor, uint64_t seed)
+                           std::string fleet, std::weak_ptr<Session> session, Executor* executor,
+                           uint64_t seed)
     : channel_(std::move(channel)),
       stub_(v1::FleetService::NewStub(channel_)),
       coordinator_(std::move(coordinator)),
+      fleet_(std::move(fleet)),
       session_(std::move(session)),
       executor_(executor),
       backoff_(seed) {}

@@ -19,7 +19,9 @@ namespace assay::agent {
 class AttachClient {
  public:
   // `executor` must outlive every call: see AwaitEnd.
-  AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator,
+  // With a `fleet`, which is that of this node's certificate, the server must have a certificate of
+  // a coordinator or proxy of the same fleet.
+  AttachClient(std::shared_ptr<grpc::Channel> channel, std::string coordinator, std::string fleet,
                std::weak_ptr<Session> session, Executor* executor, uint64_t seed);
   ~AttachClient();
   AttachClient(const AttachClient&) = delete;
@@ -46,6 +48,7 @@ class AttachClient {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::FleetService::Stub> stub_;
   const std::string coordinator_;
+  const std::string fleet_;
   const std::weak_ptr<Session> session_;
   Executor* const executor_;
   // Tasks and streams hold a weak reference: those that outlive this object do nothing.

@@ -78,8 +78,11 @@ class SessionStream : public Reactor,
   void OnReadDone(bool ok) override {
     React("reading from a session", [&] {
       if (!ok) return OnEnd();
-      executor_->Post([self = this->shared_from_this()] {
-        if (const auto session = self->session_.lock()) session->Received(self, self->incoming_);
+      const bool trusted = IsTrusted();
+      if (!trusted) Close("the peer is not a coordinator of this fleet", std::nullopt);
+      executor_->Post([self = this->shared_from_this(), trusted] {
+        const auto session = self->session_.lock();
+        if (session && trusted) session->Received(self, self->incoming_);
         self->ReadMore();
       });
     });
@@ -100,6 +103,8 @@ class SessionStream : public Reactor,
  protected:
   // Ends the call from this side. Called once, with no write in flight.
   virtual void End() = 0;
+  // Returns true if the peer, which has sent a message, is a coordinator.
+  virtual bool IsTrusted() const { return true; }
   // Stops reading, because the peer ended the call or it broke.
   virtual void OnNoMoreReading() {}
 

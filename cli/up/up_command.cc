@@ -39,6 +39,7 @@ struct UpOptions {
   std::string http = "127.0.0.1:9900";
   bool no_agent = false;
   rpc::TlsFiles tls;
+  rpc::TlsFiles agent_tls;
   bool insecure = false;
 };
 
@@ -167,7 +168,7 @@ class Stack {
     child.program = "assay-coordinator";
     child.arguments = {"--listen", listen, "--http", http};
     child.environment = {"ASSAY_DATABASE=" + postgres_->ConnectionString()};
-    return StartChild(child, "coordinator", coordinator_);
+    return StartChild(child, options_.tls, "coordinator", coordinator_);
   }
 
   Status StartAgent(const std::string& listen, const std::string& http) {
@@ -177,17 +178,17 @@ class Stack {
                        "--coordinator", Dialable(coordinator_->addresses().grpc),
                        "--listen",      listen,
                        "--http",        http};
-    return StartChild(child, "agent", agent_);
+    return StartChild(child, options_.agent_tls, "agent", agent_);
   }
 
-  Status StartChild(ChildOptions& child, const std::string& log,
+  Status StartChild(ChildOptions& child, const rpc::TlsFiles& tls, const std::string& log,
                     std::optional<ChildProgram>& started) {
     const auto add = [&](const char* flag, const std::string& value) {
       if (!value.empty()) child.arguments.insert(child.arguments.end(), {flag, value});
     };
-    add("--tls-cert", options_.tls.certificate);
-    add("--tls-key", options_.tls.key);
-    add("--tls-ca", options_.tls.authorities);
+    add("--tls-cert", tls.certificate);
+    add("--tls-key", tls.key);
+    add("--tls-ca", tls.authorities);
     if (options_.insecure) child.arguments.emplace_back("--insecure");
     child.log_path = folder_ + "/log/" + log + ".log";
     ASSAY_ASSIGN_OR_RETURN(started, ChildProgram::Start(child, signals_));
@@ -284,6 +285,13 @@ ExitCode ReportFailedStart(const Status& status) {
 Result<ExitCode> Up(Context& context, UpOptions& options) {
   options.tls = context.client.tls;
   options.insecure = context.client.insecure;
+  options.agent_tls.authorities = options.tls.authorities;
+  // With authorities, the coordinator asks its clients for certificates.
+  if (!options.no_agent && !options.tls.authorities.empty() &&
+      options.agent_tls.certificate.empty()) {
+    return InvalidArgument("the agent needs a node's certificate of its own")
+        .WithHint("give --agent-tls-cert and --agent-tls-key, or --no-agent");
+  }
   // The servers must continue even if the reader of our output exits.
   signal(SIGPIPE, SIG_IGN);
   // Signals are read from this descriptor, so that no child outlives this process.
@@ -330,6 +338,10 @@ void AddUpCommand(CLI::App& app, Context& context) {
       ->add_option("--http", options->http,
                    "Address of the coordinator's /metrics; the agent takes the next port")
       ->capture_default_str();
+  command->add_option("--agent-tls-cert", options->agent_tls.certificate,
+                      "PEM file: the agent's certificate, with the role node");
+  command->add_option("--agent-tls-key", options->agent_tls.key,
+                      "PEM file: the key of --agent-tls-cert");
   command->add_flag("--no-agent", options->no_agent, "Only PostgreSQL and the coordinator");
   command->footer(
       "A program that ends is started again, after 1 s at first and 30 s at most. Exit status: 0 "

@@ -4,7 +4,6 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "common/log.h"
 #include "common/status.h"
 #include "coordinator/core/attempts/outage.h"
+#include "coordinator/rpc/admission.h"
 #include "wire/status_conversion.h"
 
 namespace assay::coordinator::rpc {
@@ -60,61 +60,71 @@ class Calls {
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const char* method,
                                    Body body) const {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    if (in_progress_.fetch_add(1) >= kMaxInProgress) {
-      Finish(reactor, method,
-             Status(Code::kResourceExhausted, Reason::kOverloaded, "too many calls at once")
-                 .WithHint("try again in a moment"));
+    Result<Admission::Place> place = calls_.Enter(PeerKey(*context));
+    if (!place.ok()) {
+      Finish(reactor, method, place.status());
       return reactor;
     }
-    executor_.Post([this, context, reactor, method, body = std::move(body)]() mutable {
-      Try(context, reactor, method, std::move(body), 0);
+    executor_.Post([this, context, reactor, method, place = *std::move(place),
+                    body = std::move(body)]() mutable {
+      Try(context, reactor, method, std::move(place), std::move(body), 0);
     });
     return reactor;
   }
 
-  // Like Answer, for a call that `body` answers later, by calling its argument once.
+  // Like Answer, for a call that `body` answers later, by calling its argument once. Few of these
+  // may be in progress.
   using Done = std::function<void(Status)>;
   template <typename Body>
   grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, const char* method,
                                         Body body) const {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    ++in_progress_;
-    executor_.Post([this, reactor, method, body = std::move(body)]() mutable {
+    Result<Admission::Place> place = slow_calls_.Enter(PeerKey(*context));
+    if (!place.ok()) {
+      Finish(reactor, method, place.status());
+      return reactor;
+    }
+    executor_.Post([this, reactor, method, place = *std::move(place), body = std::move(body)]() {
       const Status started = Guarded(method, [&] {
-        return body([this, reactor, method](Status status) { Finish(reactor, method, status); });
+        return body(
+            [this, reactor, method, place](Status status) { Finish(reactor, method, status); });
       });
       if (!started.ok()) Finish(reactor, method, started);
     });
     return reactor;
   }
 
+  // Places for streams of WatchCampaign.
+  Admission& watches() const { return watches_; }
+
  private:
-  static constexpr int kMaxInProgress = 256;
   // With RetryDelay in between this is about three seconds, less than clients wait.
   static constexpr int kTries = 6;
 
   template <typename Body>
   void Try(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
-           const char* method, Body body, int attempt) const {
+           const char* method, Admission::Place place, Body body, int attempt) const {
     const Status status = Guarded(method, body);
     if (status.code() != Code::kUnavailable || attempt + 1 == kTries || context->IsCancelled()) {
       Finish(reactor, method, status);
       return;
     }
-    executor_.PostAfter(RetryDelay(attempt), [=, this, body = std::move(body)]() mutable {
-      Try(context, reactor, method, std::move(body), attempt + 1);
-    });
+    executor_.PostAfter(
+        RetryDelay(attempt), [=, this, place = std::move(place), body = std::move(body)]() mutable {
+          Try(context, reactor, method, std::move(place), std::move(body), attempt + 1);
+        });
   }
 
   void Finish(grpc::ServerUnaryReactor* reactor, const char* method, const Status& status) const {
-    --in_progress_;
     Count(method, status.code());
     reactor->Finish(assay::rpc::ToGrpc(status));
   }
 
   Executor& executor_;
   const Counter counter_;
-  mutable std::atomic<int> in_progress_{0};
+  mutable Admission calls_{"calls", 128, 512};
+  mutable Admission slow_calls_{"calls that wait for an agent", 4, 4};
+  mutable Admission watches_{"watches", 32, 256};
 };
 
 }  // namespace assay::coordinator::rpc

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/units.h"
 #include "coordinator/rpc/stream_link.h"
+#include "wire/access.h"
 
 namespace assay::coordinator::rpc {
 
@@ -104,6 +105,7 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
 
   void Read() override { StartRead(&inbound_); }
   void Write(const v1::CoordinatorMessage* message) override { StartWrite(message); }
+  Identity Peer() const override { return assay::rpc::ServerOf(context_); }
   void Finish(const Status&) override {
     StartWritesDone();
     RemoveHold();

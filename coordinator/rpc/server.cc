@@ -1,6 +1,7 @@
 #include "coordinator/rpc/server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_builder.h>
 
@@ -16,6 +17,7 @@
 #include "coordinator/rpc/stream_link.h"
 #include "coordinator/rpc/watch.h"
 #include "model/page.h"
+#include "wire/access.h"
 
 namespace assay::coordinator::rpc {
 namespace {
@@ -25,8 +27,9 @@ using Unary = grpc::ServerUnaryReactor;
 
 // Delay after which agents reconnect; their own jitter spreads them.
 constexpr Duration kReconnectAfter = std::chrono::seconds(1);
-// Time that AddNode gives an agent to open its session.
+// Time that an agent has to send its Hello, whoever dialled.
 constexpr Duration kHelloPatience = std::chrono::seconds(10);
+constexpr auto kCheckPatience = std::chrono::seconds(1);
 constexpr char kNodeTokens = 'n';
 
 // Returns the page size and token of a list request (see Google's AIP-158). Page size 0 selects
@@ -128,8 +131,8 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
   }
 
   grpc::ServerWriteReactor<v1::WatchCampaignResponse>* WatchCampaign(
-      Context*, const v1::WatchCampaignRequest* request) override {
-    return NewWatch(coordinator_, calls_, request->campaign());
+      Context* context, const v1::WatchCampaignRequest* request) override {
+    return NewWatch(coordinator_, calls_, *context, request->campaign());
   }
 
   Unary* ListFleetBenchmarks(Context* context, const v1::ListFleetBenchmarksRequest*,
@@ -254,13 +257,19 @@ class ResultServiceImpl : public CoordinatorService<v1::ResultService::CallbackS
 class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>,
                       public StreamOperations {
  public:
-  AttachReactor(Coordinator& coordinator, const Calls& calls)
-      : calls_(calls), link_(std::make_shared<StreamLink>(this)) {
+  AttachReactor(Coordinator& coordinator, const Calls& calls, const Context& context)
+      : calls_(calls),
+        peer_(assay::rpc::CallerOf(context)),
+        link_(std::make_shared<StreamLink>(this)) {
     link_->Start(coordinator.OpenSession(link_, ""));
+    calls_.executor().PostAfter(kHelloPatience, [link = std::weak_ptr<StreamLink>(link_)] {
+      if (const auto open = link.lock()) open->RequireMessage();
+    });
   }
 
   void Read() override { StartRead(&inbound_); }
   void Write(const v1::CoordinatorMessage* message) override { StartWrite(message); }
+  Identity Peer() const override { return peer_; }
   void Finish(const Status& status) override {
     calls_.Count("Attach", status.code());
     ServerBidiReactor::Finish(assay::rpc::ToGrpc(status));
@@ -282,6 +291,7 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
 
  private:
   const Calls& calls_;
+  const Identity peer_;
   v1::AgentMessage inbound_;
   const std::shared_ptr<StreamLink> link_;
 };
@@ -290,8 +300,9 @@ class FleetServiceImpl : public CoordinatorService<v1::FleetService::CallbackSer
  public:
   using CoordinatorService::CoordinatorService;
 
-  grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>* Attach(Context*) override {
-    return new AttachReactor(coordinator_, calls_);
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>* Attach(
+      Context* context) override {
+    return new AttachReactor(coordinator_, calls_, *context);
   }
 };
 
@@ -319,33 +330,51 @@ Result<std::unique_ptr<Server>> Server::Start(Coordinator& coordinator, ServerOp
   ASSAY_ASSIGN_OR_RETURN(
       const auto credentials,
       assay::rpc::ServerCredentials(options.listen, options.tls, options.insecure));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto acceptor,
+      assay::rpc::Acceptor::Listen(options.listen, assay::rpc::ConnectionLimits::OfProcess()));
   std::unique_ptr<Server> server(new Server(coordinator, std::move(options)));
+  server->address_ = acceptor->address();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(server->address_.ToString(), credentials, &port);
+  acceptor->Register(builder, credentials);
   assay::rpc::ApplyServerLimits(builder);
   ApplyThreadLimits(builder);
   for (const auto& service : server->services_) builder.RegisterService(service.get());
   server->server_ = builder.BuildAndStart();
-  if (!server->server_ || port == 0) {
-    server->server_ = nullptr;
-    return InvalidArgument("cannot listen on " + server->address_.ToString() +
-                               ": the port is in use, or this machine does not have the address",
-                           Reason::kAddressInUse)
-        .WithHint("stop the program that listens there, or choose another --listen");
-  }
-  server->address_.port = port;
+  if (!server->server_) return Internal("the gRPC server cannot be started");
+  server->acceptor_ = std::move(acceptor);
+  server->acceptor_->Start();
   coordinator.OnAttached(
       [dialer = &server->dialer_](const Agent& agent) { dialer->OnAttached(agent); });
   return server;
+}
+
+Status Server::Check() const {
+  ASSAY_RETURN_IF_ERROR(acceptor_->Check(kCheckPatience));
+  // Inside the process there is no TLS, and so no certificate is needed.
+  grpc::GenericStub stub(server_->InProcessChannel(grpc::ChannelArguments()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
+  grpc::CompletionQueue queue;
+  const auto call =
+      stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::ByteBuffer(), &queue);
+  call->StartCall();
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return assay::rpc::FromGrpc(status).WithContext("the gRPC server does not answer");
 }
 
 Server::~Server() { Shutdown(std::chrono::seconds(1)); }
 
 void Server::Shutdown(Duration patience) {
   if (!server_) return;
+  acceptor_ = nullptr;
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
   coordinator_.Shutdown(kReconnectAfter);
   dialer_.Stop(patience);

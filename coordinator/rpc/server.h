@@ -9,6 +9,7 @@
 #include "coordinator/core/coordinator.h"
 #include "coordinator/rpc/calls.h"
 #include "coordinator/rpc/dialer.h"
+#include "wire/acceptor.h"
 #include "wire/credentials.h"
 
 namespace assay::coordinator::rpc {
@@ -33,6 +34,10 @@ class Server {
   const HostPort& address() const { return address_; }
   Dialer& dialer() { return dialer_; }
 
+  // Returns OK if the port accepts a connection and the server answers a health check, each within
+  // a second.
+  Status Check() const;
+
   // Closes agents' sessions, ends every stream and waits until all calls have ended, for at most
   // `patience`. Idempotent. The executor must run until this returns.
   void Shutdown(Duration patience);
@@ -46,6 +51,7 @@ class Server {
   Dialer dialer_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<assay::rpc::Acceptor> acceptor_;
 };
 
 }  // namespace assay::coordinator::rpc

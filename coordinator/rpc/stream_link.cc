@@ -45,6 +45,11 @@ void StreamLink::Start(std::shared_ptr<Session> session) {
   Advance();
 }
 
+Identity StreamLink::Peer() {
+  MutexLock lock(mutex_);
+  return operations_ == nullptr ? Identity() : operations_->Peer();
+}
+
 void StreamLink::Send(v1::CoordinatorMessage message) {
   MutexLock lock(mutex_);
   if (closing_ || broken_) return;
@@ -63,11 +68,19 @@ void StreamLink::Close(const Status& status) {
   BeginClosing(status);
 }
 
+void StreamLink::RequireMessage() {
+  MutexLock lock(mutex_);
+  if (received_) return;
+  BeginClosing(
+      Status(Code::kDeadlineExceeded, Reason::kProtocolViolation, "no Hello came within 10 s"));
+}
+
 void StreamLink::OnReadDone(bool ok, v1::AgentMessage message) {
   std::shared_ptr<Session> session;
   {
     MutexLock lock(mutex_);
     reading_ = false;
+    received_ = true;
     session = session_;
     // Treated as full until the session decides, so that a ReadMore in between counts.
     session_full_ = true;

@@ -50,6 +50,8 @@ class StreamOperations {
   virtual void Read() = 0;
   // Starts a write of `message`, which must live until OnWriteDone.
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
+  // Returns the identity of the peer, from which a message has come.
+  virtual Identity Peer() const = 0;
   // Ends the stream. Called once, as the last operation.
   virtual void Finish(const Status& status) = 0;
 };
@@ -63,9 +65,13 @@ class StreamLink : public SessionSink {
   // Sets the link's session and starts to read. Call once, before any other method.
   void Start(std::shared_ptr<Session> session);
 
+  Identity Peer() override;
   void Send(v1::CoordinatorMessage message) override;
   void ReadMore() override;
   void Close(const Status& status) override;
+
+  // Ends the stream if no message has come from the peer yet.
+  void RequireMessage();
 
   // Handle the reactor's events. `message` is the message that was read.
   void OnReadDone(bool ok, v1::AgentMessage message);
@@ -88,6 +94,7 @@ class StreamLink : public SessionSink {
   bool reading_ ASSAY_GUARDED_BY(mutex_) = false;
   bool session_full_ ASSAY_GUARDED_BY(mutex_) = false;
   bool broken_ ASSAY_GUARDED_BY(mutex_) = false;
+  bool received_ ASSAY_GUARDED_BY(mutex_) = false;
   bool finished_ ASSAY_GUARDED_BY(mutex_) = false;
   std::optional<Status> closing_ ASSAY_GUARDED_BY(mutex_);
 };

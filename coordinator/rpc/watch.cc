@@ -16,14 +16,19 @@ namespace {
 using Response = v1::WatchCampaignResponse;
 using Reactor = grpc::ServerWriteReactor<Response>;
 
+// A peer that does not read a message for so long is disconnected.
+constexpr Duration kReadPatience = std::chrono::seconds(30);
+
 Status Gone() { return Status(Code::kCancelled, Reason::kNone, "the watcher has gone"); }
 
 // Outlives its reactor, so that a late notification finds a valid object.
 class Watch : public std::enable_shared_from_this<Watch> {
  public:
-  Watch(Coordinator& coordinator, const Calls& calls, Reactor* reactor, std::string campaign)
+  Watch(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
+        Reactor* reactor, std::string campaign)
       : coordinator_(coordinator),
         calls_(calls),
+        context_(context),
         campaign_(std::move(campaign)),
         reactor_(reactor) {}
 
@@ -36,6 +41,12 @@ class Watch : public std::enable_shared_from_this<Watch> {
       state_ = State::kLoading;
     }
     PostLoad();
+  }
+
+  // Ends a watch that was never started.
+  void Refuse(const Status& status) {
+    MutexLock lock(mutex_);
+    Finish(status);
   }
 
   void OnWriteDone(bool ok) {
@@ -99,7 +110,17 @@ class Watch : public std::enable_shared_from_this<Watch> {
     last_ = response.campaign().verdict() != v1::VERDICT_UNSPECIFIED;
     response_ = std::move(response);
     state_ = State::kWriting;
+    ++writes_;
+    calls_.executor().PostAfter(kReadPatience, [weak = weak_from_this(), write = writes_] {
+      if (const auto self = weak.lock()) self->CancelIfWriting(write);
+    });
     reactor_->StartWrite(&response_);
+  }
+
+  // Ends the watch if write number `write` still waits for the peer to read.
+  void CancelIfWriting(int64_t write) {
+    MutexLock lock(mutex_);
+    if (state_ == State::kWriting && writes_ == write && reactor_ != nullptr) context_.TryCancel();
   }
 
   Status Fill(Response& response) {
@@ -150,6 +171,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
   Coordinator& coordinator_;
   const Calls& calls_;
+  grpc::CallbackServerContext& context_;  // Valid while reactor_ is.
   // Used by Load alone, which never runs twice at a time.
   std::string campaign_;
   int64_t revision_ = -1;
@@ -161,6 +183,7 @@ class Watch : public std::enable_shared_from_this<Watch> {
   Reactor* reactor_ ASSAY_GUARDED_BY(mutex_);
   State state_ ASSAY_GUARDED_BY(mutex_) = State::kIdle;
   Response response_ ASSAY_GUARDED_BY(mutex_);
+  int64_t writes_ ASSAY_GUARDED_BY(mutex_) = 0;
   int64_t subscription_ ASSAY_GUARDED_BY(mutex_) = 0;
   bool last_ ASSAY_GUARDED_BY(mutex_) = false;  // The last message ends the watch.
   bool dirty_ ASSAY_GUARDED_BY(mutex_) = false;
@@ -170,9 +193,16 @@ class Watch : public std::enable_shared_from_this<Watch> {
 
 class WatchReactor : public Reactor {
  public:
-  WatchReactor(Coordinator& coordinator, const Calls& calls, std::string campaign)
-      : watch_(std::make_shared<Watch>(coordinator, calls, this, std::move(campaign))) {
-    watch_->Changed();
+  WatchReactor(Coordinator& coordinator, const Calls& calls, grpc::CallbackServerContext& context,
+               std::string campaign)
+      : watch_(std::make_shared<Watch>(coordinator, calls, context, this, std::move(campaign))) {
+    Result<Admission::Place> place = calls.watches().Enter(PeerKey(context));
+    if (place.ok()) {
+      place_ = *std::move(place);
+      watch_->Changed();
+    } else {
+      watch_->Refuse(place.status());
+    }
   }
   void OnWriteDone(bool ok) override {
     Reaction("WatchCampaign.OnWriteDone", [&] { watch_->OnWriteDone(ok); });
@@ -187,14 +217,16 @@ class WatchReactor : public Reactor {
 
  private:
   const std::shared_ptr<Watch> watch_;
+  Admission::Place place_;
 };
 
 }  // namespace
 
 grpc::ServerWriteReactor<v1::WatchCampaignResponse>* NewWatch(Coordinator& coordinator,
                                                               const Calls& calls,
+                                                              grpc::CallbackServerContext& context,
                                                               std::string campaign) {
-  return new WatchReactor(coordinator, calls, std::move(campaign));
+  return new WatchReactor(coordinator, calls, context, std::move(campaign));
 }
 
 }  // namespace assay::coordinator::rpc

@@ -247,19 +247,22 @@ class Fleet:
         self.coordinator = self.new_coordinator(
             "coordinator-again", *options, grpc=old["grpc"], http=old["http"]).start()
 
-    def new_agent(self, folder, *options, name=None, runner=FAKE_RUNNER, attach=True, env=None):
+    def new_agent(self, folder, *options, name=None, runner=FAKE_RUNNER, attach=True, env=None,
+                  listen="127.0.0.1:0"):
         """Returns an agent with its state in `folder`. Without `name`, the folder names the node
         too."""
         command = [os.path.join(BUILD, "bin", "assay-agent"), "--data", self.path(folder),
-                   "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--name", name or folder,
-                   "--runner", runner]
+                   "--http", "127.0.0.1:0", "--name", name or folder, "--runner", runner]
+        if listen:
+            command += ["--listen", listen]
         if attach:
             command += ["--coordinator", self.coordinator.addresses["grpc"]]
         return self.add(folder, [*command, *options], ready=True, env=env)
 
-    def agent(self, name, *options, runner=FAKE_RUNNER, attach=True):
+    def agent(self, name, *options, runner=FAKE_RUNNER, attach=True, listen="127.0.0.1:0"):
         """Starts an agent. If it attaches, waits until the coordinator lists it."""
-        process = self.new_agent(name, *options, runner=runner, attach=attach).start()
+        process = self.new_agent(name, *options, runner=runner, attach=attach,
+                                 listen=listen).start()
         if attach:
             self.await_node(name)
         return process

@@ -1,10 +1,10 @@
 """Tests the wire as other programs see it: reflection, health, TLS and mutual TLS."""
 
 import json
-import subprocess
 import unittest
 
 import harness
+from attack import Certificates, SecureFleet
 from harness import Fleet, eventually, fetch
 
 SERVICES = {
@@ -12,21 +12,6 @@ SERVICES = {
                     "assay.v1.FleetService", "grpc.health.v1.Health"},
     "agent": {"assay.v1.AgentService", "grpc.health.v1.Health"},
 }
-
-
-def openssl(*arguments):
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-
-
-def make_certificate(fleet, name, authority=None):
-    """Returns the paths (certificate, key) for loopback, signed by `authority` or by itself."""
-    certificate, key = fleet.path(f"{name}.pem"), fleet.path(f"{name}.key")
-    options = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
-    if authority:
-        options += ["-CA", authority[0], "-CAkey", authority[1]]
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-days", "2", "-subj", f"/CN={name}", "-keyout", key, "-out", certificate, *options)
-    return certificate, key
 
 
 class WireTest(unittest.TestCase):
@@ -65,22 +50,16 @@ class WireTest(unittest.TestCase):
             eventually(discovered, 20, "the agent's discovery")
 
     def test_mutual_tls(self):
-        with Fleet() as fleet:
-            authority = make_certificate(fleet, "authority")
-            server = make_certificate(fleet, "server", authority)
-            client = make_certificate(fleet, "client", authority)
-            stranger = make_certificate(fleet, "stranger")
-
-            def files(pair):
-                return ["--tls-cert", pair[0], "--tls-key", pair[1], "--tls-ca", authority[0]]
-
-            fleet.cli_options = files(client)
-            fleet.start(*files(server))
-            fleet.agent("node-a", *files(server))
+        with SecureFleet() as fleet:
+            other = Certificates(fleet.path("other"))
+            fleet.start()
+            fleet.secure_agent("node-a")
             campaign = fleet.submit("name: tls\nbenchmarks:\n  - ok: {value: 1}\n")
             self.assertEqual(fleet.await_end(campaign)["jobs"]["succeeded"], 1)
-            # Clients without a certificate of the authority are refused.
-            for options in ([], ["--tls-ca", authority[0]], files(stranger)):
+            # Peers without a certificate of the authority are refused.
+            stranger = other.options("ann")
+            stranger[-1] = fleet.certificates.path("ca.pem")
+            for options in ([], ["--tls-ca", fleet.certificates.path("ca.pem")], stranger):
                 fleet.cli_options = options
                 fleet.cli("node", "list", code=3)
 

@@ -48,6 +48,23 @@ Status CheckHello(const v1::Hello& hello) {
   return Status::Ok();
 }
 
+Status CheckPeer(const Identity& peer, const v1::NodeDescription& node) {
+  const auto refused = [](const std::string& message) {
+    return Status(Code::kPermissionDenied, Reason::kNotPermitted, message);
+  };
+  if (peer.role == Role::kLocalAdmin) return Status::Ok();
+  if (peer.role != Role::kNode) {
+    return refused("the agent's certificate has the role " + std::string(RoleName(peer.role)) +
+                   ", not node");
+  }
+  if (node.node_id() != peer.id || node.name() != peer.name) {
+    return refused(fmt::format("the certificate is of node {} ({}), but Hello names {} ({})",
+                               Quote(peer.name), Quote(peer.id), Quote(node.name()),
+                               Quote(node.node_id())));
+  }
+  return Status::Ok();
+}
+
 Session::Session(const SessionServices& services, std::shared_ptr<SessionSink> sink,
                  std::string dial_address)
     : services_(services), sink_(std::move(sink)), dial_address_(std::move(dial_address)) {}
@@ -161,6 +178,9 @@ Status Session::Handle(const Work& work) {
 Status Session::HandleHello(const v1::Hello& hello) {
   ASSAY_RETURN_IF_ERROR(CheckHello(hello));
   const v1::NodeDescription& node = hello.node();
+  const Identity peer = sink_->Peer();
+  ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
+  ASSAY_RETURN_IF_ERROR(services_.sessions.CheckReplacement(node.node_id(), peer.serial));
   {
     MutexLock lock(mutex_);
     if (state_ == State::kClosed) return Status::Ok();
@@ -169,8 +189,8 @@ Status Session::HandleHello(const v1::Hello& hello) {
   }
   ASSAY_RETURN_IF_ERROR(
       services_.environment.nodes.Connect(services_.options.coordinator_id, node, dial_address_));
-  const Agent agent{node.node_id(), node.name(), node.agent_instance_id(), dial_address_,
-                    std::make_shared<const v1::NodeDescription>(node)};
+  const Agent agent{node.node_id(), node.name(), node.agent_instance_id(),
+                    dial_address_,  peer.serial, std::make_shared<const v1::NodeDescription>(node)};
   v1::CoordinatorMessage message;
   v1::HelloAck* ack = message.mutable_hello_ack();
   ack->set_protocol_revision(std::min(hello.protocol_revision(), kProtocolRevision));

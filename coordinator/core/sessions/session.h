@@ -54,6 +54,10 @@ struct SessionServices {
 // no node, an id that is not a UUID, no name, or a protocol revision below 1.
 Status CheckHello(const v1::Hello& hello);
 
+// Checks that the node is the one whose certificate the peer has. PERMISSION_DENIED if it is not,
+// or if the certificate is not a node's. Peers without certificates may be any node.
+Status CheckPeer(const Identity& peer, const v1::NodeDescription& node);
+
 // Thread-safe; create with std::make_shared.
 class Session : public std::enable_shared_from_this<Session> {
  public:

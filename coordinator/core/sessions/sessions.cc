@@ -6,6 +6,15 @@
 
 namespace assay::coordinator {
 
+Status Sessions::CheckReplacement(const std::string& node_id, const std::string& serial) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(node_id);
+  if (found == entries_.end() || found->second.agent.serial == serial) return Status::Ok();
+  return Status(Code::kPermissionDenied, Reason::kNotPermitted,
+                "node " + found->second.agent.name + " has a session with another certificate")
+      .WithHint("end that agent first; a session that broke off ends within a minute");
+}
+
 void Sessions::Put(const Agent& agent, std::shared_ptr<SessionSink> sink) {
   std::shared_ptr<SessionSink> replaced;
   {

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "wire/roles.h"
 
 namespace assay::coordinator {
 
@@ -18,6 +19,9 @@ namespace assay::coordinator {
 class SessionSink {
  public:
   virtual ~SessionSink() = default;
+  // Returns the identity that the peer's certificate proves. Call it after the first message.
+  // Returns kNone after the stream has ended.
+  virtual Identity Peer() = 0;
   // Queues a message after all earlier ones. A new message replaces a queued one with the same
   // meaning, such as a lease renewal or the Assign of the same job. Does nothing after the stream
   // has ended.
@@ -34,12 +38,15 @@ struct Agent {
   std::string name;
   std::string instance_id;
   std::string dial_address;  // Empty if the agent dialled.
+  std::string serial;        // Of the agent's certificate; empty without one.
   std::shared_ptr<const v1::NodeDescription> description;
 };
 
 // Thread-safe.
 class Sessions {
  public:
+  // Returns an error if the node has a session with another certificate than `serial`.
+  Status CheckReplacement(const std::string& node_id, const std::string& serial) const;
   // Makes `sink` the way to this agent; an earlier session of the node is closed.
   void Put(const Agent& agent, std::shared_ptr<SessionSink> sink);
   // Removes the agent if `sink` is still the way to it. Returns true if it was.

@@ -45,6 +45,7 @@ class FlakyJobStore : public storage::FakeJobStore {
 // The agent's end of a session.
 class FakeAgent : public SessionSink {
  public:
+  Identity Peer() override { return peer; }
   void Send(v1::CoordinatorMessage message) override { received.push_back(std::move(message)); }
   void ReadMore() override { ++reads_resumed; }
   void Close(const Status& status) override {
@@ -69,6 +70,7 @@ class FakeAgent : public SessionSink {
   int reads_resumed = 0;
   std::shared_ptr<Session> session;
   v1::Node node;
+  Identity peer = {.role = Role::kLocalAdmin};
 };
 
 class FleetFixture : public ::testing::Test {

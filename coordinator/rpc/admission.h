@@ -1,0 +1,43 @@
+// Limits what one peer may have in progress, so that none shuts the others out.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/mutex.h"
+#include "common/status.h"
+
+namespace assay::coordinator::rpc {
+
+// Returns the name under which a caller's calls are counted: the identity in its certificate, or
+// its network address without one.
+std::string PeerKey(const grpc::CallbackServerContext& context);
+
+// Counts the calls of one kind. Thread-safe; outlives every place.
+class Admission {
+ public:
+  // `what` names the kind in errors: "calls", "watches".
+  Admission(std::string what, int per_peer, int total)
+      : what_(std::move(what)), per_peer_(per_peer), total_(total) {}
+
+  // Holds a place until the last copy is gone.
+  using Place = std::shared_ptr<void>;
+
+  // Takes a place for `peer`. RESOURCE_EXHAUSTED if it, or all peers together, have too many.
+  Result<Place> Enter(const std::string& peer);
+
+ private:
+  void Leave(const std::string& peer);
+
+  const std::string what_;
+  const int per_peer_;
+  const int total_;
+  Mutex mutex_;
+  int in_progress_ ASSAY_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> by_peer_ ASSAY_GUARDED_BY(mutex_);
+};
+
+}  // namespace assay::coordinator::rpc
