@@ -140,7 +140,7 @@ void Acceptor::AcceptFrom(int listener) {
   }
   if (!connection.valid()) {
     if (error != EMFILE && error != ENFILE) return;
-    // Otherwise the connection would stay in the queue, and poll would return at once for ever.
+    // Otherwise the connection would stay in the queue, and poll would return at once forever.
     reserve_.Close();
     FileDescriptor(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)).Close();
     reserve_ = OpenReserve();
