@@ -56,7 +56,7 @@ inline bool HasChoice(const NewJob& job) {
 struct NewCampaign {
   std::string campaign_id;
   std::string request_id;
-  // Its left_out becomes the campaign's left_out.
+  // Its left_out and submitted_by become the campaign's.
   v1::CampaignSpec spec;
   // At least one. Every repetition has the same jobs in the same order.
   std::vector<NewJob> jobs;

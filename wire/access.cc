@@ -102,18 +102,14 @@ std::shared_ptr<grpc::AuthMetadataProcessor> NewAccessControl(std::string fleet)
 
 Identity CallerOf(const grpc::ServerContextBase& context) {
   const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
-  Identity local;
-  local.role = Role::kLocalAdmin;
-  if (!peer || Property(*peer, GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) return local;
+  if (!peer || Property(*peer, GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) return kLocalAdmin;
   const Result<Identity> caller = CallerOf(*peer, context.client_metadata());
   return caller.ok() ? *caller : Identity();
 }
 
 Identity ServerOf(const grpc::ClientContext& context) {
   const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
-  Identity local;
-  local.role = Role::kLocalAdmin;
-  if (!peer || Property(*peer, GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) return local;
+  if (!peer || Property(*peer, GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) return kLocalAdmin;
   const Result<Identity> server = PeerOf(*peer, CertificateUse::kServer);
   return server.ok() ? *server : Identity();
 }

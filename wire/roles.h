@@ -41,6 +41,9 @@ struct Identity {
   std::string serial;  // The certificate's serial number in hexadecimal.
 };
 
+// The caller on a port without client certificates.
+inline const Identity kLocalAdmin = {.role = Role::kLocalAdmin};
+
 // One row of the table: who may call a method.
 struct MethodAccess {
   std::string_view method;  // For example "/assay.v1.NodeService/ListNodes".

@@ -93,7 +93,8 @@ void Coordinator::OnNotification() {
   watchers_.NotifyAll();
 }
 
-Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest& request) {
+Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest& request,
+                                                 const Identity& caller) {
   if (!request.request_id().empty() && !IsUuid(request.request_id())) {
     return InvalidArgument("request_id \"" + Cut(request.request_id()) +
                            "\" is not a UUID in lower case");
@@ -109,6 +110,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
     campaign.set_case_count(static_cast<int>(expansion.case_runs));
     *campaign.mutable_spec() = request.spec();
     campaign.mutable_spec()->clear_left_out();
+    campaign.mutable_spec()->clear_submitted_by();
     *campaign.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
     return campaign;
   }
@@ -116,6 +118,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
   campaign.campaign_id = NewUuid();
   campaign.request_id = request.request_id().empty() ? NewUuid() : request.request_id();
   campaign.spec = request.spec();
+  campaign.spec.set_submitted_by(caller.id);
   *campaign.spec.mutable_left_out() = {expansion.left_out.begin(), expansion.left_out.end()};
   campaign.jobs = std::move(expansion.jobs);
   ASSAY_ASSIGN_OR_RETURN(v1::Campaign created, environment_.jobs.CreateCampaign(campaign));
@@ -138,8 +141,14 @@ Result<v1::Campaign> Coordinator::GetCampaign(const std::string& id_or_name) {
   return campaign;
 }
 
-Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name) {
+Result<v1::Campaign> Coordinator::CancelCampaign(const std::string& id_or_name,
+                                                 const Identity& caller) {
   ASSAY_ASSIGN_OR_RETURN(const v1::Campaign found, environment_.jobs.GetCampaign(id_or_name));
+  if (caller.role == Role::kSubmitter && found.submitted_by() != caller.id) {
+    return Status(Code::kPermissionDenied, Reason::kNotPermitted,
+                  "campaign " + found.name() + " was submitted by " + Quote(found.submitted_by()))
+        .WithHint("a submitter may cancel its own campaigns; an operator may cancel any");
+  }
   ASSAY_ASSIGN_OR_RETURN(const std::vector<storage::JobEpoch> running,
                          environment_.jobs.CancelCampaign(found.campaign_id()));
   attempts_.Cancel(running);

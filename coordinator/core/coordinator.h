@@ -56,10 +56,12 @@ class Coordinator {
   void OnAttached(std::function<void(const Agent&)> callback);
 
   // The following methods implement the requests of CampaignService, NodeService and ResultService.
-  Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request);
+  Result<v1::Campaign> CreateCampaign(const v1::CreateCampaignRequest& request,
+                                      const Identity& caller = kLocalAdmin);
   // Includes the reasons why queued jobs wait.
   Result<v1::Campaign> GetCampaign(const std::string& id_or_name);
-  Result<v1::Campaign> CancelCampaign(const std::string& id_or_name);
+  Result<v1::Campaign> CancelCampaign(const std::string& id_or_name,
+                                      const Identity& caller = kLocalAdmin);
   Result<Page<v1::Campaign>> ListCampaigns(const PageRequest& page);
   Result<Page<v1::Job>> ListJobs(const std::string& campaign_id_or_name, const PageRequest& page);
   // Returns the jobs of a campaign that changed since `revision`; see JobStore.

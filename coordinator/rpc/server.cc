@@ -83,7 +83,8 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
   Unary* CreateCampaign(Context* context, const v1::CreateCampaignRequest* request,
                         v1::CreateCampaignResponse* response) override {
     return calls_.Answer(context, "CreateCampaign", [=, this]() -> Status {
-      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(), coordinator_.CreateCampaign(*request));
+      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
+                             coordinator_.CreateCampaign(*request, assay::rpc::CallerOf(*context)));
       return Status::Ok();
     });
   }
@@ -113,8 +114,9 @@ class CampaignServiceImpl : public CoordinatorService<v1::CampaignService::Callb
                         v1::CancelCampaignResponse* response) override {
     return calls_.Answer(context, "CancelCampaign", [=, this]() -> Status {
       ASSAY_RETURN_IF_ERROR(CheckReference("campaign", request->campaign()));
-      ASSAY_ASSIGN_OR_RETURN(*response->mutable_campaign(),
-                             coordinator_.CancelCampaign(request->campaign()));
+      ASSAY_ASSIGN_OR_RETURN(
+          *response->mutable_campaign(),
+          coordinator_.CancelCampaign(request->campaign(), assay::rpc::CallerOf(*context)));
       return Status::Ok();
     });
   }

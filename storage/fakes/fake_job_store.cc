@@ -45,6 +45,7 @@ Result<std::string> FakeDatabase::Insert(const NewCampaign& campaign) {
   row.shown.set_priority(campaign.spec.priority());
   *row.shown.mutable_spec() = campaign.spec;
   row.shown.mutable_left_out()->Swap(row.shown.mutable_spec()->mutable_left_out());
+  row.shown.mutable_submitted_by()->swap(*row.shown.mutable_spec()->mutable_submitted_by());
   *row.shown.mutable_create_time() = schema::ToTimestamp(clock.WallNow());
   for (const NewJob& job : campaign.jobs) {
     JobRow& made = jobs[job.job_id];

@@ -76,6 +76,7 @@ v1::Campaign CampaignOf(const pqxx::row& row) {
   }
   message.mutable_spec()->ParseFromString(BytesOf(row["spec"]));
   message.mutable_left_out()->Swap(message.mutable_spec()->mutable_left_out());
+  message.mutable_submitted_by()->swap(*message.mutable_spec()->mutable_submitted_by());
   v1::JobCounts* jobs = message.mutable_jobs();
   jobs->set_queued(row["queued"].as<int>());
   jobs->set_running(row["running"].as<int>());

@@ -70,7 +70,7 @@ class FakeAgent : public SessionSink {
   int reads_resumed = 0;
   std::shared_ptr<Session> session;
   v1::Node node;
-  Identity peer = {.role = Role::kLocalAdmin};
+  Identity peer = kLocalAdmin;
 };
 
 class FleetFixture : public ::testing::Test {
