@@ -93,8 +93,9 @@ class RolesTest(unittest.TestCase):
             for name in ("bob", "eve"):
                 fleet.certificates.user(name, "submitter")
             fleet.start()
+            fleet.secure_agent("honest")
             fleet.cli_options = fleet.certificates.options("bob")
-            campaign = fleet.submit("name: bobs\nbenchmarks:\n  - ok: {value: 1}\n")
+            campaign = fleet.submit("name: bobs\nbenchmarks:\n  - hang: {}\n")
             fleet.cli_options = fleet.certificates.options("eve")
             self.assertNotEqual(fleet.cli("campaign", "cancel", campaign, code=None).returncode, 0)
             fleet.cli_options = fleet.certificates.options("bob")
