@@ -1,16 +1,38 @@
 #include "common/log.h"
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <memory>
+#include <string_view>
+#include <utility>
+
+#include "common/text.h"
 
 namespace assay {
 namespace {
 
+// Writes the message without control characters, so that text of a peer cannot look like a line of
+// its own or steer the terminal.
+class SafeMessage : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& line) override {
+    const std::string safe =
+        Sanitize(std::string_view(message.payload.data(), message.payload.size()));
+    line.append(safe.data(), safe.data() + safe.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<SafeMessage>();
+  }
+};
+
 std::shared_ptr<spdlog::logger> MakeLogger(std::string program) {
   auto logger = std::make_shared<spdlog::logger>(std::move(program),
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n: %v", spdlog::pattern_time_type::utc);
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<SafeMessage>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n: %*");
+  logger->set_formatter(std::move(formatter));
   logger->flush_on(spdlog::level::info);
   return logger;
 }

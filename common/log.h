@@ -10,8 +10,10 @@
 
 namespace assay {
 
-// Returns the program's logger, as in Log().info("job {} assigned to {}", job, node). Thread-safe.
-// Never log secrets such as keys, tokens, connection strings or whole environments.
+// Returns the program's logger, for example Log().info("job {} assigned to {}", job, node).
+// Thread-safe. Every message is one line: its control characters are replaced, because it may have
+// text of other machines. Never log secrets, such as keys, tokens, connection strings or whole
+// environments.
 spdlog::logger& Log();
 
 // Sets up the log: `program` appears in every line, and `level` ("debug", "info", "warn" or
