@@ -2,14 +2,36 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <charconv>
+
+#include "common/text.h"
+
 namespace assay::cli {
+namespace {
+
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+// Returns the text as a cell that neither a terminal nor a spreadsheet interprets: spreadsheets run
+// cells that begin with one of these characters as formulas, and show an apostrophe's cell as text.
+std::string SafeCell(const std::string& text) {
+  const bool formula =
+      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  return (formula && !IsNumber(text) ? "'" : "") + Sanitize(text);
+}
+
+}  // namespace
 
 std::string CsvRecord(const std::vector<std::string>& fields) {
   std::string record;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (i > 0) record += ',';
-    const std::string& field = fields[i];
-    if (field.find_first_of(",\"\r\n") == std::string::npos) {
+    const std::string field = SafeCell(fields[i]);
+    if (field.find_first_of(",\"") == std::string::npos) {
       record += field;
       continue;
     }

@@ -14,8 +14,9 @@ namespace assay::cli {
 
 enum class OutputFormat { kTable, kJson, kCsv };
 
-// Formats one CSV record (RFC 4180) including the CRLF at its end. Fields that contain commas,
-// quotes or line breaks are quoted.
+// Returns one record of RFC 4180 with its CRLF. Fields with commas or quotes are quoted. Control
+// characters are replaced, and an apostrophe is put before texts that a spreadsheet would take for
+// a formula, because names and messages come from other machines.
 std::string CsvRecord(const std::vector<std::string>& fields);
 
 // Converts `message` to one line of JSON. Uses the field names of the .proto file and includes

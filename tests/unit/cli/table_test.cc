@@ -85,8 +85,18 @@ TEST(Table, EscapeSequencesInCells_AreReplaced) {
 
 TEST(CsvRecord, QuotesAsInRfc4180) {
   EXPECT_EQ(CsvRecord({"a", "b c", "1.5", ""}), "a,b c,1.5,\r\n");
-  EXPECT_EQ(CsvRecord({"a,b", "say \"hi\"", "two\nlines", "cr\r"}),
-            "\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\"cr\r\"\r\n");
+  EXPECT_EQ(CsvRecord({"a,b", "say \"hi\""}), "\"a,b\",\"say \"\"hi\"\"\"\r\n");
+}
+
+TEST(CsvRecord, FormulasBecomeText_NumbersStay) {
+  EXPECT_EQ(CsvRecord({"=1+1", "+a", "@x", "-cmd", "-"}), "'=1+1,'+a,'@x,'-cmd,'-\r\n");
+  EXPECT_EQ(CsvRecord({"=HYPERLINK(\"x\",2)"}), "\"'=HYPERLINK(\"\"x\"\",2)\"\r\n");
+  EXPECT_EQ(CsvRecord({"-1.5e-3", "+2", "-7", "a=b"}), "-1.5e-3,+2,-7,a=b\r\n");
+}
+
+TEST(CsvRecord, ControlCharactersAreReplaced) {
+  EXPECT_EQ(CsvRecord({"\t=1", "\r=1", "a\x1b]0;x\x07", "two\nlines"}),
+            "'\ufffd=1,'\ufffd=1,a\ufffd]0;x\ufffd,two\ufffdlines\r\n");
 }
 
 }  // namespace
