@@ -118,13 +118,11 @@ DataFolder::DataFolder(std::string path, FileDescriptor lock, std::string node_i
 
 Result<DataFolder> DataFolder::Open(const std::string& path, const std::string& required_id) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return Internal("cannot make the data folder " + path + ": " + error.message(),
-                    Reason::kDataFolder);
+  if (const Status made = MakePrivateFolder(path); !made.ok()) {
+    return Internal(made.message(), Reason::kDataFolder);
   }
   const std::string lock_path = path + "/lock";
-  FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return FileError("open", lock_path);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return FailedPrecondition("another agent runs on the data folder " + path,

@@ -1,9 +1,12 @@
 #include "common/file.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -28,6 +31,19 @@ Result<std::string> ReadFile(const std::string& path, size_t most) {
   // A folder can be opened, but not read.
   if (std::ferror(file.get()) != 0) return cannot(std::strerror(errno));
   return content;
+}
+
+Status MakePrivateFolder(const std::string& path, mode_t mode) {
+  const std::filesystem::path folder = std::filesystem::path(path + "/").lexically_normal();
+  std::error_code error;
+  // The path ends with a slash, so its parent is itself without the slash.
+  std::filesystem::create_directories(folder.parent_path().parent_path(), error);
+  const int made = ::mkdir(folder.parent_path().c_str(), mode);
+  const int why = errno;
+  if (made == 0 || (why == EEXIST && std::filesystem::is_directory(folder, error))) {
+    return Status::Ok();
+  }
+  return FailedPrecondition("cannot make the folder " + path + ": " + std::strerror(why));
 }
 
 std::string FirstLineOf(const std::string& path) {

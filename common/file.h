@@ -1,5 +1,7 @@
-// Functions that read files.
+// Functions that read files and make folders.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,5 +25,9 @@ std::optional<int64_t> NumberIn(const std::string& path);
 
 // Returns the number after `name` in a file with lines "name number ...". Absent if there is none.
 std::optional<int64_t> NumberOf(const std::string& name, const std::string& path);
+
+// Makes a folder of this mode, which by default only its owner may enter, and the folders above it.
+// A folder that exists keeps its mode. The error names the path and the reason.
+Status MakePrivateFolder(const std::string& path, mode_t mode = 0700);
 
 }  // namespace assay

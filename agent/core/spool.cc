@@ -123,12 +123,10 @@ void Spool::SetAside(const std::string& path, const Status& why) const {
 }
 
 Status Spool::Load() {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) {
-    return Internal("cannot make the spool folder " + folder_ + ": " + error.message(),
-                    Reason::kSpoolFailed);
+  if (const Status made = MakePrivateFolder(folder_); !made.ok()) {
+    return Internal(made.message(), Reason::kSpoolFailed);
   }
+  std::error_code error;
   std::vector<std::string> names;
   for (auto entry = fs::directory_iterator(folder_, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {

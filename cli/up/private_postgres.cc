@@ -73,17 +73,16 @@ Result<std::string> FindPrograms() {
       .WithHint("install the package postgresql, or set ASSAY_POSTGRES_BIN to their folder");
 }
 
-// PostgreSQL refuses to run as root, so root gives it another user.
-Result<User> ChooseUser() {
+// PostgreSQL refuses to run as root, so root gives it another user. Never a user that other
+// programs run as too, such as nobody, because they could connect as superusers.
+Result<User> ChooseUser(const std::string& account) {
   if (::geteuid() != 0) return User();
-  for (const char* name : {"postgres", "nobody"}) {
-    if (const passwd* entry = ::getpwnam(name); entry != nullptr && entry->pw_uid != 0) {
-      return User({entry->pw_uid, entry->pw_gid});
-    }
+  if (const passwd* entry = ::getpwnam(account.c_str()); entry != nullptr && entry->pw_uid != 0) {
+    return User({entry->pw_uid, entry->pw_gid});
   }
-  return FailedPrecondition(
-      "PostgreSQL does not run as root, and neither a user postgres nor a "
-      "user nobody exists to run it as");
+  return FailedPrecondition("PostgreSQL does not run as root, and there is no user " + account,
+                            Reason::kPostgresStart)
+      .WithHint("start this program as another user, or make one: useradd --system " + account);
 }
 
 // Checks that `user` may enter every folder on the way to `folder`.
@@ -210,7 +209,7 @@ Status PrivatePostgres::Prepare(Setup& setup) {
   }
   setup.directory = fs::canonical(setup.directory, error).string();
   ASSAY_ASSIGN_OR_RETURN(setup.binaries, FindPrograms());
-  ASSAY_ASSIGN_OR_RETURN(setup.user, ChooseUser());
+  ASSAY_ASSIGN_OR_RETURN(setup.user, ChooseUser(setup.options.account));
   setup.socket = SocketFolder(setup.directory);
   ASSAY_RETURN_IF_ERROR(CheckReachable(setup.binaries, setup.user));
   ASSAY_RETURN_IF_ERROR(MakePrivateFolder(setup.directory, setup.user));

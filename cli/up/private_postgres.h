@@ -25,6 +25,8 @@ struct PrivatePostgresOptions {
   // If set, the server also listens on this TCP port of 127.0.0.1, for the read-only role
   // assay_reader.
   std::optional<int> tcp_port;
+  // The account that the server runs as if this process is root's.
+  std::string account = "postgres";
   // If true, the kernel kills the server when the thread that called Start ends.
   bool die_with_parent = false;
   // Time limit for initdb, and separately for starting the server, including crash recovery.
@@ -38,11 +40,11 @@ class PrivatePostgres {
  public:
   // Starts a server in `directory`, after creating a database cluster there if there is none.
   // Blocks until the server accepts connections. PostgreSQL refuses to run as root, so if we are
-  // root, the server runs as `postgres` (or `nobody`), and that user becomes the owner of
-  // `directory`. Uses the highest version in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to
-  // this program, the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not
-  // installed, and FAILED_PRECONDITION if a server is already running in `directory` or its user
-  // cannot enter it.
+  // root, the server runs as `options.account`, and that user becomes the owner of `directory`.
+  // Uses the highest version in $ASSAY_POSTGRES_BIN, ../lib/postgresql/*/bin next to this program,
+  // the PATH, and /usr/lib/postgresql/*/bin. Returns NOT_FOUND if PostgreSQL is not installed, and
+  // FAILED_PRECONDITION if a server is already running in `directory`, its user cannot enter it, or
+  // there is no such user.
   static Result<PrivatePostgres> Start(const std::string& directory,
                                        const PrivatePostgresOptions& options = {});
 

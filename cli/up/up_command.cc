@@ -28,6 +28,7 @@
 #include "cli/up/child_program.h"
 #include "cli/up/private_postgres.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/host_port.h"
 
 namespace assay::cli {
@@ -53,8 +54,10 @@ Result<DataFolder> OpenDataFolder(const std::string& path) {
   std::error_code error;
   DataFolder folder;
   folder.path = std::filesystem::absolute(path, error).lexically_normal().string();
-  if (!error) std::filesystem::create_directories(folder.path + "/log", error);
   if (error) return InvalidArgument("cannot make the folder " + path + ": " + error.message());
+  // Root's PostgreSQL is another user, which has to pass through.
+  ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder.path, ::geteuid() == 0 ? 0711 : 0700));
+  ASSAY_RETURN_IF_ERROR(MakePrivateFolder(folder.path + "/log"));
   const std::string lock_path = folder.path + "/up.lock";
   folder.lock = FileDescriptor(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!folder.lock.valid()) {

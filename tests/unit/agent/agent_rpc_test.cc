@@ -251,6 +251,17 @@ TEST_F(AgentRpcTest, SecondAgentOnTheSameFolderIsRefused) {
   EXPECT_EQ(second.status().reason(), Reason::kDataFolderInUse);
 }
 
+TEST_F(AgentRpcTest, ItsFilesAreItsUsersAlone) {
+  StartAgent();
+  using std::filesystem::perms;
+  const auto mode = [this](const std::string& name) {
+    return std::filesystem::status(folder_.path() + "/agent" + name).permissions();
+  };
+  EXPECT_EQ(mode(""), perms::owner_all);
+  EXPECT_EQ(mode("/spool"), perms::owner_all);
+  EXPECT_EQ(mode("/node_id"), perms::owner_read | perms::owner_write);
+}
+
 TEST_F(AgentRpcTest, TakenPortIsAClearError) {
   StartAgent();
   AgentOptions options;

@@ -64,5 +64,27 @@ TEST(PrivatePostgresTest, FolderThatItsUserCannotEnter_IsNamed) {
   EXPECT_NE(server.status().message().find(folder.path() + "/closed"), std::string::npos);
 }
 
+TEST(PrivatePostgresTest, RootWithoutPostgresUser_IsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root runs it as another user";
+  const TemporaryFolder folder;
+  PrivatePostgresOptions options = ForTests();
+  options.account = "no-such-user";
+  const auto server = PrivatePostgres::Start(folder.path() + "/db", options);
+  ASSERT_FALSE(server.ok());
+  EXPECT_EQ(server.status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(server.status().reason(), Reason::kPostgresStart);
+  EXPECT_NE(server.status().hint(), "");
+}
+
+TEST(PrivatePostgresTest, FoldersAreItsUsersAlone) {
+  const TemporaryFolder folder;
+  const auto server = PrivatePostgres::Start(folder.path() + "/db", ForTests());
+  ASSERT_TRUE(server.ok()) << server.status();
+  for (const char* name : {"/db", "/db/socket", "/db/data"}) {
+    const auto mode = std::filesystem::status(folder.path() + name).permissions();
+    EXPECT_EQ(mode, std::filesystem::perms::owner_all) << name;
+  }
+}
+
 }  // namespace
 }  // namespace assay
