@@ -12,12 +12,15 @@
 #include "common/host_port.h"
 #include "common/subprocess.h"
 #include "common/text.h"
+#include "wire/bounds.h"
 
 namespace assay::agent {
 namespace {
 
 constexpr int kUsageError = 2;
+// The limits of wire/bounds.h.
 constexpr size_t kMaxLabels = 64;
+constexpr size_t kMaxLabelBytes = 256;
 constexpr char kNotPlain[] = ": write text in UTF-8 without control characters";
 
 // Returns the default folder for state; empty if it cannot be determined.
@@ -49,6 +52,10 @@ Status AddLabel(const std::string& text, std::map<std::string, std::string>* lab
   }
   if (!labels->emplace(key, text.substr(equals + 1)).second) {
     return InvalidArgument("--label " + text + ": " + key + " is given twice");
+  }
+  if (std::max(key.size(), text.size() - equals - 1) > kMaxLabelBytes) {
+    return InvalidArgument("--label " + Cut(text) + ": write at most " +
+                           std::to_string(kMaxLabelBytes) + " bytes for a key or a value");
   }
   if (labels->size() > kMaxLabels) {
     return InvalidArgument("more than " + std::to_string(kMaxLabels) + " labels");
@@ -123,9 +130,11 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   // An agent that dials out need not be reached.
   if (!options.coordinator.empty() && app.count("--listen") == 0) options.listen.clear();
   if (options.data.empty()) return UsageError("--data is needed: there is no home folder");
-  for (const auto& [flag, text] : {std::pair("--name", &options.name),
-                                   {"--provider", &options.provider},
-                                   {"--region", &options.region}}) {
+  if (!options.name.empty() && !schema::IsNodeName(options.name)) {
+    return UsageError("--name: write 1 to 200 printable ASCII characters, no spaces at the ends");
+  }
+  for (const auto& [flag, text] :
+       {std::pair("--provider", &options.provider), {"--region", &options.region}}) {
     if (!IsPlainText(*text)) return UsageError(std::string(flag) + kNotPlain);
   }
   // The negated comparison also refuses NaN.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/log.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "wire/durations.h"
 
@@ -14,6 +15,7 @@ constexpr Duration kHelloTimeout = std::chrono::seconds(30);
 constexpr Duration kDefaultHeartbeat = std::chrono::seconds(5);
 constexpr Duration kLeastHeartbeat = std::chrono::milliseconds(100);
 constexpr Duration kMostHeartbeat = std::chrono::minutes(5);
+constexpr Duration kMostReconnectDelay = std::chrono::minutes(5);
 constexpr size_t kRememberedStates = 64;
 
 }  // namespace
@@ -89,7 +91,7 @@ void Session::Received(const std::shared_ptr<Link>& link, const v1::CoordinatorM
   if (message.has_hello_ack()) {
     OnHelloAck(message.hello_ack());
   } else if (message.has_reconnect()) {
-    const Duration after = FromProto(message.reconnect().after());
+    const Duration after = std::min(FromProto(message.reconnect().after()), kMostReconnectDelay);
     Log().info("the coordinator asks to reconnect after {}", FormatDuration(after));
     CloseLink("asked to reconnect", after);
   } else if (phase_ != Phase::kLive) {
@@ -123,8 +125,8 @@ void Session::OnHelloAck(const v1::HelloAck& ack) {
   heartbeat_period_ = ack.has_heartbeat_period() ? std::clamp(FromProto(ack.heartbeat_period()),
                                                               kLeastHeartbeat, kMostHeartbeat)
                                                  : kDefaultHeartbeat;
-  Log().info("in session with coordinator {} ({}), heartbeat every {}", ack.coordinator_id(),
-             ack.coordinator_version(), FormatDuration(heartbeat_period_));
+  Log().info("in session with coordinator {} ({}), heartbeat every {}", Cut(ack.coordinator_id()),
+             Cut(ack.coordinator_version()), FormatDuration(heartbeat_period_));
   SendState();
   const std::vector<ResultKey> keys = options_.spool->Keys();
   unsent_.assign(keys.begin(), keys.end());

@@ -5,7 +5,9 @@
 
 #include "agent/core/session.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "model/nccl_variables.h"
+#include "wire/bounds.h"
 #include "wire/durations.h"
 
 namespace assay::agent {
@@ -22,6 +24,12 @@ constexpr size_t kMaxTokenBytes = 64 << 10;
 constexpr size_t kMaxJobIdBytes = 128;
 constexpr int kMaxCases = 100'000;
 constexpr int kMaxRanks = 4096;
+// Ranks of a job that run on this node without GPUs.
+constexpr int kMaxCpuRanks = 64;
+// Coordinators allow a job to run for up to a day.
+constexpr Duration kMaxTimeout = std::chrono::hours(24);
+constexpr Duration kMaxLease = std::chrono::hours(24);
+constexpr size_t kMaxReasonBytes = 1024;
 
 std::optional<v1::Failure> BadAssignment(std::string message) {
   return MakeFailure(v1::REASON_BAD_ASSIGNMENT,
@@ -41,6 +49,10 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
     return BadAssignment("it has " + std::to_string(spec.ranks_size()) + " of " +
                          std::to_string(spec.world_size()) + " ranks");
   }
+  if (const Status bounded = schema::CheckBounds(spec, Reason::kNone); !bounded.ok()) {
+    return BadAssignment(bounded.message());
+  }
+  if (FromProto(spec.timeout()) > kMaxTimeout) return BadAssignment("its timeout exceeds a day");
   std::set<int> ranks;
   for (const v1::RankPlacement& rank : spec.ranks()) {
     if (rank.rank() < 0 || rank.rank() >= spec.world_size() || !ranks.insert(rank.rank()).second) {
@@ -63,12 +75,19 @@ std::optional<v1::Failure> RefusalOf(const v1::JobSpec& spec, const v1::NodeDesc
       return BadAssignment("case " + std::to_string(one.case_index()) + " is given twice");
     }
   }
-  const bool known =
-      std::any_of(node.benchmarks().begin(), node.benchmarks().end(),
-                  [&](const v1::BenchmarkSchema& one) { return one.name() == spec.benchmark(); });
-  if (known) return std::nullopt;
-  return MakeFailure(v1::REASON_UNKNOWN_BENCHMARK,
-                     "this node's runner has no benchmark \"" + spec.benchmark() + "\"");
+  const auto schema =
+      std::find_if(node.benchmarks().begin(), node.benchmarks().end(),
+                   [&](const v1::BenchmarkSchema& one) { return one.name() == spec.benchmark(); });
+  if (schema == node.benchmarks().end()) {
+    return MakeFailure(v1::REASON_UNKNOWN_BENCHMARK,
+                       "this node's runner has no benchmark \"" + spec.benchmark() + "\"");
+  }
+  // Every rank is a process.
+  const int most =
+      schema->resource() == v1::RESOURCE_KIND_GPU ? node.inventory().gpus_size() : kMaxCpuRanks;
+  if (spec.ranks_size() <= most) return std::nullopt;
+  return BadAssignment("it has " + std::to_string(spec.ranks_size()) +
+                       " ranks for this node, which runs " + std::to_string(most) + " at most");
 }
 
 }  // namespace
@@ -103,7 +122,7 @@ void AssignedJob::Stop(v1::Failure why) {
 void Session::OnAssign(const v1::Assign& assign) {
   const v1::JobSpec& spec = assign.job();
   const MonotonicTime now = options_.clock->Now();
-  const Duration given = FromProto(assign.lease());
+  const Duration given = std::min(FromProto(assign.lease()), kMaxLease);
   const Duration lease = given > Duration::zero() ? given : kDefaultLease;
   if (AssignedJob* known = Find(spec.job_id(), spec.epoch())) {
     known->Extend(now, lease);
@@ -219,7 +238,8 @@ void Session::OnGangGo(const v1::GangGo& go) {
 }
 
 void Session::OnCancel(const v1::CancelJob& cancel) {
-  const std::string reason = cancel.reason().empty() ? "cancelled" : cancel.reason();
+  const std::string reason =
+      cancel.reason().empty() ? "cancelled" : Cut(cancel.reason(), kMaxReasonBytes);
   const v1::Failure failure = MakeFailure(v1::REASON_CANCELLED, reason);
   bool ended = false;
   for (auto& [id, job] : jobs_) {
@@ -312,8 +332,8 @@ void Session::OnResultAck(const v1::ResultAck& ack) {
   if (ack.verdict() == v1::ResultAck::VERDICT_UNSPECIFIED) return;
   if (ack.verdict() != v1::ResultAck::VERDICT_STORED) {
     Log().warn("the coordinator did not store case {} of job {} epoch {}: {} ({})",
-               ack.case_index(), ack.job_id(), ack.epoch(), ack.message(),
-               v1::ResultAck::Verdict_Name(ack.verdict()));
+               ack.case_index(), Cut(ack.job_id()), ack.epoch(),
+               Cut(ack.message(), kMaxReasonBytes), v1::ResultAck::Verdict_Name(ack.verdict()));
   }
   const ResultKey key{ack.job_id(), ack.epoch(), ack.case_index()};
   options_.spool->Remove(key);
@@ -336,7 +356,7 @@ void Session::OnLeaseRenewal(const v1::LeaseRenewal& renewal) {
   if (sent == sent_states_.end()) return;
   for (const v1::RunningJob& running : renewal.jobs()) {
     if (AssignedJob* job = Find(running.job_id(), running.epoch())) {
-      job->Extend(sent->second, FromProto(renewal.lease()));
+      job->Extend(sent->second, std::min(FromProto(renewal.lease()), kMaxLease));
     }
   }
 }

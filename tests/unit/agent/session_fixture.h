@@ -76,6 +76,8 @@ class SessionTest : public ::testing::Test {
     v1::NodeDescription node;
     node.set_node_id("node-1");
     node.add_benchmarks()->set_name("ok");
+    node.add_benchmarks()->set_name("gpu");
+    node.mutable_benchmarks(1)->set_resource(v1::RESOURCE_KIND_GPU);
     node.mutable_inventory()->add_gpus();
     session_ = std::make_shared<Session>(Session::Options{&clock_, &executor_, &launcher_,
                                                           spool_.get(), &occupancy_,

@@ -262,6 +262,55 @@ TEST_F(SessionTest, NonsenseIsAnAnswerNotACrash) {
   EXPECT_THAT(launcher_.runs, IsEmpty());
 }
 
+TEST_F(SessionTest, AssignmentBeyondTheNodeIsRefusedBeforeAnyProcess) {
+  const auto link = GoLive();
+  const auto assign = [&](const std::string& job, const std::string& benchmark, int ranks) {
+    v1::CoordinatorMessage message = Assign(job, 1);
+    v1::JobSpec& spec = *message.mutable_assign()->mutable_job();
+    spec.set_benchmark(benchmark);
+    spec.set_world_size(ranks);
+    spec.clear_ranks();
+    for (int i = 0; i < ranks; ++i) {
+      spec.add_ranks()->set_rank(i);
+      spec.mutable_ranks(i)->set_gpu_index(benchmark == "gpu" ? 0 : -1);
+    }
+    return message;
+  };
+  Deliver(link, assign("a", "gpu", 2));
+  Deliver(link, assign("b", "ok", 65));
+  v1::CoordinatorMessage endless = Assign("c", 1);
+  *endless.mutable_assign()->mutable_job()->mutable_timeout() = ToProto(25h);
+  Deliver(link, endless);
+  v1::CoordinatorMessage wordy = Assign("d", 1);
+  wordy.mutable_assign()->mutable_job()->add_node_names(std::string(1 << 20, 'n'));
+  Deliver(link, wordy);
+  const auto finished = Only(link->sent, Kind::kJobFinished);
+  ASSERT_THAT(finished, SizeIs(4));
+  for (const auto& one : finished) {
+    EXPECT_EQ(one.job_finished().failure().reason(), v1::REASON_BAD_ASSIGNMENT);
+  }
+  EXPECT_THAT(launcher_.runs, IsEmpty());
+  Deliver(link, assign("e", "gpu", 1));
+  EXPECT_THAT(launcher_.runs, SizeIs(1));
+}
+
+TEST_F(SessionTest, LeaseLastsADayAtMost) {
+  const auto link = GoLive();
+  Deliver(link, Assign("job", 1, 24h * 300));
+  session_->Disconnected(link);
+  executor_.Advance(24h);
+  ASSERT_TRUE(launcher_.runs[0]->stopped);
+  EXPECT_EQ(launcher_.runs[0]->stopped->reason(), v1::REASON_LEASE_LOST);
+}
+
+TEST_F(SessionTest, ReconnectIsNotPutOffForHours) {
+  const auto link = GoLive();
+  v1::CoordinatorMessage message;
+  *message.mutable_reconnect()->mutable_after() = ToProto(24h * 300);
+  Deliver(link, message);
+  EXPECT_EQ(link->reconnect_after, Duration(5min));
+}
+
 TEST_F(SessionTest, WaitsForADirectJobToEnd) {
   const auto link = GoLive();
   ASSERT_TRUE(occupancy_.TryEnterDirect());
