@@ -10,6 +10,7 @@
 #include "coordinator/core/campaign/expand.h"
 #include "coordinator/core/placement/node_fields.h"
 #include "model/filter.h"
+#include "wire/bounds.h"
 #include "wire/import_rules.h"
 
 namespace assay::coordinator {
@@ -99,6 +100,7 @@ Result<v1::Campaign> Coordinator::CreateCampaign(const v1::CreateCampaignRequest
     return InvalidArgument("request_id \"" + Cut(request.request_id()) +
                            "\" is not a UUID in lower case");
   }
+  ASSAY_RETURN_IF_ERROR(schema::CheckBounds(request.spec(), Reason::kInvalidCampaign));
   ASSAY_ASSIGN_OR_RETURN(const std::vector<v1::Node> nodes,
                          environment_.nodes.ListNodes(options_.lease));
   ASSAY_ASSIGN_OR_RETURN(Expansion expansion, ExpandCampaign(request.spec(), nodes));

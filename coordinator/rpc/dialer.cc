@@ -106,6 +106,7 @@ class DialReactor : public grpc::ClientBidiReactor<v1::CoordinatorMessage, v1::A
   void Read() override { StartRead(&inbound_); }
   void Write(const v1::CoordinatorMessage* message) override { StartWrite(message); }
   Identity Peer() const override { return assay::rpc::ServerOf(context_); }
+  std::string PeerUri() const override { return context_.peer(); }
   void Finish(const Status&) override {
     StartWritesDone();
     RemoveHold();

@@ -262,6 +262,7 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
   AttachReactor(Coordinator& coordinator, const Calls& calls, const Context& context)
       : calls_(calls),
         peer_(assay::rpc::CallerOf(context)),
+        peer_uri_(context.peer()),
         link_(std::make_shared<StreamLink>(this)) {
     link_->Start(coordinator.OpenSession(link_, ""));
     calls_.executor().PostAfter(kHelloPatience, [link = std::weak_ptr<StreamLink>(link_)] {
@@ -272,6 +273,7 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
   void Read() override { StartRead(&inbound_); }
   void Write(const v1::CoordinatorMessage* message) override { StartWrite(message); }
   Identity Peer() const override { return peer_; }
+  std::string PeerUri() const override { return peer_uri_; }
   void Finish(const Status& status) override {
     calls_.Count("Attach", status.code());
     ServerBidiReactor::Finish(assay::rpc::ToGrpc(status));
@@ -294,6 +296,7 @@ class AttachReactor : public grpc::ServerBidiReactor<v1::AgentMessage, v1::Coord
  private:
   const Calls& calls_;
   const Identity peer_;
+  const std::string peer_uri_;
   v1::AgentMessage inbound_;
   const std::shared_ptr<StreamLink> link_;
 };

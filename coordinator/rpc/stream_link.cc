@@ -24,7 +24,21 @@ std::string KeyOf(const v1::CoordinatorMessage& message) {
   }
 }
 
+// Removes `text` from the beginning of `from`. Returns false if it is not there.
+bool RemovePrefix(std::string_view& from, std::string_view text) {
+  if (!from.starts_with(text)) return false;
+  from.remove_prefix(text.size());
+  return true;
+}
+
 }  // namespace
+
+std::string AddressOfPeer(std::string_view uri) {
+  if (RemovePrefix(uri, "ipv4:")) return std::string(uri.substr(0, uri.find(':')));
+  if (!RemovePrefix(uri, "ipv6:")) return "";
+  if (RemovePrefix(uri, "%5B")) return std::string(uri.substr(0, uri.find('%')));
+  return RemovePrefix(uri, "[") ? std::string(uri.substr(0, uri.find(']'))) : "";
+}
 
 void OutboundQueue::Push(v1::CoordinatorMessage message) {
   std::string key = KeyOf(message);
@@ -48,6 +62,11 @@ void StreamLink::Start(std::shared_ptr<Session> session) {
 Identity StreamLink::Peer() {
   MutexLock lock(mutex_);
   return operations_ == nullptr ? Identity() : operations_->Peer();
+}
+
+std::string StreamLink::PeerAddress() {
+  MutexLock lock(mutex_);
+  return operations_ == nullptr ? "" : AddressOfPeer(operations_->PeerUri());
 }
 
 void StreamLink::Send(v1::CoordinatorMessage message) {

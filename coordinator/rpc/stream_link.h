@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "assay/v1/session.pb.h"
 #include "common/mutex.h"
@@ -41,6 +42,10 @@ class OutboundQueue {
   std::deque<Item> queue_;
 };
 
+// Returns the IP address of a peer that gRPC names, such as "ipv4:10.0.0.7:40312". Empty for other
+// peers, such as local sockets.
+std::string AddressOfPeer(std::string_view uri);
+
 // The operations of a gRPC stream that StreamLink uses. Each returns at once and must not call back
 // into the StreamLink on the same thread.
 class StreamOperations {
@@ -52,6 +57,8 @@ class StreamOperations {
   virtual void Write(const v1::CoordinatorMessage* message) = 0;
   // Returns the identity of the peer, from which a message has come.
   virtual Identity Peer() const = 0;
+  // Returns the peer as gRPC writes it: "ipv4:10.0.0.7:40312", "ipv6:%5B::1%5D:40312".
+  virtual std::string PeerUri() const = 0;
   // Ends the stream. Called once, as the last operation.
   virtual void Finish(const Status& status) = 0;
 };
@@ -66,6 +73,7 @@ class StreamLink : public SessionSink {
   void Start(std::shared_ptr<Session> session);
 
   Identity Peer() override;
+  std::string PeerAddress() override;
   void Send(v1::CoordinatorMessage message) override;
   void ReadMore() override;
   void Close(const Status& status) override;

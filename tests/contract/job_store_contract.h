@@ -8,6 +8,7 @@
 
 #include "common/uuid.h"
 #include "tests/contract/stores.h"
+#include "wire/bounds.h"
 
 namespace assay::storage {
 
@@ -104,6 +105,38 @@ TEST_P(JobStoreContract, PagesOfLargeJobsHaveFewItems) {
   std::vector<std::string> created;
   for (const NewJob& job : many.jobs) created.push_back(job.job_id);
   EXPECT_EQ(listed, created);
+}
+
+TEST_P(JobStoreContract, TheLargestCampaignsCanAllBeListed) {
+  constexpr int kCampaigns = 10;
+  Connect({"a"});
+  for (int i = 0; i < kCampaigns; ++i) {
+    NewCampaign campaign = MakeCampaign({MakeJob({"a"})});
+    std::vector<v1::RuleVerdict> rules;
+    while (campaign.spec.ByteSizeLong() < (2030 << 10)) {
+      rules.emplace_back().set_rule(std::string(16 << 10, 'r'));
+      campaign.spec.add_accept()->set_text(rules.back().rule());
+    }
+    ASSERT_TRUE(schema::CheckBounds(campaign.spec, Reason::kInternal).ok());
+    Create(campaign);
+    Finish(Claim({"a"}).at(0), Disposition::kSucceeded);
+    ASSERT_TRUE(jobs().SetVerdict(campaign.campaign_id, v1::VERDICT_PASSED, rules).ok());
+    const auto one = jobs().GetCampaign(campaign.campaign_id);
+    ASSERT_TRUE(one.ok()) << one.status();
+    EXPECT_LT(one->ByteSizeLong(), 16U << 20) << "gRPC refuses larger messages";
+  }
+  size_t listed = 0;
+  PageRequest request{1000, ""};
+  do {
+    const auto page = jobs().ListCampaigns(request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    size_t bytes = 0;
+    for (const v1::Campaign& item : page->items) bytes += item.ByteSizeLong();
+    EXPECT_LT(bytes, 16U << 20);
+    listed += page->items.size();
+    request.token = page->next_token;
+  } while (!request.token.empty());
+  EXPECT_EQ(listed, kCampaigns);
 }
 
 TEST_P(JobStoreContract, SucceededJobKeepsItsLastFailure) {

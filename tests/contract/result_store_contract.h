@@ -7,6 +7,7 @@
 
 #include "common/uuid.h"
 #include "tests/contract/stores.h"
+#include "wire/bounds.h"
 
 namespace assay::storage {
 
@@ -163,6 +164,29 @@ TEST_P(ResultStoreContract, PagesNewestFirst) {
   for (const char* token : {"x", "c1", "r1;", "r-1", "r1e3"}) {
     EXPECT_EQ(results().List("", {2, token}).status().code(), Code::kInvalidArgument) << token;
   }
+}
+
+TEST_P(ResultStoreContract, TheLargestResultsCanAllBeListed) {
+  constexpr int kResults = 6;
+  const LeasedJob job = Running(kResults);
+  for (int i = 0; i < kResults; ++i) {
+    v1::CaseResult result = MakeResult(job, i);
+    while (result.ByteSizeLong() < (4080 << 10)) result.add_kernels(std::string(16 << 10, 'k'));
+    ASSERT_TRUE(schema::CheckBounds(result, Reason::kInternal).ok());
+    ASSERT_TRUE(Is(Commit({result})[0], CommitVerdict::kStored, true));
+  }
+  size_t listed = 0;
+  PageRequest request{1000, ""};
+  do {
+    const auto page = results().List("", request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    size_t bytes = 0;
+    for (const v1::StoredResult& item : page->items) bytes += item.ByteSizeLong();
+    EXPECT_LT(bytes, 16U << 20) << "gRPC refuses larger messages";
+    listed += page->items.size();
+    request.token = page->next_token;
+  } while (!request.token.empty());
+  EXPECT_EQ(listed, kResults);
 }
 
 TEST_P(ResultStoreContract, FiltersMatchAsDocumented) {

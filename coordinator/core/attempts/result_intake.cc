@@ -11,6 +11,7 @@
 
 #include "common/log.h"
 #include "common/text.h"
+#include "wire/bounds.h"
 
 namespace assay::coordinator {
 namespace {
@@ -140,7 +141,10 @@ Result<std::vector<v1::ResultAck>> ResultIntake::Take(const std::string& node_id
     const v1::CaseResult& result = results[i];
     const storage::JobEpoch epoch{result.job_id(), result.epoch()};
     ASSAY_ASSIGN_OR_RETURN(const std::optional<LeasedJob> job, attempts_.FindOrAdopt(epoch));
-    const std::string fault = job ? WhyMalformed(*job, node_id, result) : "";
+    const Status bounded = schema::CheckBounds(result, Reason::kProtocolViolation);
+    const std::string fault = !bounded.ok() ? bounded.message()
+                              : job         ? WhyMalformed(*job, node_id, result)
+                                            : "";
     if (!fault.empty()) {
       Log().warn("a result of job {} from node {} was rejected: {}", Cut(result.job_id()), node_id,
                  fault);

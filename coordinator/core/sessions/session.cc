@@ -6,9 +6,11 @@
 #include <iterator>
 #include <utility>
 
+#include "common/host_port.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "common/uuid.h"
+#include "wire/bounds.h"
 #include "wire/durations.h"
 
 namespace assay::coordinator {
@@ -18,10 +20,30 @@ constexpr size_t kMaxHeldMessages = 256;
 constexpr size_t kMaxHeldBytes = size_t{8} << 20;
 // Results that are stored by one statement.
 constexpr size_t kResultBatch = 64;
-constexpr size_t kMaxNameBytes = 200;
 
 Status BadHello(std::string message) {
   return InvalidArgument(std::move(message), Reason::kInvalidHello);
+}
+
+// Cuts the texts of failures, which must not be refused, because the job has to end.
+void CutFailures(v1::AgentMessage& message) {
+  if (message.has_job_finished()) schema::CutToBounds(*message.mutable_job_finished());
+  if (message.has_case_result() && message.case_result().has_failure()) {
+    schema::CutToBounds(*message.mutable_case_result()->mutable_failure());
+  }
+}
+
+// Returns the address at which Prometheus finds the agent's metrics: `claimed` if its host is where
+// the session comes from, `peer` or the host of `dialled`. An agent that listens on all addresses
+// is found at `peer`. Empty for any other host, to which a node must not direct requests.
+std::string MetricsAddress(const std::string& claimed, const std::string& peer,
+                           const std::string& dialled) {
+  Result<HostPort> address = ParseHostPort(claimed);
+  if (!address.ok()) return "";
+  if (address->host == "0.0.0.0" || address->host == "::") address->host = peer;
+  const Result<HostPort> dial = ParseHostPort(dialled);
+  const bool known = address->host == peer || (dial.ok() && address->host == dial->host);
+  return known && !address->host.empty() ? address->ToString() : "";
 }
 
 }  // namespace
@@ -32,12 +54,11 @@ Status CheckHello(const v1::Hello& hello) {
   if (!IsUuid(node.node_id())) {
     return BadHello("node_id \"" + Cut(node.node_id()) + "\" is not a UUID in lower case");
   }
-  const bool control = std::any_of(node.name().begin(), node.name().end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
-  if (node.name().empty() || node.name().size() > kMaxNameBytes || control) {
+  if (!schema::IsNodeName(node.name())) {
     return BadHello(
-        fmt::format("a node's name has 1 to {} bytes without control characters", kMaxNameBytes));
+        "a node's name must be 1 to 200 printable ASCII characters without spaces at "
+        "the ends; " +
+        Quote(node.name()) + " is not");
   }
   if (hello.protocol_revision() < 1) {
     return BadHello(
@@ -45,7 +66,7 @@ Status CheckHello(const v1::Hello& hello) {
                     "to {}",
                     hello.protocol_revision(), kProtocolRevision));
   }
-  return Status::Ok();
+  return schema::CheckBounds(hello, Reason::kInvalidHello);
 }
 
 Status CheckPeer(const Identity& peer, const v1::NodeDescription& node) {
@@ -70,6 +91,7 @@ Session::Session(const SessionServices& services, std::shared_ptr<SessionSink> s
     : services_(services), sink_(std::move(sink)), dial_address_(std::move(dial_address)) {}
 
 bool Session::OnMessage(v1::AgentMessage message) {
+  CutFailures(message);
   bool read_on = true;
   {
     MutexLock lock(mutex_);
@@ -177,7 +199,9 @@ Status Session::Handle(const Work& work) {
 
 Status Session::HandleHello(const v1::Hello& hello) {
   ASSAY_RETURN_IF_ERROR(CheckHello(hello));
-  const v1::NodeDescription& node = hello.node();
+  v1::NodeDescription node = hello.node();
+  node.set_metrics_address(
+      MetricsAddress(node.metrics_address(), sink_->PeerAddress(), dial_address_));
   const Identity peer = sink_->Peer();
   ASSAY_RETURN_IF_ERROR(CheckPeer(peer, node));
   ASSAY_RETURN_IF_ERROR(services_.sessions.CheckReplacement(node.node_id(), peer.serial));
@@ -238,6 +262,7 @@ Status Session::HandleActive(const v1::AgentMessage& message) {
     MutexLock lock(mutex_);
     node_id = node_id_;
   }
+  ASSAY_RETURN_IF_ERROR(schema::CheckBounds(message, Reason::kProtocolViolation));
   switch (message.kind_case()) {
     case v1::AgentMessage::kState:
       services_.heartbeats.Submit(node_id, message.state());

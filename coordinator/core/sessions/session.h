@@ -51,7 +51,8 @@ struct SessionServices {
 };
 
 // Checks the Hello message, with which an agent opens a session. Returns INVALID_ARGUMENT if it has
-// no node, an id that is not a UUID, no name, or a protocol revision below 1.
+// no node, an id that is not a UUID, a bad name, a protocol revision below 1, or a field beyond its
+// bound.
 Status CheckHello(const v1::Hello& hello);
 
 // Checks that the node is the one whose certificate the peer has. PERMISSION_DENIED if it is not,

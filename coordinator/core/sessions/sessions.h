@@ -22,6 +22,8 @@ class SessionSink {
   // Returns the identity that the peer's certificate proves. Call it after the first message.
   // Returns kNone after the stream has ended.
   virtual Identity Peer() = 0;
+  // Returns the IP address of the peer. Empty if it is unknown, and after the stream has ended.
+  virtual std::string PeerAddress() = 0;
   // Queues a message after all earlier ones. A new message replaces a queued one with the same
   // meaning, such as a lease renewal or the Assign of the same job. Does nothing after the stream
   // has ended.

@@ -46,6 +46,7 @@ class FlakyJobStore : public storage::FakeJobStore {
 class FakeAgent : public SessionSink {
  public:
   Identity Peer() override { return peer; }
+  std::string PeerAddress() override { return address; }
   void Send(v1::CoordinatorMessage message) override { received.push_back(std::move(message)); }
   void ReadMore() override { ++reads_resumed; }
   void Close(const Status& status) override {
@@ -70,6 +71,7 @@ class FakeAgent : public SessionSink {
   int reads_resumed = 0;
   std::shared_ptr<Session> session;
   v1::Node node;
+  std::string address = "10.0.0.7";
   Identity peer = kLocalAdmin;
 };
 

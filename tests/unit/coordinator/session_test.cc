@@ -74,9 +74,71 @@ TEST_F(SessionTest, BadHellosAreRefused) {
   *hello.mutable_node() = a_.description();
   hello.mutable_node()->set_name("a\nb");
   EXPECT_FALSE(CheckHello(hello).ok());
+  hello.mutable_node()->set_name("a\u200b");
+  EXPECT_EQ(CheckHello(hello).reason(), Reason::kInvalidHello);
   hello.mutable_node()->set_name("a");
+  hello.mutable_node()->mutable_inventory()->set_os(std::string(100 << 10, 'x'));
+  EXPECT_EQ(CheckHello(hello).reason(), Reason::kInvalidHello);
+  EXPECT_EQ(CheckHello(hello).violations().at(0).field, "node.inventory.os");
+  hello.mutable_node()->mutable_inventory()->clear_os();
   hello.set_protocol_revision(0);
   EXPECT_EQ(CheckHello(hello).reason(), Reason::kInvalidHello);
+}
+
+TEST_F(SessionTest, MetricsAreFoundOnlyWhereTheSessionComesFrom) {
+  const auto kept = [this](const std::string& claimed) {
+    v1::Node node = a_;
+    node.mutable_description()->set_metrics_address(claimed);
+    Attach(node);  // From 10.0.0.7.
+    return coordinator->GetNode("a")->description().metrics_address();
+  };
+  EXPECT_EQ(kept("10.0.0.7:9901"), "10.0.0.7:9901");
+  EXPECT_EQ(kept("0.0.0.0:9901"), "10.0.0.7:9901");
+  EXPECT_EQ(kept("[::]:9901"), "10.0.0.7:9901");
+  for (const char* other : {"169.254.169.254:80", "127.0.0.1:9901", "10.0.0.70:80", "x:1", "x"}) {
+    EXPECT_EQ(kept(other), "") << other;
+  }
+}
+
+TEST_F(SessionTest, EndlessEvidenceIsCutAndTheJobStillEnds) {
+  const auto agent = Attach(a_);
+  const v1::Campaign campaign = Submit(MakeSpec("cpu_gemm"));
+  v1::Failure failure = MakeFailure(v1::REASON_BAD_ASSIGNMENT, std::string(1 << 20, 'm'));
+  failure.set_evidence(std::string(15 << 20, 'e'));
+  SayFailed(agent, AssignedTo(agent), failure);
+  EXPECT_EQ(Campaign(campaign).jobs().failed(), 1);
+  EXPECT_EQ(FailureOf(campaign).message().size(), 8u << 10);
+  EXPECT_EQ(FailureOf(campaign).evidence().size(), 64u << 10);
+}
+
+TEST_F(SessionTest, ResultBeyondItsBoundsIsRejected_AndTheSessionGoesOn) {
+  const auto agent = Attach(a_);
+  const v1::Campaign campaign = Submit(MakeSpec("cpu_gemm"));
+  const v1::JobSpec job = AssignedTo(agent);
+  v1::CaseResult result = ResultOf(job, 0);
+  result.mutable_environment()->set_cpu_model(std::string(1 << 20, 'c'));
+  SayResult(agent, result);
+  EXPECT_EQ(agent->Last(Kind::kResultAck)->result_ack().verdict(), v1::ResultAck::VERDICT_REJECTED);
+  Complete(agent, job);
+  EXPECT_EQ(Campaign(campaign).verdict(), v1::VERDICT_PASSED);
+}
+
+TEST_F(SessionTest, StateBeyondItsBoundsEndsTheSession) {
+  const auto agent = Attach(a_);
+  v1::AgentMessage message;
+  message.mutable_state()->add_running_jobs()->set_phase(std::string(1 << 20, 'p'));
+  Say(agent, std::move(message));
+  ASSERT_TRUE(agent->closed.has_value());
+  EXPECT_EQ(agent->closed->reason(), Reason::kProtocolViolation);
+}
+
+TEST_F(SessionTest, SpecBeyondItsBoundsIsRefused) {
+  v1::CreateCampaignRequest request;
+  *request.mutable_spec() = MakeSpec("cpu_gemm");
+  request.mutable_spec()->add_accept()->set_text(std::string(1 << 20, 'x'));
+  const Status refused = coordinator->CreateCampaign(request).status();
+  EXPECT_EQ(refused.reason(), Reason::kInvalidCampaign);
+  EXPECT_EQ(refused.violations().at(0).field, "accept[0].text");
 }
 
 TEST_F(SessionTest, ASecondSessionOfANodeReplacesTheFirst) {
