@@ -363,8 +363,11 @@ Status Server::Check() const {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCheckPatience);
   grpc::CompletionQueue queue;
+  // An empty message, as opposed to none.
+  const grpc::Slice empty;
+  const grpc::ByteBuffer request(&empty, 1);
   const auto call =
-      stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::ByteBuffer(), &queue);
+      stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", request, &queue);
   call->StartCall();
   grpc::ByteBuffer answer;
   grpc::Status status;

@@ -271,7 +271,7 @@ TEST_F(AgentRpcTest, TakenPortIsAClearError) {
   options.http = "";
   const auto second = AgentProcess::Start(options);
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.status().reason(), Reason::kListenFailed);
+  EXPECT_EQ(second.status().reason(), Reason::kAddressInUse);
 }
 
 TEST(OutboxTest, OnlyTheNewestStateWaits) {
