@@ -1,8 +1,11 @@
-// The interface of a benchmark and of its cases; a case is a benchmark with a value for every
-// parameter. Needs neither CUDA nor protobuf and is C++17, so that nvcc can compile it.
+// The interface of a benchmark and of its cases. A case is a benchmark with a value for every
+// parameter. Needs neither CUDA nor protobuf, and is C++17 so that nvcc can compile it.
 //
-// For each case, the runner calls on every rank (process) that takes part:
-//   Benchmark::Prepare, Case::Verify, Case::Run (for the warm-up, then for the timed window),
+// For each case, the runner calls these functions in order, on every rank (process) that takes
+// part:
+//   Benchmark::Prepare
+//   Case::Verify
+//   Case::Run, for the warm-up and then for the timed window
 //   Case::VerifyLast
 #pragma once
 
@@ -33,8 +36,9 @@ enum class Library {
 
 enum class Direction { kHigherIsBetter, kLowerIsBetter };
 
-// How the value of a metric is computed: from the time of one iteration, from an amount in Work and
-// that time, or from something that the case itself observes.
+// How the value of a metric is computed. Most metrics are computed from the time of one iteration,
+// alone or together with an amount of work, such as a number of bytes. The benchmark itself
+// measures the others (kObserved).
 enum class Quantity {
   kSeconds,
   kFlops,                // Work::flops per second.
@@ -56,12 +60,12 @@ struct Metric {
   // Multiplies the quantity in base units (s, FLOP/s, B/s): 1e-12 for TFLOP/s.
   double scale = 1.0;
 
-  // Returns a metric for the rate of `quantity`, one of the amounts in Work per second; higher is
-  // better. `unit` is "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
+  // Returns a metric for a rate: the amount of work `quantity` per second, where higher is better.
+  // `unit` must be "GB/s", "Gbit/s", "GFLOP/s", "TFLOP/s" or "Gop/s".
   static Metric Rate(std::string name, std::string unit, Quantity quantity,
                      std::string description);
-  // Returns a metric for a time: `quantity` is kSeconds or kSecondsPerOperation; lower is better.
-  // `unit` is "s", "us" or "ns".
+  // Returns a metric for a time, where lower is better. `quantity` must be kSeconds or
+  // kSecondsPerOperation, and `unit` must be "s", "us" or "ns".
   static Metric Time(std::string name, std::string unit, Quantity quantity,
                      std::string description);
   // Returns a metric whose values are Case::Observed(name), in any unit.
@@ -98,8 +102,8 @@ struct BenchmarkInfo {
   std::vector<Metric> metrics;
   // The formulas of FLOPs, bytes and predicted time, for users.
   std::string model;
-  // Tells users how the time of an iteration is predicted, or "none: " and the reason why it is
-  // not. Empty if the prediction is max(FLOPs / peak, bytes / bandwidth, link bytes / link
+  // Explains to users how the time of an iteration is predicted, or why not: "none: " and the
+  // reason. If empty, the prediction is max(FLOPs / peak, bytes / bandwidth, link bytes / link
   // bandwidth).
   std::string prediction;
   // A case that verifies within a second; parameters that are not here have their defaults.
@@ -137,24 +141,24 @@ struct CollectiveChoice {
   std::string protocol;   // "SIMPLE", "LL", "LL128"; empty if there is none.
   int channels = 0;       // 0 if unknown.
   std::string source;     // Where this comes from: "NCCL profiler".
-  // Bytes that the links carry per iteration, including the flags that the protocol adds, as a mean
-  // over ranks. 0 if unknown for this algorithm.
+  // The number of bytes that the links carry per iteration, including the protocol's flags. The
+  // value is a mean over ranks. 0 if unknown for this algorithm.
   double wire_bytes = 0;
 };
 
 // A closer look at a gang's iterations on one rank, taken after the timed window.
 struct Diagnosis {
-  // The duration of each iteration on this rank's GPU, in seconds. It is shorter on a rank that
-  // starts late, because that rank does not wait for the others.
+  // The time that this rank's GPU spent in each iteration, in seconds. The rank that starts last
+  // has the shortest times, because it does not wait for the others.
   std::vector<double> inside;
-  // True if no rank can finish before all ranks have started. If false, `inside` does not show
-  // which rank started last.
+  // True if no rank can finish an iteration before all ranks have started it. If false, the times
+  // in `inside` do not show which rank started last.
   bool mutual = false;
   std::optional<CollectiveChoice> choice;
 };
 
-// A benchmark with chosen parameters on one rank, ready to run: its buffers are allocated and
-// filled, its code is loaded. Used by one thread. The destructor releases everything and never
+// A benchmark with chosen parameters on one rank. It is ready to run: buffers are allocated and
+// filled, and code is loaded. Used by one thread. The destructor releases everything and never
 // throws.
 class Case {
  public:
@@ -162,8 +166,8 @@ class Case {
 
   virtual Timing HowTimed() const = 0;
 
-  // Returns the shortest time, in seconds, that one sample must last to be measured precisely.
-  // Shorter iterations are timed in batches.
+  // Returns the minimum duration of a sample, in seconds, that can be measured precisely. If an
+  // iteration is shorter than that, several iterations are timed together.
   virtual double MinSampleSeconds() const { return 20e-6; }
 
   // Returns the number of untimed iterations that Run(samples, batch) adds.
@@ -175,32 +179,34 @@ class Case {
   // Changes the warm-up or the stopping rule if the defaults of the resource do not fit.
   virtual void AdjustRule(MeasureRule*) const {}
 
-  // Fills the output with NaN, runs one iteration and compares the output with the reference. A
-  // wrong output is reported in the verdict. An error means that the comparison was not possible.
+  // Fills the output with NaN, runs one iteration and compares the output with a reference. A wrong
+  // output is reported in the verdict; an error means that the comparison was not possible.
   virtual Result<Verdict> Verify() = 0;
 
-  // Times `samples` samples of `batch` back-to-back iterations each. Appends one value per sample
-  // to `seconds`: the sample's time divided by `batch`. The caller discards the first call after a
-  // change of `batch`. If there are several ranks, all are called with the same numbers at about
-  // the same time. If a late rank would affect the first sample, begin with an untimed iteration.
+  // Takes `samples` samples, each of which times `batch` iterations back to back. Appends each
+  // sample's time, divided by `batch`, to `seconds`. The caller discards the results of the first
+  // call after a change of `batch`.
+  // If there are several ranks, this is called on all of them at about the same time, with the same
+  // arguments. A late rank could delay the first sample. If so, start with an untimed iteration.
   virtual Status Run(int64_t samples, int64_t batch, std::vector<double>* seconds) = 0;
 
-  // Runs `iterations` iterations back to back, a multiple of BatchGranularity(), and waits for
-  // them. Called while a profiler records, so it should run nothing else. The default calls Run()
-  // for one sample.
+  // Runs `iterations` iterations back to back and waits for them; `iterations` is a multiple of
+  // BatchGranularity(). Called while a profiler records, so it should run nothing else. The default
+  // takes one sample with Run().
   virtual Status RunUntimed(int64_t iterations);
 
   // Compares the output of the last iteration of Run with the reference.
   virtual Result<Verdict> VerifyLast() = 0;
 
-  // Returns the values of the metric `name` if its quantity is kObserved: one for every sample of
-  // Run() since Prepare(), in order and in the metric's unit. The report uses those of the timed
-  // window, which are the last, and omits the metric if there are none.
+  // Returns the values of a metric that the case measures itself (kObserved). There is one value
+  // for every sample of Run() since Prepare(), in order and in the metric's unit. The report uses
+  // the last ones, which are those of the timed window. If there are no values, the metric is
+  // omitted.
   virtual std::vector<double> Observed(const std::string& /*name*/) const { return {}; }
 
-  // Runs `iterations` additional, untimed iterations to find out more about them, such as which
-  // rank was late. Called after VerifyLast() if there are several ranks, on all of them at about
-  // the same time. The default does nothing.
+  // Runs additional, untimed iterations to find out more about the case, such as which rank was
+  // late. If there are several ranks, this is called on all of them at about the same time, after
+  // VerifyLast(). The default does nothing.
   virtual Result<Diagnosis> Diagnose(int64_t /*iterations*/) { return Diagnosis(); }
 
   // Measures the device's best rates in well under a second. The default measures none.
@@ -239,15 +245,16 @@ Result<std::unique_ptr<Case>> PrepareCase(Arguments&&... arguments) {
 
 class Benchmark;
 
-// Checks the parameters `given` for a case of `benchmark` and fills in defaults. Returns them in
-// canonical form. The error has one violation per mistake, whose `field` is the parameter's name.
+// Checks the parameters `given` for a case of `benchmark`. Returns them in canonical form, with
+// defaults for missing ones. The error contains one violation per mistake, whose `field` is the
+// parameter's name.
 Result<ParameterMap> CheckParameters(const Benchmark& benchmark, const ParameterMap& given);
 
 // Returns the number of ranks of a case: "ranks" of a collective benchmark, else 1.
 int WorldSizeOf(const BenchmarkInfo& info, const ParameterMap& parameters);
 
-// Returns the error with which Prepare() reports that this hardware or software cannot run the
-// case. The case is then recorded as UNSUPPORTED, not as failed.
+// Returns the error that Prepare() uses if this hardware or software cannot run the case. The case
+// is then recorded as UNSUPPORTED and not as failed.
 Status Unsupported(std::string why);
 bool IsUnsupported(const Status& status);
 // Returns the error of an allocation that failed. `what` names the device and the requested bytes.
@@ -260,25 +267,28 @@ class Benchmark {
 
   virtual const BenchmarkInfo& Info() const = 0;
 
-  // Returns the reason why this machine cannot run the benchmark, for example "needs a CUDA GPU;
-  // this node has none". Returns "" if it can.
+  // Returns the reason why this machine cannot run the benchmark, such as "needs a CUDA GPU; this
+  // node has none". Returns "" if it can run.
   virtual std::string UnsupportedReason() const { return ""; }
 
-  // Checks rules that the constraints in Info().parameters cannot express. `parameters` must be
-  // canonical. Errors are made by InvalidParameter().
+  // Checks rules that the constraints in Info().parameters cannot express. `parameters` must be in
+  // canonical form. Returns OK, or an error made by InvalidParameter().
   virtual Status Validate(const ParameterMap& /*parameters*/) const { return Status::Ok(); }
 
   // Returns the work of one iteration. `parameters` have passed CheckParameters().
   virtual Result<Work> WorkOf(const ParameterMap& parameters, int world_size) const = 0;
 
-  // Returns the value of metric `index` of Info().metrics for an iteration that took `seconds`. The
-  // default computes it as Metric::quantity says.
+  // Returns the value of metric number `index` in Info().metrics for an iteration that took
+  // `seconds`. The default follows Metric::quantity.
   virtual double MetricValue(size_t index, const Work& work, double seconds) const;
 
-  // Prepares a case, up to its first iteration. Returns Unsupported() if this hardware cannot run
-  // it. With several ranks, first do what can fail on this rank alone, then tell the other ranks
-  // the result with Agree(), then do what needs the other ranks. All ranks must make the same calls
-  // on context.peers in the same order, even after a failure.
+  // Prepares a case so that its first iteration can run. Returns Unsupported() if this hardware
+  // cannot run it.
+  // If there are several ranks, an implementation proceeds in this order:
+  //   1. Do what may fail on this rank alone, such as allocating memory.
+  //   2. Share the result with the other ranks by calling Agree().
+  //   3. Do what needs the other ranks.
+  // All ranks must make the same calls on context.peers in the same order, even after a failure.
   virtual Result<std::unique_ptr<Case>> Prepare(const RunContext& context) const = 0;
 };
 

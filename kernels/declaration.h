@@ -1,6 +1,6 @@
-// Declares a benchmark: its name, parameters, metrics and work, that is, everything except the code
-// that runs. Each declaration is in a file NAME_declaration.cc next to the kernel and compiles
-// without CUDA. See kernels/README.md.
+// Declares a benchmark: its name, parameters, metrics and work, but not the code that runs. A
+// declaration compiles without CUDA, and is in a file NAME_declaration.cc next to the kernel. See
+// kernels/README.md.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ Rule OneOf(std::vector<std::string> choices);
 Rule AtMost(int64_t maximum);
 Rule MultipleOf(int64_t multiple);
 
-// Builds a ParameterSpec, the description of one parameter of a benchmark:
+// Builds the description of one parameter of a benchmark:
 //   Parameter::Bytes("size").Default("1GiB").AtLeast(8).AtMost(kMost).Describe("size of the array")
-// Integer() and Bytes() require both bounds, and every parameter requires a description.
+// Integer() and Bytes() require both bounds. Every parameter requires a description.
 class Parameter {
  public:
   static Parameter Integer(std::string name);
@@ -46,9 +46,9 @@ class Parameter {
   Parameter& Describe(std::string description) {
     return Set(&spec_.description, std::move(description));
   }
-  // Allows fewer values when the parameter `other` has one of `values`:
+  // Restricts this parameter further when the parameter `other` has one of `values`:
   //   .With("variant", {"warp"}, AtMost(32), "one lane per column")
-  // `reason` is shown to users and may be omitted.
+  // The optional `reason` is shown to users.
   Parameter& With(std::string other, std::vector<std::string> values, Rule rule,
                   std::string reason = "");
 
@@ -94,9 +94,9 @@ class Declaration {
   // The work of one iteration, from canonical and valid parameters. The default is no work.
   Declaration& WorkOf(WorkFunction work) { return Set(&work_, std::move(work)); }
   // Sets a function that checks rules which constraints cannot express, such as a limit on the
-  // product of two parameters. Prefer constraints (Parameter::With): they are checked when users
-  // submit benchmarks, this function only on the node that runs them. It must return
-  // InvalidParameter() errors.
+  // product of two parameters. It must return InvalidParameter() errors. Prefer constraints
+  // (Parameter::With) where possible. They are checked as soon as users submit a benchmark, but
+  // this function is called only on the node that runs it.
   Declaration& Validate(ValidateFunction validate) { return Set(&validate_, std::move(validate)); }
 
   // A case that verifies within a second, and changes to it: see BenchmarkInfo.
@@ -105,8 +105,8 @@ class Declaration {
   }
   Declaration& SelfTestAlso(ParameterMap changes);
 
-  // Adds a small case whose work was computed by hand, independently of WorkOf(), for a test of
-  // WorkOf(). Add at least one example for each way in which the work is counted.
+  // Adds a test case for WorkOf(): a small set of parameters and its work, which must be computed
+  // by hand. Add at least one example for each way in which the work is counted.
   Declaration& Example(ParameterMap parameters, Work work);
   // Adds a case that must be refused because of `parameter`, for a test.
   Declaration& Refuses(ParameterMap parameters, std::string parameter);

@@ -1,5 +1,5 @@
-// Generates reproducible input data. Each number depends only on a seed and an index, so any
-// element can be computed anywhere and in any order.
+// Generates reproducible random input data. Each number depends only on a seed and an index, so
+// elements can be computed in any order and on any machine.
 #pragma once
 
 #include <cstdint>

@@ -204,14 +204,15 @@ int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t elemen
 
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks) {
-  // With these algorithms, the links carry as many bytes as the bus factor says. A ring does so by
-  // definition. The two trees of an all-reduce move half of the array each, up and down n - 1
-  // edges. PAT and point-to-point calls send each rank's share to every other rank once.
+  // With these algorithms, the links carry exactly the bytes that the bus factor counts, on average
+  // over the ranks. This holds for a ring by definition. In an all-reduce over two trees, each tree
+  // moves half of the array up and down n - 1 edges. PAT and point-to-point calls send each rank's
+  // share to every other rank once.
   if (algorithm != "RING" && algorithm != "TREE" && algorithm != "PAT" && algorithm != "P2P") {
     return 0;
   }
-  // Flags that the protocols add: LL 4 bytes per 4 bytes of data, LL128 8 bytes per 120 (NCCL,
-  // src/include/device.h).
+  // NCCL's protocols send flags with the data: LL sends 4 bytes of flags per 4 bytes of data, and
+  // LL128 sends 8 per 120 (NCCL, src/include/device.h).
   double overhead = 1;
   if (protocol == "LL") overhead = 2;
   if (protocol == "LL128") overhead = 128.0 / 120.0;

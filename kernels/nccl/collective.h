@@ -1,5 +1,5 @@
-// Describes NCCL's collectives as data: how many elements each rank reads and writes, what every
-// output must contain, and how bandwidth is computed. Needs neither CUDA nor NCCL.
+// Describes each NCCL collective: how many elements a rank reads and writes, what its output must
+// contain, and how its bandwidth is computed. Needs neither CUDA nor NCCL.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ enum class CollectiveKind {
   kSendRecv,
 };
 
-// One rank's view of a collective. `count` is the argument of NCCL's functions: the number of
-// elements in the array, or in one rank's share if the array is divided among the ranks.
+// One rank's view of a collective. `count` is the count argument of NCCL's functions. It is the
+// number of elements in the whole array, or in one rank's share if the collective divides the array
+// among the ranks.
 struct CollectivePlace {
   int ranks = 2;
   int rank = 0;
@@ -34,9 +35,9 @@ struct CollectivePlace {
 // The source of a block that is the reduction of all ranks' inputs.
 inline constexpr int kAllRanks = -1;
 
-// The expected contents of elements [first, first + count) of a rank's output. They equal the input
-// of rank `source`, or the reduction of all ranks' inputs if that is kAllRanks, from element
-// `source_first` on.
+// The expected contents of a range of a rank's output, from element `first` to `first` + `count`.
+// The range must equal elements of rank `source`'s input that begin at `source_first`. If `source`
+// is kAllRanks, it must equal the reduction of those elements over all ranks.
 struct OutputBlock {
   int source = kAllRanks;
   int64_t source_first = 0;
@@ -49,19 +50,20 @@ struct Collective {
   CollectiveKind kind;
   const char* name;
   const char* summary;
-  // True if the parameter "bytes" is the size of one array that is divided among the ranks, in
-  // shares rounded down to 16 bytes as in nccl-tests. False if each rank has an array of that size.
+  // Says what the parameter "bytes" is. True: the size of one array that is divided among the
+  // ranks. As in nccl-tests, each share is rounded down to a multiple of 16 bytes. False: the size
+  // of the array that each rank has.
   bool divided = false;
   bool reduces = false;
   bool rooted = false;
   // The reason why NCCL cannot write over its input; null if it can.
   const char* not_in_place = nullptr;
-  // True if no rank can finish before every rank has started. Only then can the ranks' times show
-  // which rank started last.
+  // True if no rank can finish the collective before every rank has started it. Only then do the
+  // ranks' times show which rank started last.
   bool mutual = false;
-  // Returns the bus bandwidth divided by the algorithm bandwidth S / t. This is the number of bytes
-  // that the busiest link must carry per byte of the payload size S (nccl-tests,
-  // doc/PERFORMANCE.md).
+  // Returns the ratio of bus bandwidth to algorithm bandwidth, as defined by nccl-tests
+  // (doc/PERFORMANCE.md). It is the number of bytes that the busiest link must carry per byte of
+  // payload.
   double (*bus_factor)(int ranks);
   const char* bus_formula;
   // Returns the number of consecutive messages in the usual algorithm, a ring.
@@ -81,22 +83,22 @@ struct Collective {
 const std::vector<Collective>& Collectives();
 const Collective& CollectiveOf(CollectiveKind kind);
 
-// When an array is divided among ranks, each share is a multiple of this many bytes. nccl-tests has
-// the same rule, which keeps the shares aligned.
+// When an array is divided among ranks, each share is rounded down to a multiple of this many
+// bytes. nccl-tests does the same, to keep the shares aligned.
 inline constexpr int64_t kShareAlignment = 16;
 
-// Returns the element count to pass to NCCL for an array of `bytes` (see CollectivePlace::count).
-// If the array is not divided among the ranks, `bytes` must be a multiple of `element_bytes`.
+// Returns the element count to pass to NCCL for an array of `bytes` bytes. If the collective does
+// not divide the array among the ranks, `bytes` must be a multiple of `element_bytes`.
 int64_t CountOf(const Collective& collective, int64_t bytes, int64_t element_bytes, int ranks);
 
-// Returns the payload size S in bytes, as nccl-tests counts it. It can be slightly less than the
+// Returns the payload size in bytes, as nccl-tests counts it. This may be slightly less than the
 // parameter "bytes", because each rank's share is rounded down.
 int64_t PayloadBytes(const Collective& collective, int64_t count, int64_t element_bytes, int ranks);
 
-// Returns the bytes that the links really carry per byte of payload, including the protocol's
-// flags, as a mean over ranks. `algorithm` and `protocol` are names from NCCL's profiler: "RING",
-// "TREE", "PAT" or "P2P", and "SIMPLE", "LL" or "LL128". Returns 0 for others: with NVLS and
-// CollNet, switches do the reduction.
+// Returns how many bytes the links carry per byte of payload, including the protocol's flags. The
+// value is a mean over ranks. `algorithm` is "RING", "TREE", "PAT" or "P2P", and `protocol` is
+// "SIMPLE", "LL" or "LL128", as NCCL's profiler names them. Returns 0 for other names, such as NVLS
+// and CollNet, where switches perform the reduction.
 double WireFactor(const Collective& collective, const std::string& algorithm,
                   const std::string& protocol, int ranks);
 

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-// The arguments of one collective on one rank. Pointers are not owned. A rank that has no input or
-// no output must still pass a valid pointer to GPU memory.
+// The arguments of a call to an NCCL collective on one rank. The buffers are not owned. Both
+// pointers must point to valid GPU memory, even if this rank has no input or no output.
 struct CollectiveCall {
   CollectivePlace place;
   const void* input = nullptr;

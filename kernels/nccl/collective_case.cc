@@ -22,27 +22,30 @@ constexpr int64_t kAlignment = 128;
 // Size of the probe for the ceiling: on an H200, bandwidth rises up to about 2 GiB.
 constexpr int64_t kProbeBytes = int64_t{2} << 30;
 constexpr int64_t kProbeSamples = 5;
-// The shortest sample, in seconds. Recording an event between two collectives delays an H200 by
-// about 1.5 us, which is 2% of the time of a 16 MiB collective. In shorter samples, a different
-// rank is the slowest each time; with samples of 1 ms this adds 1% to the time of 256 MiB.
+// The shortest sample, in seconds. Recording a CUDA event between two collectives delays an H200 by
+// about 1.5 us. That is 2% of the time of a 16 MiB collective, so a sample contains many of them.
+// With very short samples, the slowest rank also differs from sample to sample. Samples of 1 ms add
+// 1% to the time of 256 MiB for this reason.
 constexpr double kMinSampleSeconds = 10e-3;
-// A sample lasts at least as long as this many collectives take on two H200, because single calls
-// vary: a reduce_scatter of 8 GiB takes 14 ms and differs by 8% from one call to the next.
+// A sample lasts at least as long as this many collectives take on two H200s. Single calls vary too
+// much: a reduce_scatter of 8 GiB takes 14 ms, and consecutive calls differ by 8%.
 constexpr double kMinSampleCalls = 8;
 constexpr double kFastBytesPerSecond = 600e9;
-// The desired duration of one CUDA graph replay, in seconds: long enough to make the time of its
-// launch negligible. No more than kMaxReplays iterations are put into a graph for this reason.
+// The target duration of one replay of the CUDA graph, in seconds. The time to launch a replay is
+// negligible compared to it. At most kMaxReplays iterations are put in a graph to reach this
+// duration.
 constexpr double kReplaySeconds = 1e-3;
 constexpr int64_t kMaxReplays = 64;
-// Maximum number of iterations in a CUDA graph, because graphs need host and device memory. If so
-// many sets of buffers still fit into the L2 cache, the data stays cached, and the result says so.
+// The maximum number of iterations in a CUDA graph. It is limited because graphs need host and GPU
+// memory. With very small buffers, the data of all these iterations may fit in the L2 cache. The
+// result then says that its data was cached.
 constexpr int64_t kMaxGraphIterations = 1024;
-// Settings of nccl-tests: iterations per timed loop (its option -n 20) and the number of bytes
-// through which its buffers rotate (-e 256M).
+// The settings of nccl-tests: the number of iterations per timed loop (option -n 20), and the total
+// size of the buffers that the iterations rotate through (option -e 256M).
 constexpr int64_t kNcclTestsIterations = 20;
 constexpr int64_t kNcclTestsBytes = int64_t{256} << 20;
-// Number of iterations to run before the ranks' times are compared, so that all ranks are in step
-// by then. The timer runs one more.
+// The number of iterations to run before comparing the ranks' times, so that all ranks are in step.
+// The timer itself runs one more untimed iteration.
 constexpr int64_t kDiagnosisLead = 7;
 
 // The loops of nccl-tests in a sample.
@@ -419,8 +422,9 @@ Result<Diagnosis> CollectiveCase::Diagnose(int64_t iterations) {
   return diagnosis;
 }
 
-// Measures the best bandwidth of the links between the ranks, with an all-reduce and a broadcast,
-// and returns the higher one. On two H200, a collective without a reduction is 8% faster.
+// Measures the bandwidth of the links between the ranks with an all-reduce and with a broadcast,
+// and returns the higher value. On two H200s, the broadcast is 8% faster because it does no
+// reduction.
 Result<Ceilings> CollectiveCase::MeasureCeilings() {
   if (nodes_ > 1) return Ceilings();  // Over a network it would take too long.
   ASSAY_RETURN_IF_ERROR(UseGpu(gpu_).status());

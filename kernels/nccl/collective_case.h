@@ -1,9 +1,10 @@
 // Runs and times an NCCL collective, with one process per rank. Verifies every element of every
 // rank's output before and after the timing.
 //
-// An iteration is a group of `aggregate` collectives, each with its own buffers; successive
-// iterations rotate through sets of buffers. Times are either Assay's (GPU events, the slowest
-// rank) or those of nccl-tests (the host's clock over 20 iterations, the mean of the ranks).
+// An iteration is a group of `aggregate` collectives, each with its own buffers. Successive
+// iterations rotate through several sets of buffers. The "assay" policy times iterations with GPU
+// events and reports the slowest rank. The "nccl_tests" policy uses the host's clock over 20
+// iterations and reports the mean of the ranks.
 #pragma once
 
 #include <memory>
@@ -44,13 +45,13 @@ class CollectiveCase : public Case {
   Result<Diagnosis> Diagnose(int64_t iterations) override;
   Result<Ceilings> MeasureCeilings() override;
 
-  // Returns the memory that the first collective of the latest iteration wrote. Tests change it to
-  // make VerifyLast() fail.
+  // Returns the output buffer of the first collective in the latest iteration. Tests corrupt it to
+  // check that VerifyLast() fails.
   OutputRange LastOutput();
 
  protected:
-  // Enqueues extra work on `stream` before every iteration; it is included in the time. Must work
-  // while the stream is captured into a graph. Tests override this to delay a rank.
+  // A hook for tests, which use it to delay a rank. Enqueues extra work on `stream` before every
+  // iteration. That work is included in the time, and must be allowed during graph capture.
   virtual Status BeforeIteration(cudaStream_t /*stream*/) { return Status::Ok(); }
 
  private:
@@ -75,8 +76,8 @@ class CollectiveCase : public Case {
   Status Fill(int64_t set);
   // Fills the outputs of `set` with 0xff bytes, which no correct output has. Inputs stay.
   Status Poison(int64_t set);
-  // Returns true if the output can be verified after any number of iterations. An in-place
-  // reduction cannot: it reduces its own results again, so that a sum overflows sooner or later.
+  // Returns true if the output can be verified after any number of iterations. This is not the case
+  // for an in-place reduction: each iteration reduces the previous result, so the sums overflow.
   bool Repeatable() const { return !in_place_ || !collective_.reduces; }
   // Launches one iteration without a graph.
   Status Iterate();
@@ -88,14 +89,14 @@ class CollectiveCase : public Case {
   // Returns the set that `iterations` more iterations will end with.
   int64_t LastSetAfter(int64_t iterations) const;
   Status Wait(Communicator::Polling polling = Communicator::Polling::kSleep);
-  // Lets all ranks start the next collective within microseconds of each other. Waits until every
-  // rank has finished its earlier launches. Otherwise a rank that only sends runs ahead of the
-  // ranks that receive.
+  // Synchronizes all ranks, so that they start the next collective within microseconds of each
+  // other. Each rank first waits for its earlier launches to finish. Without this, a rank that only
+  // sends would run ahead of the ranks that receive.
   Status LineUp();
   Status TimeAsNcclTests(int64_t samples, int64_t loops, std::vector<double>* seconds);
   Status TimeInside(int64_t iterations, std::vector<double>* seconds);
-  // Returns the best bus bandwidth, in bytes per second, of several in-place collectives of this
-  // kind on `buffer`, which has kProbeBytes bytes.
+  // Runs several in-place collectives of this kind on `buffer` (kProbeBytes bytes) and returns the
+  // best bus bandwidth, in bytes per second.
   Result<double> Probe(CollectiveKind kind, void* buffer);
   Result<Verdict> Check(int64_t set);
   Result<Verdict> CheckBlock(const OutputBlock& block, const Buffers& buffers);

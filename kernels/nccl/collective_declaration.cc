@@ -1,5 +1,5 @@
-// Declares the benchmarks of NCCL's collectives (all_reduce, all_gather and so on), one for each
-// entry of Collectives().
+// Declares one benchmark per NCCL collective (all_reduce, all_gather and so on), that is, one for
+// each entry of Collectives().
 #include <utility>
 
 #include "kernels/cuda/frame/gpu_parameters.h"
@@ -17,8 +17,8 @@ constexpr int64_t kMaxRanksOfByteMean = 63;
 // The smallest positive number of e4m3 is 2^-9.
 constexpr int64_t kMaxRanksOfFp8Mean = 512;
 
-// The latency of a ring with NCCL's LL protocol over NVLink, from NCCL's own model
-// (src/graph/tuning.cc): a start-up time, plus a time per step.
+// The latency of a ring collective with NCCL's LL protocol over NVLink: a start-up time plus a time
+// per step. Both numbers are from NCCL's own model (src/graph/tuning.cc).
 constexpr double kStartSeconds = 6.6e-6;
 constexpr double kStepSeconds = 0.6e-6;
 
@@ -33,8 +33,8 @@ Parameter BytesParameter(const Collective& collective) {
   return DividedArrayParameter();
 }
 
-// Returns the parameter "in_place". Collectives that NCCL cannot run in place have it too, with
-// "false" as the only value, so that all results have the same parameters.
+// Returns the parameter "in_place". For a collective that NCCL cannot run in place, "false" is the
+// only choice. All collectives have the parameter, so that all results have the same parameters.
 Parameter InPlaceParameter(const Collective& collective) {
   if (collective.not_in_place == nullptr) {
     return Parameter::Boolean("in_place").Describe("write over the input");
@@ -79,9 +79,11 @@ std::vector<ParameterSpec> ParametersOf(const Collective& collective) {
   return parameters;
 }
 
-// Returns true if the output of op "avg" on `ranks` ranks can be verified. For fp8, `ranks` must be
-// a power of two up to 512, so that e4m3 represents 1 / ranks exactly; otherwise rounding errors
-// are as large as those of a wrong result. For 8-bit integers, `ranks` must be at most 63.
+// Returns true if the result of the "avg" operation over `ranks` ranks can be verified. This limits
+// only 8-bit types:
+//   - fp8: `ranks` must be a power of two up to 512, so that e4m3 represents 1 / ranks exactly.
+//     Otherwise a rounding error can be as large as a real error.
+//   - integers: `ranks` must be at most 63.
 bool CanVerifyMean(const CollectiveDtype& dtype, int64_t ranks) {
   if (dtype.bytes > 1) return true;
   if (!dtype.floating) return ranks <= kMaxRanksOfByteMean;
@@ -125,9 +127,10 @@ Work CollectiveWork(const Collective& collective, const ParameterMap& parameters
   return work;
 }
 
-// Declares one collective. The last two arguments are its work in a small example that is computed
-// by hand: 4 ranks with an array of 4096 bytes each, or with shares of 1024 bytes if the array is
-// divided. The busiest link carries `link_bytes`, in `steps` consecutive messages.
+// Declares the benchmark of one collective. `link_bytes` and `steps` are the work of a small
+// example, computed by hand to test the declaration: the bytes that the busiest link carries, and
+// the number of consecutive messages. The example has 4 ranks with arrays of 4096 bytes each, or
+// with shares of 1024 bytes if the collective divides the array.
 Declaration DeclarationOf(CollectiveKind kind, double link_bytes, int steps) {
   const Collective& collective = CollectiveOf(kind);
   const std::string bus = collective.bus_formula;

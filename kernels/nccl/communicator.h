@@ -13,25 +13,25 @@
 
 namespace assay {
 
-// One rank's NCCL communicator. Used by one thread. A wait for other ranks returns UNAVAILABLE
-// (PEER_LOST) if a rank is lost and DEADLINE_EXCEEDED (NCCL_TIMEOUT) if the time is up. After an
-// error the communicator is aborted. Call NCCL on any stream of the GPU, like this:
+// One rank's NCCL communicator, for use by one thread. Waiting fails with UNAVAILABLE (PEER_LOST)
+// if another rank is lost, or with DEADLINE_EXCEEDED (NCCL_TIMEOUT) after the timeout. Any error
+// while waiting aborts the communicator. Example of a call on stream `s`:
 //   ASSAY_NCCL(comm->nccl(), all_reduce(in, out, count, ncclFloat, ncclSum, comm->get(), s));
-// Keep fewer than about a thousand kernels queued on a stream. When its queue is full, the next
-// launch blocks and does not notice that a rank is lost.
+// Keep fewer than about 1000 kernels queued on a stream. If the queue is full, a launch blocks, and
+// a lost rank goes unnoticed.
 class Communicator {
  public:
-  // How Wait() polls the stream. kSleep sleeps between polls. kSpin does not, for work whose time
-  // the host measures.
+  // How Wait() polls the stream. kSleep sleeps between polls. kSpin polls continuously, for work
+  // that is timed by the host's clock.
   enum class Polling { kSleep, kSpin };
 
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  // Connects all ranks, which must call this at about the same time, each with its GPU current.
-  // `peers` carries NCCL's unique id from rank 0 to the others and must outlive the communicator.
-  // NCCL's kernels use `ctas` thread blocks, each on its own multiprocessor; with 0, NCCL chooses.
+  // Connects all ranks. Each rank must call this at about the same time, after making its GPU
+  // current. `peers` must outlive the communicator; it sends NCCL's unique id from rank 0 to the
+  // others. NCCL's kernels use `ctas` thread blocks, one per multiprocessor. With 0, NCCL chooses.
   static Result<std::unique_ptr<Communicator>> Connect(Peers& peers, int gpu, Duration timeout,
                                                        int ctas = 0);
 
@@ -39,11 +39,11 @@ class Communicator {
   const NcclLibrary& nccl() const { return nccl_; }
   int rank() const { return peers_.rank(); }
   int ranks() const { return peers_.world_size(); }
-  // Returns true once the communicator was aborted, by an error of Wait or by Abort(). Then NCCL
-  // must not be called any more, and graphs that captured its calls must not be destroyed.
+  // Returns true after Abort() or after a wait has failed. From then on, do not call NCCL, and do
+  // not destroy CUDA graphs that captured NCCL calls.
   bool aborted() const { return comm_ == nullptr; }
-  // Ends this communicator's kernels on this GPU, even those that wait for other ranks. Call it if
-  // another communicator of the same ranks was aborted.
+  // Ends this communicator's kernels on this GPU, even if they are waiting for other ranks. Call
+  // this after another communicator of the same ranks was aborted.
   void Abort();
 
   // Runs `calls` between ncclGroupStart and ncclGroupEnd, which is called even after an error.

@@ -1,6 +1,6 @@
-// Limits the number of kernels queued on a stream, because a launch blocks while CUDA's queue is
-// full. If a rank is lost, the kernels of the others wait for it indefinitely, and a blocked launch
-// would never return.
+// Limits the number of kernels queued on a stream. CUDA blocks a launch while its queue is full. If
+// another rank is lost, the queued kernels wait for it forever, so the blocked launch would never
+// return.
 #pragma once
 
 #include <cuda_runtime_api.h>

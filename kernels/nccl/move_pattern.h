@@ -9,9 +9,9 @@
 
 namespace assay {
 
-// The input data of collectives that only move data. Element i of rank r is a random bit pattern
-// that depends on seed, r and i. It never has all bits set, because outputs are filled with such
-// elements beforehand.
+// Defines the input data for collectives that only move data. Each element is a random bit pattern
+// that depends on the seed, the rank and the element's index. No element has all bits set: outputs
+// are filled with such elements beforehand, to detect bytes that were never written.
 struct MovePattern {
   uint64_t seed = 0;
   int64_t element_bytes = 4;  // 1, 2, 4 or 8.
@@ -21,8 +21,8 @@ struct MovePattern {
 Status FillMoveInput(const MovePattern& pattern, int rank, int64_t first, int64_t count, void* data,
                      cudaStream_t stream);
 
-// Compares `count` elements at `data` bit by bit with the input of rank `rank` from element `first`
-// on. Waits for `stream`.
+// Compares `count` elements at `data`, bit by bit, with the input of rank `rank` starting at
+// element `first`. Waits for `stream`.
 Result<Verdict> CheckMoved(const MovePattern& pattern, int rank, int64_t first, int64_t count,
                            const void* data, cudaStream_t stream);
 

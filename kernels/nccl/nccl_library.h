@@ -46,8 +46,9 @@ struct NcclLibrary {
   int version = 0;  // As NCCL_VERSION_CODE: 22809 is 2.28.9.
 };
 
-// Returns the NCCL library. The first call loads it and sets up its log and profiler; it is never
-// unloaded. Returns NOT_FOUND (LIBRARY_MISSING) if the node has no NCCL. Thread-safe.
+// Returns the NCCL library. The first call loads the library, which is never unloaded, and sets up
+// NCCL's log and profiler. Returns NOT_FOUND (LIBRARY_MISSING) if NCCL is not installed.
+// Thread-safe.
 Result<const NcclLibrary*> LoadNccl();
 
 // Returns why LoadNccl() fails, for Benchmark::UnsupportedReason; empty if it works.
@@ -56,9 +57,10 @@ std::string WhyNoNccl();
 // Loads the library and returns its version, "2.28.9". Absent if there is none.
 std::optional<std::string> NcclVersion();
 
-// Converts an NCCL result to a status with reason NCCL_ERROR; OK for ncclSuccess. The code is
-// INVALID_ARGUMENT or UNAVAILABLE (a rank or the network failed) if NCCL reports that, otherwise
-// INTERNAL. The message has NCCL's error texts, the expression, file and line.
+// Converts an NCCL result code to a status with reason NCCL_ERROR, or to OK for ncclSuccess. The
+// status code is INVALID_ARGUMENT for invalid arguments, UNAVAILABLE if a rank or the network
+// failed, and INTERNAL for all other errors. The message contains NCCL's error text, the
+// expression, the file and the line.
 Status NcclStatus(const NcclLibrary& nccl, ncclResult_t result, const char* expression,
                   const char* file, int line);
 

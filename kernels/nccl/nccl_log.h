@@ -6,9 +6,9 @@
 
 namespace assay {
 
-// Makes NCCL write its warnings and its messages about start-up, environment and network to a log
-// in memory, unless the user has set NCCL_DEBUG. Must be called before NCCL is loaded, and again in
-// a child process, which has its own log.
+// Makes NCCL write its warnings, and its messages about start-up, environment and network, to a log
+// in memory. Does nothing if the user has set NCCL_DEBUG. Call this before NCCL is loaded, and
+// again in each child process, which has a log of its own.
 void KeepNcclLog();
 
 // Removes all lines written so far from NcclLogTail().

@@ -22,8 +22,8 @@ const CollectiveDtype& CollectiveDtypeOf(const std::string& name);
 // Returns the parameter "ranks", from 2. Users must give it.
 Parameter RanksParameter(int64_t maximum);
 
-// Returns the parameter "bytes": the size of the array on each rank. It must be a whole number of
-// elements of the type that the parameter "dtype" names; `dtypes` are its choices.
+// Returns the parameter "bytes", the size of the array on each rank. `dtypes` are the choices of
+// the parameter "dtype"; the size must be a multiple of the chosen type's size.
 Parameter WholeArrayParameter(const std::vector<std::string>& dtypes);
 
 // Returns the parameter "bytes": the size of an array that is divided among the ranks.

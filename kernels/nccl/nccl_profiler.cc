@@ -1,6 +1,6 @@
-// Implements version 4 of NCCL's profiler plugin interface. The structs below are declared by hand,
-// with the layout that NCCL has since 2.26 (src/include/plugin/profiler/profiler_v4.h in
-// NVIDIA/nccl). They omit members after the last one that is used.
+// Implements version 4 of NCCL's profiler plugin interface
+// (src/include/plugin/profiler/profiler_v4.h in NVIDIA/nccl). The structs below are copied by hand
+// and have the layout of NCCL 2.26 and later. Members after the last one that is used are omitted.
 #include "kernels/nccl/nccl_profiler.h"
 
 #include <nccl.h>

@@ -1,6 +1,6 @@
-// Finds out which algorithm, protocol and number of channels NCCL chose for a call. NCCL reports
-// this to profiler plugins, so this program acts as one. It records only between
-// StartNcclProfiler() and StopNcclProfiler().
+// Finds out which algorithm, protocol and number of channels NCCL chose for a collective. NCCL
+// tells this only to profiler plugins, so this program registers itself as one. It records only
+// between StartNcclProfiler() and StopNcclProfiler().
 #pragma once
 
 #include <optional>
@@ -16,15 +16,16 @@ struct NcclChoice {
   int channels = 0;       // 0 if NCCL does not report it.
 };
 
-// Registers this program as NCCL's profiler plugin, unless the user has set another one. Must be
-// called before NCCL is loaded.
+// Registers this program as NCCL's profiler plugin, unless the user has selected another plugin.
+// Must be called before NCCL is loaded.
 void OfferNcclProfiler();
 
 // Starts recording NCCL's calls. This slows them down, so do not use it while timing.
 void StartNcclProfiler();
 
-// Stops recording. Returns NCCL's choice for the last call since StartNcclProfiler(), or nothing if
-// NCCL is too old to report it (before 2.26) or the user has set another profiler.
+// Stops recording and returns NCCL's choice for the last call since StartNcclProfiler(). Returns
+// nullopt if NCCL is older than 2.26, which does not report it, or if the user has selected another
+// profiler plugin.
 std::optional<NcclChoice> StopNcclProfiler();
 
 }  // namespace assay

@@ -15,8 +15,9 @@
 namespace assay {
 namespace {
 
-// The minimum duration of each side, in seconds: shorter work is repeated, at most kMaxRepeats
-// times. It makes the few microseconds by which one side starts later negligible.
+// The minimum duration, in seconds, of the matrix multiplications and of the collective. Shorter
+// work is repeated up to kMaxRepeats times. The two start a few microseconds apart, which is
+// negligible compared to this duration.
 constexpr double kLeastSeconds = 1e-3;
 constexpr double kMaxRepeats = 128;
 constexpr int kBalanceRuns = 5;
@@ -187,7 +188,8 @@ Status OverlapCase::EnqueueAlone(Marks marks) {
 }
 
 // Enqueues the collective before the matrix multiplications, so that its kernel finds free
-// multiprocessors. The multiplications use the rest, as between two layers of a training step.
+// multiprocessors. The multiplications then use the remaining ones, as in a training step that
+// overlaps computation and communication.
 Status OverlapCase::EnqueueTogether(Marks marks) {
   ASSAY_RETURN_IF_ERROR(Meet());
   ASSAY_CUDA(cudaEventRecord(marks[kBothBegin], stream_.get()));

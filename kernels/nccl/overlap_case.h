@@ -35,16 +35,17 @@ struct OverlapTimes {
   double collective_beside = 0;
 
   double together() const;  // Until both have ended.
-  // Returns (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone). The
-  // result is 1 if the shorter side is hidden completely, 0 if running one side after the other
-  // takes as long, and negative if that would be faster.
+  // Returns the time saved by running both at once, as a fraction of the shorter one's time:
+  //   (gemm_alone + collective_alone - together) / min(gemm_alone, collective_alone).
+  // 1 means that the shorter one is hidden completely. 0 means that nothing is saved. Below 0,
+  // running one after the other would be faster.
   double overlap_fraction() const;
 };
 
-// Times matrix multiplications and a collective. Each iteration has three phases: the
-// multiplications alone, the collective alone, and both at once on two streams. The shorter side is
-// repeated so that both last about as long. All ranks synchronize before each collective; that is
-// not timed.
+// Measures how well matrix multiplications and a collective overlap. Each iteration times the
+// multiplications alone, then the collective alone, then both at once on two streams. The shorter
+// of the two is repeated so that both last about as long. All ranks synchronize before each
+// collective, outside the timed part.
 class OverlapCase : public Case {
  public:
   // The context's parameters have passed CheckParameters(). It has peers.

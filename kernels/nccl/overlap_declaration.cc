@@ -1,5 +1,5 @@
-// The overlap benchmark: how much a matrix multiplication and a collective slow each other down
-// when they run at once, depending on how many multiprocessors NCCL may use.
+// Declares the overlap benchmark. It measures how much a matrix multiplication and a collective
+// slow each other down when they run at once, depending on how many multiprocessors NCCL may use.
 #include "kernels/cuda/gemm/gemm_parameters.h"
 #include "kernels/nccl/nccl_parameters.h"
 

@@ -26,14 +26,14 @@ enum class ReduceType {
 };
 enum class ReduceOp { kSum, kProd, kMin, kMax, kAvg };
 
-// Defines the inputs of a reduction: whole numbers that depend on seed, rank and element, chosen so
-// that any order of reduction gives the same result. L is 2^20 or, if that is smaller, the largest
-// number up to which the type represents every whole number.
+// Defines the inputs of a reduction. They are small whole numbers that depend on the seed, the rank
+// and the element's index. They are chosen so that every order of reduction gives the same result.
+// L is the largest number up to which the type represents every whole number, but at most 2^20.
 //   sum: 0 to L / world_size; with more than L ranks, 0 on all but at most 8 ranks.
 //   prod: 1, or 2 on at most two ranks.
-//   min, max: 0 to L; one rank has the smallest or largest.
+//   min, max: 0 to L. For every element, one rank has the unique smallest or largest value.
 //   avg: 0, except L / 4 to L / 2 on at most two ranks. If world_size is not a power of two, NCCL
-//        rounds, and the check allows four roundings; a mean of integers is rounded down.
+//        rounds, so the check allows four roundings. A mean of integers is rounded down.
 struct ReducePattern {
   ReduceType type = ReduceType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
@@ -45,8 +45,8 @@ struct ReducePattern {
 Status FillReduceInput(const ReducePattern& pattern, int rank, int64_t first, int64_t count,
                        void* data, cudaStream_t stream);
 
-// Compares `count` elements at `data` with the expected reduction of all ranks' inputs from element
-// `first` on. Waits for `stream`. The verdict states which rounding errors were allowed.
+// Compares `count` elements at `data` with the expected result of the reduction, starting at
+// element `first`. Waits for `stream`. The verdict says which rounding errors were allowed.
 Result<Verdict> CheckReduction(const ReducePattern& pattern, int64_t first, int64_t count,
                                const void* data, cudaStream_t stream);
 

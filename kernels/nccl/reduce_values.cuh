@@ -1,5 +1,5 @@
-// Computes the inputs and the expected result of a reduction, one element at a time. The kernels
-// that fill and check buffers use this, and so does the host code that tests them.
+// Computes the inputs and the expected result of a reduction, one element at a time. Used by the
+// kernels that fill and check buffers, and by host code that tests those kernels.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,9 +14,9 @@
 
 namespace assay {
 
-// The largest number that a sum of inputs may reach. T represents every whole number up to it, so
-// sums are exact. In 8-bit integers it is less than 255, the value with which outputs are filled
-// before a collective.
+// Returns the largest value that a sum of inputs may reach. T represents every whole number up to
+// this value exactly, so sums have no rounding error. For 8-bit integers it is below 255, the value
+// that marks elements which the collective has not written.
 template <typename T>
 __host__ __device__ constexpr int LargestWhole() {
   if (std::is_same<T, __nv_fp8_e4m3>::value) return 16;
@@ -38,8 +38,8 @@ __host__ __device__ constexpr double UnitRoundoff() {
   return 0;
 }
 
-// The number of ranks that may have a one if there are too many ranks for all to have one. No sum
-// exceeds it.
+// If there are too many ranks for all of them to contribute to a sum, at most this many ranks have
+// a nonzero input. The sum then does not exceed this number.
 constexpr int kFewRanks = 8;
 
 // Roundings of a mean: 1 / n, each rank's product with it and the sum of both, and one in reserve.
@@ -84,9 +84,8 @@ __host__ __device__ inline int SummandOf(const ElementDraws& draws, int rank, in
   return value;
 }
 
-// Returns rank `rank`'s input of a minimum, from 0 to `largest`. Which rank has the smallest
-// number, and which number that is, varies from element to element. So the result is wrong
-// somewhere if any rank is left out.
+// Returns the input of rank `rank` for a minimum, from 0 to `largest`. The position and the value
+// of the minimum vary from element to element, so leaving out any rank makes some results wrong.
 __host__ __device__ inline int MinimandOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   const uint64_t bits = draws.Shared();
@@ -102,9 +101,9 @@ __host__ __device__ inline int FactorOf(const ElementDraws& draws, int rank, int
   return draws.IsOneOfTwo(rank, ranks + 1) ? 2 : 1;
 }
 
-// Returns rank `rank`'s input of a mean, which is zero on all but at most two ranks: few terms keep
-// the rounding error small. A missing or wrong term then changes the result by more than that
-// error. The sum over all ranks is at most `largest`.
+// Returns the input of rank `rank` for a mean. It is zero on all but at most two ranks. With so few
+// terms the rounding error stays small, so that a missing or wrong term changes the result by more
+// than that error. The sum over all ranks is at most `largest`.
 __host__ __device__ inline int MeanPartOf(const ElementDraws& draws, int rank, int ranks,
                                           int largest) {
   if (!draws.IsOneOfTwo(rank, ranks)) return 0;

@@ -1,9 +1,9 @@
-// The ring_all_reduce benchmark: a readable all-reduce made of ncclSend, ncclRecv and a kernel that
-// adds, for comparison with NCCL's own.
+// Declares the ring_all_reduce benchmark, a readable all-reduce made of ncclSend, ncclRecv and an
+// addition kernel. It is meant for comparison with NCCL's own all-reduce.
 //
-// Its work is counted as that of all_reduce: each rank must send at least 2 (n - 1) / n of the
-// array, and a ring sends no more. The algorithm is in ring_schedule.h, its pipeline in
-// ring_case.cc.
+// Its work is counted like that of all_reduce: each rank must send at least 2 (n - 1) / n of the
+// array, and a ring sends no more. See ring_schedule.h for the algorithm and ring_case.cc for the
+// pipeline.
 #include "kernels/nccl/nccl_parameters.h"
 #include "kernels/nccl/ring_schedule.h"
 
@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kMaxRanks = 64;
 constexpr int64_t kMaxChunks = 64;
 
-// The fixed time of a step on an H200, in addition to the transfer of its bytes: starting NCCL's
-// kernel, synchronizing sender and receiver, and starting the kernel that adds.
+// The fixed time of one step on an H200, without the transfer of its bytes. It covers the start of
+// NCCL's kernel, the synchronization of sender and receiver, and the start of the addition kernel.
 constexpr double kStepSeconds = 20e-6;
 
 Work RingAllReduceWork(const ParameterMap& parameters, int ranks) {

@@ -20,15 +20,16 @@ constexpr int64_t kAlignment = 128;
 // Thread blocks of a sum: enough for the links' rate, few enough for NCCL's kernels.
 constexpr int kSumBlocks = 64;
 constexpr int64_t kReferenceSamples = 9;
-// The smallest useful message, in bytes, on an H200. Each message costs about 20 us in addition to
-// its transfer. With smaller messages, this cost outweighs the gain from adding one message while
-// the next arrives.
+// The smallest message, in bytes, that is worth sending separately on an H200. Splitting a transfer
+// into messages lets one message be added while the next one arrives. Each message costs about 20
+// us, which outweighs this gain if messages are smaller.
 constexpr int64_t kMessageBytes = int64_t{16} << 20;
 constexpr int64_t kMostMessages = 2;
 
-// Returns the number of thread blocks (channels) that NCCL may use at most. NCCL divides its
-// channels among all ranks, although a ring sends to only two, so its default leaves most of the
-// links idle. With all channels, a message between four ranks gets 16 instead of 8.
+// Returns the maximum number of thread blocks (channels) that NCCL may use. By default NCCL divides
+// its channels among all ranks. A ring sends to only two of them, so most of the link bandwidth
+// would remain unused. With this setting, a message between two of four ranks gets 16 channels
+// instead of 8.
 int CtasOf(const NcclLibrary& nccl) { return nccl.version >= 22800 ? 64 : 32; }
 
 }  // namespace
@@ -177,8 +178,8 @@ Status RingCase::Enqueue(int64_t set) {
   return Status::Ok();
 }
 
-// While one message is transferred, a second stream adds the previous one. The next step sends a
-// sum only when it is complete, and its receive buffer is free by then.
+// Enqueues the transfer of one message, and its addition on a second stream. The addition overlaps
+// the transfer of the next message. Before a step sends a sum, it waits until that sum is complete.
 Status RingCase::EnqueueMessages(Lane* lane, int step, int message, int64_t set) {
   const int rounds = peers_.world_size() - 1;  // Of the reduce-scatter.
   const CudaEvent& arrived = lane->arrived[static_cast<size_t>(message)];

@@ -1,4 +1,4 @@
-// Runs ring_all_reduce, a benchmark that sends messages around a ring with ncclSend and ncclRecv
+// Runs the ring_all_reduce benchmark. It sends messages around a ring with ncclSend and ncclRecv,
 // and adds them with Assay's own kernel.
 #pragma once
 
@@ -21,14 +21,13 @@
 
 namespace assay {
 
-// The number of communicators, and of rings. Each communicator serves two rings, one per direction,
-// in the same NCCL call. Each ring reduces an equal part of the array. While one communicator
-// starts its next messages, those of the other use the links.
+// The number of communicators. Each one serves two rings, one per direction, in the same NCCL call.
+// Every ring reduces an equal part of the array. With two communicators, the messages of one keep
+// the links busy while the other starts its next messages.
 inline constexpr int kLanes = 2;
 inline constexpr int kRings = 2 * kLanes;
 
-// Returns the number of messages per step that ring_all_reduce uses by default, for an array of
-// `bytes` on `ranks` ranks.
+// Returns the default number of messages per step for an array of `bytes` bytes on `ranks` ranks.
 int MessagesPerStep(int64_t bytes, int ranks);
 
 class RingCase : public Case {

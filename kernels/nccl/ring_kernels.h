@@ -12,24 +12,24 @@ namespace assay {
 
 // In all functions `dtype` is "fp32", "bf16", "fp16" or "fp64", which NCCL reduces as well.
 
-// Enqueues out[i] = a[i] + b[i], rounded to the type, for `count` elements. All pointers must be
-// aligned to 16 bytes; `out` may equal `a` or `b`. Uses at most `blocks` thread blocks, so that
-// NCCL's kernels can run at the same time.
+// Enqueues out[i] = a[i] + b[i], rounded to the element type, for `count` elements. All pointers
+// must be aligned to 16 bytes, and `out` may equal `a` or `b`. Uses at most `blocks` thread blocks,
+// which leaves room for NCCL's kernels to run at the same time.
 Status EnqueueAdd(const std::string& dtype, const void* a, const void* b, void* out, int64_t count,
                   int blocks, cudaStream_t stream);
 
-// Writes `count` elements of a random sequence to `data`, from element `first` on. `seed` and
-// `sequence` select the sequence. The elements are approximately normal with variance 1.
+// Fills `data` with `count` random elements, approximately normal with variance 1. They are taken
+// from the random sequence that `seed` and `sequence` select, starting at element `first`.
 Status FillRandom(const std::string& dtype, uint64_t seed, uint64_t sequence, int64_t first,
                   int64_t count, void* data, cudaStream_t stream);
 
 // Returns the largest difference that CompareSums accepts: 16 roundings, 9.5e-7 for fp32.
 double SumTolerance(const std::string& dtype);
 
-// Compares `count` sums, each over the random elements of `ranks` ranks, with those at `reference`,
-// which were added in another order. Differences are relative to the reference or to the standard
-// deviation of a sum, the larger of the two. The verdict reports the largest one. Waits for
-// `stream`.
+// Compares `count` sums with those at `reference`, which were added in another order. Each sum is
+// over random elements of `ranks` ranks. Each difference is divided by the reference or by the
+// reference and the standard deviation of a sum. The verdict contains the largest quotient.
+// Waits for `stream`.
 Result<Verdict> CompareSums(const std::string& dtype, const void* sums, const void* reference,
                             int64_t count, int ranks, cudaStream_t stream);
 

@@ -1,10 +1,10 @@
 // Computes which part of an array each rank sends in each step of a ring all-reduce.
 //
-// The array is divided into one chunk per rank. In the first n - 1 steps (the reduce-scatter) every
-// rank sends a partial sum of one chunk to the next rank, and adds the chunk that it receives to
-// its own input. Each rank then has the complete sum of one chunk. In the other n - 1 steps (the
-// all-gather) these sums travel around the ring. Every rank sends 2 (n - 1) / n of the array, the
-// minimum.
+// The array is divided into one chunk per rank. In each of the first n - 1 steps (the
+// reduce-scatter), every rank sends a partial sum of one chunk to the next rank, and adds its own
+// input to the chunk that it receives. Each rank then has the complete sum of one chunk. In the
+// remaining n - 1 steps (the all-gather), these sums travel around the ring. Every rank sends 2 (n
+// - 1) / n of the array, which is the minimum.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ struct Piece {
   int64_t count = 0;
 };
 
-// Divides `whole` into `parts` consecutive parts of nearly equal size and returns part `part`.
-// Parts may be empty. Each begins at a multiple of `granule` elements from the start of `whole`.
+// Divides `whole` into `parts` consecutive parts of nearly equal size and returns the one numbered
+// `part`. Every part begins at a multiple of `granule` elements from the start of `whole`. A part
+// may be empty.
 Piece PartOf(const Piece& whole, int part, int parts, int64_t granule);
 
 }  // namespace assay

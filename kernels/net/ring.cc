@@ -68,8 +68,8 @@ Result<Ring> Ring::Connect(Peers& peers, const std::string& address, Duration ti
                                   .WithContext("connection to rank " + std::to_string(next))
                                   .WithPeer({next});
   ASSAY_RETURN_IF_ERROR(Agree(peers, accepted.ok() ? called : accepted.status(), timeout));
-  // Not NoticeSilence(): sent data may wait for a long time while the next rank is busy. A rank
-  // that is stuck is found by the timeout for receiving, which also tells which rank it is.
+  // NoticeSilence() would be wrong here, because sent data may stay unread for a long time while
+  // the next rank is busy. The receive timeout finds a rank that is stuck, and identifies it.
   NoticeSilentHost(*to_next);
   NoticeSilentHost(accepted->at(previous));
   return Ring(peers.rank(), world_size, std::move(*to_next), std::move(accepted->at(previous)));

@@ -15,15 +15,16 @@ namespace assay {
 // One rank's two connections: it sends to rank + 1 and receives from rank - 1. Used by one thread.
 class Ring {
  public:
-  // Connects this rank to its two neighbors in the ring. Listens on `address` and exchanges the
-  // addresses over `peers`. All ranks must call this at about the same time.
+  // Listens on `address` and connects this rank to its two neighbors in the ring. The ranks
+  // exchange their addresses over `peers`. All ranks must call this at about the same time.
   static Result<Ring> Connect(Peers& peers, const std::string& address, Duration timeout);
 
-  // Sets out[i] to the sum of in[i] over all ranks. Takes 2 (n - 1) steps (a reduce-scatter, then
-  // an all-gather), in each of which every rank sends 1/n of the elements (Patarasuk & Yuan 2009).
-  // Ranks send and receive at the same time, so no array size deadlocks. An error names the
-  // neighbor that is lost (PEER_LOST) or sent nothing for `stall_timeout` (PEER_TIMEOUT). The ring
-  // is then closed, so that the other ranks fail at once too.
+  // Sets out[i] to the sum of in[i] over all ranks. Takes 2 (n - 1) steps: first a reduce-scatter,
+  // then an all-gather (Patarasuk & Yuan 2009). In each step, every rank sends 1/n of the array.
+  // Ranks send and receive at the same time, so that even large arrays cannot deadlock.
+  // Returns PEER_LOST if a neighbor is lost and PEER_TIMEOUT if a neighbor sent nothing for
+  // `stall_timeout`. The error names the neighbor. Any error closes the ring, so that the other
+  // ranks fail at once too.
   Status AllReduce(const float* in, float* out, int64_t elements);
 
   void set_stall_timeout(Duration timeout) { stall_timeout_ = timeout; }
@@ -35,8 +36,8 @@ class Ring {
 
   Ring(int rank, int world_size, Socket next, Socket previous);
   Status AllReduceSteps(const float* in, float* out, int64_t elements);
-  // Sends `data` to the next rank while receiving into `into` from the previous one. If `addend` is
-  // not null, adds it to the received elements.
+  // Sends `data` to the next rank and, at the same time, receives from the previous rank into
+  // `into`. If `addend` is not null, adds its elements to the received ones.
   Status Exchange(const float* data, int64_t send_elements, float* into, int64_t receive_elements,
                   const float* addend);
   // Returns the part of `elements` that chunk `index` covers; `index` may be negative.
@@ -50,9 +51,9 @@ class Ring {
   Duration stall_timeout_ = std::chrono::seconds(30);
 };
 
-// Returns element `index` of the input of rank `rank`: a + rank * b, where a < 1024 and b < 8 are
-// random whole numbers that depend on seed and index. So every rank can compute the sum over all
-// ranks by itself, and the sum is exact in fp32.
+// Returns element `index` of rank `rank`'s input, which is a + rank * b. Here a < 1024 and b < 8
+// are random whole numbers that depend only on `seed` and `index`. Every rank can therefore compute
+// the expected sum by itself, and the sum is exact in fp32.
 float AllReduceInput(uint64_t seed, int rank, int64_t index);
 
 // Returns the sum over all ranks, n a + b n (n - 1) / 2, which is below 2^24 for 64 ranks.

@@ -19,10 +19,10 @@ struct RankCpus {
   std::vector<CpuQuota> quotas;
 };
 
-// Checks that every rank can busy-wait on a CPU of its own. Otherwise a waiting rank could occupy
-// the CPU that its peer needs to answer, until the kernel preempts it milliseconds later. Returns
-// Unsupported(), naming the ranks, if the ranks of a host have too few CPUs or those of a control
-// group too small a CPU quota.
+// Checks that every rank can busy-wait on a CPU of its own. If two ranks shared a CPU, a waiting
+// rank could keep its peer from answering for milliseconds, until the kernel preempts it. Returns
+// Unsupported() with the affected ranks if a host has fewer usable CPUs than ranks, or if a control
+// group's CPU quota is too small for its ranks.
 Status RoomToSpin(const std::vector<RankCpus>& ranks);
 
 // Checks the ranks of this gang. All of them must call this.

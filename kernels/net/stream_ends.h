@@ -1,9 +1,8 @@
-// The sender and the receiver of a bulk transfer over several TCP connections (streams).
+// The sender and the receiver of a bulk transfer over several TCP connections, called streams.
 //
-// A transfer consists of messages sent back to back, divided into blocks. Each stream takes the
-// next block when it is free, so that a slow connection carries fewer blocks and does not delay the
-// others. After the last byte, the caller must tell the receiver how many bytes each stream
-// carried.
+// A transfer is a sequence of messages, which are divided into blocks. Each stream sends the next
+// block as soon as it is free, so a slow connection sends fewer blocks and does not delay the
+// others. After the last byte, the caller must tell the receiver how many bytes each stream sent.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,8 @@
 
 namespace assay {
 
-// Size of a block and of a stream's buffers, in bytes. It is small enough to fit the CPU's cache,
-// and large enough that system calls are rare.
+// The size of a block, and of each stream's buffers, in bytes. It is small enough to fit in the
+// CPU's cache, and large enough to keep system calls rare.
 inline constexpr size_t kStreamBlockBytes = size_t{128} << 10;
 
 // The result of comparing received bytes.
@@ -36,8 +35,8 @@ struct StreamMismatches {
   void Add(const StreamMismatches& other);
 };
 
-// Generates and checks the data that one stream carries. All of its blocks have the same
-// pseudorandom bytes, except for the first eight, which identify the block. Used by one thread.
+// Generates and checks the data of one stream. All blocks contain the same pseudorandom bytes,
+// except for the first eight bytes, which identify the block. Used by one thread.
 class StreamPattern {
  public:
   // `stream` is the number of the stream in its case.
@@ -49,8 +48,9 @@ class StreamPattern {
   // Compares bytes `begin` to `end` of `data`, which should be block `index`.
   StreamMismatches Compare(const char* data, size_t begin, size_t end, int64_t index);
 
-  // Compares only the eight bytes that identify the block and eight others, whose position differs
-  // from block to block. This is cheap enough to do while the transfer is timed.
+  // Compares only 16 bytes of block `index` with the expected data: the eight that identify the
+  // block, and eight at a position that varies from block to block. This is cheap enough to do
+  // while the transfer is timed.
   StreamMismatches Sample(const char* data, int64_t index);
 
  private:
@@ -66,7 +66,7 @@ inline constexpr Duration kStreamStall = std::chrono::seconds(30);
 class StreamThreads {
  public:
   // Runs body(stream) on one thread per stream. Returns RESOURCE_EXHAUSTED (OUT_OF_THREADS) if the
-  // system refuses to create a thread. Threads that have started keep running, even then.
+  // system cannot create a thread. Threads that have already started keep running in that case.
   Status Start(size_t streams, const std::function<Status(size_t)>& body);
   // Waits for all threads and returns the first error of any body.
   Status Join();
@@ -81,16 +81,16 @@ class SendingEnd {
   // Streams are numbered from `first_stream`; each has its own bytes.
   SendingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
 
-  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, continues with more
-  // messages until it is true. Returns when the operating system has accepted every byte. On an
-  // error, shuts the connections down so that the receiver does not wait.
+  // Sends `iterations` messages of `bytes` bytes each. If `enough` is not null, keeps sending
+  // messages until `*enough` is true. Returns once the operating system has accepted all bytes. On
+  // an error, shuts down the connections so that the receiver does not keep waiting.
   Status Send(int64_t iterations, int64_t bytes, const std::atomic<bool>* enough);
 
   // Returns the bytes that the last Send sent, by stream.
   std::vector<int64_t> Sent() const;
 
-  // Returns how many TCP segments were retransmitted since the connections were opened, or nothing
-  // if the system does not report it.
+  // Returns the number of TCP segments that were retransmitted since the connections were opened,
+  // or nullopt if the operating system does not report it.
   std::optional<int64_t> Retransmits() const;
 
   void Shutdown();
@@ -144,9 +144,9 @@ class ReceivingEnd {
   ReceivingEnd(uint64_t seed, int first_stream, std::vector<Socket> sockets);
   ~ReceivingEnd();
 
-  // Starts receiving on the object's own threads and returns at once. Compares every byte if
-  // `every_byte`, otherwise a few bytes of each block. The caller must then call Finish() or
-  // Abort().
+  // Starts receiving in the background and returns at once. Compares every byte if `every_byte` is
+  // true, and otherwise only a few bytes of each block. The caller must call Finish() or Abort()
+  // afterwards.
   Status Start(int64_t lead_bytes, int64_t sample_bytes, int64_t samples, bool every_byte);
 
   // True once all timed bytes have arrived or can no longer arrive.
@@ -154,15 +154,16 @@ class ReceivingEnd {
 
   // Waits for `sent` bytes on each stream. After an error the connections are shut down.
   Status Finish(const std::vector<int64_t>& sent);
-  // Cancels the transfer, which then fails at both ends. Returns the error of a stream if one
-  // failed before, otherwise OK.
+  // Cancels the transfer at both ends. Returns the error of a stream that had failed before, or OK
+  // if there is none.
   Status Abort();
 
   // Returns the seconds of each sample of the last finished transfer.
   std::vector<double> Seconds() const { return arrivals_->Seconds(); }
 
-  // Returns the wrong bytes of the last transfer: those found while receiving, and any found now.
-  // Every byte of the blocks that are still in the buffers is compared now.
+  // Returns the wrong bytes of the last transfer. These are the bytes that were found wrong while
+  // receiving, and those found now by comparing every byte of the blocks that are still in the
+  // buffers.
   StreamMismatches Check();
 
  private:

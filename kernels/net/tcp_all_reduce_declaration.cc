@@ -1,6 +1,5 @@
-// The tcp_all_reduce benchmark: a ring all-reduce of fp32 numbers between nodes over TCP. With
-// several streams, each stream is a ring of its own that reduces a part of the array on its own
-// thread.
+// Declares the tcp_all_reduce benchmark, a ring all-reduce of fp32 numbers between nodes over TCP.
+// With several streams, the array is divided among several rings, each with its own thread.
 #include "kernels/declaration.h"
 
 namespace assay {

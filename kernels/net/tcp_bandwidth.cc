@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-// How long a rank that only receives waits for the sender to finish. A stalled stream, or a rank
-// that sends no heartbeats, ends the transfer much earlier.
+// How long a rank that only receives waits for the sender to finish. If a stream stalls or the
+// sender's heartbeats stop, the transfer ends much earlier.
 constexpr Duration kTransferTimeout = std::chrono::hours(24);
 constexpr int64_t kLeadIterations = 1;
 
@@ -52,9 +52,9 @@ class TcpBandwidthCase : public Case {
 
   // All iterations send the same memory, which stays in the CPU cache.
   Timing HowTimed() const override { return {"none", "random", "host_clock"}; }
-  // The shortest sample, in seconds. It must be much longer than a burst: several milliseconds of
-  // data may arrive at once, after waiting in a network card, or in a socket while the receiver's
-  // CPU ran other threads.
+  // The shortest sample, in seconds. It must be much longer than a burst, in which several
+  // milliseconds' worth of data arrives at once. Bursts occur because a network card buffers data,
+  // or because the receiver's CPU was running other threads.
   double MinSampleSeconds() const override { return 20e-3; }
   int64_t UntimedIterations(int64_t /*samples*/, int64_t /*batch*/) const override {
     return kLeadIterations;
@@ -76,8 +76,8 @@ class TcpBandwidthCase : public Case {
     const auto before = sender_ ? sender_->Retransmits() : 0;
     ASSAY_RETURN_IF_ERROR(Transfer({.lead = kLeadIterations, .samples = samples, .batch = batch}));
     const auto after = sender_ ? sender_->Retransmits() : 0;
-    // The numbers that each rank reports: how many TCP segments it retransmitted (negative if
-    // unknown), then the times of the samples that it received.
+    // The numbers that this rank reports to the other. The first is the number of TCP segments that
+    // it retransmitted, or -1 if unknown. The times of the samples that it received follow.
     std::vector<double> mine = {before && after ? static_cast<double>(*after - *before) : -1};
     if (receiver_) {
       const std::vector<double> times = receiver_->Seconds();
@@ -135,8 +135,9 @@ class TcpBandwidthCase : public Case {
     bool every_byte = false;
   };
 
-  // Runs one transfer; both ranks must call this. Each direction keeps sending until the timed part
-  // of the other has ended, so that both directions are busy all the time.
+  // Runs one transfer. Both ranks must call this. If data flows in both directions, each rank keeps
+  // sending until the timed part of the other direction has ended, so that both directions stay
+  // busy.
   Status Transfer(const Order& order) {
     Status mine;
     if (receiver_) {
